@@ -1,7 +1,7 @@
 """Batches of events, one JSON object per line, accepted or rejected as a whole."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -22,6 +22,7 @@ from hub.rest.context import Services
 from hub.rest.resolve import find_repository
 from hub.rest.validation import read_object
 from store import Connection, Row
+from store.accounts import accounts
 from store.database import uuid7
 from store.delivery import events
 from store.delivery.events import IncomingEvent
@@ -40,18 +41,25 @@ RESOURCE = "Event"
 
 @dataclass(slots=True)
 class EventLine:
-    """One event of a batch. `repository` is owner/name, or empty if a source's event names none."""
+    """One event of a batch.
+
+    `repository` is owner/name, or empty if a source's event names none. `organization` is the login
+    of the payload's organization or of the repository's owner, or empty.
+    """
 
     number: int
     guid: str
     name: str
     repository: str
+    organization: str
     payload: dict[str, Any]
     body: bytes
 
 
 Found = dict[str, Row | HubError | None]
 """By name: the repository, the error that rejects it, or None if it is not known here."""
+Organizations = dict[str, int | HubError]
+"""By login: the organization's id, 0 if it is not known here, or the error that rejects it."""
 
 
 class Batches:
@@ -69,15 +77,16 @@ class Batches:
         most = self._services.settings.max_batch_lines
         lines = await asyncio.to_thread(read, body, most, RESOURCE, partial(_line, check))
         names = {line.repository for line in lines}
+        organizations: Organizations = {}
         if source is not None:
-            found = await self._services.store.read(_check_source, source, names)
+            found, organizations = await self._services.store.read(_check_source, source, lines)
         else:
             assert caller is not None, "a batch has a token or a signature"
             found = await self._services.store.read(
                 _check_write_access, caller, self._needed, names
             )
-        reject(RESOURCE, ((line.number, error) for line in lines if (error := _error(found, line))))
-        arrived = await asyncio.to_thread(_arrivals, lines, found, source)
+        reject(RESOURCE, _errors(lines, found, organizations))
+        arrived = await asyncio.to_thread(_arrivals, lines, found, organizations, source)
         receipts = await self._services.store.write(events.accept_all, arrived)
         self._services.measures.took(receipts)
         return json_response(202, _receipts(receipts))
@@ -96,7 +105,10 @@ def _line(check: Callable[[str], str], number: int, text: bytes) -> EventLine:
     if not isinstance(repository, str):
         raise Rejected("repository is not a string")
     guid = uuid7.new() if guid is None else event_envelope.checked_guid(guid)
-    return EventLine(number, guid, check(name), repository, payload, _written(payload))
+    organization = event_envelope.organization_of(payload, repository) or ""
+    return EventLine(
+        number, guid, check(name), repository, organization, payload, _written(payload)
+    )
 
 
 def _written(payload: dict[str, Any]) -> bytes:
@@ -125,14 +137,16 @@ def _check_write_access(
     return found
 
 
-def _check_source(db: Connection, source: Row, names: Iterable[str]) -> Found:
-    """Return the known repositories, and an error for each name that the source may not send
-    for.
+def _check_source(
+    db: Connection, source: Row, lines: Sequence[EventLine]
+) -> tuple[Found, Organizations]:
+    """Return the known repositories and, for events of no known one, the organizations.
 
-    The error does not depend on whether the repository is known.
+    There is an error for each name that the source may not send for. It does not depend on whether
+    the repository or organization is known.
     """
     found: Found = {}
-    for name in names:
+    for name in {line.repository for line in lines}:
         owner, slash, _ = name.partition("/")
         if slash and not speaks_for(source, owner):
             found[name] = Rejected(
@@ -140,7 +154,26 @@ def _check_source(db: Connection, source: Row, names: Iterable[str]) -> Found:
             )
         else:
             found[name] = _repository(db, name)
-    return found
+    organizations: Organizations = {}
+    for login in {line.organization for line in lines if found[line.repository] is None}:
+        try:
+            organizations[login] = organization_id(db, source, login)
+        except Forbidden as error:
+            organizations[login] = Rejected(str(error))
+    return found, organizations
+
+
+def organization_id(db: Connection, source: Row, login: str | None) -> int:
+    """Return the id of the organization with this login, or 0.
+
+    Raises Forbidden if the source may not send for it, whether it exists or not.
+    """
+    if not login:
+        return 0
+    if not speaks_for(source, login):
+        raise Forbidden(f"Source {source['name']} may not send data for {login.lower()[:100]}")
+    account = None if "\0" in login else accounts.by_login(db, login)
+    return account["id"] if account is not None and account["kind"] == "Organization" else 0
 
 
 def _repository(db: Connection, full_name: str) -> Row | None:
@@ -148,21 +181,33 @@ def _repository(db: Connection, full_name: str) -> Row | None:
     return find_repository(db, owner, name) if slash else None
 
 
-def _error(found: Found, line: EventLine) -> HubError | None:
-    answer = found[line.repository]
-    return answer if isinstance(answer, HubError) else None
+def _errors(
+    lines: Iterable[EventLine], found: Found, organizations: Organizations
+) -> Iterable[tuple[int, HubError]]:
+    for line in lines:
+        repo = found[line.repository]
+        answer = organizations.get(line.organization) if repo is None else repo
+        if isinstance(answer, HubError):
+            yield line.number, answer
 
 
-def _arrivals(lines: Iterable[EventLine], found: Found, source: Row | None) -> list[IncomingEvent]:
+def _arrivals(
+    lines: Iterable[EventLine],
+    found: Found,
+    organizations: Organizations,
+    source: Row | None,
+) -> list[IncomingEvent]:
     arrived = []
     for line in lines:
         repo = found[line.repository]
         repo_id = repo["id"] if isinstance(repo, dict) else 0
+        org = organizations.get(line.organization, 0)
+        org_id = org if isinstance(org, int) and not repo_id else 0
         source_id = source["id"] if source else 0
         if source_id and line.name == "ping":
-            repo_id = 0
+            repo_id = org_id = 0
         scope = -source_id if source_id else repo_id
-        given = (scope, line.guid, repo_id, source_id, line.name, line.body, line.payload)
+        given = (scope, line.guid, repo_id, source_id, line.name, line.body, line.payload, org_id)
         arrived.append(event_envelope.arrival(*given))
     return arrived
 

@@ -71,6 +71,19 @@ def repository_of(payload: dict[str, Any]) -> str | None:
     return name if isinstance(name, str) else None
 
 
+def organization_of(payload: dict[str, Any], full_name: str | None = None) -> str | None:
+    """Return the login of the payload's organization or of its repository's owner, or None.
+
+    `full_name` is the repository, if that is already known.
+    """
+    organization = payload.get("organization")
+    login = organization.get("login") if isinstance(organization, dict) else None
+    if isinstance(login, str):
+        return login
+    owner, slash, _ = (full_name or repository_of(payload) or "").partition("/")
+    return owner if slash else None
+
+
 def arrival(
     scope: int,
     guid: str,
@@ -79,6 +92,7 @@ def arrival(
     name: str,
     body: bytes,
     payload: dict[str, Any],
+    org_id: int = 0,
 ) -> IncomingEvent:
     """Return the event in the form that the store accepts."""
     action = payload.get("action")
@@ -92,6 +106,7 @@ def arrival(
         action=action if known else None,
         source_id=source_id,
         installation_id=_installation(payload),
+        org_id=org_id,
     )
 
 

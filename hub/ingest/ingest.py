@@ -13,7 +13,7 @@ from hub.http.response import Response, json_response
 from hub.ingest import event_envelope
 from hub.ingest.auth_batcher import AuthBatcher
 from hub.ingest.batch_endpoint import NDJSON
-from hub.ingest.batches import Batches
+from hub.ingest.batches import Batches, organization_id
 from hub.ingest.rejections import RECORDED_ERRORS, IngestAttempt, Rejections
 from hub.rest.context import Services
 from hub.rest.request import Request
@@ -123,11 +123,9 @@ class IngestEndpoints:
         if kind_of(call.headers.get(b"content-type", b"")) == URLENCODED:
             body = _payload_field(body)
         payload = await event_envelope.read_payload(body)
-        repo = await self._services.store.read(repository_for, source, payload)
-        # A source's ping is about its own webhook and concerns no subscriber.
-        repo_id = repo["id"] if repo is not None and name != "ping" else 0
+        repo_id, org_id = await self._services.store.read(place_of, source, name, payload)
         scope = -source["id"]
-        arrival = await _arrival(scope, guid, repo_id, source["id"], name, body, payload)
+        arrival = await _arrival(scope, guid, repo_id, source["id"], name, body, payload, org_id)
         del payload
         return await self._accept(arrival)
 
@@ -150,11 +148,26 @@ async def _arrival(
     name: str,
     body: bytes,
     payload: dict[str, Any],
+    org_id: int = 0,
 ) -> IncomingEvent:
-    given = (scope, guid, repo_id, source_id, name, body, payload)
+    given = (scope, guid, repo_id, source_id, name, body, payload, org_id)
     if len(body) > LARGE:
         return await asyncio.to_thread(event_envelope.arrival, *given)
     return event_envelope.arrival(*given)
+
+
+def place_of(db: Connection, source: Row, name: str, payload: dict[str, Any]) -> tuple[int, int]:
+    """Return the ids of the payload's repository and, if that is not known, of its organization.
+
+    An id is 0 if there is none. Raises Forbidden if the source may not send for the owner.
+    """
+    repo = repository_for(db, source, payload)
+    # A source's ping is about its own webhook and concerns no subscriber.
+    if name == "ping":
+        return 0, 0
+    if repo is not None:
+        return repo["id"], 0
+    return 0, organization_id(db, source, event_envelope.organization_of(payload))
 
 
 def repository_for(db: Connection, source: Row, payload: dict[str, Any]) -> Row | None:

@@ -38,6 +38,7 @@ class LeasedEvent:
     """Delivery id, hook id, and the hook's version, for each delivery."""
     republished: bool = False
     """Whether the event is a snapshot of the state and not a change."""
+    repo_id: int = 0
 
 
 class WorkerNotifier(Protocol):

@@ -12,18 +12,19 @@ from store.database import body_codec
 from store.database.connection import Connection, Row, json_array
 from store.database.notifications import LeasedEvent
 from store.delivery import subscribers
+from store.delivery.subscribers import WIDER
 from store.errors import Conflict
-from store.hooks.event_names import PLATFORM_EVENTS, WILDCARD
+from store.hooks.event_names import FITTING, PLATFORM_EVENTS, WILDCARD
 from store.hooks.hook_pauses import PAUSED
 from store.monitoring import minute_counters
 
 COLUMNS = (
-    "e.id, e.guid, e.scope, e.repo_id, e.source_id, e.name, e.action, e.installation_id,"
+    "e.id, e.guid, e.scope, e.repo_id, e.org_id, e.source_id, e.name, e.action, e.installation_id,"
     " e.received_at, e.size"
 )
 INSERTED = (
-    "guid, scope, repo_id, source_id, name, action, installation_id, received_at, size, digest,"
-    " body"
+    "guid, scope, repo_id, org_id, source_id, name, action, installation_id, received_at, size,"
+    " digest, body"
 )
 
 # These stand in place of a source's id. LOCAL_SOURCE marks changes made through the API, which the
@@ -36,8 +37,8 @@ class IncomingEvent:
     """An event that is to be accepted.
 
     `scope` is the namespace of its `guid`: a repository's id, or minus a source's id. `repo_id` is
-    0 if the event belongs to no known repository. `source_id` is 0 if a caller posted it with a
-    token. `body` is the exact JSON text.
+    0 if the event belongs to no known repository. Then `org_id` may be the organization that it
+    belongs to. `source_id` is 0 if a caller posted it with a token. `body` is the exact JSON text.
     """
 
     scope: int
@@ -48,6 +49,7 @@ class IncomingEvent:
     action: str | None = None
     source_id: int = 0
     installation_id: int | None = None
+    org_id: int = 0
     packed: bytes = b""
     digest: bytes = b""
 
@@ -112,6 +114,7 @@ def insert(db: Connection, arrivals: Sequence[IncomingEvent]) -> dict[tuple[str,
             arrival.guid,
             arrival.scope,
             arrival.repo_id,
+            arrival.org_id,
             arrival.source_id,
             arrival.name,
             arrival.action,
@@ -150,27 +153,47 @@ def _fan_out(db: Connection, fresh: Sequence[tuple[Receipt, IncomingEvent]]) -> 
     lease = notifier.lease()
     made = db.tuples(
         "INSERT INTO delivery (event_id, hook_id, repo_id, state, due_at, lease_id)"
-        " SELECT e.id, s.hook_id, s.repo_id, 0, :now, CASE WHEN s.hook_id IN"
+        " SELECT w.event_id, w.hook_id, w.repo_id, 0, :now, CASE WHEN w.hook_id IN"
         f" (SELECT hook_id FROM {db.each('full', hook_id='integer')} AS f)"
-        f" OR s.hook_id IN {PAUSED} THEN NULL ELSE CAST(:lease AS BIGINT) END"
-        f" FROM {db.each('events', id='integer', repo_id='integer', name='text', every='text')}"
-        " AS e JOIN subscription s ON s.repo_id = e.repo_id AND s.event IN (e.name, e.every)"
-        " ORDER BY e.id"
+        f" OR w.hook_id IN {PAUSED} THEN NULL ELSE CAST(:lease AS BIGINT) END"
+        f" FROM ({_subscribed(db)}) AS w ORDER BY w.event_id"
         " RETURNING id, event_id, hook_id, lease_id",
         now=db.now,
         lease=lease,
         full=json_array(notifier.full()) if lease is not None else "[]",
         events=json_array(
-            (receipt.event_id, arrival.repo_id, arrival.name, _every(arrival.name))
-            for receipt, arrival in fresh
+            (receipt.event_id, one.repo_id, one.org_id, one.name, *_every(one.name))
+            for receipt, one in fresh
         ),
     )
     _notify_worker(db, {receipt.event_id: (receipt, arrival) for receipt, arrival in fresh}, made)
 
 
-def _every(name: str) -> str:
-    """Return the second name under which subscriptions match: `*` for the platform's events."""
-    return WILDCARD if name in PLATFORM_EVENTS else name
+def _subscribed(db: Connection) -> str:
+    """Return SQL for the hooks that get each of the :events. These have what `_every` returns."""
+    integers = dict.fromkeys(("id", "repo_id", "org_id"), "integer")
+    texts = dict.fromkeys(("name", "every", "every_of_repository"), "text")
+    arrived = db.each("events", **integers, **texts)
+    return (
+        f"SELECT e.id AS event_id, s.hook_id, e.repo_id FROM {arrived} AS e"
+        " JOIN subscription s ON s.repo_id = e.repo_id AND s.event IN (e.name,"
+        " e.every_of_repository) UNION ALL"
+        f" SELECT e.id, s.hook_id, e.repo_id FROM {arrived} AS e{WIDER}"
+        " AND s.event IN (e.name, e.every)"
+        # The database looks at this first, and at no event if there is no such hook.
+        " WHERE EXISTS (SELECT 1 FROM owner_subscription)"
+    )
+
+
+def _every(name: str) -> tuple[str, str]:
+    """Return the second names under which subscriptions match: `*` for the platform's events.
+
+    The last one is for hooks of repositories, whose `*` means fewer events.
+    """
+    return (
+        WILDCARD if name in PLATFORM_EVENTS else name,
+        WILDCARD if name in FITTING["repository"] else name,
+    )
 
 
 def _notify_worker(
@@ -193,6 +216,7 @@ def _notify_worker(
             offer = offers[event_id] = LeasedEvent(
                 lease_id, event_id, arrival.guid, arrival.name, arrival.body, db.now, [], again
             )
+            offer.repo_id = arrival.repo_id
         # If the hook is gone, it has no version, and the worker marks the delivery as dead.
         offer.deliveries.append((delivery_id, hook_id, versions.get(hook_id, 0)))
     notifier = db.notifier

@@ -88,6 +88,11 @@ def emit_many(
 def make_event(
     name: str, action: str | None, repo_id: int, payload: dict[str, Any]
 ) -> IncomingEvent:
-    """Return a change as an event."""
+    """Return a change as an event. Without a repository, the payload may have an organization."""
     body = orjson.dumps(payload if action is None else {"action": action, **payload})
-    return IncomingEvent(repo_id, uuid7.new(), repo_id, name, body, action, source_id=LOCAL_SOURCE)
+    arrival = IncomingEvent(
+        repo_id, uuid7.new(), repo_id, name, body, action, source_id=LOCAL_SOURCE
+    )
+    if not repo_id and "organization" in payload:
+        arrival.org_id = payload["organization"]["id"]
+    return arrival

@@ -10,7 +10,8 @@ from store.clock import MINUTE
 from store.database.connection import Connection, json_array
 from store.database.id_search import first_id_since
 from store.delivery.attempts import DELIVERED, WAITING
-from store.hooks.event_names import PLATFORM_EVENTS, WILDCARD
+from store.delivery.subscribers import WIDER
+from store.hooks.event_names import FITTING, PLATFORM_EVENTS, WILDCARD
 
 # The largest window for a count, and for a batch of deliveries. Other writes wait for a batch.
 COUNTED, LOOKED = 5_000, 1_000
@@ -34,25 +35,26 @@ class ReplaySelection:
     event: str | None = None
     failed: bool = False
 
-    def place(self) -> tuple[str, dict[str, Any]]:
+    def place(self, db: Connection) -> tuple[str, dict[str, Any]]:
         """Return the SQL conditions on `e` that an index supports, and their parameters.
 
         Each condition ends with AND.
         """
-        if self.repo_id is not None:
-            where, given = "e.repo_id = :repo_id AND ", {"repo_id": self.repo_id}
-        elif self.hook_id is not None:
-            where = "e.repo_id = (SELECT h.repo_id FROM hook h WHERE h.id = :hook_id) AND "
-            given = {"hook_id": self.hook_id}
-        else:
+        repo_id = self.repo_id
+        if repo_id is None and self.hook_id is not None:
+            # It is null for a hook of more than one repository, and 0 if the hook is gone.
+            found = db.tuples("SELECT repo_id FROM hook WHERE id = :id", id=self.hook_id)
+            repo_id = found[0][0] if found else 0
+        if repo_id is None:
             return "", {}
+        where, given = "e.repo_id = :repo_id AND ", {"repo_id": repo_id}
         if self.event is not None:
             return f"{where}e.name = :event AND ", {**given, "event": self.event}
         return where, given
 
-    def events(self) -> tuple[str, dict[str, Any]]:
+    def events(self, db: Connection) -> tuple[str, dict[str, Any]]:
         """Return all SQL conditions on the events, as `place` does, and their parameters."""
-        where, given = self.place()
+        where, given = self.place(db)
         where += "e.body IS NOT NULL AND e.name <> 'ping' AND "
         for condition, name in (
             ("e.received_at >= :since", "since"),
@@ -89,7 +91,7 @@ def _window(
     db: Connection, chosen: ReplaySelection, after: int, until: int, looked: int
 ) -> tuple[int, int]:
     """Return the last event's id in the next window, and the number of events in it."""
-    where, given = chosen.place()
+    where, given = chosen.place(db)
     found = db.tuples(
         f"SELECT max(f.id), count(*) FROM (SELECT e.id FROM event e WHERE {where}e.id > :after"
         " AND e.id <= :until ORDER BY e.id LIMIT :looked) AS f",
@@ -105,25 +107,40 @@ def _window(
 def _pairs(
     db: Connection, chosen: ReplaySelection, after: int, last: int
 ) -> tuple[str, dict[str, Any]]:
-    """Return SQL that joins each event of a window with each hook that subscribes to it now."""
-    where, given = chosen.events()
-    pairs = (
-        " FROM event e JOIN subscription s ON s.repo_id = e.repo_id"
-        f" AND s.event IN (e.name, CASE WHEN e.name IN (SELECT name FROM"
-        f" {db.each('names', name='text')} AS n) THEN '{WILDCARD}' ELSE e.name END)"
-        # WebSub gets no replays: its content is the current state of a topic.
-        f" WHERE {where}s.hook_id > 0 AND e.id > :after AND e.id <= :last"
-    )
-    given |= {"names": json_array(PLATFORM_EVENTS), "after": after, "last": last}
+    """Return SQL for the pairs of each event of a window and each hook that subscribes to it now.
+
+    A pair is a row `p` with `event_id`, `repo_id` and `hook_id`.
+    """
+    where, given = chosen.events(db)
+    # WebSub gets no replays: its content is the current state of a topic.
+    where = f" WHERE {where}s.hook_id > 0 AND e.id > :after AND e.id <= :last"
+    given |= {"after": after, "last": last}
     if chosen.hook_id is not None:
-        pairs += " AND s.hook_id = :hook_id"
+        where += " AND s.hook_id = :hook_id"
         given["hook_id"] = chosen.hook_id
     if chosen.failed:
-        pairs += (
+        where += (
             " AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.event_id = e.id"
             f" AND d.hook_id = s.hook_id AND d.state IN ({WAITING}, {DELIVERED}))"
         )
-    return pairs, given
+    given |= {
+        "names": json_array(PLATFORM_EVENTS),
+        "fitting": json_array(FITTING["repository"]),
+    }
+    select = "SELECT e.id AS event_id, e.repo_id, s.hook_id FROM event e"
+    return (
+        f" FROM ({select} JOIN subscription s ON s.repo_id = e.repo_id"
+        f"{_named(db, 'fitting')}{where} UNION ALL"
+        f" {select}{WIDER}{_named(db, 'names')}{where}) AS p"
+    ), given
+
+
+def _named(db: Connection, names: str) -> str:
+    """Return the SQL condition that a subscription is to an event's name, or to `*`."""
+    listed = f"(SELECT name FROM {db.each(names, name='text')} AS n)"
+    return (
+        f" AND s.event IN (e.name, CASE WHEN e.name IN {listed} THEN '{WILDCARD}' ELSE e.name END)"
+    )
 
 
 def count(
@@ -172,7 +189,7 @@ def create_deliveries(
     pairs, given = _pairs(db, chosen, after, last)
     made = db.tuples(
         "INSERT INTO delivery (event_id, hook_id, repo_id, state, due_at, redelivery)"
-        f" SELECT e.id, s.hook_id, e.repo_id, {WAITING}, :now, 1{pairs} ORDER BY e.id"
+        f" SELECT p.event_id, p.hook_id, p.repo_id, {WAITING}, :now, 1{pairs} ORDER BY p.event_id"
         " RETURNING hook_id",
         now=db.now,
         **given,
@@ -194,7 +211,7 @@ def _whole(
     found = [
         row[0]
         for row in db.tuples(
-            f"SELECT e.id{pairs} ORDER BY e.id LIMIT :most", most=limit + 1, **given
+            f"SELECT p.event_id{pairs} ORDER BY p.event_id LIMIT :most", most=limit + 1, **given
         )
     ]
     if len(found) <= limit:

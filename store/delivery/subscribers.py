@@ -5,6 +5,15 @@ from typing import Any
 from store.database.connection import Connection, Row, json_array
 from store.delivery import websub
 from store.hooks.event_names import WILDCARD
+from store.hooks.hook_targets import EVERYWHERE
+
+WIDER = (
+    " LEFT JOIN repository r ON r.id = e.repo_id JOIN owner_subscription s"
+    f" ON s.owner_id IN (COALESCE(r.owner_id, e.org_id), {EVERYWHERE})"
+)
+"""SQL that joins an event `e` with the hooks of its repository's owner, of the organization that it
+belongs to without a repository, and of the whole installation.
+"""
 
 
 def counts_by_event(db: Connection, repo_id: int) -> dict[str, Row]:

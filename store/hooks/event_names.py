@@ -114,6 +114,44 @@ HUB_EVENTS = frozenset(
     ]
 )
 """Events that only the hub writes. `*` does not include them."""
+ORGANIZATION_EVENTS = frozenset(
+    [
+        "custom_property",
+        "membership",
+        "org_block",
+        "organization",
+        "organization_custom_property_values",
+        "personal_access_token_request",
+        "projects_v2",
+        "projects_v2_item",
+        "projects_v2_status_update",
+        "team",
+    ]
+)
+"""Platform events that no repository has, but an organization."""
+APP_EVENTS = frozenset(
+    [
+        "deployment_protection_rule",
+        "deployment_review",
+        "github_app_authorization",
+        "installation",
+        "installation_repositories",
+        "installation_target",
+        "merge_group",
+        "repository_dispatch",
+        "security_advisory",
+        "workflow_dispatch",
+    ]
+)
+"""Platform events that only apps get."""
+OTHER_EVENTS = frozenset(["marketplace_purchase", "organization_custom_property", "sponsorship"])
+"""Platform events of neither a repository, an organization, nor an app."""
+FITTING = {
+    "repository": PLATFORM_EVENTS - ORGANIZATION_EVENTS - APP_EVENTS - OTHER_EVENTS,
+    "organization": PLATFORM_EVENTS - APP_EVENTS - OTHER_EVENTS,
+    "system": PLATFORM_EVENTS,
+}
+"""By kind of hook: the platform events to which such a hook can subscribe. `*` stands for them."""
 WILDCARD = "*"
 
 

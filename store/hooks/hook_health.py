@@ -4,11 +4,11 @@ import json
 from collections.abc import Iterable, Sequence
 
 from store.database.connection import Connection, Row, json_array
+from store.hooks.hook_targets import NAMED, NAMES
 
 COLUMNS = (
-    "h.id, h.repo_id, h.url, h.active, h.events, h.disabled_reason, h.failing_since,"
-    " h.resting_until, h.held_until, h.paused_at, h.created_at,"
-    " o.login || '/' || r.name AS repository"
+    "h.id, h.repo_id, h.org_id, h.url, h.active, h.events, h.disabled_reason, h.failing_since,"
+    f" h.resting_until, h.held_until, h.paused_at, h.created_at, {NAMES}"
 )
 # Waiting deliveries are counted up to this number.
 MOST = 1_000
@@ -52,8 +52,7 @@ def page(
         where += [f"h.id IN (SELECT id FROM {db.each('hooks', id='integer')} AS s)"]
         given["hooks"] = json_array(hook_ids)
     rows = db.all(
-        f"SELECT {COLUMNS} FROM {source} JOIN repository r ON r.id = h.repo_id"
-        f" JOIN account o ON o.id = r.owner_id WHERE {' AND '.join(where)}"
+        f"SELECT {COLUMNS} FROM {source}{NAMED} WHERE {' AND '.join(where)}"
         " ORDER BY h.id DESC LIMIT :limit",
         limit=limit,
         **given,
@@ -107,8 +106,7 @@ def _waiting(db: Connection, hook_ids: Iterable[int]) -> dict[int, tuple[int, in
 def get(db: Connection, hook_id: int) -> Row | None:
     """Return a hook with its health, or None."""
     rows = db.all(
-        f"SELECT {COLUMNS} FROM hook h JOIN repository r ON r.id = h.repo_id"
-        " JOIN account o ON o.id = r.owner_id WHERE h.id = :id AND h.deleted_at IS NULL",
+        f"SELECT {COLUMNS} FROM hook h{NAMED} WHERE h.id = :id AND h.deleted_at IS NULL",
         id=hook_id,
     )
     for row in rows:
@@ -127,15 +125,15 @@ def slowest(db: Connection, repo_ids: Sequence[int] | None, window: int, limit: 
         where = f" WHERE f.repo_id IN (SELECT id FROM {db.each('repos', id='integer')} AS w)"
         given = {"repos": json_array(repo_ids)}
     return db.all(
-        "SELECT g.*, h.url, o.login || '/' || r.name AS repository FROM ("
+        f"SELECT g.*, h.url, {NAMES} FROM ("
         "SELECT f.hook_id, count(*) AS many, sum(f.failed) AS failed,"
         " CAST(avg(f.duration) AS BIGINT) AS mean, max(f.duration) AS longest FROM ("
         "SELECT a.hook_id, a.repo_id, a.duration, CASE WHEN a.error IS NULL AND a.status_code"
         " BETWEEN 200 AND 299 THEN 0 ELSE 1 END AS failed"
         f" FROM attempt a ORDER BY a.id DESC LIMIT :window) AS f{where}"
         " GROUP BY f.hook_id ORDER BY mean DESC LIMIT :limit) AS g"
-        " JOIN hook h ON h.id = g.hook_id JOIN repository r ON r.id = h.repo_id"
-        " JOIN account o ON o.id = r.owner_id WHERE h.deleted_at IS NULL ORDER BY g.mean DESC",
+        f" JOIN hook h ON h.id = g.hook_id{NAMED}"
+        " WHERE h.deleted_at IS NULL ORDER BY g.mean DESC",
         window=window,
         limit=limit,
         **given,
@@ -168,8 +166,7 @@ def failing(
     return db.all(
         f"SELECT {COLUMNS}, count(*) OVER () AS total,"
         " min(h.failing_since) OVER () AS failing_first"
-        f" FROM ({kinds}) AS f JOIN hook h ON h.id = f.id JOIN repository r ON r.id = h.repo_id"
-        " JOIN account o ON o.id = r.owner_id WHERE h.paused_at IS NULL"
+        f" FROM ({kinds}) AS f JOIN hook h ON h.id = f.id{NAMED} WHERE h.paused_at IS NULL"
         " AND (h.active = 1 OR h.disabled_reason IS NOT NULL)"
         " ORDER BY CASE WHEN h.disabled_reason IS NOT NULL THEN 0"
         " WHEN h.resting_until > :now THEN 1 ELSE 2 END, h.failing_since, h.id"

@@ -7,18 +7,19 @@ from collections.abc import Collection, Iterable
 from store.database.connection import Connection
 from store.errors import Invalid
 from store.hooks.event_names import HUB_EVENTS, PLATFORM_EVENTS, WILDCARD
+from store.hooks.hook_targets import HookTarget
 
 
 def check(
     db: Connection,
-    repo_id: int,
+    target: HookTarget,
     events: Iterable[str],
     most: int,
     *,
     before: Collection[str] = (),
     but: int = 0,
 ) -> None:
-    """Raise Invalid if a hook for `events` would exceed the limit of `most` hooks for an event.
+    """Raise Invalid if a hook for `events` would exceed the target's limit of `most` hooks for one.
 
     `most` 0 is no limit. `before` has the events that the hook already subscribes to: these are not
     checked. The hook `but` is not counted. Inactive hooks count, so that each of them can be
@@ -31,7 +32,7 @@ def check(
     ]
     if not most or not added:
         return
-    hooks = _counted(db, repo_id, but)
+    hooks = _counted(db, target, but)
     every = hooks.pop(WILDCARD, 0)
     for name in _named(added, hooks):
         if hooks[name] + (0 if name in HUB_EVENTS else every) >= most:
@@ -43,14 +44,14 @@ def check(
             )
 
 
-def _counted(db: Connection, repo_id: int, but: int) -> Counter[str]:
+def _counted(db: Connection, target: HookTarget, but: int) -> Counter[str]:
     """Return for each event name how many hooks list it."""
     counted: Counter[str] = Counter()
     # Many hooks have the same few events.
     for events, many in db.tuples(
-        "SELECT events, count(*) FROM hook WHERE repo_id = :repo_id AND deleted_at IS NULL"
+        f"SELECT events, count(*) FROM hook WHERE {target.condition} AND deleted_at IS NULL"
         " AND id <> :but GROUP BY events",
-        repo_id=repo_id,
+        target_id=target.id,
         but=but,
     ):
         for name in set(json.loads(events)):

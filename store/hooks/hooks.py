@@ -1,4 +1,4 @@
-"""Hooks: the receivers to which a repository's events are delivered."""
+"""Hooks: the receivers of the events of a repository, of an organization, or of everything."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -6,11 +6,11 @@ from typing import Any
 
 from store.database.connection import ENDLESS, Connection, Row, json_array
 from store.errors import Invalid, Missing
-from store.hooks import hook_limit, hook_secrets
-from store.hooks.event_names import HUB_EVENTS, PLATFORM_EVENTS, WILDCARD
+from store.hooks import hook_limit, hook_secrets, hook_subscriptions
+from store.hooks.hook_targets import NAMED, NAMES, HookTarget, as_target, organization, target_of
 
 COLUMNS = (
-    "id, repo_id, url, content_type, secret, insecure_ssl, active, events, options,"
+    "id, repo_id, org_id, url, content_type, secret, insecure_ssl, active, events, options,"
     " disabled_reason, failing_since, version, created_at, updated_at, previous_secret,"
     " previous_until, secret_taken, held_until, paused_at"
 )
@@ -31,20 +31,9 @@ def secret_of(db: Connection, hook: Row) -> str | None:
     return None if hook["secret"] is None else db.vault.open(hook["secret"])
 
 
-def check_events(events: Iterable[str]) -> list[str]:
-    """Return the events without repetitions. Raises Invalid if there are none or one is unknown."""
-    chosen = list(dict.fromkeys(events))
-    if not chosen:
-        raise Invalid("a hook needs at least one event", field="events", resource="Hook")
-    for name in chosen:
-        if name != WILDCARD and name not in PLATFORM_EVENTS | HUB_EVENTS:
-            raise Invalid(f'Invalid event: "{name}"', field="events", resource="Hook")
-    return chosen
-
-
 def create(
     db: Connection,
-    repo_id: int,
+    target: HookTarget | int,
     *,
     url: str,
     events: Iterable[str],
@@ -55,19 +44,22 @@ def create(
     options: dict[str, Any] | None = None,
     most: int = 0,
 ) -> Row:
-    """Create a hook.
+    """Create a hook of a target. A number is the id of a repository.
 
-    `most` limits the hooks that one event may have (0: no limit). Raises Invalid if an event is
-    unknown, if the hook would repeat another one, or if an event has `most` hooks already.
+    `most` limits the target's hooks that one event may have (0: no limit). Raises Invalid if an
+    event is unknown or does not fit the target, if the hook would repeat another one, or if an
+    event has `most` hooks already.
     """
-    chosen = check_events(events)
-    _refuse_duplicate(db, repo_id, url, content_type, chosen, but=0)
-    hook_limit.check(db, repo_id, chosen, most)
+    target = as_target(target)
+    chosen = hook_subscriptions.check_events(events, target.kind)
+    _refuse_duplicate(db, target, url, content_type, chosen, but=0)
+    hook_limit.check(db, target, chosen, most)
     row = db.one(
-        "INSERT INTO hook (repo_id, url, content_type, secret, insecure_ssl, active, events,"
-        " options, created_at, updated_at) VALUES (:repo_id, :url, :content_type, :secret,"
-        f" :insecure_ssl, :active, :events, :options, :now, :now) RETURNING {COLUMNS}",
-        repo_id=repo_id,
+        "INSERT INTO hook (repo_id, org_id, url, content_type, secret, insecure_ssl, active,"
+        " events, options, created_at, updated_at) VALUES (:repo_id, :org_id, :url,"
+        " :content_type, :secret, :insecure_ssl, :active, :events, :options, :now, :now)"
+        f" RETURNING {COLUMNS}",
+        **target.columns,
         url=url,
         content_type=content_type,
         secret=db.vault.seal(secret) if secret else None,
@@ -78,57 +70,56 @@ def create(
         now=db.now,
     )
     assert row is not None
-    return _sync_subscriptions(db, decode_row(row))
+    return hook_subscriptions.sync(db, decode_row(row))
 
 
-def _lock_repository(db: Connection, repo_id: int) -> None:
-    """Lock the repository's hooks until the transaction ends.
+def _lock_target(db: Connection, target: HookTarget) -> None:
+    """Lock the target's hooks until the transaction ends.
 
     So no two hubs create the same hook.
     """
-    db.alone(f"hooks of {repo_id}")
+    db.alone(f"hooks of {target.kind} {target.id}")
 
 
 def _refuse_duplicate(
-    db: Connection, repo_id: int, url: str, content_type: str, events: Sequence[str], *, but: int
+    db: Connection,
+    target: HookTarget,
+    url: str,
+    content_type: str,
+    events: Sequence[str],
+    *,
+    but: int,
 ) -> None:
-    _lock_repository(db, repo_id)
+    _lock_target(db, target)
     rows = db.all(
-        "SELECT events FROM hook WHERE repo_id = :repo_id AND url = :url AND deleted_at IS NULL"
+        f"SELECT events FROM hook WHERE {target.condition} AND url = :url AND deleted_at IS NULL"
         " AND content_type = :content_type AND id <> :but",
-        repo_id=repo_id,
+        target_id=target.id,
         url=url,
         content_type=content_type,
         but=but,
     )
     if any(set(json.loads(row["events"])) & set(events) for row in rows):
+        where = "the whole installation" if target.kind == "system" else f"this {target.kind}"
         raise Invalid(
-            "Hook already exists on this repository", field="config", code="custom", resource="Hook"
+            f"Hook already exists on {where}", field="config", code="custom", resource="Hook"
         )
 
 
-def _sync_subscriptions(db: Connection, hook: Row) -> Row:
-    """Update the subscriptions to match the hook. Return the hook."""
-    db.execute("DELETE FROM subscription WHERE hook_id = :id", id=hook["id"])
-    if hook["active"]:
-        every = WILDCARD in hook["events"]
-        wanted = [name for name in hook["events"] if not every or name not in PLATFORM_EVENTS]
-        db.insert_many(
-            "subscription",
-            "repo_id, event, hook_id",
-            [(hook["repo_id"], name, hook["id"]) for name in wanted],
-        )
-    return hook
-
-
-def get(db: Connection, repo_id: int, hook_id: int) -> Row | None:
-    """Return the repository's hook with this id, or None."""
+def get(db: Connection, target: HookTarget | int, hook_id: int) -> Row | None:
+    """Return the target's hook with this id, or None. A number is the id of a repository."""
+    target = as_target(target)
     row = db.one(
-        f"SELECT {COLUMNS} FROM hook WHERE id = :id AND repo_id = :repo_id AND deleted_at IS NULL",
+        f"SELECT {COLUMNS} FROM hook WHERE id = :id AND {target.condition} AND deleted_at IS NULL",
         id=hook_id,
-        repo_id=repo_id,
+        target_id=target.id,
     )
     return None if row is None else decode_row(row)
+
+
+def get_of_organization(db: Connection, organization_id: int, hook_id: int) -> Row | None:
+    """Return the organization's hook with this id, or None."""
+    return get(db, organization(organization_id), hook_id)
 
 
 def by_id(db: Connection, hook_id: int) -> Row | None:
@@ -137,29 +128,33 @@ def by_id(db: Connection, hook_id: int) -> Row | None:
     return None if row is None else decode_row(row)
 
 
-def by_url(db: Connection, repo_id: int, url: str, event: str | None = None) -> Row | None:
-    """Return the repository's hook with this URL, or None.
+def by_url(
+    db: Connection, target: HookTarget | int, url: str, event: str | None = None
+) -> Row | None:
+    """Return the target's hook with this URL, or None. A number is the id of a repository.
 
-    If there are several, return the one with `event`, or else the oldest. The repository's hooks
-    stay locked until this transaction ends, so that the caller can create or update the hook.
+    If there are several, return the one with `event`, or else the oldest. The target's hooks stay
+    locked until this transaction ends, so that the caller can create or update the hook.
     """
-    _lock_repository(db, repo_id)
+    target = as_target(target)
+    _lock_target(db, target)
     rows = db.all(
-        f"SELECT {COLUMNS} FROM hook WHERE repo_id = :repo_id AND url = :url"
+        f"SELECT {COLUMNS} FROM hook WHERE {target.condition} AND url = :url"
         " AND deleted_at IS NULL ORDER BY id",
-        repo_id=repo_id,
+        target_id=target.id,
         url=url,
     )
     found = [decode_row(row) for row in rows]
     return next((row for row in found if event in row["events"]), found[0] if found else None)
 
 
-def page(db: Connection, repo_id: int, *, limit: int, offset: int = 0) -> list[Row]:
-    """Return a page of the repository's hooks, oldest first."""
+def page(db: Connection, target: HookTarget | int, *, limit: int, offset: int = 0) -> list[Row]:
+    """Return a page of the target's hooks, oldest first. A number is the id of a repository."""
+    target = as_target(target)
     rows = db.all(
-        f"SELECT {COLUMNS} FROM hook WHERE repo_id = :repo_id AND deleted_at IS NULL"
+        f"SELECT {COLUMNS} FROM hook WHERE {target.condition} AND deleted_at IS NULL"
         " ORDER BY id LIMIT :limit OFFSET :offset",
-        repo_id=repo_id,
+        target_id=target.id,
         limit=limit,
         offset=offset,
     )
@@ -167,22 +162,21 @@ def page(db: Connection, repo_id: int, *, limit: int, offset: int = 0) -> list[R
 
 
 def every(db: Connection) -> list[Row]:
-    """Return every hook with its `repository` as owner/name, oldest first."""
+    """Return every hook, oldest first, each with the name of its `repository` or `organization`."""
     named = ", ".join(f"h.{column}" for column in COLUMNS.split(", "))
     rows = db.all(
-        f"SELECT {named}, a.login || '/' || r.name AS repository FROM hook h"
-        " JOIN repository r ON r.id = h.repo_id JOIN account a ON a.id = r.owner_id"
-        " WHERE h.deleted_at IS NULL ORDER BY h.id"
+        f"SELECT {named}, {NAMES} FROM hook h{NAMED} WHERE h.deleted_at IS NULL ORDER BY h.id"
     )
     return [decode_row(row) for row in rows]
 
 
-def count(db: Connection, repo_id: int, most: int = ENDLESS) -> int:
-    """Return how many hooks the repository has, counted up to `most`."""
+def count(db: Connection, target: HookTarget | int, most: int = ENDLESS) -> int:
+    """Return how many hooks the target has, up to `most`. A number is the id of a repository."""
+    target = as_target(target)
     found: int = db.value(
-        "SELECT count(*) FROM (SELECT id FROM hook WHERE repo_id = :repo_id"
+        f"SELECT count(*) FROM (SELECT id FROM hook WHERE {target.condition}"
         " AND deleted_at IS NULL LIMIT :most) AS f",
-        repo_id=repo_id,
+        target_id=target.id,
         most=most,
     )
     return found
@@ -196,13 +190,12 @@ def update(db: Connection, hook: Row, *, most: int = 0, **changes: Any) -> Row:
     as `create` does, and Missing if the hook was deleted meanwhile.
     """
     assert changes.keys() <= CHANGEABLE, changes.keys()
+    target = target_of(hook)
     hook = _reload(db, hook)
     wanted = {**hook, **changes}
-    events = check_events(wanted["events"])
-    _refuse_duplicate(
-        db, hook["repo_id"], wanted["url"], wanted["content_type"], events, but=hook["id"]
-    )
-    hook_limit.check(db, hook["repo_id"], events, most, before=hook["events"], but=hook["id"])
+    events = hook_subscriptions.check_events(wanted["events"], target.kind)
+    _refuse_duplicate(db, target, wanted["url"], wanted["content_type"], events, but=hook["id"])
+    hook_limit.check(db, target, events, most, before=hook["events"], but=hook["id"])
     revived = wanted["active"] and not hook["active"]
     row = db.one(
         "UPDATE hook SET url = :url, content_type = :content_type, secret = :secret,"
@@ -227,13 +220,14 @@ def update(db: Connection, hook: Row, *, most: int = 0, **changes: Any) -> Row:
     )
     assert row is not None
     notify_changed(db, hook["id"])
-    return _sync_subscriptions(db, decode_row(row))
+    return hook_subscriptions.sync(db, decode_row(row))
 
 
 def _reload(db: Connection, hook: Row) -> Row:
     """Read the hook again under the lock, because another hub may have changed it meanwhile."""
-    _lock_repository(db, hook["repo_id"])
-    found = get(db, hook["repo_id"], hook["id"])
+    target = target_of(hook)
+    _lock_target(db, target)
+    found = get(db, target, hook["id"])
     if found is None:
         raise Missing(f"there is no hook {hook['id']}")
     return found
@@ -247,14 +241,15 @@ def notify_changed(db: Connection, hook_id: int) -> None:
 
 def disable(db: Connection, hook_id: int, reason: str) -> None:
     """Disable a hook, for a reason that its owner can read."""
-    db.execute(
+    hook = db.one(
         "UPDATE hook SET active = 0, disabled_reason = :reason, version = version + 1,"
-        " updated_at = :now WHERE id = :id AND active = 1",
+        " updated_at = :now WHERE id = :id AND active = 1 RETURNING id, repo_id, org_id",
         id=hook_id,
         reason=reason,
         now=db.now,
     )
-    db.execute("DELETE FROM subscription WHERE hook_id = :id", id=hook_id)
+    if hook is not None:
+        hook_subscriptions.remove(db, hook)
     notify_changed(db, hook_id)
 
 
@@ -263,7 +258,7 @@ def delete(db: Connection, hook: Row) -> None:
 
     A pause ends, so that its last event is delivered.
     """
-    db.execute("DELETE FROM subscription WHERE hook_id = :id", id=hook["id"])
+    hook_subscriptions.remove(db, hook)
     db.execute(
         "UPDATE hook SET deleted_at = :now, active = 0, paused_at = NULL, version = version + 1"
         " WHERE id = :id",

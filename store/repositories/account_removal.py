@@ -6,7 +6,10 @@ from store.accounts import apps
 from store.database.connection import Connection, Row
 from store.delivery import sources
 from store.errors import Conflict
+from store.hooks.hook_targets import organization
 from store.repositories import membership_dump, repositories, repository_removal
+
+GONE = "the organization was removed"
 
 
 def parts(db: Connection, account: Row) -> dict[str, int]:
@@ -15,6 +18,8 @@ def parts(db: Connection, account: Row) -> dict[str, int]:
     counted: Counter[str] = Counter()
     for repo_id in owned:
         counted.update(repository_removal.parts(db, repo_id))
+    own = "hook x WHERE x.org_id = :id AND x.deleted_at IS NULL"
+    counted["hooks"] += _count(db, own, account["id"])
     return {
         "repositories": len(owned),
         **{name: many for name, many in counted.items() if many},
@@ -69,6 +74,7 @@ def remove(db: Connection, account: Row) -> None:
         repo = repositories.get(db, repo_id)
         assert repo is not None, "read in the same transaction"
         repository_removal.remove(db, repo)
+    repository_removal.end_hooks(db, organization(account["id"]), GONE)
     for (app_id,) in db.tuples("SELECT id FROM app WHERE owner_id = :id", id=account["id"]):
         apps.remove(db, app_id)
     # A source without its owner could send events of all repositories.

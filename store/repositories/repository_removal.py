@@ -3,6 +3,7 @@
 from store.database.connection import Connection, Row
 from store.delivery import websub
 from store.delivery.attempts import DEAD, WAITING
+from store.hooks.hook_targets import HookTarget, repository
 
 GONE = "the repository was removed"
 
@@ -35,18 +36,24 @@ def remove(db: Connection, repo: Row) -> None:
     them. WebSub subscribers get a denial.
     """
     websub.deny(db, dict.fromkeys(websub.list_subscription_ids(db, repo["id"]), GONE))
+    end_hooks(db, repository(repo["id"]), GONE)
+    db.execute("DELETE FROM repository WHERE id = :id", id=repo["id"])
+
+
+def end_hooks(db: Connection, target: HookTarget, reason: str) -> None:
+    """Mark the waiting deliveries of a target's hooks as dead, before the hooks go with it."""
     hook_ids = [
-        row[0] for row in db.tuples("SELECT id FROM hook WHERE repo_id = :id", id=repo["id"])
+        row[0]
+        for row in db.tuples(f"SELECT id FROM hook WHERE {target.condition}", target_id=target.id)
     ]
     # A worker that holds a delivery notices by itself that the hook is gone.
     db.execute(
         f"UPDATE delivery SET state = {DEAD}, due_at = :now, reason = :reason WHERE"
-        " hook_id IN (SELECT h.id FROM hook h WHERE h.repo_id = :id)"
+        f" hook_id IN (SELECT id FROM hook WHERE {target.condition})"
         f" AND state = {WAITING} AND lease_id IS NULL",
-        id=repo["id"],
+        target_id=target.id,
         now=db.now,
-        reason=GONE,
+        reason=reason,
     )
-    db.execute("DELETE FROM repository WHERE id = :id", id=repo["id"])
     notifier = db.notifier
     db.after_commit(lambda: notifier.wake(hook_ids))

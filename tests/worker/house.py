@@ -239,7 +239,8 @@ class House:
         given = {"events": ["push"], "content_type": "json"} | given
         number = next(self._numbers)
         url = url or f"https://h{number}.example/hook"
-        return int(self.store.do(hooks.create, self.repo["id"], url=url, **given)["id"])
+        target = given.pop("target", self.repo["id"])
+        return int(self.store.do(hooks.create, target, url=url, **given)["id"])
 
     def edit(self, hook_id: int, **changes: Any) -> None:
         self.store.do(lambda db: hooks.update(db, _hook(db, hook_id), **changes))

@@ -46,6 +46,8 @@ class Payload:
     """The time at which the event was accepted, in microseconds."""
     republished: bool = False
     """Whether the event is a snapshot that was published again."""
+    repo_id: int = 0
+    """The event's repository, or 0."""
     _form: bytes | None = None
 
     def body_as(self, content_type: str) -> bytes:
@@ -115,6 +117,7 @@ def _payload(db: Connection, event_id: int, row: Row | None) -> Payload | None:
         return None
     payload = Payload(row["name"], row["guid"], row["body"], accepted_at=row["received_at"])
     payload.republished = row["source_id"] == events.REPUBLISHED_SOURCE
+    payload.repo_id = row["repo_id"]
     if row["name"] == CONTENT_EVENT:
         payload.media = websub.media_type_of(db, event_id) or JSON
     return payload

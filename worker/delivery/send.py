@@ -88,6 +88,8 @@ class DeliverySender:
         outcome = _outcome(target, item, hook_id, lease_id, answer, head, started, clock())
         if overlap is not None:
             outcome.taken = overlap.learn(item.delivery_id, new_first, answer.status)
+        if target.repo_id is None:
+            outcome.repo_id = payload.repo_id
         if not item.redelivery:
             outcome.accepted_at = payload.accepted_at
         return outcome
@@ -151,7 +153,7 @@ def _outcome(
         delivery_id=item.delivery_id,
         hook_id=hook_id,
         event_id=item.event_id,
-        repo_id=target.repo_id,
+        repo_id=target.repo_id or 0,
         number=number,
         redelivery=int(item.redelivery or number > 1),
         started_at=started,

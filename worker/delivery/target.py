@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from store import Connection, Row
 from store.errors import Unusable
 from store.hooks import hooks
+from store.hooks.hook_targets import target_of
 from worker.delivery.payload_cache import Payload, PayloadCache
 from worker.delivery.policy import Policy, policy_for
 from worker.delivery.secret_rotation import SecretOverlap, current_overlap
@@ -27,7 +28,8 @@ class Target:
     """
 
     version: int
-    repo_id: int
+    repo_id: int | None
+    """The only repository whose events it gets, or None."""
     url: str
     active: bool
     deleted: bool
@@ -164,10 +166,11 @@ def _static_head(row: Row, endpoint: Endpoint | None, settings: WorkerSettings) 
         "Accept: */*",
         f"Content-Type: {CONTENT_TYPES[row['content_type']]}",
     ]
+    target = target_of(row)
     for prefix in settings.header_prefixes:
         lines += [
             f"{prefix}Hook-ID: {row['id']}",
-            f"{prefix}Hook-Installation-Target-Type: repository",
-            f"{prefix}Hook-Installation-Target-ID: {row['repo_id']}",
+            f"{prefix}Hook-Installation-Target-Type: {target.kind}",
+            f"{prefix}Hook-Installation-Target-ID: {target.id}",
         ]
     return "\r\n".join(lines) + "\r\n"

@@ -142,11 +142,13 @@ CREATE TABLE source (
     created_at BIGINT NOT NULL
 );
 
--- Hooks. The partition key of all following tables is the repository.
+-- Hooks. A hook has one target: a repository, an organization, or, if it names neither, the whole
+-- installation. Each target has a column of its own, so that its hooks are deleted with it.
 
 CREATE TABLE hook (
     id {id},
-    repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
+    repo_id BIGINT REFERENCES repository (id) ON DELETE CASCADE,
+    org_id BIGINT REFERENCES account (id) ON DELETE CASCADE,
     url TEXT NOT NULL,
     content_type TEXT NOT NULL,         -- json or form
     secret {blob},                      -- encrypted
@@ -177,6 +179,10 @@ CREATE INDEX hook_repository ON hook (repo_id, id);
 
 CREATE INDEX hook_listed ON hook (repo_id, id) WHERE deleted_at IS NULL;
 
+CREATE INDEX hook_organization ON hook (org_id, id) WHERE org_id IS NOT NULL;
+
+CREATE INDEX hook_system ON hook (id) WHERE repo_id IS NULL AND org_id IS NULL;
+
 CREATE INDEX hook_disabled ON hook (id) WHERE disabled_reason IS NOT NULL AND deleted_at IS NULL;
 
 CREATE INDEX hook_failing ON hook (id) WHERE failing_since IS NOT NULL AND deleted_at IS NULL;
@@ -185,13 +191,14 @@ CREATE INDEX hook_paused ON hook (id) WHERE paused_at IS NOT NULL;
 
 CREATE INDEX hook_previous ON hook (previous_until) WHERE previous_until IS NOT NULL;
 
--- Events.
+-- Events. The partition key of all following tables is the repository.
 
 CREATE TABLE event (
     id {id},
     guid TEXT NOT NULL,
     scope BIGINT NOT NULL,              -- the namespace of its guid: a repository, or minus a source
     repo_id BIGINT NOT NULL,            -- 0: no known repository
+    org_id BIGINT NOT NULL DEFAULT 0,   -- without a repository: the organization; 0: none
     source_id BIGINT NOT NULL DEFAULT 0,
     name TEXT NOT NULL,
     action TEXT,
@@ -476,6 +483,17 @@ CREATE TABLE subscription (
 );
 
 CREATE INDEX subscription_hook ON subscription (hook_id);
+
+-- The same for hooks that get the events of an owner's repositories, whichever these are. So their
+-- number does not grow with the repositories.
+CREATE TABLE owner_subscription (
+    owner_id BIGINT NOT NULL,           -- an account; 0: the whole installation
+    event TEXT NOT NULL,
+    hook_id BIGINT NOT NULL REFERENCES hook (id) ON DELETE CASCADE,
+    PRIMARY KEY (owner_id, event, hook_id)
+);
+
+CREATE INDEX owner_subscription_hook ON owner_subscription (hook_id);
 
 CREATE TABLE label (
     id {id},

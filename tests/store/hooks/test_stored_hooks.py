@@ -9,7 +9,7 @@ from store import Connection
 from store.delivery import attempts
 from store.errors import Invalid
 from store.hooks import hooks
-from store.hooks.event_names import PLATFORM_EVENTS
+from store.hooks.event_names import FITTING
 
 
 def subscribed(db: Connection) -> dict[int, list[str]]:
@@ -75,7 +75,8 @@ def test_bad_events_are_refused(world: World, names: list[str]) -> None:
 
 def test_events_are_kept_once_and_in_order(world: World) -> None:
     assert world.hook("push", "issues", "push")["events"] == ["push", "issues"]
-    assert world.hook(*sorted(PLATFORM_EVENTS))["events"] == sorted(PLATFORM_EVENTS)
+    every = sorted(FITTING["repository"])
+    assert world.hook(*every)["events"] == every
 
 
 class TestTwins:

@@ -16,6 +16,7 @@ from waiting import until
 
 from store.clock import SECOND, MovableClock
 from store.delivery import deliveries
+from store.hooks.hook_targets import SYSTEM, organization
 
 PAYLOAD = json.dumps(
     {"ref": "refs/heads/main", "text": "a+b & c=d %41 ü 日本\n"}, indent=1
@@ -59,6 +60,27 @@ async def test_the_headers_of_a_delivery(house: House) -> None:
         }
     assert post.headers == expected
     assert post.body == PAYLOAD
+
+
+@pytest.mark.parametrize("stored_before", [False, True])
+async def test_the_target_of_a_hook_around_the_repository(
+    house: House, stored_before: bool
+) -> None:
+    targets = [organization(house.repo["owner_id"]), SYSTEM]
+    made = [house.hook(target=target) for target in targets]
+    if stored_before:
+        await house.event()
+    await house.work()
+    if not stored_before:
+        await house.event()
+    await house.over(delivered=2)
+    found = {post.headers["x-service-hook-id"]: post.headers for post in house.network.posts}
+    for hook_id, target in zip(made, targets, strict=True):
+        headers = found[str(hook_id)]
+        assert headers["x-service-hook-installation-target-type"] == target.kind
+        assert headers["x-service-hook-installation-target-id"] == str(target.id)
+        (attempt,) = await house.recorded(hook_id, 1)
+        assert attempt["repo_id"] == house.repo["id"]
 
 
 async def test_the_prefixes_and_the_user_agent_are_settings(house: House) -> None:

@@ -308,7 +308,7 @@ async def test_an_id_that_nobody_has_any_more_holds_nothing_up(house: House) -> 
 
 def _row(house: House, guid: str, body: bytes) -> tuple[Any, ...]:
     repo_id = house.repo["id"]
-    given = (guid, repo_id, repo_id, 0, "push", None, None, house.clock.now(), len(body))
+    given = (guid, repo_id, repo_id, 0, 0, "push", None, None, house.clock.now(), len(body))
     return (*given, b"", compress(body))
 
 

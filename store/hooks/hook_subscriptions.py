@@ -1,0 +1,53 @@
+"""Subscriptions of hooks to events: the names that a hook may list, and those that find it."""
+
+from collections.abc import Iterable
+
+from store.database.connection import Connection, Row
+from store.errors import Invalid
+from store.hooks.event_names import FITTING, HUB_EVENTS, PLATFORM_EVENTS, WILDCARD
+from store.hooks.hook_targets import HookKind, HookTarget, target_of
+
+
+def check_events(events: Iterable[str], kind: HookKind) -> list[str]:
+    """Return the events without repetitions.
+
+    Raises Invalid if there are none, or if a hook of this kind cannot subscribe to one.
+    """
+    chosen = list(dict.fromkeys(events))
+    if not chosen:
+        raise Invalid("a hook needs at least one event", field="events", resource="Hook")
+    for name in chosen:
+        if name != WILDCARD and name not in FITTING[kind] | HUB_EVENTS:
+            known = f": no hook of this {kind} can get it" if name in PLATFORM_EVENTS else ""
+            raise Invalid(f'Invalid event: "{name}"{known}', field="events", resource="Hook")
+    return chosen
+
+
+def sync(db: Connection, hook: Row) -> Row:
+    """Update the subscriptions to match the hook. Return the hook."""
+    target = target_of(hook)
+    remove(db, hook)
+    if hook["active"]:
+        table, column = target.subscribed
+        db.insert_many(
+            table,
+            f"{column}, event, hook_id",
+            [(target.id, name, hook["id"]) for name in _subscribed(hook, target)],
+        )
+    return hook
+
+
+def _subscribed(hook: Row, target: HookTarget) -> list[str]:
+    """Return the names under which the hook's events find it."""
+    if WILDCARD not in hook["events"]:
+        return list(hook["events"])
+    own = [name for name in hook["events"] if name in HUB_EVENTS]
+    # An owner's other subscribers, such as apps, have more events than an organization's hook.
+    every = sorted(FITTING["organization"]) if target.kind == "organization" else [WILDCARD]
+    return every + own
+
+
+def remove(db: Connection, hook: Row) -> None:
+    """Remove all subscriptions of a hook."""
+    table, _ = target_of(hook).subscribed
+    db.execute(f"DELETE FROM {table} WHERE hook_id = :id", id=hook["id"])

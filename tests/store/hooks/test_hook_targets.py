@@ -1,0 +1,253 @@
+"""Hooks of repositories, of organizations and of everything: which events reach them."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from store_world import URL, World
+
+from store import Row
+from store.accounts import accounts
+from store.delivery import events, replay_runs, replay_selection
+from store.delivery.attempts import DEAD, DELIVERED
+from store.delivery.replay_selection import ReplaySelection
+from store.errors import Invalid
+from store.hooks import hook_targets, hooks
+from store.hooks.event_names import APP_EVENTS, FITTING, ORGANIZATION_EVENTS, WILDCARD
+from store.hooks.hook_targets import SYSTEM, HookTarget
+from store.repositories import account_removal, repositories, repository_removal
+
+
+@dataclass
+class Organizations:
+    """Two organizations, one with a repository, and the user's own repository beside them."""
+
+    world: World
+    org: Row
+    other: Row
+    repo: Row
+
+    @property
+    def targets(self) -> list[HookTarget]:
+        return [
+            hook_targets.repository(self.repo["id"]),
+            hook_targets.organization(self.org["id"]),
+            SYSTEM,
+        ]
+
+    def hook(self, target: HookTarget, *events: str, **given: Any) -> int:
+        given.setdefault("url", URL)
+        made = self.world.store.do(hooks.create, target, events=events or ["push"], **given)
+        assert hook_targets.target_of(made) == target
+        return int(made["id"])
+
+    def reached(self, guid: str, **given: Any) -> list[int]:
+        """The hooks that an event of a repository reaches, or one of an organization alone."""
+        given.setdefault("scope", 1)
+        receipt = self.world.arrive(guid, **given)
+        mine = [row for row in self.world.rows() if row["event_id"] == receipt.event_id]
+        assert {row["repo_id"] for row in mine} <= {given["repo_id"]}
+        return sorted(row["hook_id"] for row in mine)
+
+
+@pytest.fixture
+def orgs(world: World) -> Organizations:
+    org = world.store.do(accounts.create, "acme", kind="Organization")
+    other = world.store.do(accounts.create, "umbrella", kind="Organization")
+    return Organizations(world, org, other, make(world, org))
+
+
+def make(world: World, owner: Row, name: str = "engine") -> Row:
+    return world.store.do(repositories.create, owner["id"], name)
+
+
+class TestFanOut:
+    def test_of_a_repository_reaches_its_own_hooks_and_those_around_it(
+        self, orgs: Organizations
+    ) -> None:
+        made = [orgs.hook(target) for target in orgs.targets]
+        orgs.hook(hook_targets.organization(orgs.other["id"]))
+        assert orgs.reached("g-1", repo_id=orgs.repo["id"]) == made
+        assert orgs.reached("g-2", repo_id=orgs.world.repo["id"]) == [made[-1]]
+
+    def test_of_a_later_repository(self, orgs: Organizations) -> None:
+        _, *around = [orgs.hook(target) for target in orgs.targets]
+        later = make(orgs.world, orgs.org, "later")
+        assert orgs.reached("g-1", repo_id=later["id"]) == around
+
+    def test_of_a_transferred_repository(self, orgs: Organizations) -> None:
+        own, _, system = [orgs.hook(target) for target in orgs.targets]
+        new = orgs.hook(hook_targets.organization(orgs.other["id"]))
+        orgs.world.store.do(
+            lambda db: db.execute(
+                "UPDATE repository SET owner_id = :owner WHERE id = :id",
+                owner=orgs.other["id"],
+                id=orgs.repo["id"],
+            )
+        )
+        assert orgs.reached("g-1", repo_id=orgs.repo["id"]) == [own, system, new]
+
+    def test_of_an_organization_alone(self, orgs: Organizations) -> None:
+        _, *around = [orgs.hook(target, WILDCARD) for target in orgs.targets]
+        orgs.hook(hook_targets.organization(orgs.other["id"]), WILDCARD)
+        given = {"repo_id": 0, "name": "membership"}
+        assert orgs.reached("g-1", org_id=orgs.org["id"], **given) == around
+        assert orgs.reached("g-2", **given) == [around[-1]]
+
+    def test_of_many_at_once_stays_in_the_order_of_the_events(self, orgs: Organizations) -> None:
+        own, org, system = [orgs.hook(target) for target in orgs.targets]
+        arrivals = [
+            orgs.world.arrival(f"g-{at}", repo_id=repo["id"])
+            for at in range(20)
+            for repo in (orgs.repo, orgs.world.repo)
+        ]
+        orgs.world.store.do(events.accept_all, arrivals)
+        rows = orgs.world.rows()
+        assert [row["event_id"] for row in rows] == sorted(row["event_id"] for row in rows)
+        assert sorted(row["hook_id"] for row in rows) == sorted([own, org] * 20 + [system] * 40)
+
+    @pytest.mark.parametrize(
+        ("names", "kinds"),
+        [
+            (["push", "member", "ping", "meta"], [0, 1, 2]),
+            (sorted(ORGANIZATION_EVENTS), [1, 2]),
+            (sorted(APP_EVENTS), [2]),
+            (["tea_is_ready", "email"], []),
+        ],
+    )
+    def test_everything_is_what_fits_the_kind(
+        self, orgs: Organizations, names: Collection[str], kinds: list[int]
+    ) -> None:
+        made = [orgs.hook(target, WILDCARD) for target in orgs.targets]
+        for name in names:
+            reached = orgs.reached(f"g-{name}", repo_id=orgs.repo["id"], name=name)
+            assert reached == [made[kind] for kind in kinds], name
+
+    def test_of_an_inactive_hook(self, orgs: Organizations) -> None:
+        org = orgs.hook(orgs.targets[1])
+        row = orgs.world.store.look(hooks.by_id, org)
+        assert row is not None
+        orgs.world.store.do(hooks.update, row, active=False)
+        assert orgs.reached("g-1", repo_id=orgs.repo["id"]) == []
+        orgs.world.store.do(hooks.update, row, active=True)
+        assert orgs.reached("g-2", repo_id=orgs.repo["id"]) == [org]
+        orgs.world.store.do(hooks.disable, org, "it failed")
+        assert orgs.reached("g-3", repo_id=orgs.repo["id"]) == []
+
+
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_an_event_of_the_wrong_kind_is_refused(orgs: Organizations, at: int) -> None:
+    target = orgs.targets[at]
+    for name in ("team", "installation", "sponsorship"):
+        if name in FITTING[target.kind]:
+            orgs.hook(target, name)
+            continue
+        with pytest.raises(Invalid) as caught:
+            orgs.hook(target, "push", name)
+        assert caught.value.field == "events"
+        assert str(caught.value) == (
+            f'Invalid event: "{name}": no hook of this {target.kind} can get it'
+        )
+
+
+def test_how_many_events_fit() -> None:
+    """As the published contract has it."""
+    assert {kind: len(names) for kind, names in FITTING.items()} == {
+        "repository": 59,
+        "organization": 69,
+        "system": 82,
+    }
+
+
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_each_target_has_its_own_hooks(orgs: Organizations, at: int) -> None:
+    made = [orgs.hook(target) for target in orgs.targets]
+    target = orgs.targets[at]
+    look = orgs.world.store.look
+    assert [row["id"] for row in look(hooks.page, target, limit=10)] == [made[at]]
+    assert look(hooks.count, target) == 1
+    assert [look(hooks.get, target, hook_id) is not None for hook_id in made] == [
+        each == at for each in range(3)
+    ]
+    found = orgs.world.store.do(hooks.by_url, target, URL)
+    assert found is not None
+    assert found["id"] == made[at]
+    with pytest.raises(Invalid, match="Hook already exists on th"):
+        orgs.hook(target)
+    with pytest.raises(Invalid, match="cannot have more than 1 hooks"):
+        orgs.hook(target, url=f"{URL}/2", most=1)
+
+
+def test_all_hooks_name_their_target(orgs: Organizations) -> None:
+    for target in orgs.targets:
+        orgs.hook(target)
+    named = [(row["repository"], row["organization"]) for row in orgs.world.store.look(hooks.every)]
+    assert named == [("acme/engine", None), (None, "acme"), (None, None)]
+
+
+class TestReplay:
+    def made(self, orgs: Organizations, **chosen: Any) -> list[tuple[int, int]]:
+        run = orgs.world.store.do(replay_runs.create, ReplaySelection(**chosen), "ada")
+        before = len(orgs.world.rows())
+        while run["ended_at"] is None:
+            run, _ = orgs.world.store.do(replay_runs.run_step, run, 3)
+        made = orgs.world.rows()[before:]
+        assert run["total"] == len(made)
+        return [(row["event_id"], row["hook_id"]) for row in made]
+
+    def test_reaches_every_kind(self, orgs: Organizations) -> None:
+        world = orgs.world
+        first = world.arrive("g-1", repo_id=orgs.repo["id"]).event_id
+        second = world.arrive("g-2").event_id
+        third = world.arrive("g-3", repo_id=0, scope=-1, name="team", org_id=orgs.org["id"])
+        own, org, system = [orgs.hook(target, "*") for target in orgs.targets]
+        by_org = [(first, org), (third.event_id, org)]
+        everywhere = [(first, system), (second, system), (third.event_id, system)]
+        assert self.made(orgs, hook_id=org) == by_org
+        assert self.made(orgs, hook_id=system) == everywhere
+        assert sorted(self.made(orgs)) == sorted([(first, own), *by_org, *everywhere])
+        assert sorted(self.made(orgs, repo_id=orgs.repo["id"])) == [
+            (first, own), (first, org), (first, system)
+        ]  # fmt: skip
+        assert self.made(orgs, hook_id=own) == [(first, own)]
+
+    def test_of_what_failed(self, orgs: Organizations) -> None:
+        org = orgs.hook(orgs.targets[1])
+        delivered, dead = [
+            orgs.world.arrive(guid, repo_id=orgs.repo["id"]).event_id for guid in ("g-1", "g-2")
+        ]
+        for event_id, state in ((delivered, DELIVERED), (dead, DEAD)):
+            orgs.world.store.do(set_state, event_id, state)
+        assert self.made(orgs, hook_id=org, failed=True) == [(dead, org)]
+
+    def test_of_a_hook_that_is_gone(self, orgs: Organizations) -> None:
+        orgs.world.arrive("g-1")
+        chosen = ReplaySelection(hook_id=99)
+        assert orgs.world.store.look(replay_selection.total, chosen)[0] == 0
+
+
+def set_state(db: Any, event_id: int, state: int) -> None:
+    db.execute("UPDATE delivery SET state = :state WHERE event_id = :id", state=state, id=event_id)
+
+
+class TestRemoval:
+    def test_of_the_organization_ends_its_hooks(self, orgs: Organizations) -> None:
+        own, org, system = [orgs.hook(target) for target in orgs.targets]
+        orgs.world.arrive("g-1", repo_id=orgs.repo["id"])
+        assert orgs.world.store.look(account_removal.parts, orgs.org)["hooks"] == 2
+        orgs.world.store.do(account_removal.remove, orgs.org)
+        states = {row["hook_id"]: (row["state"], row["reason"]) for row in orgs.world.rows()}
+        assert states == {
+            own: (DEAD, repository_removal.GONE),
+            org: (DEAD, account_removal.GONE),
+            system: (0, None),
+        }
+        assert [row["id"] for row in orgs.world.store.look(hooks.every)] == [system]
+        left = "SELECT hook_id FROM owner_subscription"
+        assert orgs.world.store.look(lambda db: db.tuples(left)) == [(system,)]
+
+    def test_of_a_repository_leaves_the_hooks_around_it(self, orgs: Organizations) -> None:
+        _, *around = [orgs.hook(target) for target in orgs.targets]
+        orgs.world.store.do(repository_removal.remove, orgs.repo)
+        assert [row["id"] for row in orgs.world.store.look(hooks.every)] == around
