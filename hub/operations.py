@@ -24,7 +24,7 @@ from hub.api.enterprises import (
     organization_teams,
     repository_teams,
 )
-from hub.api.hooks import hook_deliveries, hooks
+from hub.api.hooks import hook_deliveries, hook_filters, hooks
 from hub.api.imports import source_imports
 from hub.api.issues import (
     assignees,
@@ -100,6 +100,7 @@ MODULES = (
     received_invitations,
     hooks,
     hook_deliveries,
+    hook_filters,
     agent_variables,
     devenv_machines,
     devenv_secrets,

@@ -22,9 +22,9 @@ SQL = re.compile(
 # Packages, lower ones first: a package imports those before it, and what is named with it.
 ORDER = {
     "store": (
-        "errors clock settings crypto database jobs audit accounts monitoring hooks delivery"
-        " repositories enterprises agents devenvs secret_scanning artifacts checks workflows issues"
-        " assistant imports projection registry pg_migration backup"
+        "errors clock settings crypto database jobs audit accounts monitoring filters hooks"
+        " delivery repositories enterprises agents devenvs secret_scanning artifacts checks"
+        " workflows issues assistant imports projection registry pg_migration backup"
     ),
     "worker": (
         "tuning background_tasks scheduler settings publishing http delivery websub imports jobs"

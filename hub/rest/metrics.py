@@ -46,6 +46,11 @@ class HubMetrics(MetricSet):
         self.fanned_out = CounterMetric(
             "tocsin_deliveries_due_total", "Deliveries created for accepted events"
         )
+        self.filtered = CounterMetric(
+            "tocsin_deliveries_filtered_total",
+            "Deliveries of accepted events that a hook's filter left out, by the hook's id",
+            ("hook",),
+        )
         self.limited = CounterMetric(
             "tocsin_rate_limited_total",
             "Requests rejected by the hourly rate limit (primary) or a short-term one (secondary)",
@@ -80,6 +85,8 @@ class HubMetrics(MetricSet):
             else:
                 self.events.add("accepted")
                 self.fanned_out.add(many=receipt.deliveries)
+                for hook_id in receipt.filtered:
+                    self.filtered.add(str(hook_id))
 
     def refused(self, call: Request, error: Exception) -> None:
         """Count an error if it is a rejection by rate limit or for wrong credentials."""

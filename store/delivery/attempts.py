@@ -14,7 +14,7 @@ from store.hooks import hook_secrets, hooks
 from store.hooks.hook_secrets import Taken
 from store.monitoring import minute_counters
 
-WAITING, DELIVERED, DEAD = 0, 1, 2
+WAITING, DELIVERED, DEAD, FILTERED = 0, 1, 2, 3
 # The sum keeps the database from using the index on `lease_id`. A lease may have many deliveries,
 # so the database must find the rows by their ids.
 LEASE = "delivery.lease_id + 0"

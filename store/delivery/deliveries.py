@@ -6,12 +6,12 @@ from typing import Any
 
 from store.database.connection import Connection, Row, json_array
 from store.delivery import subscribers
-from store.delivery.attempts import DEAD, DELIVERED, LEASE, WAITING
+from store.delivery.attempts import DEAD, DELIVERED, FILTERED, LEASE, WAITING
 from store.errors import Invalid
 from store.hooks.hook_pauses import PAUSED
 from store.monitoring import minute_counters
 
-STATES = {WAITING: "waiting", DELIVERED: "delivered", DEAD: "dead"}
+STATES = {WAITING: "waiting", DELIVERED: "delivered", DEAD: "dead", FILTERED: "filtered"}
 DUE = "x.hook_id = w.hook_id AND x.state = 0 AND x.lease_id IS NULL"
 
 

@@ -5,13 +5,14 @@ An event and its deliveries are written in one transaction, so neither exists wi
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from store.database import body_codec
 from store.database.connection import Connection, Row, json_array
 from store.database.notifications import LeasedEvent
-from store.delivery import subscribers
+from store.delivery import filtering, subscribers
+from store.delivery.attempts import FILTERED
 from store.delivery.subscribers import WIDER
 from store.errors import Conflict
 from store.hooks.event_names import FITTING, PLATFORM_EVENTS, WILDCARD
@@ -67,6 +68,8 @@ class Receipt:
     guid: str
     deliveries: int
     duplicate: bool
+    filtered: list[int] = field(default_factory=list)
+    """The hooks whose filters left the event out."""
 
 
 def accept(db: Connection, arrivals: Sequence[IncomingEvent]) -> list[Receipt | Exception]:
@@ -143,7 +146,9 @@ def _repeated(db: Connection, arrival: IncomingEvent) -> Receipt | Exception:
     if (first["name"], first["repo_id"], bytes(first["digest"])) != same:
         return Conflict(f"delivery id {arrival.guid!r} was used for another event")
     count = db.value(
-        "SELECT count(*) FROM delivery WHERE event_id = :id AND redelivery = 0", id=first["id"]
+        "SELECT count(*) FROM delivery WHERE event_id = :id AND redelivery = 0"
+        f" AND state <> {FILTERED}",
+        id=first["id"],
     )
     return Receipt(first["id"], arrival.guid, count, True)
 
@@ -157,7 +162,7 @@ def _fan_out(db: Connection, fresh: Sequence[tuple[Receipt, IncomingEvent]]) -> 
         f" (SELECT hook_id FROM {db.each('full', hook_id='integer')} AS f)"
         f" OR w.hook_id IN {PAUSED} THEN NULL ELSE CAST(:lease AS BIGINT) END"
         f" FROM ({_subscribed(db)}) AS w ORDER BY w.event_id"
-        " RETURNING id, event_id, hook_id, lease_id",
+        f" RETURNING id, event_id, hook_id, lease_id, {filtering.FILTER}",
         now=db.now,
         lease=lease,
         full=json_array(notifier.full()) if lease is not None else "[]",
@@ -166,7 +171,28 @@ def _fan_out(db: Connection, fresh: Sequence[tuple[Receipt, IncomingEvent]]) -> 
             for receipt, one in fresh
         ),
     )
-    _notify_worker(db, {receipt.event_id: (receipt, arrival) for receipt, arrival in fresh}, made)
+    by_id = {receipt.event_id: (receipt, arrival) for receipt, arrival in fresh}
+    made = _filter(db, by_id, made)
+    _notify_worker(db, by_id, made)
+
+
+def _filter(
+    db: Connection,
+    fresh: dict[int, tuple[Receipt, IncomingEvent]],
+    made: Sequence[tuple[Any, ...]],
+) -> Sequence[tuple[Any, ...]]:
+    """Return the deliveries that their hooks' filters do not leave out."""
+
+    def read(event_id: int) -> dict[str, Any]:
+        arrival = fresh[event_id][1]
+        return filtering.document(arrival.name, arrival.action, arrival.body)
+
+    kept, left_out = filtering.apply(db, made, read)
+    for event_id, hook_id in left_out:
+        receipt, arrival = fresh[event_id]
+        receipt.filtered.append(hook_id)
+        minute_counters.increment(db, (arrival.repo_id, (minute_counters.FILTERED,)))
+    return kept
 
 
 def _subscribed(db: Connection) -> str:
@@ -205,7 +231,7 @@ def _notify_worker(
     leased = [row for row in made if row[3] is not None]
     versions = subscribers.versions(db, {row[2] for row in leased}) if leased else {}
     offers: dict[int, LeasedEvent] = {}
-    for delivery_id, event_id, hook_id, lease_id in made:
+    for delivery_id, event_id, hook_id, lease_id, _ in made:
         receipt, arrival = fresh[event_id]
         receipt.deliveries += 1
         if lease_id is None:

@@ -3,15 +3,18 @@
 Events are read in windows of limited size, so that no statement examines more than one window.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from store.clock import MINUTE
 from store.database.connection import Connection, json_array
 from store.database.id_search import first_id_since
-from store.delivery.attempts import DELIVERED, WAITING
+from store.delivery import filtering
+from store.delivery.attempts import DELIVERED, FILTERED, WAITING
 from store.delivery.subscribers import WIDER
 from store.hooks.event_names import FITTING, PLATFORM_EVENTS, WILDCARD
+from store.monitoring import minute_counters
 
 # The largest window for a count, and for a batch of deliveries. Other writes wait for a batch.
 COUNTED, LOOKED = 5_000, 1_000
@@ -24,8 +27,8 @@ SLACK = MINUTE
 class ReplaySelection:
     """The events to replay, to each hook that subscribes to them now.
 
-    `failed` leaves out events that were delivered to the hook or still wait. Times are
-    microseconds.
+    `failed` leaves out events that were delivered to the hook, that its filter left out, or that
+    still wait. Times are microseconds.
     """
 
     since: int | None = None
@@ -121,7 +124,7 @@ def _pairs(
     if chosen.failed:
         where += (
             " AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.event_id = e.id"
-            f" AND d.hook_id = s.hook_id AND d.state IN ({WAITING}, {DELIVERED}))"
+            f" AND d.hook_id = s.hook_id AND d.state IN ({WAITING}, {DELIVERED}, {FILTERED}))"
         )
     given |= {
         "names": json_array(PLATFORM_EVENTS),
@@ -190,14 +193,24 @@ def create_deliveries(
     made = db.tuples(
         "INSERT INTO delivery (event_id, hook_id, repo_id, state, due_at, redelivery)"
         f" SELECT p.event_id, p.hook_id, p.repo_id, {WAITING}, :now, 1{pairs} ORDER BY p.event_id"
-        " RETURNING hook_id",
+        f" RETURNING id, event_id, hook_id, repo_id, {filtering.FILTER}",
         now=db.now,
         **given,
     )
+    made = _filter(db, made)
     notifier = db.notifier
-    hook_ids = {row[0] for row in made}
+    hook_ids = {row[2] for row in made}
     db.after_commit(lambda: notifier.wake(hook_ids))
     return len(made), last if cut or many == looked else 0
+
+
+def _filter(db: Connection, made: Sequence[tuple[Any, ...]]) -> Sequence[tuple[Any, ...]]:
+    """Return the deliveries that their hooks' present filters do not leave out."""
+    repo_ids = {row[1]: row[3] for row in made}
+    kept, left_out = filtering.apply(db, made, lambda event_id: filtering.stored(db, event_id))
+    for event_id, _ in left_out:
+        minute_counters.increment(db, (repo_ids[event_id], (minute_counters.FILTERED,)))
+    return kept
 
 
 def _whole(

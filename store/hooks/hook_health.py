@@ -64,10 +64,11 @@ def page(
 
 def _with_health(db: Connection, rows: list[Row]) -> list[Row]:
     ids = [row["id"] for row in rows]
-    attempts, waiting = recent_attempts(db, ids), _waiting(db, ids)
+    attempts, waiting, filtered = recent_attempts(db, ids), _waiting(db, ids), _filtered(db, ids)
     for row in rows:
         row["recent"] = attempts.get(row["id"], [])
         row["waiting"], row["next_at"] = waiting.get(row["id"], (0, None))
+        row["filtered"] = filtered.get(row["id"], 0)
     return rows
 
 
@@ -101,6 +102,17 @@ def _waiting(db: Connection, hook_ids: Iterable[int]) -> dict[int, tuple[int, in
         hooks=json_array(hook_ids),
     )
     return {hook_id: (many, at) for hook_id, many, at in rows}
+
+
+def _filtered(db: Connection, hook_ids: Iterable[int]) -> dict[int, int]:
+    """Return how many deliveries on record each hook's filter left out, up to MOST."""
+    rows = db.tuples(
+        "SELECT w.hook_id, (SELECT count(*) FROM (SELECT x.id FROM delivery x"
+        f" WHERE x.hook_id = w.hook_id AND x.state = 3 LIMIT {MOST}) AS f)"
+        f" FROM {db.each('hooks', hook_id='integer')} AS w",
+        hooks=json_array(hook_ids),
+    )
+    return dict(rows)
 
 
 def get(db: Connection, hook_id: int) -> Row | None:

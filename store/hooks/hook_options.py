@@ -1,8 +1,10 @@
 """Delivery options of one hook, which take precedence over the settings."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from store.filters import payload_filter
 
 
 def _at_once(delays: list[float]) -> list[float]:
@@ -14,6 +16,15 @@ def _at_once(delays: list[float]) -> list[float]:
 Delay = Annotated[float, Field(ge=0, le=7 * 86_400)]
 Retries = Annotated[list[Delay], Field(min_length=1, max_length=30), AfterValidator(_at_once)]
 """The delays in seconds before each attempt."""
+
+
+def _usable_filter(source: dict[str, Any]) -> dict[str, Any]:
+    payload_filter.check(source)
+    return source
+
+
+Filter = Annotated[dict[str, Any], AfterValidator(_usable_filter)]
+"""Conditions on an event: see store.filters."""
 
 
 class DeliveryOptions(BaseModel):
@@ -36,4 +47,7 @@ class DeliveryOptions(BaseModel):
     )
     breaker: Annotated[int, Field(ge=0, le=1000)] | None = Field(
         None, description="failures in a row that open the circuit breaker; 0 never opens it"
+    )
+    filter: Filter | None = Field(
+        None, description="conditions on an event; others are not delivered"
     )

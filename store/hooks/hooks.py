@@ -4,6 +4,8 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import orjson
+
 from store.database.connection import ENDLESS, Connection, Row, json_array
 from store.errors import Invalid, Missing
 from store.hooks import hook_limit, hook_secrets, hook_subscriptions
@@ -56,8 +58,8 @@ def create(
     hook_limit.check(db, target, chosen, most)
     row = db.one(
         "INSERT INTO hook (repo_id, org_id, url, content_type, secret, insecure_ssl, active,"
-        " events, options, created_at, updated_at) VALUES (:repo_id, :org_id, :url,"
-        " :content_type, :secret, :insecure_ssl, :active, :events, :options, :now, :now)"
+        " events, options, filter, created_at, updated_at) VALUES (:repo_id, :org_id, :url,"
+        " :content_type, :secret, :insecure_ssl, :active, :events, :options, :filter, :now, :now)"
         f" RETURNING {COLUMNS}",
         **target.columns,
         url=url,
@@ -66,11 +68,20 @@ def create(
         insecure_ssl=int(insecure_ssl),
         active=int(active),
         events=json.dumps(chosen),
-        options=json.dumps(options or {}),
+        **_option_columns(options or {}),
         now=db.now,
     )
     assert row is not None
     return hook_subscriptions.sync(db, decode_row(row))
+
+
+def _option_columns(options: dict[str, Any]) -> Row:
+    """Return the columns for a hook's options. The fan-out reads its filter from one of its own."""
+    filter_ = options.get("filter")
+    return {
+        "options": json.dumps(options),
+        "filter": None if filter_ is None else orjson.dumps(filter_).decode(),
+    }
 
 
 def _lock_target(db: Connection, target: HookTarget) -> None:
@@ -202,6 +213,7 @@ def update(db: Connection, hook: Row, *, most: int = 0, **changes: Any) -> Row:
         " previous_secret = :previous_secret, previous_until = :previous_until,"
         " secret_taken = CASE WHEN previous_secret = :previous_secret THEN secret_taken ELSE 0 END,"
         " insecure_ssl = :insecure_ssl, active = :active, events = :events, options = :options,"
+        " filter = :filter,"
         " disabled_reason = :disabled_reason, failing_since = :failing_since,"
         " held_until = :held_until,"
         f" version = version + 1, updated_at = :now WHERE id = :id RETURNING {COLUMNS}",
@@ -212,7 +224,7 @@ def update(db: Connection, hook: Row, *, most: int = 0, **changes: Any) -> Row:
         insecure_ssl=int(wanted["insecure_ssl"]),
         active=int(wanted["active"]),
         events=json.dumps(events),
-        options=json.dumps(wanted["options"]),
+        **_option_columns(wanted["options"]),
         disabled_reason=None if revived else hook["disabled_reason"],
         failing_since=None if revived else hook["failing_since"],
         held_until=None if revived or wanted["url"] != hook["url"] else hook["held_until"],

@@ -20,9 +20,9 @@ EVERYWHERE = 0
 STEPS = (10, 15, 20, 30, 50, 70)
 BOUNDS: tuple[int, ...] = tuple(step * 10**power for power in range(2, 7) for step in STEPS)[:29]
 RANGES = tuple(f"b{number}" for number in range(len(BOUNDS) + 1))
-COUNTED = ("events", "delivered", "failed", "dead", *RANGES)
+COUNTED = ("events", "delivered", "failed", "dead", "filtered", *RANGES)
 KEY = "minute, repo_id, shard"
-EVENTS, DELIVERED, FAILED, DEAD, FIRST = 0, 1, 2, 3, 4
+EVENTS, DELIVERED, FAILED, DEAD, FILTERED, FIRST = 0, 1, 2, 3, 4, 5
 FEW = 2
 EVERY = tuple(range(len(COUNTED)))
 SHARDS = 1024
@@ -74,13 +74,15 @@ def bucket_of(latency: int) -> int:
 class PeriodCounts:
     """The counts of a period. `delivered` and `failed` are attempts.
 
-    `dead` is the number of deliveries that failed for good.
+    `dead` is the number of deliveries that failed for good, and `filtered` of those that a filter
+    left out.
     """
 
     events: int = 0
     delivered: int = 0
     failed: int = 0
     dead: int = 0
+    filtered: int = 0
     ranges: list[int] = field(default_factory=lambda: [0] * len(RANGES))
 
     def add(self, counts: Sequence[int]) -> None:
@@ -89,11 +91,13 @@ class PeriodCounts:
         self.delivered += counts[DELIVERED]
         self.failed += counts[FAILED]
         self.dead += counts[DEAD]
+        self.filtered += counts[FILTERED]
         self.ranges = [a + b for a, b in zip(self.ranges, counts[FIRST:], strict=True)]
 
     def add_period(self, other: "PeriodCounts") -> None:
         """Add the counts of another period."""
-        self.add([other.events, other.delivered, other.failed, other.dead, *other.ranges])
+        named = (other.events, other.delivered, other.failed, other.dead, other.filtered)
+        self.add([*named, *other.ranges])
 
     def quantile(self, share: float) -> float | None:
         """Estimate the latency in microseconds that this share of first attempts did not exceed.

@@ -33,6 +33,7 @@ async def deliver(
     key_file: str | None = None,
     counting: bool = False,
     tls: bool = False,
+    filtering: bool = False,
     look: str | None = None,
 ) -> dict[str, Any]:
     """Accept `many` events as the hub does while the worker delivers and records them.
@@ -45,7 +46,9 @@ async def deliver(
         key = None if key_file is None else Path(key_file)
         store = open_store(url, data_dir=Path(directory), key_file=key)
         try:
-            made = store.do(world.make, subscribers=subscribers, port=port, tls=tls)
+            made = store.do(
+                world.make, subscribers=subscribers, port=port, tls=tls, filtering=filtering
+            )
             ran = await _delivered(store, made["repo_id"], many, subscribers, counting)
             return ran if look is None else {**ran, "found": store.look(apart.named(look))}
         finally:

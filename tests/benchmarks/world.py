@@ -13,12 +13,26 @@ OWNER, NAME = "bench", "marked"
 TOPIC = f"/{OWNER}/{NAME}/events/push"
 SECRET = "the quick brown fox jumps over the lazy dog"
 LOOK_EVERY = 0.002
+FILTER = {
+    "payload": {
+        "ref": {"$startsWith": "refs/heads/"},
+        "sender": {"type": {"$in": ["User", "Organization"]}},
+        "commits": {"author": {"username": {"$ne": "robot"}}},
+    }
+}
+"""A filter of three conditions, one of them on each commit. Every payload satisfies it."""
 WARMING = 20
 """Events that are sent before the clock runs, so that connections are there."""
 
 
 def make(
-    db: Connection, *, subscribers: int = 0, port: int = 0, hosts: int = 1, tls: bool = False
+    db: Connection,
+    *,
+    subscribers: int = 0,
+    port: int = 0,
+    hosts: int = 1,
+    tls: bool = False,
+    filtering: bool = False,
 ) -> dict[str, Any]:
     """The world; `subscribers` hooks that deliver to a local port, spread over so many of the
     receiver's addresses. Its token and repository.
@@ -28,11 +42,14 @@ def make(
     token, _ = tokens.create(db, owner["id"], scopes=["repo"])
     for number in range(subscribers):
         origin = f"{'https' if tls else 'http'}://127.0.0.{1 + number % hosts}:{port}"
-        subscribe(db, repo["id"], f"{origin}/hooks/{number}")
+        options = {"filter": FILTER} if filtering else {}
+        subscribe(db, repo["id"], f"{origin}/hooks/{number}", options)
     return {"token": token, "repo_id": repo["id"]}
 
 
-def subscribe(db: Connection, repo_id: int, url: str) -> None:
+def subscribe(
+    db: Connection, repo_id: int, url: str, options: dict[str, Any] | None = None
+) -> None:
     """A hook for pushes, as JSON, signed."""
     hooks.create(
         db,
@@ -41,6 +58,7 @@ def subscribe(db: Connection, repo_id: int, url: str) -> None:
         events=["push"],
         content_type="json",
         secret=SECRET,
+        options=options,
         # No certificate of a receiver here is one that anybody vouches for.
         insecure_ssl=url.startswith("https"),
     )

@@ -13,7 +13,7 @@ from store.accounts import accounts
 from store.clock import HOUR, SECOND, MovableClock
 from store.database.notifications import LeasedEvent
 from store.delivery import deliveries, events, leases
-from store.delivery.attempts import DEAD, DELIVERED, WAITING, Outcome
+from store.delivery.attempts import DEAD, DELIVERED, FILTERED, WAITING, Outcome
 from store.delivery.deliveries import ClaimedDelivery
 from store.delivery.events import IncomingEvent, Receipt
 from store.hooks import hooks
@@ -102,7 +102,7 @@ SUCCESS = {
     "response_body": "ok",
     "state": DELIVERED,
 }
-STATES = {WAITING: "waiting", DELIVERED: "delivered", DEAD: "dead"}
+STATES = {WAITING: "waiting", DELIVERED: "delivered", DEAD: "dead", FILTERED: "filtered"}
 
 
 def make_world(store: Store, clock: MovableClock) -> World:

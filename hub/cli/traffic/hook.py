@@ -28,6 +28,7 @@ HOOK_ID = click.argument("hook_id", metavar="ID", type=int, shell_complete=sugge
         "resume": "traffic.hook_state:resume",
         "enable": "traffic.hook_state:enable",
         "disable": "traffic.hook_state:disable",
+        "test-filter": "traffic.hook_filter:test_filter",
         "rotate-secret": "traffic.hook_secret:rotate_secret",
     },
 )
@@ -100,6 +101,7 @@ def _details(db: Connection, hook_id: int) -> Row:
         **_shape(row | {"repository": health["repository"]}, last),
         "insecure_ssl": bool(row["insecure_ssl"]),
         "waiting": health["waiting"],
+        "filtered": health["filtered"],
         "next_at": output.format_time(None if row["paused_at"] else health["next_at"]),
         "held_until": output.format_time(health["held_until"]),
         "circuit_open_until": output.format_time(health["resting_until"]),

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import click
+import orjson
 from pydantic import ValidationError
 
 from hub.cli.console import options, output, suggestions
@@ -37,8 +38,23 @@ DELIVERY = (
         metavar="SECONDS",
         help="Disable it after failing this long; 0 for never.",
     ),
+    click.option("--filter", metavar="JSON", help="Conditions on an event; others are left out."),
 )
 """The delivery options, which are named like the members of DeliveryOptions."""
+
+
+def _filter(text: str) -> Any:
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise Invalid(f"filter: this is not JSON: {error}") from None
+
+
+READERS: dict[str, Callable[[str], Any]] = {
+    "retries": lambda text: text.split(","),
+    "filter": _filter,
+}
+"""The readers of options that are more than one number."""
 
 
 def delivery_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -180,7 +196,7 @@ def _merged(before: Row, changes: dict[str, str]) -> Row:
     for name, value in changes.items():
         merged.pop(name, None)
         if value != "default":
-            merged[name] = value.split(",") if name == "retries" else value
+            merged[name] = READERS.get(name, str)(value)
     try:
         return DeliveryOptions.model_validate(merged).model_dump(exclude_none=True)
     except ValidationError as error:

@@ -20,7 +20,7 @@ ui = Section("Events", "/events")
 PAGE = 50
 # The limits of an event's deliveries and of its payload that are shown.
 DELIVERIES, MOST_READ = 100, 4 * 1024 * 1024
-KINDS = {"waiting": "busy", "delivered": "good", "dead": "bad"}
+KINDS = {"waiting": "busy", "delivered": "good", "dead": "bad", "filtered": "none"}
 
 
 @ui.page("/events", "events.html")

@@ -3,6 +3,8 @@
 import secrets
 from typing import Any
 
+import orjson
+
 from hub.ingest import hook_events
 from hub.ui.pages import deliveries
 from hub.ui.pages.hooks import healthy_or_missing
@@ -29,6 +31,7 @@ def show_hook(look: ViewContext) -> dict[str, Any]:
     may_change = look.viewer.may_change(look.db, repo)
     return {
         "hook": {**hook, **healthy_or_missing(look, hook["id"])},
+        "filter": _shown_filter(hook),
         "overlap": hook_secrets.previous_secret(look.db, hook),
         "attempts": [deliveries.attempt_row(row, look.now) for row in found.rows],
         "speed": _speed(found.rows),
@@ -38,6 +41,11 @@ def show_hook(look: ViewContext) -> dict[str, Any]:
         "has_push": bool({"push", "*"} & set(hook["events"])),
         "live": f"{ROOT}/hooks/{hook['id']}/live?after={found.rows[0]['id'] if found.rows else 0}",
     }
+
+
+def _shown_filter(hook: Row) -> str:
+    source = hook["options"].get("filter")
+    return "" if source is None else orjson.dumps(source, option=orjson.OPT_INDENT_2).decode()
 
 
 def _speed(rows: list[Row]) -> tuple[int, int] | None:

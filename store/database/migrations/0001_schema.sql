@@ -156,6 +156,7 @@ CREATE TABLE hook (
     active INTEGER NOT NULL DEFAULT 1,
     events TEXT NOT NULL,               -- JSON array
     options TEXT NOT NULL,              -- JSON object: the hook's delivery options
+    filter TEXT,                        -- JSON: the filter in the options, for the fan-out
     disabled_reason TEXT,
     failing_since BIGINT,
     version BIGINT NOT NULL DEFAULT 1,  -- increases with changes, so that old copies are recognised
@@ -223,14 +224,17 @@ CREATE TABLE delivery (
     event_id BIGINT NOT NULL,
     hook_id BIGINT NOT NULL,
     repo_id BIGINT NOT NULL,
-    state SMALLINT NOT NULL,            -- 0 waiting, 1 delivered, 2 dead
+    state SMALLINT NOT NULL,            -- 0 waiting, 1 delivered, 2 dead, 3 filtered
     attempts SMALLINT NOT NULL DEFAULT 0,
     throttled SMALLINT NOT NULL DEFAULT 0, -- attempts answered 429, which use up no retry
     redelivery SMALLINT NOT NULL DEFAULT 0,
     due_at BIGINT NOT NULL,             -- while waiting: not before this time; afterwards: when it ended
     lease_id BIGINT,                    -- the lease of the worker that has claimed it
-    reason TEXT                         -- why it died without an attempt
+    reason TEXT                         -- why it died or was filtered, without an attempt
 );
+
+-- What hooks have filtered, to count it.
+CREATE INDEX delivery_filtered ON delivery (hook_id, id) WHERE state = 3;
 
 CREATE INDEX delivery_due ON delivery (hook_id, due_at) WHERE state = 0 AND lease_id IS NULL;
 
@@ -1716,6 +1720,7 @@ CREATE TABLE tally (
     delivered BIGINT NOT NULL DEFAULT 0,    -- successful attempts
     failed BIGINT NOT NULL DEFAULT 0,       -- failed attempts
     dead BIGINT NOT NULL DEFAULT 0,         -- deliveries that failed for good
+    filtered BIGINT NOT NULL DEFAULT 0,     -- deliveries that hooks' filters left out
     -- Successful first attempts by latency: store.monitoring.minute_counters.BOUNDS.
     b0 BIGINT NOT NULL DEFAULT 0,
     b1 BIGINT NOT NULL DEFAULT 0,

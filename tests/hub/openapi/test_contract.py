@@ -46,6 +46,8 @@ BEYOND |= {
     ("/repos/{owner}/{repo}/pulls", "post"),
     ("/repos/{owner}/{repo}/statuses/{sha}", "post"),
 }
+# The dry run of a filter, which only this hub has.
+BEYOND |= {("/repos/{owner}/{repo}/hooks/{hook_id}/filter/tests", "post")}
 ONLY_READ = "only what is asked for can be unchanged"
 # Operation and status to the reason why it is never answered so.
 NOTHING_GIVEN = "nothing is given that could be wrong"

@@ -11,6 +11,8 @@ from store import Store
 from store.accounts import tokens
 from store.audit import audit_log
 from store.clock import DAY, HOUR, SECOND, MovableClock
+from store.delivery import events
+from store.delivery.events import IncomingEvent
 from store.hooks import hook_pauses, hook_secrets, hooks
 
 
@@ -453,3 +455,42 @@ class TestLinks:
                 assert (await browser.get(f"/ui/shared?link={value}")).status_code == 404
                 answer = await browser.post("/ui/shared", {"link": value})
                 assert answer.status_code == 404
+
+
+class TestFilter:
+    async def test_it_is_shown_and_tested(self, world: World) -> None:
+        at = f"/ui/hooks/{world.good['id']}"
+        filter_ = {"payload": {"ref": {"$startsWith": "refs/tags/"}}}
+        async with open_dashboard(world.store, world.seed.token) as browser:
+            assert "Test the filter" not in await browser.page(at)
+            world.store.do(hooks.update, world.good, options={"filter": filter_})
+            text = text_of(await browser.page(at))
+            assert '"$startsWith": "refs/tags/"' in text
+            answer = await browser.post(f"{at}/filter", {"payload": '{"ref": "x"}'}, on=at)
+            said = text_of(answer.text)
+            assert "The event is filtered" in said
+            assert 'payload.ref $startsWith "refs/tags/" "x"' in said
+            answer = await browser.post(f"{at}/filter", on=at)
+            assert answer.status_code == 409, "there is no push yet"
+            body = b'{"ref": "refs/tags/v1"}'
+            repo_id = world.good["repo_id"]
+            arrival = IncomingEvent(repo_id, "g-1", repo_id, "push", body)
+            (receipt,) = world.store.do(events.accept_all, [arrival])
+            for form in ({}, {"event": str(receipt.event_id)}):
+                answer = await browser.post(f"{at}/filter", form, on=at)
+                assert "The event is delivered" in text_of(answer.text)
+            answer = await browser.post(f"{at}/filter", {"payload": "[]"}, on=at)
+            assert answer.status_code == 409
+            assert "cannot be read" in text_of(answer.text)
+
+    async def test_what_it_left_out_is_shown(self, world: World) -> None:
+        world.store.do(hooks.update, world.good, options={"filter": {"event": "star"}})
+        repo_id = world.good["repo_id"]
+        arrival = IncomingEvent(repo_id, "g-1", repo_id, "push", b"{}")
+        (receipt,) = world.store.do(events.accept_all, [arrival])
+        async with open_dashboard(world.store, world.seed.token) as browser:
+            text = text_of(await browser.page(f"/ui/events/{receipt.event_id}"))
+            assert "filtered" in text
+            assert 'event does not satisfy $eq "star"' in text
+            text = text_of(await browser.page(f"/ui/hooks/{world.good['id']}"))
+            assert "Of the events on record, 1 did not." in text

@@ -1,0 +1,101 @@
+"""Dry runs of hooks' filters."""
+
+from typing import Annotated, Any
+
+from annotated_types import Ge, Le, MaxLen
+from pydantic import with_config
+from typing_extensions import TypedDict
+
+from hub.auth.access import on_repo
+from hub.rest.context import Context
+from hub.rest.group import OperationGroup
+from store import Connection, Row
+from store.delivery import events, filtering
+from store.errors import Invalid
+from store.filters.dry_run import TermResult, dry_run
+from store.filters.payload_filter import document_of
+from store.hooks import hooks
+from store.hooks.hook_options import Filter
+
+ops = OperationGroup("repos", hook_id=hooks.get)
+
+READ = on_repo("webhooks", "read", role="admin", scopes=("read:repo_hook", "repo"))
+
+
+@with_config({"extra": "forbid"})
+class FilterTest(TypedDict, total=False):
+    """A stored event (`event_id`), or an event's name, action and payload.
+
+    `filter` is tested in place of the hook's own filter.
+    """
+
+    filter: Filter
+    event_id: Annotated[int, Ge(1), Le(2**63 - 1)]
+    event: Annotated[str, MaxLen(100)]
+    action: Annotated[str, MaxLen(100)]
+    payload: dict[str, Any]
+
+
+class FilterTerm(TypedDict):
+    """A condition, and the values found at its path: none if the path is missing."""
+
+    path: str
+    operator: str
+    expected: Any
+    found: list[Any]
+
+
+class FilterVerdict(TypedDict):
+    matches: bool
+    matched: list[FilterTerm]
+    failed: list[FilterTerm]
+
+
+@ops("POST /repos/{owner}/{repo}/hooks/{hook_id}/filter/tests", READ, status=200, audited=False)
+def test_webhook_filter(ctx: Context, repo: Row, hook: Row, body: FilterTest) -> FilterVerdict:
+    """Test the filter of a repository webhook
+
+    Says whether an event would be delivered, and which conditions of the filter it satisfies.
+    Nothing is sent or stored. The event is a stored one of the repository, or a payload with the
+    name of an event.
+    """
+    filter_ = filtering.filter_of(hook, body.get("filter"))
+    verdict = dry_run(filter_, _document(ctx.db, repo, hook, body))
+    return {
+        "matches": verdict.matches,
+        "matched": [_term(one) for one in verdict.matched],
+        "failed": [_term(one) for one in verdict.failed],
+    }
+
+
+def _document(db: Connection, repo: Row, hook: Row, body: FilterTest) -> filtering.Document:
+    if ("event_id" in body) == ("payload" in body):
+        raise Invalid("give either event_id or payload", field="event_id", resource="Hook")
+    if "payload" in body:
+        name = body.get("event") or filtering.usual_event(hook)
+        return document_of(name, body.get("action"), body["payload"])
+    return stored_document(db, repo, body["event_id"])
+
+
+def stored_document(db: Connection, repo: Row, event_id: int) -> filtering.Document:
+    """Return a stored event of a repository as filters describe it.
+
+    Raises Invalid if there is none, or if its payload is no longer kept.
+    """
+    event = events.get(db, event_id)
+    if event is None or event["repo_id"] != repo["id"] or event["body"] is None:
+        raise Invalid(
+            f"the repository has no event {event_id} whose payload is kept",
+            field="event_id",
+            resource="Hook",
+        )
+    return filtering.document(event["name"], event["action"], event["body"])
+
+
+def _term(result: TermResult) -> FilterTerm:
+    return {
+        "path": result.path,
+        "operator": result.operator,
+        "expected": result.expected,
+        "found": result.found,
+    }

@@ -1,0 +1,78 @@
+"""The dry run of a hook's filter."""
+
+from typing import Any
+
+import orjson
+
+from hub.api.hooks.hook_filters import stored_document
+from hub.http.errors import Malformed
+from hub.http.numbers import natural
+from hub.rest.validation import read_object
+from hub.ui.pages.hook import PATH
+from hub.ui.section import ROOT, RenderedPage, Section
+from hub.ui.view_context import ViewContext
+from store import Row
+from store.delivery import event_queries, filtering
+from store.errors import Conflict
+from store.filters.dry_run import TermResult, dry_run
+from store.filters.payload_filter import document_of
+
+ui = Section()
+
+
+@ui.act(f"{PATH}/filter")
+def test_filter(look: ViewContext) -> RenderedPage:
+    """Show which conditions of the filter an event satisfies. Nothing is sent."""
+    hook, repo = look.viewer.hook(look.db, look.number("hook_id"))
+    filter_ = filtering.filter_of(hook)
+    title, document = _document(look, hook, repo)
+    verdict = dry_run(filter_, document)
+    return RenderedPage(
+        "filter_test.html",
+        {
+            "hook": hook,
+            "title": title,
+            "matches": verdict.matches,
+            "failed": [_row(one) for one in verdict.failed],
+            "matched": [_row(one) for one in verdict.matched],
+            "back": f"{ROOT}/hooks/{hook['id']}",
+        },
+    )
+
+
+def _document(look: ViewContext, hook: Row, repo: Row) -> tuple[str, filtering.Document]:
+    """Return what is tested, and its title: the pasted payload, the named or the latest event."""
+    text = look.form.get("payload", "").strip()
+    if text:
+        try:
+            payload = read_object(text.encode())
+        except Malformed as error:
+            raise Conflict(f"The payload cannot be read: {error}.") from None
+        action = payload.get("action")
+        name = filtering.usual_event(hook)
+        known = action if isinstance(action, str) else None
+        return f"this payload, as the event {name}", document_of(name, known, payload)
+    number = natural(look.form.get("event", "").strip())
+    if number is None:
+        number = _latest(look, hook, repo)
+    return f"event {number}", stored_document(look.db, repo, number)
+
+
+def _latest(look: ViewContext, hook: Row, repo: Row) -> int:
+    latest = event_queries.latest(look.db, repo["id"], filtering.usual_event(hook))
+    if latest is None:
+        raise Conflict("The repository has no such event yet. Paste a payload.")
+    return int(latest["id"])
+
+
+def _row(term: TermResult) -> dict[str, Any]:
+    return {
+        "path": term.path,
+        "operator": term.operator,
+        "expected": _text(term.expected),
+        "found": ", ".join(map(_text, term.found)) or "nothing",
+    }
+
+
+def _text(value: Any) -> str:
+    return orjson.dumps(value).decode()

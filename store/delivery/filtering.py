@@ -1,0 +1,103 @@
+"""Filters in the fan-out: new deliveries that a hook's filter leaves out become filtered.
+
+Such a delivery stays on record with the reason, and is never sent. What a person requests for one
+hook, such as a ping or a redelivery, is not filtered.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import orjson
+
+from store.database import body_codec
+from store.database.connection import Connection, Row, json_array
+from store.delivery.attempts import FILTERED
+from store.errors import Invalid
+from store.filters import payload_filter
+from store.filters.conditions import FilterError
+from store.filters.payload_filter import PayloadFilter, document_of
+from store.hooks.event_names import WILDCARD
+
+FILTER = "(SELECT h.filter FROM hook h WHERE h.id = delivery.hook_id)"
+"""The filter of a new delivery's hook, as SQL in RETURNING. Most hooks have none."""
+
+Document = dict[str, Any]
+
+
+def document(name: str, action: str | None, body: bytes) -> Document:
+    """Return an event in the form that filters describe."""
+    return document_of(name, action, orjson.loads(body))
+
+
+def stored(db: Connection, event_id: int) -> Document | None:
+    """Return a stored event in the form that filters describe. Return None without its payload."""
+    row = db.one("SELECT name, action, body FROM event WHERE id = :id", id=event_id)
+    if row is None or row["body"] is None:
+        return None
+    return document(row["name"], row["action"], body_codec.decompress(row["body"]))
+
+
+def apply(
+    db: Connection,
+    made: Sequence[tuple[Any, ...]],
+    read: Callable[[int], Document | None],
+) -> tuple[Sequence[tuple[Any, ...]], list[tuple[int, int]]]:
+    """Mark the new deliveries that their hooks' filters leave out.
+
+    The rows of `made` begin with the ids of a delivery, its event and its hook, and end with
+    FILTER. `read` returns an event in the form that filters describe; it is called once an event,
+    and only if a hook has a filter. Return the rows that are not left out, and the ids of event and
+    hook for the others.
+    """
+    if not any(row[-1] for row in made):
+        return made, []
+    documents: dict[int, Document | None] = {}
+    reasons: dict[int, str] = {}
+    for delivery_id, event_id, *_, text in made:
+        if text is None:
+            continue
+        if event_id not in documents:
+            documents[event_id] = read(event_id)
+        reason = _reason(text, documents[event_id])
+        if reason is not None:
+            reasons[delivery_id] = reason
+    _mark(db, reasons)
+    return (
+        [row for row in made if row[0] not in reasons],
+        [(row[1], row[2]) for row in made if row[0] in reasons],
+    )
+
+
+def _reason(text: str, found: Document | None) -> str | None:
+    """Return why a filter leaves an event out. Return None if it does not."""
+    filter_ = payload_filter.load(text)
+    if filter_ is None or found is None or filter_.matches(found):
+        return None
+    return filter_.reason(found)
+
+
+def _mark(db: Connection, reasons: dict[int, str]) -> None:
+    if not reasons:
+        return
+    db.execute(
+        f"UPDATE delivery SET state = {FILTERED}, lease_id = NULL, reason = r.reason FROM"
+        f" {db.each('rows', id='integer', reason='text')} AS r WHERE delivery.id = r.id",
+        rows=json_array(sorted(reasons.items())),
+    )
+
+
+def filter_of(hook: Row, source: Any = None) -> PayloadFilter:
+    """Return the filter with this source, or the hook's own, for a dry run. Raises Invalid."""
+    chosen = hook["options"].get("filter") if source is None else source
+    if chosen is None:
+        raise Invalid("the hook has no filter", field="filter", resource="Hook")
+    try:
+        return PayloadFilter(chosen)
+    except FilterError as error:
+        raise Invalid(str(error), field="filter", resource="Hook") from None
+
+
+def usual_event(hook: Row) -> str:
+    """Return the name of an event for a payload without one: the first that the hook wants."""
+    first: str = hook["events"][0]
+    return "push" if first == WILDCARD else first

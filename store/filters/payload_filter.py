@@ -1,0 +1,127 @@
+"""A hook's filter: its limits, its compiled form, and its verdict on an event."""
+
+from functools import cached_property, lru_cache
+from typing import Any
+
+import orjson
+
+from store.filters import terms
+from store.filters.conditions import FilterError, Path, as_check, compile_condition
+from store.filters.operators import MISSING
+
+MOST_BYTES, MOST_DEPTH, MOST_TERMS = 8 * 1024, 16, 256
+MEMBERS = ("event", "action", "payload")
+"""The members of the document that a filter describes."""
+ROOT_ALIASES = {"body": "payload", "data": "payload"}
+"""The payload as Convoy and Outpost name it."""
+MOST_REASON = 300
+# Each is at most 8 kB. A filter that is used again after so many others is compiled again.
+CACHED = 4096
+
+
+class PayloadFilter:
+    """A compiled filter. Raises FilterError if the source cannot be used."""
+
+    def __init__(self, source: Any) -> None:
+        _check_limits(source)
+        self.source = _with_root_names(source, ())
+        self._holds = as_check(compile_condition(self.source, ()))
+
+    def matches(self, document: dict[str, Any]) -> bool:
+        """Return whether a document, as `document_of` makes it, satisfies the filter."""
+        return self._holds(document)
+
+    @cached_property
+    def terms(self) -> list[terms.Term]:
+        """The conditions that must hold, each of which can be checked by itself."""
+        return terms.split(self.source)
+
+    def reason(self, document: dict[str, Any]) -> str:
+        """Return the first condition that a document does not satisfy, in words."""
+        failed = next((term for term in self.terms if not term.holds(document)), None)
+        said = "one element does not satisfy all conditions" if failed is None else str(failed)
+        return f"filter: {said}"[:MOST_REASON]
+
+
+def document_of(event: str, action: str | None, payload: Any) -> dict[str, Any]:
+    """Return what a filter describes: an event's name, its action if it has one, its payload."""
+    found = {"event": event, "payload": payload}
+    return found if action is None else found | {"action": action}
+
+
+def check(source: Any) -> None:
+    """Raise FilterError if a filter cannot be used."""
+    PayloadFilter(source)
+
+
+@lru_cache(CACHED)
+def load(text: str) -> PayloadFilter | None:
+    """Return a stored filter, compiled. Return None if this version does not understand it."""
+    try:
+        return PayloadFilter(orjson.loads(text))
+    except FilterError:
+        return None
+
+
+def _check_limits(source: Any) -> None:
+    if not isinstance(source, dict):
+        raise FilterError((), "a filter is an object")
+    count = _measure(source, (), 1)
+    if count > MOST_TERMS:
+        raise FilterError((), f"the filter has {count} terms; {MOST_TERMS} are allowed")
+    try:
+        size = len(orjson.dumps(source))
+    except orjson.JSONEncodeError as error:
+        raise FilterError((), f"the filter is not JSON: {error}") from None
+    if size > MOST_BYTES:
+        raise FilterError((), f"the filter has {size} bytes; {MOST_BYTES} are allowed")
+
+
+def _measure(value: Any, path: Path, depth: int) -> int:
+    """Return the number of values in a filter. Raises FilterError if they are nested too deeply."""
+    if depth > MOST_DEPTH + 1:
+        raise FilterError(path, f"the filter is nested deeper than {MOST_DEPTH} levels")
+    if isinstance(value, dict):
+        items = list(value.items())
+    elif isinstance(value, list):
+        items = [(str(number), one) for number, one in enumerate(value)]
+    else:
+        return 1
+    return sum(_measure(one, (*path, str(name)), depth + 1) for name, one in items)
+
+
+def _with_root_names(source: Any, path: Path) -> Any:
+    """Return a condition on the document with its own names. Raises FilterError for others."""
+    if not isinstance(source, dict):
+        return source
+    found: dict[str, Any] = {}
+    for given, operand in source.items():
+        name = ROOT_ALIASES.get(given, given)
+        here = (*path, given)
+        if name in found:
+            raise FilterError(here, f"{name!r} is given twice")
+        if name in ("$and", "$or"):
+            branches = operand if isinstance(operand, list) else []
+            operand = [_with_root_names(one, (*here, str(at))) for at, one in enumerate(branches)]
+        elif name == "$not":
+            operand = _with_root_names(operand, here)
+        elif name not in MEMBERS:
+            raise FilterError(here, f"a filter begins with {', '.join(MEMBERS)}, $and, $or or $not")
+        found[name] = operand
+    return found
+
+
+def found_at(document: Any, path: Path) -> list[Any]:
+    """Return the values at a path; several if there are arrays on the way, none if it is missing.
+
+    At the path's end, an array is one value.
+    """
+    values = [document]
+    for name in path:
+        values = [
+            one.get(name, MISSING)
+            for value in values
+            for one in (value if isinstance(value, list) else [value])
+            if isinstance(one, dict)
+        ]
+    return [value for value in values if value is not MISSING]

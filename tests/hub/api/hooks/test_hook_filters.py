@@ -1,0 +1,128 @@
+"""Filters of hooks through the API: saved, rejected, applied to events, and tested."""
+
+from typing import Any
+
+import httpx
+import pytest
+from assertions import assert_error
+
+from store import Store
+from store.delivery import deliveries, outbox
+
+HOOKS = "/repos/octo/hello/hooks"
+CONFIG = {"url": "https://receiver.example/in"}
+TAGS = {"payload": {"ref": {"$startsWith": "refs/tags/"}}}
+
+
+async def made(client: httpx.AsyncClient, **delivery: Any) -> dict[str, Any]:
+    answer = await client.post(HOOKS, json={"config": CONFIG, "delivery": delivery})
+    assert answer.status_code == 201, answer.text
+    hook: dict[str, Any] = answer.json()
+    return hook
+
+
+async def test_a_filter_is_kept_changed_and_removed(client: httpx.AsyncClient) -> None:
+    hook = await made(client, filter=TAGS, timeout=3)
+    assert hook["delivery"] == {"filter": TAGS, "timeout": 3.0}
+    other = {"event": "push"}
+    answer = await client.patch(hook["url"], json={"delivery": {"filter": other}})
+    assert answer.json()["delivery"] == {"filter": other, "timeout": 3.0}
+    answer = await client.patch(hook["url"], json={"delivery": {"filter": None}})
+    assert answer.json()["delivery"] == {"timeout": 3.0}
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ({"payload": {"ref": {"$regex": "x"}}}, "payload.ref.$regex: unknown operator"),
+        ({"ref": "x"}, "ref: a filter begins with event, action, payload"),
+        ({}, "the condition is empty"),
+        ({"payload": {"ref": "x" * 9000}}, "8192 are allowed"),
+    ],
+)
+async def test_a_bad_filter_is_rejected_with_its_place(
+    client: httpx.AsyncClient, source: Any, message: str
+) -> None:
+    answer = await client.post(HOOKS, json={"config": CONFIG, "delivery": {"filter": source}})
+    assert_error(answer, 422)
+    assert "delivery/filter" in answer.json()["message"]
+    assert message in answer.json()["message"]
+
+
+async def test_an_event_that_a_filter_leaves_out(client: httpx.AsyncClient, store: Store) -> None:
+    hook = await made(client, filter=TAGS)
+    for ref, expected in (("refs/heads/main", 0), ("refs/tags/v1", 1)):
+        answer = await client.post("/octo/hello/events/push", json={"ref": ref})
+        assert answer.json()["deliveries"] == expected
+    rows = store.look(deliveries.page, limit=10, hook_id=hook["id"], event="push")
+    assert [row["state"] for row in rows] == ["waiting", "filtered"]
+    assert "refs/tags/" in rows[1]["reason"]
+
+
+class TestDryRun:
+    async def test_a_payload(self, client: httpx.AsyncClient) -> None:
+        hook = await made(client, filter=TAGS)
+        at = f"{hook['url']}/filter/tests"
+        answer = await client.post(at, json={"payload": {"ref": "refs/heads/main"}})
+        assert answer.json() == {
+            "matches": False,
+            "matched": [],
+            "failed": [
+                {
+                    "path": "payload.ref",
+                    "operator": "$startsWith",
+                    "expected": "refs/tags/",
+                    "found": ["refs/heads/main"],
+                }
+            ],
+        }
+        answer = await client.post(at, json={"payload": {"ref": "refs/tags/v1"}})
+        assert answer.json()["matches"] is True
+
+    async def test_another_filter_and_another_event(self, client: httpx.AsyncClient) -> None:
+        hook = await made(client)
+        at = f"{hook['url']}/filter/tests"
+        body = {"filter": {"event": "issues", "action": "opened"}, "payload": {}}
+        answer = await client.post(at, json={**body, "event": "issues", "action": "opened"})
+        assert answer.json()["matches"] is True
+        answer = await client.post(at, json=body)
+        assert [one["path"] for one in answer.json()["failed"]] == ["event", "action"]
+
+    async def test_a_stored_event(self, client: httpx.AsyncClient) -> None:
+        hook = await made(client, filter=TAGS)
+        event = await client.post("/octo/hello/events/push", json={"ref": "refs/tags/v1"})
+        at = f"{hook['url']}/filter/tests"
+        answer = await client.post(at, json={"event_id": event.json()["event_id"]})
+        assert answer.json()["matches"] is True
+
+    @pytest.mark.parametrize(
+        ("body", "message"),
+        [
+            ({}, "either event_id or payload"),
+            ({"event_id": 1, "payload": {}}, "either event_id or payload"),
+            ({"event_id": 999}, "no event 999"),
+            ({"filter": {"payload": {"a": {"$in": 1}}}, "payload": {}}, "payload.a.$in: a list"),
+        ],
+    )
+    async def test_what_cannot_be_tested(
+        self, client: httpx.AsyncClient, body: Any, message: str
+    ) -> None:
+        hook = await made(client, filter=TAGS)
+        answer = await client.post(f"{hook['url']}/filter/tests", json=body)
+        assert_error(answer, 422)
+        assert message in answer.text
+
+    async def test_a_hook_without_a_filter(self, client: httpx.AsyncClient) -> None:
+        hook = await made(client)
+        answer = await client.post(f"{hook['url']}/filter/tests", json={"payload": {}})
+        assert_error(answer, 422)
+        assert "the hook has no filter" in answer.text
+
+    async def test_an_event_of_another_repository(
+        self, client: httpx.AsyncClient, store: Store
+    ) -> None:
+        hook = await made(client, filter=TAGS)
+        elsewhere = store.do(outbox.emit, "push", None, 0, {"ref": "refs/tags/v1"})
+        body = {"event_id": elsewhere.event_id}
+        answer = await client.post(f"{hook['url']}/filter/tests", json=body)
+        assert_error(answer, 422)

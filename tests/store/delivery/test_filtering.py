@@ -1,0 +1,173 @@
+"""Filters in the fan-out: what is delivered, what is on record, and every way in."""
+
+from typing import Any
+
+import orjson
+import pytest
+from store_world import FakeNotifier, World
+
+from store.clock import HOUR
+from store.delivery import (
+    deliveries,
+    event_queries,
+    events,
+    filtering,
+    outbox,
+    replay_selection,
+    retention,
+)
+from store.delivery.attempts import FILTERED, WAITING
+from store.delivery.replay_selection import ReplaySelection
+from store.errors import Invalid
+from store.filters import payload_filter
+from store.hooks import hook_health, hooks
+from store.monitoring import minute_counters
+
+TAGS = {"filter": {"payload": {"ref": {"$startsWith": "refs/tags/"}}}}
+TAG, BRANCH = b'{"ref":"refs/tags/v1"}', b'{"ref":"refs/heads/main"}'
+
+
+@pytest.fixture
+def notifier(world: World) -> FakeNotifier:
+    notifier = FakeNotifier()
+    world.store.notifier = notifier
+    return notifier
+
+
+def states(world: World) -> list[tuple[int, int, int]]:
+    return [(row["event_id"], row["hook_id"], row["state"]) for row in world.rows()]
+
+
+def test_what_a_filter_leaves_out_is_on_record(world: World, notifier: FakeNotifier) -> None:
+    every, tags = world.hook("push")["id"], world.hook("push", options=TAGS)["id"]
+    branch, tag = world.arrive("g-1", body=BRANCH), world.arrive("g-2", body=TAG)
+    assert states(world) == [
+        (branch.event_id, every, WAITING),
+        (branch.event_id, tags, FILTERED),
+        (tag.event_id, every, WAITING),
+        (tag.event_id, tags, WAITING),
+    ]
+    assert (branch.deliveries, branch.filtered) == (1, [tags])
+    assert (tag.deliveries, tag.filtered) == (2, [])
+    assert notifier.woken == [every, every, tags]
+    left_out = world.rows()[1]
+    assert left_out["reason"] == 'filter: payload.ref does not satisfy $startsWith "refs/tags/"'
+    shown = world.store.look(event_queries.deliveries_of, branch.event_id, 10)
+    assert [row["state"] for row in shown] == ["filtered", "waiting"]
+
+
+def test_it_is_counted(world: World) -> None:
+    tags = world.hook("push", options=TAGS)["id"]
+    for number in range(3):
+        world.arrive(f"g-{number}", body=BRANCH)
+    health = world.store.look(hook_health.get, tags)
+    assert health is not None
+    assert (health["filtered"], health["waiting"]) == (3, 0)
+    minute = world.now // minute_counters.MINUTE
+    (counts,) = world.store.look(minute_counters.between, minute, minute + 1, 1, None).values()
+    assert (counts.events, counts.filtered) == (3, 3)
+    assert world.store.look(deliveries.count_by_state)["filtered"] == 3
+
+
+def test_the_worker_is_offered_the_rest_alone(world: World, notifier: FakeNotifier) -> None:
+    notifier.held = lease_id = world.lease()
+    every, _ = world.hook("push")["id"], world.hook("push", options=TAGS)["id"]
+    world.arrive("g-1", body=BRANCH)
+    (offer,) = notifier.offers
+    assert [hook_id for _, hook_id, _ in offer.deliveries] == [every]
+    assert [row["lease_id"] for row in world.rows()] == [lease_id, None]
+
+
+def test_a_batch_and_a_repetition(world: World) -> None:
+    world.hook("push", options=TAGS)
+    arrivals = [
+        world.arrival("g-1", body=TAG),
+        world.arrival("g-2", body=BRANCH),
+        world.arrival("g-3", body=TAG),
+    ]
+    receipts = world.store.do(events.accept_all, arrivals)
+    assert [one.deliveries for one in receipts] == [1, 0, 1]
+    again = world.store.do(events.accept_all, arrivals)
+    assert [(one.deliveries, one.duplicate) for one in again] == [(1, True), (0, True), (1, True)]
+
+
+def test_a_payload_is_parsed_once_and_only_if_a_hook_filters(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsed: list[Any] = []
+    real = filtering.document
+    monkeypatch.setattr(filtering, "document", lambda *a: parsed.append(a[0]) or real(*a))
+    world.hook("push")
+    world.arrive("g-1", body=TAG)
+    assert parsed == []
+    for _ in range(3):
+        world.hook("push", options=TAGS)
+    world.arrive("g-2", body=TAG)
+    assert parsed == ["push"]
+    world.arrive("g-3", name="star", body=TAG)
+    assert parsed == ["push"]
+
+
+def test_events_of_the_hub_itself_are_filtered(world: World) -> None:
+    hook = world.hook("issues", options={"filter": {"action": "opened"}})
+    for action in ("opened", "closed"):
+        world.store.do(outbox.emit, "issues", action, world.repo["id"], {})
+    assert [row["state"] for row in world.rows()] == [WAITING, FILTERED]
+    world.store.do(outbox.emit, "ping", None, world.repo["id"], {}, only_hook=hook["id"])
+    assert world.rows()[-1]["state"] == WAITING, "a ping is for this hook, and not filtered"
+
+
+def test_a_person_can_redeliver_what_was_filtered(world: World) -> None:
+    hook = world.hook("push", options=TAGS)
+    receipt = world.arrive("g-1", body=BRANCH)
+    world.store.do(deliveries.redeliver, receipt.event_id, hook["id"], world.repo["id"])
+    assert [row["state"] for row in world.rows()] == [FILTERED, WAITING]
+
+
+def test_a_replay_follows_the_present_filter(world: World) -> None:
+    hook = world.hook("push", options=TAGS)
+    for guid, body in (("g-1", BRANCH), ("g-2", TAG)):
+        world.arrive(guid, body=body)
+    heads = {"filter": {"payload": {"ref": {"$startsWith": "refs/heads/"}}}}
+    world.store.do(hooks.update, hook, options=heads)
+    made, _ = world.store.do(
+        replay_selection.create_deliveries, ReplaySelection(hook_id=hook["id"]), 0, 10, 100
+    )
+    assert made == 1
+    assert [row["state"] for row in world.rows()] == [FILTERED, WAITING, WAITING, FILTERED]
+
+
+def test_what_was_filtered_has_not_failed(world: World) -> None:
+    world.hook("push", options=TAGS)
+    world.arrive("g-1", body=BRANCH)
+    chosen = ReplaySelection(failed=True)
+    assert world.store.look(replay_selection.total, chosen)[0] == 0
+
+
+def test_a_filter_is_removed(world: World) -> None:
+    hook = world.hook("push", options=TAGS)
+    world.store.do(hooks.update, hook, options={})
+    assert world.arrive("g-1", body=BRANCH).deliveries == 1
+
+
+def test_a_filter_of_a_newer_version_delivers(world: World) -> None:
+    unknown = {"filter": {"payload": {"ref": {"$future": 1}}}}
+    assert payload_filter.load(orjson.dumps(unknown["filter"]).decode()) is None
+    world.hook("push", options=unknown)
+    assert world.arrive("g-1", body=BRANCH).deliveries == 1
+
+
+def test_retention_keeps_nothing_for_a_filtered_delivery(world: World) -> None:
+    world.hook("push", options=TAGS)
+    world.arrive("g-1", body=BRANCH)
+    world.clock.advance(2 * HOUR)
+    assert world.store.do(retention.drop_bodies, world.now, 10) == 1
+    assert world.store.do(retention.drop_events, world.now, 10) == 1
+    assert world.rows() == []
+
+
+def test_a_dry_run_needs_a_filter_that_can_be_used(world: World) -> None:
+    with pytest.raises(Invalid, match="the hook has no filter"):
+        filtering.filter_of(world.hook("push"))
+    with pytest.raises(Invalid, match=r"payload\.a\.\$regex: unknown operator"):
+        filtering.filter_of(world.hook("push"), {"payload": {"a": {"$regex": "x"}}})
