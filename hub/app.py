@@ -26,7 +26,7 @@ from hub.openapi.cache import OpenAPICache
 from hub.openapi.other_endpoints import OTHER_ENDPOINTS
 from hub.operations import OPERATIONS
 from hub.rest.authenticate import RequestCost, authorize_request
-from hub.rest.context import CallbackValidator, Services
+from hub.rest.context import CallbackValidator, Services, Trials
 from hub.rest.middleware import API, wrap
 from hub.rest.operation import Operation
 from hub.rest.pipeline import operation_endpoint
@@ -54,10 +54,14 @@ def create_app(
     judge: CallbackValidator,
     lifespan: Lifespan[Starlette] | None = None,
     seeing: Observability | None = None,
+    trials: Trials | None = None,
 ) -> Starlette:
-    """Create the hub's application. `judge(url)` raises Invalid if a callback may not be used."""
+    """Create the hub's application. `judge(url)` raises Invalid if a callback may not be used.
+
+    With `trials`, people can try a receiver in the dashboard.
+    """
     seeing = seeing or Observability(store)
-    services = Services(store, settings, judge, seeing.measures)
+    services = Services(store, settings, judge, seeing.measures, trials)
     admins = AdminAuth(services, apart=False)
     described = OpenAPICache(services.urls, services.vocabulary, _texts(services))
     dashboard = Dashboard(services, seeing, admins, SECTIONS, described) if settings.ui else None

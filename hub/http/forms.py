@@ -1,5 +1,6 @@
 """Parsing of urlencoded and multipart forms, with limits; only text fields are kept."""
 
+from collections.abc import Iterable
 from email.message import Message
 from urllib.parse import parse_qsl
 
@@ -13,44 +14,53 @@ URLENCODED = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data"
 
 
+class Form(dict[str, str]):
+    """The fields of a form. If a field is repeated, its last value counts."""
+
+    def __init__(self, pairs: Iterable[tuple[str, str]] = ()) -> None:
+        self.pairs = list(pairs)
+        super().__init__(self.pairs)
+
+    def all(self, name: str) -> list[str]:
+        """Return every value of a field, in their order."""
+        return [value for key, value in self.pairs if key == name]
+
+
 def kind_of(content_type: bytes) -> str:
     """Return a Content-Type without its parameters, in lower case."""
     return content_type.decode("latin-1").partition(";")[0].strip().lower()
 
 
-def read_urlencoded(body: bytes) -> dict[str, str]:
-    """Parse an urlencoded form. If a field is repeated, the last value counts.
-
-    Raises Malformed for anything else.
-    """
+def read_urlencoded(body: bytes, most: int = MAX_FIELDS) -> Form:
+    """Parse an urlencoded form of at most `most` fields. Raises Malformed for anything else."""
     try:
         pairs = parse_qsl(
-            body.decode(), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS
+            body.decode(), keep_blank_values=True, errors="strict", max_num_fields=most
         )
     except ValueError:
         raise Malformed(BROKEN) from None
-    return dict(pairs)
+    return Form(pairs)
 
 
-def read_form(scope: Scope, body: bytes) -> dict[str, str]:
+def read_form(scope: Scope, body: bytes, most: int = MAX_FIELDS) -> Form:
     """Parse a form of either kind. A body of another Content-Type has no fields.
 
-    Raises Malformed if the form cannot be parsed.
+    Raises Malformed if the form cannot be parsed, or has more than `most` fields.
     """
     content_type = dict(scope["headers"]).get(b"content-type", b"")
     kind = kind_of(content_type)
     if kind == URLENCODED:
-        return read_urlencoded(body)
-    return _read_multipart(content_type, body) if kind == MULTIPART else {}
+        return read_urlencoded(body, most)
+    return _read_multipart(content_type, body, most) if kind == MULTIPART else Form()
 
 
-def _read_multipart(content_type: bytes, body: bytes) -> dict[str, str]:
+def _read_multipart(content_type: bytes, body: bytes, most: int) -> Form:
     """Parse a form of RFC 7578: between two delimiters, each part has headers and a value."""
     boundary = _parameter(content_type, "boundary").encode("latin-1")
-    _, *parts = (b"\r\n" + body).split(b"\r\n--" + boundary, MAX_FIELDS + 1)
+    _, *parts = (b"\r\n" + body).split(b"\r\n--" + boundary, most + 1)
     if not boundary or not parts or not parts.pop().startswith(b"--"):
         raise Malformed(BROKEN)
-    return dict(map(_field, parts))
+    return Form(map(_field, parts))
 
 
 def _field(part: bytes) -> tuple[str, str]:

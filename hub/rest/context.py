@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from hub.auth.authentications import Authentications
 from hub.auth.credentials import Caller
@@ -24,8 +24,21 @@ from store import Connection, Row, Store
 from store.accounts import accounts
 from store.delivery import events, outbox
 from store.errors import Invalid
+from store.hooks.trial import TrialAnswer, TrialRequest
 
 CallbackValidator = Callable[[str], Awaitable[None]]
+
+
+class Trials(Protocol):
+    """An object that builds and sends single requests outside the queue."""
+
+    def build(self, trial: TrialRequest) -> TrialAnswer:
+        """Return the request without sending it."""
+        ...
+
+    async def send(self, trial: TrialRequest) -> TrialAnswer:
+        """Send the request and return the answer. Raises Busy if too many are under way."""
+        ...
 
 
 @dataclass(slots=True)
@@ -36,6 +49,8 @@ class Services:
     settings: HubSettings
     judge: CallbackValidator
     measures: HubMetrics = field(default_factory=HubMetrics)
+    trials: Trials | None = None
+    """None if this process cannot send requests."""
     urls: Urls = field(init=False)
     documentation: str = field(init=False)
     """The beginning of every `documentation_url` in errors."""

@@ -11,6 +11,7 @@ from hub.rest.context import Services
 from hub.settings import HubSettings
 from hub.ui.view_context import ViewContext
 from hub.ui.viewer import DashboardViewer
+from store.errors import Invalid
 
 ROOT = "/ui"
 Audience = Literal["anyone", "guest", "user", "operator"]
@@ -20,16 +21,19 @@ Audience = Literal["anyone", "guest", "user", "operator"]
 `user` means signed in with a token; its handler checks `look.viewer` for access. `operator` means
 somebody who operates the installation.
 """
-Form = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class RenderedPage:
-    """A page: its template and the values for it."""
+    """A page: its template and the values for it.
+
+    If an action returns it, `ids` are for the audit log.
+    """
 
     template: str
     values: Mapping[str, Any]
     status: int = 200
+    ids: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +60,9 @@ class PanelUpdate:
     values: Mapping[str, Any]
 
 
-Before = Callable[[Services, Form], Awaitable[None]]
+Prepare = Callable[[ViewContext], Any]
+Before = Callable[[Services, Any], Awaitable[Any]]
+RefusedHandler = Callable[[ViewContext, Invalid], RenderedPage]
 PageHandler = Callable[[ViewContext], RenderedPage | Mapping[str, Any]]
 ActionHandler = Callable[[ViewContext], ActionResult | RenderedPage]
 LiveHandler = Callable[[ViewContext, Any], tuple[Any, list[PanelUpdate]]]
@@ -84,13 +90,20 @@ class SectionPage:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """A change that is requested with a form."""
+    """A change that is requested with a form. `act` runs in a write transaction.
+
+    First `prepare` runs in a read transaction: it checks access. Then `before` is awaited outside
+    any transaction, with the value that `prepare` returned. `look.prepared` is the value that
+    `before` returned. If one of the three raises Invalid, `refused` returns the page to show.
+    """
 
     path: str
     name: str
     who: Audience
-    before: Before | None
     act: ActionHandler
+    prepare: Prepare | None = None
+    before: Before | None = None
+    refused: RefusedHandler | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,17 +159,22 @@ class Section:
         return declare
 
     def act(
-        self, path: str, *, who: Audience = "user", before: Before | None = None
+        self,
+        path: str,
+        *,
+        who: Audience = "user",
+        prepare: Prepare | None = None,
+        before: Before | None = None,
+        refused: RefusedHandler | None = None,
     ) -> Callable[[ActionHandler], ActionHandler]:
         """Declare the decorated function as the handler of forms posted to this path.
 
-        It runs in a write transaction and is recorded in the audit log as `ui/` and its name.
-        `before` is awaited first, outside the transaction.
+        It is recorded in the audit log as `ui/` and its name. See Action for the other functions.
         """
 
         def declare(function: ActionHandler) -> ActionHandler:
             name = f"ui/{function.__name__.strip('_').replace('_', '-')}"
-            self.acts.append(Action(ROOT + path, name, who, before, function))
+            self.acts.append(Action(ROOT + path, name, who, function, prepare, before, refused))
             return function
 
         return declare

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from hub.admin.administrators import AdminAuth
 from hub.admin.observability import Observability
 from hub.http.errors import ClientGone, Forbidden
-from hub.http.forms import read_form
+from hub.http.forms import Form, read_form
 from hub.http.response import Response, header
 from hub.http.routing import path_of
 from hub.openapi.cache import OpenAPICache
@@ -40,12 +40,13 @@ from hub.ui.view_context import ViewContext
 from hub.ui.viewer import OPERATORS_ONLY, DashboardViewer
 from store import Connection
 from store.accounts import sessions
-from store.errors import Missing, StoreError
+from store.errors import Invalid, Missing, StoreError
 from store.monitoring.stats import DeliveryStats
 
 # Time limit for the installation's figures, in seconds. Without them the page is still shown.
 PATIENCE = 2.0
-MOST_FORM = 64 * 1024
+# Limits of a form in bytes and fields. Only people who are signed in may send a payload.
+MOST_FORM, MOST_ACTION, MOST_FIELDS = 64 * 1024, 1024 * 1024, 256
 NOBODY = DashboardViewer()
 Menu = tuple[Section, ...]
 
@@ -85,12 +86,10 @@ class Dashboard:
         """Return the handler of an action's form."""
 
         async def run(visit: SessionRequest) -> Response:
-            form = await self.form(visit.call)
-            await self.services.store.read(self._authorize, visit, act.who)
+            viewer = await self.services.store.read(self._authorize, visit, act.who)
+            form = await self.form(visit.call, MOST_FORM if viewer is NOBODY else MOST_ACTION)
             visit.check_form(form.get(FIELD, ""))
-            if act.before is not None:
-                await act.before(self.services, form)
-            result = await self.services.store.write(self._perform_action, visit, act, form)
+            result = await self._result_of(visit, act, form)
             if isinstance(result, RenderedPage):
                 return await self.answer(visit, result)
             for name, value in {**result.cookies, cookies.NOTICE: result.notice}.items():
@@ -98,6 +97,20 @@ class Dashboard:
             return Response(303, b"", [header("Location", result.to), *PAGE, *visit.headers])
 
         return self.guarded(run)
+
+    async def _result_of(
+        self, visit: SessionRequest, act: Action, form: Form
+    ) -> ActionResult | RenderedPage:
+        store = self.services.store
+        try:
+            prepared = await store.read(self._prepare_action, visit, act, form)
+            if act.before is not None:
+                prepared = await act.before(self.services, prepared)
+            return await store.write(self._perform_action, visit, act, form, prepared)
+        except Invalid as error:
+            if act.refused is None:
+                raise
+            return await store.read(self._render_refused, visit, act, form, error)
 
     def stream(self) -> Handler:
         """Return the handler of the stream, in which a browser follows all its live views."""
@@ -191,15 +204,30 @@ class Dashboard:
         values = {"now": db.now, "unseen": look.unseen, **shown.values}
         return RenderedPage(shown.template, values, shown.status)
 
+    def _prepare_action(
+        self, db: Connection, visit: SessionRequest, act: Action, form: Form
+    ) -> Any:
+        if act.prepare is None:
+            return None
+        return act.prepare(self.look(db, visit, act.who, form=_clean_form(form)))
+
+    def _render_refused(
+        self, db: Connection, visit: SessionRequest, act: Action, form: Form, error: Invalid
+    ) -> RenderedPage:
+        assert act.refused is not None, "the caller has checked it"
+        shown = act.refused(self.look(db, visit, act.who, form=_clean_form(form)), error)
+        return RenderedPage(shown.template, {"now": db.now, **shown.values}, 422)
+
     def _perform_action(
-        self, db: Connection, visit: SessionRequest, act: Action, form: dict[str, str]
+        self, db: Connection, visit: SessionRequest, act: Action, form: Form, prepared: Any
     ) -> ActionResult | RenderedPage:
-        look = self.look(db, visit, act.who, form=_clean(form))
+        look = self.look(db, visit, act.who, form=_clean_form(form), prepared=prepared)
         actor = visit.actor()
         result = act.act(look)
-        ids = result.ids if isinstance(result, ActionResult) else None
         fields = result.fields if isinstance(result, ActionResult) else ()
-        auditing.record(db, self.services, visit.call, act.name, actor, 200, ids=ids, fields=fields)
+        auditing.record(
+            db, self.services, visit.call, act.name, actor, 200, ids=result.ids, fields=fields
+        )
         if isinstance(result, RenderedPage):
             return RenderedPage(result.template, {"now": db.now, **result.values}, result.status)
         return result
@@ -216,11 +244,11 @@ class Dashboard:
         """Return the installation's figures, if the stream is declared with `standing`."""
         return await self._figures(wanted=live.standing)
 
-    async def form(self, call: Request) -> dict[str, str]:
-        """Return the fields of a posted form."""
-        raw = await self.services.intake.read(call.headers, call.receive, MOST_FORM)
+    async def form(self, call: Request, most: int = MOST_FORM) -> Form:
+        """Return the fields of a posted form of at most `most` bytes."""
+        raw = await self.services.intake.read(call.headers, call.receive, most)
         self.services.intake.give_back(len(raw))
-        return read_form(call.scope, raw)
+        return read_form(call.scope, raw, MOST_FIELDS)
 
     async def answer(self, visit: SessionRequest, shown: RenderedPage) -> Response:
         """Return the rendered page."""
@@ -269,6 +297,10 @@ def _shape(path: str) -> re.Pattern[str]:
 def _clean(given: Mapping[str, str]) -> dict[str, str]:
     """Replace NUL, which no database accepts in a text."""
     return {name: value.replace("\0", "\ufffd") for name, value in given.items()}
+
+
+def _clean_form(given: Form) -> Form:
+    return Form((name, value.replace("\0", "\ufffd")) for name, value in given.pairs)
 
 
 def _is_for(who: Audience, viewer: DashboardViewer | None) -> bool:

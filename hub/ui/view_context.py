@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hub.http import numbers
+from hub.http.forms import Form
 from hub.rest.context import Context, Services
 from hub.ui.viewer import DashboardViewer, may
 from store import Connection
@@ -24,8 +25,10 @@ class ViewContext:
     values: Mapping[str, str] = field(default_factory=dict)
     """The path's parameters."""
     query: Mapping[str, str] = field(default_factory=dict)
-    form: Mapping[str, str] = field(default_factory=dict)
+    form: Form = field(default_factory=Form)
     """The fields of a posted form."""
+    prepared: Any = None
+    """The value that an action's `before`, or else its `prepare`, returned."""
     figures: DeliveryStats | None = None
     """The installation's figures, if the page is declared with `standing`."""
     origin: str = ""
@@ -71,7 +74,12 @@ class ViewContext:
     def context(self, emits: tuple[str, ...] = ()) -> Context:
         """Return an API context, for functions that the API shares with the dashboard."""
         return Context(
-            self.db, self.services.urls, self.viewer.caller, emits, words=self.services.vocabulary
+            self.db,
+            self.services.urls,
+            self.viewer.caller,
+            emits,
+            words=self.services.vocabulary,
+            hooks_per_event=self.services.settings.hooks_per_event,
         )
 
 

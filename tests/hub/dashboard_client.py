@@ -16,6 +16,7 @@ from waiting import PATIENCE
 
 from hub.admin.observability import Observability
 from hub.app import create_app
+from hub.rest.context import Trials
 from hub.settings import HubSettings
 from store import Store
 
@@ -42,7 +43,7 @@ class Browser:
         return answer.text
 
     async def post(
-        self, path: str, form: Mapping[str, str] | None = None, *, on: str = "/ui", **given: Any
+        self, path: str, form: Mapping[str, Any] | None = None, *, on: str = "/ui", **given: Any
     ) -> httpx.Response:
         """Send a form as the page `on` would."""
         found = FORM.search((await self.get(on, follow_redirects=True)).text)
@@ -112,13 +113,14 @@ async def open_dashboard(
     host: str = HERE,
     last: bool = True,
     clock: Callable[[], float] = time.monotonic,
+    trials: Trials | None = None,
     **settings: Any,
 ) -> AsyncIterator[Browser]:
     """A browser of a hub with these settings, signed in with a token where one is given. The store
     is closed after the `last` one.
     """
     seeing = Observability(store, clock=clock)
-    app = create_app(store, HubSettings(**settings), judge, seeing=seeing)
+    app = create_app(store, HubSettings(**settings), judge, seeing=seeing, trials=trials)
     transport = httpx.ASGITransport(app, client=("192.0.2.7", 1))
     headers = {"User-Agent": "tests"}
     async with httpx.AsyncClient(transport=transport, base_url=host, headers=headers) as client:

@@ -146,7 +146,7 @@ def _outcome(
     ended: int,
 ) -> Outcome:
     number = item.attempts + 1
-    received = None if answer.status is None else _readable_head(target, answer)
+    received = None if answer.status is None else readable_head(target, answer)
     decision = decide(target.policy, number, _reply(answer, received), ended, item.throttled)
     return Outcome(
         lease_id=lease_id,
@@ -165,7 +165,7 @@ def _outcome(
         timings=orjson.dumps(answer.timings).decode(),
         request_head=head,
         response_head=received,
-        response_body=None if answer.status is None else _readable(target, answer.body),
+        response_body=None if answer.status is None else readable(target, answer.body),
         state=decision.state,
         due_at=decision.due_at,
         disable=decision.disable,
@@ -189,12 +189,14 @@ def _reply(answer: ExchangeResult, head: str | None) -> Reply:
     )
 
 
-def _readable(target: Target, body: bytes) -> str:
+def readable(target: Target, body: bytes) -> str:
+    """Return the body of an answer as text, without the hook's secrets."""
     return target.mask(body.decode("utf-8", "replace").replace("\0", REPLACEMENT))
 
 
-def _readable_head(target: Target, answer: ExchangeResult) -> str:
-    text = _readable(target, answer.head)
+def readable_head(target: Target, answer: ExchangeResult) -> str:
+    """Return the headers of an answer, without the hook's secrets and the receiver's."""
+    text = readable(target, answer.head)
     lowered = text.lower()
     if "cookie" not in lowered and "authorization" not in lowered:
         return text

@@ -133,6 +133,23 @@ def load_target(
         refusal = f"guard: {error}"
     except Unusable as error:
         refusal = f"secret: {error}"
+    target = make_target(row, secret, endpoint, refusal, settings)
+    if secret is not None:
+        target.overlap = current_overlap(db, row)
+    return target
+
+
+def make_target(
+    row: Row,
+    secret: str | None,
+    endpoint: Endpoint | None,
+    refusal: str,
+    settings: WorkerSettings,
+) -> Target:
+    """Return the target for a hook's row and its decrypted secret.
+
+    `refusal` is why nothing may be sent, if `endpoint` is None.
+    """
     target = Target(
         version=row["version"],
         repo_id=row["repo_id"],
@@ -152,7 +169,6 @@ def load_target(
     )
     if secret is not None:
         target.signer = Signer(secret)
-        target.overlap = current_overlap(db, row)
     return target
 
 

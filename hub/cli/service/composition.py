@@ -16,6 +16,7 @@ from hub.cli.service.swappable_app import SwappableApp
 from hub.cli.service.tls import TLSContext
 from hub.worker_events import WorkerEvents
 from store import Store
+from worker.delivery.trial import TrialSender
 from worker.http.guard import Guard
 from worker.service import CallbackGuard, Worker, make_guard, reconfigure_guard
 
@@ -54,7 +55,9 @@ class RunningHub:
         sockets: Sequence[socket.socket],
         seeing: Observability,
         encryption: TLSContext | None = None,
+        trials: TrialSender | None = None,
     ) -> None:
+        self._trials = trials
         self._store = store
         self._guard = guard
         self._seeing = seeing
@@ -74,8 +77,16 @@ class RunningHub:
             settings = settings.model_copy(update={"port": port_of(listening[0])})
         certificate = None if self.tls is None else tls.load(settings)
         complaints = list(tls.problems(settings, self._store.clock.now()))
-        app = create_app(self._store, settings, CallbackGuard(self._guard), seeing=self._seeing)
+        app = create_app(
+            self._store,
+            settings,
+            CallbackGuard(self._guard),
+            seeing=self._seeing,
+            trials=self._trials,
+        )
         reconfigure_guard(self._guard, settings)
+        if self._trials is not None:
+            self._trials.settings = settings
         self.limiter.limits = limits_of(settings, settings.max_in_flight)
         if self.tls is not None and certificate is not None:
             self.tls.use(certificate)
@@ -98,7 +109,8 @@ async def running_hub(
         sockets = inherited or [bind(settings.host, settings.port)]
         for one in sockets:
             stack.enter_context(one)
-        hub = RunningHub(store, guard, sockets, seeing, tls.tls_of(settings))
+        trials = TrialSender(guard, settings, store.clock)
+        hub = RunningHub(store, guard, sockets, seeing, tls.tls_of(settings), trials)
         await hub.change(settings)
         context = None if hub.tls is None else hub.tls.context
         try:
@@ -106,3 +118,4 @@ async def running_hub(
                 yield hub
         finally:
             await hub.app.close()
+            await trials.close()

@@ -27,6 +27,9 @@ MOST = 16
 PAGES = (
     "/ui",
     "/ui/hooks",
+    "/ui/hooks/new",
+    "/ui/hooks/1/edit",
+    "/ui/hooks/1/delete",
     "/ui/deliveries",
     "/ui/events",
     "/ui/events?wanted=nobody",

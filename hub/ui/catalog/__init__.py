@@ -1,0 +1,1 @@
+"""The catalogue of events: examples of their payloads."""

@@ -1,0 +1,94 @@
+"""The values in the form of a hook, and the request for the API that they stand for."""
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from hub.http.forms import Form
+from hub.rest.serializers import HIDDEN
+from hub.ui.hook_form.options import OPTIONS
+from store import Row
+from store.hooks.event_names import HUB_EVENTS, PLATFORM_EVENTS, WILDCARD
+
+SECRETS = {"new": "make one", "own": "use my own", "none": "none, do not sign"}
+CATALOG = tuple(sorted(PLATFORM_EVENTS)), tuple(sorted(HUB_EVENTS))
+
+
+@dataclass(frozen=True, slots=True)
+class HookFields:
+    """The texts and choices in the form."""
+
+    repository: str = ""
+    url: str = ""
+    content_type: str = "json"
+    insecure_ssl: bool = False
+    active: bool = True
+    every: bool = False
+    """Whether all events of the platform are chosen."""
+    events: frozenset[str] = frozenset({"push"})
+    secret: str = "new"  # noqa: S105 - a key of SECRETS
+    own_secret: str = field(default="", repr=False)
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    def request(self) -> dict[str, Any]:
+        """Return the body of the API's request that creates this hook."""
+        chosen = [WILDCARD] if self.every else []
+        chosen += sorted(self.events - PLATFORM_EVENTS if self.every else self.events)
+        options = {one.name: one.parse(self.options.get(one.name, "")) for one in OPTIONS}
+        return {
+            "config": {
+                "url": self.url,
+                "content_type": self.content_type,
+                "insecure_ssl": "1" if self.insecure_ssl else "0",
+                **self._secret(),
+            },
+            "events": chosen,
+            "active": self.active,
+            "delivery": options,
+        }
+
+    def change(self) -> dict[str, Any]:
+        """Return the body of the API's request that changes a hook to this one.
+
+        The form of an existing hook changes neither its secret nor whether it is active.
+        """
+        body = self.request()
+        body["config"]["secret"] = HIDDEN
+        del body["active"]
+        return body
+
+    def _secret(self) -> dict[str, str]:
+        if self.secret == "new":  # noqa: S105 - a key of SECRETS
+            return {"secret": secrets.token_hex(32)}
+        return {"secret": self.own_secret} if self.secret == "own" else {}  # noqa: S105 - the same
+
+
+def posted(form: Form) -> HookFields:
+    """Return the fields as they were posted."""
+    return HookFields(
+        repository=form.get("repository", "").strip()[:200],
+        url=form.get("url", "").strip(),
+        content_type=form.get("content_type", ""),
+        insecure_ssl="verify" not in form,
+        active="active" in form,
+        every=form.get("which") == "every",
+        events=frozenset(form.all("events")),
+        secret=form.get("secret", "none"),
+        own_secret=form.get("own_secret", ""),
+        options={one.name: form.get(one.name, "").strip()[:400] for one in OPTIONS},
+    )
+
+
+def stored(hook: Row, repository: str) -> HookFields:
+    """Return the fields for a hook as it is."""
+    return HookFields(
+        repository=repository,
+        url=hook["url"],
+        content_type=hook["content_type"],
+        insecure_ssl=bool(hook["insecure_ssl"]),
+        active=bool(hook["active"]),
+        every=WILDCARD in hook["events"],
+        events=frozenset(hook["events"]) - {WILDCARD},
+        options={one.name: one.text(hook["options"].get(one.name)) for one in OPTIONS},
+    )

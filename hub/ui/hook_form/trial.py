@@ -1,0 +1,71 @@
+"""The trial of a hook's form: a request that the receiver gets before anything is saved."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from hub.api.hooks.hooks import merged
+from hub.rest.context import Services
+from hub.ui.catalog.examples import example_of
+from hub.ui.view_context import ViewContext
+from store import Row
+from store.database import uuid7
+from store.errors import Invalid, Unprepared
+from store.hooks import hooks
+from store.hooks.event_names import HUB_EVENTS, PLATFORM_EVENTS
+from store.hooks.hook_options import DeliveryOptions
+from store.hooks.trial import TrialAnswer, TrialRequest
+
+EVENTS = tuple(sorted(PLATFORM_EVENTS | HUB_EVENTS))
+
+
+@dataclass(frozen=True, slots=True)
+class TrialResult:
+    """A trial, and the answer to it."""
+
+    event: str
+    origin: str
+    answer: TrialAnswer
+    sent: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedTrial:
+    """A trial that is ready."""
+
+    request: TrialRequest
+    origin: str
+    sends: bool
+
+    async def run(self, services: Services) -> TrialResult:
+        """Send the request, or only build it."""
+        if services.trials is None:
+            raise Unprepared("this server cannot send requests: start it with `tocsin serve`")
+        if not self.sends:
+            answer = services.trials.build(self.request)
+        else:
+            answer = await services.trials.send(self.request)
+        return TrialResult(self.request.event, self.origin, answer, self.sends)
+
+
+def plan(look: ViewContext, repo: Row, body: Any, hook: Row | None = None) -> PlannedTrial:
+    """Return the trial that a form asks for. `body` is the request for the API."""
+    event = look.form.get("trial_event", "ping")
+    if event not in EVENTS:
+        raise Invalid(f"There is no event {event[:100]!r}.", field="trial_event", resource="Hook")
+    example = example_of(look, repo, event)
+    config = body["config"]
+    options = merged({} if hook is None else hook["options"], body.get("delivery"))
+    secret = config.get("secret") if hook is None else hooks.secret_of(look.db, hook)
+    request = TrialRequest(
+        repo_id=repo["id"],
+        url=config["url"],
+        content_type=config["content_type"],
+        insecure_ssl=str(config["insecure_ssl"]) == "1",
+        secret=secret or None,
+        event=event,
+        guid=uuid7.new(),
+        body=example.body,
+        hook_id=0 if hook is None else hook["id"],
+        options=DeliveryOptions.model_validate(options),
+    )
+    return PlannedTrial(request, example.origin, sends=look.form.get("how") != "show")

@@ -1,0 +1,69 @@
+"""Validation of a hook's form by the API's own types, with each error beside its field."""
+
+from functools import cache
+from typing import Any
+
+import orjson
+from pydantic import TypeAdapter, ValidationError
+
+from hub.api.hooks.hooks import HookChange, NewHook
+from hub.http.errors import Forbidden
+from hub.ui.hook_form.options import OPTIONS
+from store.errors import Invalid, Missing
+
+# The form's field for a field that the API or the store names in an error.
+FIELDS = {"config": "url", "secret": "own_secret"}
+
+
+class Mistakes(Invalid):
+    """Several fields of a form are wrong. `found` has a message for each."""
+
+    def __init__(self, found: dict[str, str]) -> None:
+        super().__init__("; ".join(found.values()))
+        self.found = found
+
+
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
+
+
+def new_hook(body: dict[str, Any]) -> NewHook:
+    """Return the request as the API reads it. Raises Mistakes."""
+    checked: NewHook = _checked(NewHook, body)
+    return checked
+
+
+def hook_change(body: dict[str, Any]) -> HookChange:
+    """Return the request as the API reads it. Raises Mistakes."""
+    checked: HookChange = _checked(HookChange, body)
+    return checked
+
+
+def _checked(kind: Any, body: dict[str, Any]) -> Any:
+    if not body["config"]["url"]:
+        raise Mistakes({"url": "Enter the URL that receives the deliveries."})
+    try:
+        return _adapter(kind).validate_json(orjson.dumps(body), strict=True)
+    except ValidationError as error:
+        raise Mistakes(_messages(error)) from None
+
+
+def _messages(error: ValidationError) -> dict[str, str]:
+    known = {one.name for one in OPTIONS}
+    found: dict[str, str] = {}
+    for one in error.errors(include_url=False, include_context=False, include_input=False):
+        path = [str(part) for part in one["loc"]]
+        name = next((part for part in path if part in known), path[0])
+        name = path[1] if name == "config" and len(path) > 1 else name
+        found.setdefault(FIELDS.get(name, name), f"{one['msg']}.")
+    return found
+
+
+def messages_of(error: Invalid | Missing | Forbidden) -> dict[str, str]:
+    """Return the message for each wrong field of the form."""
+    if isinstance(error, Mistakes):
+        return error.found
+    field = getattr(error, "field", None) or "url"
+    text = str(error)
+    return {FIELDS.get(field, field): f"{text[:1].upper()}{text[1:].removesuffix('.')}."}

@@ -1,0 +1,137 @@
+"""The form in which a hook is made or changed."""
+
+from typing import Any
+
+from hub.api.hooks import hooks as api
+from hub.http.errors import HubError
+from hub.rest.context import Services
+from hub.ui.hook_form import fields, trial, validation
+from hub.ui.hook_form.fields import CATALOG, SECRETS, HookFields
+from hub.ui.hook_form.options import OPTIONS
+from hub.ui.hook_form.validation import Mistakes
+from hub.ui.pages.hook import PATH, changeable_hook
+from hub.ui.section import ROOT, ActionResult, RenderedPage, Section
+from hub.ui.view_context import ViewContext
+from store import Row
+from store.errors import Invalid, Missing
+from store.repositories import repositories
+
+ui = Section()
+
+TEMPLATE = "hook_form.html"
+# Repositories that the field suggests.
+SUGGESTED = 100
+CREATED = "The hook has been created. A ping is on its way to it."
+
+
+def form_values(look: ViewContext, shown: HookFields, hook: Row | None = None) -> dict[str, Any]:
+    """Return the form's values for the template."""
+    return {
+        "fields": shown,
+        "hook": hook,
+        "platform": CATALOG[0],
+        "own": CATALOG[1],
+        "options": OPTIONS,
+        "secrets": SECRETS,
+        "repositories": [] if hook else _suggested(look),
+        "wrong": {},
+        "trial": None,
+        "trials": look.services.trials is not None,
+        "trial_event": look.form.get("trial_event", "ping"),
+        "trial_events": trial.EVENTS,
+    }
+
+
+def _suggested(look: ViewContext) -> list[str]:
+    """Return the names of the newest repositories whose hooks the viewer may see."""
+    mine = (look.repositories() or [])[-SUGGESTED:]
+    return sorted(row["full_name"] for row in repositories.get_required(look.db, mine).values())
+
+
+@ui.page("/hooks/new", TEMPLATE)
+def new_hook(look: ViewContext) -> dict[str, Any]:
+    """Show the form of a new hook."""
+    look.viewer.check_token(api.WRITE)
+    return form_values(look, HookFields(look.asked("repository"), url=look.asked("url", 2048)))
+
+
+def _prepare_new(look: ViewContext) -> tuple[int, api.NewHook]:
+    posted = fields.posted(look.form)
+    repo = chosen_repository(look, posted.repository)
+    return repo["id"], validation.new_hook(posted.request())
+
+
+def chosen_repository(look: ViewContext, named: str) -> Row:
+    """Return the repository named owner/name, whose hooks the viewer may change.
+
+    Raises Mistakes if there is none.
+    """
+    look.viewer.check_token(api.WRITE)
+    owner, _, name = named.partition("/")
+    repo = repositories.find(look.db, owner, name)
+    try:
+        if repo is None:
+            raise Missing("repository")
+        look.viewer.check_change(look.db, repo)
+    except (HubError, Missing):
+        raise Mistakes(
+            {"repository": f"There is no repository {named!r} whose hooks you may change."}
+        ) from None
+    return repo
+
+
+async def _judge_new(
+    services: Services, prepared: tuple[int, api.NewHook]
+) -> tuple[int, api.NewHook]:
+    await api.judge_new(services, prepared[1])
+    return prepared
+
+
+def _show_new_again(look: ViewContext, error: Invalid) -> RenderedPage:
+    values = form_values(look, fields.posted(look.form))
+    return RenderedPage(TEMPLATE, {**values, "wrong": validation.messages_of(error)})
+
+
+@ui.act("/hooks/new", prepare=_prepare_new, before=_judge_new, refused=_show_new_again)
+def create_hook(look: ViewContext) -> ActionResult | RenderedPage:
+    """Create a hook. If its secret was made here, show it this once."""
+    repo_id, body = look.prepared
+    repo = look.viewer.repository(look.db, repo_id)
+    look.viewer.check_change(look.db, repo)
+    made = api.create_webhook(look.context(("ping",)), repo, body)
+    ids = {"repository": repo_id, "id": made["id"]}
+    if look.form.get("secret") != "new":
+        return ActionResult(f"{ROOT}/hooks/{made['id']}", CREATED, ids)
+    values = {"hook": made, "secret": body["config"]["secret"], "had": False, "until": None}
+    return RenderedPage("secret.html", {**values, "notice": CREATED}, ids=ids)
+
+
+@ui.page(f"{PATH}/edit", TEMPLATE)
+def edit_hook(look: ViewContext) -> dict[str, Any]:
+    """Show the form of a hook."""
+    hook, repo, _ = changeable_hook(look)
+    return form_values(look, fields.stored(hook, repo["full_name"]), hook)
+
+
+def _prepare_change(look: ViewContext) -> api.HookChange:
+    changeable_hook(look)
+    return validation.hook_change(fields.posted(look.form).change())
+
+
+async def _judge_change(services: Services, body: api.HookChange) -> api.HookChange:
+    await api.judge_changed(services, body)
+    return body
+
+
+def _show_change_again(look: ViewContext, error: Invalid) -> RenderedPage:
+    hook, _, _ = changeable_hook(look)
+    values = form_values(look, fields.posted(look.form), hook)
+    return RenderedPage(TEMPLATE, {**values, "wrong": validation.messages_of(error)})
+
+
+@ui.act(f"{PATH}/edit", prepare=_prepare_change, before=_judge_change, refused=_show_change_again)
+def change_hook(look: ViewContext) -> ActionResult:
+    """Change a hook. Options that the form does not have stay as they are."""
+    hook, repo, place = changeable_hook(look)
+    api.update_webhook(look.context(), repo, hook, look.prepared)
+    return ActionResult(place, "The hook has been changed.", fields=tuple(look.prepared))

@@ -1,0 +1,46 @@
+"""Actions that pause, resume and delete a hook."""
+
+from typing import Any
+
+from hub.api.hooks import hooks as api
+from hub.ui.pages.hook import PATH, changeable_hook
+from hub.ui.section import ROOT, ActionResult, Section
+from hub.ui.view_context import ViewContext
+from store.hooks import hook_health, hook_pauses
+
+ui = Section()
+
+
+@ui.act(f"{PATH}/pause")
+def pause_hook(look: ViewContext) -> ActionResult:
+    """Let its deliveries wait."""
+    hook, _, place = changeable_hook(look)
+    hook_pauses.pause(look.db, hook)
+    notice = "The hook is paused: its deliveries wait, and none is lost."
+    return ActionResult(place, notice, fields=("paused_at",))
+
+
+@ui.act(f"{PATH}/resume")
+def resume_hook(look: ViewContext) -> ActionResult:
+    """Send what has been waiting."""
+    hook, _, place = changeable_hook(look)
+    hook_pauses.resume(look.db, hook)
+    notice = "The pause has ended. Pending deliveries are sent now."
+    return ActionResult(place, notice, fields=("paused_at",))
+
+
+@ui.page(f"{PATH}/delete", "hook_delete.html")
+def ask_delete(look: ViewContext) -> dict[str, Any]:
+    """Show what a deletion loses before it is done."""
+    hook, repo, _ = changeable_hook(look)
+    health = hook_health.get(look.db, hook["id"])
+    waiting = 0 if health is None else health["waiting"]
+    return {"hook": hook, "repo": repo, "waiting": waiting, "most": hook_health.MOST}
+
+
+@ui.act(f"{PATH}/delete")
+def delete_hook(look: ViewContext) -> ActionResult:
+    """Delete it."""
+    hook, repo, _ = changeable_hook(look)
+    api.delete_webhook(look.context(("meta.deleted",)), repo, hook)
+    return ActionResult(f"{ROOT}/hooks", f"Hook {hook['id']} has been deleted.")

@@ -1,0 +1,56 @@
+"""Trials: a request to the receiver in a hook's form, before the form is saved."""
+
+from hub.api.hooks import hooks as api
+from hub.rest.context import Services
+from hub.ui.hook_form import fields, trial, validation
+from hub.ui.hook_form.trial import PlannedTrial, TrialResult
+from hub.ui.pages.hook import PATH, changeable_hook
+from hub.ui.pages.hook_form import TEMPLATE, chosen_repository, form_values
+from hub.ui.section import RenderedPage, Section
+from hub.ui.view_context import ViewContext
+from store import Row
+from store.errors import Invalid
+
+ui = Section()
+
+
+def _prepare_new(look: ViewContext) -> PlannedTrial:
+    posted = fields.posted(look.form)
+    repo = chosen_repository(look, posted.repository)
+    return trial.plan(look, repo, validation.new_hook(posted.request()))
+
+
+def _prepare_changed(look: ViewContext) -> PlannedTrial:
+    hook, repo, _ = changeable_hook(look)
+    body = validation.hook_change(fields.posted(look.form).change())
+    return trial.plan(look, repo, body, hook)
+
+
+async def _try(services: Services, planned: PlannedTrial) -> TrialResult:
+    await api.judge_config(services, {"url": planned.request.url})
+    return await planned.run(services)
+
+
+def _form(look: ViewContext, hook: Row | None, **more: object) -> RenderedPage:
+    values = form_values(look, fields.posted(look.form), hook)
+    return RenderedPage(TEMPLATE, {**values, **more})
+
+
+def _show_new_again(look: ViewContext, error: Invalid) -> RenderedPage:
+    return _form(look, None, wrong=validation.messages_of(error))
+
+
+def _show_changed_again(look: ViewContext, error: Invalid) -> RenderedPage:
+    return _form(look, changeable_hook(look)[0], wrong=validation.messages_of(error))
+
+
+@ui.act("/hooks/new/try", prepare=_prepare_new, before=_try, refused=_show_new_again)
+def try_new_hook(look: ViewContext) -> RenderedPage:
+    """Show how the receiver answered."""
+    return _form(look, None, trial=look.prepared)
+
+
+@ui.act(f"{PATH}/try", prepare=_prepare_changed, before=_try, refused=_show_changed_again)
+def try_hook(look: ViewContext) -> RenderedPage:
+    """Show how the receiver of a changed hook answered."""
+    return _form(look, changeable_hook(look)[0], trial=look.prepared)

@@ -1,0 +1,92 @@
+"""Trials: single requests to a receiver outside the queue, built and signed like deliveries."""
+
+import asyncio
+
+from store.clock import SECOND, Clock
+from store.errors import Busy
+from store.hooks.trial import TrialAnswer, TrialRequest
+from worker.delivery.payload_cache import Payload
+from worker.delivery.send import readable, readable_head
+from worker.delivery.target import Target, make_target
+from worker.http.addresses import Refused
+from worker.http.answer import MAX_BODY
+from worker.http.endpoint import Endpoint
+from worker.http.guard import Guard
+from worker.http.transport import HttpSender, Transport
+from worker.settings import WorkerSettings
+
+# Somebody waits for the answer, so a trial ends after this many seconds.
+LONGEST = 10.0
+AT_ONCE = 8
+
+
+class TrialSender:
+    """The sender of trials, at most AT_ONCE at a time."""
+
+    def __init__(
+        self, guard: Guard, settings: WorkerSettings, clock: Clock, sender: HttpSender | None = None
+    ) -> None:
+        self.settings = settings
+        self._guard = guard
+        self._clock = clock
+        self._transport = None if sender else Transport(guard, idle_seconds=1, idle_total=AT_ONCE)
+        self._sender = sender or self._transport
+        self._running = 0
+
+    def build(self, trial: TrialRequest) -> TrialAnswer:
+        """Return the request without sending it."""
+        target, body, head = self._built(trial)
+        return TrialAnswer(head, body, error=target.refusal or None)
+
+    async def send(self, trial: TrialRequest) -> TrialAnswer:
+        """Send the request and return the answer. Raises Busy if too many trials are under way."""
+        if self._running >= AT_ONCE:
+            raise Busy("too many trials are under way: try again in a moment")
+        target, body, head = self._built(trial)
+        if target.endpoint is None:
+            return TrialAnswer(head, body, error=target.refusal)
+        self._running += 1
+        try:
+            return await self._sent(target, target.endpoint, body, head)
+        finally:
+            self._running -= 1
+
+    def _built(self, trial: TrialRequest) -> tuple[Target, bytes, str]:
+        endpoint, refusal = None, ""
+        try:
+            endpoint = self._guard.endpoint(trial.url)
+        except Refused as error:
+            refusal = f"guard: {error}"
+        target = make_target(trial.as_row(), trial.secret, endpoint, refusal, self.settings)
+        payload = Payload(trial.event, trial.guid, trial.body)
+        body = payload.body_as(target.content_type)
+        return target, body, target.head(payload, body, self._clock.now() // SECOND)
+
+    async def _sent(
+        self, target: Target, endpoint: Endpoint, body: bytes, head: str
+    ) -> TrialAnswer:
+        assert self._sender is not None, "one is given or made"
+        answer = await self._sender.post(
+            endpoint,
+            head.encode("latin-1"),
+            body,
+            deadline=min(target.policy.timeout, LONGEST),
+            verify_tls=target.verify_tls,
+            keep=MAX_BODY,
+        )
+        answered = answer.status is not None
+        return TrialAnswer(
+            head,
+            body,
+            answer.timings.get("total", 0),
+            answer.status,
+            answer.error,
+            answer.address,
+            readable_head(target, answer) if answered else None,
+            readable(target, answer.body) if answered else None,
+        )
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self._transport is not None:
+            await asyncio.shield(self._transport.close())
