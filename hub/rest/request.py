@@ -10,6 +10,7 @@ from starlette.types import Receive, Scope
 from hub.auth.credentials import Caller
 from hub.auth.quotas import RateCharge
 from hub.http.errors import HubError
+from hub.http.forms import Form
 from hub.http.media import PLAIN, Media
 from hub.http.response import Header, Response
 
@@ -52,10 +53,10 @@ class Request:
         return b", ".join(lines).decode("latin-1")
 
     @property
-    def query(self) -> dict[str, str]:
+    def query(self) -> Form:
         """Return the query parameters. If one is repeated, the last value counts."""
         given = self.scope["query_string"]
-        return dict(parse_qsl(given.decode("latin-1"), keep_blank_values=True)) if given else {}
+        return Form(parse_qsl(given.decode("latin-1"), keep_blank_values=True) if given else ())
 
 
 Handler = Callable[[Request], Awaitable[Response]]

@@ -183,7 +183,7 @@ class Dashboard:
             self.services,
             self._authorize(db, visit, who),
             _clean(call.values),
-            _clean(call.query),
+            _clean_form(call.query),
             figures=figures,
             described=self.described,
             origin=visit.origin,

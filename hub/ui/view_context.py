@@ -24,7 +24,7 @@ class ViewContext:
     viewer: DashboardViewer
     values: Mapping[str, str] = field(default_factory=dict)
     """The path's parameters."""
-    query: Mapping[str, str] = field(default_factory=dict)
+    query: Form = field(default_factory=Form)
     form: Form = field(default_factory=Form)
     """The fields of a posted form."""
     prepared: Any = None

@@ -125,6 +125,17 @@ class DashboardViewer:
         self.check_token(WRITE)
 
     @property
+    def may_change_any(self) -> bool:
+        """Return whether their token can give the right to change any hooks."""
+        if self.is_guest:
+            return False
+        try:
+            self.check_token(WRITE)
+        except Forbidden:
+            return False
+        return True
+
+    @property
     def may_run(self) -> bool:
         """Return whether they may operate the installation."""
         return self.operator and (self.caller is None or access.covers(self.caller, RUN))

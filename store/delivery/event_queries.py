@@ -10,7 +10,7 @@ from typing import Any
 
 from store.database.connection import Connection, Row, json_array
 from store.delivery import deliveries
-from store.delivery.events import COLUMNS
+from store.delivery.events import COLUMNS, EXAMPLE_SOURCE
 from store.hooks.event_names import EventPattern
 
 LOOKED = 5_000
@@ -200,10 +200,13 @@ def newest(
 
 
 def latest(db: Connection, repo_id: int, name: str) -> Row | None:
-    """Return the repository's latest event of this name that has a body, or None; omit the body."""
+    """Return the repository's latest event of this name that has a body, or None; omit the body.
+
+    Examples do not count.
+    """
     return db.one(
         f"SELECT {COLUMNS} FROM event e WHERE e.repo_id = :repo_id AND e.name = :name"
-        " AND e.body IS NOT NULL ORDER BY e.id DESC LIMIT 1",
+        f" AND e.body IS NOT NULL AND e.source_id <> {EXAMPLE_SOURCE} ORDER BY e.id DESC LIMIT 1",
         repo_id=repo_id,
         name=name,
     )

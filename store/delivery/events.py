@@ -29,8 +29,9 @@ INSERTED = (
 )
 
 # These stand in place of a source's id. LOCAL_SOURCE marks changes made through the API, which the
-# state already has. REPUBLISHED_SOURCE marks a snapshot of the state.
-LOCAL_SOURCE, REPUBLISHED_SOURCE = -1, -2
+# state already has. REPUBLISHED_SOURCE marks a snapshot of the state, and EXAMPLE_SOURCE an example
+# that somebody sent to one hook.
+LOCAL_SOURCE, REPUBLISHED_SOURCE, EXAMPLE_SOURCE = -1, -2, -3
 
 
 @dataclass(slots=True)

@@ -11,6 +11,7 @@ from store.database import uuid7
 from store.database.connection import Connection
 from store.delivery import deliveries
 from store.delivery.events import (
+    EXAMPLE_SOURCE,
     LOCAL_SOURCE,
     REPUBLISHED_SOURCE,
     IncomingEvent,
@@ -65,6 +66,16 @@ def republish(db: Connection, states: Sequence[SnapshotEvent]) -> None:
     for arrival, one in zip(arrivals, states, strict=True):
         if one.only_hook is not None:
             _send_alone(db, arrival, one.only_hook)
+
+
+def send_example(
+    db: Connection, name: str, action: str | None, repo_id: int, body: bytes, hook_id: int
+) -> Receipt:
+    """Write an example of an event, which this hook alone gets. It is no change of the state."""
+    arrival = IncomingEvent(
+        repo_id, uuid7.new(), repo_id, name, body, action, source_id=EXAMPLE_SOURCE
+    )
+    return _send_alone(db, arrival, hook_id)
 
 
 def _parts(event: str) -> tuple[str, str | None]:

@@ -1,5 +1,6 @@
 """Replays: runs that deliver selected events once more, and their progress."""
 
+import json
 from dataclasses import asdict
 from typing import Any
 
@@ -11,8 +12,8 @@ from store.jobs import jobs
 from store.jobs.runs import RunTable
 
 COLUMNS = (
-    "id, since, until, repo_id, hook_id, event, failed, first_id, last_id, after_id, total, made,"
-    " moves, asked_by, created_at, started_at, moved_at, ended_at, outcome"
+    "id, since, until, repo_id, hook_id, hook_ids, event, failed, first_id, last_id, after_id,"
+    " total, made, moves, asked_by, created_at, started_at, moved_at, ended_at, outcome"
 )
 NAMED = (
     f"SELECT {', '.join(f'x.{name}' for name in COLUMNS.split(', '))},"
@@ -36,6 +37,7 @@ def selection_of(run: Row) -> ReplaySelection:
         run["hook_id"],
         run["event"],
         bool(run["failed"]),
+        None if run["hook_ids"] is None else tuple(json.loads(run["hook_ids"])),
     )
 
 
@@ -49,11 +51,15 @@ def create(db: Connection, chosen: ReplaySelection, asked_by: str) -> Row:
     after, until = replay_selection.id_range(db, chosen)
     many, behind = replay_selection.count(db, chosen, after, until)
     row = db.one(
-        "INSERT INTO replaying (since, until, repo_id, hook_id, event, failed, first_id,"
+        "INSERT INTO replaying (since, until, repo_id, hook_id, hook_ids, event, failed, first_id,"
         " last_id, after_id, total, asked_by, created_at) VALUES (:since, :until, :repo_id,"
-        " :hook_id, :event, :failed, :after, :last, :after, :total, :asked_by, :now)"
+        " :hook_id, :hook_ids, :event, :failed, :after, :last, :after, :total, :asked_by, :now)"
         f" RETURNING {COLUMNS}",
-        **asdict(chosen) | {"failed": int(chosen.failed)},
+        **asdict(chosen)
+        | {
+            "failed": int(chosen.failed),
+            "hook_ids": None if chosen.hook_ids is None else json_array(chosen.hook_ids),
+        },
         after=after,
         last=until,
         total=None if behind else many,

@@ -12,6 +12,7 @@ from store.database.connection import Connection, json_array
 from store.database.id_search import first_id_since
 from store.delivery import filtering
 from store.delivery.attempts import DELIVERED, FILTERED, WAITING
+from store.delivery.events import EXAMPLE_SOURCE
 from store.delivery.subscribers import WIDER
 from store.hooks.event_names import FITTING, PLATFORM_EVENTS, WILDCARD
 from store.monitoring import minute_counters
@@ -27,8 +28,8 @@ SLACK = MINUTE
 class ReplaySelection:
     """The events to replay, to each hook that subscribes to them now.
 
-    `failed` leaves out events that were delivered to the hook, that its filter left out, or that
-    still wait. Times are microseconds.
+    `hook_ids` limits them to these hooks. `failed` leaves out events that were delivered to the
+    hook, that its filter left out, or that still wait. Times are microseconds.
     """
 
     since: int | None = None
@@ -37,6 +38,7 @@ class ReplaySelection:
     hook_id: int | None = None
     event: str | None = None
     failed: bool = False
+    hook_ids: tuple[int, ...] | None = None
 
     def place(self, db: Connection) -> tuple[str, dict[str, Any]]:
         """Return the SQL conditions on `e` that an index supports, and their parameters.
@@ -58,7 +60,7 @@ class ReplaySelection:
     def events(self, db: Connection) -> tuple[str, dict[str, Any]]:
         """Return all SQL conditions on the events, as `place` does, and their parameters."""
         where, given = self.place(db)
-        where += "e.body IS NOT NULL AND e.name <> 'ping' AND "
+        where += f"e.body IS NOT NULL AND e.name <> 'ping' AND e.source_id <> {EXAMPLE_SOURCE} AND "
         for condition, name in (
             ("e.received_at >= :since", "since"),
             ("e.received_at < :before", "until"),
@@ -121,6 +123,9 @@ def _pairs(
     if chosen.hook_id is not None:
         where += " AND s.hook_id = :hook_id"
         given["hook_id"] = chosen.hook_id
+    if chosen.hook_ids is not None:
+        where += f" AND s.hook_id IN (SELECT id FROM {db.each('hooks', id='integer')} AS k)"
+        given["hooks"] = json_array(chosen.hook_ids)
     if chosen.failed:
         where += (
             " AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.event_id = e.id"

@@ -139,6 +139,20 @@ def by_id(db: Connection, hook_id: int) -> Row | None:
     return None if row is None else decode_row(row)
 
 
+def repository_ids(db: Connection, hook_ids: Iterable[int]) -> list[tuple[int, int]]:
+    """Return the ids of these hooks that are not deleted, each with its repository's id.
+
+    Hooks of organizations and of the whole installation are left out.
+    """
+    rows = db.tuples(
+        f"SELECT h.id, h.repo_id FROM {db.each('hooks', wanted='integer')} AS w"
+        " JOIN hook h ON h.id = w.wanted WHERE h.deleted_at IS NULL AND h.repo_id IS NOT NULL"
+        " ORDER BY h.repo_id, h.id",
+        hooks=json_array(hook_ids),
+    )
+    return [(hook_id, repo_id) for hook_id, repo_id in rows]
+
+
 def by_url(
     db: Connection, target: HookTarget | int, url: str, event: str | None = None
 ) -> Row | None:

@@ -83,7 +83,7 @@ async def _answer(page: Page, questions: list[str], *, accept: bool) -> None:
 async def test_from_a_hook_it_is_what_did_not_arrive_in_a_day(visit, house):
     guest = await visit("ada")
     page = await guest.go(f"/ui/hooks/{house.world.failing}")
-    await page.get_by_role("link", name="Replay", exact=True).last.click()
+    await page.get_by_role("link", name="Retry what failed").click()
     await expect(page.get_by_label("Hook", exact=True)).to_have_value(str(house.world.failing))
     await expect(page.get_by_label("Status")).to_have_value("failed")
     await expect(page.get_by_label("Received since")).to_have_value(re.compile("^20"))

@@ -73,7 +73,11 @@ def _head(row: Row) -> Row:
 def _sender(row: Row) -> str:
     if row["source"] is not None:
         return f"source {row['source']}"
-    named = {events.LOCAL_SOURCE: "this hub", events.REPUBLISHED_SOURCE: "this hub, republished"}
+    named = {
+        events.LOCAL_SOURCE: "this hub",
+        events.REPUBLISHED_SOURCE: "this hub, republished",
+        events.EXAMPLE_SOURCE: "an example",
+    }
     return named.get(
         row["source_id"], "token or command" if not row["source_id"] else "a removed source"
     )

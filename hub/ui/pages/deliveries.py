@@ -36,6 +36,7 @@ def list_deliveries(look: ViewContext) -> dict[str, Any]:
     return {
         "attempts": [attempt_row(row, look.now) for row in found.rows],
         "chosen": chosen,
+        "selectable": look.viewer.may_change_any,
         "statuses": STATUSES,
         "ranges": list_filters.RANGES,
         "problem": asked.problem or _problem(chosen),
@@ -100,6 +101,7 @@ def new_attempts(
     values = {
         "attempts": [attempt_row(row, look.now) for row in rows],
         "fresh": True,
+        "selectable": look.viewer.may_change_any,
         "with_hook": not wanted.hook_id,
     }
     return newest, [PanelUpdate("attempts", "_attempts.html", values)] if rows else []

@@ -10,7 +10,7 @@ from hub.ui.view_context import ViewContext
 from store import Row
 from store.delivery import event_queries, events
 from store.delivery.event_queries import COUNTED, LOOKED, EventFilter
-from store.delivery.events import LOCAL_SOURCE, REPUBLISHED_SOURCE
+from store.delivery.events import EXAMPLE_SOURCE, LOCAL_SOURCE, REPUBLISHED_SOURCE
 from store.delivery.replay_selection import first_event_since
 from store.errors import Missing
 from store.hooks.event_names import PLATFORM_EVENTS, parse_pattern
@@ -76,6 +76,8 @@ def _came(event: Row) -> str:
         return "a change in the API"
     if event["source_id"] == REPUBLISHED_SOURCE:
         return "republished"
+    if event["source_id"] == EXAMPLE_SOURCE:
+        return "an example, sent to one hook"
     if event["source_id"] == 0:
         return "posted with a token"
     return f"the source {event['source'] or event['source_id']}"

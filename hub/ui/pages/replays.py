@@ -1,18 +1,21 @@
 """Replays: the worker delivers stored events once more."""
 
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from hub.http.errors import Forbidden, HubError
 from hub.ui.datetime_fields import field_of, moment_of
+from hub.ui.formatting import pluralize
 from hub.ui.list_filters import hooks_named
 from hub.ui.pages.hooks import older, query
 from hub.ui.section import ROOT, ActionResult, PanelUpdate, Section
-from hub.ui.view_context import ViewContext
-from store import Row
+from hub.ui.view_context import ViewContext, natural
+from store import Connection, Row
 from store.clock import DAY
 from store.delivery import replay_runs, replay_selection
 from store.delivery.replay_selection import ReplaySelection
 from store.errors import Invalid, Missing
+from store.hooks import hooks
 from store.hooks.event_names import PLATFORM_EVENTS
 from store.repositories import repositories
 
@@ -20,6 +23,10 @@ ui = Section("Replay", "/replay")
 
 PAGE = 25
 FIELDS = ("repository", "hook", "event", "status", "since", "until")
+# Selections of several repositories: one replay for each of them.
+MOST_SELECTIONS, SELECTIONS_AT_ONCE = 20, 5
+# A field may hold the ids of some hundred hooks.
+LONGEST = 2_000
 # The page itself counts this many events. The stream counts the rest, this many at a time.
 AT_ONCE, COUNTED = 1_000, 10_000
 KINDS = {"done": "good", "cancelled": "none", "under way": "busy", "waiting": "busy"}
@@ -28,7 +35,7 @@ KINDS = {"done": "good", "cancelled": "none", "under way": "busy", "waiting": "b
 @ui.page("/replay", "replay.html")
 def plan_replay(look: ViewContext) -> dict[str, Any]:
     """Show the selection form, its dry run, and the list of replays."""
-    asked = {name: look.asked(name) for name in FIELDS}
+    asked = {name: look.asked(name, LONGEST) for name in FIELDS}
     chosen = asked if look.asked("count") else _usual(asked, look.now)
     before = look.asked_number("before")
     repo_ids = look.repositories()
@@ -61,16 +68,42 @@ def _dry_run(look: ViewContext, asked: dict[str, str]) -> dict[str, Any]:
         chosen = selected(look, asked)
     except (Invalid, Missing, Forbidden) as error:
         return {**values, "problem": _wrong(error)}
-    after, until = replay_selection.id_range(look.db, chosen)
-    many, behind = replay_selection.count(look.db, chosen, after, until, AT_ONCE)
-    live = query({**asked, "after": str(behind), "upto": str(until), "many": str(many)})
+    counted = Counted()
+    for number in range(SELECTIONS_AT_ONCE):
+        counted = counted.go_on(look.db, chosen, AT_ONCE)
+        if counted.number == number:
+            break
+    live = query({**asked, **{name: str(value) for name, value in asdict(counted).items()}})
+    more = counted.number < len(chosen)
     return {
         **values,
-        "counted": many,
-        "more": behind,
-        "live": f"{ROOT}/replay/count?{live}" if behind else "",
+        "counted": counted.many,
+        "more": more,
+        "live": f"{ROOT}/replay/count?{live}" if more else "",
         "words": describe(chosen, asked),
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """How far selections have been counted: within the one of this number, after this event."""
+
+    number: int = 0
+    after: int = 0
+    upto: int = 0
+    many: int = 0
+
+    def go_on(self, db: Connection, chosen: list[ReplaySelection], looked: int) -> "Counted":
+        """Count within the next `looked` events of the present selection."""
+        if self.number >= len(chosen):
+            return self
+        one, after, upto = chosen[self.number], self.after, self.upto
+        if not after:
+            after, upto = replay_selection.id_range(db, one)
+        found, behind = replay_selection.count(db, one, after, upto, looked)
+        if behind:
+            return Counted(self.number, behind, upto, self.many + found)
+        return Counted(self.number + 1, 0, 0, self.many + found)
 
 
 def _wrong(error: Exception) -> str:
@@ -80,15 +113,48 @@ def _wrong(error: Exception) -> str:
     return f"There is no such {what}, or you may not administer it."
 
 
-def selected(look: ViewContext, asked: dict[str, str]) -> ReplaySelection:
-    """Return the selection in a form. Raises Invalid, Missing or Forbidden if it is not valid."""
-    hook_id, repo_id = _of(look, asked)
+def selected(look: ViewContext, asked: dict[str, str]) -> list[ReplaySelection]:
+    """Return the selections in a form: several if its hooks belong to several repositories.
+
+    Raises Invalid, Missing or Forbidden if it is not valid.
+    """
     since, until = _moment(asked, "since"), _moment(asked, "until")
     if since is not None and until is not None and since >= until:
         raise _invalid("until", "The end must be after the beginning.")
-    return ReplaySelection(
-        since, until, repo_id, hook_id, asked["event"] or None, asked["status"] == "failed"
-    )
+    hook_ids = _several(look, asked)
+    if len(hook_ids) > 1:
+        by_repository = _by_repository(look, hook_ids)
+    else:
+        hook_id, repo_id = _of(look, {**asked, "hook": str(hook_ids[0]) if hook_ids else ""})
+        by_repository = {repo_id: (hook_id, None)}
+    return [
+        ReplaySelection(
+            since,
+            until,
+            repo_id,
+            hook_id,
+            asked["event"] or None,
+            asked["status"] == "failed",
+            several,
+        )
+        for repo_id, (hook_id, several) in by_repository.items()
+    ]
+
+
+Chosen = dict[int | None, tuple[int | None, tuple[int, ...] | None]]
+
+
+def _by_repository(look: ViewContext, hook_ids: list[int]) -> Chosen:
+    grouped: dict[int, list[int]] = {}
+    for hook_id, repo_id in hooks.repository_ids(look.db, hook_ids):
+        grouped.setdefault(repo_id, []).append(hook_id)
+    if not grouped:
+        raise Missing("hook")
+    if len(grouped) > MOST_SELECTIONS:
+        raise _invalid("hook", "The hooks belong to too many repositories. Choose one of these.")
+    for repo_id in grouped:
+        look.viewer.repository(look.db, repo_id)
+    return {repo_id: (None, tuple(ids)) for repo_id, ids in grouped.items()}
 
 
 def _of(look: ViewContext, asked: dict[str, str]) -> tuple[int | None, int | None]:
@@ -104,7 +170,7 @@ def _of(look: ViewContext, asked: dict[str, str]) -> tuple[int | None, int | Non
             raise Missing("repository")
         repo_id = look.viewer.repository(look.db, found["id"])["id"]
     if asked["hook"]:
-        hook, repo = look.viewer.hook(look.db, _hook_id(look, asked["hook"], repo_id))
+        hook, repo = look.viewer.hook(look.db, int(asked["hook"]))
         if repo_id not in (None, repo["id"]):
             raise _invalid("hook", f"Hook {hook['id']} belongs to {repo['full_name']}.")
         hook_id, repo_id = hook["id"], repo["id"]
@@ -113,16 +179,24 @@ def _of(look: ViewContext, asked: dict[str, str]) -> tuple[int | None, int | Non
     return hook_id, repo_id
 
 
-def _hook_id(look: ViewContext, text: str, repo_id: int | None) -> int:
-    """Return the id of the only hook that a text names. Raises Invalid if there are several."""
-    repo_ids = look.repositories() if repo_id is None else [repo_id]
-    number, found = hooks_named(look, text, repo_ids)
-    if found is None:
-        return number or 0
-    if len(found) > 1:
-        named = ", ".join(map(str, found[:10]))
-        raise _invalid("hook", f"Several hooks match. Choose one by its id: {named}.")
-    return found[0] if found else 0
+def _several(look: ViewContext, asked: dict[str, str]) -> list[int]:
+    """Return the ids of the hooks that a text names: ids, or a part of URLs. Empty for all hooks.
+
+    Raises Missing or Forbidden if there is none.
+    """
+    text = asked["hook"]
+    ids = [natural(part) for part in text.split(",")]
+    if not text or None not in ids:
+        return [one for one in ids if one is not None]
+    repo_ids = look.repositories()
+    if asked["repository"]:
+        owner, _, name = asked["repository"].partition("/")
+        repo = repositories.find(look.db, owner, name)
+        repo_ids = [] if repo is None else [look.viewer.repository(look.db, repo["id"])["id"]]
+    _, found = hooks_named(look, text, repo_ids)
+    if not found:
+        raise Missing("hook")
+    return found
 
 
 def _moment(asked: dict[str, str], name: str) -> int | None:
@@ -138,12 +212,16 @@ def _invalid(field: str, message: str) -> Invalid:
     return Invalid(message, field=field, code="custom", resource="Replay")
 
 
-def describe(chosen: ReplaySelection, asked: dict[str, str]) -> str:
-    """Describe a selection in words."""
-    what = f"{chosen.event} events" if chosen.event else "events"
+def describe(chosen: list[ReplaySelection], asked: dict[str, str]) -> str:
+    """Describe selections in words."""
+    first = chosen[0]
+    what = f"{first.event} events" if first.event else "events"
     where = f" of {asked['repository']}" if asked["repository"] else ""
-    to = f" to hook {chosen.hook_id}" if chosen.hook_id else " to all hooks that are subscribed now"
-    left_out = ", only failed deliveries" if chosen.failed else ""
+    where = f" of {len(chosen)} repositories" if len(chosen) > 1 else where
+    several = sum(len(one.hook_ids or ()) for one in chosen)
+    to = f" to hook {first.hook_id}" if first.hook_id else " to all hooks that are subscribed now"
+    to = f" to {pluralize(several, 'hook')}" if several else to
+    left_out = ", only failed deliveries" if first.failed else ""
     return f"{what}{where}{to}{left_out}"
 
 
@@ -151,25 +229,28 @@ def describe(chosen: ReplaySelection, asked: dict[str, str]) -> str:
 def continue_count(look: ViewContext, state: Any) -> tuple[Any, list[PanelUpdate]]:
     """Stream the count of a dry run, some thousand events at a time, to its end."""
     if state is None:
-        state = tuple(look.asked_number(name) or 0 for name in ("after", "upto", "many"))
-    after, until, many = state
-    if not after:
+        state = Counted(*(look.asked_number(one.name) or 0 for one in fields(Counted)))
+    chosen = selected(look, {name: look.asked(name, LONGEST) for name in FIELDS})
+    if state.number >= len(chosen):
         return state, []
-    chosen = selected(look, {name: look.asked(name) for name in FIELDS})
-    found, after = replay_selection.count(look.db, chosen, after, until, COUNTED)
-    values = {"counted": many + found, "more": after}
-    return (after, until, many + found), [PanelUpdate("count", "_count.html", values)]
+    state = state.go_on(look.db, chosen, COUNTED)
+    values = {"counted": state.many, "more": state.number < len(chosen)}
+    return state, [PanelUpdate("count", "_count.html", values)]
 
 
 @ui.act("/replay/start")
 def start_replay(look: ViewContext) -> ActionResult:
     """Start the replay."""
-    asked = {name: look.form.get(name, "").strip()[:200] for name in FIELDS}
+    asked = {name: look.form.get(name, "").strip()[:LONGEST] for name in FIELDS}
     chosen = selected(look, asked)
-    _check_change(look, chosen.repo_id)
-    run = replay_runs.create(look.db, chosen, look.viewer.name)
+    for one in chosen:
+        _check_change(look, one.repo_id)
+    runs = [replay_runs.create(look.db, one, look.viewer.name)["id"] for one in chosen]
+    if len(runs) > 1:
+        notice = f"The worker runs {len(runs)} replays, one for each repository."
+        return ActionResult(f"{ROOT}/replay", notice, ids={"replays": runs})
     notice = "The worker runs the replay; this page may be closed."
-    return ActionResult(f"{ROOT}/replay/{run['id']}", notice, ids={"replay": run["id"]})
+    return ActionResult(f"{ROOT}/replay/{runs[0]}", notice, ids={"replay": runs[0]})
 
 
 @ui.page("/replay/{run_id}", "replay_run.html")
@@ -239,5 +320,5 @@ def run_row(run: Row) -> dict[str, Any]:
         "kind": KINDS[state],
         "took": None if run["ended_at"] is None else run["ended_at"] - run["created_at"],
         "share": round(100 * replay_runs.progress(run), 1),
-        "words": describe(replay_runs.selection_of(run), asked),
+        "words": describe([replay_runs.selection_of(run)], asked),
     }

@@ -1764,6 +1764,7 @@ CREATE TABLE replaying (
     until BIGINT,                       -- received before this time
     repo_id BIGINT,                     -- NULL: all repositories
     hook_id BIGINT,                     -- NULL: all hooks
+    hook_ids TEXT,                      -- JSON array: only these hooks; NULL: as hook_id says
     event TEXT,                         -- NULL: all events
     failed SMALLINT NOT NULL,           -- 1: only events that a hook has not got and will not get
     first_id BIGINT NOT NULL,           -- it starts after this event

@@ -1,17 +1,16 @@
 """The dashboard's form of a hook: made, changed, tried, paused and deleted, as the API would."""
 
 import re
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 from dashboard_client import Browser, open_dashboard, text_of
+from ui_trials import Trials
 from ui_world import SECRET, World
 
 from store import Row, Store
 from store.audit import audit_log
 from store.hooks import hook_pauses, hooks
-from store.hooks.trial import TrialAnswer, TrialRequest
 
 URL = "https://receiver.example/new"
 NEW = {
@@ -29,23 +28,6 @@ NEW = {
 @pytest.fixture
 def world(store: Store, seed: Any) -> World:
     return World(store, seed)
-
-
-@dataclass
-class Trials:
-    """A sender of trials that answers 401."""
-
-    asked: list[TrialRequest] = field(default_factory=list)
-
-    def build(self, trial: TrialRequest) -> TrialAnswer:
-        return TrialAnswer(f"POST {trial.url} HTTP/1.1\r\n\r\n", trial.body)
-
-    async def send(self, trial: TrialRequest) -> TrialAnswer:
-        self.asked.append(trial)
-        built = self.build(trial)
-        return TrialAnswer(
-            built.request_head, trial.body, 1200, 401, None, "192.0.2.1:443", "Server: it", "<no>"
-        )
 
 
 def of_url(world: World, url: str) -> Row:

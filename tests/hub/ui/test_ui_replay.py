@@ -70,7 +70,6 @@ async def test_a_replay_is_asked_for_followed_and_cancelled(store: Store, seed: 
         ("repository=octo/nothing", "There is no such repository"),
         ("hook=99", "There is no such hook"),
         ("hook=nowhere", "There is no such hook"),
-        ("hook=example&count=1", "Several hooks match. Choose one by its id: 2, 1."),
         ("repository=octo/vault&hook=1", "Hook 1 belongs to octo/hello"),
         ("hook=1&since=yesterday", "'yesterday' is not a time"),
         ("hook=1&since=2026-11-21T07:33&until=2026-11-21T07:33", "The end must be after"),
@@ -181,3 +180,48 @@ def looking(db: Any, seed: Any, query: str) -> Any:
     """A look of octo's."""
     caller = credentials.authenticate(db, seed.token)
     return ViewContext(db, None, DashboardViewer(caller), query=dict(parse_qsl(query)))  # type: ignore[arg-type]
+
+
+async def test_several_hooks_are_one_replay_for_each_repository(store: Store, seed: Any) -> None:
+    def furnish(db: Any) -> list[int]:
+        made = [
+            hook(db, repo, "push", url=f"https://ci.example/{name}")["id"]
+            for repo, name in ((seed.hello, "a"), (seed.hello, "b"), (seed.vault, "c"))
+        ]
+        hook(db, seed.hello, "push", url="https://other.example/")
+        arrive(db, seed.hello["id"], 3)
+        arrive(db, seed.vault["id"], 1)
+        db.execute("UPDATE delivery SET state = 2")
+        return made
+
+    one, two, three = store.do(furnish)
+    async with open_dashboard(store, seed.token) as browser:
+        for named in ("ci.example", f"{one},{two},{three}"):
+            said = text_of(await browser.page(f"/ui/replay?hook={named}&status=failed&count=1"))
+            assert "Deliveries to be created 7" in said
+            assert "of 2 repositories to 3 hooks, only failed deliveries" in said
+        form = {"hook": "ci.example", "status": "failed"}
+        answer = await browser.post("/ui/replay/start", form, on="/ui/replay?hook=ci&count=1")
+        assert (answer.status_code, answer.headers["location"]) == (303, "/ui/replay")
+        assert "2 replays" in text_of(await browser.page("/ui/replay"))
+        runs = store.look(replay_runs.page, limit=9)
+        assert [(run["total"], run["hook_ids"]) for run in runs] == [
+            (1, f"[{three}]"), (6, f"[{one},{two}]"),
+        ]  # fmt: skip
+        while (run := store.look(replay_runs.RUNS.current)) is not None:
+            store.do(replay_runs.run_step, run, 4)
+        sql = "SELECT hook_id, count(*) FROM delivery WHERE redelivery = 1 GROUP BY 1 ORDER BY 1"
+        assert store.look(lambda db: db.tuples(sql)) == [(one, 3), (two, 3), (three, 1)]
+        assert "to 2 hooks" in text_of(await browser.page("/ui/replay/1"))
+
+
+async def test_nobody_replays_to_another_ones_hooks(store: Store, seed: Any) -> None:
+    ids = [store.do(hook, repo, "push")["id"] for repo in (seed.hello, seed.vault)]
+    store.do(arrive, seed.vault["id"], 1)
+    async with open_dashboard(store, seed.reader_token) as browser:
+        named = ",".join(map(str, ids))
+        said = text_of(await browser.page(f"/ui/replay?hook={named}&count=1"))
+        assert "you may not administer it" in said
+        answer = await browser.post("/ui/replay/start", {"hook": named}, on="/ui/replay")
+        assert answer.status_code in (403, 404)
+        assert store.look(replay_runs.page, limit=9) == []

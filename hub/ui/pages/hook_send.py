@@ -1,0 +1,120 @@
+"""Sending an event to one hook alone: an example, or a payload of one's own."""
+
+from typing import Any
+
+import orjson
+
+from hub.http.errors import Malformed
+from hub.rest.validation import read_object
+from hub.ui.catalog.examples import example_of
+from hub.ui.hook_form.trial import EVENTS
+from hub.ui.pages.hook import PATH, changeable_hook
+from hub.ui.section import ActionResult, RenderedPage, Section
+from hub.ui.view_context import ViewContext
+from store import Row
+from store.database import uuid7
+from store.delivery import outbox
+from store.errors import Conflict, Invalid, Unusable
+from store.hooks import hooks
+from store.hooks.hook_options import DeliveryOptions
+from store.hooks.trial import TrialAnswer, TrialRequest
+
+ui = Section()
+
+TEMPLATE = "hook_send.html"
+
+
+def _event(look: ViewContext, hook: Row, named: str) -> str:
+    """Return the event that is named, or one that the hook subscribes to."""
+    if named in EVENTS:
+        return named
+    return next((name for name in hook["events"] if name in EVENTS), "push")
+
+
+def _values(look: ViewContext, hook: Row, event: str, payload: str, origin: str) -> dict[str, Any]:
+    return {
+        "hook": hook,
+        "events": EVENTS,
+        "event": event,
+        "subscribed": event in hook["events"] or "*" in hook["events"],
+        "payload": payload,
+        "origin": origin,
+        "request": _request(look, hook, event, payload),
+        "wrong": {},
+    }
+
+
+def _request(look: ViewContext, hook: Row, event: str, payload: str) -> TrialAnswer | None:
+    """Return the request that the hook would get, or None if it cannot be built."""
+    trials = look.services.trials
+    try:
+        secret = hooks.secret_of(look.db, hook)
+        body = orjson.dumps(orjson.loads(payload))
+    except (Unusable, orjson.JSONDecodeError):
+        return None
+    if trials is None:
+        return None
+    return trials.build(
+        TrialRequest(
+            repo_id=hook["repo_id"],
+            url=hook["url"],
+            content_type=hook["content_type"],
+            insecure_ssl=bool(hook["insecure_ssl"]),
+            secret=secret,
+            event=event,
+            guid=uuid7.new(),
+            body=body,
+            hook_id=hook["id"],
+            options=DeliveryOptions.model_validate(hook["options"]),
+        )
+    )
+
+
+@ui.page(f"{PATH}/send", TEMPLATE)
+def plan_send(look: ViewContext) -> dict[str, Any]:
+    """Show an example of an event, and the request that would carry it."""
+    hook, repo, _ = changeable_hook(look)
+    event = _event(look, hook, look.asked("event", 100))
+    example = example_of(look, repo, event)
+    text = orjson.dumps(orjson.loads(example.body), option=orjson.OPT_INDENT_2).decode()
+    return _values(look, hook, event, text, example.origin)
+
+
+def _prepare(look: ViewContext) -> dict[str, Any]:
+    """Return the payload in the form. Raises Invalid if it is no JSON object."""
+    changeable_hook(look)
+    if look.form.get("event") not in EVENTS:
+        raise Invalid("There is no such event.", field="event")
+    try:
+        return read_object(look.form.get("payload", "").encode())
+    except Malformed as error:
+        raise Invalid(f"{error}.", field="payload") from None
+
+
+def _show_again(look: ViewContext, error: Invalid) -> RenderedPage:
+    hook, _, _ = changeable_hook(look)
+    payload, event = look.form.get("payload", ""), look.form.get("event", "")
+    values = _values(look, hook, _event(look, hook, event), payload, "yours")
+    return RenderedPage(TEMPLATE, {**values, "wrong": {error.field or "payload": str(error)}})
+
+
+@ui.act(f"{PATH}/send", prepare=_prepare, refused=_show_again)
+def send_event(look: ViewContext) -> ActionResult:
+    """Send the payload to this hook alone, as an event."""
+    hook, repo, place = changeable_hook(look)
+    if not hook["active"]:
+        raise Conflict("The hook is off, so it receives nothing. Switch it on first.")
+    action = look.prepared.get("action")
+    receipt = outbox.send_example(
+        look.db,
+        look.form["event"],
+        action[:100] if isinstance(action, str) else None,
+        repo["id"],
+        orjson.dumps(look.prepared),
+        hook["id"],
+    )
+    return ActionResult(
+        place,
+        "The event has been queued for this hook alone. It appears below after the first attempt.",
+        ids={"hook": hook["id"], "event": receipt.event_id},
+    )

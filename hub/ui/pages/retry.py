@@ -1,0 +1,108 @@
+"""Retries of selected deliveries: what will be sent, and how far it is."""
+
+from typing import Any
+
+from hub.api.hooks.hooks import WRITE
+from hub.ui import status_text
+from hub.ui.section import ROOT, ActionResult, PanelUpdate, Section
+from hub.ui.view_context import ViewContext, natural
+from store import Row
+from store.delivery import redeliveries
+from store.errors import Invalid
+from store.repositories import repositories
+
+ui = Section()
+
+MOST = 200
+KINDS = {"waiting": "busy", "delivered": "good", "dead": "bad"}
+
+
+def _selected(look: ViewContext, given: list[str]) -> list[Row]:
+    """Return what the viewer selected and may see, each with the `reason` why it cannot be sent."""
+    ids = dict.fromkeys(number for text in given[:MOST] if (number := natural(text)))
+    mine = look.repositories()
+    rows = [
+        row
+        for row in redeliveries.candidates(look.db, ids)
+        if mine is None or row["repo_id"] in mine
+    ]
+    changeable = _changeable(look, {row["repo_id"] for row in rows})
+    for row in rows:
+        row["named"] = row["event"] + (f".{row['action']}" if row["action"] else "")
+        row["reason"] = _reason(row, changeable)
+    return rows
+
+
+def _changeable(look: ViewContext, repo_ids: set[int]) -> set[int]:
+    found = repositories.get_required(look.db, repo_ids)
+    return {number for number, repo in found.items() if look.viewer.may_change(look.db, repo)}
+
+
+def _reason(row: Row, changeable: set[int]) -> str:
+    if row["hook_id"] < 0:
+        return "WebSub deliveries are not sent again"
+    if not row["there"]:
+        return "the hook was deleted"
+    if not row["kept"]:
+        return "the payload was deleted"
+    return "" if row["repo_id"] in changeable else "you may not change the hook"
+
+
+@ui.page("/retry", "retry.html")
+def plan_retry(look: ViewContext) -> dict[str, Any]:
+    """Show what a retry will send, and what it cannot send."""
+    return {"rows": _selected(look, look.query.all("attempt"))}
+
+
+@ui.act("/retry")
+def start_retry(look: ViewContext) -> ActionResult:
+    """Send the selected deliveries once more, under their ids."""
+    look.viewer.check_token(WRITE)
+    rows = [row for row in _selected(look, look.form.all("attempt")) if not row["reason"]]
+    if not rows:
+        raise Invalid("Select at least one delivery that can be sent again.")
+    made = redeliveries.create(look.db, rows)
+    named = ",".join(map(str, made))
+    hooks = sorted({row["hook_id"] for row in rows})
+    return ActionResult(
+        f"{ROOT}/retried?deliveries={named}",
+        "The deliveries are on their way.",
+        ids={"hooks": hooks, "deliveries": made},
+    )
+
+
+def _progress(look: ViewContext) -> dict[str, Any]:
+    """Return the state of the deliveries in the query, as far as the viewer may see them."""
+    named = look.query.get("deliveries", "")[: MOST * 20].split(",")[:MOST]
+    ids = [number for text in named if (number := natural(text))]
+    mine = look.repositories()
+    rows = [
+        row
+        for row in redeliveries.of_ids(look.db, ids, MOST)
+        if mine is None or row["repo_id"] in mine
+    ]
+    for row in rows:
+        row["kind"] = KINDS[row["state"]]
+        row["named"] = row["event"] + (f".{row['action']}" if row["action"] else "")
+        row["untried"] = status_text.untried(row)
+        row["tried_at"] = status_text.tried_at(row, look.now)
+    states = redeliveries.states(rows)
+    return {"rows": rows, "states": states, "open": states["waiting"] > 0}
+
+
+@ui.page("/retried", "retried.html")
+def show_retried(look: ViewContext) -> dict[str, Any]:
+    """Show how far retried deliveries are."""
+    found = _progress(look)
+    named = ",".join(str(row["id"]) for row in found["rows"])
+    return {**found, "live": f"{ROOT}/retried/live?deliveries={named}"}
+
+
+@ui.live("/retried/live")
+def follow_retried(look: ViewContext, state: Any) -> tuple[Any, list[PanelUpdate]]:
+    """Stream the state of retried deliveries."""
+    found = _progress(look)
+    mark = [(row["id"], row["state"], row["attempts"]) for row in found["rows"]]
+    if mark == state:
+        return state, []
+    return mark, [PanelUpdate("retried", "_retried.html", found)]

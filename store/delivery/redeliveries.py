@@ -1,0 +1,48 @@
+"""Redeliveries of attempts that somebody selected, and their progress."""
+
+from collections.abc import Iterable
+
+from store.database.connection import Connection, Row, json_array
+from store.delivery import deliveries
+
+
+def candidates(db: Connection, attempt_ids: Iterable[int]) -> list[Row]:
+    """Return what a redelivery of these attempts sends: each event to each hook once.
+
+    A row has the latest `id` of the attempts, `event_id`, `hook_id`, `repo_id`, `event`, `action`,
+    `url` and `repository`, and whether the event's payload is `kept` and the hook is `there`.
+    """
+    return db.all(
+        "SELECT max(a.id) AS id, a.event_id, a.hook_id, a.repo_id, e.name AS event, e.action,"
+        " COALESCE(h.url, max(a.url)) AS url, o.login || '/' || r.name AS repository,"
+        " CASE WHEN e.body IS NULL THEN 0 ELSE 1 END AS kept,"
+        " CASE WHEN h.id IS NULL OR h.deleted_at IS NOT NULL THEN 0 ELSE 1 END AS there"
+        f" FROM {db.each('ids', wanted='integer')} AS w JOIN attempt a ON a.id = w.wanted"
+        " JOIN event e ON e.id = a.event_id LEFT JOIN hook h ON h.id = a.hook_id"
+        " LEFT JOIN repository r ON r.id = a.repo_id LEFT JOIN account o ON o.id = r.owner_id"
+        " GROUP BY a.event_id, a.hook_id, a.repo_id, e.name, e.action, h.url, o.login, r.name,"
+        " CASE WHEN e.body IS NULL THEN 0 ELSE 1 END, h.id, h.deleted_at ORDER BY 1 DESC",
+        ids=json_array(attempt_ids),
+    )
+
+
+def create(db: Connection, chosen: Iterable[Row]) -> list[int]:
+    """Deliver each of these candidates once more. Return the ids of the new deliveries."""
+    return [
+        deliveries.enqueue(db, row["event_id"], row["hook_id"], row["repo_id"], redelivery=True)
+        for row in chosen
+    ]
+
+
+def of_ids(db: Connection, delivery_ids: Iterable[int], limit: int) -> list[Row]:
+    """Return these deliveries as `deliveries.page` does, newest first."""
+    chosen = f"d.id IN (SELECT id FROM {db.each('ids', id='integer')} AS k)"
+    return deliveries.select(db, chosen, {"ids": json_array(delivery_ids)}, limit)
+
+
+def states(rows: Iterable[Row]) -> dict[str, int]:
+    """Return how many of these deliveries wait, were delivered, or failed."""
+    found = dict.fromkeys(deliveries.STATES.values(), 0)
+    for row in rows:
+        found[row["state"]] += 1
+    return found
