@@ -24,7 +24,7 @@ from hub.api.enterprises import (
     organization_teams,
     repository_teams,
 )
-from hub.api.hooks import hook_deliveries, hook_filters, hooks
+from hub.api.hooks import hook_deliveries, hook_filters, hooks, organization_hooks
 from hub.api.imports import source_imports
 from hub.api.issues import (
     assignees,
@@ -101,6 +101,7 @@ MODULES = (
     hooks,
     hook_deliveries,
     hook_filters,
+    organization_hooks,
     agent_variables,
     devenv_machines,
     devenv_secrets,

@@ -29,6 +29,8 @@ class OnOrg(Access):
     """
 
     owner: bool = False
+    hidden: bool = False
+    """Whether the answer is 404 for members who are no owners too."""
 
     @property
     def standing(self) -> str:
@@ -37,12 +39,14 @@ class OnOrg(Access):
     def see(self, db: Connection, caller: Caller | None, row: Row) -> None:
         """Check the caller's role and token.
 
-        Raises Missing for everybody but members, and for tokens limited to another account;
-        otherwise Forbidden.
+        Raises Missing for everybody but members (or owners, if `hidden`), and for tokens limited to
+        another account; otherwise Forbidden.
         """
         assert caller is not None, "this access requires a token"
         role = organizations.role_of(db, row, caller.account)
         if role is None or caller.target_id not in (None, row["id"]):
+            raise Missing("organization")
+        if self.hidden and role != "admin":
             raise Missing("organization")
         check_kind(self.kinds, caller)
         check_token(self, caller, self.accepted)
@@ -74,6 +78,7 @@ def on_org(
     level: str,
     *,
     owner: bool = False,
+    hidden: bool = False,
     scopes: tuple[str, ...],
     public_scopes: tuple[str, ...] = (),
     kinds: tuple[str, ...] = ALL,
@@ -82,6 +87,7 @@ def on_org(
     return OnOrg(
         permissions=((permission, level),),
         owner=owner,
+        hidden=hidden,
         scopes=scopes,
         public_scopes=public_scopes,
         kinds=kinds,

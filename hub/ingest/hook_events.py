@@ -6,10 +6,15 @@ from typing import Any
 
 from hub.rest import serializers
 from hub.rest.context import Context
+from hub.rest.organization_serializers import organization
+from hub.rest.serializers import SystemHook
 from hub.rest.urls import Urls
 from store import Connection, Row
+from store.accounts import accounts
 from store.delivery.outbox import SnapshotEvent
 from store.hooks import hooks
+from store.hooks.hook_targets import target_of
+from store.repositories import repositories
 
 EMITS = ("ping", "meta.deleted")
 ZEN = (
@@ -21,26 +26,42 @@ ZEN = (
 )
 
 
-def ping(ctx: Context, repo: Row, hook: Row) -> None:
+def ping(ctx: Context, hook: Row) -> None:
     """Send a ping to the hook, whether it is subscribed to pings or not."""
-    ctx.emit("ping", repo, only_hook=hook["id"], **_payload(serialize_hook(ctx, repo, hook)))
+    repo, about, shown = _described(ctx, hook)
+    ctx.emit("ping", repo, only_hook=hook["id"], **about, **_payload(shown))
 
 
-def delete(ctx: Context, repo: Row, hook: Row) -> None:
+def delete(ctx: Context, hook: Row) -> None:
     """Delete the hook. If it is subscribed to `meta`, its last event reports that."""
     if hook["active"] and {"meta", "*"} & set(hook["events"]):
+        repo, about, shown = _described(ctx, hook)
         ctx.emit(
-            "meta.deleted",
-            repo,
-            only_hook=hook["id"],
-            hook_id=hook["id"],
-            hook=serialize_hook(ctx, repo, hook),
+            "meta.deleted", repo, only_hook=hook["id"], **about, hook_id=hook["id"], hook=shown
         )
     hooks.delete(ctx.db, hook)
 
 
+def _described(ctx: Context, hook: Row) -> tuple[Row | None, dict[str, Any], SystemHook]:
+    """Return the hook's repository, the members of payloads that name another target, and the hook.
+
+    The hook is serialized as the API does.
+    """
+    target = target_of(hook)
+    if target.kind == "repository":
+        repo = repositories.get(ctx.db, target.id)
+        assert repo is not None, "its hooks are deleted with it"
+        return repo, {}, serialize_hook(ctx, repo, hook)
+    if target.kind == "organization":
+        org = accounts.get(ctx.db, target.id)
+        assert org is not None, "its hooks are deleted with it"
+        about = {"organization": organization(ctx.urls, org)}
+        return None, about, serializers.organization_hook(ctx.urls, org, hook)
+    return None, {}, serializers.system_hook(hook)
+
+
 def serialize_hook(ctx: Context, repo: Row, hook: Row) -> serializers.Hook:
-    """Serialize the hook as the API does."""
+    """Serialize a repository's hook as the API does."""
     last = hooks.last_responses(ctx.db, [hook["id"]]).get(hook["id"])
     return serializers.hook(ctx.urls, repo, hook, last)
 
@@ -59,6 +80,6 @@ def snapshot(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list
     ]
 
 
-def _payload(hook: serializers.Hook) -> dict[str, Any]:
+def _payload(hook: SystemHook) -> dict[str, Any]:
     # The random choice has no security purpose.
     return {"zen": random.choice(ZEN), "hook_id": hook["id"], "hook": hook}  # noqa: S311

@@ -45,7 +45,7 @@ def subscribe(ctx: Context, repo: Row, wanted: Subscription, most: int) -> Row:
     if hook is not None:
         return _change(ctx.db, hook, wanted, most)
     hook = _create(ctx.db, repo, wanted, most)
-    hook_events.ping(ctx, repo, hook)
+    hook_events.ping(ctx, hook)
     return hook
 
 
@@ -56,7 +56,7 @@ def unsubscribe(ctx: Context, repo: Row, wanted: Subscription) -> Row | None:
     """
     hook = hooks.by_url(ctx.db, repo["id"], wanted.callback, wanted.event)
     if hook is not None:
-        _remove(ctx, repo, hook, wanted.event)
+        _remove(ctx, hook, wanted.event)
     return hook
 
 
@@ -85,7 +85,7 @@ def _change(db: Connection, hook: Row, wanted: Subscription, most: int) -> Row:
     )
 
 
-def _remove(ctx: Context, repo: Row, hook: Row, event: str) -> None:
+def _remove(ctx: Context, hook: Row, event: str) -> None:
     left = [name for name in hook["events"] if name != event]
     if len(left) == len(hook["events"]):
         if WILDCARD in left:
@@ -93,4 +93,4 @@ def _remove(ctx: Context, repo: Row, hook: Row, event: str) -> None:
     elif left:
         hooks.update(ctx.db, hook, events=left)
     else:
-        hook_events.delete(ctx, repo, hook)
+        hook_events.delete(ctx, hook)

@@ -106,8 +106,10 @@ class HookResponse(TypedDict):
     message: str | None
 
 
-class Hook(TypedDict):
-    type: Literal["Repository"]
+class SystemHook(TypedDict):
+    """What all kinds of hooks have in common."""
+
+    type: str
     id: int
     name: Literal["web"]
     active: bool
@@ -115,14 +117,20 @@ class Hook(TypedDict):
     config: HookConfig
     updated_at: str
     created_at: str
-    url: str
-    test_url: str
-    ping_url: str
-    deliveries_url: str
-    last_response: HookResponse
     disabled_reason: str | None
     paused_at: str | None
     delivery: dict[str, Any]
+
+
+class OrganizationHook(SystemHook):
+    url: str
+    ping_url: str
+    deliveries_url: str
+
+
+class Hook(OrganizationHook):
+    test_url: str
+    last_response: HookResponse
 
 
 HIDDEN = "********"
@@ -141,10 +149,33 @@ def hook_config(hook: Row) -> HookConfig:
 
 
 def hook(urls: Urls, repo: Row, row: Row, last: Row | None) -> Hook:
-    """Serialize a hook. `last` is its latest attempt."""
+    """Serialize a repository's hook. `last` is its latest attempt."""
     url = urls.hook(repo, row["id"])
     return {
-        "type": "Repository",
+        **_hook_at(row, "Repository", url),
+        "test_url": f"{url}/tests",
+        "last_response": hook_response(last),
+    }
+
+
+def organization_hook(urls: Urls, organization: Row, row: Row) -> OrganizationHook:
+    """Serialize an organization's hook."""
+    return _hook_at(row, "Organization", urls.organization_hook(organization["login"], row["id"]))
+
+
+def _hook_at(row: Row, kind: str, url: str) -> OrganizationHook:
+    return {
+        **system_hook(row, kind),
+        "url": url,
+        "ping_url": f"{url}/pings",
+        "deliveries_url": f"{url}/deliveries",
+    }
+
+
+def system_hook(row: Row, kind: str = "System") -> SystemHook:
+    """Serialize a hook of the whole installation, which the API does not have."""
+    return {
+        "type": kind,
         "id": row["id"],
         "name": "web",
         "active": bool(row["active"]),
@@ -152,11 +183,6 @@ def hook(urls: Urls, repo: Row, row: Row, last: Row | None) -> Hook:
         "config": hook_config(row),
         "updated_at": iso(row["updated_at"]),
         "created_at": iso(row["created_at"]),
-        "url": url,
-        "test_url": f"{url}/tests",
-        "ping_url": f"{url}/pings",
-        "deliveries_url": f"{url}/deliveries",
-        "last_response": hook_response(last),
         "disabled_reason": row["disabled_reason"],
         "paused_at": None if row["paused_at"] is None else iso(row["paused_at"]),
         "delivery": row["options"],

@@ -69,6 +69,9 @@ class Urls:
     def hook(self, repo: Row, hook_id: int) -> str:
         return f"{self.repository(repo)}/hooks/{hook_id}"
 
+    def organization_hook(self, organization: str, hook_id: int) -> str:
+        return f"{self.organization(organization)}/hooks/{hook_id}"
+
     def grant(self, grant_id: int) -> str:
         return f"{self.root}/applications/grants/{grant_id}"
 

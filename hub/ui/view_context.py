@@ -46,6 +46,10 @@ class ViewContext:
             self._repo_ids, self._has_asked = self.viewer.repositories(self.db), True
         return self._repo_ids
 
+    def organizations(self) -> list[int]:
+        """Return the ids of organizations whose hooks the viewer may see, beside `repositories`."""
+        return self.viewer.organizations(self.db)
+
     @property
     def unseen(self) -> str:
         """Return why a page shows the viewer nothing: `token`, `role`, or empty if it may show."""

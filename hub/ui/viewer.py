@@ -1,17 +1,22 @@
 """The dashboard's viewer, and the hooks that they may see: those that they may administer."""
 
+import contextlib
 from dataclasses import dataclass
 
 from hub.admin.administrators import LOOK, RUN
 from hub.api.hooks.hooks import READ, WRITE
+from hub.api.hooks.organization_hooks import READ as OF_ORGANIZATION
+from hub.api.hooks.organization_hooks import WRITE as TO_ORGANIZATION
 from hub.auth import access
 from hub.auth.access import OnRepo
 from hub.auth.credentials import Caller
+from hub.auth.organization_access import OnOrg
 from hub.http.errors import Forbidden, HubError
 from store import Connection, Row
-from store.accounts import administrators
+from store.accounts import accounts, administrators
 from store.errors import Missing
 from store.hooks import hooks
+from store.hooks.hook_targets import target_of
 from store.repositories import repositories
 
 OPERATORS_ONLY = (
@@ -62,6 +67,17 @@ class DashboardViewer:
         rows = administrators.repositories(db, caller.account_id, caller.token_id, caller.target_id)
         return [row["id"] for row in rows if caller.reaches(row)]
 
+    def organizations(self, db: Connection) -> list[int]:
+        """Return the ids of organizations whose hooks they may see as owners."""
+        if self.caller is None:
+            return []
+        found = []
+        for organization in administrators.organizations(db, self.caller.account_id):
+            with contextlib.suppress(HubError, Missing):
+                OF_ORGANIZATION.see(db, self.caller, organization)
+                found.append(organization["id"])
+        return found
+
     def repository(self, db: Connection, repo_id: int) -> Row:
         """Return a repository whose hooks they may see. Raises Missing or Forbidden."""
         repo = repositories.get(db, repo_id)
@@ -82,17 +98,45 @@ class DashboardViewer:
         self.check_token(READ)
         return None
 
-    def hook(self, db: Connection, hook_id: int) -> tuple[Row, Row]:
-        """Return a hook that they may see, and its repository. Raises Missing or Forbidden."""
+    def hook(self, db: Connection, hook_id: int) -> tuple[Row, Row | None]:
+        """Return a hook that they may see, and its repository if it belongs to one.
+
+        Raises Missing or Forbidden.
+        """
         hook = hooks.by_id(db, hook_id)
         if hook is None or hook["deleted_at"] is not None:
             raise Missing("hook")
-        if self.is_guest:
-            repo = repositories.get(db, hook["repo_id"])
-            if self.hook_id != hook_id or repo is None:
+        if not self.is_guest:
+            return hook, self._check(db, hook, READ, OF_ORGANIZATION)
+        if self.hook_id != hook_id:
+            raise Missing("hook")
+        return hook, None if hook["repo_id"] is None else repositories.get(db, hook["repo_id"])
+
+    def _check(
+        self, db: Connection, hook: Row, of_repository: OnRepo, of_organization: OnOrg
+    ) -> Row | None:
+        """Check the access to a hook's target, and return that if it is a repository.
+
+        Raises Missing or Forbidden.
+        """
+        target = target_of(hook)
+        if target.kind == "repository":
+            repo = repositories.get(db, target.id)
+            if repo is None:
+                raise Missing("repository")
+            if not self.is_unbound:
+                access.check(db, of_repository, self.caller, repo)
+            return repo
+        if target.kind == "system":
+            if not self.operator:
                 raise Missing("hook")
-            return hook, repo
-        return hook, self.repository(db, hook["repo_id"])
+            self.check_token(of_repository)
+        elif not self.is_unbound:
+            organization = accounts.get(db, target.id)
+            if organization is None or self.caller is None:
+                raise Missing("hook")
+            of_organization.see(db, self.caller, organization)
+        return None
 
     def check_token(self, wanted: OnRepo) -> None:
         """Check that the token covers this access for any repository. Raises Forbidden if not."""
@@ -100,16 +144,22 @@ class DashboardViewer:
             access.check_kind(wanted.kinds, self.caller)
             access.check_token(wanted, self.caller, wanted.scopes)
 
-    def may_change(self, db: Connection, repo: Row) -> bool:
-        """Return whether they may change the repository's hooks."""
+    def may_change(self, db: Connection, hook: Row) -> bool:
+        """Return whether they may change a hook."""
         try:
-            self.check_change(db, repo)
+            self.check_change(db, hook)
         except (HubError, Missing):
             return False
         return True
 
-    def check_change(self, db: Connection, repo: Row) -> None:
-        """Check that they may change the repository's hooks. Raises Missing or Forbidden if not."""
+    def check_change(self, db: Connection, hook: Row) -> None:
+        """Check that they may change a hook. Raises Missing or Forbidden if not."""
+        if self.is_guest:
+            raise Forbidden(LOOKS_ONLY)
+        self._check(db, hook, WRITE, TO_ORGANIZATION)
+
+    def check_change_of(self, db: Connection, repo: Row) -> None:
+        """Check that they may change a repository's hooks. Raises Missing or Forbidden if not."""
         if self.is_guest:
             raise Forbidden(LOOKS_ONLY)
         if not self.is_unbound:

@@ -7,6 +7,16 @@ from store.database.connection import Connection, Row
 MOST = 5000
 
 
+def organizations(db: Connection, account_id: int) -> list[Row]:
+    """Return the organizations that an account owns."""
+    return db.all(
+        "SELECT o.id, o.login, o.kind FROM membership m JOIN account o ON o.id = m.organization_id"
+        " WHERE m.account_id = :account_id AND m.role = 'admin' ORDER BY o.id LIMIT :most",
+        account_id=account_id,
+        most=MOST,
+    )
+
+
 def repositories(
     db: Connection, account_id: int, token_id: int | None, target_id: int | None = None
 ) -> list[Row]:

@@ -231,7 +231,11 @@ def _filters(db: Connection, wanted: AttemptFilter, *, within: bool) -> tuple[st
         where += " AND a.hook_id = :hook_id"
         given["hook_id"] = wanted.hook_id
     if within and wanted.repo_ids is not None:
-        where += f" AND a.repo_id IN (SELECT id FROM {db.each('repos', id='integer')} AS s)"
+        # The hooks around a repository get its events too, and belong to others.
+        where += (
+            f" AND a.repo_id IN (SELECT id FROM {db.each('repos', id='integer')} AS s)"
+            " AND (a.hook_id < 0 OR h.repo_id IS NOT NULL)"
+        )
         given["repos"] = json_array(wanted.repo_ids)
     return where, given
 

@@ -164,9 +164,22 @@ def get(db: Connection, event_id: int) -> Row | None:
     return db.one(f"{SHOWN} WHERE e.id = :id", id=event_id)
 
 
-def deliveries_of(db: Connection, event_id: int, limit: int) -> list[Row]:
-    """Return an event's deliveries, newest first, as `deliveries.page` returns them."""
-    return deliveries.select(db, "d.event_id = :event_id", {"event_id": event_id}, limit)
+def deliveries_of(
+    db: Connection, event_id: int, limit: int, org_ids: Sequence[int] | None = None
+) -> list[Row]:
+    """Return an event's deliveries, newest first, as `deliveries.page` returns them.
+
+    With `org_ids`, those to hooks of other organizations and of the installation are left out.
+    """
+    where = "d.event_id = :event_id"
+    given: dict[str, Any] = {"event_id": event_id}
+    if org_ids is not None:
+        where += (
+            " AND (d.hook_id < 0 OR h.repo_id IS NOT NULL OR h.org_id IN"
+            f" (SELECT id FROM {db.each('orgs', id='integer')} AS o))"
+        )
+        given["orgs"] = json_array(org_ids)
+    return deliveries.select(db, where, given, limit)
 
 
 def newest(

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from store.database.connection import Connection, Row, json_array
 from store.hooks.hook_targets import NAMED, NAMES
+from store.monitoring import name_search
 
 COLUMNS = (
     "h.id, h.repo_id, h.org_id, h.url, h.active, h.events, h.disabled_reason, h.failing_since,"
@@ -33,11 +34,13 @@ def page(
     before: int | None = None,
     state: str = "",
     hook_ids: Sequence[int] | None = None,
+    org_ids: Sequence[int] = (),
 ) -> list[Row]:
     """Return a page of hooks with their health, newest first, with ids below `before`.
 
-    `repo_ids` None means all repositories, and `hook_ids` None all of their hooks. `state` is a key
-    of STATES, or empty for all hooks.
+    `repo_ids` None means all hooks. Otherwise the hooks are those of these repositories and of the
+    organizations `org_ids`. `hook_ids` None means all of these. `state` is a key of STATES, or
+    empty for all hooks.
     """
     where = ["h.deleted_at IS NULL"]
     where += ["h.id < :before"] if before is not None else []
@@ -46,8 +49,8 @@ def page(
     given: dict[str, object] = {} if before is None else {"before": before}
     given |= {"now": db.now} if ":now" in STATES.get(state, "") else {}
     if repo_ids is not None:
-        source = f"{db.each('repos', wanted='integer')} AS w JOIN hook h ON h.repo_id = w.wanted"
-        given["repos"] = json_array(repo_ids)
+        source = f"({name_search.hooks_of(db)}) AS w JOIN hook h ON h.id = w.id"
+        given |= {"repos": json_array(repo_ids), "orgs": json_array(org_ids)}
     if hook_ids is not None:
         where += [f"h.id IN (SELECT id FROM {db.each('hooks', id='integer')} AS s)"]
         given["hooks"] = json_array(hook_ids)
@@ -134,7 +137,8 @@ def slowest(db: Connection, repo_ids: Sequence[int] | None, window: int, limit: 
     """
     where, given = "", {}
     if repo_ids is not None:
-        where = f" WHERE f.repo_id IN (SELECT id FROM {db.each('repos', id='integer')} AS w)"
+        repos = f"(SELECT id FROM {db.each('repos', id='integer')} AS w)"
+        where = f" WHERE f.hook_id IN (SELECT x.id FROM hook x WHERE x.repo_id IN {repos})"
         given = {"repos": json_array(repo_ids)}
     return db.all(
         f"SELECT g.*, h.url, {NAMES} FROM ("
@@ -158,6 +162,7 @@ def failing(
     limit: int,
     skip: int = 0,
     hook_ids: Sequence[int] | None = None,
+    org_ids: Sequence[int] = (),
 ) -> list[Row]:
     """Return the hooks that do not deliver, the worst first. Paused ones are left out.
 
@@ -165,11 +170,14 @@ def failing(
     first. Each row has `total`, the number of all such hooks, up to MOST of each kind, and
     `failing_first`, the time since which the longest of them has been failing.
     """
-    where, given = "", {}
-    for column, name, ids in (("repo_id", "repos", repo_ids), ("id", "hooks", hook_ids)):
-        if ids is not None:
-            where += f" AND h.{column} IN (SELECT id FROM {db.each(name, id='integer')} AS {name})"
-            given[name] = json_array(ids)
+    where = ""
+    given: dict[str, str] = {}
+    if repo_ids is not None:
+        where += f" AND h.id IN ({name_search.hooks_of(db)})"
+        given |= {"repos": json_array(repo_ids), "orgs": json_array(org_ids)}
+    if hook_ids is not None:
+        where += f" AND h.id IN (SELECT id FROM {db.each('hooks', id='integer')} AS hooks)"
+        given["hooks"] = json_array(hook_ids)
     kinds = " UNION ".join(
         f"SELECT id FROM (SELECT h.id FROM hook h WHERE {kind} AND h.deleted_at IS NULL{where}"
         f" ORDER BY h.id LIMIT {MOST}) AS k{number}"
@@ -196,9 +204,10 @@ def unhealthy(
     limit: int,
     skip: int = 0,
     hook_ids: Sequence[int] | None = None,
+    org_ids: Sequence[int] = (),
 ) -> list[Row]:
     """Return what `failing` does, each hook with its health."""
-    rows = failing(db, repo_ids, limit, skip, hook_ids)
+    rows = failing(db, repo_ids, limit, skip, hook_ids, org_ids)
     for row in rows:
         row["events"] = json.loads(row["events"])
     return _with_health(db, rows)

@@ -28,15 +28,18 @@ def repositories(db: Connection, part: str, among: Sequence[int] | None) -> list
     return [number for (number,) in found]
 
 
-def hooks(db: Connection, part: str, among: Sequence[int] | None) -> list[int]:
+def hooks(
+    db: Connection, part: str, among: Sequence[int] | None, org_ids: Sequence[int] = ()
+) -> list[int]:
     """Return the ids of hooks of these repositories whose URL contains a text, deleted ones too.
 
-    A URL's query and its user are not searched, as they may hold secrets.
+    `among` None means all hooks. `org_ids` adds the hooks of these organizations. A URL's query and
+    its user are not searched, as they may hold secrets.
     """
     source, given = "hook h", {}
     if among is not None:
-        source = f"{db.each('repos', wanted='integer')} AS w JOIN hook h ON h.repo_id = w.wanted"
-        given = {"repos": json_array(among)}
+        source = f"({hooks_of(db)}) AS w JOIN hook h ON h.id = w.id"
+        given = {"repos": json_array(among), "orgs": json_array(org_ids)}
     found = db.tuples(
         f"SELECT h.id, h.url FROM {source} WHERE lower(h.url) LIKE :part ESCAPE '!'"
         " ORDER BY h.id DESC LIMIT :most",
@@ -46,6 +49,15 @@ def hooks(db: Connection, part: str, among: Sequence[int] | None) -> list[int]:
     )
     shown = [number for number, url in found if part.lower() in _shown(url).lower()]
     return shown[:MOST_HOOKS]
+
+
+def hooks_of(db: Connection) -> str:
+    """Return SQL for the ids of the hooks of the repositories :repos and organizations :orgs."""
+    return " UNION ALL ".join(
+        f"SELECT x.id FROM {db.each(given, wanted='integer')} AS t{number}"
+        f" JOIN hook x ON x.{column} = t{number}.wanted"
+        for number, (given, column) in enumerate((("repos", "repo_id"), ("orgs", "org_id")))
+    )
 
 
 def _containing(part: str) -> str:

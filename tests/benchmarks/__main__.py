@@ -19,6 +19,7 @@ NAMES = (
     "memory",
     "claim",
     "subscriptions",
+    "organization",
     "reading",
     "paging",
     "postgres",

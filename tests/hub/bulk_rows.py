@@ -371,14 +371,31 @@ def own_invitations(db: Connection, world: World, n: int) -> None:
 
 
 def hooks(db: Connection, world: World, n: int) -> None:
-    columns = "repo_id, url, content_type, events, options, created_at, updated_at"
-    repo_id = world.hello.repo["id"]
-    rows = [(repo_id, f"https://r{at}.example/", "json", '["push"]', "{}", 1, 1) for at in range(n)]
+    _hooks(db, "repo_id", world.hello.repo["id"], n)
+
+
+def organization_hooks(db: Connection, world: World, n: int) -> None:
+    _hooks(db, "org_id", world.acme.account["id"], n)
+
+
+def _hooks(db: Connection, column: str, target_id: int, n: int) -> None:
+    columns = f"{column}, url, content_type, events, options, created_at, updated_at"
+    rows = [
+        (target_id, f"https://r{at}.example/", "json", '["push"]', "{}", 1, 1) for at in range(n)
+    ]
     db.insert_many("hook", columns, rows)
 
 
 def deliveries(db: Connection, world: World, n: int) -> None:
-    attempt = db.one("SELECT * FROM attempt WHERE id = :id", id=world.hello.delivery)
+    _deliveries(db, world.hello.delivery, n)
+
+
+def organization_deliveries(db: Connection, world: World, n: int) -> None:
+    _deliveries(db, world.acme.delivery, n)
+
+
+def _deliveries(db: Connection, attempt_id: int, n: int) -> None:
+    attempt = db.one("SELECT * FROM attempt WHERE id = :id", id=attempt_id)
     assert attempt is not None
     del attempt["id"]
     db.insert_many("attempt", ", ".join(attempt), [tuple(attempt.values())] * n)
@@ -462,6 +479,8 @@ FILL: dict[str, Fill] = {
     "repos/list-invitations-for-authenticated-user": Fill(own_invitations),
     "repos/list-webhooks": Fill(hooks),
     "repos/list-webhook-deliveries": Fill(deliveries),
+    "orgs/list-webhooks": Fill(organization_hooks),
+    "orgs/list-webhook-deliveries": Fill(organization_deliveries),
     "enterprise-teams/list": Fill(bulk_enterprises.teams),
     "enterprise-team-memberships/list": Fill(bulk_enterprises.members),
     "enterprise-team-organizations/get-assignments": Fill(bulk_enterprises.organizations),

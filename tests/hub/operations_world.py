@@ -30,7 +30,7 @@ from store.database.sqlite.engine import SqliteEngine
 from store.delivery import attempts, sources
 from store.delivery.events import IncomingEvent, accept_all
 from store.devenvs import devenv_secrets, devenvs
-from store.hooks import hooks
+from store.hooks import hook_targets, hooks
 from store.imports import import_contents, import_rounds, imports
 from store.issues import (
     commit_comments,
@@ -113,6 +113,8 @@ class Holding:
     repo: Row
     job: int
     issue_field: int
+    hook: int
+    delivery: int = 0
 
 
 @dataclass
@@ -239,6 +241,8 @@ SAMPLES = {
 
 # The same for the operations of one group, or for a single one, where another row stands for it.
 OF_SOME = {
+    ("orgs", "hook_id"): Sample(lambda w: w.acme.hook, lambda w: w.umbra.hook),
+    ("orgs", "delivery_id"): Sample(lambda w: w.acme.delivery, lambda w: w.umbra.delivery),
     ("orgs", "username"): Sample(lambda w: "bella", absent="nobody"),
     ("repos/check-collaborator", "username"): Sample(lambda w: "octo", absent="nobody"),
 }
@@ -323,7 +327,7 @@ def first(operation: Operation, world: World) -> Headers:
 def make(store: Store) -> World:
     """The world in an empty store."""
     world = store.do(_people, store)
-    for place in (world.hello, world.vault):
+    for place in (world.hello, world.vault, world.acme, world.umbra):
         attempted(store, place.hook)
     return store.do(_with_checks, store.do(_with_deliveries, world))
 
@@ -384,7 +388,10 @@ def _holding(db: Connection, owner: Row, login: str, repo_name: str) -> Holding:
     where = deployment_records.DeploymentPlace("production", cluster="moon")
     job = deployment_jobs.create(db, organization["id"], owner["id"], where, [built])
     field = issue_fields.create(db, organization["id"], "Effort", "number", visibility="all")
-    return Holding(organization, repo, job, field["id"])
+    target = hook_targets.organization(organization["id"])
+    hook = hooks.create(db, target, url=RECEIVER, events=["push"], content_type="json")
+    accept_all(db, [IncomingEvent(repo["id"], f"guid-{login}", repo["id"], "push", b"{}")])
+    return Holding(organization, repo, job, field["id"], hook["id"])
 
 
 def _repository(db: Connection, owner: Row, name: str, before: str, *, private: bool) -> Place:
@@ -466,11 +473,12 @@ def _belongings(db: Connection, account: Row, app: Row) -> Belongings:
 
 
 def _with_deliveries(db: Connection, world: World) -> World:
-    places = []
-    for place in (world.hello, world.vault):
+    delivered = {}
+    for name in ("hello", "vault", "acme", "umbra"):
+        place = getattr(world, name)
         (attempt,) = attempts.page(db, place.hook, limit=2)
-        places.append(replace(place, delivery=attempt["id"]))
-    return replace(world, hello=places[0], vault=places[1])
+        delivered[name] = replace(place, delivery=attempt["id"])
+    return replace(world, **delivered)
 
 
 def _with_checks(db: Connection, world: World) -> World:

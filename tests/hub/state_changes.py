@@ -444,6 +444,13 @@ STEPS: tuple[Step, ...] = (
     step("repos/delete-webhook", "meta.deleted", hook_id=_newest("hook")),
     # This one does not listen to that.
     step("repos/delete-webhook", ""),
+    step(
+        "orgs/create-webhook",
+        "ping",
+        {"name": "web", "config": {"url": "https://two.example/"}, "events": ["team", "meta"]},
+    ),
+    step("orgs/ping-webhook", "ping"),
+    step("orgs/delete-webhook", "meta.deleted", hook_id=_newest("hook")),
 )
 
 UNTOLD = {
@@ -452,6 +459,9 @@ UNTOLD = {
     "repos/update-webhook-config-for-repo": "the same",
     "repos/test-push-webhook": "it delivers the latest push once more",
     "repos/redeliver-webhook-delivery": "it delivers an event once more",
+    "orgs/update-webhook": "how a hook delivers is between it and who administers it",
+    "orgs/update-webhook-config-for-org": "the same",
+    "orgs/redeliver-webhook-delivery": "it delivers an event once more",
     "orgs/create-cluster-deployment-records-job": "the worker does it, and tells then",
     "migrations/start-import": "what came of an import is told when it is over",
     "migrations/update-import": "the same",

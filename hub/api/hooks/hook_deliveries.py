@@ -1,4 +1,4 @@
-"""Deliveries of repository webhooks (group 21): requests, responses and redelivery.
+"""Deliveries of webhooks (group 21): requests, responses and redelivery.
 
 A delivery in the API is one attempt. Retries and redeliveries are deliveries with the same guid.
 """
@@ -76,7 +76,7 @@ class WebhookDelivery(WebhookDeliveryItem):
 def list_webhook_deliveries(
     ctx: Context, hook: Row, page: CursorPaging, query: DeliveryQuery
 ) -> list[WebhookDeliveryItem]:
-    """List deliveries for a repository webhook
+    """List deliveries for a webhook
 
     Newest first. Beside `status`, the query may filter by `event`, `since` (a time) and `guid`.
     """
@@ -88,7 +88,7 @@ def list_webhook_deliveries(
 
 @ops("GET /repos/{owner}/{repo}/hooks/{hook_id}/deliveries/{delivery_id}", READ)
 def get_webhook_delivery(ctx: Context, delivery: Row) -> WebhookDelivery:
-    """Get a delivery for a repository webhook
+    """Get a delivery for a webhook
 
     The payload is null once the event's payload has been deleted.
     """
@@ -115,12 +115,12 @@ def get_webhook_delivery(ctx: Context, delivery: Row) -> WebhookDelivery:
     status=202,
     errors=(422,),
 )
-def redeliver_webhook_delivery(ctx: Context, repo: Row, hook: Row, delivery: Row) -> EmptyObject:
-    """Redeliver a delivery for a repository webhook
+def redeliver_webhook_delivery(ctx: Context, hook: Row, delivery: Row) -> EmptyObject:
+    """Redeliver a delivery for a webhook
 
     422 if the delivery's payload has been deleted.
     """
-    deliveries.redeliver(ctx.db, delivery["event_id"], hook["id"], repo["id"])
+    deliveries.redeliver(ctx.db, delivery["event_id"], hook["id"], delivery["repo_id"])
     return {}
 
 

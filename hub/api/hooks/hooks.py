@@ -1,5 +1,6 @@
 """Hooks of repositories (group 21), including those created with `POST /hub`."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Le, MaxLen
@@ -19,6 +20,7 @@ from store.delivery import deliveries, event_queries
 from store.errors import Invalid
 from store.hooks import hook_secrets, hooks
 from store.hooks.hook_options import DeliveryOptions
+from store.hooks.hook_targets import HookTarget, repository
 
 ops = OperationGroup("repos", hook_id=hooks.get)
 
@@ -114,17 +116,7 @@ def create_webhook(ctx: Context, repo: Row, body: NewHook) -> serializers.Hook:
     The hook receives a ping. `delivery` overrides the server's settings for its deliveries. 422 if
     one of its events has as many hooks as the setting hooks_per_event allows.
     """
-    hook = hooks.create(
-        ctx.db,
-        repo["id"],
-        events=body.get("events", ["push"]),
-        active=body.get("active", True),
-        options=merged({}, body.get("delivery")),
-        most=ctx.hooks_per_event,
-        **settled(body["config"]),
-    )
-    hook_events.ping(ctx, repo, hook)
-    return serialize_hook(ctx, repo, hook)
+    return serialize_hook(ctx, repo, created(ctx, repository(repo["id"]), body))
 
 
 @ops("GET /repos/{owner}/{repo}/hooks/{hook_id}", READ)
@@ -140,27 +132,16 @@ def update_webhook(ctx: Context, repo: Row, hook: Row, body: HookChange) -> seri
     A `config` replaces the present one except for its URL; a secret that is left out is removed.
     Members of `delivery` change one by one; null restores the server's setting.
     """
-    changes: dict[str, Any] = {"events": changed_events(hook, body)}
-    if "config" in body:
-        changes |= {"secret": None, **settled(body["config"])}
-        if body["config"].get("secret") == serializers.HIDDEN:
-            del changes["secret"]
-    if "active" in body:
-        changes["active"] = body["active"]
-    if "delivery" in body:
-        changes["options"] = merged(hook["options"], body["delivery"])
-    return serialize_hook(
-        ctx, repo, hooks.update(ctx.db, hook, most=ctx.hooks_per_event, **changes)
-    )
+    return serialize_hook(ctx, repo, changed(ctx, hook, body))
 
 
 @ops("DELETE /repos/{owner}/{repo}/hooks/{hook_id}", WRITE, emits=("meta.deleted",))
-def delete_webhook(ctx: Context, repo: Row, hook: Row) -> None:
-    """Delete a repository webhook
+def delete_webhook(ctx: Context, hook: Row) -> None:
+    """Delete a webhook
 
     If it is subscribed to `meta`, its last event reports the deletion.
     """
-    hook_events.delete(ctx, repo, hook)
+    hook_events.delete(ctx, hook)
 
 
 @ops("GET /repos/{owner}/{repo}/hooks/{hook_id}/config", READ)
@@ -181,22 +162,13 @@ def update_webhook_config_for_repo(
     `X-Hub-Signature-256` and `X-Hub-Signature-256-Alternate` have one each. `secret_overlap` 0
     without a secret ends that time.
     """
-    changes = given(body)
-    if body.get("secret") == serializers.HIDDEN:
-        del changes["secret"]
-    if changes.pop("secret_overlap", 0) and "secret" not in changes:
-        raise Invalid(
-            "secret_overlap requires a new secret", field="secret_overlap", resource="Hook"
-        )
-    if "secret_overlap" in body:
-        changes["overlap"] = body["secret_overlap"] * SECOND
-    return serializers.hook_config(hooks.update(ctx.db, hook, **changes))
+    return serializers.hook_config(reconfigured(ctx, hook, body))
 
 
 @ops("POST /repos/{owner}/{repo}/hooks/{hook_id}/pings", READ, emits=("ping",))
-def ping_webhook(ctx: Context, repo: Row, hook: Row) -> None:
-    """Ping a repository webhook"""
-    hook_events.ping(ctx, repo, hook)
+def ping_webhook(ctx: Context, hook: Row) -> None:
+    """Ping a webhook"""
+    hook_events.ping(ctx, hook)
 
 
 @ops("POST /repos/{owner}/{repo}/hooks/{hook_id}/tests", READ)
@@ -208,6 +180,49 @@ def test_push_webhook(ctx: Context, repo: Row, hook: Row) -> None:
     latest = event_queries.latest(ctx.db, repo["id"], "push")
     if latest is not None and {"push", "*"} & set(hook["events"]):
         deliveries.redeliver(ctx.db, latest["id"], hook["id"], repo["id"])
+
+
+def created(ctx: Context, target: HookTarget, body: Mapping[str, Any]) -> Row:
+    """Create a hook as a request describes it, and send it a ping."""
+    hook = hooks.create(
+        ctx.db,
+        target,
+        events=body.get("events", ["push"]),
+        active=body.get("active", True),
+        options=merged({}, body.get("delivery")),
+        most=ctx.hooks_per_event,
+        **settled(body["config"]),
+    )
+    hook_events.ping(ctx, hook)
+    return hook
+
+
+def changed(ctx: Context, hook: Row, body: Mapping[str, Any]) -> Row:
+    """Change a hook as a request describes it."""
+    changes: dict[str, Any] = {"events": changed_events(hook, body)}
+    if "config" in body:
+        changes |= {"secret": None, **settled(body["config"])}
+        if body["config"].get("secret") == serializers.HIDDEN:
+            del changes["secret"]
+    if "active" in body:
+        changes["active"] = body["active"]
+    if "delivery" in body:
+        changes["options"] = merged(hook["options"], body["delivery"])
+    return hooks.update(ctx.db, hook, most=ctx.hooks_per_event, **changes)
+
+
+def reconfigured(ctx: Context, hook: Row, body: HookConfigChange) -> Row:
+    """Change a hook's configuration as a request describes it."""
+    changes = given(body)
+    if body.get("secret") == serializers.HIDDEN:
+        del changes["secret"]
+    if changes.pop("secret_overlap", 0) and "secret" not in changes:
+        raise Invalid(
+            "secret_overlap requires a new secret", field="secret_overlap", resource="Hook"
+        )
+    if "secret_overlap" in body:
+        changes["overlap"] = body["secret_overlap"] * SECOND
+    return hooks.update(ctx.db, hook, **changes)
 
 
 def given(config: NewHookConfig) -> dict[str, Any]:
@@ -223,7 +238,7 @@ def settled(config: NewHookConfig) -> dict[str, Any]:
     return {"content_type": "form", "insecure_ssl": False, **given(config)}
 
 
-def changed_events(hook: Row, body: HookChange) -> list[str]:
+def changed_events(hook: Row, body: Mapping[str, Any]) -> list[str]:
     """Return the events after `events`, `add_events` and `remove_events`, in this order."""
     removed = set(body.get("remove_events", []))
     wanted = body.get("events", hook["events"]) + body.get("add_events", [])

@@ -9,31 +9,48 @@ from hub.rest.context import Context
 from hub.rest.urls import Urls
 from hub.rest.vocabulary import Vocabulary
 from store import Connection, Row
+from store.accounts import accounts
+from store.hooks.hook_targets import target_of
 from store.repositories import repositories
 from worker.service import CallbackGuard, make_guard
 
 
-def repository_of(db: Connection, hook: Row) -> Row:
-    """Return the repository of a hook."""
-    repo = repositories.get(db, hook["repo_id"])
-    assert repo is not None, "its hooks are deleted with it"
-    return repo
+def for_hook(db: Connection, settings: Settings, hook: Row) -> Context:
+    """Return an API context for a command that changes a hook.
+
+    The owner of the hook's target is the sender of its events, because receivers expect an account.
+    A hook of the whole installation has none.
+    """
+    target = target_of(hook)
+    if target.kind == "repository":
+        repo = repositories.get(db, target.id)
+        assert repo is not None, "its hooks are deleted with it"
+        return make(db, settings, repo)
+    if target.kind == "system":
+        return _context(db, settings, None)
+    owner = accounts.get(db, target.id)
+    assert owner is not None, "its hooks are deleted with it"
+    return _context(db, settings, _caller(owner["id"], owner["login"]))
 
 
 def make(db: Connection, settings: Settings, repo: Row) -> Context:
-    """Return an API context for a command.
+    """Return an API context for a command. The repository's owner is the sender of its events."""
+    return _context(db, settings, _caller(repo["owner_id"], repo["owner"]))
 
-    The repository's owner is the sender of its events, because receivers expect an account.
-    """
-    root = settings.root()
-    caller = Caller(
-        repo["owner_id"],
-        repo["owner"],
+
+def _caller(account_id: int, login: str) -> Caller:
+    return Caller(
+        account_id,
+        login,
         site_admin=True,
         kind="command",
         scopes=frozenset(),
         permissions={},
     )
+
+
+def _context(db: Connection, settings: Settings, caller: Caller | None) -> Context:
+    root = settings.root()
     return Context(
         db,
         Urls(root),

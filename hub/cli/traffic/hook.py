@@ -5,9 +5,11 @@ import click
 from hub.cli.console import options, output, suggestions
 from hub.cli.console.arguments import FullNameType
 from hub.cli.console.grammar import noun
+from hub.cli.traffic import hook_place
 from store import Connection, Row, Store
 from store.hooks import hook_health
 from store.hooks import hooks as kept
+from store.hooks.hook_targets import target_of
 
 HOOK_ID = click.argument("hook_id", metavar="ID", type=int, shell_complete=suggestions.hook_ids)
 
@@ -16,6 +18,7 @@ HOOK_ID = click.argument("hook_id", metavar="ID", type=int, shell_complete=sugge
     examples=[
         "tocsin hook list",
         "tocsin hook add ada/bell-tower https://receiver.example/hook",
+        "tocsin hook add --org tower https://receiver.example/hook",
         "tocsin hook pause 1",
     ],
     former={"set": ("edit",)},
@@ -36,26 +39,42 @@ def hook() -> None:
     """Create, change, pause and remove hooks, and see their health."""
 
 
-@hook.command("list", examples=["tocsin hook list", "tocsin hook list --repo ada/bell-tower"])
+@hook.command(
+    "list",
+    examples=[
+        "tocsin hook list",
+        "tocsin hook list --repo ada/bell-tower",
+        "tocsin hook list --org tower",
+    ],
+)
 @click.option("--repo", "full_name", type=FullNameType(), help="Only this repository.")
+@hook_place.around
 @options.listing
 @options.with_store
-def list_hooks(store: Store, full_name: tuple[str, str] | None, as_json: bool) -> None:
+def list_hooks(
+    store: Store,
+    full_name: tuple[str, str] | None,
+    organization: str | None,
+    system: bool,
+    as_json: bool,
+) -> None:
     """List the hooks with their health."""
-    rows = store.look(_rows, full_name)
+    rows = store.look(_rows, full_name, organization, system)
     output.print_rows(
         rows,
         as_json=as_json,
         empty="no hooks: `tocsin hook add OWNER/NAME URL` makes one, and so does POST /hub",
-        columns=("id", "repository", "url", "events", "state", "failing_since", "last_response"),
+        columns=("id", "target", "url", "events", "state", "failing_since", "last_response"),
     )
 
 
-def _rows(db: Connection, full_name: tuple[str, str] | None) -> list[Row]:
+def _rows(
+    db: Connection, full_name: tuple[str, str] | None, organization: str | None, system: bool
+) -> list[Row]:
     found = kept.every(db)
-    if full_name is not None:
-        repo = options.repository(db, full_name)
-        found = [row for row in found if row["repo_id"] == repo["id"]]
+    target = hook_place.find(db, full_name, organization, system)
+    if target is not None:
+        found = [row for row in found if target_of(row) == target]
     last = kept.last_responses(db, [row["id"] for row in found])
     return [_shape(row, last.get(row["id"])) for row in found]
 
@@ -63,7 +82,10 @@ def _rows(db: Connection, full_name: tuple[str, str] | None) -> list[Row]:
 def _shape(row: Row, last: Row | None) -> Row:
     return {
         "id": row["id"],
+        "target": row["repository"] or row["organization"] or "whole installation",
+        "kind": target_of(row).kind,
         "repository": row["repository"],
+        "organization": row["organization"],
         "url": row["url"],
         "events": row["events"],
         "content_type": row["content_type"],
@@ -98,7 +120,7 @@ def _details(db: Connection, hook_id: int) -> Row:
     assert health is not None, "read in the same transaction"
     last = kept.last_responses(db, [hook_id]).get(hook_id)
     return {
-        **_shape(row | {"repository": health["repository"]}, last),
+        **_shape(row | {name: health[name] for name in ("repository", "organization")}, last),
         "insecure_ssl": bool(row["insecure_ssl"]),
         "waiting": health["waiting"],
         "filtered": health["filtered"],

@@ -12,13 +12,14 @@ from hub.cli.console import options, output, suggestions
 from hub.cli.console.arguments import FullNameType
 from hub.cli.console.grammar import command
 from hub.cli.service.configuration import Configuration
-from hub.cli.traffic import api_context
+from hub.cli.traffic import api_context, hook_place
 from hub.cli.traffic.hook import HOOK_ID, find
 from hub.ingest import hook_events
 from store import Connection, Row
 from store.errors import Invalid
 from store.hooks import hooks
 from store.hooks.hook_options import DeliveryOptions
+from store.hooks.hook_targets import HookTarget
 
 CONTENT_TYPES = ("json", "form")
 DELIVERY = (
@@ -68,10 +69,13 @@ def delivery_options(command: Callable[..., Any]) -> Callable[..., Any]:
     examples=[
         "tocsin hook add ada/bell-tower https://receiver.example/hook",
         "tocsin hook add ada/bell-tower https://receiver.example/hook --event '*'",
+        "tocsin hook add --org tower https://receiver.example/hook --event team",
+        "tocsin hook add --system https://receiver.example/hook",
     ]
 )
-@click.argument("full_name", metavar="OWNER/NAME", type=FullNameType())
-@click.argument("url")
+@click.argument("words", metavar="[OWNER/NAME] URL", nargs=-1, required=True,
+                shell_complete=suggestions.full_names)  # fmt: skip
+@hook_place.around
 @click.option("--event", "events", multiple=True, default=["push"], show_default=True,
               shell_complete=suggestions.event_names,
               help="An event, or '*' for all; repeatable.")  # fmt: skip
@@ -87,25 +91,35 @@ def delivery_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def add(
     configuration: Configuration,
     /,
-    full_name: tuple[str, str],
-    url: str,
+    words: tuple[str, ...],
+    organization: str | None,
+    system: bool,
     events: tuple[str, ...],
     secret: str | None,
     content_type: str,
     insecure_ssl: bool,
     **given: str | None,
 ) -> None:
-    """Create a hook of a repository. It receives a ping."""
+    """Create a hook of a repository, an organization or the whole installation.
+
+    A hook of an organization gets the events of all its repositories, and a hook of the whole
+    installation those of everything. The hook receives a ping.
+    """
+    full_name, url = _place_and_url(words, around=organization is not None or system)
     settings = configuration.settings
     chosen = options.given_secret(secret)
     value = random_secrets.token_hex(32) if chosen is None else chosen
     delivery = _merged({}, _said_options(given))
 
+    def target(db: Connection) -> HookTarget:
+        found = hook_place.find(db, full_name, organization, system)
+        assert found is not None, "the words name a repository, or the options another target"
+        return found
+
     def make(db: Connection) -> Row:
-        repo = options.repository(db, full_name)
         made = hooks.create(
             db,
-            repo["id"],
+            target(db),
             url=url,
             events=events,
             secret=value,
@@ -114,17 +128,26 @@ def add(
             options=delivery,
             most=settings.hooks_per_event,
         )
-        hook_events.ping(api_context.make(db, settings, repo), repo, made)
+        hook_events.ping(api_context.for_hook(db, settings, made), made)
         return made
 
     with options.opening(settings) as store:
-        store.look(options.repository, full_name)
+        store.look(target)
         api_context.validate_callback(settings, url)
         made = store.do(make)
-    output.print_note(f"made hook {made['id']} of {'/'.join(full_name)}, and sent a ping to it")
+    named = organization or ("the whole installation" if system else words[0])
+    output.print_note(f"made hook {made['id']} of {named}, and sent a ping to it")
     if chosen is None:
         click.echo(value)
         output.print_note("this is its secret, which is not shown again")
+
+
+def _place_and_url(words: tuple[str, ...], *, around: bool) -> tuple[tuple[str, str] | None, str]:
+    """Return the repository, if the words begin with one, and the URL."""
+    if len(words) != (1 if around else 2):
+        raise click.UsageError("name a repository (OWNER/NAME), --org or --system, and then a URL")
+    context = click.get_current_context()
+    return None if around else FullNameType().convert(words[0], None, context), words[-1]
 
 
 @command(

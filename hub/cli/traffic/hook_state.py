@@ -76,8 +76,7 @@ def ping(configuration: Configuration, hook_id: int) -> None:
         hook = find(db, hook_id)
         if not hook["active"]:
             raise Conflict(f"hook {hook_id} is inactive: `tocsin hook enable {hook_id}` first")
-        repo = api_context.repository_of(db, hook)
-        hook_events.ping(api_context.make(db, configuration.settings, repo), repo, hook)
+        hook_events.ping(api_context.for_hook(db, configuration.settings, hook), hook)
 
     with options.opening(configuration.settings) as store:
         store.do(send)
@@ -101,8 +100,7 @@ def remove(configuration: Configuration, hook_id: int, yes: bool) -> None:
 
     def end(db: Connection) -> None:
         hook = find(db, hook_id)
-        repo = api_context.repository_of(db, hook)
-        hook_events.delete(api_context.make(db, configuration.settings, repo), repo, hook)
+        hook_events.delete(api_context.for_hook(db, configuration.settings, hook), hook)
 
     with options.opening(configuration.settings) as store:
         hook, waiting = store.look(look)

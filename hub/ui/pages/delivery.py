@@ -31,7 +31,7 @@ MOST_SHOWN = 64 * 1024
 @ui.page(PATH, "delivery.html", who="guest")
 def show_delivery(look: ViewContext) -> dict[str, Any]:
     """Show an attempt with its request and response, and the other attempts of its delivery."""
-    attempt, hook, repo = _found(look)
+    attempt, hook = _found(look)
     delivery = attempt_feed.get_delivery(look.db, attempt["delivery_id"])
     body = attempt["event_body"]
     others = attempts.of_delivery(look.db, attempt["delivery_id"])
@@ -39,7 +39,7 @@ def show_delivery(look: ViewContext) -> dict[str, Any]:
     if delivery is not None:
         delivery["untried"] = status_text.untried(delivery)
         delivery["tried_at"] = status_text.tried_at(delivery, look.now)
-    may_change = repo is not None and look.viewer.may_change(look.db, repo)
+    may_change = hook is not None and look.viewer.may_change(look.db, hook)
     return {
         "attempt": deliveries.attempt_row({"state": None, **attempt, **state}, look.now),
         "delivery": delivery,
@@ -56,38 +56,36 @@ def show_delivery(look: ViewContext) -> dict[str, Any]:
     }
 
 
-def _found(look: ViewContext) -> tuple[Row, Row | None, Row | None]:
-    """Return the attempt, its hook and its repository. Raises Missing or Forbidden."""
+def _found(look: ViewContext) -> tuple[Row, Row | None]:
+    """Return the attempt and its hook. Raises Missing or Forbidden."""
     number = look.number("delivery_id")
     hook_id = attempt_feed.hook_id_of(look.db, number)
     if hook_id is None:
         raise Missing("delivery")
-    hook, repo = _hook(look, look.viewer, hook_id)
+    hook = _hook(look, look.viewer, hook_id)
     attempt = attempts.get(look.db, hook_id, number)
     if attempt is None:
         raise Missing("delivery")
-    return attempt, hook, repo
+    return attempt, hook
 
 
-def _hook(
-    look: ViewContext, viewer: DashboardViewer, hook_id: int
-) -> tuple[Row | None, Row | None]:
-    if not viewer.operator:
-        return viewer.hook(look.db, hook_id)
+def _hook(look: ViewContext, viewer: DashboardViewer, hook_id: int) -> Row | None:
     # Operators also see attempts to deleted hooks, and WebSub deliveries, which have no hook.
-    hook = hooks.by_id(look.db, hook_id) if hook_id > 0 else None
-    repo = viewer.left_of(look.db, 0 if hook is None else hook["repo_id"])
-    return (None if hook is None or hook["deleted_at"] is not None else hook), repo
+    hook = hooks.by_id(look.db, hook_id) if hook_id > 0 and viewer.operator else None
+    if not viewer.operator or (hook is not None and hook["deleted_at"] is None):
+        return viewer.hook(look.db, hook_id)[0]
+    viewer.left_of(look.db, 0 if hook is None else hook["repo_id"] or 0)
+    return None
 
 
 @ui.act(f"{PATH}/again")
 def redeliver(look: ViewContext) -> ActionResult:
     """Redeliver it."""
-    attempt, hook, repo = _found(look)
-    if hook is None or repo is None:
+    attempt, hook = _found(look)
+    if hook is None:
         raise Missing("hook")
-    look.viewer.check_change(look.db, repo)
-    queue.redeliver(look.db, attempt["event_id"], hook["id"], repo["id"])
+    look.viewer.check_change(look.db, hook)
+    queue.redeliver(look.db, attempt["event_id"], hook["id"], attempt["repo_id"])
     return ActionResult(
         f"{ROOT}/hooks/{hook['id']}",
         "The redelivery has been queued, with the same id.",

@@ -90,7 +90,8 @@ def show_event(look: ViewContext) -> dict[str, Any]:
     if event is None:
         raise Missing("event")
     look.viewer.left_of(look.db, event["repo_id"])
-    found = event_queries.deliveries_of(look.db, event["id"], DELIVERIES)
+    org_ids = None if look.repositories() is None else look.organizations()
+    found = event_queries.deliveries_of(look.db, event["id"], DELIVERIES, org_ids)
     return {
         "event": event_row(event),
         "payload": _payload(look, event),

@@ -27,8 +27,9 @@ SHOWN = 25
 def show_hook(look: ViewContext) -> dict[str, Any]:
     """Show a hook with its latest attempts."""
     hook, repo = look.viewer.hook(look.db, look.number("hook_id"))
+    has_push = repo is not None and bool({"push", "*"} & set(hook["events"]))
     found = attempt_feed.page(look.db, AttemptFilter(hook_id=hook["id"]), limit=SHOWN)
-    may_change = look.viewer.may_change(look.db, repo)
+    may_change = look.viewer.may_change(look.db, hook)
     return {
         "hook": {**hook, **healthy_or_missing(look, hook["id"])},
         "filter": _shown_filter(hook),
@@ -38,7 +39,7 @@ def show_hook(look: ViewContext) -> dict[str, Any]:
         "may_change": may_change,
         "links": hook_links.list_active(look.db, hook["id"]) if may_change else [],
         "events": sorted(hook["events"]),
-        "has_push": bool({"push", "*"} & set(hook["events"])),
+        "has_push": has_push,
         "live": f"{ROOT}/hooks/{hook['id']}/live?after={found.rows[0]['id'] if found.rows else 0}",
     }
 
@@ -61,22 +62,22 @@ def follow_hook(look: ViewContext, state: Any) -> tuple[Any, list[PanelUpdate]]:
     return deliveries.new_attempts(look, AttemptFilter(hook_id=hook["id"]), state)
 
 
-def changeable_hook(look: ViewContext) -> tuple[Row, Row, str]:
-    """Return the hook, its repository and its page's path.
+def changeable_hook(look: ViewContext) -> tuple[Row, Row | None, str]:
+    """Return the hook, its repository if it belongs to one, and its page's path.
 
     Raises an error if they may not change it.
     """
     hook, repo = look.viewer.hook(look.db, look.number("hook_id"))
-    look.viewer.check_change(look.db, repo)
+    look.viewer.check_change(look.db, hook)
     return hook, repo, f"{ROOT}/hooks/{hook['id']}"
 
 
 @ui.act(f"{PATH}/ping")
 def ping_hook(look: ViewContext) -> ActionResult:
     """Send it a ping."""
-    hook, repo, place = changeable_hook(look)
+    hook, _, place = changeable_hook(look)
     _has_to_be_on(hook)
-    hook_events.ping(look.context(("ping",)), repo, hook)
+    hook_events.ping(look.context(("ping",)), hook)
     return ActionResult(place, "A ping has been queued. It appears below after the first attempt.")
 
 
@@ -85,6 +86,8 @@ def test_hook(look: ViewContext) -> ActionResult:
     """Send it the repository's latest push once more."""
     hook, repo, place = changeable_hook(look)
     _has_to_be_on(hook)
+    if repo is None:
+        raise Conflict("The hook belongs to no single repository, so it has no latest push.")
     latest = event_queries.latest(look.db, repo["id"], "push")
     if latest is None:
         raise Conflict("There is no push of this repository whose payload is still stored.")

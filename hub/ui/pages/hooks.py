@@ -24,15 +24,22 @@ def list_hooks(look: ViewContext) -> dict[str, Any]:
     """List the hooks, newest first, filtered by state and repository."""
     state, named, url = look.asked("state"), look.asked("repository"), look.asked("url")
     repo_ids = within(look, named)
-    ids = name_search.hooks(look.db, url, repo_ids) if url else None
+    org_ids = [] if named or repo_ids is None else look.organizations()
+    ids = name_search.hooks(look.db, url, repo_ids, org_ids) if url else None
     before = look.asked_number("before")
     if state == WORST_FIRST:
         # In this order, a page begins after a number of hooks and not after an id.
-        rows = hook_health.unhealthy(look.db, repo_ids, PAGE + 1, before or 0, ids)
+        rows = hook_health.unhealthy(look.db, repo_ids, PAGE + 1, before or 0, ids, org_ids)
         last = (before or 0) + PAGE
     else:
         rows = hook_health.page(
-            look.db, repo_ids, limit=PAGE + 1, before=before, state=state, hook_ids=ids
+            look.db,
+            repo_ids,
+            limit=PAGE + 1,
+            before=before,
+            state=state,
+            hook_ids=ids,
+            org_ids=org_ids,
         )
         last = rows[PAGE - 1]["id"] if len(rows) > PAGE else 0
     chosen = {"state": state, "repository": named, "url": url}

@@ -171,10 +171,10 @@ def _of(look: ViewContext, asked: dict[str, str]) -> tuple[int | None, int | Non
         repo_id = look.viewer.repository(look.db, found["id"])["id"]
     if asked["hook"]:
         hook, repo = look.viewer.hook(look.db, int(asked["hook"]))
-        if repo_id not in (None, repo["id"]):
+        if repo is not None and repo_id not in (None, repo["id"]):
             raise _invalid("hook", f"Hook {hook['id']} belongs to {repo['full_name']}.")
-        hook_id, repo_id = hook["id"], repo["id"]
-    if repo_id is None and look.repositories() is not None:
+        hook_id, repo_id = hook["id"], repo_id if repo is None else repo["id"]
+    if repo_id is None and hook_id is None and look.repositories() is not None:
         raise _invalid("repository", "Choose a repository or a hook.")
     return hook_id, repo_id
 
@@ -244,7 +244,7 @@ def start_replay(look: ViewContext) -> ActionResult:
     asked = {name: look.form.get(name, "").strip()[:LONGEST] for name in FIELDS}
     chosen = selected(look, asked)
     for one in chosen:
-        _check_change(look, one.repo_id)
+        _check_change(look, one.repo_id, one.hook_id)
     runs = [replay_runs.create(look.db, one, look.viewer.name)["id"] for one in chosen]
     if len(runs) > 1:
         notice = f"The worker runs {len(runs)} replays, one for each repository."
@@ -275,7 +275,7 @@ def follow_replay(look: ViewContext, state: Any) -> tuple[Any, list[PanelUpdate]
 def cancel_replay(look: ViewContext) -> ActionResult:
     """Cancel a replay."""
     run = _found(look)
-    _check_change(look, run["repo_id"])
+    _check_change(look, run["repo_id"], run["hook_id"])
     replay_runs.cancel(look.db, run["id"])
     notice = "Cancelled. Deliveries created until now are still sent."
     return ActionResult(f"{ROOT}/replay/{run['id']}", notice, ids={"replay": run["id"]})
@@ -287,27 +287,32 @@ def _found(look: ViewContext) -> Row:
     if run["repo_id"] is not None:
         look.viewer.repository(look.db, run["repo_id"])
     elif look.repositories() is not None:
-        raise Missing("replay")
+        if run["hook_id"] is None:
+            raise Missing("replay")
+        look.viewer.hook(look.db, run["hook_id"])
     return run
 
 
 def _may_change(look: ViewContext, run: Row) -> bool:
     try:
-        _check_change(look, run["repo_id"])
+        _check_change(look, run["repo_id"], run["hook_id"])
     except (HubError, Missing):
         return False
     return True
 
 
-def _check_change(look: ViewContext, repo_id: int | None) -> None:
-    """Check that the viewer may replay the events of this repository, or of all.
+def _check_change(look: ViewContext, repo_id: int | None, hook_id: int | None) -> None:
+    """Check that the viewer may replay the events of this repository, to this hook, or all.
 
     Raises Missing or Forbidden if not.
     """
-    if repo_id is None:
+    hook = None if hook_id is None else hooks.by_id(look.db, hook_id)
+    if repo_id is not None:
+        look.viewer.check_change_of(look.db, look.viewer.repository(look.db, repo_id))
+    elif hook is None:
         look.viewer.check_change_all(look.db)
-    else:
-        look.viewer.check_change(look.db, look.viewer.repository(look.db, repo_id))
+    if hook is not None and hook["repo_id"] is None:
+        look.viewer.check_change(look.db, hook)
 
 
 def run_row(run: Row) -> dict[str, Any]:

@@ -399,7 +399,9 @@ async def test_a_missing_membership(ask: Asked, world: World, operation: Operati
         ):
             same(await ask.refused(at, outsider, 404), await ask.refused(absent, outsider, 404))
         headers = world.token(member, kind=kind, **what)
-        if access.owner:
+        if access.hidden:
+            same(await ask.refused(at, headers, 404), await ask.refused(absent, headers, 404))
+        elif access.owner:
             await ask.refused(at, headers, 403, NOT_AN_OWNER)
         else:
             await ask.passes(at, headers)

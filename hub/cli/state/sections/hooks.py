@@ -1,17 +1,19 @@
 """The sections `sources` and `hooks`."""
 
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from pydantic import Field, PrivateAttr, SecretStr
+from pydantic import Field, PrivateAttr, SecretStr, model_validator
 
+from hub.cli.console import options
 from hub.cli.console.options import account
-from hub.cli.state.base import RepositoryPart, SectionEntry
+from hub.cli.state.base import FullName, SectionEntry
 from hub.cli.state.changes import secret
 from store import Connection, Row
 from store.delivery import sources
 from store.errors import Conflict
 from store.hooks import hooks
 from store.hooks.hook_options import DeliveryOptions
+from store.hooks.hook_targets import SYSTEM, HookTarget, organization, repository
 
 
 class SourceEntry(SectionEntry):
@@ -40,12 +42,17 @@ class SourceEntry(SectionEntry):
             sources.set_secret(db, before["id"], given)
 
 
-class HookEntry(RepositoryPart):
-    """A hook, identified by its repository and URL."""
+class HookEntry(SectionEntry):
+    """A hook, identified by its URL and its target: a repository or an organization.
 
-    identified_by = ("repository", "url")
+    Without either, it is a hook of the whole installation.
+    """
+
+    identified_by = ("target", "url")
     case_sensitive = ("url",)
 
+    repository: FullName | None = None
+    organization: str | None = None
     url: str
     events: list[str] = Field(default_factory=lambda: ["push"])
     content_type: Literal["json", "form"] = "form"
@@ -59,14 +66,32 @@ class HookEntry(RepositoryPart):
         """Limit the repository's hooks for the same event. 0 is no limit."""
         self._most = hooks_per_event
 
+    @model_validator(mode="after")
+    def _one_target(self) -> Self:
+        if self.repository is not None and self.organization is not None:
+            raise ValueError("a hook has a repository or an organization, and not both")
+        return self
+
+    @property
+    def target(self) -> str:
+        """Return the name of the hook's target."""
+        return self.repository or self.organization or "whole installation"
+
+    def _target(self, db: Connection) -> HookTarget:
+        if self.repository is not None:
+            return repository(options.repository_named(db, self.repository)["id"])
+        if self.organization is not None:
+            return organization(options.organization(db, self.organization)["id"])
+        return SYSTEM
+
     def find(self, db: Connection, parent: Row) -> Row | None:
-        row = hooks.by_url(db, parent["id"], self.url)
+        row = hooks.by_url(db, self._target(db), self.url)
         return row and {**row, "secret": hooks.secret_of(db, row)}
 
     def write(self, db: Connection, parent: Row, before: Row | None) -> None:
         fields = self._columns()
         if before is None:
-            hooks.create(db, parent["id"], url=self.url, most=self._most, **fields)
+            hooks.create(db, self._target(db), url=self.url, most=self._most, **fields)
             return
         given = {"options" if name == "delivery" else name for name in self.model_fields_set}
         changes = {name: fields[name] for name in given & fields.keys()}

@@ -1,0 +1,38 @@
+"""The target that a hook command names: a repository, an organization, or the installation."""
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from hub.cli.console import options, suggestions
+from store import Connection
+from store.hooks import hook_targets
+from store.hooks.hook_targets import SYSTEM, HookTarget
+
+
+def around(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options that name a target around repositories."""
+    command = click.option(
+        "--system", is_flag=True, help="The whole installation instead of a repository."
+    )(command)
+    return click.option(
+        "--org",
+        "organization",
+        metavar="ORG",
+        shell_complete=suggestions.logins,
+        help="An organization instead of a repository.",
+    )(command)
+
+
+def find(
+    db: Connection, full_name: tuple[str, str] | None, organization: str | None, system: bool
+) -> HookTarget | None:
+    """Return the target that is named, or None. Raises Missing if it does not exist."""
+    if (full_name is not None) + (organization is not None) + system > 1:
+        raise click.UsageError("name one of a repository, --org and --system")
+    if full_name is not None:
+        return hook_targets.repository(options.repository(db, full_name)["id"])
+    if organization is not None:
+        return hook_targets.organization(options.organization(db, organization)["id"])
+    return SYSTEM if system else None

@@ -1,0 +1,177 @@
+"""The hooks of an organization: what differs from those of a repository, and what must not."""
+
+from typing import Any
+
+import httpx
+import pytest
+from assertions import BASE, assert_error, attempted, bodies, waiting
+
+from store import Row, Store
+from store.accounts import accounts, tokens
+from store.delivery import outbox
+from store.hooks import hooks
+from store.repositories import repositories
+
+HOOKS = "/orgs/acme/hooks"
+CONFIG = {"url": "https://receiver.example/in", "content_type": "json", "secret": "s3cret"}
+
+
+@pytest.fixture
+def repo(store: Store, seed: Any) -> Row:
+    """A private repository of acme, which octo owns, and reader is a member of."""
+    acme = store.do(accounts.create, "acme", kind="Organization")
+    store.do(accounts.join, acme["id"], seed.octo["id"], "admin")
+    store.do(accounts.join, acme["id"], seed.reader["id"], "member")
+    umbra = store.do(accounts.create, "umbra", kind="Organization")
+    store.do(accounts.join, umbra["id"], seed.octo["id"], "admin")
+    return store.do(repositories.create, acme["id"], "engine", private=True)
+
+
+def headers(store: Store, account: Row, **what: Any) -> dict[str, str]:
+    value, _ = store.do(tokens.create, account["id"], **what)
+    return {"Authorization": f"Bearer {value}"}
+
+
+@pytest.fixture
+def owner(client: httpx.AsyncClient, store: Store, seed: Any, repo: Row) -> httpx.AsyncClient:
+    client.headers.update(headers(store, seed.octo, scopes=["admin:org_hook"]))
+    return client
+
+
+async def made(owner: httpx.AsyncClient, **members: Any) -> dict[str, Any]:
+    answer = await owner.post(HOOKS, json={"name": "web", "config": CONFIG, **members})
+    assert answer.status_code == 201, answer.text
+    hook: dict[str, Any] = answer.json()
+    return hook
+
+
+async def test_a_new_hook_is_shown_and_pinged(owner: httpx.AsyncClient, store: Store) -> None:
+    answer = await owner.post(HOOKS, json={"name": "web", "config": CONFIG})
+    assert answer.status_code == 201
+    hook = answer.json()
+    assert answer.headers["Location"] == hook["url"] == f"{BASE}{HOOKS}/{hook['id']}"
+    assert hook == {
+        "type": "Organization",
+        "id": hook["id"],
+        "name": "web",
+        "active": True,
+        "events": ["push"],
+        "config": {**CONFIG, "insecure_ssl": "0", "secret": "********"},
+        "created_at": "2026-11-21T07:33:00Z",
+        "updated_at": "2026-11-21T07:33:00Z",
+        "url": hook["url"],
+        "ping_url": f"{hook['url']}/pings",
+        "deliveries_url": f"{hook['url']}/deliveries",
+        "disabled_reason": None,
+        "paused_at": None,
+        "delivery": {},
+    }
+    (ping,) = bodies(store, "ping")
+    assert ping["hook"] == hook
+    assert ping["organization"]["login"] == "acme"
+    assert ping["sender"]["login"] == "octo"
+    assert "repository" not in ping
+    assert (await owner.get(f"{HOOKS}/{hook['id']}")).json() == hook
+    assert (await owner.get(HOOKS)).json() == [hook]
+    assert (await owner.post(f"{HOOKS}/{hook['id']}/pings")).status_code == 204
+    assert [row["name"] for row in waiting(store, hook["id"])] == ["ping", "ping"]
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"config": CONFIG}, "name"),
+        ({"name": "cli", "config": CONFIG}, "web"),
+        ({"name": "web"}, "config"),
+        ({"name": "web", "config": {}}, "url"),
+        ({"name": "web", "config": CONFIG, "events": ["installation"]}, "events"),
+    ],
+)
+async def test_what_a_new_hook_must_say(
+    owner: httpx.AsyncClient, body: dict[str, Any], field: str
+) -> None:
+    answer = await owner.post(HOOKS, json=body)
+    assert_error(answer, 422)
+    assert field in answer.text
+    assert (await owner.get(HOOKS)).json() == []
+
+
+async def test_only_an_organization_has_events_without_a_repository(
+    owner: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
+    assert (await made(owner, events=["team", "push"]))["events"] == ["team", "push"]
+    octo = headers(store, seed.octo, scopes=["repo"])
+    of_repository = {"config": CONFIG, "events": ["team"]}
+    answer = await owner.post("/repos/octo/hello/hooks", json=of_repository, headers=octo)
+    assert_error(answer, 422)
+
+
+async def test_a_change_replaces_the_configuration(owner: httpx.AsyncClient, store: Store) -> None:
+    hook = await made(owner)
+    url = "https://other.example/"
+    changed = {"config": {"url": url}, "events": ["team"], "active": False}
+    answer = await owner.patch(f"{HOOKS}/{hook['id']}", json=changed)
+    assert answer.status_code == 200
+    config = {"url": url, "content_type": "form", "insecure_ssl": "0"}
+    assert answer.json() | {"config": config, "events": ["team"], "active": False} == answer.json()
+    place = f"{HOOKS}/{hook['id']}/config"
+    assert (await owner.get(place)).json() == config
+    answer = await owner.patch(place, json={"content_type": "json", "unknown": 1})
+    assert answer.json() == {**config, "content_type": "json"}
+    assert (await owner.delete(f"{HOOKS}/{hook['id']}")).status_code == 204
+    assert (await owner.get(f"{HOOKS}/{hook['id']}")).status_code == 404
+
+
+async def test_events_of_its_repositories_are_its_deliveries(
+    owner: httpx.AsyncClient, store: Store, repo: Row, seed: Any
+) -> None:
+    hook = await made(owner, events=["*"])
+    for repo_id in (repo["id"], seed.hello["id"]):
+        store.do(outbox.emit, "push", None, repo_id, {"ref": "refs/heads/main"})
+    attempted(store, hook["id"])
+    place = f"{HOOKS}/{hook['id']}/deliveries"
+    push, ping = (await owner.get(place)).json()
+    assert (push["event"], push["repository_id"]) == ("push", repo["id"])
+    assert (ping["event"], ping["repository_id"]) == ("ping", None)
+    whole = (await owner.get(f"{place}/{push['id']}")).json()
+    assert whole["request"]["payload"] == {"ref": "refs/heads/main"}
+    assert (await owner.post(f"{place}/{push['id']}/attempts")).status_code == 202
+    again = waiting(store, hook["id"])[-1]
+    assert (again["name"], again["repo_id"], again["redelivery"]) == ("push", repo["id"], 1)
+
+
+async def test_a_change_of_the_organization_is_its_event(
+    owner: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
+    hook = await made(owner, events=["issue_field"])
+    octo = headers(store, seed.octo, scopes=["admin:org"])
+    field = {"name": "Effort", "data_type": "number"}
+    answer = await owner.post("/orgs/acme/issue-fields", json=field, headers=octo)
+    assert answer.is_success, answer.text
+    assert [row["name"] for row in waiting(store, hook["id"])] == ["ping", "issue_field"]
+
+
+async def test_its_last_event_reports_its_deletion(owner: httpx.AsyncClient, store: Store) -> None:
+    hook = await made(owner, events=["meta"])
+    assert (await owner.delete(f"{HOOKS}/{hook['id']}")).status_code == 204
+    (last,) = bodies(store, "meta")
+    assert (last["action"], last["hook_id"]) == ("deleted", hook["id"])
+    assert last["organization"]["login"] == "acme"
+    assert store.look(hooks.every) == []
+
+
+async def test_it_is_hidden_from_all_but_owners(
+    owner: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
+    hook = await made(owner)
+    elsewhere = await owner.get(f"/orgs/umbra/hooks/{hook['id']}")
+    member = headers(store, seed.reader, scopes=["admin:org_hook"])
+    hidden = await owner.get(f"{HOOKS}/{hook['id']}", headers=member)
+    for answer in (elsewhere, hidden, await owner.get(HOOKS, headers=member)):
+        assert_error(answer, 404)
+    other = headers(store, seed.octo, scopes=["repo", "admin:org"])
+    assert_error(await owner.get(HOOKS, headers=other), 403)
+    fine = {"kind": "fine_grained", "permissions": {"organization_hooks": "read"}}
+    reads = headers(store, seed.octo, **fine)
+    assert (await owner.get(HOOKS, headers=reads)).status_code == 200
+    assert_error(await owner.delete(f"{HOOKS}/{hook['id']}", headers=reads), 403)
