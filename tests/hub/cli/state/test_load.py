@@ -277,3 +277,35 @@ def test_only_init_makes_an_installation(run, fresh):
     assert list(fresh.iterdir()) == []
     run("load", "-", "--init", stdin=document)
     assert "ada" in run("user", "list").stdout
+
+
+AROUND = """
+organizations: [{login: tower}]
+hooks:
+  - {organization: tower, url: 'https://receiver.example/all', events: [team]}
+  - {url: 'https://receiver.example/all', events: ['*']}
+"""
+
+
+def test_hooks_around_repositories(load, store: Store):
+    def listed():
+        rows = store.look(hooks.every)
+        return [(row["repository"], row["organization"], row["events"]) for row in rows]
+
+    load(AROUND)
+    wanted = [(None, "tower", ["team"]), (None, None, ["*"])]
+    assert listed() == wanted
+    assert "0 created, 0 updated" in load(AROUND).stdout
+    load(AROUND.replace("[team]", "[team, push]"))
+    assert listed() == [(None, "tower", ["team", "push"]), wanted[1]]
+
+
+@pytest.mark.parametrize(
+    ("hook", "said"),
+    [
+        ("{repository: a/b, organization: a, url: u}", "a repository or an organization"),
+        ("{organization: nobody, url: 'https://receiver.example/'}", "no organization 'nobody'"),
+    ],
+)
+def test_a_hook_has_one_target(load, hook, said):
+    assert said in load(f"hooks: [{hook}]", code=1).stderr

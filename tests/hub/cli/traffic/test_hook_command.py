@@ -135,3 +135,44 @@ def test_a_removed_hook_is_told_last(run, listed, store: Store, hook_id):
     run("hook", "show", hook_id, code=4)
     run("hook", "remove", hook_id, "--yes", code=4)
     assert store.look(attempt_feed.latest) == 0
+
+
+class TestHooksAroundRepositories:
+    def test_of_an_organization(self, run, listed, store: Store, hook_id):
+        run("org", "add", "tower")
+        made = run("hook", "add", "--org", "tower", URL, "--event", "team", "--event", "push")
+        assert "made hook 2 of tower" in made.stderr
+        (ping,) = sent(store, "ping")
+        assert ping["organization"]["login"] == ping["sender"]["login"] == "tower"
+        assert ping["hook"]["type"] == "Organization"
+        assert [row["id"] for row in listed("hook", "list", "--org", "TOWER")] == [2]
+        assert [row["id"] for row in listed("hook", "list", "--repo", "ada/bell")] == [1]
+        row = shown(run, 2)
+        assert (row["kind"], row["target"], row["repository"]) == ("organization", "tower", None)
+        run("hook", "ping", 2)
+        run("hook", "edit", 2, "--add-event", "meta")
+        run("hook", "remove", 2, "--yes")
+        assert [row["id"] for row in listed("hook", "list")] == [1]
+        assert sent(store, "meta")[0]["organization"]["login"] == "tower"
+
+    def test_of_the_whole_installation(self, run, listed, store: Store, hook_id):
+        made = run("hook", "add", "--system", URL, "--event", "installation")
+        assert "made hook 2 of the whole installation" in made.stderr
+        (ping,) = sent(store, "ping")
+        assert (ping["hook"]["type"], ping["sender"]) == ("System", None)
+        assert [row["id"] for row in listed("hook", "list", "--system")] == [2]
+        assert shown(run, 2)["target"] == "whole installation"
+        run("hook", "remove", 2, "--yes")
+
+    @pytest.mark.parametrize(
+        ("words", "code", "said"),
+        [
+            ((URL,), 2, "name a repository"),
+            (("--org", "tower", "ada/bell", URL), 2, "name a repository"),
+            (("--org", "tower", "--system", URL), 2, "one of a repository, --org and --system"),
+            (("--org", "ada", URL), 4, "there is no organization 'ada'"),
+            (("ada/bell", URL, "--event", "team"), 2, "no hook of this repository can get it"),
+        ],
+    )
+    def test_that_cannot_be(self, run, hook_id, words, code, said):
+        assert said in run("hook", "add", *words, code=code).stderr

@@ -1,0 +1,127 @@
+"""Hooks of organizations and of the installation in the dashboard: who sees and changes them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from assertions import attempted, waiting
+from dashboard_client import open_dashboard, text_of
+from ui_world import World
+
+from store import Row, Store
+from store.accounts import accounts, tokens
+from store.delivery import event_queries, outbox
+from store.hooks import hook_links, hooks
+from store.hooks.hook_targets import SYSTEM, organization
+from store.repositories import repositories
+
+OWNING = ["repo", "admin:org_hook"]
+
+
+@dataclass
+class Around:
+    """acme is octo's, and reader administers its only repository. Each hook has an attempt."""
+
+    world: World
+    repo: Row
+    own: int
+    org: int
+    system: int
+    event: int
+
+    def token(self, account: Row, *scopes: str) -> str:
+        return self.world.store.do(tokens.create, account["id"], scopes=scopes)[0]
+
+    def attempt(self, hook_id: int) -> int:
+        last = "SELECT max(id) FROM attempt WHERE hook_id = :id"
+        return int(self.world.store.look(lambda db: db.value(last, id=hook_id)))
+
+
+@pytest.fixture
+def around(store: Store, seed: Any) -> Around:
+    world = World(store, seed)
+    acme = store.do(accounts.create, "acme", kind="Organization")
+    store.do(accounts.join, acme["id"], seed.octo["id"], "admin")
+    repo = store.do(repositories.create, acme["id"], "engine")
+    store.do(repositories.grant, repo["id"], seed.reader["id"], "admin")
+    made = [
+        store.do(hooks.create, target, url=f"https://receiver.example/{name}", events=["push"])
+        for name, target in (
+            ("own", repo["id"]),
+            ("org", organization(acme["id"])),
+            ("system", SYSTEM),
+        )
+    ]
+    store.do(outbox.emit, "push", None, repo["id"], {"ref": "refs/heads/main"})
+    own, org, system = [int(row["id"]) for row in made]
+    for hook_id in (own, org, system):
+        attempted(store, hook_id)
+    (event,) = store.look(lambda db: event_queries.newest(db, limit=1))
+    return Around(world, repo, own, org, system, event["id"])
+
+
+async def test_an_administrator_of_a_repository_sees_only_its_own(around: Around) -> None:
+    token = around.token(around.world.seed.reader, *OWNING)
+    async with open_dashboard(around.world.store, token) as browser:
+        for path in ("/ui/hooks", "/ui/deliveries", f"/ui/events/{around.event}", "/ui"):
+            page = await browser.page(path)
+            assert "example/org" not in page, path
+            assert "example/system" not in page, path
+        assert "example/own" in await browser.page(f"/ui/events/{around.event}")
+        for hook_id in (around.org, around.system):
+            assert (await browser.get(f"/ui/hooks/{hook_id}")).status_code == 404
+            attempt = around.attempt(hook_id)
+            assert (await browser.get(f"/ui/deliveries/{attempt}")).status_code == 404
+
+
+async def test_an_owner_sees_and_changes_those_of_the_organization(around: Around) -> None:
+    store, token = around.world.store, around.token(around.world.seed.octo, *OWNING)
+    async with open_dashboard(store, token) as browser:
+        assert "acme" in text_of(await browser.page("/ui/hooks"))
+        page = await browser.page(f"/ui/hooks/{around.org}")
+        assert "Organization acme" in text_of(page)
+        assert f"/ui/hooks/{around.org}/test" not in page
+        await browser.page(f"/ui/deliveries/{around.attempt(around.org)}")
+        assert "example/org" in await browser.page(f"/ui/events/{around.event}")
+        place = f"/ui/hooks/{around.org}"
+        assert (await browser.post(f"{place}/ping", on=place)).status_code == 303
+        again = f"/ui/deliveries/{around.attempt(around.org)}"
+        assert (await browser.post(f"{again}/again", on=again)).status_code == 303
+        assert [row["name"] for row in waiting(store, around.org)] == ["push", "ping", "push"]
+        chosen = {"hook": str(around.org), "repository": "", "event": "", "status": ""}
+        assert (await browser.post("/ui/replay/start", chosen, on="/ui/replay")).status_code == 303
+        await browser.page("/ui/replay/1")
+        assert (await browser.get(f"/ui/hooks/{around.system}")).status_code == 404
+
+
+async def test_the_scope_of_the_token_is_needed(around: Around) -> None:
+    token = around.token(around.world.seed.octo, "repo")
+    async with open_dashboard(around.world.store, token) as browser:
+        assert "example/org" not in await browser.page("/ui/hooks")
+        assert (await browser.get(f"/ui/hooks/{around.org}")).status_code == 403
+
+
+async def test_an_operator_sees_and_changes_all(around: Around) -> None:
+    root = around.world.store.look(accounts.by_login, "root")
+    assert root is not None
+    token = around.token(root, *OWNING, "admin:enterprise")
+    async with open_dashboard(around.world.store, token) as browser:
+        page = text_of(await browser.page("/ui/hooks"))
+        assert "whole installation" in page
+        assert "acme" in page
+        for hook_id in (around.org, around.system):
+            place = f"/ui/hooks/{hook_id}"
+            await browser.page(place)
+            assert (await browser.post(f"{place}/off", on=place)).status_code == 303
+            row = around.world.store.look(hooks.by_id, hook_id)
+            assert row is not None
+            assert not row["active"]
+
+
+async def test_a_link_shows_one(around: Around) -> None:
+    value, _ = around.world.store.do(hook_links.create, around.system, "", "root", 3_600_000_000)
+    async with open_dashboard(around.world.store) as browser:
+        place = f"/ui/shared?link={value}"
+        assert (await browser.post("/ui/shared", {"link": value}, on=place)).status_code == 303
+        assert "whole installation" in text_of(await browser.page(f"/ui/hooks/{around.system}"))
+        assert (await browser.get(f"/ui/hooks/{around.org}")).status_code == 404
