@@ -44,6 +44,15 @@ class OperationGroup:
         self.states: dict[str, SnapshotSerializer] = {}
         self._loaders = loaders
 
+    def mount(self, name: str, /, **loaders: Loader) -> "OperationGroup":
+        """Return a group for the same functions at other paths, with a name and loaders of its own.
+
+        Its operations are this group's too.
+        """
+        mounted = OperationGroup(name, **loaders)
+        mounted.operations = self.operations
+        return mounted
+
     def declare_events(self, **payloads: Any) -> None:
         """Declare the payload types of events under the hub's own names."""
         self.events |= payloads

@@ -107,7 +107,7 @@ class HookResponse(TypedDict):
 
 
 class SystemHook(TypedDict):
-    """What all kinds of hooks have in common."""
+    """The members that hooks of all kinds have."""
 
     type: str
     id: int

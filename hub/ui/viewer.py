@@ -4,9 +4,7 @@ import contextlib
 from dataclasses import dataclass
 
 from hub.admin.administrators import LOOK, RUN
-from hub.api.hooks.hooks import READ, WRITE
-from hub.api.hooks.organization_hooks import READ as OF_ORGANIZATION
-from hub.api.hooks.organization_hooks import WRITE as TO_ORGANIZATION
+from hub.api.hooks.hook_access import OF_ORGANIZATION, READ, TO_ORGANIZATION, WRITE
 from hub.auth import access
 from hub.auth.access import OnRepo
 from hub.auth.credentials import Caller

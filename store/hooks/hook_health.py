@@ -38,9 +38,9 @@ def page(
 ) -> list[Row]:
     """Return a page of hooks with their health, newest first, with ids below `before`.
 
-    `repo_ids` None means all hooks. Otherwise the hooks are those of these repositories and of the
-    organizations `org_ids`. `hook_ids` None means all of these. `state` is a key of STATES, or
-    empty for all hooks.
+    `repo_ids` None means all hooks. Otherwise only the hooks of these repositories and of the
+    organizations `org_ids` are returned. `hook_ids` limits them further, unless it is None. `state`
+    is a key of STATES, or empty for all hooks.
     """
     where = ["h.deleted_at IS NULL"]
     where += ["h.id < :before"] if before is not None else []

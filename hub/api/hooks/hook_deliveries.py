@@ -9,21 +9,25 @@ import orjson
 from annotated_types import MaxLen
 from typing_extensions import TypedDict
 
-from hub.auth.access import on_repo
+from hub.api.hooks.hook_access import OF_ORGANIZATION, READ, TO_ORGANIZATION, WRITE
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
 from hub.rest.paging import CursorPaging
 from hub.rest.serializers import EmptyObject, outcome_of
 from hub.rest.validation import Moment, Text
 from store import Row
+from store.accounts import organizations
 from store.clock import SECOND, iso
 from store.delivery import attempts, deliveries
 from store.hooks import hooks
 
 ops = OperationGroup("repos", hook_id=hooks.get, delivery_id=attempts.get)
-
-READ = on_repo("webhooks", "read", role="admin", scopes=("read:repo_hook", "repo"))
-WRITE = on_repo("webhooks", "write", role="admin", scopes=("write:repo_hook", "repo"))
+org_ops = ops.mount(
+    "orgs",
+    org=organizations.by_login,
+    hook_id=hooks.get_of_organization,
+    delivery_id=attempts.get,
+)
 
 
 class DeliveryQuery(TypedDict, total=False):
@@ -73,6 +77,7 @@ class WebhookDelivery(WebhookDeliveryItem):
 
 
 @ops("GET /repos/{owner}/{repo}/hooks/{hook_id}/deliveries", READ)
+@org_ops("GET /orgs/{org}/hooks/{hook_id}/deliveries", OF_ORGANIZATION)
 def list_webhook_deliveries(
     ctx: Context, hook: Row, page: CursorPaging, query: DeliveryQuery
 ) -> list[WebhookDeliveryItem]:
@@ -87,6 +92,7 @@ def list_webhook_deliveries(
 
 
 @ops("GET /repos/{owner}/{repo}/hooks/{hook_id}/deliveries/{delivery_id}", READ)
+@org_ops("GET /orgs/{org}/hooks/{hook_id}/deliveries/{delivery_id}", OF_ORGANIZATION)
 def get_webhook_delivery(ctx: Context, delivery: Row) -> WebhookDelivery:
     """Get a delivery for a webhook
 
@@ -112,6 +118,12 @@ def get_webhook_delivery(ctx: Context, delivery: Row) -> WebhookDelivery:
 @ops(
     "POST /repos/{owner}/{repo}/hooks/{hook_id}/deliveries/{delivery_id}/attempts",
     WRITE,
+    status=202,
+    errors=(422,),
+)
+@org_ops(
+    "POST /orgs/{org}/hooks/{hook_id}/deliveries/{delivery_id}/attempts",
+    TO_ORGANIZATION,
     status=202,
     errors=(422,),
 )

@@ -1,13 +1,15 @@
-"""Hooks of organizations, which get the events of all their repositories, and their deliveries."""
+"""Hooks of organizations, which get the events of all their repositories.
+
+`hooks` and `hook_deliveries` have the operations that are the same for a repository's hooks.
+"""
 
 from typing import Literal, NotRequired
 
 from pydantic import with_config
 from typing_extensions import TypedDict
 
-from hub.api.hooks import hook_deliveries
-from hub.api.hooks import hooks as repository_hooks
-from hub.api.hooks.hooks import (
+from hub.api.hooks.hook_access import OF_ORGANIZATION, TO_ORGANIZATION
+from hub.api.hooks.hook_requests import (
     Events,
     HookConfigChange,
     NewHookConfig,
@@ -18,7 +20,6 @@ from hub.api.hooks.hooks import (
     judge_new,
     reconfigured,
 )
-from hub.auth.organization_access import on_org
 from hub.rest import serializers
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
@@ -26,21 +27,11 @@ from hub.rest.paging import NumberedPaging
 from hub.rest.serializers import OrganizationHook
 from store import Row
 from store.accounts import organizations
-from store.delivery import attempts
 from store.hooks import hooks
 from store.hooks.hook_options import DeliveryOptions
 from store.hooks.hook_targets import organization
 
-ops = OperationGroup(
-    "orgs",
-    org=organizations.by_login,
-    hook_id=hooks.get_of_organization,
-    delivery_id=attempts.get,
-)
-
-SCOPES = ("admin:org_hook",)
-READ = on_org("organization_hooks", "read", owner=True, hidden=True, scopes=SCOPES)
-WRITE = on_org("organization_hooks", "write", owner=True, hidden=True, scopes=SCOPES)
+ops = OperationGroup("orgs", org=organizations.by_login, hook_id=hooks.get_of_organization)
 
 
 class NewOrganizationHook(TypedDict):
@@ -64,7 +55,7 @@ class OrganizationHookConfigChange(HookConfigChange, total=False):
     """A change of a hook's configuration, as for a repository's hook."""
 
 
-@ops("GET /orgs/{org}/hooks", READ)
+@ops("GET /orgs/{org}/hooks", OF_ORGANIZATION)
 def list_webhooks(ctx: Context, org: Row, page: NumberedPaging) -> list[OrganizationHook]:
     """List organization webhooks"""
     target = organization(org["id"])
@@ -73,7 +64,7 @@ def list_webhooks(ctx: Context, org: Row, page: NumberedPaging) -> list[Organiza
     return [serializers.organization_hook(ctx.urls, org, row) for row in rows]
 
 
-@ops("POST /orgs/{org}/hooks", WRITE, status=201, emits=("ping",), before=judge_new)
+@ops("POST /orgs/{org}/hooks", TO_ORGANIZATION, status=201, emits=("ping",), before=judge_new)
 def create_webhook(ctx: Context, org: Row, body: NewOrganizationHook) -> OrganizationHook:
     """Create an organization webhook
 
@@ -86,13 +77,13 @@ def create_webhook(ctx: Context, org: Row, body: NewOrganizationHook) -> Organiz
     return serializers.organization_hook(ctx.urls, org, hook)
 
 
-@ops("GET /orgs/{org}/hooks/{hook_id}", READ)
+@ops("GET /orgs/{org}/hooks/{hook_id}", OF_ORGANIZATION)
 def get_webhook(ctx: Context, org: Row, hook: Row) -> OrganizationHook:
     """Get an organization webhook"""
     return serializers.organization_hook(ctx.urls, org, hook)
 
 
-@ops("PATCH /orgs/{org}/hooks/{hook_id}", WRITE, before=judge_changed)
+@ops("PATCH /orgs/{org}/hooks/{hook_id}", TO_ORGANIZATION, before=judge_changed)
 def update_webhook(
     ctx: Context, org: Row, hook: Row, body: OrganizationHookChange
 ) -> OrganizationHook:
@@ -104,13 +95,13 @@ def update_webhook(
     return serializers.organization_hook(ctx.urls, org, changed(ctx, hook, body))
 
 
-@ops("GET /orgs/{org}/hooks/{hook_id}/config", READ)
+@ops("GET /orgs/{org}/hooks/{hook_id}/config", OF_ORGANIZATION)
 def get_webhook_config_for_org(ctx: Context, hook: Row) -> serializers.HookConfig:
     """Get a webhook configuration for an organization"""
     return serializers.hook_config(hook)
 
 
-@ops("PATCH /orgs/{org}/hooks/{hook_id}/config", WRITE, before=judge_config)
+@ops("PATCH /orgs/{org}/hooks/{hook_id}/config", TO_ORGANIZATION, before=judge_config)
 def update_webhook_config_for_org(
     ctx: Context, hook: Row, body: OrganizationHookConfigChange
 ) -> serializers.HookConfig:
@@ -120,20 +111,3 @@ def update_webhook_config_for_org(
     the same too.
     """
     return serializers.hook_config(reconfigured(ctx, hook, body))
-
-
-# The rest does not depend on what the hook belongs to.
-ops("DELETE /orgs/{org}/hooks/{hook_id}", WRITE, emits=("meta.deleted",))(
-    repository_hooks.delete_webhook
-)
-ops("POST /orgs/{org}/hooks/{hook_id}/pings", WRITE, emits=("ping",))(repository_hooks.ping_webhook)
-ops("GET /orgs/{org}/hooks/{hook_id}/deliveries", READ)(hook_deliveries.list_webhook_deliveries)
-ops("GET /orgs/{org}/hooks/{hook_id}/deliveries/{delivery_id}", READ)(
-    hook_deliveries.get_webhook_delivery
-)
-ops(
-    "POST /orgs/{org}/hooks/{hook_id}/deliveries/{delivery_id}/attempts",
-    WRITE,
-    status=202,
-    errors=(422,),
-)(hook_deliveries.redeliver_webhook_delivery)

@@ -102,8 +102,8 @@ def add(
 ) -> None:
     """Create a hook of a repository, an organization or the whole installation.
 
-    A hook of an organization gets the events of all its repositories, and a hook of the whole
-    installation those of everything. The hook receives a ping.
+    A hook of an organization gets the events of all its repositories. A hook of the whole
+    installation gets every event. The hook receives a ping.
     """
     full_name, url = _place_and_url(words, around=organization is not None or system)
     settings = configuration.settings

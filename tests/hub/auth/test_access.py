@@ -15,7 +15,8 @@ from store.clock import MovableClock
 from store.repositories import repositories
 
 HOOKS = "/repos/octo/hello/hooks"
-OPERATIONS = (*hooks.ops.operations, *hook_deliveries.ops.operations)
+ALL = (*hooks.ops.operations, *hook_deliveries.ops.operations)
+OPERATIONS = tuple(one for one in ALL if one.group == "repos")
 BODY = {"config": {"url": "https://receiver.example/in"}}
 
 

@@ -1,0 +1,11 @@
+"""Access to the hooks of a repository, and of an organization."""
+
+from hub.auth.access import on_repo
+from hub.auth.organization_access import on_org
+
+READ = on_repo("webhooks", "read", role="admin", scopes=("read:repo_hook", "repo"))
+WRITE = on_repo("webhooks", "write", role="admin", scopes=("write:repo_hook", "repo"))
+
+SCOPES = ("admin:org_hook",)
+OF_ORGANIZATION = on_org("organization_hooks", "read", owner=True, hidden=True, scopes=SCOPES)
+TO_ORGANIZATION = on_org("organization_hooks", "write", owner=True, hidden=True, scopes=SCOPES)
