@@ -305,7 +305,7 @@ class House:
 
     async def over(self, **wanted: int) -> None:
         """Wait until the deliveries are in these states, and no others."""
-        expected = {"waiting": 0, "delivered": 0, "dead": 0} | wanted
+        expected = {"waiting": 0, "delivered": 0, "dead": 0, "filtered": 0} | wanted
         try:
             await until(lambda: self.counts() == expected)
         except AssertionError:

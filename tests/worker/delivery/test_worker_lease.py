@@ -43,7 +43,7 @@ async def test_stopping_lets_what_is_in_flight_end_and_gives_back_the_rest(house
     assert not stopping.done()
     gate.opened.set()
     await stopping
-    assert house.counts() == {"waiting": 26, "delivered": 4, "dead": 0}
+    assert house.counts() == {"waiting": 26, "delivered": 4, "dead": 0, "filtered": 0}
     assert not house.leased()
     assert house.store.look(held) == []
     await house.work()
@@ -470,7 +470,7 @@ async def test_what_another_has_in_hand_stays_its_own_when_a_late_outcome_comes(
     taken = take_over()
     gate.opened.set()
     await house.recorded(hook_id, 4)
-    assert house.counts() == {"waiting": 4, "delivered": 0, "dead": 0}
+    assert house.counts() == {"waiting": 4, "delivered": 0, "dead": 0, "filtered": 0}
     assert sorted(row["id"] for row in house.leased()) == sorted(taken)
 
 
