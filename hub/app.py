@@ -13,6 +13,7 @@ from hub.admin import admin
 from hub.admin.administrators import AdminAuth
 from hub.admin.observability import Observability
 from hub.api.assistant import downloads, usage
+from hub.api.hooks import signing_keys
 from hub.auth.access import public
 from hub.http import cors
 from hub.http.error_headings import operation_place
@@ -167,6 +168,12 @@ def _others(services: Services) -> Mapping[str, tuple[Handler, str, tuple[Any, .
         "POST /events": (door.events, f"{ingest.EVENTS}\n\n{batches.DESCRIPTION}", (), "events"),
         "POST /{owner}/{repo}/events/{event}": (door.topic, ingest.TOPIC, (), "topic"),
         "POST /usage": (usage.UsageDoor(services).take, usage.DESCRIPTION, (), "usage"),
+        "GET /.well-known/webhook-keys/{key_set}": (
+            signing_keys.key_set(services),
+            signing_keys.KEY_SET,
+            (),
+            "api",
+        ),
         "GET /reports/{report_id}": (files.report, downloads.DESCRIPTION, (), "reports"),
     }
 

@@ -24,7 +24,13 @@ from hub.api.enterprises import (
     organization_teams,
     repository_teams,
 )
-from hub.api.hooks import hook_deliveries, hook_filters, hooks, organization_hooks
+from hub.api.hooks import (
+    hook_deliveries,
+    hook_filters,
+    hooks,
+    organization_hooks,
+    signing_keys,
+)
 from hub.api.imports import source_imports
 from hub.api.issues import (
     assignees,
@@ -102,6 +108,7 @@ MODULES = (
     hook_deliveries,
     hook_filters,
     organization_hooks,
+    signing_keys,
     agent_variables,
     devenv_machines,
     devenv_secrets,

@@ -94,6 +94,28 @@ SOURCE: Json = {
     "schema": {"type": "string"},
 }
 
+KEY_SET: Json = {
+    "type": "object",
+    "required": ["keys"],
+    "properties": {
+        "keys": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["kty", "crv", "x", "kid", "alg", "use"],
+                "properties": {
+                    "kty": {"type": "string", "const": "OKP"},
+                    "crv": {"type": "string", "const": "Ed25519"},
+                    "x": TEXT,
+                    "kid": TEXT,
+                    "alg": {"type": "string", "const": "EdDSA"},
+                    "use": {"type": "string", "const": "sig"},
+                },
+            },
+        }
+    },
+}
+
 OTHER_ENDPOINTS = {
     "POST /hub": OtherEndpoint(
         "repos/hub",
@@ -126,6 +148,14 @@ OTHER_ENDPOINTS = {
         (SOURCE,),
         ({"signature": []}, {"token": []}),
         tag="usage",
+    ),
+    "GET /.well-known/webhook-keys/{key_set}": OtherEndpoint(
+        "repos/get-webhook-key-set",
+        {},
+        {"200": {JSON: KEY_SET}},
+        (),
+        ({},),
+        tag="repos",
     ),
     "GET /reports/{report_id}": OtherEndpoint(
         "usage/download-report",

@@ -29,6 +29,7 @@ ENCRYPTED_COLUMNS = (
     EncryptedColumn("hook", "previous_secret"),
     EncryptedColumn("hook", "secret"),
     EncryptedColumn("one_time", "secret", ("account_id",)),
+    EncryptedColumn("signing_key", "private"),
     EncryptedColumn("source", "secret"),
     EncryptedColumn("source_import", "password", ("repo_id",)),
     EncryptedColumn("websub", "secret"),

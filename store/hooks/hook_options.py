@@ -1,6 +1,6 @@
 """Delivery options of one hook, which take precedence over the settings."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
@@ -16,6 +16,22 @@ def _at_once(delays: list[float]) -> list[float]:
 Delay = Annotated[float, Field(ge=0, le=7 * 86_400)]
 Retries = Annotated[list[Delay], Field(min_length=1, max_length=30), AfterValidator(_at_once)]
 """The delays in seconds before each attempt."""
+
+
+SIGNATURES = ("sha256", "sha1", "v1")
+"""The signatures that a hook gets if it does not ask for others."""
+
+
+def _each_once(names: list[str]) -> list[str]:
+    return list(dict.fromkeys(names))
+
+
+Signatures = Annotated[
+    list[Literal["sha256", "sha1", "v1", "v1a"]],
+    Field(min_length=1, max_length=8),
+    AfterValidator(_each_once),
+]
+"""The platform's HMAC-SHA256 and HMAC-SHA1, and Standard Webhooks with the secret or a key."""
 
 
 def _usable_filter(source: dict[str, Any]) -> dict[str, Any]:
@@ -50,4 +66,7 @@ class DeliveryOptions(BaseModel):
     )
     filter: Filter | None = Field(
         None, description="conditions on an event; others are not delivered"
+    )
+    signatures: Signatures | None = Field(
+        None, description="the signatures to send; v1a is by a key of the hook's own"
     )

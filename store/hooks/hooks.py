@@ -8,13 +8,13 @@ import orjson
 
 from store.database.connection import ENDLESS, Connection, Row, json_array
 from store.errors import Invalid, Missing
-from store.hooks import hook_limit, hook_secrets, hook_subscriptions
+from store.hooks import hook_limit, hook_secrets, hook_subscriptions, signing_keys
 from store.hooks.hook_targets import NAMED, NAMES, HookTarget, as_target, organization, target_of
 
 COLUMNS = (
     "id, repo_id, org_id, url, content_type, secret, insecure_ssl, active, events, options,"
     " disabled_reason, failing_since, version, created_at, updated_at, previous_secret,"
-    " previous_until, secret_taken, held_until, paused_at"
+    " previous_until, secret_taken, held_until, paused_at, key_set"
 )
 CHANGEABLE = frozenset(
     {"url", "events", "content_type", "secret", "overlap", "insecure_ssl", "active", "options"}
@@ -72,7 +72,14 @@ def create(
         now=db.now,
     )
     assert row is not None
-    return hook_subscriptions.sync(db, decode_row(row))
+    return hook_subscriptions.sync(db, _with_key(db, decode_row(row)))
+
+
+def _with_key(db: Connection, hook: Row) -> Row:
+    """Create the hook's signing key if its options need one. Return the hook."""
+    if signing_keys.is_wanted(hook["options"]):
+        hook["key_set"] = signing_keys.ensure(db, hook["id"], hook["key_set"])
+    return hook
 
 
 def _option_columns(options: dict[str, Any]) -> Row:
@@ -246,7 +253,7 @@ def update(db: Connection, hook: Row, *, most: int = 0, **changes: Any) -> Row:
     )
     assert row is not None
     notify_changed(db, hook["id"])
-    return hook_subscriptions.sync(db, decode_row(row))
+    return hook_subscriptions.sync(db, _with_key(db, decode_row(row)))
 
 
 def _reload(db: Connection, hook: Row) -> Row:

@@ -111,3 +111,59 @@ def test_the_snippet_with_a_library(secret: str) -> None:
     assert payload_of(body, secret, headers) == {"ref": "main"}
     with pytest.raises(WebhookVerificationError):
         payload_of(body + b" ", secret, headers)
+
+
+KEY_PAGE = MANUAL / "how-to" / "verify-with-a-public-key.md"
+KEY = "whpk_A6EHv/POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg="
+MESSAGE = ("msg_2KWPBgLlAfxdpx2AI54pPJ85f4W", "1674087231")
+SIGNED = '{"test":2432232314}'
+BY_KEY = (
+    "v1a,3SAFKYeJd8U0GfiPo2QsUWxlBMHqxGsLElciXWhgHXO9OrgRTBTJ94iHSroAK+eKeMOSRzoteHLPZaRvgf3aDg=="
+)
+KEY_CASES = [
+    (SIGNED, BY_KEY, True),
+    (SIGNED, f"v1,bm90aGluZw== v1a,AAAA {BY_KEY}", True),
+    (SIGNED + " ", BY_KEY, False),
+    (SIGNED, BY_KEY.replace("v1a", "v1"), False),
+    (SIGNED, "", False),
+]
+# As DRIVERS; the arguments are body, key, id, timestamp and header.
+KEY_DRIVERS = {
+    "ts": (
+        "verify.ts",
+        ("driver.ts", 'import { verifyKey } from "./verify.ts";\n'
+         "const [body, ...given] = process.argv.slice(2);\n"
+         "console.log(verifyKey(Buffer.from(body), ...given));\n"),
+    ),
+    "go": (
+        "verify.go",
+        ("driver.go", 'package main\n\nimport (\n\t"fmt"\n\t"os"\n)\n\nfunc main() {\n'
+         "\ta := os.Args\n\tfmt.Println(verifyKey([]byte(a[1]), a[2], a[3], a[4], a[5]))\n}\n"),
+    ),
+    "ruby": (
+        "verify.rb",
+        ("driver.rb", 'require_relative "verify"\nputs verify_key(*ARGV)\n'),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("language", KEY_DRIVERS)
+def test_the_snippet_of_a_language_with_a_public_key(language: str, tmp_path: Path) -> None:
+    name, (driver, text) = KEY_DRIVERS[language]
+    command = DRIVERS[language][2]
+    skip_unless_there(language, command[0])
+    (tmp_path / name).write_text(block(KEY_PAGE, language, "verify-key"))
+    (tmp_path / driver).write_text(text)
+    for body, header, expected in KEY_CASES:
+        done = subprocess.run(
+            [*command, body, KEY, *MESSAGE, header],
+            cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.strip() == str(expected).lower(), (body, header)
+
+
+def test_the_snippet_of_python_with_a_public_key() -> None:
+    verify = defined(KEY_PAGE, "verify-key")["verify_key"]
+    for body, header, expected in KEY_CASES:
+        assert verify(body.encode(), KEY, *MESSAGE, header) is expected

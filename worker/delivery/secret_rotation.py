@@ -45,18 +45,6 @@ class SecretOverlap:
         """Return whether the new secret comes first in the next attempt at this delivery."""
         return delivery_id not in self.refused if self.confirmed else self.prefers_new
 
-    def signatures(
-        self, new: Signer, guid: str, body: bytes, timestamp: int, *, new_first: bool
-    ) -> str:
-        """Return the headers with the signatures of both secrets."""
-        pair = self.signer.hub(body), new.hub(body)
-        first, other = pair[::-1] if new_first else pair
-        standard = " ".join(each.standard(guid, timestamp, body) for each in (new, self.signer))
-        return (
-            f"X-Hub-Signature: {first[0]}\r\nX-Hub-Signature-256: {first[1]}\r\n"
-            f"X-Hub-Signature-256-Alternate: {other[1]}\r\nwebhook-signature: {standard}\r\n"
-        )
-
     def learn(self, delivery_id: int, new_first: bool, status: int | None) -> Taken | None:
         """Learn from the answer to an attempt. Return what the store has to keep, or None."""
         if status is None:

@@ -4,8 +4,11 @@ import binascii
 from base64 import b64decode, b64encode
 from hmac import compare_digest, digest
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.hashes import SHA1, SHA256
 from cryptography.hazmat.primitives.hmac import HMAC
+
+from store.clock import SECOND
 
 PREFIX = "whsec_"
 
@@ -28,10 +31,15 @@ class Signer:
         """Return the values of `X-Hub-Signature` (`sha1=<hex>`) and `X-Hub-Signature-256`
         (`sha256=<hex>`).
         """
-        return (
-            f"sha1={_signed(self._sha1, body).hex()}",
-            f"sha256={_signed(self._sha256, body).hex()}",
-        )
+        return self.sha1(body), self.sha256(body)
+
+    def sha1(self, body: bytes) -> str:
+        """Return the value of `X-Hub-Signature`: `sha1=<hex>`."""
+        return f"sha1={_signed(self._sha1, body).hex()}"
+
+    def sha256(self, body: bytes) -> str:
+        """Return the value of `X-Hub-Signature-256`: `sha256=<hex>`."""
+        return f"sha256={_signed(self._sha256, body).hex()}"
 
     def standard(self, message_id: str, timestamp: int, body: bytes) -> str:
         """Return the value of `webhook-signature`: `v1,<base64>`.
@@ -40,6 +48,25 @@ class Signer:
         """
         before = b"%b.%d." % (message_id.encode(), timestamp)
         return f"v1,{b64encode(_signed(self._standard, before, body)).decode()}"
+
+
+class AsymmetricSigner:
+    """A signer with one Ed25519 key. It signs until a time (microseconds), or without an end."""
+
+    __slots__ = ("_key", "_until")
+
+    def __init__(self, seed: bytes, until: int | None = None) -> None:
+        self._key = Ed25519PrivateKey.from_private_bytes(seed)
+        self._until = until
+
+    def signs(self, timestamp: int) -> bool:
+        """Return whether the key still signs at this time (seconds)."""
+        return self._until is None or timestamp * SECOND < self._until
+
+    def standard(self, message_id: str, timestamp: int, body: bytes) -> str:
+        """Return a signature for `webhook-signature`: `v1a,<base64>`."""
+        signed = self._key.sign(b"%b.%d.%b" % (message_id.encode(), timestamp, body))
+        return f"v1a,{b64encode(signed).decode()}"
 
 
 def _signed(prepared: HMAC, *parts: bytes) -> bytes:

@@ -1,15 +1,17 @@
 """A hook ready for sending: its URL parsed, its secret decrypted, its headers written."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from store import Connection, Row
 from store.errors import Unusable
-from store.hooks import hooks
+from store.hooks import hooks, signing_keys
+from store.hooks.hook_options import SIGNATURES
 from store.hooks.hook_targets import target_of
 from worker.delivery.payload_cache import Payload, PayloadCache
 from worker.delivery.policy import Policy, policy_for
 from worker.delivery.secret_rotation import SecretOverlap, current_overlap
-from worker.delivery.sign import Signer
+from worker.delivery.sign import AsymmetricSigner, Signer
+from worker.delivery.signatures import DeliverySignatures
 from worker.http.addresses import Refused
 from worker.http.endpoint import Endpoint
 from worker.http.guard import Guard
@@ -43,10 +45,9 @@ class Target:
     prefixes: tuple[str, ...]
     static_head: str
     """The part of the request's head that is the same for all of the hook's deliveries."""
-    signer: Signer | None = None
+    signatures: DeliverySignatures = field(default_factory=DeliverySignatures)
     ends_at: int | None = None
     """The time (microseconds) at which the target ends. Nothing is sent from then on."""
-    overlap: SecretOverlap | None = None
     held_until: int = 0
     """The time (microseconds) before which the receiver asked for nothing."""
 
@@ -86,29 +87,21 @@ class Target:
         )
         if payload.republished:
             lines.append(REPUBLISHED)
-        if self.signer is not None:
-            lines.append(self._signatures(self.signer, guid, body, timestamp, new_first))
+        lines.append(self.signatures.headers(guid, body, timestamp, new_first=new_first))
         lines.append("\r\n")
         return "".join(lines)
 
-    def _signatures(
-        self, signer: Signer, guid: str, body: bytes, timestamp: int, new_first: bool
-    ) -> str:
-        if self.overlap is not None and self.overlap.is_active(timestamp):
-            return self.overlap.signatures(signer, guid, body, timestamp, new_first=new_first)
-        sha1, sha256 = signer.hub(body)
-        standard = signer.standard(guid, timestamp, body)
-        return (
-            f"X-Hub-Signature: {sha1}\r\nX-Hub-Signature-256: {sha256}\r\n"
-            f"webhook-signature: {standard}\r\n"
-        )
+    @property
+    def overlap(self) -> SecretOverlap | None:
+        """Return the former secret while it may still sign."""
+        return self.signatures.overlap
 
     def inherit_from(self, before: "Target | None") -> "Target":
         """Return this target, with the knowledge about the receiver from before the hook was read
         again.
         """
         if self.overlap is not None and before is not None:
-            self.overlap = self.overlap.inherit_from(before.overlap)
+            self.signatures.overlap = self.overlap.inherit_from(before.overlap)
         return self
 
     def mask(self, text: str) -> str:
@@ -126,17 +119,16 @@ def load_target(
     if row is None:
         return None
     endpoint, secret, refusal = None, None, ""
+    signatures = DeliverySignatures()
     try:
         secret = hooks.secret_of(db, row)
+        signatures = _signatures(db, row, secret)
         endpoint = guard.endpoint(row["url"])
     except Refused as error:
         refusal = f"guard: {error}"
     except Unusable as error:
         refusal = f"secret: {error}"
-    target = make_target(row, secret, endpoint, refusal, settings)
-    if secret is not None:
-        target.overlap = current_overlap(db, row)
-    return target
+    return make_target(row, secret, endpoint, refusal, settings, signatures)
 
 
 def make_target(
@@ -145,12 +137,13 @@ def make_target(
     endpoint: Endpoint | None,
     refusal: str,
     settings: WorkerSettings,
+    signatures: DeliverySignatures,
 ) -> Target:
     """Return the target for a hook's row and its decrypted secret.
 
     `refusal` is why nothing may be sent, if `endpoint` is None.
     """
-    target = Target(
+    return Target(
         version=row["version"],
         repo_id=row["repo_id"],
         url=row["url"],
@@ -165,11 +158,27 @@ def make_target(
         secret=secret,
         prefixes=tuple(settings.header_prefixes),
         static_head=_static_head(row, endpoint, settings),
+        signatures=signatures,
         held_until=row["held_until"] or 0,
     )
+
+
+def _signatures(db: Connection, row: Row, secret: str | None) -> DeliverySignatures:
+    found = signatures_of(row["options"], secret)
     if secret is not None:
-        target.signer = Signer(secret)
-    return target
+        found.overlap = current_overlap(db, row)
+    if signing_keys.ASYMMETRIC in found.wanted:
+        keys = signing_keys.private_keys(db, row["id"])
+        found.keys = tuple(AsymmetricSigner(key.seed, key.until) for key in keys)
+    return found
+
+
+def signatures_of(options: Row, secret: str | None) -> DeliverySignatures:
+    """Return the signatures that a hook's options and its secret suffice for."""
+    return DeliverySignatures(
+        signer=None if secret is None else Signer(secret),
+        wanted=tuple(options.get("signatures") or SIGNATURES),
+    )
 
 
 def _static_head(row: Row, endpoint: Endpoint | None, settings: WorkerSettings) -> str:

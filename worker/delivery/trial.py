@@ -7,7 +7,7 @@ from store.errors import Busy
 from store.hooks.trial import TrialAnswer, TrialRequest
 from worker.delivery.payload_cache import Payload
 from worker.delivery.send import readable, readable_head
-from worker.delivery.target import Target, make_target
+from worker.delivery.target import Target, make_target, signatures_of
 from worker.http.addresses import Refused
 from worker.http.answer import MAX_BODY
 from worker.http.endpoint import Endpoint
@@ -57,7 +57,9 @@ class TrialSender:
             endpoint = self._guard.endpoint(trial.url)
         except Refused as error:
             refusal = f"guard: {error}"
-        target = make_target(trial.as_row(), trial.secret, endpoint, refusal, self.settings)
+        row = trial.as_row()
+        signatures = signatures_of(row["options"], trial.secret)
+        target = make_target(row, trial.secret, endpoint, refusal, self.settings, signatures)
         payload = Payload(trial.event, trial.guid, trial.body)
         body = payload.body_as(target.content_type)
         return target, body, target.head(payload, body, self._clock.now() // SECOND)

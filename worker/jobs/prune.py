@@ -13,7 +13,7 @@ from store.assistant.usage_days import of_moment as day_of
 from store.audit import audit_check
 from store.clock import DAY, SECOND
 from store.delivery import replay_runs, retention, websub, websub_requests
-from store.hooks import hook_secrets
+from store.hooks import hook_secrets, signing_keys
 from store.monitoring import minute_counters
 from store.registry import republish_runs
 from worker.jobs import reports
@@ -53,6 +53,7 @@ async def prune(
     await store.note(retention.drop_hooks, attempts)
     await store.note(_drop_websub, attempts)
     await drop_all(hook_secrets.drop_expired, now)
+    await drop_all(signing_keys.drop_expired, now)
     await drop_all(minute_counters.drop, now - TALLIES)
     await store.note(sessions.forget)
     await store.note(deployment_jobs.forget, attempts)

@@ -5,6 +5,7 @@ from functools import cache
 from typing import Any
 
 from hub.api.assistant import downloads, usage
+from hub.api.hooks import signing_keys
 from hub.cli.manual.markdown import code, fence, page, sentence, table
 from hub.ingest import batches, ingest, subscribe
 from hub.openapi.document import document
@@ -42,6 +43,7 @@ OTHERS: Mapping[str, str] = {
     "POST /events": f"{ingest.EVENTS}\n\n{batches.DESCRIPTION}",
     "POST /{owner}/{repo}/events/{event}": ingest.TOPIC,
     "POST /usage": usage.DESCRIPTION,
+    "GET /.well-known/webhook-keys/{key_set}": signing_keys.KEY_SET,
     "GET /reports/{report_id}": downloads.DESCRIPTION,
 }
 Json = Mapping[str, Any]

@@ -7,7 +7,8 @@ from hub.cli.console.arguments import FullNameType
 from hub.cli.console.grammar import noun
 from hub.cli.traffic import hook_place
 from store import Connection, Row, Store
-from store.hooks import hook_health
+from store.crypto import ed25519
+from store.hooks import hook_health, signing_keys
 from store.hooks import hooks as kept
 from store.hooks.hook_targets import target_of
 
@@ -31,6 +32,7 @@ HOOK_ID = click.argument("hook_id", metavar="ID", type=int, shell_complete=sugge
         "resume": "traffic.hook_state:resume",
         "enable": "traffic.hook_state:enable",
         "disable": "traffic.hook_state:disable",
+        "rotate-key": "traffic.hook_key:rotate_key",
         "test-filter": "traffic.hook_filter:test_filter",
         "rotate-secret": "traffic.hook_secret:rotate_secret",
     },
@@ -89,7 +91,7 @@ def _shape(row: Row, last: Row | None) -> Row:
         "url": row["url"],
         "events": row["events"],
         "content_type": row["content_type"],
-        "signed": row["secret"] is not None,
+        "signed": row["secret"] is not None or signing_keys.is_wanted(row["options"]),
         "two_secrets_until": output.format_time(row["previous_until"]),
         "state": state_of(row),
         "paused_at": output.format_time(row["paused_at"]),
@@ -122,6 +124,7 @@ def _details(db: Connection, hook_id: int) -> Row:
     return {
         **_shape(row | {name: health[name] for name in ("repository", "organization")}, last),
         "insecure_ssl": bool(row["insecure_ssl"]),
+        "public_keys": [_public_key(one) for one in signing_keys.public_keys(db, hook_id)],
         "waiting": health["waiting"],
         "filtered": health["filtered"],
         "next_at": output.format_time(None if row["paused_at"] else health["next_at"]),
@@ -130,6 +133,10 @@ def _details(db: Connection, hook_id: int) -> Row:
         "created_at": output.format_time(row["created_at"]),
         "updated_at": output.format_time(row["updated_at"]),
     }
+
+
+def _public_key(row: Row) -> str:
+    return ed25519.write_public(signing_keys.public_bytes(row))
 
 
 def find(db: Connection, hook_id: int) -> Row:

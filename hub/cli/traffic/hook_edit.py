@@ -39,6 +39,11 @@ DELIVERY = (
         metavar="SECONDS",
         help="Disable it after failing this long; 0 for never.",
     ),
+    click.option(
+        "--signatures",
+        metavar="NAME,...",
+        help="Which of sha256, sha1, v1 and v1a are sent. v1a is by a key of its own.",
+    ),
     click.option("--filter", metavar="JSON", help="Conditions on an event; others are left out."),
 )
 """The delivery options, which are named like the members of DeliveryOptions."""
@@ -53,9 +58,10 @@ def _filter(text: str) -> Any:
 
 READERS: dict[str, Callable[[str], Any]] = {
     "retries": lambda text: text.split(","),
+    "signatures": lambda text: text.split(","),
     "filter": _filter,
 }
-"""The readers of options that are more than one number."""
+"""The readers of options that are more than one value."""
 
 
 def delivery_options(command: Callable[..., Any]) -> Callable[..., Any]:

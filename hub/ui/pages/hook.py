@@ -5,17 +5,19 @@ from typing import Any
 
 import orjson
 
+from hub.api.hooks.signing_keys import url_of
 from hub.ingest import hook_events
 from hub.ui.pages import deliveries
 from hub.ui.pages.hooks import healthy_or_missing
 from hub.ui.section import ROOT, ActionResult, PanelUpdate, RenderedPage, Section
 from hub.ui.view_context import ViewContext
 from store import Row
+from store.crypto import ed25519
 from store.delivery import attempt_feed, event_queries
 from store.delivery import deliveries as queue
 from store.delivery.attempt_feed import AttemptFilter
 from store.errors import Conflict
-from store.hooks import hook_links, hook_secrets, hooks
+from store.hooks import hook_links, hook_secrets, hooks, signing_keys
 
 ui = Section()
 
@@ -33,6 +35,8 @@ def show_hook(look: ViewContext) -> dict[str, Any]:
     return {
         "hook": {**hook, **healthy_or_missing(look, hook["id"])},
         "filter": _shown_filter(hook),
+        "keys": _shown_keys(look, hook),
+        "keys_url": url_of(look.services.urls, hook),
         "overlap": hook_secrets.previous_secret(look.db, hook),
         "attempts": [deliveries.attempt_row(row, look.now) for row in found.rows],
         "speed": _speed(found.rows),
@@ -47,6 +51,15 @@ def show_hook(look: ViewContext) -> dict[str, Any]:
 def _shown_filter(hook: Row) -> str:
     source = hook["options"].get("filter")
     return "" if source is None else orjson.dumps(source, option=orjson.OPT_INDENT_2).decode()
+
+
+def _shown_keys(look: ViewContext, hook: Row) -> list[Row]:
+    if not signing_keys.is_wanted(hook["options"]):
+        return []
+    return [
+        {**row, "public": ed25519.write_public(signing_keys.public_bytes(row))}
+        for row in signing_keys.public_keys(look.db, hook["id"])
+    ]
 
 
 def _speed(rows: list[Row]) -> tuple[int, int] | None:
@@ -138,3 +151,19 @@ def end_overlap(look: ViewContext) -> ActionResult:
     hook, _, place = changeable_hook(look)
     hooks.update(look.db, hook, overlap=0)
     return ActionResult(place, "From now on only the new secret signs.", fields=("overlap",))
+
+
+@ui.act(f"{PATH}/key")
+def rotate_key(look: ViewContext) -> ActionResult:
+    """Give it a new signing key. The old one also signs for another day."""
+    hook, _, place = changeable_hook(look)
+    signing_keys.rotate(look.db, hook)
+    return ActionResult(place, "The new key signs from now on.", fields=("key",))
+
+
+@ui.act(f"{PATH}/key/end")
+def end_key_overlap(look: ViewContext) -> ActionResult:
+    """End the overlap of its keys, so that only the new one signs."""
+    hook, _, place = changeable_hook(look)
+    signing_keys.end_overlap(look.db, hook)
+    return ActionResult(place, "From now on only the new key signs.", fields=("key",))

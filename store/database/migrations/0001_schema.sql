@@ -173,8 +173,23 @@ CREATE TABLE hook (
     -- 1: the receiver has rejected the former secret and accepted the new one.
     secret_taken SMALLINT NOT NULL DEFAULT 0,
     -- While it is set, the hook's deliveries wait.
-    paused_at BIGINT
+    paused_at BIGINT,
+    key_set TEXT UNIQUE                 -- the public id of its signing keys
 );
+
+-- The keys with which hooks' deliveries are signed.
+CREATE TABLE signing_key (
+    id {id},
+    hook_id BIGINT NOT NULL REFERENCES hook (id) ON DELETE CASCADE,
+    private {blob} NOT NULL,            -- encrypted
+    public TEXT NOT NULL,               -- base64
+    created_at BIGINT NOT NULL,
+    ends_at BIGINT                      -- a former key signs until this time
+);
+
+CREATE INDEX signing_key_hook ON signing_key (hook_id, id);
+
+CREATE INDEX signing_key_ends ON signing_key (ends_at) WHERE ends_at IS NOT NULL;
 
 CREATE INDEX hook_repository ON hook (repo_id, id);
 

@@ -47,6 +47,12 @@ BEYOND |= {
 }
 # The dry run of a filter, which only this hub has.
 BEYOND |= {("/repos/{owner}/{repo}/hooks/{hook_id}/filter/tests", "post")}
+# Signing keys, which Standard Webhooks has and the platform has not.
+BEYOND |= {
+    ("/repos/{owner}/{repo}/hooks/{hook_id}/keys", "get"),
+    ("/repos/{owner}/{repo}/hooks/{hook_id}/keys", "post"),
+    ("/repos/{owner}/{repo}/hooks/{hook_id}/keys/former", "delete"),
+}
 ONLY_READ = "only what is asked for can be unchanged"
 # Operation and status to the reason why it is never answered so.
 NOTHING_GIVEN = "nothing is given that could be wrong"

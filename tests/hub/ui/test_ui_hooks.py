@@ -494,3 +494,21 @@ class TestFilter:
             assert 'event does not satisfy $eq "star"' in text
             text = text_of(await browser.page(f"/ui/hooks/{world.good['id']}"))
             assert "Of the events on record, 1 did not." in text
+
+
+class TestSigningKey:
+    async def test_it_is_shown_and_rotated(self, world: World) -> None:
+        at = f"/ui/hooks/{world.good['id']}"
+        async with open_dashboard(world.store, world.seed.token) as browser:
+            assert "Signing key" not in await browser.page(at)
+            world.store.do(hooks.update, world.good, options={"signatures": ["v1a"]})
+            (first,) = set(re.findall(r"whpk_[\w+/=]+", await browser.page(at)))
+            assert (await browser.post(f"{at}/key", on=at)).status_code == 303
+            page = await browser.page(at)
+            assert len(set(re.findall(r"whpk_[\w+/=]+", page))) == 2
+            assert "Former key" in page
+            assert "/.well-known/webhook-keys/" in page
+            assert (await browser.post(f"{at}/key/end", on=at)).status_code == 303
+            page = await browser.page(at)
+            assert first not in page
+            assert "whsk_" not in page

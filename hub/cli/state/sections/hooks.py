@@ -11,7 +11,7 @@ from hub.cli.state.changes import secret
 from store import Connection, Row
 from store.delivery import sources
 from store.errors import Conflict
-from store.hooks import hooks
+from store.hooks import hooks, signing_keys
 from store.hooks.hook_options import DeliveryOptions
 from store.hooks.hook_targets import SYSTEM, HookTarget, organization, repository
 
@@ -57,6 +57,7 @@ class HookEntry(SectionEntry):
     events: list[str] = Field(default_factory=lambda: ["push"])
     content_type: Literal["json", "form"] = "form"
     secret: SecretStr | None = None
+    signing_key: SecretStr | None = None
     insecure_ssl: bool = False
     active: bool = True
     delivery: DeliveryOptions = DeliveryOptions()
@@ -91,13 +92,22 @@ class HookEntry(SectionEntry):
     def write(self, db: Connection, parent: Row, before: Row | None) -> None:
         fields = self._columns()
         if before is None:
-            hooks.create(db, self._target(db), url=self.url, most=self._most, **fields)
+            target = self._target(db)
+            made = hooks.create(db, target, url=self.url, most=self._most, **fields)
+            self._import_key(db, made, overlap=0)
             return
         given = {"options" if name == "delivery" else name for name in self.model_fields_set}
         changes = {name: fields[name] for name in given & fields.keys()}
         changes = {name: value for name, value in changes.items() if value != before[name]}
         if changes:
-            hooks.update(db, before, most=self._most, **changes)
+            before = hooks.update(db, before, most=self._most, **changes)
+        self._import_key(db, before, overlap=signing_keys.OVERLAP)
+
+    def _import_key(self, db: Connection, hook: Row, overlap: int) -> None:
+        """Give the hook the document's signing key, unless it has it."""
+        key = secret(self.signing_key)
+        if key is not None:
+            signing_keys.rotate(db, hook, key, overlap)
 
     def _columns(self) -> dict[str, Any]:
         return {

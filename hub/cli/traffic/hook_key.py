@@ -1,0 +1,44 @@
+"""`tocsin hook rotate-key`: another signing key for a hook, without a break."""
+
+import click
+
+from hub.cli.console import options, output
+from hub.cli.console.arguments import DurationType
+from hub.cli.console.grammar import command
+from hub.cli.traffic.hook import HOOK_ID, find
+from store import Connection, Row, Store
+from store.crypto import ed25519
+from store.hooks import signing_keys
+
+
+@command("rotate-key", examples=["tocsin hook rotate-key 1 --overlap 24h"])
+@HOOK_ID
+@click.option(
+    "--key",
+    help="The new private key, whsk_...; `-` reads standard input.  [default: a random one]",
+)
+@click.option("--overlap", type=DurationType(), default="24h", show_default=True,
+              help="How long the old key also signs: at most 7d; 0s for never.")  # fmt: skip
+@click.option("--end", is_flag=True, help="End an overlap now; the present key stays.")
+@options.with_store
+def rotate_key(store: Store, hook_id: int, key: str | None, overlap: int, end: bool) -> None:
+    """Give a hook a new key for the signature v1a. For a while, the old key signs too.
+
+    The public key is printed. The private key is stored encrypted, and never shown.
+    """
+    given = options.given_secret(key)
+
+    def change(db: Connection) -> list[Row]:
+        hook = find(db, hook_id)
+        if end:
+            signing_keys.end_overlap(db, hook)
+        else:
+            signing_keys.rotate(db, hook, given, overlap)
+        return signing_keys.public_keys(db, hook_id)
+
+    found = store.do(change)
+    for row in found[:1]:
+        click.echo(ed25519.write_public(signing_keys.public_bytes(row)))
+    until = output.format_time(found[1]["ends_at"]) if len(found) > 1 else None
+    both = "" if until is None else f"; the old one also signs until {output.plain(until)}"
+    output.print_note(f"this is the public key of hook {hook_id}{both}")

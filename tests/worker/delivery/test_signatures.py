@@ -1,0 +1,103 @@
+"""The signatures that a hook asks for, and those with a key of its own."""
+
+import base64
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from nacl.signing import VerifyKey
+from standardwebhooks import Webhook
+
+from store.clock import SECOND
+from store.hooks.hook_options import SIGNATURES
+from worker.delivery.secret_rotation import SecretOverlap
+from worker.delivery.sign import AsymmetricSigner, Signer
+from worker.delivery.signatures import DeliverySignatures
+
+SEED = bytes(range(32))
+ID, TIME, BODY = "msg_2KWPBgLlAfxdpx2AI54pPJ85f4W", 1674087231, b'{"test":2432232314}'
+SIGNATURE = (
+    "v1a,3SAFKYeJd8U0GfiPo2QsUWxlBMHqxGsLElciXWhgHXO9OrgRTBTJ94iHSroAK+eKeMOSRzoteHLPZaRvgf3aDg=="
+)
+SECRET = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+HMAC = "v1,iCyCncHh5rYdSHJB3GYpA0b4el5X80NNkVLfcn4qQ/E="
+
+
+def headers(signatures: DeliverySignatures, **given: Any) -> dict[str, str]:
+    lines = signatures.headers(ID, BODY, TIME, **given).split("\r\n")
+    return dict(line.split(": ", 1) for line in lines if line)
+
+
+def test_the_vector_of_ed25519() -> None:
+    assert AsymmetricSigner(SEED).standard(ID, TIME, BODY) == SIGNATURE
+    assert Signer(SECRET).standard(ID, TIME, BODY) == HMAC
+
+
+def test_another_library_verifies_it() -> None:
+    key = VerifyKey(base64.b64decode("A6EHv/POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg="))
+    signature = base64.b64decode(SIGNATURE.removeprefix("v1a,"))
+    key.verify(f"{ID}.{TIME}.".encode() + BODY, signature)
+
+
+def test_what_is_sent_by_default_is_as_before() -> None:
+    found = headers(DeliverySignatures(Signer(SECRET)))
+    assert [*found] == ["X-Hub-Signature", "X-Hub-Signature-256", "webhook-signature"]
+    assert found["webhook-signature"] == HMAC
+    assert headers(DeliverySignatures()) == {}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        (("sha256",), ["X-Hub-Signature-256"]),
+        (("sha1",), ["X-Hub-Signature"]),
+        (("v1",), ["webhook-signature"]),
+        (("v1a",), ["webhook-signature"]),
+        (("sha256", "v1"), ["X-Hub-Signature-256", "webhook-signature"]),
+    ],
+)
+def test_only_what_is_wanted_is_sent(wanted: tuple[str, ...], expected: list[str]) -> None:
+    keys = (AsymmetricSigner(SEED),) if "v1a" in wanted else ()
+    found = headers(DeliverySignatures(Signer(SECRET), keys=keys, wanted=wanted))
+    assert [*found] == expected
+
+
+def test_both_schemes_in_one_header() -> None:
+    wanted = (*SIGNATURES, "v1a")
+    found = headers(DeliverySignatures(Signer(SECRET), None, (AsymmetricSigner(SEED),), wanted))
+    assert found["webhook-signature"] == f"{HMAC} {SIGNATURE}"
+
+
+def test_a_key_needs_no_secret() -> None:
+    found = headers(DeliverySignatures(keys=(AsymmetricSigner(SEED),), wanted=("sha256", "v1a")))
+    assert found == {"webhook-signature": SIGNATURE}
+
+
+def test_a_former_key_signs_until_its_end() -> None:
+    other = bytes(reversed(SEED))
+    for until, many in ((TIME + 1, 2), (TIME, 1)):
+        keys = (AsymmetricSigner(SEED), AsymmetricSigner(other, until * SECOND))
+        found = headers(DeliverySignatures(keys=keys, wanted=("v1a",)))
+        assert len(found["webhook-signature"].split(" ")) == many
+
+
+def test_a_former_secret_and_a_key() -> None:
+    overlap = SecretOverlap((TIME + 1) * SECOND, "old", Signer("old"))
+    signatures = DeliverySignatures(
+        Signer(SECRET), overlap, (AsymmetricSigner(SEED),), ("sha256", "v1", "v1a")
+    )
+    for new_first in (False, True):
+        found = headers(signatures, new_first=new_first)
+        first, other = ("old", SECRET)[:: -1 if new_first else 1]
+        assert found["X-Hub-Signature-256"] == Signer(first).sha256(BODY)
+        assert found["X-Hub-Signature-256-Alternate"] == Signer(other).sha256(BODY)
+        parts = found["webhook-signature"].split(" ")
+        assert [part.partition(",")[0] for part in parts] == ["v1", "v1", "v1a"]
+
+
+def test_a_library_that_knows_only_v1_accepts_both() -> None:
+    now = int(datetime.now(UTC).timestamp())
+    signatures = DeliverySignatures(Signer(SECRET), None, (AsymmetricSigner(SEED),), ("v1a", "v1"))
+    line = signatures.headers(ID, BODY, now).strip().removeprefix("webhook-signature: ")
+    given = {"webhook-id": ID, "webhook-timestamp": str(now), "webhook-signature": line}
+    assert Webhook(SECRET).verify(BODY, given) == {"test": 2432232314}
