@@ -27,6 +27,7 @@ class TrialRequest:
         known: dict[str, Any] = {
             "id": self.hook_id,
             "repo_id": self.repo_id,
+            "org_id": None,
             "url": self.url,
             "content_type": self.content_type,
             "insecure_ssl": int(self.insecure_ssl),

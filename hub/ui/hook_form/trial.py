@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from hub.api.hooks.hooks import merged
+from hub.api.hooks.hook_requests import merged
 from hub.rest.context import Services
 from hub.ui.catalog.examples import example_of
 from hub.ui.view_context import ViewContext

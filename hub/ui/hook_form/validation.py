@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 from pydantic import TypeAdapter, ValidationError
 
-from hub.api.hooks.hooks import HookChange, NewHook
+from hub.api.hooks.hook_requests import HookChange, NewHook
 from hub.http.errors import Forbidden
 from hub.ui.hook_form.options import OPTIONS
 from store.errors import Invalid, Missing

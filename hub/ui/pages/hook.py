@@ -85,6 +85,14 @@ def changeable_hook(look: ViewContext) -> tuple[Row, Row | None, str]:
     return hook, repo, f"{ROOT}/hooks/{hook['id']}"
 
 
+def changeable_repository_hook(look: ViewContext) -> tuple[Row, Row, str]:
+    """Return the same for a hook of a repository. Raises Conflict if it is another hook."""
+    hook, repo, place = changeable_hook(look)
+    if repo is None:
+        raise Conflict("This is there for the hooks of repositories only.")
+    return hook, repo, place
+
+
 @ui.act(f"{PATH}/ping")
 def ping_hook(look: ViewContext) -> ActionResult:
     """Send it a ping."""

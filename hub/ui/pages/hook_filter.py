@@ -40,7 +40,7 @@ def test_filter(look: ViewContext) -> RenderedPage:
     )
 
 
-def _document(look: ViewContext, hook: Row, repo: Row) -> tuple[str, filtering.Document]:
+def _document(look: ViewContext, hook: Row, repo: Row | None) -> tuple[str, filtering.Document]:
     """Return what is tested, and its title: the pasted payload, the named or the latest event."""
     text = look.form.get("payload", "").strip()
     if text:
@@ -52,6 +52,8 @@ def _document(look: ViewContext, hook: Row, repo: Row) -> tuple[str, filtering.D
         name = filtering.usual_event(hook)
         known = action if isinstance(action, str) else None
         return f"this payload, as the event {name}", document_of(name, known, payload)
+    if repo is None:
+        raise Conflict("The hook belongs to no single repository. Paste a payload.")
     number = natural(look.form.get("event", "").strip())
     if number is None:
         number = _latest(look, hook, repo)

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from hub.api.hooks import hooks as api
+from hub.api.hooks import hook_requests as api
+from hub.api.hooks.hook_access import WRITE
 from hub.http.errors import HubError
 from hub.rest.context import Services
 from hub.ui.hook_form import fields, trial, validation
@@ -14,6 +15,7 @@ from hub.ui.section import ROOT, ActionResult, RenderedPage, Section
 from hub.ui.view_context import ViewContext
 from store import Row
 from store.errors import Invalid, Missing
+from store.hooks.hook_targets import repository
 from store.repositories import repositories
 
 ui = Section()
@@ -51,7 +53,7 @@ def _suggested(look: ViewContext) -> list[str]:
 @ui.page("/hooks/new", TEMPLATE)
 def new_hook(look: ViewContext) -> dict[str, Any]:
     """Show the form of a new hook."""
-    look.viewer.check_token(api.WRITE)
+    look.viewer.check_token(WRITE)
     return form_values(look, HookFields(look.asked("repository"), url=look.asked("url", 2048)))
 
 
@@ -66,13 +68,13 @@ def chosen_repository(look: ViewContext, named: str) -> Row:
 
     Raises Mistakes if there is none.
     """
-    look.viewer.check_token(api.WRITE)
+    look.viewer.check_token(WRITE)
     owner, _, name = named.partition("/")
     repo = repositories.find(look.db, owner, name)
     try:
         if repo is None:
             raise Missing("repository")
-        look.viewer.check_change(look.db, repo)
+        look.viewer.check_change_of(look.db, repo)
     except (HubError, Missing):
         raise Mistakes(
             {"repository": f"There is no repository {named!r} whose hooks you may change."}
@@ -97,8 +99,8 @@ def create_hook(look: ViewContext) -> ActionResult | RenderedPage:
     """Create a hook. If its secret was made here, show it this once."""
     repo_id, body = look.prepared
     repo = look.viewer.repository(look.db, repo_id)
-    look.viewer.check_change(look.db, repo)
-    made = api.create_webhook(look.context(("ping",)), repo, body)
+    look.viewer.check_change_of(look.db, repo)
+    made = api.created(look.context(("ping",)), repository(repo_id), body)
     ids = {"repository": repo_id, "id": made["id"]}
     if look.form.get("secret") != "new":
         return ActionResult(f"{ROOT}/hooks/{made['id']}", CREATED, ids)
@@ -110,7 +112,7 @@ def create_hook(look: ViewContext) -> ActionResult | RenderedPage:
 def edit_hook(look: ViewContext) -> dict[str, Any]:
     """Show the form of a hook."""
     hook, repo, _ = changeable_hook(look)
-    return form_values(look, fields.stored(hook, repo["full_name"]), hook)
+    return form_values(look, fields.stored(hook, repo["full_name"] if repo else ""), hook)
 
 
 def _prepare_change(look: ViewContext) -> api.HookChange:
@@ -132,6 +134,6 @@ def _show_change_again(look: ViewContext, error: Invalid) -> RenderedPage:
 @ui.act(f"{PATH}/edit", prepare=_prepare_change, before=_judge_change, refused=_show_change_again)
 def change_hook(look: ViewContext) -> ActionResult:
     """Change a hook. Options that the form does not have stay as they are."""
-    hook, repo, place = changeable_hook(look)
-    api.update_webhook(look.context(), repo, hook, look.prepared)
+    hook, _, place = changeable_hook(look)
+    api.changed(look.context(), hook, look.prepared)
     return ActionResult(place, "The hook has been changed.", fields=tuple(look.prepared))

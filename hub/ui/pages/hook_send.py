@@ -8,7 +8,7 @@ from hub.http.errors import Malformed
 from hub.rest.validation import read_object
 from hub.ui.catalog.examples import example_of
 from hub.ui.hook_form.trial import EVENTS
-from hub.ui.pages.hook import PATH, changeable_hook
+from hub.ui.pages.hook import PATH, changeable_repository_hook
 from hub.ui.section import ActionResult, RenderedPage, Section
 from hub.ui.view_context import ViewContext
 from store import Row
@@ -73,7 +73,7 @@ def _request(look: ViewContext, hook: Row, event: str, payload: str) -> TrialAns
 @ui.page(f"{PATH}/send", TEMPLATE)
 def plan_send(look: ViewContext) -> dict[str, Any]:
     """Show an example of an event, and the request that would carry it."""
-    hook, repo, _ = changeable_hook(look)
+    hook, repo, _ = changeable_repository_hook(look)
     event = _event(look, hook, look.asked("event", 100))
     example = example_of(look, repo, event)
     text = orjson.dumps(orjson.loads(example.body), option=orjson.OPT_INDENT_2).decode()
@@ -82,7 +82,7 @@ def plan_send(look: ViewContext) -> dict[str, Any]:
 
 def _prepare(look: ViewContext) -> dict[str, Any]:
     """Return the payload in the form. Raises Invalid if it is no JSON object."""
-    changeable_hook(look)
+    changeable_repository_hook(look)
     if look.form.get("event") not in EVENTS:
         raise Invalid("There is no such event.", field="event")
     try:
@@ -92,7 +92,7 @@ def _prepare(look: ViewContext) -> dict[str, Any]:
 
 
 def _show_again(look: ViewContext, error: Invalid) -> RenderedPage:
-    hook, _, _ = changeable_hook(look)
+    hook, _, _ = changeable_repository_hook(look)
     payload, event = look.form.get("payload", ""), look.form.get("event", "")
     values = _values(look, hook, _event(look, hook, event), payload, "yours")
     return RenderedPage(TEMPLATE, {**values, "wrong": {error.field or "payload": str(error)}})
@@ -101,7 +101,7 @@ def _show_again(look: ViewContext, error: Invalid) -> RenderedPage:
 @ui.act(f"{PATH}/send", prepare=_prepare, refused=_show_again)
 def send_event(look: ViewContext) -> ActionResult:
     """Send the payload to this hook alone, as an event."""
-    hook, repo, place = changeable_hook(look)
+    hook, repo, place = changeable_repository_hook(look)
     if not hook["active"]:
         raise Conflict("The hook is off, so it receives nothing. Switch it on first.")
     action = look.prepared.get("action")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hub.api.hooks import hooks as api
+from hub.ingest import hook_events
 from hub.ui.pages.hook import PATH, changeable_hook
 from hub.ui.section import ROOT, ActionResult, Section
 from hub.ui.view_context import ViewContext
@@ -41,6 +41,6 @@ def ask_delete(look: ViewContext) -> dict[str, Any]:
 @ui.act(f"{PATH}/delete")
 def delete_hook(look: ViewContext) -> ActionResult:
     """Delete it."""
-    hook, repo, _ = changeable_hook(look)
-    api.delete_webhook(look.context(("meta.deleted",)), repo, hook)
+    hook, _, _ = changeable_hook(look)
+    hook_events.delete(look.context(("meta.deleted",)), hook)
     return ActionResult(f"{ROOT}/hooks", f"Hook {hook['id']} has been deleted.")

@@ -1,10 +1,10 @@
 """Trials: a request to the receiver in a hook's form, before the form is saved."""
 
-from hub.api.hooks import hooks as api
+from hub.api.hooks.hook_requests import judge_config
 from hub.rest.context import Services
 from hub.ui.hook_form import fields, trial, validation
 from hub.ui.hook_form.trial import PlannedTrial, TrialResult
-from hub.ui.pages.hook import PATH, changeable_hook
+from hub.ui.pages.hook import PATH, changeable_hook, changeable_repository_hook
 from hub.ui.pages.hook_form import TEMPLATE, chosen_repository, form_values
 from hub.ui.section import RenderedPage, Section
 from hub.ui.view_context import ViewContext
@@ -21,13 +21,13 @@ def _prepare_new(look: ViewContext) -> PlannedTrial:
 
 
 def _prepare_changed(look: ViewContext) -> PlannedTrial:
-    hook, repo, _ = changeable_hook(look)
+    hook, repo, _ = changeable_repository_hook(look)
     body = validation.hook_change(fields.posted(look.form).change())
     return trial.plan(look, repo, body, hook)
 
 
 async def _try(services: Services, planned: PlannedTrial) -> TrialResult:
-    await api.judge_config(services, {"url": planned.request.url})
+    await judge_config(services, {"url": planned.request.url})
     return await planned.run(services)
 
 

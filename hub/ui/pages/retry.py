@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from hub.api.hooks.hooks import WRITE
+from hub.api.hooks.hook_access import WRITE
 from hub.ui import status_text
 from hub.ui.section import ROOT, ActionResult, PanelUpdate, Section
 from hub.ui.view_context import ViewContext, natural
 from store import Row
 from store.delivery import redeliveries
 from store.errors import Invalid
-from store.repositories import repositories
+from store.hooks import hooks
 
 ui = Section()
 
@@ -26,16 +26,16 @@ def _selected(look: ViewContext, given: list[str]) -> list[Row]:
         for row in redeliveries.candidates(look.db, ids)
         if mine is None or row["repo_id"] in mine
     ]
-    changeable = _changeable(look, {row["repo_id"] for row in rows})
+    changeable = _changeable(look, {row["hook_id"] for row in rows})
     for row in rows:
         row["named"] = row["event"] + (f".{row['action']}" if row["action"] else "")
         row["reason"] = _reason(row, changeable)
     return rows
 
 
-def _changeable(look: ViewContext, repo_ids: set[int]) -> set[int]:
-    found = repositories.get_required(look.db, repo_ids)
-    return {number for number, repo in found.items() if look.viewer.may_change(look.db, repo)}
+def _changeable(look: ViewContext, hook_ids: set[int]) -> set[int]:
+    found = [hook for number in hook_ids if (hook := hooks.by_id(look.db, number))]
+    return {hook["id"] for hook in found if look.viewer.may_change(look.db, hook)}
 
 
 def _reason(row: Row, changeable: set[int]) -> str:
@@ -45,7 +45,7 @@ def _reason(row: Row, changeable: set[int]) -> str:
         return "the hook was deleted"
     if not row["kept"]:
         return "the payload was deleted"
-    return "" if row["repo_id"] in changeable else "you may not change the hook"
+    return "" if row["hook_id"] in changeable else "you may not change the hook"
 
 
 @ui.page("/retry", "retry.html")
@@ -63,11 +63,11 @@ def start_retry(look: ViewContext) -> ActionResult:
         raise Invalid("Select at least one delivery that can be sent again.")
     made = redeliveries.create(look.db, rows)
     named = ",".join(map(str, made))
-    hooks = sorted({row["hook_id"] for row in rows})
+    hook_ids = sorted({row["hook_id"] for row in rows})
     return ActionResult(
         f"{ROOT}/retried?deliveries={named}",
         "The deliveries are on their way.",
-        ids={"hooks": hooks, "deliveries": made},
+        ids={"hooks": hook_ids, "deliveries": made},
     )
 
 
