@@ -8,8 +8,8 @@ from hub.api.hooks.hook_filters import stored_document
 from hub.http.errors import Malformed
 from hub.http.numbers import natural
 from hub.rest.validation import read_object
-from hub.ui.pages.hook import PATH
-from hub.ui.section import ROOT, RenderedPage, Section
+from hub.ui.pages.hook import PATH, changeable_hook
+from hub.ui.section import RenderedPage, Section
 from hub.ui.view_context import ViewContext
 from store import Row
 from store.delivery import event_queries, filtering
@@ -23,7 +23,7 @@ ui = Section()
 @ui.act(f"{PATH}/filter")
 def test_filter(look: ViewContext) -> RenderedPage:
     """Show which conditions of the filter an event satisfies. Nothing is sent."""
-    hook, repo = look.viewer.hook(look.db, look.number("hook_id"))
+    hook, repo, place = changeable_hook(look)
     filter_ = filtering.filter_of(hook)
     title, document = _document(look, hook, repo)
     verdict = dry_run(filter_, document)
@@ -35,7 +35,7 @@ def test_filter(look: ViewContext) -> RenderedPage:
             "matches": verdict.matches,
             "failed": [_row(one) for one in verdict.failed],
             "matched": [_row(one) for one in verdict.matched],
-            "back": f"{ROOT}/hooks/{hook['id']}",
+            "back": place,
         },
     )
 
