@@ -3,9 +3,13 @@
 from urllib.parse import quote_plus
 
 from store import Row
+from store.formats.event_view import EventView
+from store.formats.formats import FORMATS, HEADER, PLATFORM, render
 
 FORM = "application/x-www-form-urlencoded"
 JSON = "application/json"
+# The formats whose body follows from the event alone. Envelopes of CloudEvents depend on the hook.
+REBUILT = frozenset(FORMATS) - {PLATFORM, "cloudevents_structured"}
 
 
 def header(attempt: Row, wanted: str) -> str:
@@ -14,10 +18,27 @@ def header(attempt: Row, wanted: str) -> str:
     return str(next(found, ""))
 
 
+def content_of(attempt: Row) -> bytes | None:
+    """Return what the receiver read: the event's payload, or the message in another format.
+
+    Return None if the payload is no longer kept.
+    """
+    if header(attempt, HEADER) in REBUILT:
+        return body_of(attempt)
+    body: bytes | None = attempt["event_body"]
+    return body
+
+
+def _event(attempt: Row, body: bytes) -> EventView:
+    return EventView(attempt["event"], attempt["guid"], body, attempt["received_at"])
+
+
 def body_of(attempt: Row) -> bytes | None:
     """Return the body that was sent, or None if it can no longer be known."""
     body: bytes | None = attempt["event_body"]
-    kind = header(attempt, "content-type")
+    kind, format_ = header(attempt, "content-type"), header(attempt, HEADER)
+    if body is not None and format_ in REBUILT:
+        return render(format_, _event(attempt, body)).body
     if body is None or kind.startswith(JSON):
         return body
     if kind.startswith(FORM):

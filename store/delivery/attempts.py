@@ -21,7 +21,7 @@ LEASE = "delivery.lease_id + 0"
 COLUMNS = (
     "a.id, a.delivery_id, a.hook_id, a.event_id, a.repo_id, a.number, a.redelivery, a.started_at,"
     " a.duration, a.status_code, a.error, a.url, a.address, a.timings, a.instruction,"
-    " e.guid, e.name AS event, e.action, e.installation_id"
+    " e.guid, e.name AS event, e.action, e.installation_id, e.received_at"
 )
 INSERTED = (
     "delivery_id, hook_id, event_id, repo_id, number, redelivery, started_at, duration,"

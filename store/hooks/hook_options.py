@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from store.filters import payload_filter
+from store.formats.formats import Format
 
 
 def _at_once(delays: list[float]) -> list[float]:
@@ -32,6 +33,10 @@ Signatures = Annotated[
     AfterValidator(_each_once),
 ]
 """The platform's HMAC-SHA256 and HMAC-SHA1, and Standard Webhooks with the secret or a key."""
+
+
+TypePrefix = Annotated[str, Field(max_length=100, pattern=r"^[a-z0-9]+([.-][a-z0-9]+)*$")]
+"""The beginning of a type, such as a domain in reverse order."""
 
 
 def _usable_filter(source: dict[str, Any]) -> dict[str, Any]:
@@ -69,4 +74,8 @@ class DeliveryOptions(BaseModel):
     )
     signatures: Signatures | None = Field(
         None, description="the signatures to send; v1a is by a key of the hook's own"
+    )
+    format: Format | None = Field(None, description="the form of the body")
+    type_prefix: TypePrefix | None = Field(
+        None, description="how the types of CloudEvents begin, such as com.github"
     )

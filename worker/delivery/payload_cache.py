@@ -4,11 +4,13 @@ Each is built once, in each form that hooks ask for.
 """
 
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from store import Connection, Row, Store
 from store.delivery import events, websub, websub_feeds
 from store.delivery.websub_topics import CONTENT_EVENT, JSON, Topic, content_type
+from store.formats.event_view import EventView
+from store.formats.formats import Rendered, render
 from worker.delivery.batch_loader import BatchLoader
 
 # The characters that application/x-www-form-urlencoded does not escape.
@@ -49,6 +51,7 @@ class Payload:
     repo_id: int = 0
     """The event's repository, or 0."""
     _form: bytes | None = None
+    _rendered: dict[tuple[str, str], Rendered] = field(default_factory=dict)
 
     def body_as(self, content_type: str) -> bytes:
         """Return the exact bytes for a hook's content type, which is `json` or `form`."""
@@ -57,6 +60,14 @@ class Payload:
         if self._form is None:
             self._form = form_encode(self.body)
         return self._form
+
+    def rendered(self, format_: str, prefix: str, now: int) -> Rendered:
+        """Return the event in a format. `now` is its time if the time of arrival is not known."""
+        known = self._rendered.get((format_, prefix))
+        if known is None:
+            event = EventView(self.name, self.guid, self.body, self.accepted_at or now)
+            known = self._rendered[format_, prefix] = render(format_, event, prefix)
+        return known
 
 
 class PayloadCache:

@@ -76,9 +76,9 @@ class DeliverySender:
             overlap = None
         new_first = overlap is not None and overlap.new_first(item.delivery_id)
         try:
-            body = payload.body_as(target.content_type)
-            head = target.head(payload, body, timestamp, new_first=new_first)
-            answer = await _post(self._sender, target, head, body, may_send, may_reach)
+            rendered = target.render(payload, started)
+            head = target.head(payload, rendered, timestamp, new_first=new_first)
+            answer = await _post(self._sender, target, head, rendered.body, may_send, may_reach)
         except Withheld:
             raise
         except Exception as error:

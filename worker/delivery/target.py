@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 
 from store import Connection, Row
 from store.errors import Unusable
+from store.formats.cloudevents import PREFIX
+from store.formats.formats import PLATFORM, Rendered, media_type
 from store.hooks import hooks, signing_keys
 from store.hooks.hook_options import SIGNATURES
 from store.hooks.hook_targets import target_of
@@ -45,6 +47,8 @@ class Target:
     prefixes: tuple[str, ...]
     static_head: str
     """The part of the request's head that is the same for all of the hook's deliveries."""
+    format: str = PLATFORM
+    type_prefix: str = PREFIX
     signatures: DeliverySignatures = field(default_factory=DeliverySignatures)
     ends_at: int | None = None
     """The time (microseconds) at which the target ends. Nothing is sent from then on."""
@@ -71,19 +75,25 @@ class Target:
         """Return the payload of an event for this target. Return None if it is no longer stored."""
         return await cache.get(event_id)
 
+    def render(self, payload: Payload, now: int) -> Rendered:
+        """Return the body for this target, with its header lines. `now` is in microseconds."""
+        if self.format == PLATFORM:
+            return Rendered(payload.body_as(self.content_type))
+        return payload.rendered(self.format, self.type_prefix, now)
+
     def head(
-        self, payload: Payload, body: bytes, timestamp: int, *, new_first: bool = False
+        self, payload: Payload, rendered: Rendered, timestamp: int, *, new_first: bool = False
     ) -> str:
         """Return the whole head of a request.
 
         `timestamp` is in seconds. If `new_first`, the newer of two secrets signs first.
         """
-        name, guid = payload.name, payload.guid
+        name, guid, body = payload.name, payload.guid, rendered.body
         lines = [self.static_head]
         lines += [f"{x}Event: {name}\r\n{x}Delivery: {guid}\r\n" for x in self.prefixes]
         lines.append(
             f"webhook-id: {guid}\r\nwebhook-timestamp: {timestamp}\r\n"
-            f"Content-Length: {len(body)}\r\n"
+            f"Content-Length: {len(body)}\r\n{rendered.headers}"
         )
         if payload.republished:
             lines.append(REPUBLISHED)
@@ -159,6 +169,8 @@ def make_target(
         prefixes=tuple(settings.header_prefixes),
         static_head=_static_head(row, endpoint, settings),
         signatures=signatures,
+        format=row["options"].get("format", PLATFORM),
+        type_prefix=row["options"].get("type_prefix", PREFIX),
         held_until=row["held_until"] or 0,
     )
 
@@ -181,6 +193,11 @@ def signatures_of(options: Row, secret: str | None) -> DeliverySignatures:
     )
 
 
+def _media(row: Row) -> str:
+    format_ = row["options"].get("format", PLATFORM)
+    return CONTENT_TYPES[row["content_type"]] if format_ == PLATFORM else media_type(format_)
+
+
 def _static_head(row: Row, endpoint: Endpoint | None, settings: WorkerSettings) -> str:
     # A refused request is recorded as it would have been sent.
     lines = [f"POST {row['url'] if endpoint is None else endpoint.target} HTTP/1.1"]
@@ -189,7 +206,7 @@ def _static_head(row: Row, endpoint: Endpoint | None, settings: WorkerSettings) 
     lines += [
         f"User-Agent: {settings.user_agent}",
         "Accept: */*",
-        f"Content-Type: {CONTENT_TYPES[row['content_type']]}",
+        f"Content-Type: {_media(row)}",
     ]
     target = target_of(row)
     for prefix in settings.header_prefixes:

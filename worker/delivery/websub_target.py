@@ -12,6 +12,7 @@ from store.delivery import websub
 from store.delivery.websub_feeds import is_published
 from store.delivery.websub_topics import FEEDS, Topic
 from store.errors import Unusable
+from store.formats.formats import Rendered
 from worker.delivery.payload_cache import Payload, PayloadCache
 from worker.delivery.policy import policy_for
 from worker.delivery.target import REPUBLISHED, Target
@@ -46,10 +47,11 @@ class WebSubTarget(Target):
         return found if found is not None and is_published(found.name, found.body) else None
 
     def head(
-        self, payload: Payload, body: bytes, timestamp: int, *, new_first: bool = False
+        self, payload: Payload, rendered: Rendered, timestamp: int, *, new_first: bool = False
     ) -> str:
         """Return the whole head of a request."""
         assert self.topic is not None
+        body = rendered.body
         lines = [
             self.static_head,
             f"Content-Type: {payload.media}\r\n",

@@ -17,6 +17,7 @@ from hub.cli.traffic.hook import HOOK_ID, find
 from hub.ingest import hook_events
 from store import Connection, Row
 from store.errors import Invalid
+from store.formats.formats import FORMATS
 from store.hooks import hooks
 from store.hooks.hook_options import DeliveryOptions
 from store.hooks.hook_targets import HookTarget
@@ -43,6 +44,10 @@ DELIVERY = (
         "--signatures",
         metavar="NAME,...",
         help="Which of sha256, sha1, v1 and v1a are sent. v1a is by a key of its own.",
+    ),
+    click.option("--format", metavar="NAME", help=f"The form of the body: {', '.join(FORMATS)}."),
+    click.option(
+        "--type-prefix", metavar="NAME", help="How the types of CloudEvents begin: com.github."
     ),
     click.option("--filter", metavar="JSON", help="Conditions on an event; others are left out."),
 )

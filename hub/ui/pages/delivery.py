@@ -11,6 +11,7 @@ from hub.ui.charts import waterfall
 from hub.ui.curl import command
 from hub.ui.formatting import masked
 from hub.ui.pages import deliveries
+from hub.ui.payload_bytes import content_of
 from hub.ui.section import ROOT, ActionResult, Section
 from hub.ui.signature import signatures
 from hub.ui.view_context import ViewContext
@@ -33,7 +34,7 @@ def show_delivery(look: ViewContext) -> dict[str, Any]:
     """Show an attempt with its request and response, and the other attempts of its delivery."""
     attempt, hook = _found(look)
     delivery = attempt_feed.get_delivery(look.db, attempt["delivery_id"])
-    body = attempt["event_body"]
+    body = content_of(attempt)
     others = attempts.of_delivery(look.db, attempt["delivery_id"])
     state = {} if delivery is None else {"state": delivery["state"]}
     if delivery is not None:

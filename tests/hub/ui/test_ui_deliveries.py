@@ -423,3 +423,12 @@ class TestOne:
 
 def _deliveries(db: Connection) -> list[dict[str, Any]]:
     return db.all("SELECT * FROM delivery ORDER BY id")
+
+
+async def test_what_was_sent_in_another_format_is_shown(world: World) -> None:
+    head = "POST / HTTP/1.1\r\nContent-Type: application/json\r\nwebhook-format: thin"
+    (number,) = world.send(world.good, "guid-a", request_head=head)
+    async with open_dashboard(world.store, world.seed.token) as browser:
+        text = text_of(await browser.page(f"/ui/deliveries/{number}"))
+        assert '"related_object": null' in text
+        assert '"id": "guid-a"' in text

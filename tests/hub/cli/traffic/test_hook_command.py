@@ -176,3 +176,13 @@ class TestHooksAroundRepositories:
     )
     def test_that_cannot_be(self, run, hook_id, words, code, said):
         assert said in run("hook", "add", *words, code=code).stderr
+
+
+def test_a_hook_has_another_format(run, store: Store, hook_id):
+    run("hook", "edit", hook_id, "--format", "cloudevents_binary", "--type-prefix", "com.github")
+    assert store.look(hooks.by_id, hook_id)["options"] == {
+        "format": "cloudevents_binary",
+        "type_prefix": "com.github",
+    }
+    assert "format" in run("hook", "edit", hook_id, "--format", "yaml", code=2).stderr
+    assert "type_prefix" in run("hook", "edit", hook_id, "--type-prefix", "A b", code=2).stderr

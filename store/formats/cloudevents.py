@@ -1,0 +1,64 @@
+"""CloudEvents 1.0 over HTTP: attributes in headers (binary), or an envelope (structured).
+
+The attributes follow the platform's own adapter for CloudEvents.
+"""
+
+import re
+
+import orjson
+
+from store.formats.event_view import EventView, name_of, text_of
+
+PREFIX = "tocsin"
+"""The beginning of an event's type, if a hook has no other one."""
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)", re.ASCII)
+# A source is required. It stands for events without a repository.
+NO_SOURCE = "urn:tocsin:hub"
+MOST = 1024
+
+
+def attributes(event: EventView, prefix: str) -> dict[str, str]:
+    """Return the event's attributes."""
+    found = {
+        "specversion": "1.0",
+        "id": event.guid,
+        "source": text_of(event.repository, "url", "html_url") or NO_SOURCE,
+        "type": f"{prefix}.{event.kind}",
+        "time": _time(event),
+    }
+    subject = _subject(event)
+    return found if subject is None else found | {"subject": subject}
+
+
+def _subject(event: EventView) -> str | None:
+    about = event.subject()
+    if about is None:
+        return text_of(event.payload, "ref")
+    return name_of(*about)
+
+
+def _time(event: EventView) -> str:
+    """Return the time of the object's last change, if it has one, or else of the arrival."""
+    about = event.subject()
+    given = None if about is None else text_of(about[1], "updated_at")
+    return given if given is not None and TIME.fullmatch(given) else event.time
+
+
+def headers(found: dict[str, str]) -> str:
+    """Return the attributes as header lines, with other characters than printable ASCII escaped."""
+    return "".join(f"ce-{name}: {_escaped(value[:MOST])}\r\n" for name, value in found.items())
+
+
+def _escaped(value: str) -> str:
+    return "".join(
+        char
+        if "!" <= char <= "~" and char not in '"%'
+        else "".join(f"%{byte:02X}" for byte in char.encode("utf-8", "replace"))
+        for char in value
+    )
+
+
+def envelope(event: EventView, found: dict[str, str]) -> bytes:
+    """Return the event with its attributes as one JSON object. The payload's text is unchanged."""
+    data = {"datacontenttype": "application/json", "data": orjson.Fragment(event.body)}
+    return orjson.dumps({**found, **data})

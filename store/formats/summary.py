@@ -1,0 +1,150 @@
+"""An event in a few lines that people read: who did what, with links."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from store.formats.event_view import EventView, Json, object_of, text_of
+
+MOST_COMMITS, MOST_TITLE = 5, 120
+HEADS, TAGS = "refs/heads/", "refs/tags/"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A text that leads to a URL, if there is one."""
+
+    text: str
+    url: str | None
+
+
+Line = list[str | Link]
+
+
+def summary(event: EventView) -> list[Line]:
+    """Return the lines for an event. Events without lines of their own get one general line."""
+    writer = _WRITERS.get(event.name, _general)
+    return writer(event)
+
+
+def _sender(event: EventView) -> str:
+    return text_of(object_of(event.payload, "sender"), "login") or "somebody"
+
+
+def _repository(event: EventView) -> Link:
+    found = event.repository
+    return Link(text_of(found, "full_name") or "a repository", text_of(found, "html_url"))
+
+
+def _first_line(text: str | None) -> str:
+    line = (text or "").strip().partition("\n")[0]
+    return line if len(line) <= MOST_TITLE else f"{line[: MOST_TITLE - 3]}..."
+
+
+def _general(event: EventView) -> list[Line]:
+    said = event.name.replace("_", " ") + (f" {event.action}" if event.action else "")
+    return [[f"{_sender(event)}: {said} in ", _repository(event)]]
+
+
+def _ping(event: EventView) -> list[Line]:
+    return [["This hook works: events of ", _repository(event), " arrive here."]]
+
+
+def _push(event: EventView) -> list[Line]:
+    payload = event.payload
+    ref = text_of(payload, "ref") or ""
+    name = ref.removeprefix(HEADS).removeprefix(TAGS)
+    branch = "tag" if ref.startswith(TAGS) else "branch"
+    place: Line = [f" {branch} {name} of ", _repository(event)]
+    if payload.get("deleted") is True:
+        return [[f"{_sender(event)} deleted", *place]]
+    given = payload.get("commits")
+    commits = [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
+    many = f"{len(commits)} commit{'' if len(commits) == 1 else 's'}"
+    forced = "force-pushed " if payload.get("forced") is True else "pushed "
+    head: Line = [f"{_sender(event)} {forced}", Link(many, text_of(payload, "compare")), " to"]
+    lines = [[*head, *place], *map(_commit, commits[:MOST_COMMITS])]
+    if len(commits) > MOST_COMMITS:
+        lines.append([f"and {len(commits) - MOST_COMMITS} more"])
+    return lines
+
+
+def _commit(found: Json) -> Line:
+    short = (text_of(found, "id") or "")[:7] or "commit"
+    return [Link(short, text_of(found, "url")), f" {_first_line(text_of(found, 'message'))}"]
+
+
+def _numbered(member: str, noun: str) -> Callable[[EventView], list[Line]]:
+    """Return the writer for an object with a number and a title."""
+
+    def write(event: EventView) -> list[Line]:
+        found = object_of(event.payload, member)
+        action = (event.action or "changed").replace("_", " ")
+        if action == "closed" and found.get("merged") is True:
+            action = "merged"
+        title = f"#{found.get('number', '?')} {_first_line(text_of(found, 'title'))}"
+        link = Link(title.strip(), text_of(found, "html_url"))
+        return [[f"{_sender(event)} {action} {noun} ", link, " in ", _repository(event)]]
+
+    return write
+
+
+def _comment(event: EventView) -> list[Line]:
+    comment = object_of(event.payload, "comment")
+    about = object_of(event.payload, "issue") or object_of(event.payload, "pull_request")
+    where = f"#{about['number']}" if isinstance(about.get("number"), int) else "a commit"
+    link = Link(f"a comment on {where}", text_of(comment, "html_url"))
+    head: Line = [f"{_sender(event)} {event.action or 'created'} ", link, " in "]
+    lines: list[Line] = [[*head, _repository(event)]]
+    said = _first_line(text_of(comment, "body"))
+    return [*lines, [said]] if said and event.action != "deleted" else lines
+
+
+def _release(event: EventView) -> list[Line]:
+    found = object_of(event.payload, "release")
+    named = text_of(found, "name", "tag_name") or "a release"
+    link = Link(_first_line(named), text_of(found, "html_url"))
+    said = f"{_sender(event)} {event.action or 'changed'} the release "
+    return [[said, link, " of ", _repository(event)]]
+
+
+def _ref(verb: str) -> Callable[[EventView], list[Line]]:
+    """Return the writer for a branch or tag that was created or deleted."""
+
+    def write(event: EventView) -> list[Line]:
+        kind = text_of(event.payload, "ref_type") or "ref"
+        name = text_of(event.payload, "ref") or ""
+        return [[f"{_sender(event)} {verb} the {kind} {name} in ", _repository(event)]]
+
+    return write
+
+
+def _run(member: str) -> Callable[[EventView], list[Line]]:
+    """Return the writer for a check or a workflow."""
+
+    def write(event: EventView) -> list[Line]:
+        found = object_of(event.payload, member)
+        outcome = text_of(found, "conclusion", "status") or event.action or "changed"
+        link = Link(_first_line(text_of(found, "name")) or member, text_of(found, "html_url"))
+        branch = text_of(found, "head_branch")
+        at = f" on {branch}" if branch else ""
+        said = f": {outcome.replace('_', ' ')}{at} in "
+        return [[link, said, _repository(event)]]
+
+    return write
+
+
+_WRITERS: dict[str, Callable[[EventView], list[Line]]] = {
+    "ping": _ping,
+    "push": _push,
+    "issues": _numbered("issue", "the issue"),
+    "pull_request": _numbered("pull_request", "the pull request"),
+    "discussion": _numbered("discussion", "the discussion"),
+    "issue_comment": _comment,
+    "commit_comment": _comment,
+    "pull_request_review_comment": _comment,
+    "release": _release,
+    "create": _ref("created"),
+    "delete": _ref("deleted"),
+    "check_run": _run("check_run"),
+    "workflow_run": _run("workflow_run"),
+}
