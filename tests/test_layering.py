@@ -22,7 +22,7 @@ SQL = re.compile(
 # Packages, lower ones first: a package imports those before it, and what is named with it.
 ORDER = {
     "store": (
-        "errors clock settings crypto database jobs audit accounts monitoring formats filters"
+        "errors clock settings crypto database jobs audit accounts apps monitoring formats filters"
         " hooks delivery repositories enterprises agents devenvs secret_scanning artifacts checks"
         " workflows issues assistant imports projection registry pg_migration backup"
     ),

@@ -2,18 +2,22 @@
 
 The kind of access depends on the resource: a role in a repository (`on_repo`) or in an organization
 (`organization_access`), the user's own data (`on_user`), no restriction (`public`), a user with a
-password (`as_user`), or an application with its secret (`as_app`).
+password (`as_user`), an application with its secret (`as_app`), an app with its JSON Web Token
+(`as_integration`), or one of its installations (`as_installation`).
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 from hub.auth.credentials import Caller
 from hub.http.errors import Forbidden, SignOnRequired
+from hub.http.numbers import natural
 from hub.http.response import Header, header
 from store import Connection, Row
 from store.accounts import sso, tokens
+from store.accounts.permissions import LEVELS, includes
+from store.apps import installations
 from store.errors import Missing
 from store.repositories import repositories
 
@@ -30,6 +34,8 @@ KINDS = {
     "installation": "integration",
 }
 """The token kinds by the names that clients know."""
+SYNONYMS = {"webhooks": "repository_hooks"}
+"""Permissions that apps know by another name."""
 PERMISSIONLESS = "allows_permissionless_access=true"
 
 ALL = tuple(tokens.KINDS)
@@ -38,7 +44,7 @@ USERS = tuple(kind for kind in ALL if kind != "installation")
 CLASSIC = ("personal", "oauth")
 """Token kinds that have scopes."""
 
-Credentials = Literal["token", "any", "password", "app"]
+Credentials = Literal["token", "any", "password", "app", "jwt"]
 Permission = tuple[str, str]
 
 
@@ -64,7 +70,7 @@ class Access:
 
     def __post_init__(self) -> None:
         assert self.role is None or self.role in repositories.ROLES, self.role
-        assert all(level in tokens.LEVELS for _, level in self.permissions), self.permissions
+        assert all(level in LEVELS for _, level in self.permissions), self.permissions
         assert set(self.scopes + self.public_scopes) <= tokens.SCOPES, self.scopes
         assert set(self.kinds) <= set(ALL), self.kinds
         assert self.scopes or not self.takes_scopes, "the access needs a scope for classic tokens"
@@ -203,6 +209,41 @@ class AsApp(Access):
             raise Missing("application")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AsIntegration(Access):
+    """An app that acts for itself, with a JSON Web Token.
+
+    An `{installation_id}` in the path must be the id of one of its own installations.
+    """
+
+    credentials: ClassVar[Credentials] = "jwt"
+
+    def enter(
+        self, db: Connection, caller: Caller | None, values: Mapping[str, str], app: Row | None
+    ) -> None:
+        assert app is not None, "the app was authenticated before"
+        number = natural(values.get("installation_id", ""))
+        found = None if number is None else installations.get(db, number)
+        if found is not None and found["app_id"] != app["id"]:
+            raise Missing("installation")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AsInstallation(Access):
+    """An installation of an app, with its token."""
+
+    @property
+    def takes_scopes(self) -> bool:
+        return False
+
+    def enter(
+        self, db: Connection, caller: Caller | None, values: Mapping[str, str], app: Row | None
+    ) -> None:
+        assert caller is not None, "this access requires a token"
+        if caller.installation_id is None:
+            raise Forbidden(_not_accessible(caller))
+
+
 def on_repo(
     permission: str,
     level: str,
@@ -229,9 +270,11 @@ def on_user(
     return OnUser(permissions=((permission, level),), scopes=scopes, kinds=kinds)
 
 
-def signed_in(*permissions: Permission, scopes: tuple[str, ...] = ()) -> SignedIn:
+def signed_in(
+    *permissions: Permission, scopes: tuple[str, ...] = (), kinds: tuple[str, ...] = USERS
+) -> SignedIn:
     """Return access for every user, with these permissions or scopes only if there are any."""
-    return SignedIn(permissions=permissions, scopes=scopes, kinds=USERS)
+    return SignedIn(permissions=permissions, scopes=scopes, kinds=kinds)
 
 
 def public() -> Public:
@@ -249,6 +292,16 @@ def as_app() -> AsApp:
     return AsApp(kinds=())
 
 
+def as_integration() -> AsIntegration:
+    """Return access for an app that acts for itself."""
+    return AsIntegration(kinds=())
+
+
+def as_installation() -> AsInstallation:
+    """Return access for an installation of an app."""
+    return AsInstallation(kinds=("installation",))
+
+
 def check(
     db: Connection, access: OnRepo, caller: Caller | None, repo: Row, needed: str | None = None
 ) -> None:
@@ -259,7 +312,10 @@ def check(
     role = _role(db, access, caller, repo)
     if role is None:
         raise Missing("repository")
-    if caller is not None and (repo["private"] or not access.anyone):
+    # An installation needs its permission even for what anybody may see.
+    if caller is not None and (
+        repo["private"] or not access.anyone or caller.installation_id is not None
+    ):
         _check_in_repo(db, access, caller, repo)
     needed = needed or access.role or "read"
     if not repositories.at_least(role, needed):
@@ -275,7 +331,7 @@ def _role(db: Connection, access: OnRepo, caller: Caller | None, repo: Row) -> s
     """Return the caller's role, or None if the caller may not see the repository.
 
     A token that lacks the scope, or is for other repositories, sees no private repository, whatever
-    its account may see.
+    its account may see. An installation sees no other repository, even if it is public.
     """
     if repo["private"] and caller is not None:
         if not caller.reaches(repo):
@@ -330,17 +386,16 @@ def suffices(access: Access, caller: Caller, scopes: tuple[str, ...]) -> bool:
     """Return whether the token has one of the permissions or scopes."""
     if caller.has_scopes:
         return covers(caller, scopes)
-    return any(_has_permission(caller, name, level) for name, level in access.permissions)
+    return any(
+        includes(caller.permissions, known_as, level)
+        for name, level in access.permissions
+        for known_as in (name, SYNONYMS.get(name, name))
+    )
 
 
 def covers(caller: Caller, scopes: Iterable[str]) -> bool:
     """Return whether the token has or includes one of these scopes."""
     return any(tokens.implies(caller.scopes, scope) for scope in scopes)
-
-
-def _has_permission(caller: Caller, name: str, level: str) -> bool:
-    held: Any = caller.permissions.get(name)
-    return held is not None and tokens.LEVELS.index(held) >= tokens.LEVELS.index(level)
 
 
 def _not_accessible(caller: Caller) -> str:

@@ -10,10 +10,12 @@ from hub.http.errors import BEARER, Forbidden, Unauthenticated
 from hub.http.response import header
 from store import Connection, Row
 from store.accounts import apps, tokens
+from store.accounts.installation_rights import InstallationReach
 
 SCOPED = ("personal", "oauth")
 # If the token is sent as the user name, the password must be one of these.
 NO_PASSWORD = ("", "x-oauth-basic")
+SUSPENDED = "This installation has been suspended"
 
 
 @dataclass(slots=True)
@@ -34,11 +36,17 @@ class Caller:
     app_id: int | None = None
     target_id: int | None = None
     repositories: frozenset[int] | None = None
+    installation_id: int | None = None
+    """The installation that acts; None for a token that acts for a user."""
 
     @property
     def account(self) -> dict[str, Any]:
         """Return the account as `repositories.role_of` needs it."""
-        return {"id": self.account_id, "site_admin": self.site_admin}
+        found: dict[str, Any] = {"id": self.account_id, "site_admin": self.site_admin}
+        if self.installation_id is not None:
+            assert self.target_id is not None, "an installation is on an account"
+            found["reach"] = InstallationReach(self.target_id, self.repositories)
+        return found
 
     @property
     def has_scopes(self) -> bool:
@@ -141,10 +149,16 @@ def require(token: str | None) -> str:
 
 
 def authenticate(db: Connection, token: str) -> Caller:
-    """Return the caller with this token. Raises Unauthenticated if it is unknown or has expired."""
+    """Return the caller with this token.
+
+    Raises Unauthenticated if it is unknown or has expired, and Forbidden if its installation is
+    suspended.
+    """
     row = tokens.find(db, token)
     if row is None:
         raise Unauthenticated("Bad credentials")
+    if row.get("suspended"):
+        raise Forbidden(SUSPENDED)
     return caller_of(row)
 
 
@@ -161,4 +175,5 @@ def caller_of(row: Row) -> Caller:
         row["app_id"],
         row["target_id"],
         row["repositories"],
+        row["installation_id"],
     )

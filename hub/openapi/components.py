@@ -119,6 +119,12 @@ SCHEMES: Json = {
         "scheme": "basic",
         "description": "An application's client_id and client_secret.",
     },
+    "appJwt": {
+        "type": "http",
+        "scheme": "bearer",
+        "bearerFormat": "JWT",
+        "description": "A JSON Web Token that an app has signed with its key (RS256).",
+    },
 }
 
 

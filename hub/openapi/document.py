@@ -179,6 +179,7 @@ def _security(access: Access) -> list[Json]:
         "any": [{}, {"token": []}],
         "password": [{"password": []}],
         "app": [{"app": []}],
+        "jwt": [{"appJwt": []}],
     }
     asked = kinds[access.credentials]
     return [{}, *asked] if access.anyone and {} not in asked else asked
@@ -208,7 +209,7 @@ def _error_statuses(operation: Operation) -> set[int]:
     found = {400, 401, 403, 406, 415, 429, 500, 503, *operation.errors}
     if operation.conditional:
         found.add(304)
-    if operation.steps or operation.access.credentials == "app":
+    if operation.steps or operation.access.credentials in ("app", "jwt"):
         found.add(404)
     if "{issue_number}" in operation.path or operation.setting is not None:
         found.add(410)

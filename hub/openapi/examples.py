@@ -35,6 +35,7 @@ CREDENTIALS = {
     "token": '-H "Authorization: Bearer $TOKEN"',
     "password": '-u "$LOGIN:$PASSWORD"',
     "app": '-u "$CLIENT_ID:$CLIENT_SECRET"',
+    "appJwt": '-H "Authorization: Bearer $JWT"',
     "signature": '-H "X-Hub-Signature-256: sha256=$SIGNATURE"',
 }
 

@@ -6,8 +6,8 @@ are they, but the request is charged only once.
 
 from typing import NamedTuple
 
-from hub.auth import credentials
-from hub.auth.access import Access
+from hub.auth import app_jwt, credentials
+from hub.auth.access import KINDS, RESOURCE, Access
 from hub.auth.credentials import Caller
 from hub.auth.quotas import RateSubject
 from hub.auth.rate_limits import READ
@@ -102,6 +102,12 @@ def _identify(db: Connection, services: Services, call: Request, access: Access)
         return Principal(call.person, None)
     if access.credentials == "app":
         return Principal(None, credentials.application(db, *credentials.pair_of(call.headers)))
+    value = credentials.credential_of(call.headers)
+    if access.credentials == "jwt":
+        return Principal(None, app_jwt.authenticate_app(db, credentials.require(value)))
+    if value is not None and app_jwt.has_form(value):
+        app_jwt.authenticate_app(db, value)
+        raise Forbidden(f"{RESOURCE}{KINDS['installation']}")
     token = credentials.token_of(call.headers)
     if token is not None:
         return Principal(credentials.authenticate(db, token), None)
@@ -116,6 +122,8 @@ def subject_of(services: Services, call: Request, who: Principal) -> RateSubject
         return RateSubject("application", str(who.app["id"]))
     if who.caller is None:
         return RateSubject("address", services.clients.address(call.scope))
+    if who.caller.installation_id is not None:
+        return RateSubject("installation", str(who.caller.installation_id))
     kind = "installation" if who.caller.kind == "installation" else "user"
     return RateSubject(kind, str(who.caller.account_id))
 

@@ -1,6 +1,7 @@
 """Redirects for renamed repositories and for issues moved to another repository."""
 
 from hub.auth import access
+from hub.auth.access import Access
 from hub.http.errors import MovedPermanently
 from hub.http.routing import path_of
 from hub.rest.authenticate import Principal
@@ -9,6 +10,7 @@ from hub.rest.operation import Operation
 from hub.rest.request import Request
 from hub.rest.resolve import GoneOrMoved
 from store import Connection, Row
+from store.apps import installations
 from store.errors import Gone, Missing
 from store.repositories import repositories
 
@@ -21,13 +23,22 @@ def follow_rename(
     It does so only for callers who may see the repository.
     """
     needed, values = operation.access, call.values
-    if not isinstance(needed, access.OnRepo) or "owner" not in values:
+    if "owner" not in values:
         return
     owner, name = values["owner"], values["repo"]
     repo = None if "\0" in owner + name else repositories.by_former_name(db, owner, name)
-    if repo is not None and access.may_see(db, needed, who.caller, repo):
+    if repo is not None and _may_see(db, needed, who, repo):
         path = path_of(call.scope).removeprefix(services.urls.prefix)
         raise _moved(services, call, repo, path.split("/")[4:])
+
+
+def _may_see(db: Connection, needed: Access, who: Principal, repo: Row) -> bool:
+    if isinstance(needed, access.OnRepo):
+        return access.may_see(db, needed, who.caller, repo)
+    if who.app is None:
+        return False
+    found = installations.on_account(db, who.app["id"], repo["owner_id"])
+    return found is not None and installations.covers(db, found, repo)
 
 
 def gone_or_moved(

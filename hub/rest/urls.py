@@ -156,6 +156,16 @@ class Urls:
     def concurrency_group(self, repo: Row, name: str) -> str:
         return f"{self.repository(repo)}/actions/concurrency_groups/{quote(name, safe='')}"
 
+    def access_tokens(self, installation_id: int) -> str:
+        return f"{self.root}/app/installations/{installation_id}/access_tokens"
+
+    def installation_page(self, installation: Row) -> str:
+        """Return the URL of an installation's page in a browser."""
+        owner = ""
+        if installation["account_kind"] == "Organization":
+            owner = f"/organizations/{quote(installation['login'])}"
+        return f"{self.origin}{owner}/settings/installations/{installation['id']}"
+
     def app_page(self, slug: str) -> str:
         """Return the URL of an application's page in a browser."""
         return f"{self.origin}/apps/{quote(slug)}"

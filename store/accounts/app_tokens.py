@@ -1,41 +1,11 @@
-"""Tokens of apps: checking, resetting and narrowing tokens of users, and installation tokens."""
+"""Tokens of users that apps hold: how an app checks, resets and narrows them."""
 
 from collections.abc import Iterable, Mapping
 
 from store.accounts import grants, tokens
 from store.accounts.authorizations import SELECT, read
 from store.database.connection import Connection, Row
-from store.errors import Invalid, Missing
-
-
-def install(
-    db: Connection,
-    app: Row,
-    account_id: int,
-    *,
-    permissions: Mapping[str, str] | None = None,
-    note: str | None = None,
-    expires_at: int | None = None,
-    value: str | None = None,
-) -> tuple[str, Row]:
-    """Create a token with which an app acts for itself in one account's repositories.
-
-    Return its value, which is not stored, and its row. Raises Invalid if the app is not an
-    integration, or for more permissions than it has.
-    """
-    if app["kind"] != "integration":
-        raise Invalid("only an integration has installations", field="kind")
-    return tokens.create(
-        db,
-        account_id,
-        kind="installation",
-        permissions=grants.narrowed(app["permissions"], permissions),
-        note=note,
-        expires_at=expires_at,
-        value=value,
-        app_id=app["id"],
-        target_id=account_id,
-    )
+from store.errors import Missing
 
 
 def of_app(db: Connection, app_id: int, value: str) -> Row | None:

@@ -1,14 +1,18 @@
-"""Applications: other people's programs that hold tokens of users, and their client secrets."""
+"""Applications: other people's programs that hold tokens of users, and their client secrets.
+
+An integration also acts for itself, on the accounts where it is installed.
+"""
 
 import hashlib
 import json
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from hmac import compare_digest
 from urllib.parse import urlsplit
 
-from store.accounts import tokens
+from store.accounts import bots
+from store.accounts.permissions import checked
 from store.database.connection import Connection, Row
 from store.errors import Conflict, Invalid
 
@@ -17,9 +21,12 @@ KINDS = {"oauth": "oauth", "integration": "app_user"}
 NAME = re.compile(r"[^\x00-\x1f\x7f]{1,100}")
 CLIENT_ID = re.compile(r"[0-9A-Za-z._-]{8,20}")
 CLIENT_SECRET = re.compile(r"[!-~]{20,40}")
+NO_SLUG = re.compile(r"[^a-z0-9]+")
+EVENT = re.compile(r"[a-z_]{1,100}|\*")
 COLUMNS = (
-    "p.id, p.owner_id, a.login AS owner, p.kind, p.name, p.url, p.description, p.permissions,"
-    " p.client_id, p.secret_hash, p.created_at, p.updated_at"
+    "p.id, p.owner_id, a.login AS owner, p.kind, p.name, p.slug, p.url, p.description,"
+    " p.permissions, p.events, p.public, p.bot_id, p.client_id, p.secret_hash, p.created_at,"
+    " p.updated_at"
 )
 OWNED = "FROM app p JOIN account a ON a.id = p.owner_id"
 SELECT = f"SELECT {COLUMNS} {OWNED}"
@@ -34,37 +41,65 @@ def create(
     kind: str = "oauth",
     description: str | None = None,
     permissions: Mapping[str, str] | None = None,
+    events: Iterable[str] = (),
+    public: bool = True,
     client_id: str | None = None,
     client_secret: str | None = None,
 ) -> tuple[str, Row]:
     """Create an application. Return its client secret, which is not stored, and its row.
 
-    Raises Invalid for bad values, Conflict if the name or the client id is in use.
+    Raises Invalid for bad values, Conflict if the name or the client id is in use. Names that
+    differ only in case or punctuation are the same name in URLs.
     """
     client_secret = secrets.token_hex(20) if client_secret is None else client_secret
     client_id = secrets.token_hex(10) if client_id is None else client_id
     _check(name, url, kind, client_id)
     made = db.value(
-        "INSERT INTO app (owner_id, kind, name, name_key, url, description, permissions,"
-        " client_id, secret_hash, created_at, updated_at) VALUES (:owner_id, :kind, :name, :key,"
-        " :url, :description, :permissions, :client_id, :hash, :now, :now)"
-        " ON CONFLICT DO NOTHING RETURNING id",
+        "INSERT INTO app (owner_id, kind, name, name_key, slug, url, description, permissions,"
+        " events, public, client_id, secret_hash, created_at, updated_at) VALUES (:owner_id,"
+        " :kind, :name, :key, :slug, :url, :description, :permissions, :events, :public,"
+        " :client_id, :hash, :now, :now) ON CONFLICT DO NOTHING RETURNING id",
         owner_id=owner_id,
         kind=kind,
         name=name,
         key=name.lower(),
+        slug=slug_of(name),
         url=url,
         description=description,
-        permissions=json.dumps(tokens.checked_permissions(permissions or {})),
+        permissions=_written(permissions or {}),
+        events=json.dumps(checked_events(events)),
+        public=int(public),
         client_id=client_id,
         hash=_hash(client_secret),
         now=db.now,
     )
     if made is None:
         raise Conflict(f"an app with the name {name!r} or this client id exists already")
+    if kind == "integration":
+        bot_id = bots.create(db, slug_of(name))
+        db.execute("UPDATE app SET bot_id = :bot_id WHERE id = :id", bot_id=bot_id, id=made)
     row = get(db, made)
     assert row is not None
     return client_secret, row
+
+
+def slug_of(name: str) -> str:
+    """Convert an app's name into a part of a URL."""
+    return NO_SLUG.sub("-", name.lower()).strip("-") or "app"
+
+
+def _written(held: Mapping[str, str]) -> str:
+    # In order, so that equal permissions are equal texts.
+    return json.dumps(checked(held), sort_keys=True)
+
+
+def checked_events(events: Iterable[str]) -> list[str]:
+    """Return the names of events, each once and in order. Raises Invalid for a malformed name."""
+    found = sorted(set(events))
+    wrong = next((name for name in found if not EVENT.fullmatch(name)), None)
+    if wrong is not None:
+        raise Invalid(f"{wrong!r} is not the name of an event", field="events")
+    return found
 
 
 def _check(name: str, url: str, kind: str, client_id: str) -> None:
@@ -118,15 +153,22 @@ def update(
     url: str,
     description: str | None,
     permissions: Mapping[str, str],
+    events: Iterable[str],
+    public: bool,
 ) -> None:
-    """Change an application's URL and description, and the most permissions its tokens may have."""
+    """Change an application, and the most permissions its tokens may have.
+
+    Installations get no further permissions by that: their accounts accept them first.
+    """
     check_url(url, "url")
     db.execute(
         "UPDATE app SET url = :url, description = :description, permissions = :permissions,"
-        " updated_at = :now WHERE id = :id",
+        " events = :events, public = :public, updated_at = :now WHERE id = :id",
         url=url,
         description=description,
-        permissions=json.dumps(tokens.checked_permissions(permissions)),
+        permissions=_written(permissions),
+        events=json.dumps(checked_events(events)),
+        public=int(public),
         now=db.now,
         id=app_id,
     )
@@ -144,6 +186,11 @@ def by_client_id(db: Connection, client_id: str) -> Row | None:
     return _read(db.one(f"{SELECT} WHERE p.client_id = :client_id", client_id=client_id))
 
 
+def by_slug(db: Connection, slug: str) -> Row | None:
+    """Return the application with this name in URLs, or None."""
+    return _read(db.one(f"{SELECT} WHERE p.slug = :slug", slug=slug.lower()))
+
+
 def by_name(db: Connection, name: str) -> Row | None:
     """Return the application with this name, in any case, or None."""
     return _read(db.one(f"{SELECT} WHERE p.name_key = :key", key=name.lower()))
@@ -151,21 +198,35 @@ def by_name(db: Connection, name: str) -> Row | None:
 
 def _read(row: Row | None) -> Row | None:
     if row is not None:
-        row["permissions"] = json.loads(row["permissions"])
+        for name in ("permissions", "events"):
+            row[name] = json.loads(row[name])
+        row["public"] = bool(row["public"])
     return row
 
 
 def list_all(db: Connection) -> list[Row]:
-    """Return every application with its `owner` (a login) and its number of `tokens`, by name."""
-    rows = db.all(
-        f"SELECT {COLUMNS}, (SELECT count(*) FROM token t WHERE t.app_id = p.id) AS tokens"
-        f" {OWNED} ORDER BY p.name_key"
+    """Return every application by name, with its `owner` (a login).
+
+    Each has the numbers of its `tokens`, `keys` and `installations`.
+    """
+    counts = {"tokens": "token", "keys": "app_key", "installations": "installation"}
+    counted = ", ".join(
+        f"(SELECT count(*) FROM {table} x WHERE x.app_id = p.id) AS {name}"
+        for name, table in counts.items()
     )
-    for row in rows:
-        row["permissions"] = json.loads(row["permissions"])
-    return rows
+    rows = db.all(f"SELECT {COLUMNS}, {counted} {OWNED} ORDER BY p.name_key")
+    return [row for row in map(_read, rows) if row is not None]
 
 
 def remove(db: Connection, app_id: int) -> bool:
-    """Delete an application, its grants and its tokens. Return False if there is none."""
-    return db.execute("DELETE FROM app WHERE id = :id", id=app_id) > 0
+    """Delete an application with its grants, installations and tokens.
+
+    Return False if there is none.
+    """
+    app = get(db, app_id)
+    if app is None:
+        return False
+    db.execute("DELETE FROM app WHERE id = :id", id=app_id)
+    if app["bot_id"] is not None:
+        bots.release(db, app["bot_id"])
+    return True

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Mapping
 
 from store.accounts import tokens
+from store.accounts.permissions import exceeding
 from store.database.connection import ENDLESS, Connection, Row, json_array
 from store.errors import Invalid
 
@@ -61,10 +62,8 @@ def narrowed(held: Mapping[str, str], wanted: Mapping[str, str] | None) -> dict[
     """Return `wanted`, or all of `held`. Raises Invalid if `wanted` exceeds `held`."""
     if not wanted:
         return dict(held)
-    level = tokens.LEVELS.index
-    for name, asked in tokens.checked_permissions(wanted).items():
-        if name not in held or level(held[name]) < level(asked):
-            raise Invalid("The permissions requested are not granted to this installation.")
+    if exceeding(held, wanted):
+        raise Invalid("The permissions requested are not granted to this installation.")
     return dict(wanted)
 
 

@@ -15,8 +15,11 @@ def by_login(db: Connection, login: str) -> Row | None:
 def role_of(db: Connection, organization: Row, account: Row) -> str | None:
     """Return `admin` for owners and site administrators, `member`, or None.
 
-    `account` needs `id` and `site_admin`.
+    `account` needs `id` and `site_admin`. An installation (`reach`) has the role `admin` in the
+    organization that it is on, where its permissions limit it.
     """
+    if (reach := account.get("reach")) is not None:
+        return "admin" if reach.account_id == organization["id"] else None
     if account["site_admin"] or account["id"] == organization["id"]:
         return "admin"
     return accounts.organization_role(db, organization["id"], account["id"])

@@ -11,6 +11,8 @@ from functools import cache
 
 import orjson
 
+from store.accounts import installation_rights
+from store.accounts.permissions import checked
 from store.clock import HOUR
 from store.database.connection import Connection, Row
 from store.errors import Conflict, Invalid
@@ -22,7 +24,8 @@ KINDS = {
     "fine_grained": "tsf_",
     "oauth": "tso_",
     "app_user": "tsu_",
-    "installation": "tsi_",
+    # Clients recognise these by the prefix that the platform gives them.
+    "installation": "ghs_",
 }
 ALPHABET = string.digits + string.ascii_uppercase + string.ascii_lowercase
 BODY, CHECK = 30, 6
@@ -56,7 +59,6 @@ ALONE = (
 SCOPES = frozenset(
     [*CHILDREN, *ALONE, *(child for children in CHILDREN.values() for child in children)]
 )
-LEVELS = ("read", "write", "admin")
 LIVE = "(t.expires_at IS NULL OR t.expires_at > :now)"
 """SQL for: the token `t` has not expired."""
 
@@ -111,14 +113,6 @@ def digest(value: str) -> str:
     return hashlib.sha256(value.encode()).hexdigest()
 
 
-def checked_permissions(permissions: Mapping[str, str]) -> dict[str, str]:
-    """Return the permissions, name to level. Raises Invalid for an unknown level."""
-    for name, level in permissions.items():
-        if level not in LEVELS:
-            raise Invalid(f"{level!r} is not a level of {name}: use one of {', '.join(LEVELS)}")
-    return dict(permissions)
-
-
 def create(
     db: Connection,
     account_id: int,
@@ -135,6 +129,7 @@ def create(
     by_password: bool = False,
     target_id: int | None = None,
     repositories: Iterable[int] | None = None,
+    installation_id: int | None = None,
 ) -> tuple[str, Row]:
     """Create a token. Return its value, which is not stored, and its row.
 
@@ -154,9 +149,10 @@ def create(
     row = db.one(
         "INSERT INTO token (account_id, kind, hash, last_eight, note, scopes, permissions,"
         " created_at, expires_at, app_id, fingerprint, note_url, updated_at, by_password,"
-        " target_id, repositories) VALUES (:account_id, :kind, :hash, :last_eight, :note, :scopes,"
-        " :permissions, :now, :expires_at, :app_id, :fingerprint, :note_url, :now, :by_password,"
-        " :target_id, :repositories) ON CONFLICT (hash) DO NOTHING"
+        " target_id, repositories, installation_id) VALUES (:account_id, :kind, :hash,"
+        " :last_eight, :note, :scopes, :permissions, :now, :expires_at, :app_id, :fingerprint,"
+        " :note_url, :now, :by_password, :target_id, :repositories, :installation_id)"
+        " ON CONFLICT (hash) DO NOTHING"
         " RETURNING id, account_id, kind, last_eight, note, created_at, expires_at",
         account_id=account_id,
         kind=kind,
@@ -164,7 +160,7 @@ def create(
         last_eight=value[-8:],
         note=note,
         scopes=json.dumps(normalise(scopes)),
-        permissions=json.dumps(checked_permissions(permissions or {})),
+        permissions=json.dumps(checked(permissions or {})),
         now=db.now,
         expires_at=expires_at,
         app_id=app_id,
@@ -173,6 +169,7 @@ def create(
         by_password=int(by_password),
         target_id=target_id,
         repositories=None if repositories is None else json.dumps(sorted(repositories)),
+        installation_id=installation_id,
     )
     if row is None:
         raise Conflict("this token exists already")
@@ -195,7 +192,7 @@ def by_hash(db: Connection, hashed: str) -> Row | None:
     """Return the token with this digest, as `find` does."""
     row = db.one(
         "SELECT t.id, t.account_id, t.kind, t.scopes, t.permissions, t.expires_at, t.app_id,"
-        " t.by_password, t.target_id, t.repositories, a.login, a.site_admin"
+        " t.by_password, t.target_id, t.repositories, t.installation_id, a.login, a.site_admin"
         " FROM token t JOIN account a ON a.id = t.account_id"
         f" WHERE t.hash = :hash AND {LIVE}",
         hash=hashed,
@@ -207,18 +204,21 @@ def by_hash(db: Connection, hashed: str) -> Row | None:
     row["permissions"] = orjson.loads(row["permissions"])
     if row["repositories"] is not None:
         row["repositories"] = frozenset(orjson.loads(row["repositories"]))
-    return row
+    return row if row["installation_id"] is None else installation_rights.limit_token(db, row)
 
 
 def list_all(db: Connection) -> list[Row]:
     """Return every unexpired token with its account's login and its app's name, newest first.
 
-    Values are not included.
+    An installation's token has the login of the account where the app is installed. Values are not
+    included.
     """
     rows = db.all(
-        "SELECT t.id, a.login, t.kind, t.last_eight, t.note, t.scopes, t.permissions,"
-        " t.created_at, t.expires_at, p.name AS app, t.fingerprint"
+        "SELECT t.id, coalesce(o.login, a.login) AS login, t.kind, t.last_eight, t.note, t.scopes,"
+        " t.permissions, t.created_at, t.expires_at, p.name AS app, t.fingerprint"
         " FROM token t JOIN account a ON a.id = t.account_id LEFT JOIN app p ON p.id = t.app_id"
+        " LEFT JOIN installation i ON i.id = t.installation_id"
+        " LEFT JOIN account o ON o.id = i.account_id"
         f" WHERE {LIVE} ORDER BY t.id DESC",
         now=db.now,
     )

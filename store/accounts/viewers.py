@@ -15,6 +15,8 @@ from store.database.connection import Connection, Row, json_array
 class RepositoryViewer:
     """A caller who reads: an account (`id`, `site_admin`), or None if unknown.
 
+    An installation (an account with a `reach`) sees nothing but the repositories that it covers.
+
     A token shows private repositories only if `private` is true. `target_id` limits these to one
     owner, and `repositories` to these ids, unless they are None. Repositories of an organization
     that enforces single sign-on are shown only if the token `token_id` is authorised.
@@ -39,9 +41,14 @@ def visible_repositories(who: str) -> str:
 
 def may_see(db: Connection, viewer: RepositoryViewer) -> tuple[str, dict[str, Any]]:
     """Return SQL for: the viewer may see the repository. Also return its parameters."""
-    if viewer.account is None or not viewer.private:
+    public = viewer.account is None or not viewer.private
+    if viewer.account is not None and viewer.account.get("reach") is not None:
+        allowed, given = _reached(db, viewer)
+        return " AND ".join([*allowed, *(["r.private = 0"] if public else [])]), given
+    if public:
         return "r.private = 0", {}
     allowed, given = _reached(db, viewer)
+    assert viewer.account is not None, "only public ones are shown to others"
     if not viewer.account["site_admin"]:
         allowed.append(visible_repositories(":viewer_id"))
         given["viewer_id"] = viewer.account["id"]

@@ -1,12 +1,12 @@
 """The apps of checks: apps of this installation, and apps of platforms."""
 
-import re
 from collections.abc import Iterable
 from typing import Any
 
 import orjson
 
 from store.accounts import placeholder_accounts
+from store.accounts.apps import slug_of
 from store.database import payload_reader, upsert
 from store.database.connection import Connection, Row, json_array
 
@@ -20,12 +20,6 @@ FIELDS = {
     "updated_at": payload_reader.timestamp,
 }
 MOST_PERMISSIONS, MOST_EVENTS = 100, 200
-NO_SLUG = re.compile(r"[^a-z0-9]+")
-
-
-def slug(name: str) -> str:
-    """Convert an app's name into a part of a URL."""
-    return NO_SLUG.sub("-", name.lower()).strip("-") or "app"
 
 
 def put(db: Connection, given: Any) -> Row | None:
@@ -36,7 +30,7 @@ def put(db: Connection, given: Any) -> Row | None:
         payload_reader.read_field(given, "id", payload_reader.number),
         payload_reader.read_fields(given, FIELDS),
     )
-    named = payload_reader.read_field(given, "slug", payload_reader.text(255, 1)) or slug(
+    named = payload_reader.read_field(given, "slug", payload_reader.text(255, 1)) or slug_of(
         fields.get("name", "")
     )
     if number is None or not fields:
@@ -111,8 +105,8 @@ def of(db: Connection, suite_ids: Iterable[int]) -> dict[int, Row]:
     """
     wanted = f"{db.each('ids', wanted='integer')} AS w JOIN check_suite s ON s.id = w.wanted"
     rows = db.all(
-        "SELECT s.id AS suite_id, p.id AS number, '' AS slug, p.name, p.owner_id, p.description,"
-        " p.url AS external_url, NULL AS html_url, p.permissions, '[]' AS events, p.created_at,"
+        "SELECT s.id AS suite_id, p.id AS number, p.slug, p.name, p.owner_id, p.description,"
+        " p.url AS external_url, NULL AS html_url, p.permissions, p.events, p.created_at,"
         f" p.updated_at FROM {wanted} JOIN app p ON p.id = s.app_id"
         f" UNION ALL SELECT s.id, {FOREIGN}, f.permissions, f.events, f.created_at, f.updated_at"
         f" FROM {wanted} JOIN foreign_app f ON f.id = s.foreign_app_id",
@@ -122,7 +116,6 @@ def of(db: Connection, suite_ids: Iterable[int]) -> dict[int, Row]:
 
 
 def _read(row: Row) -> Row:
-    row["slug"] = row["slug"] or slug(row["name"])
     row["permissions"] = orjson.loads(row["permissions"])
     row["events"] = orjson.loads(row["events"])
     return row

@@ -10,7 +10,7 @@ from typing import Any
 from store.accounts import accounts
 from store.accounts.role_grants import GRANTS
 from store.database.connection import ENDLESS, Connection, Row, json_array
-from store.repositories.repositories import ROLES
+from store.repositories.repositories import ROLES, role_of
 
 RANK = "CASE {} " + " ".join(f"WHEN '{role}' THEN {at}" for at, role in enumerate(ROLES)) + " END"
 GRANTED = f"SELECT account_id, {RANK.format('role')} AS rank FROM {GRANTS} AS g WHERE repo_id = :id"
@@ -87,6 +87,8 @@ def roles_of(db: Connection, repos: Sequence[Row], account: Row) -> dict[int, st
 
     It follows the rules of `repositories.role_of`. `account` needs `id` and `site_admin`.
     """
+    if account.get("reach") is not None:
+        return {repo["id"]: role_of(db, repo, account) or ROLES[0] for repo in repos}
     held: dict[int, list[str]] = {repo["id"]: ["read"] for repo in repos}
     granted = f"SELECT repo_id, role FROM {GRANTS} AS g WHERE account_id = :account_id"
     for repo_id, role in _rows(db, f"{granted} AND repo_id IN", account["id"], list(held)):

@@ -81,7 +81,8 @@ def excludes(db: Connection, repo: Row, account_id: int) -> Row | None:
     if row is None or author_association.association_of(db, repo, account_id) != "NONE":
         return None
     account = accounts.get(db, account_id)
-    if account is None or account["site_admin"]:
+    # A bot acts for an app that the owner has installed.
+    if account is None or account["site_admin"] or account["kind"] == "Bot":
         return None
     if row["allowed"] == "existing_users" and account["created_at"] <= db.now - DAY:
         return None

@@ -190,11 +190,14 @@ def grant(db: Connection, repo_id: int, account_id: int, role: str) -> None:
 def role_of(db: Connection, repo: Row, account: Row | None) -> str | None:
     """Return the highest role that applies, or None if the account may not see the repository.
 
-    `account` needs `id` and `site_admin`; None is an anonymous caller.
+    `account` needs `id` and `site_admin`; None is an anonymous caller. An installation (`reach`)
+    has every role in the repositories that it covers, where its permissions limit it.
     """
     base = None if repo["private"] else "read"
     if account is None:
         return base
+    if (reach := account.get("reach")) is not None:
+        return "admin" if reach.covers(repo) else None
     if account["site_admin"] or account["id"] == repo["owner_id"]:
         return "admin"
     granted = db.tuples(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from store.accounts.viewers import RepositoryViewer, may_see
-from store.database.connection import ENDLESS, Connection, Row
+from store.database.connection import ENDLESS, Connection, Row, json_array
 from store.repositories import repositories
 
 AFFILIATIONS = {
@@ -29,12 +29,13 @@ SORTS = {
 class RepositorySelection:
     """The repositories that a viewer may see and that pass all filters. None does not filter.
 
-    `who` is an account that belongs to them in one of the ways `affiliations`. They were updated
-    after `since` and before `before`, in microseconds.
+    `among` are the only ids that pass. `who` is an account that belongs to them in one of the
+    ways `affiliations`. They were updated after `since` and before `before`, in microseconds.
     """
 
     viewer: RepositoryViewer
     owner_id: int | None = None
+    among: Collection[int] | None = None
     who: int | None = None
     affiliations: Collection[str] = tuple(AFFILIATIONS)
     private: bool | None = None
@@ -87,6 +88,9 @@ def _where(db: Connection, chosen: RepositorySelection) -> tuple[str, dict[str, 
     }
     parts = [shown, *(sql for sql, value in wanted.values() if value is not None)]
     given |= {name: value for name, (_, value) in wanted.items() if value is not None}
+    if chosen.among is not None:
+        parts.append(f"r.id IN (SELECT m.id FROM {db.each('among', id='integer')} AS m)")
+        given["among"] = json_array(chosen.among)
     if chosen.who is not None:
         parts.append(f"({' OR '.join(AFFILIATIONS[name] for name in chosen.affiliations)})")
         given["who"] = chosen.who

@@ -11,21 +11,23 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode
 
+from app_tokens import app_key, signed_token
 from assertions import attempted
 from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
 from enterprises_world import TEAM, enterprise
 
-from hub.auth.access import CLASSIC, Access
+from hub.auth.access import CLASSIC, Access, AsInstallation
 from hub.rest.operation import Operation
 from hub.rest.resolve import PARAMETER
 from store import Connection, Row, Store
 from store.accounts import accounts, apps, authorizations, emails, grants, memberships, tokens
 from store.agents import agent_variables
+from store.apps import app_keys, installation_tokens, installations
 from store.artifacts import deployment_jobs, deployment_records
 from store.artifacts.deployment_records import Deployment
 from store.assistant import usage_days
 from store.checks import check_annotations, check_runs, check_suites, commit_statuses
-from store.clock import DAY
+from store.clock import DAY, SECOND
 from store.database.sqlite.engine import SqliteEngine
 from store.delivery import attempts, sources
 from store.delivery.events import IncomingEvent, accept_all
@@ -122,7 +124,8 @@ class World:
     """octo administers the public octo/hello and the private octo/vault, which were octo/before
     and octo/crypt; reader sees the one and not the other. Apps of reader's are lab and mill. octo
     owns the organization acme with acme/tools, reader umbra with umbra/kit; bella is a public
-    member of both. acme is in octo's enterprise globe, umbra in reader's moon.
+    member of both. acme is in octo's enterprise globe, umbra in reader's moon. mill and kiln, which
+    are integrations, are installed on octo.
     """
 
     store: Store
@@ -132,6 +135,8 @@ class World:
     reader: Belongings
     lab: Row
     mill: Row
+    mill_on_octo: Row
+    kiln_on_octo: Row
     acme: Holding
     umbra: Holding
     _tokens: dict[Any, str] = field(default_factory=dict)
@@ -141,11 +146,26 @@ class World:
         """The header with a token of octo's, or of somebody else; the same for the same."""
         account = account or self.octo.account
         key = (account["id"], *((name, repr(value)) for name, value in sorted(what.items())))
+        if what.get("kind") == "app_user":
+            what = {"app_id": self.mill["id"], **what}
         if key not in self._tokens:
             self._tokens[key], _ = self.store.do(
                 lambda db: tokens.create(db, account["id"], **what)
             )
         return bearer(self._tokens[key])
+
+    def installed(self) -> Headers:
+        """The header with a token of mill's installation on octo."""
+        if "installed" not in self._tokens:
+            self._tokens["installed"], _ = self.store.do(
+                installation_tokens.create, self.mill_on_octo
+            )
+        return bearer(self._tokens["installed"])
+
+    def signed(self) -> Headers:
+        """The header with which mill asks as itself."""
+        now = self.store.clock.now() // SECOND
+        return bearer(signed_token(self.mill["id"], now))
 
     def state(self) -> State:
         """All that the store holds, but for COUNTS and NOTED."""
@@ -233,6 +253,8 @@ SAMPLES = {
     "secret_name": Sample(lambda w: "KEY", absent="NOTHING"),
     "name": Sample(lambda w: "REGION", lambda w: "umbra_ONLY", "NOTHING"),
     "repository_id": Sample(lambda w: w.acme.repo["id"], lambda w: w.umbra.repo["id"]),
+    "app_slug": Sample(lambda w: "mill", absent="nothing"),
+    "installation_id": Sample(lambda w: w.mill_on_octo["id"], lambda w: w.kiln_on_octo["id"]),
     "branch": Sample(lambda w: "main", absent="nothing"),
     "account_id": Sample(lambda w: w.reader.account["id"]),
     "username": Sample(lambda w: "reader", absent="nobody"),
@@ -243,6 +265,8 @@ SAMPLES = {
 OF_SOME = {
     ("orgs", "hook_id"): Sample(lambda w: w.acme.hook, lambda w: w.umbra.hook),
     ("orgs", "delivery_id"): Sample(lambda w: w.acme.delivery, lambda w: w.umbra.delivery),
+    ("apps/get-org-installation", "org"): Sample(lambda w: "acme", absent="nobody"),
+    ("apps/get-user-installation", "username"): Sample(lambda w: "octo", absent="nobody"),
     ("orgs", "username"): Sample(lambda w: "bella", absent="nobody"),
     ("repos/check-collaborator", "username"): Sample(lambda w: "octo", absent="nobody"),
 }
@@ -301,6 +325,10 @@ def let_in(operation: Operation, world: World) -> dict[str, Headers]:
         return {"octo in person": basic("octo", PASSWORD)}
     if access.credentials == "app":
         return {"the app itself": basic("lab-client", SECRET)}
+    if access.credentials == "jwt":
+        return {"the app itself": world.signed()}
+    if isinstance(access, AsInstallation):
+        return {"an installation": world.installed()}
     return {
         f"{kind} {what}": world.token(kind=kind, **what)
         for kind in access.kinds
@@ -372,7 +400,12 @@ def _people(db: Connection, store: Store) -> World:
     sources.create(db, "forge", SECRET)
     owned = [_belongings(db, account, lab) for account in (octo, reader)]
     grants.issue(db, mill, octo["id"])
-    return World(store, hello, vault, *owned, lab, mill, *holdings)
+    app_keys.add(db, mill["id"], app_key(0)[1])
+    kiln = _app(db, reader, "kiln", "integration")
+    acme = holdings[0].account
+    installations.create(db, mill, acme)
+    installed = [installations.create(db, app, octo) for app in (mill, kiln)]
+    return World(store, hello, vault, *owned, lab, mill, *installed, *holdings)
 
 
 def _holding(db: Connection, owner: Row, login: str, repo_name: str) -> Holding:

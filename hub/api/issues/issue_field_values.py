@@ -125,7 +125,9 @@ def _belongs(ctx: Context, repo: Row) -> bool:
         return False
     if not suffices(INSIDE, caller, INSIDE.accepted):
         return False
-    if caller.account["site_admin"] or caller.account_id == repo["owner_id"]:
+    if caller.installation_id is not None or caller.account["site_admin"]:
+        return True
+    if caller.account_id == repo["owner_id"]:
         return True
     return accounts.organization_role(ctx.db, repo["owner_id"], caller.account_id) is not None
 

@@ -12,6 +12,7 @@ from hub.rest.repository_serializers import MinimalRepository
 from hub.rest.serializers import SimpleUser
 from store import Row
 from store.accounts import accounts
+from store.accounts.permissions import includes
 from store.clock import iso
 from store.repositories import collaborators, repository_details
 from store.repositories.repositories import at_least
@@ -104,8 +105,18 @@ def _permissions(
 ) -> dict[int, dict[str, Any]]:
     if caller is None:
         return {repo["id"]: {} for repo in repos}
+    if caller.installation_id is not None:
+        held = permissions(_role_of_installation(caller))
+        return {repo["id"]: {"permissions": held} for repo in repos}
     roles = collaborators.roles_of(ctx.db, repos, caller.account)
     return {repo["id"]: {"permissions": permissions(roles[repo["id"]])} for repo in repos}
+
+
+def _role_of_installation(caller: Caller) -> str:
+    """Return the role that comes nearest to an installation's permissions."""
+    if includes(caller.permissions, "administration", "write"):
+        return "admin"
+    return "write" if includes(caller.permissions, "contents", "write") else "read"
 
 
 def _details(ctx: Context, repo: Row, known: Row) -> dict[str, Any]:

@@ -17,7 +17,6 @@ from hub.rest.paging import NumberedPaging
 from hub.rest.validation import Moment
 from store import Row
 from store.accounts import accounts, organizations
-from store.accounts.viewers import RepositoryViewer
 from store.errors import Invalid
 from store.repositories import repository_lists
 from store.repositories.repository_lists import RepositorySelection
@@ -113,9 +112,10 @@ def list_for_user(
     Public ones only.
     """
     chosen = RepositorySelection(
-        RepositoryViewer(None),
+        viewer_of(ctx.caller),
         who=username["id"],
         affiliations=TYPES[query.get("type", "owner")],
+        private=False,
     )
     return full_serializers.listed(ctx, _page(ctx, chosen, page, query, "full_name"))
 

@@ -1,20 +1,52 @@
-"""`tocsin app`: applications that hold tokens of users."""
+"""`tocsin app`: applications that hold tokens of users, or act for themselves."""
 
 import click
 
-from hub.cli.console import options, output
+from hub.cli.console import options, output, suggestions
 from hub.cli.console.arguments import PairType
 from hub.cli.console.grammar import noun
 from hub.cli.console.removal import agree
 from store import Connection, Row, Store
 from store.accounts import apps
+from store.apps import installations
+from store.errors import Invalid
+from store.hooks.event_names import PLATFORM_EVENTS, WILDCARD
+
+
+def known_events(
+    ctx: click.Context, param: click.Parameter, value: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return the names of events. Raises Invalid for an unknown one."""
+    unknown = [name for name in value if name not in PLATFORM_EVENTS | {WILDCARD}]
+    if unknown:
+        raise Invalid(f"{unknown[0]!r} is not the name of an event")
+    return value
+
 
 PERMISSION = click.option("--permission", "permissions", multiple=True, type=PairType(),
     help="A permission that an integration's tokens may have, such as checks=write; "
     "repeatable.")  # fmt: skip
 
+EVENT = click.option("--event", "events", multiple=True, callback=known_events,
+    shell_complete=suggestions.event_names,
+    help="An event that an integration's hook receives; repeatable.")  # fmt: skip
+VISIBILITY = click.option("--public/--private", "public", default=None,
+    help="Whether everybody may see it, or only its owner.")  # fmt: skip
 
-@noun(examples=["tocsin app add Lab --owner ada --url https://lab.example/"])
+
+@noun(
+    examples=[
+        "tocsin app add Lab --owner ada --url https://lab.example/",
+        "tocsin app install Mill acme --repo bell-tower",
+    ],
+    lazy={
+        "key": "accounts.app_key:key",
+        "install": "accounts.app_install:install",
+        "uninstall": "accounts.app_install:uninstall",
+        "suspend": "accounts.app_install:suspend",
+        "resume": "accounts.app_install:resume",
+    },
+)
 def app() -> None:
     """Create, change and remove applications."""
 
@@ -37,11 +69,16 @@ def _shape(row: Row) -> dict[str, object]:
     return {
         "id": row["id"],
         "name": row["name"],
+        "slug": row["slug"],
         "owner": row["owner"],
         "kind": row["kind"],
         "client_id": row["client_id"],
         "url": row["url"],
+        "public": row["public"],
         "permissions": row["permissions"],
+        "events": row["events"],
+        "keys": row["keys"],
+        "installations": row["installations"],
         "tokens": row["tokens"],
         "created_at": output.format_time(row["created_at"]),
     }
@@ -52,9 +89,25 @@ def _shape(row: Row) -> dict[str, object]:
 @options.listing
 @options.with_store
 def show(store: Store, name: str, as_json: bool) -> None:
-    """Show the application NAME, without its secret."""
-    found = store.look(_find, name)
-    output.print_record(_shape(found) | {"description": found["description"]}, as_json=as_json)
+    """Show the application NAME and where it is installed."""
+    found, on = store.look(_installed, name)
+    more = {"description": found["description"], "installed_on": [_installation(row) for row in on]}
+    output.print_record(_shape(found) | more, as_json=as_json)
+
+
+def _installed(db: Connection, name: str) -> tuple[Row, list[Row]]:
+    found = _find(db, name)
+    return found, [row for row in installations.list_all(db) if row["app_id"] == found["id"]]
+
+
+def _installation(row: Row) -> dict[str, object]:
+    return {
+        "id": row["id"],
+        "account": row["login"],
+        "repositories": "all" if row["every_repository"] else row["repositories"],
+        "permissions": row["permissions"],
+        "suspended_at": output.format_time(row["suspended_at"]),
+    }
 
 
 def _find(db: Connection, name: str) -> Row:
@@ -70,6 +123,8 @@ def _find(db: Connection, name: str) -> Row:
               help="Whether its tokens have scopes or permissions.")  # fmt: skip
 @click.option("--description", help="A description of it.")
 @PERMISSION
+@EVENT
+@VISIBILITY
 @options.as_json
 @options.with_store
 def add(
@@ -80,6 +135,8 @@ def add(
     kind: str,
     description: str | None,
     permissions: tuple[tuple[str, str], ...],
+    events: tuple[str, ...],
+    public: bool | None,
     as_json: bool,
 ) -> None:
     """Create the application NAME. Print its client id and its client secret, a line each."""
@@ -93,6 +150,8 @@ def add(
             kind=kind,
             description=description,
             permissions=dict(permissions),
+            events=events,
+            public=public is not False,
         )
 
     secret, row = store.do(make)
@@ -109,6 +168,8 @@ def add(
 @click.option("--url", help="Its home page.")
 @click.option("--description", help="A description of it; an empty one removes it.")
 @PERMISSION
+@EVENT
+@VISIBILITY
 @options.with_store
 def edit(
     store: Store,
@@ -116,9 +177,14 @@ def edit(
     url: str | None,
     description: str | None,
     permissions: tuple[tuple[str, str], ...],
+    events: tuple[str, ...],
+    public: bool | None,
 ) -> None:
-    """Change the application NAME. New permissions replace all present ones."""
-    if url is None and description is None and not permissions:
+    """Change the application NAME. New permissions and events replace all present ones.
+
+    Installations get further permissions only after `tocsin app install` has accepted them.
+    """
+    if url is None and description is None and public is None and not permissions and not events:
         raise click.UsageError("say what to change, such as --url")
 
     def change(db: Connection) -> None:
@@ -129,6 +195,8 @@ def edit(
             url=url or row["url"],
             description=row["description"] if description is None else description or None,
             permissions=dict(permissions) or row["permissions"],
+            events=events or row["events"],
+            public=row["public"] if public is None else public,
         )
 
     store.do(change)
@@ -140,8 +208,9 @@ def edit(
 @options.yes
 @options.with_store
 def remove(store: Store, name: str, yes: bool) -> None:
-    """Remove the application NAME and all tokens that it holds."""
+    """Remove the application NAME with its installations and tokens."""
     found = store.look(_find, name)
-    agree(f"the application {found['name']}", {"tokens": found["tokens"]}, yes=yes)
+    parts = {"tokens": found["tokens"], "installations": found["installations"]}
+    agree(f"the application {found['name']}", parts, yes=yes)
     store.do(lambda db: apps.remove(db, options.app(db, name)["id"]))
     click.echo(f"removed app {name}")

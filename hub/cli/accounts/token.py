@@ -9,7 +9,8 @@ from hub.cli.console.arguments import DurationType, PairType
 from hub.cli.console.grammar import noun
 from hub.cli.console.removal import agree
 from store import Connection, Row, Store
-from store.accounts import app_tokens, grants, tokens
+from store.accounts import grants, tokens
+from store.apps import installation_tokens
 from store.errors import Invalid
 
 
@@ -55,6 +56,8 @@ def add(
 
     if app is not None and kind not in (None, "installation"):
         raise click.UsageError("an app's token has the app's kind, or the kind installation")
+    if kind == "installation" and app is None:
+        raise click.UsageError("a token of an installation belongs to an app: give --app too")
     if kind == "installation" and (scopes or fingerprint):
         raise click.UsageError(
             "an installation's token has permissions, and no scopes or fingerprint"
@@ -73,7 +76,9 @@ def add(
             return grants.issue(db, options.app(db, app), account_id, **given)
         if app is not None:
             del given["scopes"], given["fingerprint"]
-            return app_tokens.install(db, options.app(db, app), account_id, **given)
+            return installation_tokens.create(
+                db, options.installation(db, app, login), wanted=given.pop("permissions"), **given
+            )
         return tokens.create(db, account_id, kind=kind or "personal", **given)
 
     unknown = sorted(set(scopes) - tokens.SCOPES)

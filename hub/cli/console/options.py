@@ -15,7 +15,8 @@ from hub.cli.service.configuration import Configuration, Settings, configure
 from hub.cli.service.daemon_record import effective
 from store import Connection, Row, Store, open_store
 from store.accounts import accounts, apps, organizations
-from store.errors import Missing
+from store.apps import installations
+from store.errors import Invalid, Missing
 from store.hooks import hooks
 from store.repositories import repositories
 
@@ -197,6 +198,23 @@ def app(db: Connection, name: str) -> Row:
     found = apps.by_name(db, name)
     if found is None:
         raise missing(f"app {name!r}", "app list")
+    return found
+
+
+def integration(db: Connection, name: str) -> Row:
+    """Return the application with this name. Raises Invalid if it is not an integration."""
+    found = app(db, name)
+    if found["kind"] != "integration":
+        raise Invalid(f"only an integration can act for itself, and {name!r} is an OAuth app")
+    return found
+
+
+def installation(db: Connection, name: str, login: str) -> Row:
+    """Return the application's installation on an account. Raises Missing if there is none."""
+    found_app, found_account = integration(db, name), account(db, login)
+    found = installations.on_account(db, found_app["id"], found_account["id"])
+    if found is None:
+        raise missing(f"installation of {name} on {login}", f"app show {name}")
     return found
 
 

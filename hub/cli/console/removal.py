@@ -17,6 +17,7 @@ WORDS = {
     "members": ("membership", "memberships"),
     "teams": ("team", "teams"),
     "tokens": ("token", "tokens"),
+    "installations": ("installation", "installations"),
     "apps": ("application", "applications"),
     "sources": ("source of signed events", "sources of signed events"),
 }

@@ -13,7 +13,7 @@ from hub.cli.state.changes import StateChange, described_place
 from hub.cli.state.places import meant
 from hub.cli.state.sections.accounts import OrganizationEntry, UserEntry
 from hub.cli.state.sections.agent_variables import AgentVariableEntry
-from hub.cli.state.sections.apps import AppEntry, TokenEntry
+from hub.cli.state.sections.apps import AppEntry, InstallationEntry, TokenEntry
 from hub.cli.state.sections.artifacts import (
     AttestationEntry,
     DeploymentRecordEntry,
@@ -67,6 +67,7 @@ class StateDocument(StateEntry):
     organizations: list[OrganizationEntry] = Field(default_factory=list)
     repositories: list[RepositoryEntry] = Field(default_factory=list)
     apps: list[AppEntry] = Field(default_factory=list)
+    installations: list[InstallationEntry] = Field(default_factory=list)
     tokens: list[TokenEntry] = Field(default_factory=list)
     sources: list[SourceEntry] = Field(default_factory=list)
     hooks: list[HookEntry] = Field(default_factory=list)

@@ -95,14 +95,65 @@ CREATE TABLE app (
     kind TEXT NOT NULL,                 -- oauth: tokens have scopes; integration: permissions
     name TEXT NOT NULL,
     name_key TEXT NOT NULL UNIQUE,      -- lower case, because names are compared without case
+    slug TEXT NOT NULL UNIQUE,          -- the name in URLs
     url TEXT NOT NULL,
     description TEXT,
     permissions TEXT NOT NULL,          -- JSON object, name to level: the most its tokens may do
+    events TEXT NOT NULL DEFAULT '[]',  -- JSON array: what its hook receives
+    public SMALLINT NOT NULL DEFAULT 1, -- 1: everybody may see it
+    -- For an integration: the account of kind Bot that its installations act as.
+    bot_id BIGINT REFERENCES account (id),
     client_id TEXT NOT NULL UNIQUE,
     secret_hash TEXT NOT NULL,          -- SHA-256 of the client secret, which is not stored
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL
 );
+
+-- The public halves of the keys with which apps sign their requests for tokens.
+CREATE TABLE app_key (
+    id {id},
+    app_id BIGINT NOT NULL REFERENCES app (id) ON DELETE CASCADE,
+    public_key TEXT NOT NULL,           -- PEM
+    fingerprint TEXT NOT NULL UNIQUE,   -- SHA-256 of the public key
+    created_at BIGINT NOT NULL
+);
+
+CREATE INDEX app_key_app ON app_key (app_id, id);
+
+-- Manifests of apps that are to be made. The code for each is valid once.
+CREATE TABLE app_manifest (
+    code_hash TEXT PRIMARY KEY,         -- SHA-256 of the code, which is not stored
+    owner_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+    manifest TEXT NOT NULL,             -- JSON object
+    expires_at BIGINT NOT NULL
+);
+
+-- Apps on users and organizations.
+CREATE TABLE installation (
+    id {id},
+    app_id BIGINT NOT NULL REFERENCES app (id) ON DELETE CASCADE,
+    account_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+    permissions TEXT NOT NULL,          -- JSON object, name to level: what the account has accepted
+    events TEXT NOT NULL,               -- JSON array
+    every_repository SMALLINT NOT NULL, -- 1: all of the account's; 0: only the chosen ones
+    suspended_at BIGINT,
+    suspended_by BIGINT REFERENCES account (id) ON DELETE SET NULL,
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    UNIQUE (app_id, account_id)
+);
+
+CREATE INDEX installation_account ON installation (account_id, id);
+
+CREATE INDEX installation_listed ON installation (app_id, id);
+
+CREATE TABLE installation_repository (
+    installation_id BIGINT NOT NULL REFERENCES installation (id) ON DELETE CASCADE,
+    repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
+    PRIMARY KEY (installation_id, repo_id)
+);
+
+CREATE INDEX installation_repository_repo ON installation_repository (repo_id);
 
 CREATE TABLE token (
     id {id},
@@ -123,10 +174,14 @@ CREATE TABLE token (
     by_password SMALLINT NOT NULL DEFAULT 0,
     -- For a scoped token: the owner of its repositories, and their ids (JSON array; NULL: all).
     target_id BIGINT REFERENCES account (id) ON DELETE CASCADE,
-    repositories TEXT
+    repositories TEXT,
+    -- For an installation's token.
+    installation_id BIGINT REFERENCES installation (id) ON DELETE CASCADE
 );
 
 CREATE INDEX token_account ON token (account_id, id);
+
+CREATE INDEX token_installation ON token (installation_id) WHERE installation_id IS NOT NULL;
 
 CREATE INDEX token_app ON token (app_id, account_id) WHERE app_id IS NOT NULL;
 

@@ -86,7 +86,13 @@ NARROWER = {
 }
 # Operation to the members of its body that may be left out here, and not in the contract.
 LENIENT = {"checks/create": {"status"}}
-SCHEMES = {"bearer": "token", "basicUser": "password", "basicApp": "app"}
+SCHEMES = {
+    "bearer": "token",
+    "basicUser": "password",
+    "basicApp": "app",
+    "appJwt": "appJwt",
+    "installationToken": "token",
+}
 
 
 def both(line: tuple[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -31,7 +31,16 @@ from operations_world import (
     rows,
 )
 
-from hub.auth.access import ALL, CLASSIC, PERMISSIONLESS, REFUSALS, OnRepo, Public
+from hub.auth.access import (
+    ALL,
+    CLASSIC,
+    PERMISSIONLESS,
+    REFUSALS,
+    AsInstallation,
+    OnRepo,
+    Public,
+)
+from hub.auth.app_jwt import UNREADABLE
 from hub.auth.enterprise_access import NO_MANAGER, OnEnterprise
 from hub.auth.enterprise_access import NOT_AN_OWNER as NO_ENTERPRISE_OWNER
 from hub.auth.organization_access import NOT_AN_OWNER, OnOrg
@@ -45,6 +54,7 @@ from hub.rest.versions import VERSIONS
 from hub.settings import RATE_LIMITS, HubSettings
 from store import open_store
 from store.accounts import accounts, tokens
+from store.accounts.permissions import LEVELS
 from store.audit import audit_log
 from store.clock import MovableClock, parse
 from store.repositories import repositories
@@ -238,12 +248,15 @@ async def test_a_bad_token(ask: Asked, world: World, operation: Operation) -> No
     at = path(operation, world)
     by_token = operation.access.credentials in ("token", "any")
     for value in ("x", "tsp_" + "0" * 36, tokens.new_value("personal")):
-        if by_token:
+        if operation.access.credentials == "jwt":
+            await ask.refused(at, bearer(value), 401, UNREADABLE)
+        elif by_token:
             await ask.refused(at, bearer(value), 401, "Bad credentials")
         else:
             await ask.refused(at, bearer(value), 403, BASIC_ONLY)
     for header in ("Basic x", "Basic", "Basic !!!", basic("octo", "wrong")["Authorization"]):
-        await ask.refused(at, {"Authorization": header}, 401, "Bad credentials")
+        message = None if operation.access.credentials == "jwt" else "Bad credentials"
+        await ask.refused(at, {"Authorization": header}, 401, message)
 
 
 @each
@@ -252,10 +265,13 @@ async def test_the_wrong_kind_of_credentials(
 ) -> None:
     at = path(operation, world)
     credentials = operation.access.credentials
+    wrong = UNREADABLE if credentials == "jwt" else "Bad credentials"
     if credentials != "password":
-        await ask.refused(at, basic("octo", "open sesame"), 401, "Bad credentials")
+        await ask.refused(at, basic("octo", "open sesame"), 401, wrong)
     if credentials != "app":
-        await ask.refused(at, basic("lab-client", SECRET), 401, "Bad credentials")
+        await ask.refused(at, basic("lab-client", SECRET), 401, wrong)
+    if credentials in ("token", "any"):
+        await ask.refused(at, world.signed(), 403, "Resource not accessible by integration")
     if credentials in ("password", "app"):
         for kind in ALL:
             await ask.refused(at, world.token(kind=kind), 403, BASIC_ONLY)
@@ -339,6 +355,8 @@ async def test_a_missing_permission(ask: Asked, world: World, operation: Operati
     for kind in sorted(set(access.kinds) - set(CLASSIC)):
         for held in lower(dict(access.permissions)):
             headers = world.token(kind=kind, permissions=held)
+            if isinstance(access, AsInstallation):
+                headers = world.installed()
             if access.anyone or not access.permissions:
                 await ask.passes(path(operation, world), headers)
             if not access.permissions:
@@ -353,9 +371,9 @@ async def test_a_missing_permission(ask: Asked, world: World, operation: Operati
 def lower(permissions: dict[str, str]) -> list[dict[str, str]]:
     """Permissions that are not enough."""
     less = {
-        name: tokens.LEVELS[tokens.LEVELS.index(level) - 1]
+        name: LEVELS[LEVELS.index(level) - 1]
         for name, level in permissions.items()
-        if level != tokens.LEVELS[0]
+        if level != LEVELS[0]
     }
     return [{}, {"packages": "admin"}, less]
 

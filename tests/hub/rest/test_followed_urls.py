@@ -102,6 +102,8 @@ def callers(world: World) -> dict[str, Headers]:
         "reader": world.token(world.reader.account, scopes=everything),
         "octo with a password": basic("octo", PASSWORD),
         "an app": basic("lab-client", SECRET),
+        "an app itself": world.signed(),
+        "an installation of an app": world.installed(),
     }
 
 

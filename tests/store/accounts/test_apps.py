@@ -1,5 +1,7 @@
 """Applications: who they are, their secret, and the grants by which they act."""
 
+from typing import Any
+
 import pytest
 from engines import ENGINES, engine_url
 from store_world import World
@@ -16,6 +18,15 @@ def url(request: pytest.FixtureRequest):
         yield url
 
 
+UNCHANGED: dict[str, Any] = {
+    "url": "https://lab.example/",
+    "description": None,
+    "permissions": {},
+    "events": [],
+    "public": True,
+}
+
+
 def made(world: World, name: str = "Lab", **given: object) -> tuple[str, Row]:
     given = {"url": "https://lab.example/"} | given
     return world.store.do(apps.create, world.user["id"], name, **given)
@@ -30,9 +41,13 @@ def test_an_app_is_what_was_given(world: World) -> None:
         "owner": "ada",
         "kind": "oauth",
         "name": "Lab",
+        "slug": "lab",
         "url": "https://lab.example/",
         "description": "tries things",
         "permissions": {"contents": "read"},
+        "events": [],
+        "public": True,
+        "bot_id": None,
         "client_id": app["client_id"],
         "created_at": world.now,
         "updated_at": world.now,
@@ -116,12 +131,15 @@ def test_an_app_changes(world: World) -> None:
         url="https://new.example/",
         description=None,
         permissions={"checks": "write"},
+        events=["push"],
+        public=False,
     )
     changed = world.store.look(apps.get, app["id"])
     assert changed["permissions"] == {"checks": "write"}
+    assert (changed["events"], changed["public"]) == (["push"], False)
     assert changed["updated_at"] == world.now
     with pytest.raises(Invalid):
-        world.store.do(apps.update, app["id"], url="x", description=None, permissions={})
+        world.store.do(lambda db: apps.update(db, app["id"], **UNCHANGED | {"url": "x"}))
 
 
 def test_with_an_app_go_its_grants_and_tokens(world: World) -> None:

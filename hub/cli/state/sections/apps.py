@@ -1,17 +1,28 @@
-"""The sections `apps` and `tokens`: apps, and the tokens of users and apps."""
+"""The sections `apps`, `installations` and `tokens`: apps, and the tokens of users and apps."""
 
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, SecretStr, model_validator
+from pydantic import AfterValidator, Field, SecretStr, model_validator
 
 from hub.cli.console import options
 from hub.cli.state.base import Moment, SectionEntry, microseconds
 from hub.cli.state.changes import StateChange, outcome_of, secret
 from store import Connection, Row
-from store.accounts import app_tokens, apps, grants, sso, tokens
+from store.accounts import apps, grants, sso, tokens
+from store.apps import app_keys, installation_tokens, installations
 from store.errors import Conflict
+from store.hooks.event_names import PLATFORM_EVENTS, WILDCARD
 
 Level = Literal["read", "write", "admin"]
+
+
+def _event_name(name: str) -> str:
+    if name not in PLATFORM_EVENTS | {WILDCARD}:
+        raise ValueError(f"{name!r} is not the name of an event")
+    return name
+
+
+EventName = Annotated[str, AfterValidator(_event_name)]
 
 
 class AppEntry(SectionEntry):
@@ -27,6 +38,9 @@ class AppEntry(SectionEntry):
     kind: Literal["oauth", "integration"] = "oauth"
     description: str | None = None
     permissions: dict[str, Level] = Field(default_factory=dict)
+    events: list[EventName] = Field(default_factory=list)
+    public: bool = True
+    public_keys: list[str] = Field(default_factory=list)
     client_id: str | None = None
     client_secret: SecretStr | None = None
 
@@ -35,7 +49,7 @@ class AppEntry(SectionEntry):
         if apps.by_name(db, self.name) is not None:
             return super().apply(db)
         given = secret(self.client_secret)
-        made, _ = apps.create(
+        made, row = apps.create(
             db,
             options.account(db, self.owner)["id"],
             self.name,
@@ -43,16 +57,27 @@ class AppEntry(SectionEntry):
             kind=self.kind,
             description=self.description,
             permissions=self.permissions,
+            events=self.events,
+            public=self.public,
             client_id=self.client_id,
             client_secret=given,
         )
+        self._add_keys(db, row["id"])
         return StateChange(self.noun, self.name, "created", made if given is None else None)
 
     def find(self, db: Connection, parent: Row) -> Row | None:
         return apps.by_name(db, self.name)
 
-    def write(self, db: Connection, parent: Row, before: Row) -> None:
-        """Update the app.
+    def _add_keys(self, db: Connection, app_id: int) -> bool:
+        """Add the public keys that the app does not have. Return whether there are any."""
+        known = {row["fingerprint"] for row in app_keys.of_app(db, app_id)}
+        missing = [pem for pem in self.public_keys if app_keys.fingerprint_of(pem) not in known]
+        for pem in missing:
+            app_keys.add(db, app_id, pem)
+        return bool(missing)
+
+    def write(self, db: Connection, parent: Row, before: Row) -> bool:
+        """Update the app. Keys that the document does not mention stay.
 
         Raises Conflict if its owner, kind or client id would change: its tokens depend on them.
         """
@@ -61,12 +86,60 @@ class AppEntry(SectionEntry):
         fixed = {name: value for name, value in fixed.items() if value is not None}
         if not fixed.items() <= before.items():
             raise Conflict(f"the app {self.name!r} has another owner, kind or id; remove it first")
-        kept = {name: before[name] for name in ("url", "description", "permissions")}
+        names = ("url", "description", "permissions", "events", "public")
+        kept = {name: before[name] for name in names}
         after = kept | self.given(*kept)
+        after["events"] = apps.checked_events(after["events"])
         if after != kept:
             apps.update(db, before["id"], **after)
         if given is not None and not apps.check_secret(before, given):
             apps.set_secret(db, before["id"], given)
+        return self._add_keys(db, before["id"])
+
+
+class InstallationEntry(SectionEntry):
+    """An installation of an app on an account: for all its repositories, or only for some.
+
+    The account accepts all permissions that the app asks for, or only `permissions`.
+    """
+
+    identified_by = ("app", "account")
+
+    app: str
+    account: str
+    permissions: dict[str, Level] | None = None
+    repositories: list[str] | None = None
+    suspended: bool = False
+
+    def parent(self, db: Connection) -> Row:
+        return options.integration(db, self.app)
+
+    def find(self, db: Connection, parent: Row) -> Row | None:
+        account = options.account(db, self.account)
+        return installations.on_account(db, parent["id"], account["id"])
+
+    def write(self, db: Connection, parent: Row, before: Row | None) -> bool:
+        """Install the app, or change its installation."""
+        account = options.account(db, self.account)
+        chosen = self._chosen(db, account)
+        if before is None:
+            before = installations.create(
+                db, parent, account, accepted=self.permissions, repositories=chosen
+            )
+            changed = True
+        else:
+            changed = installations.accept(db, before, parent, self.permissions)
+            if "repositories" in self.model_fields_set:
+                changed |= installations.choose_repositories(db, before, chosen)
+        if self.suspended:
+            return installations.suspend(db, before) or changed
+        return installations.unsuspend(db, before) or changed
+
+    def _chosen(self, db: Connection, account: Row) -> list[int] | None:
+        if self.repositories is None:
+            return None
+        owner = account["login"]
+        return [options.repository(db, (owner, name))["id"] for name in self.repositories]
 
 
 class TokenEntry(SectionEntry):
@@ -103,7 +176,9 @@ class TokenEntry(SectionEntry):
         installed = self.kind == "installation"
         if self.app is not None and "kind" in self.model_fields_set and not installed:
             raise ValueError("an app's token has the app's kind, or the kind installation")
-        if installed and self.app is not None and (self.scopes or self.fingerprint):
+        if installed and self.app is None:
+            raise ValueError("a token of an installation belongs to an app")
+        if installed and (self.scopes or self.fingerprint):
             raise ValueError(
                 "an installation's token has permissions, and no scopes or fingerprint"
             )
@@ -156,7 +231,9 @@ class TokenEntry(SectionEntry):
             "value": secret(self.value),
         }
         if holder is not None and self.kind == "installation":
-            return app_tokens.install(db, holder, owner["id"], **given)[0]
+            installed = options.installation(db, holder["name"], owner["login"])
+            wanted = given.pop("permissions")
+            return installation_tokens.create(db, installed, wanted=wanted, **given)[0]
         given |= {"scopes": self.scopes, "fingerprint": self.fingerprint}
         if holder is not None:
             return grants.issue(db, holder, owner["id"], **given)[0]
@@ -169,6 +246,8 @@ class TokenEntry(SectionEntry):
         permissions = self.permissions
         if holder is not None and kind != "oauth" and not permissions:
             permissions = known["permissions"]
+        elif kind == "installation":
+            permissions = {"metadata": "read", **permissions}
         ends = self.ends()
         if ends is None and kind == "installation":
             # A new installation token gets an expiry by default.

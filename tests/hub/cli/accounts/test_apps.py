@@ -22,6 +22,8 @@ apps:
     client_secret: {"s" * 40}
   - {{name: Mill, owner: ada, url: "https://mill.example/", kind: integration,
      permissions: {{checks: write}}}}
+installations:
+  - {{app: mill, account: ada, repositories: []}}
 tokens:
   - {{user: ada, app: lab, note: first, fingerprint: a, scopes: [repo]}}
   - {{user: ada, app: Mill, note: first}}
@@ -80,13 +82,15 @@ def test_a_token_of_an_app_itself(run, store: Store, ada):
     add(run)
     add(run, "Mill", "--kind", "integration", "--permission", "checks=write")
     own = ("token", "add", "ada", "--kind", "installation", "--app")
+    assert "no installation" in run(*own, "Mill", code=4).stderr
+    run("app", "install", "mill", "ADA")
     made = run(*own, "Mill")
-    assert made.stdout.startswith("tsi_")
+    assert made.stdout.startswith("ghs_")
     found = store.look(tokens.find, made.stdout.strip())
     mill = store.look(apps.by_name, "Mill")
     ada_id = store.look(accounts.by_login, "ada")["id"]
     assert (found["app_id"], found["target_id"]) == (mill["id"], ada_id)
-    assert found["permissions"] == {"checks": "write"}
+    assert found["permissions"] == {"metadata": "read", "checks": "write"}
     assert found["expires_at"] is not None
     assert "only an integration" in run(*own, "Lab", code=2).output
     assert "not granted" in run(*own, "Mill", "--permission", "checks=admin", code=2).output
@@ -139,7 +143,7 @@ def outcomes(result) -> list[str]:
 
 def test_a_document(run, store: Store):
     result = load(run)
-    assert outcomes(result) == ["created"] * 6
+    assert outcomes(result) == ["created"] * 7
     told = json.loads(result.stdout)
     mill = store.look(apps.by_name, "mill")
     assert list(told["app_secrets"]) == ["Mill"]
@@ -152,7 +156,7 @@ def test_a_document(run, store: Store):
     assert (found["kind"], found["scopes"]) == ("oauth", {"repo"})
     assert store.look(grants.count, mine) == 2
     again = load(run)
-    assert outcomes(again) == ["unchanged"] * 6
+    assert outcomes(again) == ["unchanged"] * 7
     assert json.loads(again.stdout)["app_secrets"] == {}
     for secret in ("sesame", SECRET, "s" * 40):
         assert secret not in result.output + again.output
@@ -170,8 +174,8 @@ def test_a_document(run, store: Store):
 def test_a_change_in_a_document(run, old: str, new: str, number: int):
     load(run)
     found = outcomes(load(run, DOCUMENT.replace(old, new)))
-    assert found == ["updated" if at == number else "unchanged" for at in range(6)]
-    assert outcomes(load(run, DOCUMENT.replace(old, new))) == ["unchanged"] * 6
+    assert found == ["updated" if at == number else "unchanged" for at in range(7)]
+    assert outcomes(load(run, DOCUMENT.replace(old, new))) == ["unchanged"] * 7
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,112 @@
+"""Repositories that an installation covers, and installations that a user of an app may see."""
+
+from typing_extensions import TypedDict
+
+from hub.api.apps import app_serializers
+from hub.api.apps.app_serializers import Installation
+from hub.api.repositories import full_serializers
+from hub.api.repositories.full_serializers import Repository
+from hub.auth.access import as_installation, signed_in
+from hub.auth.viewing import viewer_of
+from hub.rest.context import Context
+from hub.rest.group import OperationGroup
+from hub.rest.paging import NumberedPaging
+from store import Row
+from store.accounts import installation_rights, tokens
+from store.apps import installations
+from store.errors import Missing
+from store.repositories import repository_lists
+from store.repositories.repository_lists import RepositorySelection
+
+ops = OperationGroup("apps", installation_id=installations.get)
+
+INSTALLED = as_installation()
+OF_APP_USER = signed_in(kinds=("app_user",))
+
+
+class Installations(TypedDict):
+    total_count: int
+    installations: list[Installation]
+
+
+class InstallationRepositories(TypedDict):
+    total_count: int
+    repositories: list[Repository]
+    repository_selection: str
+
+
+@ops("GET /installation/repositories", INSTALLED)
+def list_repos_accessible_to_installation(
+    ctx: Context, page: NumberedPaging
+) -> InstallationRepositories:
+    """List repositories accessible to the app installation"""
+    assert ctx.caller is not None, "this access requires a token"
+    every = ctx.caller.repositories is None
+    return _listed(ctx, page, RepositorySelection(viewer_of(ctx.caller)), every)
+
+
+@ops("DELETE /installation/token", INSTALLED)
+def revoke_installation_access_token(ctx: Context) -> None:
+    """Revoke an installation access token
+
+    The token that the request has is rejected from then on.
+    """
+    assert ctx.caller is not None, "this access requires a token"
+    assert ctx.caller.token_id is not None, "an installation has a token"
+    tokens.revoke(ctx.db, ctx.caller.token_id)
+
+
+@ops("GET /user/installations", OF_APP_USER)
+def list_installations_for_authenticated_user(ctx: Context, page: NumberedPaging) -> Installations:
+    """List app installations accessible to the user access token
+
+    The installations of the token's app on the user's account and organizations.
+    """
+    app_id, user_id = _app_and_user(ctx)
+    page.total = installations.count(ctx.db, app_id, user_id=user_id)
+    rows = installations.page(ctx.db, app_id, limit=page.limit, offset=page.offset, user_id=user_id)
+    return {
+        "total_count": page.total,
+        "installations": app_serializers.several(ctx.urls, ctx.db, rows),
+    }
+
+
+@ops("GET /user/installations/{installation_id}/repositories", OF_APP_USER)
+def list_installation_repos_for_authenticated_user(
+    ctx: Context, installation: Row, page: NumberedPaging
+) -> InstallationRepositories:
+    """List repositories accessible to the user access token
+
+    Those that the installation covers and the user may see.
+    """
+    app_id, user_id = _app_and_user(ctx)
+    if not installations.concerns(ctx.db, installation, app_id, user_id):
+        raise Missing("installation")
+    every = installation["every_repository"]
+    among = None
+    if not every:
+        among = installation_rights.selected_repositories(ctx.db, installation["id"])
+    chosen = RepositorySelection(
+        viewer_of(ctx.caller), owner_id=installation["account_id"], among=among
+    )
+    return _listed(ctx, page, chosen, every)
+
+
+def _app_and_user(ctx: Context) -> tuple[int, int]:
+    assert ctx.caller is not None, "this access requires a token"
+    assert ctx.caller.app_id is not None, "such a token belongs to an app"
+    return ctx.caller.app_id, ctx.caller.account_id
+
+
+def _listed(
+    ctx: Context, page: NumberedPaging, chosen: RepositorySelection, every: bool
+) -> InstallationRepositories:
+    page.total = repository_lists.count(ctx.db, chosen)
+    rows = repository_lists.page(
+        ctx.db, chosen, sort="created", descending=False, limit=page.limit, offset=page.offset
+    )
+    return {
+        "total_count": page.total,
+        "repositories": full_serializers.several(ctx, rows),
+        "repository_selection": app_serializers.selection(every),
+    }

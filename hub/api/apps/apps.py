@@ -1,0 +1,41 @@
+"""Apps: the one that asks, and any by its name in URLs."""
+
+from hub.api.apps import app_serializers
+from hub.api.apps.app_serializers import App
+from hub.auth.access import as_integration, public
+from hub.auth.credentials import Caller
+from hub.rest.context import Context
+from hub.rest.group import OperationGroup
+from store import Connection, Row
+from store.accounts import accounts, apps
+from store.errors import Missing
+
+ops = OperationGroup("apps", app_slug=apps.by_slug)
+
+ITSELF = as_integration()
+
+
+@ops("GET /app", ITSELF)
+def get_authenticated(ctx: Context) -> App:
+    """Get the authenticated app"""
+    assert ctx.app is not None, "access is as_integration"
+    return app_serializers.own_app(ctx.urls, ctx.db, ctx.app)
+
+
+@ops("GET /apps/{app_slug}", public())
+def get_by_slug(ctx: Context, app_slug: Row) -> App:
+    """Get an app
+
+    An app that is not public is shown to its owner, and to its installations.
+    """
+    if not (app_slug["public"] or _belongs(ctx.db, ctx.caller, app_slug)):
+        raise Missing("app_slug")
+    return app_serializers.app(ctx.urls, ctx.db, app_slug)
+
+
+def _belongs(db: Connection, caller: Caller | None, app: Row) -> bool:
+    if caller is None:
+        return False
+    if caller.site_admin or caller.app_id == app["id"] or caller.account_id == app["owner_id"]:
+        return True
+    return accounts.organization_role(db, app["owner_id"], caller.account_id) is not None

@@ -1,0 +1,85 @@
+"""`tocsin app key`: the keys with which an app signs its requests for tokens."""
+
+from typing import IO
+
+import click
+
+from hub.cli.console import options, output
+from hub.cli.console.arguments import InputFile
+from hub.cli.console.grammar import noun
+from hub.cli.console.removal import agree
+from store import Connection, Row, Store
+from store.apps import app_keys
+
+
+@noun(
+    examples=["tocsin app key add Mill > mill.pem", "tocsin app key list Mill"],
+    former={"revoke": ("remove", "--yes")},
+)
+def key() -> None:
+    """Create, list and remove the keys of applications."""
+
+
+@key.command("list", examples=["tocsin app key list Mill"])
+@click.argument("name")
+@options.listing
+@options.with_store
+def list_keys(store: Store, name: str, as_json: bool) -> None:
+    """List the keys of the application NAME. Their private halves are not stored."""
+    output.print_rows(
+        [_shape(row) for row in store.look(_keys, name)],
+        as_json=as_json,
+        empty=f"no keys: `tocsin app key add {name}` makes one",
+    )
+
+
+def _keys(db: Connection, name: str) -> list[Row]:
+    return app_keys.of_app(db, options.integration(db, name)["id"])
+
+
+def _shape(row: Row) -> dict[str, object]:
+    return {
+        "id": row["id"],
+        "fingerprint": f"SHA256:{row['fingerprint']}",
+        "created_at": output.format_time(row["created_at"]),
+    }
+
+
+@key.command(examples=["tocsin app key add Mill > mill.pem"])
+@click.argument("name")
+@click.option("--public-key", "file", type=InputFile(), metavar="FILE",
+              help="Store this public key (PEM) instead of making a key; - is standard"
+              " input.")  # fmt: skip
+@options.with_store
+def add(store: Store, name: str, file: IO[str] | None) -> None:
+    """Create a key of the application NAME. Its private half is printed only this once."""
+
+    def make(db: Connection) -> tuple[str | None, Row]:
+        app_id = options.integration(db, name)["id"]
+        if given is None:
+            return app_keys.create(db, app_id)
+        return None, app_keys.add(db, app_id, given)
+
+    given = None if file is None else file.read()
+    private, row = store.do(make)
+    if private is not None:
+        # Only the key goes to standard output, so that it can be redirected into a file.
+        click.echo(private, nl=False)
+    output.print_note(f"key {row['id']} of app {name}")
+
+
+@key.command(examples=["tocsin app key remove Mill 3 --yes"])
+@click.argument("name")
+@click.argument("key_id", metavar="ID", type=int)
+@options.yes
+@options.with_store
+def remove(store: Store, name: str, key_id: int, yes: bool) -> None:
+    """Remove a key of the application NAME. What it has signed is rejected from then on."""
+
+    def end(db: Connection) -> None:
+        if not app_keys.revoke(db, options.integration(db, name)["id"], key_id):
+            raise options.missing(f"key {key_id} of app {name}", f"app key list {name}")
+
+    agree(f"the key {key_id} of {name}", {}, yes=yes)
+    store.do(end)
+    click.echo(f"removed key {key_id} of app {name}")

@@ -1,0 +1,56 @@
+"""The rights of an installation's token, which are computed anew for each request.
+
+They are what the app, the installation, the token and the selection of repositories have in common.
+"""
+
+from dataclasses import dataclass
+
+import orjson
+
+from store.accounts import permissions
+from store.database.connection import Connection, Row
+
+
+@dataclass(frozen=True, slots=True)
+class InstallationReach:
+    """The repositories that an installation's token covers: an owner's, or only `repositories`."""
+
+    account_id: int
+    repositories: frozenset[int] | None
+
+    def covers(self, repo: Row) -> bool:
+        """Return whether the token covers this repository. The row needs `id` and `owner_id`."""
+        if repo["owner_id"] != self.account_id:
+            return False
+        return self.repositories is None or repo["id"] in self.repositories
+
+
+def limit_token(db: Connection, token: Row) -> Row:
+    """Limit an installation's token to what the app and the installation have at present.
+
+    The row gets `suspended`: whether the installation is.
+    """
+    found = db.one(
+        "SELECT i.account_id, i.permissions, i.every_repository, i.suspended_at, p.permissions AS"
+        " most FROM installation i JOIN app p ON p.id = i.app_id WHERE i.id = :id",
+        id=token["installation_id"],
+    )
+    assert found is not None, "a token ends with its installation"
+    held = permissions.common(orjson.loads(found["most"]), orjson.loads(found["permissions"]))
+    token["permissions"] = permissions.common(token["permissions"], permissions.METADATA | held)
+    token["target_id"] = found["account_id"]
+    token["suspended"] = found["suspended_at"] is not None
+    if not found["every_repository"]:
+        selected = selected_repositories(db, token["installation_id"])
+        asked = token["repositories"]
+        token["repositories"] = selected if asked is None else selected & asked
+    return token
+
+
+def selected_repositories(db: Connection, installation_id: int) -> frozenset[int]:
+    """Return the ids of the repositories that are chosen for an installation."""
+    rows = db.tuples(
+        "SELECT repo_id FROM installation_repository WHERE installation_id = :id",
+        id=installation_id,
+    )
+    return frozenset(repo_id for (repo_id,) in rows)

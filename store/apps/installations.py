@@ -1,0 +1,290 @@
+"""Installations of apps on users and organizations, with what each account has accepted."""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from store.accounts import permissions
+from store.accounts.apps import checked_events
+from store.accounts.permissions import METADATA
+from store.database import upsert
+from store.database.connection import ENDLESS, Connection, Row
+from store.errors import Conflict, Invalid
+
+SELECT = (
+    "SELECT i.id, i.app_id, i.account_id, i.permissions, i.events, i.every_repository,"
+    " i.suspended_at, i.suspended_by, i.created_at, i.updated_at, p.slug, p.client_id, p.bot_id,"
+    " p.name AS app_name, p.permissions AS most, a.login, a.kind AS account_kind"
+    " FROM installation i JOIN app p ON p.id = i.app_id JOIN account a ON a.id = i.account_id"
+)
+OUTDATED = "(i.permissions <> p.permissions OR i.events <> p.events)"
+ON_USERS_ACCOUNTS = (
+    "(i.account_id = :user_id OR EXISTS (SELECT 1 FROM membership m"
+    " WHERE m.organization_id = i.account_id AND m.account_id = :user_id))"
+)
+CHOSEN = ("installation_id", "repo_id")
+
+
+def create(
+    db: Connection,
+    app: Row,
+    account: Row,
+    *,
+    accepted: Mapping[str, str] | None = None,
+    repositories: Iterable[int] | None = None,
+) -> Row:
+    """Install an app on an account, for all its repositories or only for `repositories`.
+
+    The account accepts the app's permissions, or only `accepted`. Raises Invalid if the app is not
+    an integration, the account is a bot's, or more is accepted than the app asks for; Conflict if
+    it is installed there already.
+    """
+    if app["kind"] != "integration":
+        raise Invalid("only an integration has installations", field="kind")
+    if account["kind"] == "Bot":
+        raise Invalid("an app is installed on users and organizations", field="account")
+    made = db.value(
+        "INSERT INTO installation (app_id, account_id, permissions, events, every_repository,"
+        " created_at, updated_at) VALUES (:app_id, :account_id, :permissions, :events, :every,"
+        " :now, :now) ON CONFLICT (app_id, account_id) DO NOTHING RETURNING id",
+        app_id=app["id"],
+        account_id=account["id"],
+        permissions=_accepted(app, accepted),
+        events=json.dumps(checked_events(app["events"])),
+        every=int(repositories is None),
+        now=db.now,
+    )
+    if made is None:
+        raise Conflict(f"the app {app['name']!r} is installed on {account['login']} already")
+    if repositories is not None:
+        _choose(db, made, account["id"], repositories)
+    return required(db, made)
+
+
+def _accepted(app: Row, accepted: Mapping[str, str] | None) -> str:
+    wanted = app["permissions"] if accepted is None else accepted
+    if more := permissions.exceeding(METADATA | app["permissions"], wanted):
+        raise Invalid(f"the app does not ask for the permission {more[0]}", field="permissions")
+    # The names are sorted, as in the app's row, so that equal permissions are equal texts.
+    return json.dumps(dict(wanted), sort_keys=True)
+
+
+def _choose(
+    db: Connection, installation_id: int, account_id: int, repositories: Iterable[int]
+) -> bool:
+    wanted = set(repositories)
+    owned = db.tuples(
+        f"SELECT r.id FROM {db.each('ids', wanted='integer')} AS w"
+        " JOIN repository r ON r.id = w.wanted WHERE r.owner_id = :account_id",
+        ids=json.dumps(sorted(wanted)),
+        account_id=account_id,
+    )
+    if len(owned) < len(wanted):
+        raise Invalid("the account does not own all of these repositories", field="repositories")
+    return upsert.set_related(db, "installation_repository", CHOSEN, installation_id, wanted)
+
+
+def required(db: Connection, installation_id: int) -> Row:
+    """Return an installation that exists."""
+    row = get(db, installation_id)
+    assert row is not None, "the installation exists"
+    return row
+
+
+def get(db: Connection, installation_id: int) -> Row | None:
+    """Return the installation with this id, or None.
+
+    It has its app's `slug`, `client_id` and `bot_id`, and its account's `login`. Its `permissions`
+    are those that the account has accepted and the app still asks for.
+    """
+    return _read(db.one(f"{SELECT} WHERE i.id = :id", id=installation_id))
+
+
+def on_account(db: Connection, app_id: int, account_id: int) -> Row | None:
+    """Return the app's installation on an account, or None."""
+    return _read(
+        db.one(
+            f"{SELECT} WHERE i.app_id = :app_id AND i.account_id = :account_id",
+            app_id=app_id,
+            account_id=account_id,
+        )
+    )
+
+
+def _read(row: Row | None) -> Row | None:
+    return None if row is None else _decoded(row)
+
+
+def _decoded(row: Row) -> Row:
+    held = permissions.common(json.loads(row["permissions"]), json.loads(row.pop("most")))
+    row["permissions"] = METADATA | held
+    row["events"] = json.loads(row["events"])
+    row["every_repository"] = bool(row["every_repository"])
+    return row
+
+
+def covers(db: Connection, installation: Row, repo: Row) -> bool:
+    """Return whether an installation covers a repository."""
+    if repo["owner_id"] != installation["account_id"]:
+        return False
+    if installation["every_repository"]:
+        return True
+    found = db.value(
+        "SELECT 1 FROM installation_repository WHERE installation_id = :id AND repo_id = :repo_id",
+        id=installation["id"],
+        repo_id=repo["id"],
+    )
+    return found is not None
+
+
+def concerns(db: Connection, installation: Row, app_id: int, user_id: int) -> bool:
+    """Return whether an installation is one of this app, on an account of the user."""
+    where, given = _where(app_id, user_id, None, False)
+    found = db.value(
+        f"SELECT 1 FROM installation i JOIN app p ON p.id = i.app_id WHERE {where} AND i.id = :id",
+        id=installation["id"],
+        **given,
+    )
+    return found is not None
+
+
+def page(
+    db: Connection,
+    app_id: int,
+    *,
+    limit: int,
+    offset: int,
+    user_id: int | None = None,
+    since: int | None = None,
+    outdated: bool = False,
+) -> list[Row]:
+    """Return an app's installations, oldest first.
+
+    `user_id` leaves only those on the user's accounts, `since` those updated since then, in
+    microseconds, and `outdated` those that have not accepted all that the app asks for at present.
+    """
+    where, given = _where(app_id, user_id, since, outdated)
+    rows = db.all(
+        f"{SELECT} WHERE {where} ORDER BY i.id LIMIT :limit OFFSET :offset",
+        limit=limit,
+        offset=offset,
+        **given,
+    )
+    return [_decoded(row) for row in rows]
+
+
+def count(
+    db: Connection,
+    app_id: int,
+    most: int = ENDLESS,
+    *,
+    user_id: int | None = None,
+    since: int | None = None,
+    outdated: bool = False,
+) -> int:
+    """Return how many installations `page` can return, counted up to `most`."""
+    where, given = _where(app_id, user_id, since, outdated)
+    found: int = db.value(
+        "SELECT count(*) FROM (SELECT i.id FROM installation i JOIN app p ON p.id = i.app_id"
+        f" WHERE {where} LIMIT :most) AS f",
+        most=most,
+        **given,
+    )
+    return found
+
+
+def _where(
+    app_id: int, user_id: int | None, since: int | None, outdated: bool
+) -> tuple[str, dict[str, Any]]:
+    parts, given = ["i.app_id = :app_id"], {"app_id": app_id}
+    if user_id is not None:
+        parts.append(ON_USERS_ACCOUNTS)
+        given["user_id"] = user_id
+    if since is not None:
+        parts.append("i.updated_at >= :since")
+        given["since"] = since
+    if outdated:
+        parts.append(OUTDATED)
+    return " AND ".join(parts), given
+
+
+def accept(db: Connection, installation: Row, app: Row, accepted: Mapping[str, str] | None) -> bool:
+    """Accept the app's present permissions and events, or only the permissions `accepted`.
+
+    Return whether that changes anything. Raises Invalid as `create` does.
+    """
+    wanted = {
+        "permissions": _accepted(app, accepted),
+        "events": json.dumps(checked_events(app["events"])),
+    }
+    changed = db.execute(
+        "UPDATE installation SET permissions = :permissions, events = :events, updated_at = :now"
+        " WHERE id = :id AND (permissions <> :permissions OR events <> :events)",
+        now=db.now,
+        id=installation["id"],
+        **wanted,
+    )
+    return changed > 0
+
+
+def choose_repositories(
+    db: Connection, installation: Row, repositories: Iterable[int] | None
+) -> bool:
+    """Let an installation cover only these repositories; None stands for all of the account's.
+
+    Return whether that changes anything. Raises Invalid if the account does not own one.
+    """
+    changed = db.execute(
+        "UPDATE installation SET every_repository = :every WHERE id = :id"
+        " AND every_repository <> :every",
+        every=int(repositories is None),
+        id=installation["id"],
+    )
+    chosen = _choose(db, installation["id"], installation["account_id"], repositories or ())
+    if changed or chosen:
+        db.execute(
+            "UPDATE installation SET updated_at = :now WHERE id = :id",
+            now=db.now,
+            id=installation["id"],
+        )
+    return bool(changed or chosen)
+
+
+def suspend(db: Connection, installation: Row, by: int | None = None) -> bool:
+    """Suspend an installation: its tokens are rejected. Return False if it is suspended already."""
+    changed = db.execute(
+        "UPDATE installation SET suspended_at = :now, suspended_by = :by, updated_at = :now"
+        " WHERE id = :id AND suspended_at IS NULL",
+        now=db.now,
+        by=by,
+        id=installation["id"],
+    )
+    return changed > 0
+
+
+def unsuspend(db: Connection, installation: Row) -> bool:
+    """End an installation's suspension. Return False if it is not suspended."""
+    changed = db.execute(
+        "UPDATE installation SET suspended_at = NULL, suspended_by = NULL, updated_at = :now"
+        " WHERE id = :id AND suspended_at IS NOT NULL",
+        now=db.now,
+        id=installation["id"],
+    )
+    return changed > 0
+
+
+def remove(db: Connection, installation: Row) -> None:
+    """Delete an installation and its tokens."""
+    db.execute("DELETE FROM installation WHERE id = :id", id=installation["id"])
+
+
+def list_all(db: Connection) -> list[Row]:
+    """Return every installation by app and account, with the names of its chosen `repositories`."""
+    chosen: dict[int, list[str]] = {}
+    for installation_id, name in db.tuples(
+        "SELECT c.installation_id, r.name FROM installation_repository c"
+        " JOIN repository r ON r.id = c.repo_id ORDER BY r.name_key"
+    ):
+        chosen.setdefault(installation_id, []).append(name)
+    rows = db.all(f"{SELECT} ORDER BY p.name_key, a.login_key")
+    return [_decoded(row) | {"repositories": chosen.get(row["id"], [])} for row in rows]

@@ -1,0 +1,251 @@
+"""An installation's token never sees or does more than app, installation, token and selection have
+in common: in thousands of random combinations, and asked at every operation.
+"""
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from operations_world import path
+
+from hub.auth import access, credentials
+from hub.auth.access import OnRepo
+from hub.auth.organization_access import OnOrg
+from hub.auth.viewing import viewer_of
+from hub.http.errors import Forbidden
+from hub.operations import OPERATIONS
+from hub.rest.operation import Operation
+from store import Connection, Row, Store
+from store.accounts import accounts, apps
+from store.apps import installation_tokens, installations
+from store.errors import Missing
+from store.repositories import repositories, repository_lists
+from store.repositories.repository_lists import RepositorySelection
+
+from .conftest import Installed, make_app
+
+IN_REPOSITORIES = [one for one in OPERATIONS if isinstance(one.access, OnRepo)]
+IN_ORGANIZATIONS = [one for one in OPERATIONS if isinstance(one.access, OnOrg)]
+NAMES = sorted({name for one in OPERATIONS for name, _ in one.access.permissions} | {"packages"})
+LEVELS = {"read": 1, "write": 2, "admin": 3}
+Held = dict[str, str]
+
+
+class Chance(random.Random):
+    """What a combination is made of."""
+
+    def permissions(self, within: Held | None = None) -> Held:
+        """Any permissions, or some that these include."""
+        names = NAMES if within is None else sorted(within)
+        chosen = self.sample(names, self.randint(0, len(names)))
+        most = {name: 3 if within is None else LEVELS[within[name]] for name in chosen}
+        return {name: self.choice(list(LEVELS)[: most[name]]) for name in chosen}
+
+    def among(self, ids: list[int]) -> list[int] | None:
+        """Some of these; None for all."""
+        return None if self.random() < 0.3 else self.sample(ids, self.randint(0, len(ids)))
+
+
+def least(*several: Held) -> Held:
+    """What all of them have."""
+    names = set(NAMES).intersection(*several)
+    return {name: min((one[name] for one in several), key=LEVELS.__getitem__) for name in names}
+
+
+class Combination:
+    """An app, its installation on an account and a token, all of them by chance.
+
+    After the token was made, everything but the token changes once more.
+    """
+
+    def __init__(self, db: Connection, chance: Chance, app: Row, account: Row) -> None:
+        self._db, self._chance, self._app, self._account = db, chance, app, account
+        self._owned = [
+            row["id"] for row in repositories.list_all(db) if row["owner_id"] == account["id"]
+        ]
+        accepted, chosen = self._settle()
+        self.narrowed = chance.permissions({"metadata": "read"} | accepted)
+        reachable = self._owned if chosen is None else chosen
+        self.asked = chance.among(reachable)
+        value, _ = installation_tokens.create(
+            db, self._installation(), wanted=self.narrowed, repositories=self.asked
+        )
+        granted = {"metadata": "read"} | (self.narrowed or accepted)
+        now, chosen = self._settle() if chance.random() < 0.7 else (accepted, chosen)
+        self.permissions = {"metadata": "read"} | least(granted, {"metadata": "read"} | now)
+        self.repositories = {
+            number
+            for number in self._owned
+            if (chosen is None or number in chosen) and (self.asked is None or number in self.asked)
+        }
+        self.caller = credentials.authenticate(db, value)
+
+    def _installation(self) -> Row:
+        found = installations.on_account(self._db, self._app["id"], self._account["id"])
+        assert found is not None
+        return found
+
+    def _settle(self) -> tuple[Held, list[int] | None]:
+        """Give the app permissions, of which the account accepts some. Choose repositories.
+
+        The app may lose permissions again that the account has accepted.
+        """
+        chance, wanted = self._chance, self._chance.permissions()
+        self._ask_for(wanted)
+        app = apps.get(self._db, self._app["id"])
+        assert app is not None
+        accepted, chosen = chance.permissions(wanted), chance.among(self._owned)
+        found = self._installation()
+        installations.accept(self._db, found, app, accepted)
+        installations.choose_repositories(self._db, found, chosen)
+        if chance.random() < 0.3:
+            wanted = chance.permissions()
+            self._ask_for(wanted)
+        return least(accepted, wanted), chosen
+
+    def _ask_for(self, permissions: Held) -> None:
+        apps.update(
+            self._db,
+            self._app["id"],
+            url="https://mill.example/",
+            description=None,
+            permissions=permissions,
+            events=[],
+            public=True,
+        )
+
+    def expected(self, needed: access.Access, reached: bool) -> str:
+        """What comes of asking for something that is in the installation's reach, or not."""
+        if not reached:
+            return "not found"
+        allowed = "installation" in needed.kinds and self._has(needed)
+        return "allowed" if allowed else "forbidden"
+
+    def _has(self, needed: access.Access) -> bool:
+        return any(
+            LEVELS[level] <= LEVELS.get(self.permissions.get(name, ""), 0)
+            for name, level in needed.permissions
+        )
+
+
+def check(store: Store, seed: Any, many: int) -> None:
+    """Check so many combinations, all in one transaction. Each outcome occurs."""
+    seen: set[str] = set()
+
+    def each(db: Connection) -> None:
+        chance = Chance(20_261_122)
+        acme, umbra = (accounts.create(db, name, kind="Organization") for name in ("acme", "umbra"))
+        for owner in (acme, umbra):
+            for number in range(5):
+                repositories.create(db, owner["id"], f"r{number}", private=number % 2 == 0)
+        app = make_app(db, seed.octo["id"], "Mill")
+        for owner in (acme, umbra, seed.octo):
+            installations.create(db, app, owner)
+        every = repositories.list_all(db)
+        for _ in range(many):
+            made = Combination(db, chance, app, chance.choice([acme, umbra, seed.octo]))
+            assert made.caller.permissions == made.permissions
+            seen.add(in_repository(db, made, chance.choice(every), chance))
+            seen.add(in_organization(db, made, chance.choice([acme, umbra]), chance))
+            in_lists(db, made, every, chance)
+
+    store.do(each)
+    assert seen == {"allowed", "forbidden", "not found"}
+
+
+def outcome(ask: Callable[[], None]) -> str:
+    try:
+        ask()
+    except Missing:
+        return "not found"
+    except Forbidden:
+        return "forbidden"
+    return "allowed"
+
+
+def in_repository(db: Connection, made: Combination, repo: Row, chance: Chance) -> str:
+    operation = chance.choice(IN_REPOSITORIES)
+    needed = operation.access
+    assert isinstance(needed, OnRepo)
+    expected = made.expected(needed, repo["id"] in made.repositories)
+    found = outcome(lambda: access.check(db, needed, made.caller, repo))
+    assert found == expected, (operation.id, repo["full_name"])
+    return found
+
+
+def in_organization(db: Connection, made: Combination, org: Row, chance: Chance) -> str:
+    needed = chance.choice(IN_ORGANIZATIONS).access
+    found = outcome(lambda: needed.see(db, made.caller, org))
+    assert found == made.expected(needed, org["id"] == made.caller.target_id)
+    return found
+
+
+def in_lists(db: Connection, made: Combination, every: list[Row], chance: Chance) -> None:
+    viewer = viewer_of(made.caller, chance.choice(NAMES))
+    chosen = RepositorySelection(viewer)
+    rows = repository_lists.page(db, chosen, sort="created", descending=False, limit=100, offset=0)
+    found = {row["id"] for row in rows}
+    public = {row["id"] for row in every if not row["private"]}
+    assert found == (made.repositories if viewer.private else made.repositories & public)
+    assert repository_lists.count(db, chosen) == len(found)
+
+
+def test_rights_of_random_combinations(store: Store, seed: Any) -> None:
+    check(store, seed, 200)
+
+
+def test_rights_of_thousands_of_combinations(store: Store, seed: Any) -> None:
+    check(store, seed, 5_000)
+
+
+class Names:
+    """Stands for what is in a path: nothing of it is there."""
+
+    def __getattr__(self, name: str) -> Any:
+        return self
+
+    def __getitem__(self, name: str) -> int:
+        return 1
+
+    def __str__(self) -> str:
+        return "1"
+
+
+@pytest.mark.parametrize("operation", IN_REPOSITORIES, ids=lambda one: one.id)
+async def test_each_operation_asked(installed: Installed, operation: Operation) -> None:
+    """Without a permission, and outside of the selection."""
+
+    def at(owner: str, repo: str) -> str:
+        return path(operation, Names(), owner=owner, repo=repo)  # type: ignore[arg-type] # no rows
+
+    bare = installed.token(wanted={"metadata": "read"})
+    wanted = [name for name, _ in operation.access.permissions]
+    for repo in ("tools", "kit") if "metadata" not in wanted else ():
+        answer = await installed.ask(operation.method, at("acme", repo), bare)
+        assert answer.status_code == 403, answer.text
+        assert answer.json()["message"] == "Resource not accessible by integration"
+    narrow = installed.token(repositories=[installed.kit["id"]])
+    for owner, repo in (("acme", "tools"), ("octo", "hello"), ("octo", "vault")):
+        answer = await installed.ask(operation.method, at(owner, repo), narrow)
+        # What no installation may ask for is refused before anything is looked up.
+        wanted_status = 404 if "installation" in operation.access.kinds else 403
+        assert answer.status_code == wanted_status, answer.text
+
+
+async def test_lists_of_other_repositories(installed: Installed, store: Store) -> None:
+    narrow = installed.token(repositories=[installed.kit["id"]])
+    for url in ("/orgs/acme/repos", "/installation/repositories"):
+        answer = (await installed.ask("GET", url, narrow)).json()
+        rows = answer if isinstance(answer, list) else answer["repositories"]
+        assert [one["full_name"] for one in rows] == ["acme/kit"]
+    shown = await installed.ask("GET", "/users/octo/repos", narrow)
+    assert shown.json() == []
+
+
+async def test_nobody_else_sees_more(store: Store, installed: Installed) -> None:
+    """The account of an app has no rights of its own."""
+    bot = store.look(accounts.by_login, "mill[bot]")
+    assert bot is not None
+    for row in (installed.kit, store.look(repositories.find, "octo", "vault")):
+        assert store.look(repositories.role_of, row, bot) is None

@@ -1,0 +1,321 @@
+"""Apps, their installations, and the tokens of these."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from assertions import assert_error, links
+
+from store import Row, Store
+from store.accounts import accounts, apps, grants, tokens
+from store.apps import installations
+from store.clock import MovableClock, parse
+from store.repositories import repositories
+
+from .conftest import PERMISSIONS, Installed
+
+INTEGRATION = "Resource not accessible by integration"
+NOT_GRANTED = "The permissions requested are not granted to this installation."
+NO_SUCH = (
+    "There is at least one repository that does not exist or is not accessible to the parent"
+    " installation."
+)
+
+
+async def mint(installed: Installed, number: int | None = None, **how: Any) -> Any:
+    number = number or installed.on_acme["id"]
+    return await installed.itself("POST", f"/app/installations/{number}/access_tokens", **how)
+
+
+async def test_an_app_sees_itself(installed: Installed) -> None:
+    shown = (await installed.itself("GET", "/app")).json()
+    assert shown["installations_count"] == 2
+    assert shown["permissions"] == PERMISSIONS
+    assert shown["html_url"].endswith("/apps/mill")
+    assert "secret" not in str(shown)
+
+
+async def test_an_app_by_its_slug(installed: Installed, store: Store, seed: Any) -> None:
+    shown = await installed.hub.get("/apps/mill")
+    assert shown.json()["id"] == installed.app["id"]
+    assert "installations_count" not in shown.json()
+    assert_error(await installed.hub.get("/apps/nothing"), 404)
+    unchanged = {name: installed.app[name] for name in ("url", "description", "permissions")}
+    store.do(lambda db: apps.update(db, installed.app["id"], events=[], public=False, **unchanged))
+    assert_error(await installed.hub.get("/apps/mill"), 404)
+    assert_error(await installed.ask("GET", "/apps/mill", seed.reader_token), 404)
+    for token in (seed.token, installed.token()):
+        assert (await installed.ask("GET", "/apps/mill", token)).status_code == 200
+
+
+async def test_installations_are_listed_in_pages(installed: Installed) -> None:
+    first = await installed.itself("GET", "/app/installations?per_page=1")
+    assert links(first).keys() == {"next", "last"}
+    every = (await installed.itself("GET", "/app/installations")).json()
+    assert [one["account"]["login"] for one in every] == ["octo", "acme"]
+    assert [one["repository_selection"] for one in every] == ["selected", "all"]
+    assert [one["target_type"] for one in every] == ["User", "Organization"]
+    one = (await installed.itself("GET", f"/app/installations/{every[1]['id']}")).json()
+    assert one == every[1]
+    assert one["permissions"] == {"metadata": "read", **PERMISSIONS}
+
+
+async def test_which_installations(
+    installed: Installed, store: Store, clock: MovableClock, seed: Any
+) -> None:
+    async def listed(query: str) -> list[str]:
+        found = (await installed.itself("GET", f"/app/installations?{query}")).json()
+        return [one["account"]["login"] for one in found]
+
+    assert await listed("outdated=true") == []
+    clock.advance(10)
+    wanted = {"permissions": {**PERMISSIONS, "checks": "write"}, "events": []}
+    changed = {"url": "https://mill.example/", "description": None, "public": True, **wanted}
+    store.do(lambda db: apps.update(db, installed.app["id"], **changed))
+    assert await listed("outdated=true") == ["octo", "acme"]
+    now = store.look(apps.get, installed.app["id"])
+    assert store.do(installations.accept, installed.on_acme, now, None)
+    assert not store.do(installations.accept, installed.on_acme, now, None)
+    assert await listed("outdated=true") == ["octo"]
+    assert await listed("since=2026-01-01T00:00:00Z") == ["octo", "acme"]
+    since = "2026-11-21T07:33:10Z"
+    assert parse(since) <= store.clock.now()
+    assert await listed(f"since={since}") == ["acme"]
+
+
+async def test_the_installation_of_something(installed: Installed, seed: Any) -> None:
+    on_octo, on_acme = installed.on_octo["id"], installed.on_acme["id"]
+    for path, number in (
+        ("/orgs/acme/installation", on_acme),
+        ("/users/acme/installation", on_acme),
+        ("/users/OCTO/installation", on_octo),
+        ("/repos/acme/tools/installation", on_acme),
+        ("/repos/octo/vault/installation", on_octo),
+    ):
+        answer = await installed.itself("GET", path)
+        assert (answer.status_code, answer.json()["id"]) == (200, number), path
+    for path in (
+        "/orgs/octo/installation",
+        "/users/reader/installation",
+        "/users/nobody/installation",
+        "/repos/octo/hello/installation",
+        "/repos/octo/nothing/installation",
+    ):
+        assert_error(await installed.itself("GET", path), 404)
+
+
+async def test_a_renamed_repository(installed: Installed, store: Store, seed: Any) -> None:
+    vault = store.look(repositories.get, seed.vault["id"])
+    store.do(repositories.rename, vault, "safe")
+    hello = store.look(repositories.get, seed.hello["id"])
+    store.do(repositories.rename, hello, "goodbye")
+    moved = await installed.itself("GET", "/repos/octo/vault/installation")
+    assert moved.status_code == 301
+    there = await installed.itself("GET", moved.headers["Location"])
+    assert there.json()["id"] == installed.on_octo["id"]
+    assert_error(await installed.itself("GET", "/repos/octo/hello/installation"), 404)
+
+
+async def test_an_installation_of_another_app(
+    installed: Installed, another: Callable[..., Row], store: Store, seed: Any
+) -> None:
+    kiln = another("Kiln")
+    other = store.do(installations.create, kiln, seed.reader)
+    assert_error(await installed.itself("GET", f"/app/installations/{other['id']}"), 404)
+    for body in ({}, {"permissions": 1}):
+        assert_error(await mint(installed, other["id"], json=body), 404)
+
+
+@pytest.mark.parametrize("body", [b"", b"{}", b'{"permissions": {}}'])
+async def test_a_token_with_everything(installed: Installed, body: bytes) -> None:
+    answer = await mint(installed, content=body)
+    assert answer.status_code == 201
+    shown = answer.json()
+    assert shown["token"].startswith("ghs_")
+    assert len(shown["token"]) == 40
+    assert shown["expires_at"] == "2026-11-21T08:33:00Z"
+    assert shown["permissions"] == {"metadata": "read", **PERMISSIONS}
+    assert shown["repository_selection"] == "all"
+    assert "repositories" not in shown
+
+
+async def test_a_narrower_token(installed: Installed) -> None:
+    given = {"repositories": ["KIT"], "permissions": {"issues": "read"}}
+    shown = (await mint(installed, json=given)).json()
+    assert shown["permissions"] == {"metadata": "read", "issues": "read"}
+    assert shown["repository_selection"] == "selected"
+    assert [one["full_name"] for one in shown["repositories"]] == ["acme/kit"]
+    for method, path, status in (
+        ("GET", "/repos/acme/kit", 200),
+        ("GET", "/repos/acme/kit/issues", 200),
+        ("POST", "/repos/acme/kit/issues", 403),
+        ("GET", "/repos/acme/kit/branches", 403),
+        ("GET", "/repos/acme/tools", 404),
+        ("GET", "/repos/octo/hello", 404),
+    ):
+        answer = await installed.ask(method, path, shown["token"], json={"title": "x"})
+        assert answer.status_code == status, path
+        if status == 403:
+            assert_error(answer, 403, INTEGRATION)
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({"permissions": {"issues": "admin"}}, NOT_GRANTED),
+        ({"permissions": {"checks": "read"}}, NOT_GRANTED),
+        ({"permissions": {"issues": "read", "contents": "write"}}, NOT_GRANTED),
+        ({"repositories": ["kit", "nothing"]}, NO_SUCH),
+        ({"repositories": ["hello"]}, NO_SUCH),
+        ({"repository_ids": [1]}, NO_SUCH),
+        ({"repository_ids": [2**62]}, NO_SUCH),
+    ],
+)
+async def test_more_than_the_installation_has(
+    installed: Installed, store: Store, body: dict[str, Any], message: str
+) -> None:
+    before = len(store.look(tokens.list_all))
+    assert_error(await mint(installed, json=body), 422, message)
+    assert len(store.look(tokens.list_all)) == before
+
+
+async def test_only_one_list_of_repositories(installed: Installed) -> None:
+    both = {"repositories": ["kit"], "repository_ids": [installed.kit["id"]]}
+    assert_error(await mint(installed, json=both), 422)
+    many = {"repository_ids": list(range(501))}
+    assert_error(await mint(installed, json=many), 422)
+
+
+async def test_accepted_permissions_count(installed: Installed, store: Store) -> None:
+    """The app may ask for more. That counts for an installation after its account accepted it."""
+    more = {**PERMISSIONS, "checks": "write"}
+    unchanged = {"url": "https://x.example/", "description": None, "events": [], "public": True}
+    store.do(lambda db: apps.update(db, installed.app["id"], permissions=more, **unchanged))
+    assert (await installed.itself("GET", "/app")).json()["permissions"] == more
+    asked = {"permissions": {"checks": "write"}}
+    assert_error(await mint(installed, json=asked), 422, NOT_GRANTED)
+    now = store.look(apps.get, installed.app["id"])
+    store.do(installations.accept, installed.on_acme, now, None)
+    assert (await mint(installed, json=asked)).status_code == 201
+
+
+async def test_a_suspended_installation(installed: Installed, store: Store) -> None:
+    token, other = installed.token(), installed.token(installed.on_octo)
+    assert store.do(installations.suspend, installed.on_acme)
+    assert not store.do(installations.suspend, installed.on_acme)
+    suspended = "This installation has been suspended"
+    assert_error(await installed.ask("GET", "/repos/acme/kit", token), 403, suspended)
+    assert_error(await mint(installed), 403, suspended)
+    assert (await installed.ask("GET", "/repos/octo/vault", other)).status_code == 200
+    shown = (await installed.itself("GET", "/orgs/acme/installation")).json()
+    assert shown["suspended_at"] == "2026-11-21T07:33:00Z"
+    assert store.do(installations.unsuspend, installed.on_acme)
+    assert (await installed.ask("GET", "/repos/acme/kit", token)).status_code == 200
+
+
+async def test_the_end_of_a_token(installed: Installed, store: Store, clock: MovableClock) -> None:
+    revoked, late, gone = (installed.token() for _ in range(3))
+    answer = await installed.ask("DELETE", "/installation/token", revoked)
+    assert (answer.status_code, answer.content) == (204, b"")
+    invented = tokens.new_value("installation")
+    clock.advance(3599)
+    assert (await installed.ask("GET", "/repos/acme/kit", late)).status_code == 200
+    clock.advance(1)
+    said = [
+        (await installed.ask("GET", "/repos/acme/kit", value)).content
+        for value in (revoked, late, invented)
+    ]
+    assert len(set(said)) == 1
+    assert b"Bad credentials" in said[0]
+    store.do(installations.remove, installed.on_acme)
+    assert_error(await installed.ask("GET", "/repos/acme/kit", gone), 401, "Bad credentials")
+    assert_error(await mint(installed), 404)
+
+
+async def test_a_token_s_value_is_not_stored(installed: Installed, store: Store) -> None:
+    value = (await mint(installed)).json()["token"]
+    row = store.look(tokens.find, value)
+    assert value not in str(row)
+    assert row["login"] == "mill[bot]"
+
+
+async def test_the_repositories_of_an_installation(installed: Installed, seed: Any) -> None:
+    async def listed(token: str, query: str = "") -> Any:
+        return (await installed.ask("GET", f"/installation/repositories{query}", token)).json()
+
+    shown = await listed(installed.token())
+    assert [one["full_name"] for one in shown["repositories"]] == ["acme/tools", "acme/kit"]
+    assert (shown["total_count"], shown["repository_selection"]) == (2, "all")
+    assert shown["repositories"][0]["permissions"]["pull"]
+    assert not shown["repositories"][0]["permissions"]["push"]
+    second = await listed(installed.token(), "?per_page=1&page=2")
+    assert [one["name"] for one in second["repositories"]] == ["kit"]
+    chosen = await listed(installed.token(installed.on_octo))
+    assert [one["name"] for one in chosen["repositories"]] == ["vault"]
+    assert chosen["repository_selection"] == "selected"
+    answer = await installed.ask("GET", "/installation/repositories", seed.token)
+    assert_error(answer, 403)
+
+
+async def test_a_change_of_the_selection_counts_at_once(
+    installed: Installed, store: Store, seed: Any
+) -> None:
+    token = installed.token(installed.on_octo)
+    assert (await installed.ask("GET", "/repos/octo/hello", token)).status_code == 404
+    hello = [seed.hello["id"]]
+    assert store.do(installations.choose_repositories, installed.on_octo, hello)
+    assert (await installed.ask("GET", "/repos/octo/hello", token)).status_code == 200
+    assert (await installed.ask("GET", "/repos/octo/vault", token)).status_code == 404
+    assert store.do(installations.choose_repositories, installed.on_octo, None)
+    assert not store.do(installations.choose_repositories, installed.on_octo, None)
+    assert (await installed.ask("GET", "/repos/octo/vault", token)).status_code == 200
+
+
+async def test_no_user_acts(installed: Installed) -> None:
+    token = installed.token()
+    for path in ("/user", "/user/orgs", "/user/repos", "/user/installations", "/user/emails"):
+        assert_error(await installed.ask("GET", path, token), 403, INTEGRATION)
+
+
+async def test_who_writes(installed: Installed, store: Store) -> None:
+    for scheme in ("token", "Bearer"):
+        headers = {"Authorization": f"{scheme} {installed.token()}", "X-GitHub-Delivery": "7"}
+        answer = await installed.hub.post(
+            "/repos/acme/kit/issues", headers=headers, json={"title": "Spelling"}
+        )
+        assert answer.status_code == 201, answer.text
+        author = answer.json()["user"]
+        assert (author["login"], author["type"]) == ("mill[bot]", "Bot")
+    shown = await installed.hub.get("/users/mill%5Bbot%5D")
+    assert (shown.json()["type"], shown.json()["login"]) == ("Bot", "mill[bot]")
+
+
+async def test_installations_of_a_user(installed: Installed, store: Store, seed: Any) -> None:
+    def issue(account: Row) -> str:
+        more = {"metadata": "read"}
+        return store.do(
+            lambda db: grants.issue(db, installed.app | {"permissions": more}, account["id"])
+        )[0]
+
+    token, stranger = issue(seed.octo), issue(seed.reader)
+    shown = (await installed.ask("GET", "/user/installations", token)).json()
+    assert [one["account"]["login"] for one in shown["installations"]] == ["octo", "acme"]
+    none = (await installed.ask("GET", "/user/installations", stranger)).json()
+    assert none == {"total_count": 0, "installations": []}
+    of_octo = f"/user/installations/{installed.on_octo['id']}/repositories"
+    shown = (await installed.ask("GET", of_octo, token)).json()
+    assert [one["full_name"] for one in shown["repositories"]] == ["octo/vault"]
+    of_acme = f"/user/installations/{installed.on_acme['id']}/repositories"
+    shown = (await installed.ask("GET", of_acme, token)).json()
+    assert shown["total_count"] == 2
+    assert_error(await installed.ask("GET", of_acme, stranger), 404)
+    assert_error(await installed.ask("GET", "/user/installations", seed.token), 403)
+
+
+async def test_an_app_goes_with_its_installations(installed: Installed, store: Store) -> None:
+    token = installed.token()
+    assert store.do(apps.remove, installed.app["id"])
+    assert_error(await installed.ask("GET", "/repos/acme/kit", token), 401, "Bad credentials")
+    assert_error(await installed.itself("GET", "/app"), 401, "Integration not found")
+    left = store.look(accounts.by_login, "mill[bot]")
+    assert left["heard_of"]

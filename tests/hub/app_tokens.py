@@ -1,0 +1,31 @@
+"""An app's key, and the JSON Web Tokens that are signed with it."""
+
+import json
+from functools import cache
+from typing import Any
+
+import jwt
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+PEM = serialization.Encoding.PEM
+
+
+@cache
+def app_key(number: int) -> tuple[str, str]:
+    """A key's private and public half as PEM; another one for each number."""
+    private = rsa.generate_private_key(public_exponent=65_537, key_size=2048)
+    secret = private.private_bytes(
+        PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    shown = private.public_key().public_bytes(PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+    return secret.decode(), shown.decode()
+
+
+def signed_token(issuer: Any, now: int, *, key: int = 0, **claims: Any) -> str:
+    """A token of an app with this id, as clients sign it at `now`, in seconds."""
+    given = {"iss": issuer, "iat": now - 60, "exp": now + 300, **claims}
+    wanted = {name: value for name, value in given.items() if value is not ...}
+    private = serialization.load_pem_private_key(app_key(key)[0].encode(), None)
+    assert isinstance(private, rsa.RSAPrivateKey)
+    return jwt.PyJWS().encode(json.dumps(wanted).encode(), private, algorithm="RS256")
