@@ -135,6 +135,34 @@ async def test_octokit_subscribes_and_answers(forge: Forge, node_folder: Path) -
     assert text.startswith("Received ")
 
 
+async def installed_app(site: Site) -> tuple[str, Path]:
+    """An app that is installed on ada, for one repository: its id and the file of its key."""
+    url, permission = "https://mill.example/", ("--permission", "issues=write")
+    kind = ("--kind", "integration", *permission)
+    await said(site.folder, "repo", "add", "ada/other")
+    await said(site.folder, "app", "add", "Mill", "--owner", "ada", "--url", url, *kind)
+    await said(site.folder, "app", "install", "Mill", "ada", "--repo", "engine")
+    key = site.folder.parent / "mill.pem"
+    key.write_text(await said(site.folder, "app", "key", "add", "Mill"))
+    return str(json.loads(await said(site.folder, "app", "show", "Mill", "--json"))["id"]), key
+
+
+async def test_a_python_app_signs_in_and_answers(site: Site, forge: Forge, python: Path) -> None:
+    app, key = await installed_app(site)
+    program = PROGRAMS / "app_with_pygithub.py"
+    assert await run(python, program, forge.url, app, key, REPOSITORY) == "done\n"
+    assert await forge.texts(1) == ["Received by an app."]
+
+
+async def test_an_octokit_app_signs_in_and_answers(
+    site: Site, forge: Forge, node_folder: Path
+) -> None:
+    app, key = await installed_app(site)
+    program = shutil.copy(PROGRAMS / "app_with_octokit.mjs", node_folder)
+    await run("node", program, forge.url, app, key, REPOSITORY)
+    assert await forge.texts(1) == ["Received by an app."]
+
+
 @pytest.mark.skipif(shutil.which("gh") is None, reason="gh is not installed")
 async def test_gh_calls_the_rest_api(site: Site, tmp_path: Path) -> None:
     authority = Authority(tmp_path)
