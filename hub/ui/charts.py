@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hub.ui import formatting
+from store.clock import DAY
 
 WIDTH, HEIGHT = 640.0, 200.0
 LEFT, RIGHT, TOP, BOTTOM = 58.0, 8.0, 14.0, 28.0
@@ -67,6 +68,15 @@ class Chart:
     right: float = WIDTH - RIGHT
     floor: float = FLOOR
 
+    def time(self, moment: int) -> str:
+        """Format a time with its date, if the chart is about several days."""
+        return _moment_format(self.moments)(moment)
+
+
+def _moment_format(moments: Sequence[int]) -> Callable[[int], str]:
+    is_long = len(moments) > 1 and moments[-1] - moments[0] > 2 * DAY
+    return formatting.day if is_long else formatting.clock
+
 
 def stacked(
     title: str,
@@ -101,6 +111,7 @@ def stacked(
 
 def _bars(moments: Sequence[int], series: Sequence[Series], top: float) -> Iterator[ChartBar]:
     width = ACROSS / max(len(moments), 1)
+    time = _moment_format(moments)
     for at, moment in enumerate(moments):
         y = FLOOR
         for one in series:
@@ -108,7 +119,7 @@ def _bars(moments: Sequence[int], series: Sequence[Series], top: float) -> Itera
             height = DOWN * value / top
             y -= height
             if value:
-                said = f"{formatting.clock(moment)}: {formatting.number(int(value))} {one.label}"
+                said = f"{time(moment)}: {formatting.number(int(value))} {one.label}"
                 x = LEFT + (at + 0.1) * width
                 yield ChartBar(_r(x), _r(y), _r(width * 0.8), _r(height), one.kind, said)
 
@@ -152,9 +163,10 @@ def _parts(values: Values) -> list[list[tuple[int, float]]]:
 
 def _labels(moments: Sequence[int]) -> list[tuple[float, str]]:
     step = max(math.ceil(len(moments) / MOST_LABELS), 1)
+    time = _moment_format(moments)
     width = ACROSS / max(len(moments), 1)
     return [
-        (_r(LEFT + (at + 0.5) * width), formatting.clock(moment))
+        (_r(LEFT + (at + 0.5) * width), time(moment).partition(",")[0])
         for at, moment in enumerate(moments)
         if at % step == 0
     ]

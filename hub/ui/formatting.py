@@ -80,6 +80,11 @@ def clock(at: int) -> str:
     return f"{_when(at):%H:%M}"
 
 
+def day(at: int) -> str:
+    """Format a time with its day, to the hour: `21 Nov, 06:00`."""
+    return f"{_when(at).day} {_when(at):%b, %H:%M}"
+
+
 def _when(at: int) -> datetime:
     return datetime.fromtimestamp(at / SECOND, UTC)
 

@@ -19,15 +19,18 @@ from hub.ui.pages import (
     limits,
     links,
     overview,
+    problems,
     replays,
     reports,
     retry,
     topics,
+    trends,
 )
 from hub.ui.section import Section
 
 SECTIONS: tuple[Section, ...] = (
     overview.ui,
+    problems.ui,
     hooks.ui,
     hook.ui,
     hook_filter.ui,
@@ -42,6 +45,7 @@ SECTIONS: tuple[Section, ...] = (
     retry.ui,
     events.ui,
     topics.ui,
+    trends.ui,
     limits.ui,
     reports.ui,
     imports.ui,

@@ -12,7 +12,8 @@ from store.database.connection import Connection, Row, json_array
 from store.delivery import websub
 from store.hooks import hook_secrets, hooks
 from store.hooks.hook_secrets import Taken
-from store.monitoring import minute_counters
+from store.monitoring import hook_tallies, minute_counters
+from store.monitoring.hook_tallies import NO_ANSWER
 
 WAITING, DELIVERED, DEAD, FILTERED = 0, 1, 2, 3
 # The sum keeps the database from using the index on `lease_id`. A lease may have many deliveries,
@@ -125,6 +126,9 @@ def record(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
     )
     for outcome in outcomes:
         minute_counters.increment(db, (outcome.repo_id, _counted(outcome)))
+        if outcome.hook_id > 0:
+            code = outcome.status_code if outcome.error is None else None
+            hook_tallies.count(db, (outcome.hook_id, code or NO_ANSWER, outcome.duration))
     gone = {o.hook_id: o.disable for o in outcomes if o.hook_id < 0 and o.disable is not None}
     return _update_hooks(db, outcomes) | websub.end_gone(db, gone)
 

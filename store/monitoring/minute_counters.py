@@ -12,6 +12,7 @@ from functools import cache
 
 from store.clock import SECOND
 from store.database.connection import Connection, json_array
+from store.monitoring.quantile import quantile
 
 MINUTE = 60 * SECOND
 EVERYWHERE = 0
@@ -104,22 +105,7 @@ class PeriodCounts:
 
         The precision depends on the buckets. Return None if there were no first attempts.
         """
-        total = sum(self.ranges)
-        if not total:
-            return None
-        wanted, before = share * total, 0
-        for number, many in enumerate(self.ranges):
-            if many and before + many >= wanted:
-                return _within(number, (wanted - before) / many)
-            before += many
-        return float(BOUNDS[-1])
-
-
-def _within(number: int, share: float) -> float:
-    if number == len(BOUNDS):
-        return float(BOUNDS[-1])
-    low = BOUNDS[number - 1] if number else 0
-    return low + (BOUNDS[number] - low) * share
+        return quantile(self.ranges, BOUNDS, share)
 
 
 def between(

@@ -60,6 +60,30 @@ def hooks_of(db: Connection) -> str:
     )
 
 
+def hooks_of_host(db: Connection, host: str, among: Sequence[int] | None) -> list[int]:
+    """Return the ids of hooks of these repositories at `host` or `host:port`, newest first."""
+    source, given = "hook h", {}
+    if among is not None:
+        source = f"{db.each('repos', wanted='integer')} AS w JOIN hook h ON h.repo_id = w.wanted"
+        given = {"repos": json_array(among)}
+    rows = db.tuples(
+        f"SELECT h.id, h.url FROM {source} WHERE h.deleted_at IS NULL"
+        " AND lower(h.url) LIKE :part ESCAPE '!' ORDER BY h.id DESC LIMIT :most",
+        part=_containing(host),
+        most=MOST_EXAMINED,
+        **given,
+    )
+    return [number for number, url in rows if host_of(url) == host.lower()][:MOST_HOOKS]
+
+
+def host_of(url: str) -> str:
+    """Return a URL's host and port, in lower case. Empty if it has none."""
+    try:
+        return urlsplit(url).netloc.rpartition("@")[2].lower()
+    except ValueError:
+        return ""
+
+
 def _containing(part: str) -> str:
     escaped = part.lower().replace("!", "!!").replace("%", "!%").replace("_", "!_")
     return f"%{escaped}%"

@@ -60,9 +60,8 @@ class World:
 
 
 def hook(db: Connection, repo_id: int, name: str, **given: Any) -> Row:
-    url = f"https://receiver.example/{name}"
-    given = {"events": ["push"], "content_type": "json"} | given
-    return hooks.create(db, repo_id, url=url, **given)
+    usual = {"url": f"https://receiver.example/{name}", "events": ["push"], "content_type": "json"}
+    return hooks.create(db, repo_id, **usual | given)
 
 
 def deliver(db: Connection, hook: Row, guids: Sequence[str], **given: Any) -> list[int]:

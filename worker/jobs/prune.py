@@ -14,7 +14,7 @@ from store.audit import audit_check
 from store.clock import DAY, SECOND
 from store.delivery import replay_runs, retention, websub, websub_requests
 from store.hooks import hook_secrets, signing_keys
-from store.monitoring import minute_counters
+from store.monitoring import hook_tallies, minute_counters
 from store.registry import republish_runs
 from worker.jobs import reports
 from worker.jobs.run_imports import clean_up
@@ -27,6 +27,8 @@ BATCH = 1_000
 PAUSE = 0.02
 # The time (microseconds) for which the counts of each minute are kept.
 TALLIES = 8 * DAY
+# The same for the counts of each hook: in fine slots, and merged into hours.
+FINE_TALLIES, HOOK_TALLIES = 2 * DAY, 31 * DAY
 
 
 async def prune(
@@ -37,7 +39,7 @@ async def prune(
     This covers:
     - bodies, attempts, events and deleted hooks;
     - ended WebSub subscriptions and requests, and expired secrets;
-    - counts of each minute, and sessions and links of the dashboard;
+    - counts of each minute and of each hook, and sessions and links of the dashboard;
     - ended jobs of deployments, replays and republishing;
     - abandoned folders of imports;
     - usage and its reports;
@@ -55,6 +57,8 @@ async def prune(
     await drop_all(hook_secrets.drop_expired, now)
     await drop_all(signing_keys.drop_expired, now)
     await drop_all(minute_counters.drop, now - TALLIES)
+    await drop_all(hook_tallies.merge, now - FINE_TALLIES)
+    await drop_all(hook_tallies.drop, now - HOOK_TALLIES)
     await store.note(sessions.forget)
     await store.note(deployment_jobs.forget, attempts)
     await store.note(replay_runs.RUNS.forget, attempts)

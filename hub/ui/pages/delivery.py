@@ -8,6 +8,7 @@ import orjson
 
 from hub.ui import status_text
 from hub.ui.charts import waterfall
+from hub.ui.comparison.attempts import Comparison, compare
 from hub.ui.curl import command
 from hub.ui.formatting import masked
 from hub.ui.pages import deliveries
@@ -46,6 +47,7 @@ def show_delivery(look: ViewContext) -> dict[str, Any]:
         "delivery": delivery,
         "hook": hook,
         "others": [deliveries.attempt_row({"state": None, **one}, look.now) for one in others],
+        "comparison": _comparison(look, attempt, others),
         "request": readable(body),
         "response": readable((attempt["response_body"] or "").encode()),
         "size": None if body is None else len(body),
@@ -55,6 +57,13 @@ def show_delivery(look: ViewContext) -> dict[str, Any]:
         "curl": command(attempt if may_change else {**attempt, "url": masked(attempt["url"])}),
         "may_change": may_change,
     }
+
+
+def _comparison(look: ViewContext, attempt: Row, others: list[Row]) -> Comparison | None:
+    """Return the comparison with the attempt before, or None if this is the first one kept."""
+    earlier = [one["id"] for one in others if one["id"] < attempt["id"]]
+    before = attempts.get(look.db, attempt["hook_id"], earlier[-1]) if earlier else None
+    return None if before is None else compare(before, attempt)
 
 
 def _found(look: ViewContext) -> tuple[Row, Row | None]:

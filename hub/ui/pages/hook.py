@@ -18,6 +18,7 @@ from store.delivery import deliveries as queue
 from store.delivery.attempt_feed import AttemptFilter
 from store.errors import Conflict
 from store.hooks import hook_links, hook_secrets, hooks, signing_keys
+from store.monitoring import name_search
 
 ui = Section()
 
@@ -33,7 +34,11 @@ def show_hook(look: ViewContext) -> dict[str, Any]:
     found = attempt_feed.page(look.db, AttemptFilter(hook_id=hook["id"]), limit=SHOWN)
     may_change = look.viewer.may_change(look.db, hook)
     return {
-        "hook": {**hook, **healthy_or_missing(look, hook["id"])},
+        "hook": {
+            **hook,
+            **healthy_or_missing(look, hook["id"]),
+            "host": name_search.host_of(hook["url"]),
+        },
         "filter": _shown_filter(hook),
         "keys": _shown_keys(look, hook),
         "keys_url": url_of(look.services.urls, hook),

@@ -1827,6 +1827,44 @@ CREATE TABLE tally (
 
 CREATE INDEX tally_repository ON tally (repo_id, minute);
 
+-- Counters of each hook's attempts, by status code and duration. A slot begins with its minute; old
+-- slots are merged into whole hours.
+CREATE TABLE hook_tally (
+    minute BIGINT NOT NULL,
+    hook_id BIGINT NOT NULL,
+    code SMALLINT NOT NULL,             -- 0: no answer
+    shard SMALLINT NOT NULL,
+    -- Attempts by duration: store.monitoring.hook_tallies.BOUNDS.
+    l0 BIGINT NOT NULL DEFAULT 0,
+    l1 BIGINT NOT NULL DEFAULT 0,
+    l2 BIGINT NOT NULL DEFAULT 0,
+    l3 BIGINT NOT NULL DEFAULT 0,
+    l4 BIGINT NOT NULL DEFAULT 0,
+    l5 BIGINT NOT NULL DEFAULT 0,
+    l6 BIGINT NOT NULL DEFAULT 0,
+    l7 BIGINT NOT NULL DEFAULT 0,
+    l8 BIGINT NOT NULL DEFAULT 0,
+    l9 BIGINT NOT NULL DEFAULT 0,
+    l10 BIGINT NOT NULL DEFAULT 0,
+    l11 BIGINT NOT NULL DEFAULT 0,
+    l12 BIGINT NOT NULL DEFAULT 0,
+    PRIMARY KEY (minute, hook_id, code, shard)
+);
+
+CREATE INDEX hook_tally_hook ON hook_tally (hook_id, minute);
+
+CREATE INDEX hook_tally_fine ON hook_tally (minute) WHERE minute / 60 * 60 <> minute;
+
+-- Problems that somebody acknowledged or muted: a hook fails with a kind of outcome.
+CREATE TABLE problem_note (
+    hook_id BIGINT NOT NULL REFERENCES hook (id) ON DELETE CASCADE,
+    kind TEXT NOT NULL,                 -- a status code, or the stage of an error
+    acknowledged_by TEXT,               -- a login
+    acknowledged_at BIGINT,
+    muted_until BIGINT,
+    PRIMARY KEY (hook_id, kind)
+);
+
 -- Replays: runs that deliver events once more, and their progress.
 CREATE TABLE replaying (
     id {id},

@@ -9,9 +9,18 @@ from ui_world import World
 from store import Store
 from store.accounts import tokens
 
-LISTS = ("", "/hooks", "/deliveries", "/events", "/replay", "/topics", "/topics/followers")
-WELL = ("No hooks yet", "No deliveries yet", "No events", "No replays yet", "No repositories yet",
-        "No WebSub", "endpoints None Slowest")  # fmt: skip
+LISTS = (
+    "",
+    "/problems",
+    "/hooks",
+    "/deliveries",
+    "/events",
+    "/replay",
+    "/topics",
+    "/topics/followers",
+)
+WELL = ("No hooks yet", "No problems", "No deliveries yet", "No events", "No replays yet",
+        "No repositories yet", "No WebSub", "endpoints None Slowest")  # fmt: skip
 
 
 @pytest.fixture

@@ -59,6 +59,7 @@ def paths(world: World) -> dict[str, list[object]]:
             "link_id": [link["id"]],
             "run_id": runs,
             "name": ["prune"],
+            "host": ["receiver.example"],
             "event_id": [event],
             "repo_id": [world.hidden["repo_id"]],
         }

@@ -27,10 +27,13 @@ MOST = 16
 PAGES = (
     "/ui",
     "/ui/hooks",
+    "/ui/problems",
     "/ui/hooks/new",
     "/ui/hooks/1/edit",
     "/ui/hooks/1/delete",
     "/ui/hooks/1/send",
+    "/ui/hooks/1/trends",
+    "/ui/hosts/receiver.example",
     "/ui/retry?attempt=1",
     "/ui/retried?deliveries=1",
     "/ui/deliveries",
@@ -55,7 +58,7 @@ PAGES = (
     "/ui/sign-in",
 )
 # They are of one thing each, and counted where they are tested.
-ELSEWHERE = {"/ui/hooks/{hook_id}", "/ui/deliveries/{delivery_id}", "/ui/shared"}
+ELSEWHERE = {"/ui/problem", "/ui/hooks/{hook_id}", "/ui/deliveries/{delivery_id}", "/ui/shared"}
 
 
 def test_every_page_is_counted() -> None:

@@ -1,0 +1,1 @@
+"""The comparison of an attempt with the one before it."""

@@ -1,0 +1,135 @@
+// JSON that folds, that can be searched, and whose paths can be copied. Without this script it is text.
+"use strict";
+
+// Deeper values are folded at first. A larger document would slow down the page.
+const OPEN_DEPTH = 2, MOST_VALUES = 20000;
+let made = 0;
+
+function named(tag, name, text) {
+  const one = document.createElement(tag);
+  if (name) one.className = name;
+  if (text !== undefined) one.textContent = text;
+  return one;
+}
+
+function step(path, key) {
+  if (typeof key === "number") return `${path}[${key}]`;
+  return /^[A-Za-z_]\w*$/.test(key) ? `${path}.${key}` : `${path}[${JSON.stringify(key)}]`;
+}
+
+function keyOf(key, path) {
+  const button = named("button", "json-key", typeof key === "number" ? `${key}` : key);
+  button.type = "button";
+  button.dataset.copy = path;
+  button.title = `Copy ${path}`;
+  return button;
+}
+
+function node(key, value, path, depth) {
+  made += 1;
+  const item = named("li", "json-item");
+  const isObject = value !== null && typeof value === "object";
+  const entries = isObject ? (Array.isArray(value) ? [...value.entries()] : Object.entries(value)) : [];
+  if (!entries.length) {
+    const shown = isObject ? (Array.isArray(value) ? "[]" : "{}") : JSON.stringify(value);
+    if (key !== null) item.append(keyOf(key, path), ": ");
+    item.append(named("span", `json-${isObject ? "empty" : value === null ? "null" : typeof value}`, shown));
+    return item;
+  }
+  const details = named("details");
+  details.open = depth < OPEN_DEPTH;
+  const summary = named("summary", "", Array.isArray(value) ? `${entries.length} items` : `${entries.length} members`);
+  const list = named("ul", "json-list");
+  const fill = () => {
+    if (list.children.length) return;
+    for (const [name, part] of entries) list.append(node(name, part, step(path, name), depth + 1));
+  };
+  if (details.open) fill();
+  else details.addEventListener("toggle", fill, { once: true });
+  details.fill = fill;
+  details.append(summary, list);
+  if (key !== null) item.append(keyOf(key, path), ": ");
+  item.append(details);
+  return item;
+}
+
+function unfold(root, open) {
+  for (let folded; (folded = [...root.querySelectorAll("details")].filter((one) => one.open !== open)).length;) {
+    for (const one of folded) {
+      one.fill();
+      one.open = open;
+    }
+    if (!open || made > MOST_VALUES) break;
+  }
+}
+
+class JsonView {
+  constructor(text, value) {
+    this.text = text;
+    this.tree = named("ul", "json");
+    this.tree.append(node(null, value, "$", 0));
+    this.hits = [];
+    this.at = -1;
+    const bar = named("p", "json-bar");
+    const label = named("label", "hidden", `Search in ${text.getAttribute("aria-label")}`);
+    this.field = named("input");
+    this.field.type = "search";
+    this.field.placeholder = "Search";
+    this.field.id = label.htmlFor = `search-${document.querySelectorAll(".json").length}-${text.id || "json"}`;
+    this.said = named("span", "faint");
+    this.said.setAttribute("role", "status");
+    const buttons = [["Unfold all", () => unfold(this.tree, true)], ["Fold all", () => unfold(this.tree, false)],
+      ["As text", () => this.turn()]].map(([words, act]) => {
+      const button = named("button", "quiet", words);
+      button.type = "button";
+      button.addEventListener("click", act);
+      return button;
+    });
+    this.change = buttons[2];
+    bar.append(label, this.field, this.said, ...buttons);
+    text.before(bar, this.tree);
+    text.hidden = true;
+    this.field.addEventListener("input", () => this.search());
+    this.field.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter") return;
+      event.preventDefault();
+      this.next(event.shiftKey ? -1 : 1);
+    });
+  }
+
+  turn() {
+    this.text.hidden = !this.text.hidden;
+    this.tree.hidden = !this.text.hidden;
+    this.change.textContent = this.text.hidden ? "As text" : "As a tree";
+  }
+
+  search() {
+    for (const hit of this.tree.querySelectorAll(".json-hit")) hit.classList.remove("json-hit", "json-here");
+    const wanted = this.field.value.trim().toLowerCase();
+    if (wanted && !this.text.hidden) this.turn();
+    if (wanted) unfold(this.tree, true);
+    const parts = wanted ? [...this.tree.querySelectorAll(".json-key, .json-item > span")] : [];
+    this.hits = parts.filter((part) => part.textContent.toLowerCase().includes(wanted));
+    for (const hit of this.hits) hit.classList.add("json-hit");
+    this.at = -1;
+    this.said.textContent = wanted ? (this.hits.length === 1 ? "1 match" : `${this.hits.length} matches`) : "";
+    if (this.hits.length) this.next(1);
+  }
+
+  next(direction) {
+    if (!this.hits.length) return;
+    if (this.at >= 0) this.hits[this.at].classList.remove("json-here");
+    this.at = (this.at + direction + this.hits.length) % this.hits.length;
+    this.hits[this.at].classList.add("json-here");
+    this.hits[this.at].scrollIntoView({ block: "nearest" });
+  }
+}
+
+for (const text of document.querySelectorAll("pre[data-json]")) {
+  try {
+    const value = JSON.parse(text.textContent);
+    if (value !== null && typeof value === "object") new JsonView(text, value);
+  } catch {
+    // It is no JSON, or not all of it is shown: the text stays.
+  }
+}

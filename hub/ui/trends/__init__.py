@@ -1,0 +1,1 @@
+"""Trends of hooks: success, latency and status codes over time."""

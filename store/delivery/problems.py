@@ -1,0 +1,156 @@
+"""Problems: failing hooks of a host that fail in the same way, and what people have said of them.
+
+A problem exists while its hooks fail. An acknowledgement lasts until a hook recovers, or until
+another hook of the host fails in this way. A mute lasts for a time.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from store.clock import SECOND
+from store.database.connection import Connection, Row, json_array
+from store.delivery.attempts import FAILED
+from store.hooks import hook_health
+from store.monitoring.name_search import host_of
+
+# Failing hooks that are examined, the worst first, and deliveries of each that are counted.
+MOST_HOOKS, MOST_DELIVERIES = 500, 1_000
+# A failure is recorded some time after it happened.
+SLACK = 10 * SECOND
+OPEN, ACKNOWLEDGED, MUTED = "open", "acknowledged", "muted"
+
+
+@dataclass(slots=True)
+class Problem:
+    """Hooks of a host that fail in the same way. Times are in microseconds."""
+
+    host: str
+    kind: str
+    """A status code, or the stage of an error such as `connect`."""
+    label: str
+    """The latest error or status."""
+    since: int = 0
+    last_at: int = 0
+    attempt_id: int = 0
+    """The latest failed attempt."""
+    deliveries: int = 0
+    """How many deliveries failed, counted up to MOST_DELIVERIES for each hook."""
+    hooks: list[Row] = field(default_factory=list)
+    state: str = OPEN
+    acknowledged_by: str = ""
+    muted_until: int = 0
+
+    @property
+    def hook_ids(self) -> list[int]:
+        """Return the ids of its hooks."""
+        return [hook["id"] for hook in self.hooks]
+
+
+def list_all(db: Connection, repo_ids: Sequence[int] | None) -> list[Problem]:
+    """Return the problems of these repositories' hooks (None: of all), open ones first."""
+    failing = hook_health.failing(db, repo_ids, MOST_HOOKS)
+    latest = _latest_failures(db, failing)
+    notes = _notes(db, [hook["id"] for hook in failing])
+    found: dict[tuple[str, str], Problem] = {}
+    for hook in failing:
+        attempt = latest.get(hook["id"])
+        if attempt is not None:
+            _add(found, hook, attempt)
+    for problem in found.values():
+        _judge(problem, notes, db.now)
+    order = {OPEN: 0, ACKNOWLEDGED: 1, MUTED: 2}
+    return sorted(found.values(), key=lambda one: (order[one.state], -one.deliveries, one.since))
+
+
+def find(db: Connection, repo_ids: Sequence[int] | None, host: str, kind: str) -> Problem | None:
+    """Return the problem of this host and kind, or None."""
+    found = list_all(db, repo_ids)
+    return next((one for one in found if (one.host, one.kind) == (host, kind)), None)
+
+
+def _latest_failures(db: Connection, hooks: Iterable[Row]) -> dict[int, Row]:
+    failed = FAILED.replace("a.", "x.")
+    rows = db.all(
+        "SELECT w.hook_id, a.id, a.status_code, a.error, a.started_at, (SELECT"
+        " count(DISTINCT f.delivery_id) FROM (SELECT x.delivery_id FROM attempt x"
+        f" WHERE x.hook_id = w.hook_id AND {failed} AND x.started_at + x.duration >= w.since"
+        f" ORDER BY x.id DESC LIMIT {MOST_DELIVERIES}) AS f) AS deliveries"
+        f" FROM {db.each('hooks', hook_id='integer', since='integer')} AS w"
+        " JOIN attempt a ON a.id = (SELECT max(x.id) FROM attempt x"
+        f" WHERE x.hook_id = w.hook_id AND {failed})",
+        hooks=json_array((hook["id"], (hook["failing_since"] or db.now) - SLACK) for hook in hooks),
+    )
+    return {row["hook_id"]: row for row in rows}
+
+
+def _notes(db: Connection, hook_ids: Iterable[int]) -> dict[tuple[int, str], Row]:
+    rows = db.all(
+        "SELECT hook_id, kind, acknowledged_by, acknowledged_at, muted_until FROM problem_note"
+        f" WHERE hook_id IN (SELECT id FROM {db.each('hooks', id='integer')} AS w)",
+        hooks=json_array(hook_ids),
+    )
+    return {(row["hook_id"], row["kind"]): row for row in rows}
+
+
+def kind_of(attempt: Row) -> str:
+    """Return the kind of a failed attempt: the stage of its error, or its status code."""
+    if attempt["error"] is not None:
+        return str(attempt["error"]).partition(":")[0][:40]
+    return str(attempt["status_code"])
+
+
+def _add(found: dict[tuple[str, str], Problem], hook: Row, attempt: Row) -> None:
+    key = host_of(hook["url"]), kind_of(attempt)
+    label = str(attempt["error"] or attempt["status_code"])[:120]
+    problem = found.setdefault(key, Problem(*key, label))
+    since = min(hook["failing_since"] or attempt["started_at"], attempt["started_at"])
+    problem.since = min(problem.since or since, since)
+    problem.deliveries += max(attempt["deliveries"], 1)
+    problem.hooks.append({**hook, "since": since, "attempt_id": attempt["id"]})
+    if attempt["id"] > problem.attempt_id:
+        problem.attempt_id, problem.last_at = attempt["id"], attempt["started_at"]
+        problem.label = label
+
+
+def _judge(problem: Problem, notes: dict[tuple[int, str], Row], now: int) -> None:
+    mine = [(hook, notes.get((hook["id"], problem.kind))) for hook in problem.hooks]
+    muted = [note["muted_until"] or 0 for _, note in mine if note is not None]
+    if len(muted) == len(mine) and min(muted) > now:
+        problem.state, problem.muted_until = MUTED, min(muted)
+    elif all(
+        note is not None and (note["acknowledged_at"] or 0) >= hook["since"] for hook, note in mine
+    ):
+        names = (note["acknowledged_by"] for _, note in mine if note is not None)
+        problem.state, problem.acknowledged_by = ACKNOWLEDGED, ", ".join(sorted(set(names)))
+
+
+def acknowledge(db: Connection, problem: Problem, login: str) -> None:
+    """Record that somebody knows of a problem."""
+    _set(db, problem, "acknowledged_by, acknowledged_at", ":login, :now", login=login, now=db.now)
+
+
+def mute(db: Connection, problem: Problem, until: int) -> None:
+    """Hide a problem until a time."""
+    _set(db, problem, "muted_until", ":until", until=until)
+
+
+def reopen(db: Connection, problem: Problem) -> None:
+    """Forget that a problem was acknowledged or muted."""
+    db.execute(
+        "DELETE FROM problem_note WHERE kind = :kind AND hook_id IN"
+        f" (SELECT id FROM {db.each('hooks', id='integer')} AS w)",
+        kind=problem.kind,
+        hooks=json_array(problem.hook_ids),
+    )
+
+
+def _set(db: Connection, problem: Problem, columns: str, values: str, **given: object) -> None:
+    changes = ", ".join(f"{name} = excluded.{name}" for name in columns.split(", "))
+    for hook_id in sorted(problem.hook_ids):
+        db.execute(
+            f"INSERT INTO problem_note (hook_id, kind, {columns}) VALUES (:hook_id, :kind,"
+            f" {values}) ON CONFLICT (hook_id, kind) DO UPDATE SET {changes}",
+            hook_id=hook_id,
+            kind=problem.kind,
+            **given,
+        )

@@ -1,0 +1,146 @@
+"""Counts of each hook's attempts by status code and duration, updated with every write.
+
+A slot has FINE minutes at first. Retention merges old slots into hours, so that 30 days of a hook
+are some 700 rows.
+"""
+
+import os
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from store.clock import HOUR, MINUTE, SECOND
+from store.database.connection import Connection, json_array
+from store.monitoring.quantile import quantile
+
+FINE, COARSE = 5, HOUR // MINUTE
+# Upper bounds of durations in microseconds. One more range is above the last bound.
+BOUNDS: tuple[int, ...] = tuple(
+    SECOND * milliseconds // 1000
+    for milliseconds in (5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000)
+)
+RANGES = tuple(f"l{number}" for number in range(len(BOUNDS) + 1))
+NO_ANSWER = 0
+"""In place of a status code."""
+KEY = "minute, hook_id, code, shard"
+GROW = ", ".join(f"{name} = hook_tally.{name} + excluded.{name}" for name in RANGES)
+COLUMNS, THEN = f"{KEY}, {', '.join(RANGES)}", f"ON CONFLICT ({KEY}) DO UPDATE SET {GROW}"
+OLD = "minute / 60 * 60 <> minute"
+"""The condition of rows that are no whole hours. An index has only these."""
+
+HookAttempt = tuple[int, int, int]
+"""A hook's id, the status code, and the duration in microseconds."""
+
+
+def count(db: Connection, attempt: HookAttempt) -> None:
+    """Count an attempt in this transaction."""
+    db.before_commit(_write, attempt)
+
+
+def _write(db: Connection, attempts: list[HookAttempt]) -> None:
+    sums: dict[tuple[int, int], list[int]] = {}
+    for hook_id, code, duration in attempts:
+        found = sums.setdefault((hook_id, code), [0] * len(RANGES))
+        found[bisect_left(BOUNDS, duration)] += 1
+    minute, shard = db.now // MINUTE // FINE * FINE, os.getpid() % 1024
+    # All transactions update the rows in this order, so that no two deadlock.
+    rows = [(minute, hook_id, code, shard, *many) for (hook_id, code), many in sorted(sums.items())]
+    db.insert_many("hook_tally", COLUMNS, rows, THEN)
+
+
+@dataclass(slots=True)
+class HookCounts:
+    """The attempts of a period by status code, and the durations of all of them."""
+
+    codes: Counter[int] = field(default_factory=Counter)
+    ranges: list[int] = field(default_factory=lambda: [0] * len(RANGES))
+
+    def add(self, code: int, ranges: Iterable[int]) -> None:
+        """Add attempts with this status code."""
+        given = list(ranges)
+        self.codes[code] += sum(given)
+        self.ranges = [a + b for a, b in zip(self.ranges, given, strict=True)]
+
+    def add_period(self, other: "HookCounts") -> None:
+        """Add the counts of another period."""
+        self.codes += other.codes
+        self.ranges = [a + b for a, b in zip(self.ranges, other.ranges, strict=True)]
+
+    @property
+    def total(self) -> int:
+        """Return the number of attempts."""
+        return sum(self.codes.values())
+
+    @property
+    def succeeded(self) -> int:
+        """Return the number of successful attempts."""
+        return self.of_class(2)
+
+    def of_class(self, hundreds: int) -> int:
+        """Return the number of attempts whose status code begins with a digit; 0: no answer."""
+        return sum(many for code, many in self.codes.items() if code // 100 == hundreds)
+
+    def quantile(self, share: float) -> float | None:
+        """Estimate the duration in microseconds that this share of attempts did not exceed."""
+        return quantile(self.ranges, BOUNDS, share)
+
+
+def between(
+    db: Connection, hook_ids: Iterable[int], since: int, until: int, step: int
+) -> dict[int, HookCounts]:
+    """Return the counts of hooks between two minutes (`until` is exclusive), in periods of `step`.
+
+    The keys are the periods' first minutes. Empty periods are left out.
+    """
+    sums = ", ".join(f"CAST(sum(t.{name}) AS BIGINT)" for name in RANGES)
+    rows = db.tuples(
+        f"SELECT (t.minute - :since) / :step, t.code, {sums}"
+        f" FROM {db.each('hooks', wanted='integer')} AS w JOIN hook_tally t ON t.hook_id = w.wanted"
+        " AND t.minute >= :since AND t.minute < :until GROUP BY 1, 2",
+        hooks=json_array(hook_ids),
+        since=since,
+        until=until,
+        step=step,
+    )
+    found: dict[int, HookCounts] = {}
+    for number, code, *ranges in rows:
+        found.setdefault(since + number * step, HookCounts()).add(code, ranges)
+    return found
+
+
+def merge(db: Connection, before: int, limit: int) -> int:
+    """Merge slots before a time in microseconds into hours. Return how many rows were merged."""
+    columns = ", ".join(RANGES)
+    rows = db.tuples(
+        f"SELECT {KEY}, {columns} FROM hook_tally WHERE {OLD} AND minute < :before"
+        " ORDER BY minute LIMIT :limit",
+        before=before // MINUTE // COARSE * COARSE,
+        limit=limit,
+    )
+    sums: dict[tuple[int, ...], list[int]] = {}
+    for minute, hook_id, code, shard, *ranges in rows:
+        key = minute // COARSE * COARSE, hook_id, code, shard
+        sums[key] = [a + b for a, b in zip(sums.get(key, [0] * len(RANGES)), ranges, strict=True)]
+    if sums:
+        db.insert_many("hook_tally", COLUMNS, [(*key, *sums[key]) for key in sorted(sums)], THEN)
+    keys = db.each("rows", minute="integer", hook_id="integer", code="integer", shard="integer")
+    db.execute(
+        f"DELETE FROM hook_tally WHERE {OLD} AND ({KEY}) IN (SELECT {KEY} FROM {keys} AS k)",
+        rows=json_array(row[:4] for row in rows),
+    )
+    return len(rows)
+
+
+def drop(db: Connection, before: int, limit: int) -> int:
+    """Delete the counts before a time in microseconds. Return how many rows."""
+    rows = db.tuples(
+        f"SELECT {KEY} FROM hook_tally WHERE minute < :before ORDER BY minute LIMIT :limit",
+        before=before // MINUTE,
+        limit=limit,
+    )
+    keys = db.each("rows", minute="integer", hook_id="integer", code="integer", shard="integer")
+    return db.execute(
+        f"DELETE FROM hook_tally WHERE ({KEY}) IN (SELECT {KEY} FROM {keys} AS k)",
+        rows=json_array(rows),
+    )

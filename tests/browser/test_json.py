@@ -1,0 +1,42 @@
+"""A payload folds, can be searched, and its paths can be copied."""
+
+import pytest
+from chromium import violations
+from playwright.async_api import expect
+
+
+@pytest.fixture
+async def place(house):
+    deep = {"issue": {"labels": [{"name": "bell"}, {"name": "tower"}], "open": True, "n": None}}
+    await house.post("fork", guid="json-tree", **deep)
+    with house.opened() as store:
+        event = store.look(lambda db: db.value("SELECT max(id) FROM event WHERE name = 'fork'"))
+    return f"/ui/events/{event}"
+
+
+async def test_a_payload_folds_and_is_searched(visit, place):
+    guest = await visit("ada")
+    page = await guest.go(place)
+    tree = page.locator("ul.json")
+    await expect(tree.get_by_role("button", name="issue")).to_be_visible()
+    await expect(tree.get_by_text('"tower"')).to_have_count(0)
+    assert await violations(page) == []
+    search = page.get_by_role("searchbox", name="Search in Payload")
+    await search.fill("tower")
+    await expect(tree.get_by_text('"tower"')).to_be_visible()
+    await expect(page.get_by_text("1 match", exact=True)).to_be_visible()
+    await search.fill("name")
+    await expect(page.get_by_text("2 matches")).to_be_visible()
+    keys = tree.get_by_role("button", name="name")
+    assert await keys.nth(1).get_attribute("data-copy") == "$.issue.labels[1].name"
+    await page.get_by_role("button", name="Fold all", exact=True).click()
+    await expect(tree.get_by_text('"tower"')).to_be_hidden()
+    await page.get_by_role("button", name="As text").click()
+    await expect(page.locator("pre#body")).to_contain_text('"tower"')
+    assert await violations(page) == []
+
+
+async def test_without_scripts_it_is_text(visit, place):
+    guest = await visit("ada", scripts=False)
+    page = await guest.go(place)
+    await expect(page.locator("pre#body")).to_contain_text('"tower"')

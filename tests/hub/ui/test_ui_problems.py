@@ -1,0 +1,122 @@
+"""Problems: failing hooks grouped by host and outcome, acknowledged and muted."""
+
+import re
+from typing import Any
+
+import pytest
+from dashboard_client import open_dashboard, text_of
+from ui_world import World, hook
+
+from store import Store
+from store.clock import MovableClock
+from store.delivery import problems
+from store.hooks import hook_pauses, hooks
+
+
+@pytest.fixture
+def world(store: Store, seed: Any) -> World:
+    return World(store, seed)
+
+
+def found(world: World) -> list[tuple[Any, ...]]:
+    rows = world.store.look(problems.list_all, None)
+    return [(one.host, one.kind, one.deliveries, len(one.hooks), one.state) for one in rows]
+
+
+def test_hooks_that_fail_alike_are_one_problem(world: World, clock: MovableClock) -> None:
+    elsewhere = world.store.do(hook, world.seed.hello["id"], "x", url="https://ci.example:8443/x")
+    world.send(world.failing, "before", status_code=401)
+    world.send(world.failing, "well")
+    clock.advance(seconds=60)
+    began = clock.now()
+    world.send(world.failing, "a", "b", status_code=401)
+    clock.advance(seconds=60)
+    world.send(world.hidden, "c", status_code=401)
+    world.send(world.good, "d", status_code=503)
+    world.send(world.other, "e", error="connect: refused", status_code=None)
+    world.send(elsewhere, "f", error="connect: timed out", status_code=None)
+    assert found(world) == [
+        ("receiver.example", "401", 3, 2, "open"),
+        ("receiver.example", "503", 1, 1, "open"),
+        ("receiver.example", "connect", 1, 1, "open"),
+        ("ci.example:8443", "connect", 1, 1, "open"),
+    ]
+    first = world.store.look(problems.list_all, None)[0]
+    assert first.since == began
+    world.send(world.good, "g")
+    world.store.do(hook_pauses.pause, world.failing)
+    assert ("receiver.example", "401", 1, 1, "open") in found(world)
+    assert len(found(world)) == 3
+
+
+def test_a_disabled_hook_is_a_problem_until_it_is_enabled(world: World) -> None:
+    world.send(world.good, "a", status_code=410, disable="the receiver answered 410 Gone", state=2)
+    assert found(world) == [("receiver.example", "410", 1, 1, "open")]
+    row = world.store.look(hooks.by_id, world.good["id"])
+    assert row is not None
+    world.store.do(hooks.update, row, active=True)
+    assert found(world) == []
+
+
+async def test_a_problem_is_acknowledged_muted_and_opened_again(
+    world: World, clock: MovableClock
+) -> None:
+    world.send(world.failing, "a", status_code=401)
+    at = "/ui/problem?host=receiver.example&kind=401"
+    form = {"host": "receiver.example", "kind": "401"}
+    async with open_dashboard(world.store, world.seed.token, ui_idle=10**6) as browser:
+        page = await browser.page("/ui/problems")
+        assert "401 from receiver.example open 1 1" in text_of(page)
+        assert (await browser.post("/ui/problems/acknowledge", form, on=at)).status_code == 303
+        assert "acknowledged by octo" in text_of(await browser.page("/ui/problems"))
+        # Another hook with the same problem opens it again.
+        clock.advance(seconds=60)
+        world.send(world.good, "b", status_code=401)
+        assert found(world) == [("receiver.example", "401", 2, 2, "open")]
+        mute = {**form, "hours": "8"}
+        assert (await browser.post("/ui/problems/mute", mute, on=at)).status_code == 303
+        assert "muted" in text_of(await browser.page(at))
+        clock.advance(seconds=8 * 3600 - 1)
+        assert found(world)[0][-1] == "muted"
+        clock.advance(seconds=2)
+        assert found(world)[0][-1] == "open"
+        await browser.post("/ui/problems/acknowledge", form, on=at)
+        assert found(world)[0][-1] == "acknowledged"
+        # A new failure after a recovery is a new problem.
+        for one in (world.failing, world.good):
+            world.send(one, f"well-{one['id']}")
+        assert found(world) == []
+        clock.advance(seconds=60)
+        world.send(world.good, "again", status_code=401)
+        assert found(world)[0][-1] == "open"
+        await browser.post("/ui/problems/acknowledge", form, on=at)
+        assert (await browser.post("/ui/problems/reopen", form, on=at)).status_code == 303
+        assert found(world)[0][-1] == "open"
+        wrong = {**form, "hours": "9999"}
+        assert (await browser.post("/ui/problems/mute", wrong, on=at)).status_code == 422
+
+
+async def test_all_that_failed_of_a_problem_is_counted_first(world: World) -> None:
+    world.send(world.failing, "a", "b", status_code=401, state=2)
+    async with open_dashboard(world.store, world.seed.token) as browser:
+        page = await browser.page("/ui/problem?host=receiver.example&kind=401")
+        (place,) = re.findall(r'href="(/ui/replay\?[^"]+)"', page)
+        page = text_of(await browser.page(place.replace("&amp;", "&")))
+        assert "Deliveries to be created 2" in page
+
+
+async def test_others_problems_are_not_seen_or_changed(world: World) -> None:
+    world.send(world.other, "a", status_code=500)
+    world.send(world.failing, "b", status_code=401)
+    form = {"host": "receiver.example", "kind": "500"}
+    async with open_dashboard(world.store, world.seed.token, last=False) as browser:
+        assert "500 from" not in text_of(await browser.page("/ui/problems"))
+        assert (await browser.get("/ui/problem?host=receiver.example&kind=500")).status_code == 404
+        assert (await browser.post("/ui/problems/acknowledge", form)).status_code == 404
+    async with open_dashboard(world.store, world.look_only) as browser:
+        page = await browser.page("/ui/problem?host=receiver.example&kind=401")
+        assert "Acknowledge" not in page
+        mine = {**form, "kind": "401", "hours": "1"}
+        for act in ("acknowledge", "mute", "reopen"):
+            assert (await browser.post(f"/ui/problems/{act}", mine)).status_code == 403, act
+    assert {one[-1] for one in found(world)} == {"open"}
