@@ -27,7 +27,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What differs between an attempt and the one `before` it."""
+    """The differences between an attempt and the one `before` it."""
 
     before: Row
     facts: list[Difference] = field(default_factory=list)

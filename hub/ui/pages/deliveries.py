@@ -8,7 +8,7 @@ from hub.ui.pages.hooks import older, query, within
 from hub.ui.section import ROOT, PanelUpdate, Section
 from hub.ui.view_context import ViewContext
 from store import Row
-from store.delivery import attempt_feed
+from store.delivery import attempt_feed, attempt_text
 from store.delivery.attempt_feed import AttemptFilter
 from store.hooks.event_names import parse_pattern
 
@@ -28,11 +28,14 @@ def list_deliveries(look: ViewContext) -> dict[str, Any]:
     if chosen["guid"]:
         rows = attempt_feed.list_by_guid(look.db, wanted, chosen["guid"], PAGE)
         found = attempt_feed.AttemptPage(rows)
+    elif chosen["text"]:
+        found = attempt_text.page(look.db, wanted, chosen["text"], limit=PAGE, before=before)
     else:
         found = attempt_feed.page(look.db, wanted, limit=PAGE, before=before)
     newest = found.rows[0]["id"] if found.rows else attempt_feed.latest(look.db)
     following = {**chosen, "after": str(newest)}
-    is_live = before is None and not chosen["guid"] and asked.until is None
+    searched = chosen["guid"] or chosen["text"]
+    is_live = before is None and not searched and asked.until is None
     return {
         "attempts": [attempt_row(row, look.now) for row in found.rows],
         "chosen": chosen,
@@ -63,6 +66,7 @@ def _filter(look: ViewContext, asked: Period) -> tuple[dict[str, str], AttemptFi
         "status": look.asked("status") if look.asked("status") in STATUSES else "",
         "code": look.asked("code", 10).lower(),
         "guid": look.asked("guid", 128),
+        "text": look.asked("text"),
         **asked.chosen,
     }
     repo_ids = within(look, chosen["repository"])

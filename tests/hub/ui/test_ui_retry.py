@@ -162,3 +162,17 @@ class TestSend:
         async with open_dashboard(world.store, world.seed.token) as browser:
             answer = await browser.post(at, {"event": "push", "payload": "{}"}, on=at)
             assert answer.status_code == 409
+
+
+async def test_a_text_in_a_payload_or_an_answer(world: World) -> None:
+    world.send(world.good, "a", body=b'{"title":"The <bell> rings"}')
+    world.send(world.failing, "b", status_code=500, response_body="no bell here")
+    world.send(world.good, "c")
+    async with open_dashboard(world.store, world.seed.token) as browser:
+        page = await browser.page("/ui/deliveries?text=BELL")
+        assert re.findall(r'class="guid">(\w+)', page) == ["b", "a"]
+        assert "data-stream=" not in page
+        page = await browser.page("/ui/deliveries?text=bell&status=failure")
+        assert re.findall(r'class="guid">(\w+)', page) == ["b"]
+        page = text_of(await browser.page("/ui/deliveries?text=tower"))
+        assert "No matching deliveries" in page

@@ -1,0 +1,77 @@
+// Keys: / searches, j and k go through a list, Enter or a click anywhere in a row opens it, r renews
+// the page, and ? explains this. No key is taken from a field.
+"use strict";
+
+const HELP = [["/", "search"], ["j", "next row"], ["k", "previous row"], ["Enter", "open the row"],
+  ["r", "reload the page"], ["?", "these keys"]];
+let here = -1;
+
+function rows() {
+  return [...document.querySelectorAll("main tbody tr")].filter((row) => row.querySelector("a[href]") && row.offsetParent);
+}
+
+function go(step) {
+  const all = rows();
+  if (!all.length) return;
+  const focused = all.findIndex((row) => row.contains(document.activeElement));
+  here = Math.min(Math.max((focused < 0 ? here : focused) + step, 0), all.length - 1);
+  all[here].querySelector("a[href]").focus();
+  all[here].scrollIntoView({ block: "nearest" });
+}
+
+function search() {
+  const field = document.querySelector("main input[type=search]") || document.querySelector("main form[role=search] input");
+  if (!field) return;
+  field.focus();
+  field.select();
+}
+
+function help() {
+  let dialog = document.getElementById("keys");
+  if (!dialog) {
+    dialog = document.createElement("dialog");
+    dialog.id = "keys";
+    dialog.setAttribute("aria-labelledby", "keys-title");
+    const title = document.createElement("h2"), list = document.createElement("dl"), form = document.createElement("form");
+    title.id = "keys-title";
+    title.textContent = "Keys";
+    list.className = "facts";
+    for (const [key, words] of HELP) {
+      const name = document.createElement("dt"), said = document.createElement("dd");
+      name.append(Object.assign(document.createElement("kbd"), { textContent: key }));
+      said.textContent = words;
+      list.append(name, said);
+    }
+    form.method = "dialog";
+    form.append(Object.assign(document.createElement("button"), { textContent: "Close" }));
+    dialog.append(title, list, form);
+    document.body.append(dialog);
+  }
+  dialog.showModal();
+}
+
+const ACTS = { "/": search, j: () => go(1), k: () => go(-1), r: () => location.reload(), "?": help };
+
+document.addEventListener("keydown", (event) => {
+  const inField = event.target.closest("input, select, textarea, [contenteditable]");
+  if (inField || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+  const act = ACTS[event.key];
+  if (!act) return;
+  event.preventDefault();
+  act();
+});
+
+// A click on a link, a field or selected text is for that.
+document.addEventListener("click", (event) => {
+  const row = event.target.closest("main tbody tr");
+  if (!row || event.defaultPrevented || event.button || String(getSelection())) return;
+  if (event.target.closest("a, button, input, select, textarea, label, summary, form, .select")) return;
+  const link = row.querySelector("a[href]");
+  if (!link) return;
+  if (event.ctrlKey || event.metaKey) window.open(link.href, "_blank", "noopener");
+  else link.click();
+});
+
+for (const body of document.querySelectorAll("main tbody")) {
+  if (body.querySelector("tr a[href]")) body.classList.add("opens");
+}

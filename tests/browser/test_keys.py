@@ -1,0 +1,49 @@
+"""The dashboard by keys, and rows that open as a whole."""
+
+import re
+
+from chromium import violations
+from playwright.async_api import expect
+
+
+async def test_keys_go_through_a_list(visit):
+    guest = await visit("ada")
+    page = await guest.go("/ui/deliveries")
+    links = page.locator("#attempts td.outcome a")
+    await page.keyboard.press("j")
+    await page.keyboard.press("j")
+    await expect(links.nth(1)).to_be_focused()
+    await page.keyboard.press("k")
+    await expect(links.nth(0)).to_be_focused()
+    await page.keyboard.press("/")
+    field = page.get_by_label("Text in payload or answer")
+    await expect(field).to_be_focused()
+    # In a field a key is a letter.
+    await page.keyboard.type("jk/?r")
+    await expect(field).to_have_value("jk/?r")
+    await field.blur()
+    await page.keyboard.press("?")
+    dialog = page.get_by_role("dialog", name="Keys")
+    await expect(dialog).to_be_visible()
+    assert await violations(page) == []
+    await page.keyboard.press("Escape")
+    await expect(dialog).to_be_hidden()
+
+
+async def test_the_whole_row_opens(visit):
+    guest = await visit("ada")
+    page = await guest.go("/ui/deliveries?status=failure")
+    row = page.locator("#attempts tr").first
+    await row.get_by_role("checkbox").check()
+    await expect(page).to_have_url(re.compile(r"/ui/deliveries\?"))
+    await row.locator("td.number").click()
+    await expect(page).to_have_url(re.compile(r"/ui/deliveries/\d+$"))
+
+
+async def test_a_text_is_found_with_two_clicks(visit, house):
+    await house.post("push", guid="with-a-word", note="campanile")
+    guest = await visit("ada", scripts=False)
+    page = await guest.go("/ui/deliveries")
+    await page.get_by_label("Text in payload or answer").fill("CAMPANILE")
+    await page.get_by_role("button", name="Show").click()
+    await expect(page.get_by_text("with-a-word").first).to_be_visible()

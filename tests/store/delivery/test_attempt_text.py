@@ -1,0 +1,60 @@
+"""A text is found in payloads and answers, within limits."""
+
+import itertools
+import json
+
+import pytest
+from store_world import World
+
+from store.delivery import attempt_text, attempts
+from store.delivery.attempt_feed import AttemptFilter
+
+
+@pytest.fixture
+def sent(world: World) -> World:
+    """Six deliveries, of which the third has a bell in its payload and the last in its answer."""
+    hook, lease = world.hook("push"), world.lease()
+    for number in range(6):
+        text = "Glöckner" if number == 2 else "nothing"
+        body = json.dumps({"text": text}, ensure_ascii=number % 2 == 0).encode()
+        world.arrive(f"g-{number}", body=body)
+    claimed = world.claim(lease, hook["id"])
+    world.store.do(
+        attempts.record,
+        [
+            world.outcome(lease, one, response_body="a glöckner" if at == 5 else "no")
+            for at, one in enumerate(claimed)
+        ],
+    )
+    return world
+
+
+def guids(world: World, text: str, **given: object) -> list[str]:
+    given = {"limit": 10} | given
+    found = world.store.look(attempt_text.page, AttemptFilter(), text, **given)
+    return [row["guid"] for row in found.rows]
+
+
+def test_a_text_in_any_case_and_escaped(sent: World) -> None:
+    assert guids(sent, "GLÖCKNER") == ["g-5", "g-2"]
+    assert guids(sent, "öck") == ["g-5", "g-2"]
+    assert guids(sent, "%") == []
+    assert guids(sent, "nowhere") == []
+
+
+def test_page_after_page(sent: World) -> None:
+    first = sent.store.look(attempt_text.page, AttemptFilter(), "nothing", limit=2)
+    assert [row["guid"] for row in first.rows] == ["g-5", "g-4"]
+    assert guids(sent, "nothing", limit=9, before=first.older) == ["g-3", "g-1", "g-0"]
+
+
+def test_the_search_ends_and_says_how_far_it_looked(
+    sent: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(attempt_text, "CHUNK", 2)
+    late = itertools.count(step=10)
+    for limits in ({"most_bytes": 1}, {"clock": lambda: float(next(late))}):
+        found = sent.store.look(attempt_text.page, AttemptFilter(), "öck", limit=10, **limits)
+        assert [row["guid"] for row in found.rows] == ["g-5"]
+        assert found.scanned == 2
+        assert guids(sent, "öck", before=found.older) == ["g-2"]
