@@ -60,9 +60,11 @@ class TrialSender:
         row = trial.as_row()
         signatures = signatures_of(row["options"], trial.secret)
         target = make_target(row, trial.secret, endpoint, refusal, self.settings, signatures)
-        payload = Payload(trial.event, trial.guid, trial.body)
-        body = payload.body_as(target.content_type)
-        return target, body, target.head(payload, body, self._clock.now() // SECOND)
+        now = self._clock.now()
+        payload = Payload(trial.event, trial.guid, trial.body, accepted_at=now)
+        payload.repo_id = trial.repo_id
+        rendered = target.render(payload, now)
+        return target, rendered.body, target.head(payload, rendered, now // SECOND)
 
     async def _sent(
         self, target: Target, endpoint: Endpoint, body: bytes, head: str

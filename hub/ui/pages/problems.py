@@ -3,7 +3,7 @@
 from typing import Any
 from urllib.parse import urlencode
 
-from hub.api.hooks.hooks import WRITE
+from hub.api.hooks.hook_access import WRITE
 from hub.ui.datetime_fields import field_of
 from hub.ui.pages.deliveries import attempt_row
 from hub.ui.section import ROOT, ActionResult, Section
