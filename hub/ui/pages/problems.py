@@ -13,7 +13,6 @@ from store.delivery import attempt_feed, problems
 from store.delivery.attempt_feed import AttemptFilter
 from store.delivery.problems import Problem
 from store.errors import Invalid, Missing
-from store.repositories import repositories
 
 ui = Section("Problems", "/problems")
 
@@ -78,9 +77,9 @@ def _changeable(look: ViewContext) -> tuple[Problem, str]:
     look.viewer.check_token(WRITE)
     host, kind = look.form.get("host", "")[:LONGEST], look.form.get("kind", "")
     problem = _found(look, host, kind)
-    found = repositories.get_required(look.db, {hook["repo_id"] for hook in problem.hooks})
-    for repo in found.values():
-        look.viewer.check_change(look.db, repo)
+    for number in problem.hook_ids:
+        hook, _ = look.viewer.hook(look.db, number)
+        look.viewer.check_change(look.db, hook)
     return problem, problem_row(problem)["place"]
 
 
