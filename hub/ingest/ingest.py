@@ -37,9 +37,9 @@ For a platform whose own webhook has this URL. The event and delivery id are in 
 X-Forgejo-*, X-Gitea-*, X-Gogs-* or X-GitHub-* headers. The body is JSON, or a form with the field \
 payload. It is signed in X-Hub-Signature-256 (or the forges' own bare header) with the secret of a \
 source, which ?source=NAME may name. The event goes to the repository in \
-payload.repository.full_name. An event of no repository known here, and a ping, is stored but \
-delivered to no subscriber. A source that is limited to an owner gets 403 for repositories of \
-other owners."""
+payload.repository.full_name. An event of no repository known here goes to the hooks of the \
+organization in the payload. A ping is stored but delivered to no subscriber. A source that is \
+limited to an owner gets 403 for repositories of other owners."""
 
 PUSH = on_repo("contents", "write", role="write", scopes=("repo",), public_scopes=("public_repo",))
 

@@ -143,11 +143,12 @@ def _unwanted(db: Connection, ids: list[int]) -> list[int]:
 
 SHOWN = (
     f"SELECT {COLUMNS}, CASE WHEN e.body IS NULL THEN 0 ELSE 1 END AS kept,"
-    " a.login || '/' || r.name AS repository, s.name AS source,"
+    " a.login || '/' || r.name AS repository, g.login AS organization, s.name AS source,"
     " (SELECT count(*) FROM (SELECT d.id FROM delivery d WHERE d.event_id = e.id"
     f" LIMIT {COUNTED}) AS c) AS deliveries"
     " FROM event e LEFT JOIN repository r ON r.id = e.repo_id"
-    " LEFT JOIN account a ON a.id = r.owner_id LEFT JOIN source s ON s.id = e.source_id"
+    " LEFT JOIN account a ON a.id = r.owner_id LEFT JOIN account g ON g.id = e.org_id"
+    " LEFT JOIN source s ON s.id = e.source_id"
 )
 
 

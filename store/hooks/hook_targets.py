@@ -80,6 +80,11 @@ def target_of(hook: Row) -> HookTarget:
     return SYSTEM
 
 
+def name_of(row: Row) -> str:
+    """Return the name of a hook's target, from a row with NAMES."""
+    return str(row["repository"] or row["organization"] or "whole installation")
+
+
 def as_target(target: HookTarget | int) -> HookTarget:
     """Return the target. A number is the id of a repository, which most hooks belong to."""
     return repository(target) if isinstance(target, int) else target

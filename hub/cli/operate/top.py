@@ -16,6 +16,7 @@ from hub.ui import formatting
 from store import Connection, Row, Store
 from store.clock import MINUTE
 from store.hooks import hook_health
+from store.hooks.hook_targets import name_of
 from store.monitoring import minute_counters, stats
 from store.monitoring.minute_counters import PeriodCounts
 
@@ -139,7 +140,7 @@ def _ms(value: float | None) -> float | None:
 def _slow(row: Row) -> Row:
     return {
         "hook": row["hook_id"],
-        "repository": row["repository"],
+        "target": name_of(row),
         "url": row["url"],
         "attempts": row["many"],
         "failed": row["failed"],
@@ -151,7 +152,7 @@ def _slow(row: Row) -> Row:
 def _failing(row: Row) -> Row:
     return {
         "hook": row["id"],
-        "repository": row["repository"],
+        "target": name_of(row),
         "url": row["url"],
         "since": output.format_time(row["failing_since"]),
         "disabled": row["disabled_reason"],

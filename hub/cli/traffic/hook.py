@@ -10,7 +10,7 @@ from store import Connection, Row, Store
 from store.crypto import ed25519
 from store.hooks import hook_health, signing_keys
 from store.hooks import hooks as kept
-from store.hooks.hook_targets import target_of
+from store.hooks.hook_targets import name_of, target_of
 
 HOOK_ID = click.argument("hook_id", metavar="ID", type=int, shell_complete=suggestions.hook_ids)
 
@@ -84,7 +84,7 @@ def _rows(
 def _shape(row: Row, last: Row | None) -> Row:
     return {
         "id": row["id"],
-        "target": row["repository"] or row["organization"] or "whole installation",
+        "target": name_of(row),
         "kind": target_of(row).kind,
         "repository": row["repository"],
         "organization": row["organization"],

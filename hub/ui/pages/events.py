@@ -89,8 +89,9 @@ def show_event(look: ViewContext) -> dict[str, Any]:
     event = event_queries.get(look.db, look.number("event_id"))
     if event is None:
         raise Missing("event")
-    look.viewer.left_of(look.db, event["repo_id"])
     org_ids = None if look.repositories() is None else look.organizations()
+    if org_ids is None or event["org_id"] not in org_ids:
+        look.viewer.left_of(look.db, event["repo_id"])
     found = event_queries.deliveries_of(look.db, event["id"], DELIVERIES, org_ids)
     return {
         "event": event_row(event),

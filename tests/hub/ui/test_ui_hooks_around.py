@@ -94,6 +94,17 @@ async def test_an_owner_sees_and_changes_those_of_the_organization(around: Aroun
         assert (await browser.get(f"/ui/hooks/{around.system}")).status_code == 404
 
 
+async def test_an_owner_sees_events_of_the_organization_alone(around: Around) -> None:
+    acme = around.world.store.look(accounts.by_login, "acme")
+    assert acme is not None
+    member = {"organization": {"id": acme["id"], "login": "acme"}}
+    receipt = around.world.store.do(outbox.emit, "membership", "added", 0, member)
+    token = around.token(around.world.seed.octo, *OWNING)
+    async with open_dashboard(around.world.store, token) as browser:
+        page = await browser.page(f"/ui/events/{receipt.event_id}")
+        assert "Organization acme" in text_of(page)
+
+
 async def test_the_scope_of_the_token_is_needed(around: Around) -> None:
     token = around.token(around.world.seed.octo, "repo")
     async with open_dashboard(around.world.store, token) as browser:
