@@ -1,12 +1,11 @@
 """The dashboard's viewer, and the hooks that they may see: those that they may administer."""
 
-import contextlib
 from dataclasses import dataclass
 
 from hub.admin.administrators import LOOK, RUN
 from hub.api.hooks.hook_access import OF_ORGANIZATION, READ, TO_ORGANIZATION, WRITE
 from hub.auth import access
-from hub.auth.access import OnRepo
+from hub.auth.access import Access, OnRepo
 from hub.auth.credentials import Caller
 from hub.auth.organization_access import OnOrg
 from hub.http.errors import Forbidden, HubError
@@ -67,14 +66,12 @@ class DashboardViewer:
 
     def organizations(self, db: Connection) -> list[int]:
         """Return the ids of organizations whose hooks they may see as owners."""
-        if self.caller is None:
+        caller = self.caller
+        if caller is None or not may(caller, OF_ORGANIZATION):
             return []
-        found = []
-        for organization in administrators.organizations(db, self.caller.account_id):
-            with contextlib.suppress(HubError, Missing):
-                OF_ORGANIZATION.see(db, self.caller, organization)
-                found.append(organization["id"])
-        return found
+        return administrators.organizations(
+            db, caller.account_id, caller.token_id, caller.target_id
+        )
 
     def repository(self, db: Connection, repo_id: int) -> Row:
         """Return a repository whose hooks they may see. Raises Missing or Forbidden."""
@@ -189,11 +186,11 @@ class DashboardViewer:
         return self.operator and (self.caller is None or access.covers(self.caller, RUN))
 
 
-def may(caller: Caller) -> bool:
-    """Return whether a token can give access to any hooks."""
+def may(caller: Caller, wanted: Access = READ) -> bool:
+    """Return whether a token can give this access to any hooks."""
     try:
-        access.check_kind(READ.kinds, caller)
-        access.check_token(READ, caller, READ.scopes)
+        access.check_kind(wanted.kinds, caller)
+        access.check_token(wanted, caller, wanted.scopes)
     except Forbidden:
         return False
     return True

@@ -1,20 +1,32 @@
-"""The repositories that an account administers, and whose hooks it may therefore see."""
+"""The repositories and organizations that an account administers, whose hooks it may see."""
 
 from store.accounts.role_grants import GRANTS
 from store.database.connection import Connection, Row
 
 # The limit of repositories in a result.
 MOST = 5000
+# Whether the single sign-on of an organization `o`, if it has one, authorises the token.
+AUTHORIZED = (
+    "(o.sso = 0 OR EXISTS (SELECT 1 FROM token_authorization t"
+    " WHERE t.token_id = :token_id AND t.organization_id = o.id))"
+)
 
 
-def organizations(db: Connection, account_id: int) -> list[Row]:
-    """Return the organizations that an account owns."""
-    return db.all(
-        "SELECT o.id, o.login, o.kind FROM membership m JOIN account o ON o.id = m.organization_id"
-        " WHERE m.account_id = :account_id AND m.role = 'admin' ORDER BY o.id LIMIT :most",
+def organizations(
+    db: Connection, account_id: int, token_id: int | None, target_id: int | None = None
+) -> list[int]:
+    """Return the ids of the organizations that an account owns, limited as in `repositories`."""
+    within = "" if target_id is None else " AND o.id = :target_id"
+    rows = db.tuples(
+        "SELECT o.id FROM membership m JOIN account o ON o.id = m.organization_id"
+        f" WHERE m.account_id = :account_id AND m.role = 'admin' AND {AUTHORIZED}{within}"
+        " ORDER BY o.id LIMIT :most",
         account_id=account_id,
+        token_id=token_id,
         most=MOST,
+        **({} if target_id is None else {"target_id": target_id}),
     )
+    return [number for (number,) in rows]
 
 
 def repositories(
@@ -34,9 +46,8 @@ def repositories(
         " WHERE c.account_id = :account_id AND c.role = 'admin'"
         " UNION SELECT r.id FROM membership m JOIN repository r ON r.owner_id = m.organization_id"
         " WHERE m.account_id = :account_id AND m.role = 'admin') AS f"
-        " JOIN repository r ON r.id = f.id JOIN account a ON a.id = r.owner_id"
-        " WHERE (a.sso = 0 OR EXISTS (SELECT 1 FROM token_authorization t"
-        f" WHERE t.token_id = :token_id AND t.organization_id = a.id)){within}"
+        " JOIN repository r ON r.id = f.id JOIN account o ON o.id = r.owner_id"
+        f" WHERE {AUTHORIZED}{within}"
         " ORDER BY r.id LIMIT :most",
         account_id=account_id,
         token_id=token_id,

@@ -79,7 +79,8 @@ def summary(look: ViewContext, span: str) -> dict[str, Any]:
         total.add_period(one)
     last = found.get((until - 1 - first) // step * step + first, PeriodCounts())
     backlog = _backlog(look, repo_ids)
-    failing = hook_health.unhealthy(look.db, repo_ids, LISTED)
+    org_ids = [] if repo_ids is None else look.organizations()
+    failing = hook_health.unhealthy(look.db, repo_ids, LISTED, org_ids=org_ids)
     return {
         "total": total,
         "last": last,
