@@ -13,7 +13,7 @@ from hub.api.accounts import (
     users,
 )
 from hub.api.agents import agent_variables
-from hub.api.apps import accessible_repositories, apps, installations
+from hub.api.apps import accessible_repositories, app_manifests, apps, installations
 from hub.api.artifacts import deployment_jobs, deployment_records, storage_records
 from hub.api.assistant import assistant_billing, assistant_metrics
 from hub.api.checks import check_runs, check_suites, commit_statuses
@@ -132,6 +132,7 @@ MODULES = (
     apps,
     installations,
     accessible_repositories,
+    app_manifests,
 )
 OPERATIONS: tuple[Operation, ...] = tuple(
     one for module in MODULES for one in module.ops.operations

@@ -3,7 +3,8 @@
 The kind of access depends on the resource: a role in a repository (`on_repo`) or in an organization
 (`organization_access`), the user's own data (`on_user`), no restriction (`public`), a user with a
 password (`as_user`), an application with its secret (`as_app`), an app with its JSON Web Token
-(`as_integration`), or one of its installations (`as_installation`).
+(`as_integration`), one of its installations (`as_installation`), or a
+one-time code (`by_code`).
 """
 
 from collections.abc import Iterable, Mapping
@@ -44,7 +45,7 @@ USERS = tuple(kind for kind in ALL if kind != "installation")
 CLASSIC = ("personal", "oauth")
 """Token kinds that have scopes."""
 
-Credentials = Literal["token", "any", "password", "app", "jwt"]
+Credentials = Literal["token", "any", "password", "app", "jwt", "none"]
 Permission = tuple[str, str]
 
 
@@ -229,6 +230,13 @@ class AsIntegration(Access):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ByCode(Access):
+    """Nothing but a one-time code in the path. Other credentials are ignored."""
+
+    credentials: ClassVar[Credentials] = "none"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AsInstallation(Access):
     """An installation of an app, with its token."""
 
@@ -295,6 +303,11 @@ def as_app() -> AsApp:
 def as_integration() -> AsIntegration:
     """Return access for an app that acts for itself."""
     return AsIntegration(kinds=())
+
+
+def by_code() -> ByCode:
+    """Return access for everybody who knows the one-time code in the path."""
+    return ByCode(anyone=True, kinds=())
 
 
 def as_installation() -> AsInstallation:

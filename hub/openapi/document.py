@@ -177,6 +177,7 @@ def _security(access: Access) -> list[Json]:
     kinds: dict[str, list[Json]] = {
         "token": [{"token": []}],
         "any": [{}, {"token": []}],
+        "none": [{}],
         "password": [{"password": []}],
         "app": [{"app": []}],
         "jwt": [{"appJwt": []}],

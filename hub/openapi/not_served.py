@@ -196,6 +196,17 @@ FAMILIES = (
             "/orgs/{org}/teams/{team_slug}/repos/{*rest}",
         ),
     ),
+    Family(
+        "Hooks of apps and requests to install them",
+        "An app has no hook of its own. Hooks of repositories deliver the events. The command line "
+        "installs apps, suspends them and chooses their repositories.",
+        (
+            "/app/hook/{*rest}",
+            "/app/installation-requests",
+            "/app/installations/{id}/suspended",
+            "/user/installations/{id}/repositories/{repository}",
+        ),
+    ),
     Family("Emojis", "The server has no pictures for words.", ("/emojis",)),
     Family(
         "A GraphQL API",

@@ -96,6 +96,8 @@ def authorize_request(
 def _identify(db: Connection, services: Services, call: Request, access: Access) -> Principal:
     if services.settings.require_user_agent and not call.headers.get(b"user-agent"):
         raise Forbidden(NO_USER_AGENT)
+    if access.credentials == "none":
+        return Principal(None, None)
     if access.credentials == "password":
         if isinstance(call.person, HubError):
             raise call.person

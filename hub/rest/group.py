@@ -73,7 +73,8 @@ class OperationGroup:
         assert method in METHODS, line
         assert path.startswith("/"), line
         assert isinstance(access, Access), f"{line}: access is missing"
-        assert method == "GET" or not access.anyone, f"{line}: a change requires credentials"
+        open_to_all = access.anyone and access.credentials != "none"
+        assert method == "GET" or not open_to_all, f"{line}: a change requires credentials"
         own = "client_id" if access.credentials == "app" else ""
         steps = steps_of(path, self._loaders, but=own)
         if isinstance(access, OnRepo):

@@ -22,7 +22,7 @@ from hub.rest.resolve import PARAMETER
 from store import Connection, Row, Store
 from store.accounts import accounts, apps, authorizations, emails, grants, memberships, tokens
 from store.agents import agent_variables
-from store.apps import app_keys, installation_tokens, installations
+from store.apps import app_keys, app_manifests, installation_tokens, installations
 from store.artifacts import deployment_jobs, deployment_records
 from store.artifacts.deployment_records import Deployment
 from store.assistant import usage_days
@@ -141,6 +141,7 @@ class World:
     umbra: Holding
     _tokens: dict[Any, str] = field(default_factory=dict)
     _read: tuple[int, State] = (-1, {})
+    _manifests: int = 0
 
     def token(self, account: Row | None = None, **what: Any) -> Headers:
         """The header with a token of octo's, or of somebody else; the same for the same."""
@@ -161,6 +162,12 @@ class World:
                 installation_tokens.create, self.mill_on_octo
             )
         return bearer(self._tokens["installed"])
+
+    def manifest_code(self) -> str:
+        """A new code for a manifest of octo's."""
+        self._manifests += 1
+        wanted = {"name": f"Kettle {self._manifests}", "url": "https://kettle.example/"}
+        return self.store.do(app_manifests.create, self.octo.account["id"], wanted)
 
     def signed(self) -> Headers:
         """The header with which mill asks as itself."""
@@ -253,6 +260,7 @@ SAMPLES = {
     "secret_name": Sample(lambda w: "KEY", absent="NOTHING"),
     "name": Sample(lambda w: "REGION", lambda w: "umbra_ONLY", "NOTHING"),
     "repository_id": Sample(lambda w: w.acme.repo["id"], lambda w: w.umbra.repo["id"]),
+    "code": Sample(lambda w: w.manifest_code()),
     "app_slug": Sample(lambda w: "mill", absent="nothing"),
     "installation_id": Sample(lambda w: w.mill_on_octo["id"], lambda w: w.kiln_on_octo["id"]),
     "branch": Sample(lambda w: "main", absent="nothing"),
@@ -329,6 +337,8 @@ def let_in(operation: Operation, world: World) -> dict[str, Headers]:
         return {"the app itself": world.signed()}
     if isinstance(access, AsInstallation):
         return {"an installation": world.installed()}
+    if access.credentials == "none":
+        return {"whoever knows the code": {}}
     return {
         f"{kind} {what}": world.token(kind=kind, **what)
         for kind in access.kinds

@@ -41,6 +41,7 @@ VISIBILITY = click.option("--public/--private", "public", default=None,
     ],
     lazy={
         "key": "accounts.app_key:key",
+        "manifest": "accounts.app_manifest:manifest",
         "install": "accounts.app_install:install",
         "uninstall": "accounts.app_install:uninstall",
         "suspend": "accounts.app_install:suspend",

@@ -92,6 +92,11 @@ with_token = pytest.mark.parametrize(
     [one for one in OPERATIONS if one.access.credentials in ("token", "any")],
     ids=lambda one: one.id,
 )
+with_credentials = pytest.mark.parametrize(
+    "operation",
+    [one for one in OPERATIONS if one.access.credentials != "none"],
+    ids=lambda one: one.id,
+)
 changing = pytest.mark.parametrize(
     "operation",
     [one for one in OPERATIONS if one.writes and one.access.credentials in ("token", "any")],
@@ -243,7 +248,7 @@ async def test_every_operation_asked_anonymously(
     assert answer.headers["WWW-Authenticate"].startswith("Basic" if basic_only else "Bearer")
 
 
-@each
+@with_credentials
 async def test_a_bad_token(ask: Asked, world: World, operation: Operation) -> None:
     at = path(operation, world)
     by_token = operation.access.credentials in ("token", "any")
@@ -259,7 +264,7 @@ async def test_a_bad_token(ask: Asked, world: World, operation: Operation) -> No
         await ask.refused(at, {"Authorization": header}, 401, message)
 
 
-@each
+@with_credentials
 async def test_the_wrong_kind_of_credentials(
     ask: Asked, world: World, operation: Operation
 ) -> None:

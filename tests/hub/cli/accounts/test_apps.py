@@ -1,12 +1,15 @@
 """Applications, their tokens, and what users log in with: by command and by document."""
 
 import json
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from app_tokens import app_key
 
 from store import Store
 from store.accounts import accounts, apps, grants, tokens, totp
+from store.apps import app_manifests
 
 pytestmark = pytest.mark.usefixtures("url")
 
@@ -95,6 +98,57 @@ def test_a_token_of_an_app_itself(run, store: Store, ada):
     assert "only an integration" in run(*own, "Lab", code=2).output
     assert "not granted" in run(*own, "Mill", "--permission", "checks=admin", code=2).output
     run(*own, "Mill", "--scope", "repo", code=2)
+
+
+def test_keys_of_an_app(run, listed, store: Store, ada):
+    add(run)
+    add(run, "Mill", "--kind", "integration")
+    made = run("app", "key", "add", "Mill").stdout
+    assert made.startswith("-----BEGIN RSA PRIVATE KEY-----")
+    assert made.endswith("-----END RSA PRIVATE KEY-----\n")
+    public = app_key(0)[1]
+    run("app", "key", "add", "Mill", "--public-key", "-", stdin=public)
+    run("app", "key", "add", "Mill", "--public-key", "-", stdin=public, code=5)
+    run("app", "key", "add", "Mill", "--public-key", "-", stdin=made, code=2)
+    first, second = listed("app", "key", "list", "Mill")
+    assert "PRIVATE" not in run("app", "key", "list", "Mill", "--json").output
+    run("app", "key", "remove", "Mill", str(first["id"]), "--yes")
+    run("app", "key", "revoke", "Mill", str(first["id"]), code=4)
+    assert listed("app", "key", "list", "Mill") == [second]
+    run("app", "key", "add", "Lab", code=2)
+
+
+def test_installations_of_an_app(run, store: Store, ada):
+    def installed() -> list[dict[str, Any]]:
+        return json.loads(run("app", "show", "Mill", "--json").stdout)["installed_on"]
+
+    add(run, "Mill", "--kind", "integration", "--permission", "checks=write")
+    run("repo", "add", "ada/bells")
+    run("app", "install", "Mill", "ada", "--repo", "bells", "--permission", "checks=read")
+    (row,) = installed()
+    assert (row["account"], row["repositories"]) == ("ada", ["bells"])
+    assert row["permissions"] == {"metadata": "read", "checks": "read"}
+    run("app", "suspend", "Mill", "ada")
+    assert installed()[0]["suspended_at"] is not None
+    assert "already" in run("app", "suspend", "Mill", "ada").stdout
+    run("app", "resume", "Mill", "ada")
+    run("app", "install", "Mill", "ada")
+    (row,) = installed()
+    assert (row["repositories"], row["suspended_at"]) == ("all", None)
+    assert row["permissions"]["checks"] == "write"
+    run("app", "install", "Mill", "ada", "--permission", "checks=admin", code=2)
+    run("app", "install", "Mill", "ada", "--repo", "nothing", code=4)
+    run("app", "uninstall", "Mill", "ada", "--yes")
+    assert installed() == []
+    run("app", "uninstall", "Mill", "ada", "--yes", code=4)
+
+
+def test_a_manifest(run, store: Store, ada):
+    wanted = json.dumps({"name": "Kettle", "url": "https://kettle.example/"})
+    code = run("app", "manifest", "-", "--owner", "ada", stdin=wanted).stdout.strip()
+    assert store.do(app_manifests.convert, code) is not None
+    for wrong in ("{", "[]", "{}"):
+        run("app", "manifest", "-", "--owner", "ada", stdin=wrong, code=2)
 
 
 def test_with_an_app_go_its_tokens(run, listed, ada):

@@ -1,0 +1,35 @@
+"""`tocsin app manifest`: a code that a program converts into an app."""
+
+import json
+from typing import IO
+
+import click
+
+from hub.cli.console import options, output, suggestions
+from hub.cli.console.arguments import InputFile
+from hub.cli.console.grammar import command
+from store import Store
+from store.apps import app_manifests
+from store.errors import Invalid
+
+
+@command(examples=["tocsin app manifest app.json --owner ada"])
+@click.argument("file", type=InputFile())
+@click.option("--owner", metavar="LOGIN", required=True, shell_complete=suggestions.logins,
+              help="The account that will own the app.")  # fmt: skip
+@options.with_store
+def manifest(store: Store, file: IO[str], owner: str) -> None:
+    """Print a code with which a program makes the app of a manifest.
+
+    FILE is JSON with `name`, `url`, `default_permissions` and `default_events`; - is standard
+    input. The code is valid once, for an hour: for POST /app-manifests/CODE/conversions.
+    """
+    try:
+        wanted = json.load(file)
+    except ValueError:
+        raise Invalid("the manifest is not JSON") from None
+    if not isinstance(wanted, dict):
+        raise Invalid("the manifest is not a JSON object")
+    code = store.do(lambda db: app_manifests.create(db, options.account(db, owner)["id"], wanted))
+    click.echo(code)
+    output.print_note("the code is valid once, for an hour")

@@ -1,0 +1,95 @@
+"""Manifests: descriptions of apps that are made when a program sends the one-time code."""
+
+import hashlib
+import json
+import secrets
+from collections.abc import Mapping
+from typing import Any
+
+from store.accounts import apps
+from store.accounts.permissions import checked
+from store.clock import HOUR
+from store.database.connection import Connection, Row
+from store.errors import Invalid
+
+LIFETIME = HOUR
+MEMBERS = {
+    "name": str,
+    "url": str,
+    "description": str,
+    "public": bool,
+    "default_permissions": dict,
+    "default_events": list,
+}
+"""The members of a manifest that are used, and their types."""
+REQUIRED = ("name", "url")
+
+
+def create(db: Connection, owner_id: int, manifest: Mapping[str, Any]) -> str:
+    """Store a manifest. Return the code for it, which is not stored and is valid for an hour.
+
+    Raises Invalid for a manifest that lacks something or has a wrong value.
+    """
+    wanted = checked_manifest(manifest)
+    code = secrets.token_hex(20)
+    db.execute("DELETE FROM app_manifest WHERE expires_at <= :now", now=db.now)
+    db.execute(
+        "INSERT INTO app_manifest (code_hash, owner_id, manifest, expires_at)"
+        " VALUES (:hash, :owner_id, :manifest, :ends)",
+        hash=_hash(code),
+        owner_id=owner_id,
+        manifest=json.dumps(wanted),
+        ends=db.now + LIFETIME,
+    )
+    return code
+
+
+def checked_manifest(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the members that are used. Raises Invalid for a missing or wrong one."""
+    found = {name: manifest[name] for name in MEMBERS if manifest.get(name) is not None}
+    for name, value in found.items():
+        if not isinstance(value, MEMBERS[name]):
+            raise Invalid(f"{name} in the manifest has the wrong type", field=name)
+    for name in REQUIRED:
+        if name not in found:
+            raise Invalid(f"the manifest has no {name}", field=name, code="missing_field")
+    if not all(isinstance(level, str) for level in found.get("default_permissions", {}).values()):
+        raise Invalid("default_permissions are names with levels", field="default_permissions")
+    if not all(isinstance(name, str) for name in found.get("default_events", [])):
+        raise Invalid("default_events are names of events", field="default_events")
+    checked(found.get("default_permissions", {}))
+    apps.checked_events(found.get("default_events", []))
+    apps.check_url(found["url"], "url")
+    return found
+
+
+def _hash(code: str) -> str:
+    return hashlib.sha256(code.encode()).hexdigest()
+
+
+def convert(db: Connection, code: str) -> tuple[str, Row] | None:
+    """Create the app of the manifest with this code. Return its client secret and its row.
+
+    Return None if the code is unknown, used or too old. Raises Conflict if the name is in use
+    by now; then the code stays valid.
+    """
+    found = db.one(
+        "DELETE FROM app_manifest WHERE code_hash = :hash AND expires_at > :now"
+        " RETURNING owner_id, manifest",
+        hash=_hash(code),
+        now=db.now,
+    )
+    if found is None:
+        return None
+    wanted = json.loads(found["manifest"])
+    return apps.create(
+        db,
+        found["owner_id"],
+        wanted["name"],
+        url=wanted["url"],
+        kind="integration",
+        description=wanted.get("description"),
+        permissions=wanted.get("default_permissions"),
+        events=wanted.get("default_events", ()),
+        public=wanted.get("public", True),
+    )

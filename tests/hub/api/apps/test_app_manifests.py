@@ -1,0 +1,79 @@
+"""Apps that are made from manifests."""
+
+from typing import Any
+
+import jwt
+import pytest
+from assertions import assert_error
+
+from store import Store
+from store.apps import app_manifests
+from store.clock import SECOND, MovableClock
+from store.errors import Invalid
+
+from .conftest import Installed
+
+MANIFEST = {
+    "name": "Kettle",
+    "url": "https://kettle.example/",
+    "public": False,
+    "default_permissions": {"issues": "write"},
+    "default_events": ["issues"],
+    "redirect_url": "https://kettle.example/made",
+    "hook_attributes": {"url": "https://kettle.example/hook"},
+}
+
+
+async def test_a_code_becomes_an_app_once(installed: Installed, store: Store, seed: Any) -> None:
+    code = store.do(app_manifests.create, seed.octo["id"], MANIFEST)
+    path = f"/app-manifests/{code}/conversions"
+    made = await installed.hub.post(path)
+    assert made.status_code == 201
+    shown = made.json()
+    assert (shown["slug"], shown["owner"]["login"]) == ("kettle", "octo")
+    assert (shown["permissions"], shown["events"]) == ({"issues": "write"}, ["issues"])
+    now = store.clock.now() // SECOND
+    claims = {"iss": shown["client_id"], "iat": now, "exp": now + 60}
+    token = jwt.encode(claims, shown["pem"], algorithm="RS256")
+    itself = await installed.ask("GET", "/app", token)
+    assert itself.json()["id"] == shown["id"]
+    assert_error(await installed.hub.post(path), 404)
+    assert_error(await installed.hub.get("/apps/kettle"), 404)
+
+
+async def test_other_codes(
+    installed: Installed, store: Store, seed: Any, clock: MovableClock
+) -> None:
+    late = store.do(app_manifests.create, seed.octo["id"], MANIFEST)
+    clock.advance(3600)
+    for code in (late, "x", "%00", late.upper()):
+        assert_error(await installed.hub.post(f"/app-manifests/{code}/conversions"), 404)
+
+
+async def test_a_name_in_use(installed: Installed, store: Store, seed: Any) -> None:
+    wanted = MANIFEST | {"name": "MILL"}
+    code = store.do(app_manifests.create, seed.octo["id"], wanted)
+    for _ in range(2):
+        answer = await installed.hub.post(f"/app-manifests/{code}/conversions")
+        assert_error(answer, 422)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"name": None},
+        {"name": 1},
+        {"url": None},
+        {"url": "kettle"},
+        {"public": "no"},
+        {"default_permissions": {"issues": "all"}},
+        {"default_permissions": {"issues": 1}},
+        {"default_permissions": []},
+        {"default_events": "push"},
+        {"default_events": [1]},
+        {"default_events": ["no event"]},
+    ],
+)
+def test_a_wrong_manifest(store: Store, seed: Any, changed: dict[str, Any]) -> None:
+    with pytest.raises(Invalid):
+        store.do(app_manifests.create, seed.octo["id"], MANIFEST | changed)
