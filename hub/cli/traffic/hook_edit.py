@@ -210,8 +210,12 @@ def edit(
         if url is not None:
             api_context.validate_callback(settings, url)
         changed = store.do(apply)
-    said = ", ".join(f"{name}={value}" for name, value in changed["options"].items())
+    said = ", ".join(f"{name}={_shown(value)}" for name, value in changed["options"].items())
     click.echo(f"hook {hook_id}: {', '.join(changed['events'])}; {said or 'as in the settings'}")
+
+
+def _shown(value: Any) -> str:
+    return orjson.dumps(value).decode() if isinstance(value, (dict, list)) else str(value)
 
 
 def _changed_events(

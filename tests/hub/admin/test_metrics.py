@@ -144,6 +144,17 @@ async def test_events_by_outcome(hub: Watched, store: Store, seed: Any) -> None:
     assert await hub.value("tocsin_backlog_deliveries", state="due") == 4
 
 
+async def test_what_filters_leave_out(hub: Watched, store: Store, seed: Any) -> None:
+    options = {"filter": {"payload": {"ref": "refs/heads/main"}}}
+    url = "https://receiver.example/filtered"
+    hook = store.do(hooks.create, seed.hello["id"], url=url, events=["push"], options=options)
+    for ref in ("refs/heads/main", "refs/heads/x", "refs/heads/y"):
+        assert (await hub.client.post(PUSH, json={"ref": ref})).status_code == 202
+    name = "tocsin_deliveries_filtered_total"
+    assert await hub.value(name, hook=str(hook["id"])) == 2
+    assert await hub.value("tocsin_deliveries_due_total") == 1
+
+
 async def test_events_in_a_batch(hub: Watched) -> None:
     line = b'{"id": "%d", "event": "push", "repository": "octo/hello", "payload": {}}\n'
     body = b"".join(line % (at % 5) for at in range(7))

@@ -13,7 +13,8 @@ TAGS = json.dumps({"payload": {"ref": {"$startsWith": "refs/tags/"}}})
 
 
 def test_a_filter_is_given_and_removed(run, store: Store, hook_id):
-    run("hook", "edit", hook_id, "--filter", TAGS)
+    said = run("hook", "edit", hook_id, "--filter", TAGS).stdout
+    assert 'filter={"payload":{"ref":{"$startsWith":"refs/tags/"}}}' in said
     found = store.look(hooks.by_id, hook_id)
     assert found["options"]["filter"] == json.loads(TAGS)
     run("hook", "edit", hook_id, "--filter", "default")
