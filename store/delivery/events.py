@@ -184,7 +184,7 @@ def _filter(
 ) -> Sequence[tuple[Any, ...]]:
     """Return the deliveries that their hooks' filters do not leave out."""
 
-    def read(event_id: int) -> dict[str, Any]:
+    def read(event_id: int) -> filtering.Document:
         arrival = fresh[event_id][1]
         return filtering.document(arrival.name, arrival.action, arrival.body)
 

@@ -5,7 +5,7 @@ hook, such as a ping or a redelivery, is not filtered.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -15,18 +15,33 @@ from store.delivery.attempts import FILTERED
 from store.errors import Invalid
 from store.filters import payload_filter
 from store.filters.conditions import FilterError
+from store.filters.dry_run import DryRun, dry_run
 from store.filters.payload_filter import PayloadFilter, document_of
 from store.hooks.event_names import WILDCARD
 
 FILTER = "(SELECT h.filter FROM hook h WHERE h.id = delivery.hook_id)"
 """The filter of a new delivery's hook, as SQL in RETURNING. Most hooks have none."""
 
-Document = dict[str, Any]
+
+class Document(NamedTuple):
+    """An event in the form that filters describe, and the size of its payload in bytes."""
+
+    content: dict[str, Any]
+    size: int
 
 
 def document(name: str, action: str | None, body: bytes) -> Document:
     """Return an event in the form that filters describe."""
-    return document_of(name, action, orjson.loads(body))
+    return Document(document_of(name, action, orjson.loads(body)), len(body))
+
+
+def pasted(name: str, action: str | None, payload: dict[str, Any]) -> Document:
+    """Return a payload that is no event yet in the same form. Raises Invalid if it is not JSON."""
+    try:
+        size = len(orjson.dumps(payload))
+    except orjson.JSONEncodeError as error:
+        raise Invalid(f"the payload is not JSON: {error}", field="payload") from None
+    return Document(document_of(name, action, payload), size)
 
 
 def stored(db: Connection, event_id: int) -> Document | None:
@@ -71,9 +86,9 @@ def apply(
 def _reason(text: str, found: Document | None) -> str | None:
     """Return why a filter leaves an event out. Return None if it does not."""
     filter_ = payload_filter.load(text)
-    if filter_ is None or found is None or filter_.matches(found):
+    if filter_ is None or found is None or filter_.is_too_slow(found.size):
         return None
-    return filter_.reason(found)
+    return None if filter_.matches(found.content) else filter_.reason(found.content)
 
 
 def _mark(db: Connection, reasons: dict[int, str]) -> None:
@@ -95,6 +110,17 @@ def filter_of(hook: Row, source: Any = None) -> PayloadFilter:
         return PayloadFilter(chosen)
     except FilterError as error:
         raise Invalid(str(error), field="filter", resource="Hook") from None
+
+
+def test(filter_: PayloadFilter, found: Document) -> DryRun:
+    """Judge an event, and say why. Raises Invalid if the filter would take too long for it."""
+    if filter_.is_too_slow(found.size):
+        raise Invalid(
+            "the payload is so large that this filter does not apply: the event is delivered",
+            field="filter",
+            resource="Hook",
+        )
+    return dry_run(filter_, found.content)
 
 
 def usual_event(hook: Row) -> str:

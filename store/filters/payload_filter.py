@@ -7,9 +7,12 @@ import orjson
 
 from store.filters import terms
 from store.filters.conditions import FilterError, Path, as_check, compile_condition
-from store.filters.operators import MISSING
+from store.filters.operators import ALIASES, MISSING
 
 MOST_BYTES, MOST_DEPTH, MOST_TERMS = 8 * 1024, 16, 256
+# The conditions of a filter times the bytes of a payload. More would take too long, because each
+# condition may look at each element of an array.
+MOST_WORK = 16_000_000
 MEMBERS = ("event", "action", "payload")
 """The members of the document that a filter describes."""
 ROOT_ALIASES = {"body": "payload", "data": "payload"}
@@ -26,6 +29,15 @@ class PayloadFilter:
         _check_limits(source)
         self.source = _with_root_names(source, ())
         self._holds = as_check(compile_condition(self.source, ()))
+
+    @cached_property
+    def weight(self) -> int:
+        """The number of checks, each of which may look at a whole payload."""
+        return _weight(self.source)
+
+    def is_too_slow(self, size: int) -> bool:
+        """Return whether the filter would take too long for a payload of so many bytes."""
+        return self.weight * size > MOST_WORK
 
     def matches(self, document: dict[str, Any]) -> bool:
         """Return whether a document, as `document_of` makes it, satisfies the filter."""
@@ -88,6 +100,17 @@ def _measure(value: Any, path: Path, depth: int) -> int:
     else:
         return 1
     return sum(_measure(one, (*path, str(name)), depth + 1) for name, one in items)
+
+
+def _weight(value: Any, name: str = "") -> int:
+    name = ALIASES.get(name, name)
+    if isinstance(value, dict):
+        return sum(_weight(one, member) for member, one in value.items())
+    if isinstance(value, list):
+        in_set = name in ("$in", "$nin") and all(isinstance(one, str) for one in value)
+        return 1 if in_set else sum(map(_weight, value))
+    # Each place in a text may be compared with all characters around a `?`.
+    return len(value) if name == "$glob" and "?" in value else 1
 
 
 def _with_root_names(source: Any, path: Path) -> Any:

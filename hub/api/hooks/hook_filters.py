@@ -12,8 +12,7 @@ from hub.rest.group import OperationGroup
 from store import Connection, Row
 from store.delivery import events, filtering
 from store.errors import Invalid
-from store.filters.dry_run import TermResult, dry_run
-from store.filters.payload_filter import document_of
+from store.filters.dry_run import TermResult
 from store.hooks import hooks
 from store.hooks.hook_options import Filter
 
@@ -60,7 +59,7 @@ def test_webhook_filter(ctx: Context, repo: Row, hook: Row, body: FilterTest) ->
     name of an event.
     """
     filter_ = filtering.filter_of(hook, body.get("filter"))
-    verdict = dry_run(filter_, _document(ctx.db, repo, hook, body))
+    verdict = filtering.test(filter_, _document(ctx.db, repo, hook, body))
     return {
         "matches": verdict.matches,
         "matched": [_term(one) for one in verdict.matched],
@@ -73,7 +72,7 @@ def _document(db: Connection, repo: Row, hook: Row, body: FilterTest) -> filteri
         raise Invalid("give either event_id or payload", field="event_id", resource="Hook")
     if "payload" in body:
         name = body.get("event") or filtering.usual_event(hook)
-        return document_of(name, body.get("action"), body["payload"])
+        return filtering.pasted(name, body.get("action"), body["payload"])
     return stored_document(db, repo, body["event_id"])
 
 

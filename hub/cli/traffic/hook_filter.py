@@ -14,8 +14,7 @@ from hub.rest.validation import read_object
 from store import Connection, Row, Store
 from store.delivery import filtering
 from store.errors import Invalid
-from store.filters.dry_run import DryRun, TermResult, dry_run
-from store.filters.payload_filter import document_of
+from store.filters.dry_run import DryRun, TermResult
 
 
 @command(
@@ -55,13 +54,13 @@ def test_filter(
 
     def test(db: Connection) -> DryRun:
         hook = find(db, hook_id)
-        return dry_run(filtering.filter_of(hook, given), _document(db, hook))
+        return filtering.test(filtering.filter_of(hook, given), _document(db, hook))
 
     def _document(db: Connection, hook: Row) -> filtering.Document:
         if payload is not None:
             action = payload.get("action")
             called = name or filtering.usual_event(hook)
-            return document_of(called, action if isinstance(action, str) else None, payload)
+            return filtering.pasted(called, action if isinstance(action, str) else None, payload)
         found = None if event_id is None else filtering.stored(db, event_id)
         if found is None:
             raise options.missing(f"event {event_id} with a payload", "event list")

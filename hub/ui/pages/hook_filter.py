@@ -14,8 +14,7 @@ from hub.ui.view_context import ViewContext
 from store import Row
 from store.delivery import event_queries, filtering
 from store.errors import Conflict
-from store.filters.dry_run import TermResult, dry_run
-from store.filters.payload_filter import document_of
+from store.filters.dry_run import TermResult
 
 ui = Section()
 
@@ -26,7 +25,7 @@ def test_filter(look: ViewContext) -> RenderedPage:
     hook, repo, place = changeable_hook(look)
     filter_ = filtering.filter_of(hook)
     title, document = _document(look, hook, repo)
-    verdict = dry_run(filter_, document)
+    verdict = filtering.test(filter_, document)
     return RenderedPage(
         "filter_test.html",
         {
@@ -51,7 +50,7 @@ def _document(look: ViewContext, hook: Row, repo: Row | None) -> tuple[str, filt
         action = payload.get("action")
         name = filtering.usual_event(hook)
         known = action if isinstance(action, str) else None
-        return f"this payload, as the event {name}", document_of(name, known, payload)
+        return f"this payload, as the event {name}", filtering.pasted(name, known, payload)
     if repo is None:
         raise Conflict("The hook belongs to no single repository. Paste a payload.")
     number = natural(look.form.get("event", "").strip())

@@ -157,6 +157,17 @@ def test_a_filter_of_a_newer_version_delivers(world: World) -> None:
     assert world.arrive("g-1", body=BRANCH).deliveries == 1
 
 
+def test_a_payload_that_would_take_too_long_is_delivered(world: World) -> None:
+    many = {"payload": {"$or": [{"a": {"$gt": number}} for number in range(100)]}}
+    hook = world.hook("push", options={"filter": many})
+    large = orjson.dumps({"a": [0] * 90_000})
+    assert world.arrive("g-1", body=b'{"a":[-1]}').deliveries == 0
+    assert world.arrive("g-2", body=large).deliveries == 1
+    filter_ = filtering.filter_of(hook)
+    with pytest.raises(Invalid, match="so large"):
+        filtering.test(filter_, filtering.document("push", None, large))
+
+
 def test_retention_keeps_nothing_for_a_filtered_delivery(world: World) -> None:
     world.hook("push", options=TAGS)
     world.arrive("g-1", body=BRANCH)

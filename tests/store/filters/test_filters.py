@@ -276,5 +276,23 @@ def test_no_payload_raises_an_error(condition: Any, payload: Any) -> None:
     assert matches(condition, payload) in (True, False)
 
 
+@pytest.mark.parametrize(
+    ("condition", "weight"),
+    [
+        ({"a": 1, "b": {"$gt": 1, "$lt": 3}}, 3),
+        ({"a": {"$in": ["x", "y", "z"]}}, 1),
+        ({"a": {"$in": ["x", 1, 2]}}, 3),
+        ({"$or": [{"a": 1}, {"b": {"$not": {"c": 2}}}]}, 2),
+        ({"a": {"$glob": "refs/*"}}, 1),
+        ({"a": {"$glob": "?" * 50}}, 50),
+    ],
+)
+def test_the_weight_of_a_filter(condition: Any, weight: int) -> None:
+    filter_ = PayloadFilter({"payload": condition})
+    assert filter_.weight == weight
+    assert not filter_.is_too_slow(16_000_000 // weight)
+    assert filter_.is_too_slow(16_000_000 // weight + 1)
+
+
 def test_all_operators_are_known_by_name() -> None:
     assert len(set(OPERATORS)) == 16
