@@ -125,13 +125,20 @@ class Section:
     """A section of the dashboard. `label` is its menu entry, which links to `at`.
 
     The entry is shown to the audience `who`, if `offered` returns true for the settings and the
-    viewer.
+    viewer. With `second` it is in the menu's second level.
     """
 
     def __init__(
-        self, label: str = "", at: str = "", who: Audience = "user", offered: IsOffered = _always
+        self,
+        label: str = "",
+        at: str = "",
+        who: Audience = "user",
+        offered: IsOffered = _always,
+        *,
+        second: bool = False,
     ) -> None:
         self.label = label
+        self.second = second
         self.at = ROOT + at
         self.who = who
         self.offered = offered

@@ -4,6 +4,7 @@ from hub.ui import signing_in
 from hub.ui.pages import (
     api,
     audit_log,
+    catalog,
     deliveries,
     delivery,
     events,
@@ -44,6 +45,7 @@ SECTIONS: tuple[Section, ...] = (
     replays.ui,
     retry.ui,
     events.ui,
+    catalog.ui,
     topics.ui,
     trends.ui,
     limits.ui,

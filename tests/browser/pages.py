@@ -46,6 +46,8 @@ PAGES = (
     Shown("/ui/events?wanted=nobody"),
     Shown("/ui/events?event=nothing"),
     Shown("/ui/events/{event}", picture="event"),
+    Shown("/ui/catalogue", picture="catalogue"),
+    Shown("/ui/catalogue/issue_field", picture="catalogue-event"),
     Shown("/ui/topics", "root", picture="topics"),
     Shown("/ui/topics/{engine}"),
     Shown("/ui/topics/{engine}?event=push"),

@@ -47,3 +47,20 @@ async def test_a_text_is_found_with_two_clicks(visit, house):
     await page.get_by_label("Text in payload or answer").fill("CAMPANILE")
     await page.get_by_role("button", name="Show").click()
     await expect(page.get_by_text("with-a-word").first).to_be_visible()
+
+
+async def test_the_menu_has_two_levels(visit):
+    for how in ({}, {"narrow": True, "dark": True}, {"scripts": False}):
+        guest = await visit("ada", **how)
+        page = await guest.go("/ui/hooks")
+        menu = page.get_by_role("navigation", name="Main")
+        await expect(menu.get_by_role("link", name="Topics")).to_be_hidden()
+        await menu.get_by_text("More").click()
+        await expect(menu.get_by_role("link", name="Topics")).to_be_in_viewport()
+        if how.get("scripts", True):
+            # The open menu covers parts of the page for a moment.
+            rules = {one["rule"] for one in await violations(page)}
+            assert rules <= {"target-size"}
+        await menu.get_by_role("link", name="Catalogue").click()
+        await expect(page.get_by_role("heading", level=1)).to_have_text("Catalogue of events")
+        await expect(menu.locator("summary")).to_have_text("Catalogue")

@@ -67,6 +67,11 @@ def example_of(look: ViewContext, repo: Row, name: str) -> EventExample:
 
 
 def _made(look: ViewContext, repo: Row, name: str) -> EventExample:
+    return EventExample(orjson.dumps(made_up(look, name, repo)), action_of(name), "made up")
+
+
+def made_up(look: ViewContext, name: str, repo: Row | None = None) -> dict[str, Any]:
+    """Return a payload that is made up, of a repository if one is given."""
     action = action_of(name)
     members = _from_schema(name) if name in EVENTS else MEMBERS.get(name, {})
     payload = {"action": action, **members} if action else dict(members)
@@ -76,7 +81,7 @@ def _made(look: ViewContext, repo: Row, name: str) -> EventExample:
     ((_, content),) = event_payloads.payloads(
         context.urls, context.words, look.db, [(repo, payload)]
     )
-    return EventExample(orjson.dumps(content), action, "made up")
+    return content
 
 
 def action_of(name: str) -> str | None:

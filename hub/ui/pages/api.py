@@ -21,7 +21,7 @@ def _offered(settings: HubSettings, viewer: DashboardViewer) -> bool:
     return settings.api_reference != "off"
 
 
-ui = Section("API", "/reference", "user", _offered)
+ui = Section("API", "/reference", "user", _offered, second=True)
 
 
 def _document(look: ViewContext) -> Json:

@@ -11,7 +11,7 @@ from store import Row
 from store.audit import audit_check, audit_log
 from store.audit.audit_check import Chain
 
-ui = Section("Audit", "/audit", "operator")
+ui = Section("Audit", "/audit", "operator", second=True)
 
 PAGE = 50
 # The number of entries checked per step.

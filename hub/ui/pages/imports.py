@@ -22,7 +22,7 @@ def _offered(settings: HubSettings, viewer: DashboardViewer) -> bool:
     return settings.imports
 
 
-ui = Section("Imports", "/imports", "user", _offered)
+ui = Section("Imports", "/imports", "user", _offered, second=True)
 
 
 @ui.page("/imports", "imports.html")

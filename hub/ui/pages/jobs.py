@@ -9,7 +9,7 @@ from hub.ui.view_context import ViewContext
 from store import Row
 from store.jobs import jobs
 
-ui = Section("Jobs", "/jobs", "operator")
+ui = Section("Jobs", "/jobs", "operator", second=True)
 
 ABOUT = {
     "expire": "Ends expired limits, invitations, seats and authorizations.",

@@ -7,7 +7,7 @@ from hub.ui.section import Section
 from hub.ui.view_context import ViewContext
 from store.repositories import interaction_limits
 
-ui = Section("Limits", "/limits")
+ui = Section("Limits", "/limits", second=True)
 
 MOST = 200
 WHO = {

@@ -37,7 +37,7 @@ def _offered(settings: HubSettings, viewer: DashboardViewer) -> bool:
     return True
 
 
-ui = Section("Reports", "/reports", "user", _offered)
+ui = Section("Reports", "/reports", "user", _offered, second=True)
 
 
 @ui.page("/reports", "reports.html")

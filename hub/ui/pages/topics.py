@@ -10,7 +10,7 @@ from store.delivery import subscribers
 from store.delivery.websub_topics import FEEDS, PUBLIC_EVENTS
 from store.hooks.event_names import PLATFORM_EVENTS, WILDCARD
 
-ui = Section("Topics", "/topics")
+ui = Section("Topics", "/topics", second=True)
 
 PAGE = 50
 HOOKS, FOLLOWERS, ELSEWHERE = 100, 100, 100

@@ -72,6 +72,13 @@ document.addEventListener("click", (event) => {
   else link.click();
 });
 
+// The menu's second level closes when the page is used.
+document.addEventListener("click", (event) => {
+  for (const menu of document.querySelectorAll("details.more[open]")) {
+    if (!menu.contains(event.target)) menu.open = false;
+  }
+});
+
 for (const body of document.querySelectorAll("main tbody")) {
   if (body.querySelector("tr a[href]")) body.classList.add("opens");
 }

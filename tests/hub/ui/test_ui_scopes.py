@@ -60,6 +60,7 @@ def paths(world: World) -> dict[str, list[object]]:
             "run_id": runs,
             "name": ["prune"],
             "host": ["receiver.example"],
+            "event": ["push"],
             "event_id": [event],
             "repo_id": [world.hidden["repo_id"]],
         }

@@ -27,6 +27,8 @@ MOST = 16
 PAGES = (
     "/ui",
     "/ui/hooks",
+    "/ui/catalogue",
+    "/ui/catalogue/push",
     "/ui/problems",
     "/ui/hooks/new",
     "/ui/hooks/1/edit",

@@ -1,0 +1,68 @@
+"""The catalogue of events: meaning, schema, example, subscribers, and how often each came."""
+
+from typing import Any
+
+import orjson
+
+from hub.api.hooks.hooks import READ
+from hub.operations import EVENTS
+from hub.ui.catalog.examples import action_of, actions_of, made_up, schema_of
+from hub.ui.catalog.meanings import meaning
+from hub.ui.schema_outline import members
+from hub.ui.section import ROOT, Section
+from hub.ui.view_context import ViewContext
+from store.delivery import event_counts
+from store.delivery.event_counts import LOOKED, EventCount
+from store.errors import Missing
+from store.hooks.event_names import HUB_EVENTS, PLATFORM_EVENTS, WILDCARD
+
+ui = Section("Catalogue", "/catalogue", second=True)
+
+NONE = EventCount()
+
+
+@ui.page("/catalogue", "catalogue.html")
+def list_event_kinds(look: ViewContext) -> dict[str, Any]:
+    """List every event, the most frequent ones first."""
+    repo_ids = look.repositories()
+    counts = event_counts.by_name(look.db, repo_ids)
+    hooks = event_counts.subscribers(look.db, repo_ids)
+    rows = [_row(name, counts, hooks) for name in sorted(PLATFORM_EVENTS | HUB_EVENTS)]
+    rows.sort(key=lambda row: -row["count"].many)
+    return {"rows": rows, "looked": LOOKED}
+
+
+def _row(name: str, counts: dict[str, EventCount], hooks: dict[str, int]) -> dict[str, Any]:
+    by_all = hooks.get(WILDCARD, 0) if name in PLATFORM_EVENTS else 0
+    return {
+        "name": name,
+        "meaning": meaning(name),
+        "own": name in HUB_EVENTS,
+        "count": counts.get(name, NONE),
+        "hooks": hooks.get(name, 0) + by_all,
+    }
+
+
+@ui.page("/catalogue/{event}", "catalogue_event.html")
+def show_event_kind(look: ViewContext) -> dict[str, Any]:
+    """Show an event with its schema, an example, and its subscribers."""
+    look.viewer.check_token(READ)
+    name = look.values["event"]
+    if name not in PLATFORM_EVENTS | HUB_EVENTS:
+        raise Missing("event")
+    repo_ids = look.repositories()
+    row = _row(
+        name, event_counts.by_name(look.db, repo_ids), event_counts.subscribers(look.db, repo_ids)
+    )
+    schema = schema_of(name) if name in EVENTS else None
+    document = {"components": {"schemas": {} if schema is None else schema.get("$defs", {})}}
+    example = orjson.dumps(made_up(look, name), option=orjson.OPT_INDENT_2).decode()
+    return {
+        **row,
+        "looked": LOOKED,
+        "actions": sorted(actions_of(name)),
+        "action": action_of(name),
+        "members": [] if schema is None else members(document, schema),
+        "example": example,
+        "events": f"{ROOT}/events?event={name}",
+    }

@@ -1,0 +1,48 @@
+"""The catalogue of events: what each means, how often it came, and who subscribes."""
+
+import re
+from typing import Any
+
+import pytest
+from dashboard_client import open_dashboard, text_of
+from ui_world import World
+
+from hub.ui.catalog.meanings import PLATFORM, meaning
+from store import Store
+from store.hooks import hooks
+from store.hooks.event_names import HUB_EVENTS, PLATFORM_EVENTS
+
+
+@pytest.fixture
+def world(store: Store, seed: Any) -> World:
+    return World(store, seed)
+
+
+def test_every_event_has_a_meaning() -> None:
+    assert set(PLATFORM) == PLATFORM_EVENTS
+    assert [name for name in PLATFORM_EVENTS | HUB_EVENTS if not meaning(name)] == []
+
+
+async def test_how_often_an_event_came_and_who_subscribes(world: World) -> None:
+    world.send(world.good, "a", "b")
+    world.send(world.other, "c")
+    world.store.do(hooks.update, world.hidden, events=["*", "issue_field"])
+    async with open_dashboard(world.store, world.seed.token) as browser:
+        page = await browser.page("/ui/catalogue")
+        first = re.findall(r'href="/ui/catalogue/(\w+)"', page)
+        assert (first[0], len(first)) == ("push", len(PLATFORM_EVENTS | HUB_EVENTS))
+        assert "push Commits or tags were pushed. 2" in text_of(page)
+        said = text_of(await browser.page("/ui/catalogue/push"))
+        assert "Came 2 among the latest" in said
+        assert "Subscribers 3 hooks" in said
+        said = text_of(await browser.page("/ui/catalogue/issue_field"))
+        assert "Subscribers 1 hook" in said
+        assert "Schema" in said
+        for name in ("nothing", "*", "%00"):
+            assert (await browser.get(f"/ui/catalogue/{name}")).status_code == 404
+
+
+async def test_every_event_has_a_page(world: World) -> None:
+    async with open_dashboard(world.store, world.seed.token) as browser:
+        for name in sorted(PLATFORM_EVENTS | HUB_EVENTS):
+            assert meaning(name) in text_of(await browser.page(f"/ui/catalogue/{name}"))
