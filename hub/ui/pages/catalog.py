@@ -4,7 +4,7 @@ from typing import Any
 
 import orjson
 
-from hub.api.hooks.hooks import READ
+from hub.api.hooks.hook_access import READ
 from hub.operations import EVENTS
 from hub.ui.catalog.examples import action_of, actions_of, made_up, schema_of
 from hub.ui.catalog.meanings import meaning
