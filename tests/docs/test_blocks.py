@@ -17,7 +17,7 @@ from manual import ADMIN, README, Block, blocks, manual_pages, named, written_pa
 from hub.cli import main
 
 # Names of blocks that tests look up by themselves.
-KNOWN = {"", ADMIN, "verify", "example", "receiver", "standard"}
+KNOWN = {"", ADMIN, "verify", "example", "receiver", "standard", "verify-key"}
 PAGES = [page for page in written_pages() if blocks(page)]
 
 

@@ -111,7 +111,7 @@ def add(
     insecure_ssl: bool,
     **given: str | None,
 ) -> None:
-    """Create a hook of a repository, an organization or the whole installation.
+    """Create a hook of a repository, an organization or everything.
 
     A hook of an organization gets the events of all its repositories. A hook of the whole
     installation gets every event. The hook receives a ping.

@@ -21,7 +21,7 @@ from store.filters.dry_run import DryRun, TermResult
     "test-filter",
     examples=[
         "tocsin hook test-filter 1 --event 7",
-        """tocsin hook test-filter 1 --file push.json --filter '{"payload": {"forced": true}}'""",
+        """tocsin hook test-filter 1 --file push.json --filter '{"payload": {"size": 1}}'""",
     ],
 )
 @HOOK_ID

@@ -24,9 +24,11 @@ def test_commands_and_options():
     assert offered("deliv") == ["delivery"]
     assert offered("hook", "") == [
         "list", "show", "add", "edit", "remove", "ping", "pause", "resume", "enable", "disable",
-        "rotate-secret",
+        "rotate-key", "test-filter", "rotate-secret",
     ]  # fmt: skip
-    assert offered("hooks", "r") == ["remove", "resume", "rotate-secret"], "a former word"
+    assert offered("hooks", "r") == ["remove", "resume", "rotate-key", "rotate-secret"], (
+        "a former word"
+    )
     assert "--follow" in offered("delivery", "list", "--f")
     assert offered("delivery", "list", "--state", "d") == ["delivered", "dead"]
 
