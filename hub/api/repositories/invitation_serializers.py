@@ -8,6 +8,7 @@ from typing_extensions import TypedDict
 from hub.rest import repository_serializers, serializers
 from hub.rest.context import Context
 from hub.rest.event_payloads import EventData
+from hub.rest.organization_serializers import OrganizationSimple
 from hub.rest.paging import NumberedPaging
 from hub.rest.repository_serializers import MinimalRepository
 from hub.rest.serializers import SimpleUser, node_id
@@ -49,6 +50,7 @@ class InvitationEvent(TypedDict):
     action: Literal["created", "edited", "deleted", "accepted", "declined", "expired"]
     invitation: Invitation
     repository: MinimalRepository
+    organization: NotRequired[OrganizationSimple]
     sender: NotRequired[SimpleUser]
 
 

@@ -73,6 +73,7 @@ class BypassListEvent(TypedDict):
     action: Literal["added", "removed"]
     users: list[SimpleUser]
     repository: MinimalRepository
+    organization: NotRequired[OrganizationSimple]
     sender: NotRequired[SimpleUser]
 
 

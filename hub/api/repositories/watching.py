@@ -12,6 +12,7 @@ from hub.rest import repository_serializers, serializers
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
 from hub.rest.operation import Deprecation
+from hub.rest.organization_serializers import OrganizationSimple
 from hub.rest.paging import NumberedPaging
 from hub.rest.repository_serializers import MinimalRepository
 from hub.rest.urls import Urls
@@ -53,6 +54,7 @@ class RepositorySubscriptionEvent(TypedDict):
     action: Literal["updated", "deleted"]
     subscription: NotRequired[RepositorySubscription]
     repository: MinimalRepository
+    organization: NotRequired[OrganizationSimple]
     sender: serializers.SimpleUser | None
 
 

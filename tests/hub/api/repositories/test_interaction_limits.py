@@ -50,7 +50,8 @@ def told(store: Store) -> list[tuple[str, str]]:
     """Of each event the action, and whose limit it was."""
     found = []
     for body in bodies(store, "interaction_limit"):
-        whose = body.get("organization") or body.get("user") or body["repository"]
+        # The event of a repository's limit names the repository's owner too.
+        whose = body.get("repository") or body.get("organization") or body["user"]
         found.append((body["action"], whose.get("login") or whose["full_name"]))
     return found
 
