@@ -34,11 +34,23 @@ class Fill:
 def _apps(db: Connection, world: World, n: int) -> list[int]:
     first = db.value("SELECT max(id) FROM app") + 1
     columns = (
-        "owner_id, kind, name, name_key, url, permissions, client_id, secret_hash, created_at,"
-        " updated_at"
+        "owner_id, kind, name, name_key, slug, url, permissions, client_id, secret_hash,"
+        " created_at, updated_at"
     )
     rows = (
-        (owner, "oauth", f"a{at}", f"a{at}", "https://a.example/", "{}", f"a{at}", "", 1, 1)
+        (
+            owner,
+            "oauth",
+            f"a{at}",
+            f"a{at}",
+            f"a{at}",
+            "https://a.example/",
+            "{}",
+            f"a{at}",
+            "",
+            1,
+            1,
+        )
         for at, owner in enumerate(people(db, n), first)
     )
     return numbers(db, "app", columns, rows)
@@ -438,11 +450,25 @@ def import_authors(db: Connection, world: World, n: int) -> None:
     db.insert_many("import_author", columns, rows)
 
 
+def installed(db: Connection, world: World, n: int) -> None:
+    """mill, on accounts that octo belongs to."""
+    made, octo = people(db, n), world.octo.account["id"]
+    columns = "app_id, account_id, permissions, events, every_repository, created_at, updated_at"
+    rows = [(world.mill["id"], account_id, "{}", "[]", 1, 1, 1) for account_id in made]
+    db.insert_many("installation", columns, rows)
+    members = [(account_id, octo, "member") for account_id in made]
+    db.insert_many("membership", "organization_id, account_id, role", members)
+
+
 def nothing(db: Connection, world: World, n: int) -> None:
     """For a list that is what it is."""
 
 
 FILL: dict[str, Fill] = {
+    "apps/list-installations": Fill(installed),
+    "apps/list-installations-for-authenticated-user": Fill(installed),
+    "apps/list-repos-accessible-to-installation": Fill(bulk_repositories.owned_by("octo")),
+    "apps/list-installation-repos-for-authenticated-user": Fill(bulk_repositories.owned_by("octo")),
     "oauth-authorizations/list-grants": Fill(grants),
     "oauth-authorizations/list-authorizations": Fill(authorizations),
     "activity/list-watchers-for-repo": Fill(watchers),

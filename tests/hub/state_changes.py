@@ -455,6 +455,9 @@ STEPS: tuple[Step, ...] = (
 
 UNTOLD = {
     "apps/check-token": "it changes nothing",
+    "apps/create-installation-access-token": "who asks has the token, and nobody else hears of it",
+    "apps/revoke-installation-access-token": "the same",
+    "apps/create-from-manifest": "an app is nobody's news until it is installed",
     "repos/update-webhook": "how a hook delivers is between it and who administers it",
     "repos/update-webhook-config-for-repo": "the same",
     "repos/rotate-webhook-signing-key": "the same",
