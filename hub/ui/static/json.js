@@ -38,7 +38,8 @@ function node(key, value, path, depth) {
   }
   const details = named("details");
   details.open = depth < OPEN_DEPTH;
-  const summary = named("summary", "", Array.isArray(value) ? `${entries.length} items` : `${entries.length} members`);
+  const noun = Array.isArray(value) ? "item" : "member";
+  const summary = named("summary", "", `${entries.length} ${noun}${entries.length === 1 ? "" : "s"}`);
   const list = named("ul", "json-list");
   const fill = () => {
     if (list.children.length) return;
