@@ -23,7 +23,8 @@ SQL = re.compile(
 ORDER = {
     "store": (
         "errors clock settings crypto database jobs audit accounts apps monitoring formats filters"
-        " hooks delivery repositories enterprises agents devenvs secret_scanning artifacts checks"
+        " hooks ordering delivery repositories enterprises agents devenvs secret_scanning artifacts"
+        " checks"
         " workflows issues assistant imports projection registry pg_migration backup"
     ),
     "worker": (

@@ -11,7 +11,7 @@ import hashlib
 import socket
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -22,6 +22,22 @@ import orjson
 MOST_HOOKS = 500
 # In bytes. The kernel accepts 107 as the path of a socket.
 LONGEST_PATH = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """The place of an ordered delivery among the deliveries of its key.
+
+    `sequence` is None for an event from before the hook was ordered. `out_of_turn` marks a
+    redelivery. `gap` has the guids of the events that died before it. `since` is the time
+    (microseconds) of its first attempt, or None.
+    """
+
+    key: str
+    sequence: int | None
+    out_of_turn: bool = False
+    gap: tuple[str, ...] = ()
+    since: int | None = None
 
 
 @dataclass(slots=True)
@@ -39,6 +55,8 @@ class LeasedEvent:
     republished: bool = False
     """Whether the event is a snapshot of the state and not a change."""
     repo_id: int = 0
+    turns: dict[int, Turn] = field(default_factory=dict)
+    """The turns of the ordered deliveries, by delivery id."""
 
 
 class WorkerNotifier(Protocol):
@@ -54,7 +72,10 @@ class WorkerNotifier(Protocol):
         """Hand over deliveries that were committed under the lease."""
 
     def wake(self, hooks: Iterable[int]) -> None:
-        """Notify the worker that these hooks have due deliveries in the store."""
+        """Notify the worker that these hooks have due deliveries in the store, or were edited."""
+
+    def due(self, hooks: Iterable[int]) -> None:
+        """Notify the worker that these hooks have due deliveries in the store. None was edited."""
 
     def arrived(self) -> None:
         """Notify the worker that events were stored, with or without deliveries."""
@@ -71,6 +92,12 @@ class RemoteNotifier:
 
     def dispatch(self, offers: Sequence[LeasedEvent]) -> None:
         raise AssertionError("nothing is leased here, so nothing can be dispatched")
+
+    def wake(self, hooks: Iterable[int]) -> None:
+        raise NotImplementedError
+
+    def due(self, hooks: Iterable[int]) -> None:
+        self.wake(hooks)
 
 
 class SocketNotifier(RemoteNotifier):

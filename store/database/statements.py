@@ -31,6 +31,7 @@ class Statements(ABC):
 
     skip_locked = ""
     for_share = ""
+    for_update = ""
     placeholder: ClassVar[str]
     """The placeholder of a value in `insert_many`. `{}` in it is the value's number."""
     chunks: ClassVar[tuple[int, ...]]

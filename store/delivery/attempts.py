@@ -9,11 +9,15 @@ from dataclasses import dataclass
 
 from store.database import body_codec
 from store.database.connection import Connection, Row, json_array
+from store.database.notifications import Turn
 from store.delivery import websub
-from store.hooks import hook_secrets, hooks
+from store.hooks import hook_ordering, hook_secrets, hooks
 from store.hooks.hook_secrets import Taken
 from store.monitoring import hook_tallies, minute_counters
 from store.monitoring.hook_tallies import NO_ANSWER
+from store.ordering import places
+from store.ordering.stalled_keys import EndedDelivery
+from store.ordering.turns import BEHIND
 
 WAITING, DELIVERED, DEAD, FILTERED = 0, 1, 2, 3
 # The sum keeps the database from using the index on `lease_id`. A lease may have many deliveries,
@@ -72,6 +76,8 @@ class Outcome:
     """What the receiver asked for, such as "retry-after=120", or None."""
     taken: Taken | None = None
     """The secret that the receiver has, if two are valid and this attempt showed which it is."""
+    turn: Turn | None = None
+    """The delivery's place, if its hook is ordered."""
 
     def recorded(self) -> tuple[object, ...]:
         """Return the values of the columns in INSERTED."""
@@ -103,8 +109,24 @@ def record(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
     recorded, and the delivery's state stays. If the attempt succeeded and no worker holds the
     delivery, the delivery still becomes delivered, because it need not be sent again.
     """
+    ordered = [outcome for outcome in outcomes if outcome.turn is not None]
+    # Whatever changes the order locks it first, so that no two transactions deadlock.
+    orderings = hook_ordering.lock(db, {o.hook_id for o in ordered}) if ordered else {}
     db.insert_many("attempt", INSERTED, [outcome.recorded() for outcome in outcomes])
     _count_throttled(db, [outcome for outcome in outcomes if outcome.throttled])
+    _update_deliveries(db, outcomes)
+    if ordered:
+        _advance(db, orderings, ordered)
+    for outcome in outcomes:
+        minute_counters.increment(db, (outcome.repo_id, _counted(outcome)))
+        if outcome.hook_id > 0:
+            code = outcome.status_code if outcome.error is None else None
+            hook_tallies.count(db, (outcome.hook_id, code or NO_ANSWER, outcome.duration))
+    gone = {o.hook_id: o.disable for o in outcomes if o.hook_id < 0 and o.disable is not None}
+    return _update_hooks(db, outcomes) | websub.end_gone(db, gone)
+
+
+def _update_deliveries(db: Connection, outcomes: Sequence[Outcome]) -> None:
     db.execute(
         "UPDATE delivery SET state = r.state, attempts = r.number, due_at = r.due_at,"
         " lease_id = NULL FROM"
@@ -117,20 +139,41 @@ def record(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
             due_at="integer",
         )
         + f" AS r WHERE delivery.id = r.id AND ({LEASE} = r.lease_id OR r.state = {DELIVERED}"
-        f" AND delivery.state = {WAITING} AND delivery.lease_id IS NULL)",
+        f" AND delivery.state IN ({WAITING}, {BEHIND}) AND delivery.lease_id IS NULL)",
         # Every transaction updates the rows in this order, so that no two deadlock.
         rows=json_array(
             (o.delivery_id, o.lease_id, o.state, o.number, o.due_at)
             for o in sorted(outcomes, key=lambda o: o.delivery_id)
         ),
     )
-    for outcome in outcomes:
-        minute_counters.increment(db, (outcome.repo_id, _counted(outcome)))
-        if outcome.hook_id > 0:
-            code = outcome.status_code if outcome.error is None else None
-            hook_tallies.count(db, (outcome.hook_id, code or NO_ANSWER, outcome.duration))
-    gone = {o.hook_id: o.disable for o in outcomes if o.hook_id < 0 and o.disable is not None}
-    return _update_hooks(db, outcomes) | websub.end_gone(db, gone)
+
+
+def _advance(db: Connection, orderings: dict[int, Row], outcomes: Sequence[Outcome]) -> None:
+    """Pass on the turns of the keys in which deliveries have ended or failed."""
+    stored = dict(
+        db.tuples(
+            f"SELECT d.id, d.state FROM {db.each('ids', id='integer')} AS w"
+            " JOIN delivery d ON d.id = w.id",
+            ids=json_array({o.delivery_id for o in outcomes}),
+        )
+    )
+    keys, ended = set(), []
+    for o in outcomes:
+        assert o.turn is not None
+        keys.add((o.hook_id, o.turn.key))
+        # If another worker holds the delivery, its state is not this outcome's.
+        if o.state != WAITING and stored.get(o.delivery_id) == o.state:
+            ended.append(
+                EndedDelivery(
+                    o.delivery_id,
+                    o.event_id,
+                    o.hook_id,
+                    o.turn.key,
+                    delivered=o.state == DELIVERED,
+                    out_of_turn=o.turn.out_of_turn,
+                )
+            )
+    places.advance(db, orderings, keys, ended)
 
 
 def _count_throttled(db: Connection, outcomes: Sequence[Outcome]) -> None:

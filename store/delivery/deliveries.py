@@ -4,14 +4,28 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from store.database import body_codec
 from store.database.connection import Connection, Row, json_array
+from store.database.notifications import Turn
 from store.delivery import subscribers
 from store.delivery.attempts import DEAD, DELIVERED, FILTERED, LEASE, WAITING
 from store.errors import Invalid
+from store.hooks import hook_ordering
 from store.hooks.hook_pauses import PAUSED
 from store.monitoring import minute_counters
+from store.ordering import places, redeliveries
+from store.ordering.places import NewDelivery
+from store.ordering.stalled_keys import EndedDelivery
+from store.ordering.turns import BEHIND
 
-STATES = {WAITING: "waiting", DELIVERED: "delivered", DEAD: "dead", FILTERED: "filtered"}
+STATES = {
+    WAITING: "waiting",
+    DELIVERED: "delivered",
+    DEAD: "dead",
+    FILTERED: "filtered",
+    BEHIND: "waiting",
+}
+STATE_NAMES = tuple(dict.fromkeys(STATES.values()))
 DUE = "x.hook_id = w.hook_id AND x.state = 0 AND x.lease_id IS NULL"
 
 
@@ -26,6 +40,8 @@ class ClaimedDelivery:
     redelivery: int
     version: int
     throttled: int = 0
+    turn: Turn | None = None
+    """Its place, if its hook is ordered."""
 
 
 def claim(
@@ -47,19 +63,28 @@ def claim(
     )
     rows = db.tuples(
         f"UPDATE delivery SET lease_id = :lease_id WHERE id {db.chosen(chosen)}"
-        " RETURNING id, event_id, hook_id, attempts, redelivery, due_at, throttled",
+        " RETURNING id, event_id, hook_id, attempts, redelivery, due_at, throttled, ordering_key",
         hooks=wanted,
         lease_id=lease_id,
         now=db.now,
         limit=limit,
     )
     versions = subscribers.versions(db, {row[2] for row in rows}) if rows else {}
+    in_order = [row[0] for row in rows if row[7] is not None]
+    turns = places.turns_of(db, in_order) if in_order else {}
     ordered = sorted(rows, key=lambda row: (row[5], row[0]))
     claimed = [
         ClaimedDelivery(
-            row_id, event_id, hook_id, attempts, redelivery, versions.get(hook_id, 0), throttled
+            row_id,
+            event_id,
+            hook_id,
+            attempts,
+            redelivery,
+            versions.get(hook_id, 0),
+            throttled,
+            turns.get(row_id),
         )
-        for row_id, event_id, hook_id, attempts, redelivery, _, throttled in ordered
+        for row_id, event_id, hook_id, attempts, redelivery, _, throttled, _ in ordered
     ]
     return claimed, next_due(db, wanted)
 
@@ -113,22 +138,51 @@ def release(db: Connection, lease_id: int, delivery_ids: Iterable[int]) -> int:
 
 def mark_dead(db: Connection, lease_id: int, delivery_ids: Iterable[int], reason: str) -> int:
     """Mark deliveries as dead because they cannot be attempted any more. Return their number."""
+    ids = json_array(delivery_ids)
+    # Most deliveries are not ordered, and then this finds no key.
+    keyed = db.tuples(
+        "SELECT d.hook_id, d.ordering_key FROM delivery d WHERE d.ordering_key IS NOT NULL"
+        f" AND d.id IN (SELECT id FROM {db.each('ids', id='integer')} AS w)",
+        ids=ids,
+    )
+    orderings = hook_ordering.lock(db, {row[0] for row in keyed}) if keyed else {}
     marked = db.tuples(
         f"UPDATE delivery SET state = {DEAD}, lease_id = NULL, due_at = :now, reason = :reason"
         f" WHERE {LEASE} = :lease_id AND id IN"
-        f" (SELECT id FROM {db.each('ids', id='integer')} AS w) RETURNING repo_id",
+        f" (SELECT id FROM {db.each('ids', id='integer')} AS w)"
+        " RETURNING repo_id, id, event_id, hook_id, ordering_key, out_of_turn",
         lease_id=lease_id,
-        ids=json_array(delivery_ids),
+        ids=ids,
         now=db.now,
         reason=reason,
     )
-    for (repo_id,) in marked:
-        minute_counters.increment(db, (repo_id, (minute_counters.DEAD,)))
+    for row in marked:
+        minute_counters.increment(db, (row[0], (minute_counters.DEAD,)))
+    if keyed:
+        ended = [
+            EndedDelivery(id_, event_id, hook_id, key, delivered=False, out_of_turn=bool(out))
+            for _, id_, event_id, hook_id, key, out in marked
+            if key is not None
+        ]
+        # No operator could deliver it either, so nothing waits for one.
+        places.advance(db, orderings, keyed, ended, may_block=False)
     return len(marked)
 
 
-def enqueue(db: Connection, event_id: int, hook_id: int, repo_id: int, *, redelivery: bool) -> int:
-    """Add a delivery of an event to a hook, due now. Return the delivery's id."""
+def enqueue(
+    db: Connection,
+    event_id: int,
+    hook_id: int,
+    repo_id: int,
+    *,
+    redelivery: bool = False,
+    in_order: bytes | None = None,
+) -> int:
+    """Add a delivery of an event to a hook, due now. Return the delivery's id.
+
+    If `in_order` has the event's body and the hook is ordered, the delivery waits for the earlier
+    deliveries of its key.
+    """
     made: int = db.value(
         "INSERT INTO delivery (event_id, hook_id, repo_id, state, due_at, redelivery)"
         " VALUES (:event_id, :hook_id, :repo_id, 0, :now, :redelivery) RETURNING id",
@@ -138,25 +192,36 @@ def enqueue(db: Connection, event_id: int, hook_id: int, repo_id: int, *, redeli
         now=db.now,
         redelivery=int(redelivery),
     )
+    if in_order is not None and _is_ordered(db, hook_id):
+        places.place(db, [NewDelivery(made, event_id, hook_id, repo_id)], lambda _: in_order)
     notifier = db.notifier
     db.after_commit(lambda: notifier.wake([hook_id]))
     return made
 
 
+def _is_ordered(db: Connection, hook_id: int) -> bool:
+    found = db.value("SELECT 1 FROM hook_ordering WHERE hook_id = :id AND active = 1", id=hook_id)
+    return found is not None
+
+
 def redeliver(db: Connection, event_id: int, hook_id: int, repo_id: int) -> int:
     """Deliver an event to a hook once more, under the same guid. Return the new delivery's id.
 
-    Raises Invalid if the event's body is no longer kept.
+    In an ordered hook it is an attempt out of turn. Raises Invalid if the event's body is no longer
+    kept.
     """
-    kept = db.value("SELECT 1 FROM event WHERE id = :id AND body IS NOT NULL", id=event_id)
-    if kept is None:
+    body = db.value("SELECT body FROM event WHERE id = :id", id=event_id)
+    if body is None:
         raise Invalid(
             "the payload of this delivery is no longer kept, so it cannot be sent again",
             field="delivery_id",
             code="unprocessable",
             resource="HookDelivery",
         )
-    return enqueue(db, event_id, hook_id, repo_id, redelivery=True)
+    made = redeliveries.redeliver(
+        db, event_id, hook_id, repo_id, lambda _: body_codec.decompress(body)
+    )
+    return made or enqueue(db, event_id, hook_id, repo_id, redelivery=True)
 
 
 def page(
@@ -171,16 +236,14 @@ def page(
     since: int | None = None,
 ) -> list[Row]:
     """Return deliveries, newest first, each with its event, its hook, and its last attempt."""
-    numbers = {name: number for number, name in STATES.items()}
     where = ["d.id < :before"] if before is not None else []
-    where += ["d.state = :state"] if state is not None else []
+    where += [f"d.state IN ({_numbers(state)})"] if state is not None else []
     where += ["d.hook_id = :hook_id"] if hook_id is not None else []
     where += ["d.repo_id = :repo_id"] if repo_id is not None else []
     where += ["e.name = :event"] if event is not None else []
     where += ["e.received_at >= :since"] if since is not None else []
     given = {
         "before": before,
-        "state": None if state is None else numbers[state],
         "hook_id": hook_id,
         "repo_id": repo_id,
         "event": event,
@@ -192,6 +255,10 @@ def page(
         {key: value for key, value in given.items() if value is not None},
         limit,
     )
+
+
+def _numbers(name: str) -> str:
+    return ", ".join(str(number) for number, other in STATES.items() if other == name)
 
 
 def select(db: Connection, where: str, given: dict[str, Any], limit: int) -> list[Row]:
@@ -218,4 +285,7 @@ def select(db: Connection, where: str, given: dict[str, Any], limit: int) -> lis
 def count_by_state(db: Connection) -> dict[str, int]:
     """Return the number of waiting, delivered and dead deliveries."""
     found = dict(db.tuples("SELECT state, count(*) FROM delivery GROUP BY state"))
-    return {name: found.get(number, 0) for number, name in STATES.items()}
+    counts = dict.fromkeys(STATES.values(), 0)
+    for number, many in found.items():
+        counts[STATES[number]] += many
+    return counts

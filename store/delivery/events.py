@@ -10,14 +10,18 @@ from typing import Any
 
 from store.database import body_codec
 from store.database.connection import Connection, Row, json_array
-from store.database.notifications import LeasedEvent
+from store.database.notifications import LeasedEvent, Turn
 from store.delivery import filtering, subscribers
 from store.delivery.attempts import FILTERED
 from store.delivery.subscribers import WIDER
 from store.errors import Conflict
 from store.hooks.event_names import FITTING, PLATFORM_EVENTS, WILDCARD
+from store.hooks.hook_ordering import ORDERED
 from store.hooks.hook_pauses import PAUSED
 from store.monitoring import minute_counters
+from store.ordering import places
+from store.ordering.places import NewDelivery
+from store.ordering.turns import BEHIND, WAITING
 
 COLUMNS = (
     "e.id, e.guid, e.scope, e.repo_id, e.org_id, e.source_id, e.name, e.action, e.installation_id,"
@@ -159,11 +163,12 @@ def _fan_out(db: Connection, fresh: Sequence[tuple[Receipt, IncomingEvent]]) -> 
     lease = notifier.lease()
     made = db.tuples(
         "INSERT INTO delivery (event_id, hook_id, repo_id, state, due_at, lease_id)"
-        " SELECT w.event_id, w.hook_id, w.repo_id, 0, :now, CASE WHEN w.hook_id IN"
+        f" SELECT w.event_id, w.hook_id, w.repo_id, CASE WHEN w.hook_id IN {ORDERED}"
+        f" THEN {BEHIND} ELSE {WAITING} END, :now, CASE WHEN w.hook_id IN"
         f" (SELECT hook_id FROM {db.each('full', hook_id='integer')} AS f)"
         f" OR w.hook_id IN {PAUSED} THEN NULL ELSE CAST(:lease AS BIGINT) END"
         f" FROM ({_subscribed(db)}) AS w ORDER BY w.event_id"
-        f" RETURNING id, event_id, hook_id, lease_id, {filtering.FILTER}",
+        f" RETURNING id, event_id, hook_id, lease_id, state, repo_id, {filtering.FILTER}",
         now=db.now,
         lease=lease,
         full=json_array(notifier.full()) if lease is not None else "[]",
@@ -174,7 +179,34 @@ def _fan_out(db: Connection, fresh: Sequence[tuple[Receipt, IncomingEvent]]) -> 
     )
     by_id = {receipt.event_id: (receipt, arrival) for receipt, arrival in fresh}
     made = _filter(db, by_id, made)
-    _notify_worker(db, by_id, made)
+    turns: dict[int, Turn] = {}
+    if any(row[4] == BEHIND for row in made):
+        made, turns = _place(db, by_id, made)
+    _notify_worker(db, by_id, made, turns)
+
+
+def _place(
+    db: Connection,
+    fresh: dict[int, tuple[Receipt, IncomingEvent]],
+    made: Sequence[tuple[Any, ...]],
+) -> tuple[list[tuple[Any, ...]], dict[int, Turn]]:
+    """Put the deliveries of ordered hooks in order. Count the ones whose turn comes later.
+
+    Return the others, and the turns of the ordered ones among them.
+    """
+    ordered = [
+        NewDelivery(delivery_id, event_id, hook_id, repo_id, lease_id)
+        for delivery_id, event_id, hook_id, lease_id, state, repo_id, _ in made
+        if state == BEHIND
+    ]
+    turns = places.place(db, ordered, lambda event_id: fresh[event_id][1].body)
+    now = []
+    for row in made:
+        if row[4] == BEHIND and row[0] not in turns:
+            fresh[row[1]][0].deliveries += 1
+        else:
+            now.append(row)
+    return now, turns
 
 
 def _filter(
@@ -227,12 +259,13 @@ def _notify_worker(
     db: Connection,
     fresh: dict[int, tuple[Receipt, IncomingEvent]],
     made: Sequence[tuple[Any, ...]],
+    turns: dict[int, Turn],
 ) -> None:
     """Notify the worker after the commit: dispatch its leased deliveries, wake it for the rest."""
     leased = [row for row in made if row[3] is not None]
     versions = subscribers.versions(db, {row[2] for row in leased}) if leased else {}
     offers: dict[int, LeasedEvent] = {}
-    for delivery_id, event_id, hook_id, lease_id, _ in made:
+    for delivery_id, event_id, hook_id, lease_id, *_ in made:
         receipt, arrival = fresh[event_id]
         receipt.deliveries += 1
         if lease_id is None:
@@ -246,6 +279,8 @@ def _notify_worker(
             offer.repo_id = arrival.repo_id
         # If the hook is gone, it has no version, and the worker marks the delivery as dead.
         offer.deliveries.append((delivery_id, hook_id, versions.get(hook_id, 0)))
+        if delivery_id in turns:
+            offer.turns[delivery_id] = turns[delivery_id]
     notifier = db.notifier
     if offers:
         db.after_commit(lambda: notifier.dispatch([*offers.values()]))

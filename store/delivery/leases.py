@@ -5,7 +5,11 @@ other workers may claim its deliveries. If the first worker returns late, it fin
 on them.
 """
 
+from store.clock import MINUTE
 from store.database.connection import Connection
+
+# The largest timeout that a hook may have (`hook_options`).
+LONGEST_ATTEMPT = 2 * MINUTE
 
 
 def acquire(db: Connection, holder: str, lifetime: int) -> int:
@@ -67,7 +71,24 @@ def release_expired(db: Connection) -> int:
     # The lease is deleted first. A concurrent renewal either comes before, and keeps all
     # deliveries, or finds that the lease has ended.
     expired = db.tuples("DELETE FROM lease WHERE expires_at <= :now RETURNING id", now=db.now)
-    return _free_all(db, {row[0] for row in expired} | _ended(db))
+    ended = {row[0] for row in expired} | _ended(db)
+    for lease_id in sorted(ended):
+        _delay_ordered(db, lease_id)
+    return _free_all(db, ended)
+
+
+def _delay_ordered(db: Connection, lease_id: int) -> None:
+    """Let the ordered deliveries under a lease wait until its holder's last attempt has ended.
+
+    The holder may still live, and two attempts of one key must not overlap.
+    """
+    db.execute(
+        "UPDATE delivery SET in_flight_until = :until,"
+        " due_at = CASE WHEN due_at < :until THEN :until ELSE due_at END"
+        " WHERE lease_id = :id AND ordering_key IS NOT NULL",
+        id=lease_id,
+        until=db.now + LONGEST_ATTEMPT,
+    )
 
 
 def release_others(db: Connection, lease_id: int) -> int:

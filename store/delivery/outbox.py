@@ -85,7 +85,11 @@ def _parts(event: str) -> tuple[str, str | None]:
 
 def _send_alone(db: Connection, arrival: IncomingEvent, hook_id: int) -> Receipt:
     (event_id,) = insert(db, [arrival]).values()
-    deliveries.enqueue(db, event_id, hook_id, arrival.repo_id, redelivery=False)
+    # A snapshot must not overtake the changes before it. A ping is a test and waits for nothing.
+    in_order = arrival.source_id == REPUBLISHED_SOURCE
+    deliveries.enqueue(
+        db, event_id, hook_id, arrival.repo_id, in_order=arrival.body if in_order else None
+    )
     return Receipt(event_id, arrival.guid, 1, False)
 
 

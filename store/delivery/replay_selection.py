@@ -5,9 +5,11 @@ Events are read in windows of limited size, so that no statement examines more t
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from store.clock import MINUTE
+from store.database import body_codec
 from store.database.connection import Connection, json_array
 from store.database.id_search import first_id_since
 from store.delivery import filtering
@@ -15,7 +17,11 @@ from store.delivery.attempts import DELIVERED, FILTERED, WAITING
 from store.delivery.events import EXAMPLE_SOURCE
 from store.delivery.subscribers import WIDER
 from store.hooks.event_names import FITTING, PLATFORM_EVENTS, WILDCARD
+from store.hooks.hook_ordering import ORDERED
 from store.monitoring import minute_counters
+from store.ordering import places
+from store.ordering.places import NewDelivery
+from store.ordering.turns import BEHIND
 
 # The largest window for a count, and for a batch of deliveries. Other writes wait for a batch.
 COUNTED, LOOKED = 5_000, 1_000
@@ -129,7 +135,8 @@ def _pairs(
     if chosen.failed:
         where += (
             " AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.event_id = e.id"
-            f" AND d.hook_id = s.hook_id AND d.state IN ({WAITING}, {DELIVERED}, {FILTERED}))"
+            " AND d.hook_id = s.hook_id"
+            f" AND d.state IN ({WAITING}, {DELIVERED}, {FILTERED}, {BEHIND}))"
         )
     given |= {
         "names": json_array(PLATFORM_EVENTS),
@@ -197,12 +204,20 @@ def create_deliveries(
     pairs, given = _pairs(db, chosen, after, last)
     made = db.tuples(
         "INSERT INTO delivery (event_id, hook_id, repo_id, state, due_at, redelivery)"
-        f" SELECT p.event_id, p.hook_id, p.repo_id, {WAITING}, :now, 1{pairs} ORDER BY p.event_id"
-        f" RETURNING id, event_id, hook_id, repo_id, {filtering.FILTER}",
+        f" SELECT p.event_id, p.hook_id, p.repo_id, CASE WHEN p.hook_id IN {ORDERED}"
+        f" THEN {BEHIND} ELSE {WAITING} END, :now, 1{pairs} ORDER BY p.event_id"
+        f" RETURNING id, event_id, hook_id, repo_id, state, {filtering.FILTER}",
         now=db.now,
         **given,
     )
     made = _filter(db, made)
+    ordered = [
+        NewDelivery(id_, event_id, hook_id, repo_id)
+        for id_, event_id, hook_id, repo_id, state, _ in made
+        if state == BEHIND
+    ]
+    if ordered:
+        places.place(db, ordered, partial(_body, db))
     notifier = db.notifier
     hook_ids = {row[2] for row in made}
     db.after_commit(lambda: notifier.wake(hook_ids))
@@ -216,6 +231,11 @@ def _filter(db: Connection, made: Sequence[tuple[Any, ...]]) -> Sequence[tuple[A
     for event_id, _ in left_out:
         minute_counters.increment(db, (repo_ids[event_id], (minute_counters.FILTERED,)))
     return kept
+
+
+def _body(db: Connection, event_id: int) -> bytes | None:
+    packed = db.value("SELECT body FROM event WHERE id = :id", id=event_id)
+    return None if packed is None else body_codec.decompress(packed)
 
 
 def _whole(

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from store.database.connection import Connection, json_array
 from store.delivery.attempts import WAITING
+from store.ordering.turns import BEHIND
 
 
 def drop_bodies(db: Connection, before: int, limit: int) -> int:
@@ -20,7 +21,7 @@ def drop_bodies(db: Connection, before: int, limit: int) -> int:
             "UPDATE event SET body = NULL WHERE id IN"
             f" (SELECT id FROM {db.each('ids', id='integer')} AS w)"
             " AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.event_id = event.id"
-            f" AND d.state = {WAITING})",
+            f" AND d.state IN ({WAITING}, {BEHIND}))",
             ids=ids,
         )
 
@@ -74,7 +75,7 @@ def _drop_events(db: Connection, ids: str) -> int:
         row[0]
         for row in db.tuples(
             f"SELECT e.id FROM event e WHERE e.id IN {chosen} AND NOT EXISTS (SELECT 1"
-            f" FROM delivery d WHERE d.event_id = e.id AND (d.state = {WAITING}"
+            f" FROM delivery d WHERE d.event_id = e.id AND (d.state IN ({WAITING}, {BEHIND})"
             " OR EXISTS (SELECT 1 FROM attempt a WHERE a.delivery_id = d.id)))",
             ids=ids,
         )

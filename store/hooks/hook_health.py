@@ -99,7 +99,11 @@ def _waiting(db: Connection, hook_ids: Iterable[int]) -> dict[int, tuple[int, in
     due = "x.hook_id = w.hook_id AND x.state = 0 AND x.lease_id IS NULL"
     rows = db.tuples(
         "SELECT w.hook_id, (SELECT count(*) FROM (SELECT x.due_at FROM delivery x"
-        f" WHERE {due} ORDER BY x.due_at LIMIT {MOST}) AS f),"
+        f" WHERE {due} ORDER BY x.due_at LIMIT {MOST}) AS f)"
+        # In an ordered hook, more deliveries wait behind these.
+        " + (SELECT count(*) FROM (SELECT x.id FROM delivery x WHERE x.hook_id = w.hook_id"
+        " AND x.ordering_key IS NOT NULL AND x.state IN (0, 4) AND x.state = 4"
+        f" LIMIT {MOST}) AS g),"
         f" (SELECT x.due_at FROM delivery x WHERE {due} ORDER BY x.due_at LIMIT 1)"
         f" FROM {db.each('hooks', hook_id='integer')} AS w",
         hooks=json_array(hook_ids),

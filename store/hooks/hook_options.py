@@ -6,6 +6,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from store.filters import payload_filter
 from store.formats.formats import Format
+from store.hooks import json_pointer
 
 
 def _at_once(delays: list[float]) -> list[float]:
@@ -48,6 +49,16 @@ Filter = Annotated[dict[str, Any], AfterValidator(_usable_filter)]
 """Conditions on an event: see store.filters."""
 
 
+class PathOrdering(BaseModel):
+    """An order for each value of a member of the payload."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    path: Annotated[str, AfterValidator(json_pointer.check)] = Field(
+        description="JSON Pointer (RFC 6901) to the member, such as /pull_request/id"
+    )
+
+
 class DeliveryOptions(BaseModel):
     """A hook's options. An option that is None follows the settings. Times are seconds."""
 
@@ -78,4 +89,17 @@ class DeliveryOptions(BaseModel):
     format: Format | None = Field(None, description="the form of the body")
     type_prefix: TypePrefix | None = Field(
         None, description="how the types of CloudEvents begin, such as com.github"
+    )
+    ordering: Literal["none", "hook", "repository"] | PathOrdering | None = Field(
+        None, description="which deliveries are sent one after the other; none by default"
+    )
+    on_exhausted: Literal["skip", "block"] | None = Field(
+        None,
+        description="with an ordering: whether the next delivery follows one that died, or waits"
+        " for an operator; skip by default",
+    )
+    max_block: Annotated[float, Field(gt=0, le=30 * 86_400)] | None = Field(
+        None,
+        description="with an ordering: how long one delivery is retried while others wait for it;"
+        " 3600 by default",
     )

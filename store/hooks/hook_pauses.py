@@ -7,9 +7,10 @@ contrast, an inactive hook gets no deliveries.
 from store.database.connection import Connection, Row
 from store.errors import Missing
 from store.hooks import hooks
+from store.hooks.hook_ordering import STOPPED
 
-PAUSED = "(SELECT p.id FROM hook p WHERE p.paused_at IS NOT NULL)"
-"""The ids of paused hooks, as SQL. An index has only these."""
+PAUSED = f"(SELECT p.id FROM hook p WHERE p.paused_at IS NOT NULL UNION ALL {STOPPED})"
+"""The ids of hooks whose deliveries wait until a person acts, as SQL. Indexes have only these."""
 
 
 def pause(db: Connection, hook: Row) -> Row:

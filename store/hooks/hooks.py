@@ -8,7 +8,13 @@ import orjson
 
 from store.database.connection import ENDLESS, Connection, Row, json_array
 from store.errors import Invalid, Missing
-from store.hooks import hook_limit, hook_secrets, hook_subscriptions, signing_keys
+from store.hooks import (
+    hook_limit,
+    hook_ordering,
+    hook_secrets,
+    hook_subscriptions,
+    signing_keys,
+)
 from store.hooks.hook_targets import NAMED, NAMES, HookTarget, as_target, organization, target_of
 
 COLUMNS = (
@@ -72,7 +78,7 @@ def create(
         now=db.now,
     )
     assert row is not None
-    return hook_subscriptions.sync(db, _with_key(db, decode_row(row)))
+    return _synced(db, decode_row(row))
 
 
 def _with_key(db: Connection, hook: Row) -> Row:
@@ -122,6 +128,12 @@ def _refuse_duplicate(
         raise Invalid(
             f"Hook already exists on {where}", field="config", code="custom", resource="Hook"
         )
+
+
+def _synced(db: Connection, hook: Row) -> Row:
+    """Update the key, the ordering and the subscriptions to match the hook. Return the hook."""
+    hook_ordering.configure(db, hook)
+    return hook_subscriptions.sync(db, _with_key(db, hook))
 
 
 def get(db: Connection, target: HookTarget | int, hook_id: int) -> Row | None:
@@ -253,13 +265,14 @@ def update(db: Connection, hook: Row, *, most: int = 0, **changes: Any) -> Row:
     )
     assert row is not None
     notify_changed(db, hook["id"])
-    return hook_subscriptions.sync(db, _with_key(db, decode_row(row)))
+    return _synced(db, decode_row(row))
 
 
 def _reload(db: Connection, hook: Row) -> Row:
     """Read the hook again under the lock, because another hub may have changed it meanwhile."""
     target = target_of(hook)
     _lock_target(db, target)
+    hook_ordering.lock(db, [hook["id"]])
     found = get(db, target, hook["id"])
     if found is None:
         raise Missing(f"there is no hook {hook['id']}")
@@ -274,6 +287,7 @@ def notify_changed(db: Connection, hook_id: int) -> None:
 
 def disable(db: Connection, hook_id: int, reason: str) -> None:
     """Disable a hook, for a reason that its owner can read."""
+    hook_ordering.stop(db, hook_id, stopped=True)
     hook = db.one(
         "UPDATE hook SET active = 0, disabled_reason = :reason, version = version + 1,"
         " updated_at = :now WHERE id = :id AND active = 1 RETURNING id, repo_id, org_id",
@@ -291,6 +305,7 @@ def delete(db: Connection, hook: Row) -> None:
 
     A pause ends, so that its last event is delivered.
     """
+    hook_ordering.stop(db, hook["id"], stopped=False)
     hook_subscriptions.remove(db, hook)
     db.execute(
         "UPDATE hook SET deleted_at = :now, active = 0, paused_at = NULL, version = version + 1"

@@ -15,7 +15,10 @@ MOST = 250_000
 # The limit of hooks that are searched for the longest wait.
 MOST_HOOKS = 10_000
 # The deliveries of paused hooks wait for an operator, and for no worker.
-PAUSED = "(SELECT p.id FROM hook p WHERE p.paused_at IS NOT NULL)"
+PAUSED = (
+    "(SELECT p.id FROM hook p WHERE p.paused_at IS NOT NULL UNION ALL"
+    " SELECT o.hook_id FROM hook_ordering o WHERE o.stopped = 1)"
+)
 # A delivery that is due for longer than this is late.
 LATE = 10 * MINUTE
 # Workers renew their leases every five seconds.

@@ -4,6 +4,7 @@ from store.database.connection import Connection, Row
 from store.delivery import websub
 from store.delivery.attempts import DEAD, WAITING
 from store.hooks.hook_targets import HookTarget, repository
+from store.ordering.turns import BEHIND
 
 GONE = "the repository was removed"
 
@@ -15,7 +16,7 @@ def parts(db: Connection, repo_id: int) -> dict[str, int]:
         "deliveries": _count(
             db,
             "hook h JOIN delivery x ON x.hook_id = h.id"
-            f" WHERE h.repo_id = :id AND x.state = {WAITING}",
+            f" WHERE h.repo_id = :id AND x.state IN ({WAITING}, {BEHIND})",
             repo_id,
         ),
         "subscriptions": len(websub.list_subscription_ids(db, repo_id)),
@@ -50,7 +51,7 @@ def end_hooks(db: Connection, target: HookTarget, reason: str) -> None:
     db.execute(
         f"UPDATE delivery SET state = {DEAD}, due_at = :now, reason = :reason WHERE"
         f" hook_id IN (SELECT id FROM hook WHERE {target.condition})"
-        f" AND state = {WAITING} AND lease_id IS NULL",
+        f" AND state IN ({WAITING}, {BEHIND}) AND lease_id IS NULL",
         target_id=target.id,
         now=db.now,
         reason=reason,

@@ -15,6 +15,7 @@ NAMES = (
     "ingest",
     "delivery",
     "filters",
+    "order",
     "pickup",
     "memory",
     "claim",

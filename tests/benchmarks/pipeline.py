@@ -35,33 +35,43 @@ async def deliver(
     tls: bool = False,
     filtering: bool = False,
     look: str | None = None,
+    options: dict[str, Any] | None = None,
+    keys: int = 0,
 ) -> dict[str, Any]:
     """Accept `many` events as the hub does while the worker delivers and records them.
 
     Returns `rate`, deliveries a second, `cpu`, microseconds of this process a delivery,
     `statements` a delivery if they are to be counted, and what a function that is named as
-    module:function in `look` `found` in the store.
+    module:function in `look` `found` in the store. The hooks have `options`. The member `key` of
+    the events has one of so many `keys`.
     """
     with TemporaryDirectory(prefix="tocsin-bench-") as directory:
         key = None if key_file is None else Path(key_file)
         store = open_store(url, data_dir=Path(directory), key_file=key)
         try:
             made = store.do(
-                world.make, subscribers=subscribers, port=port, tls=tls, filtering=filtering
+                world.make,
+                subscribers=subscribers,
+                port=port,
+                tls=tls,
+                filtering=filtering,
+                options=options,
             )
-            ran = await _delivered(store, made["repo_id"], many, subscribers, counting)
+            ran = await _delivered(store, made["repo_id"], many, subscribers, counting, keys)
             return ran if look is None else {**ran, "found": store.look(apart.named(look))}
         finally:
             await store.close()
 
 
 async def _delivered(
-    store: Store, repo_id: int, many: int, subscribers: int, counting: bool
+    store: Store, repo_id: int, many: int, subscribers: int, counting: bool, keys: int
 ) -> dict[str, Any]:
     worker = Worker(store, WorkerSettings(allow_networks=["127.0.0.0/8"]))
     await worker.start()
     wait_until_settled()
     bodies = [payload(SIZE, seed) for seed in range(many + world.WARMING)]
+    if keys:
+        bodies = [_keyed(body, number % keys) for number, body in enumerate(bodies)]
     try:
         await _pass(store, repo_id, bodies[many:])
         counted = _counted() if counting else [0]
@@ -77,6 +87,10 @@ async def _delivered(
         "cpu": cpu * 1e6 / total,
         "statements": counted[0] / total,
     }
+
+
+def _keyed(body: bytes, key: int) -> bytes:
+    return b'{"key":%d,' % key + body[1:]
 
 
 async def _pass(store: Store, repo_id: int, bodies: Sequence[bytes]) -> None:

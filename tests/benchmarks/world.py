@@ -33,6 +33,7 @@ def make(
     hosts: int = 1,
     tls: bool = False,
     filtering: bool = False,
+    options: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The world; `subscribers` hooks that deliver to a local port, spread over so many of the
     receiver's addresses. Its token and repository.
@@ -42,7 +43,7 @@ def make(
     token, _ = tokens.create(db, owner["id"], scopes=["repo"])
     for number in range(subscribers):
         origin = f"{'https' if tls else 'http'}://127.0.0.{1 + number % hosts}:{port}"
-        options = {"filter": FILTER} if filtering else {}
+        options = {"filter": FILTER} if filtering else options
         subscribe(db, repo["id"], f"{origin}/hooks/{number}", options)
     return {"token": token, "repo_id": repo["id"]}
 

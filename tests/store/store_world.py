@@ -143,6 +143,9 @@ class FakeNotifier:
     def wake(self, hooks: Iterable[int]) -> None:
         self.woken.extend(sorted(hooks))
 
+    def due(self, hooks: Iterable[int]) -> None:
+        self.wake(hooks)
+
     def arrived(self) -> None:
         pass
 

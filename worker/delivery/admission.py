@@ -133,15 +133,15 @@ class Admission:
         lane.machine = address
         return self.semaphore.assign_machine(permit, address)
 
-    def update_limits(self, lane: Lane, *, delivered: bool) -> float:
-        """Adjust the lane's limits to an outcome.
+    def update_limits(self, lane: Lane, *, delivered: bool, key: str | None = None) -> float:
+        """Adjust the lane's limits to an outcome. `key` is the key of an ordered delivery.
 
         Return the seconds of the cooldown if one begins, else 0.
         """
         if delivered:
             lane.record_success()
             return 0.0
-        cooldown = lane.record_failure(self._loop.time())
+        cooldown = lane.record_failure(self._loop.time(), key)
         if cooldown:
             self.wake_after(lane, cooldown)
         return cooldown

@@ -6,7 +6,7 @@ never delays another's, and memory does not have to hold whole queues.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any
 
 from store import Store
@@ -142,7 +142,13 @@ class Claimer:
         for one in claimed:
             by_id[one.hook_id].queue.append(
                 QueuedDelivery(
-                    one.id, one.event_id, one.attempts, one.redelivery, one.version, one.throttled
+                    one.id,
+                    one.event_id,
+                    one.attempts,
+                    one.redelivery,
+                    one.version,
+                    one.throttled,
+                    one.turn,
                 )
             )
         self._set_next_due(by_id, next_due, {one.hook_id for one in claimed})
@@ -200,6 +206,12 @@ class Claimer:
         if not (lane.stale and lane.backlog):
             lane.invalidate()
             self.mark(lane)
+
+    def add_due(self, hook_ids: Iterable[int]) -> None:
+        """Claim what has become due in the store for these hooks, which were not edited."""
+        for hook_id in hook_ids:
+            self.mark(self._lanes.get(hook_id))
+        self.claim_soon()
 
     def give_back(self, lane: Lane) -> None:
         """Return the waiting deliveries of a lane to the store."""

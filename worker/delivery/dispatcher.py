@@ -60,6 +60,7 @@ class Dispatcher:
             start=self._start,
             recheck=self.claimer.recheck,
             claim_soon=self.claimer.claim_soon,
+            due=self.claimer.add_due,
         )
         self.admission = Admission(
             settings,
@@ -194,7 +195,9 @@ class Dispatcher:
             self._reset_watchdog()
             return
         self._recorder.add(outcome)
-        if cooldown := self.admission.update_limits(lane, delivered=outcome.state == DELIVERED):
+        delivered = outcome.state == DELIVERED
+        key = None if item.turn is None else item.turn.key
+        if cooldown := self.admission.update_limits(lane, delivered=delivered, key=key):
             message = "hook %d rests for %.0f s after %d failures in a row"
             log.warning(message, lane.hook_id, cooldown, lane.failures)
             # This precedes the recording, which never happens at once.

@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
+from store.database.notifications import Turn
 from worker.delivery.target import Target
 from worker.tuning import DEFAULTS, Tuning
 
@@ -27,6 +28,8 @@ class QueuedDelivery:
     version: int
     throttled: int = 0
     """How many of the attempts were answered 429."""
+    turn: Turn | None = None
+    """Its place, if the hook is ordered."""
 
 
 @dataclass(slots=True)
@@ -49,6 +52,8 @@ class Lane:
     in_flight: int = 0
     window: int = FIRST_WINDOW
     failures: int = 0
+    failing_key: str | None = None
+    """The key of the last failure since a success, if the hook is ordered."""
     cooldown_until: float = 0.0
     not_before: float = 0.0
     backlog: bool = False
@@ -145,22 +150,28 @@ class Lane:
     def record_success(self) -> None:
         """Reset the failures and widen the window."""
         self.failures = 0
+        self.failing_key = None
         self.window += 1
         if self.target is not None:
             self.window = min(self.window, self.target.policy.concurrency)
 
-    def record_failure(self, now: float) -> float:
+    def record_failure(self, now: float, key: str | None = None) -> float:
         """Count a failure and narrow the window.
 
-        Return the seconds of the cooldown if one begins now, else 0.
+        `key` is the key of an ordered delivery. Failures of one key in a row count as one, because
+        other keys must not suffer from it. Return the seconds of the cooldown if one begins now,
+        else 0.
         """
+        if key is not None and key == self.failing_key and not self._is_open:
+            return 0.0
+        self.failing_key = key
         self.window = max(1, self.window // 2)
         if self.cooldown_until:
             # The request was in flight when the cooldown began: it is the same failure, not one
             # more.
             return 0.0
         self.failures += 1
-        breaker = self.target.policy.breaker if self.target is not None else 0
+        breaker = self._breaker
         if not breaker or self.failures < breaker:
             return 0.0
         doubled = self.tuning.first_cooldown * 2 ** min(self.failures - breaker, 10)
@@ -169,6 +180,15 @@ class Lane:
         # After the cooldown, one request probes whether the endpoint works again.
         self.window = 1
         return cooldown
+
+    @property
+    def _breaker(self) -> int:
+        return self.target.policy.breaker if self.target is not None else 0
+
+    @property
+    def _is_open(self) -> bool:
+        """Return whether enough failures were counted to open the circuit breaker."""
+        return 0 < self._breaker <= self.failures
 
     def hold(self, until: int) -> None:
         """Send nothing until this time. Then one request probes the endpoint."""

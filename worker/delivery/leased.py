@@ -147,8 +147,9 @@ class LocalDispatcher:
     """The `notifications.WorkerNotifier` of this process: the store announces new and due work
     here.
 
-    `start` starts as many deliveries of a lane as may be in flight. `recheck` and `claim_soon` are
-    methods of the claimer. The store also calls `lease` and `full` on the writer's thread.
+    `start` starts as many deliveries of a lane as may be in flight. `recheck`, `claim_soon` and
+    `due` are methods of the claimer. The store also calls `lease` and `full` on the writer's
+    thread.
     """
 
     def __init__(
@@ -160,11 +161,13 @@ class LocalDispatcher:
         start: Callable[[Lane], None],
         recheck: Callable[[int], None],
         claim_soon: Callable[[], None],
+        due: Callable[[Iterable[int]], None],
     ) -> None:
         self._lanes = lanes
         self._leased = leased
         self._payloads = payloads
         self._start, self._recheck, self._claim_soon = start, recheck, claim_soon
+        self._due = due
         self.on_websub_due: Callable[[], None] = _ignore
         """Called when a WebSub request or topic may be due."""
         self.on_job_due: Callable[[], None] = _ignore
@@ -194,7 +197,10 @@ class LocalDispatcher:
             self._leased.add([delivery_id for delivery_id, _, _ in offer.deliveries])
             for delivery_id, hook_id, version in offer.deliveries:
                 lane = touched[hook_id] = self._lanes.get(hook_id)
-                lane.queue.append(QueuedDelivery(delivery_id, offer.event_id, 0, 0, version))
+                turn = offer.turns.get(delivery_id)
+                lane.queue.append(
+                    QueuedDelivery(delivery_id, offer.event_id, 0, 0, version, turn=turn)
+                )
         for lane in touched.values():
             self._start(lane)
 
@@ -208,6 +214,10 @@ class LocalDispatcher:
             else:
                 self._recheck(hook_id)
         self._claim_soon()
+
+    def due(self, hooks: Iterable[int]) -> None:
+        """Claim what is due for these hooks, which were not edited."""
+        self._due(hooks)
 
     def arrived(self) -> None:
         """Report that events were stored."""

@@ -8,12 +8,15 @@ from typing import Any
 
 from store.clock import SECOND
 from store.delivery.attempts import DEAD, DELIVERED, WAITING
+from store.hooks.hook_ordering import BLOCK, is_ordered
 from worker.settings import WorkerSettings
 
 GONE = 410
 THROTTLED = 429
 # In seconds: how long a throttled delivery without a delay of its own waits.
 THROTTLED_DELAY = 60.0
+# In seconds: how long an ordered delivery is retried while others wait for it.
+MAX_BLOCK = 3600.0
 DISABLE, ABORT = "disable", "abort-message"
 
 
@@ -29,6 +32,8 @@ class Policy:
     breaker: int
     disable_after: float
     max_retry_after: float = 24 * 3600
+    max_block: float | None = None
+    """How long an ordered delivery may be retried. None: as long as the retries say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +71,15 @@ def policy_for(settings: WorkerSettings, options: dict[str, Any]) -> Policy:
         breaker=chosen("breaker"),
         disable_after=chosen("disable_after"),
         max_retry_after=settings.max_retry_after,
+        max_block=_max_block(options),
     )
+
+
+def _max_block(options: dict[str, Any]) -> float | None:
+    """Return the limit for retries in an ordered hook. A hook that blocks has none."""
+    if not is_ordered(options) or options.get("on_exhausted") == BLOCK:
+        return None
+    return float(options.get("max_block") or MAX_BLOCK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +106,18 @@ class Reply:
         return text if text in (DISABLE, ABORT) else ""
 
 
-def decide(policy: Policy, number: int, reply: Reply, now: int, throttled: int = 0) -> Decision:
+def decide(
+    policy: Policy,
+    number: int,
+    reply: Reply,
+    now: int,
+    throttled: int = 0,
+    since: int | None = None,
+) -> Decision:
     """Return the decision after attempt `number` (1 for the first), which ended at `now`.
 
-    `throttled` is how many earlier attempts of the delivery were answered 429. `now` is in
-    microseconds.
+    `throttled` is how many earlier attempts of the delivery were answered 429. `since` is when the
+    first attempt began, if other deliveries wait for this one. Both times are in microseconds.
     """
     disable = _disable_reason(reply)
     if reply.succeeded:
@@ -109,9 +129,12 @@ def decide(policy: Policy, number: int, reply: Reply, now: int, throttled: int =
         pause = parse_retry_after(reply.retry_after, now, policy.max_retry_after)
     limited = reply.status == THROTTLED
     delay = _delay(policy, number, number - throttled - limited)
+    due_at = None if delay is None else now + round(max(delay, pause) * SECOND)
+    if since is not None and policy.max_block is not None and due_at is not None:
+        due_at = _within(due_at, now, since + round(policy.max_block * SECOND))
     return Decision(
-        DEAD if delay is None else WAITING,
-        now if delay is None else now + round(max(delay, pause) * SECOND),
+        DEAD if due_at is None else WAITING,
+        now if due_at is None else due_at,
         held_until=now + round(pause * SECOND) if pause else None,
         throttled=limited,
         instruction=_wish(pause, limited),
@@ -136,6 +159,11 @@ def _delay(policy: Policy, number: int, spent: int) -> float | None:
         # Only attempts that were throttled come after the schedule's end.
         nominal = policy.retries[-1] or THROTTLED_DELAY
     return nominal * random.uniform(1 - policy.jitter, 1 + policy.jitter)  # noqa: S311 - spreads load, keeps no secret
+
+
+def _within(due_at: int, now: int, limit: int) -> int | None:
+    """Return when the next attempt is due: at the limit at the latest. None: the limit is over."""
+    return min(due_at, limit) if now < limit else None
 
 
 def _wish(pause: float, limited: bool) -> str | None:

@@ -15,7 +15,7 @@ from worker.tuning import DEFAULTS, Tuning
 
 log = logging.getLogger("tocsin.worker")
 
-FLUSH_INTERVAL = 0.02
+FLUSH_INTERVAL, ORDERED_INTERVAL = 0.02, 0.002
 MAX_BATCH = 500
 
 
@@ -56,7 +56,9 @@ class Recorder:
         if len(self._waiting) >= MAX_BATCH:
             self._flush()
         elif self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(FLUSH_INTERVAL, self._flush)
+            # The next delivery of an ordered key waits for this record.
+            interval = FLUSH_INTERVAL if outcome.turn is None else ORDERED_INTERVAL
+            self._timer = asyncio.get_running_loop().call_later(interval, self._flush)
 
     def _flush(self) -> None:
         if self._timer is not None:

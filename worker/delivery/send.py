@@ -10,6 +10,7 @@ from store.clock import SECOND
 from store.delivery import deliveries
 from store.delivery.attempts import Outcome
 from worker.delivery.lane import QueuedDelivery
+from worker.delivery.ordering_headers import with_ordering
 from worker.delivery.payload_cache import Payload, PayloadCache
 from worker.delivery.policy import Reply, decide
 from worker.delivery.target import MASK, Target
@@ -78,6 +79,8 @@ class DeliverySender:
         try:
             rendered = target.render(payload, started)
             head = target.head(payload, rendered, timestamp, new_first=new_first)
+            if item.turn is not None:
+                head = with_ordering(head, item.turn)
             answer = await _post(self._sender, target, head, rendered.body, may_send, may_reach)
         except Withheld:
             raise
@@ -147,7 +150,8 @@ def _outcome(
 ) -> Outcome:
     number = item.attempts + 1
     received = None if answer.status is None else readable_head(target, answer)
-    decision = decide(target.policy, number, _reply(answer, received), ended, item.throttled)
+    reply = _reply(answer, received)
+    decision = decide(target.policy, number, reply, ended, item.throttled, _since(item, started))
     return Outcome(
         lease_id=lease_id,
         delivery_id=item.delivery_id,
@@ -173,7 +177,15 @@ def _outcome(
         throttled=decision.throttled,
         instruction=decision.instruction,
         disable_after=round(target.policy.disable_after * SECOND),
+        turn=item.turn,
     )
+
+
+def _since(item: QueuedDelivery, started: int) -> int | None:
+    """Return the time from which other deliveries wait for this one. None if none does."""
+    if item.turn is None or item.turn.out_of_turn:
+        return None
+    return started if item.turn.since is None else item.turn.since
 
 
 def _reply(answer: ExchangeResult, head: str | None) -> Reply:

@@ -8,6 +8,7 @@ from store.formats.cloudevents import PREFIX
 from store.formats.formats import PLATFORM, Rendered, media_type
 from store.hooks import hooks, signing_keys
 from store.hooks.hook_options import SIGNATURES
+from store.hooks.hook_ordering import is_ordered
 from store.hooks.hook_targets import target_of
 from worker.delivery.payload_cache import Payload, PayloadCache
 from worker.delivery.policy import Policy, policy_for
@@ -159,7 +160,7 @@ def make_target(
         url=row["url"],
         active=bool(row["active"]),
         deleted=row["deleted_at"] is not None,
-        paused=row["paused_at"] is not None,
+        paused=row["paused_at"] is not None or _is_stopped(row),
         content_type=row["content_type"],
         verify_tls=not row["insecure_ssl"],
         policy=policy_for(settings, row["options"]),
@@ -196,6 +197,12 @@ def signatures_of(options: Row, secret: str | None) -> DeliverySignatures:
 def _media(row: Row) -> str:
     format_ = row["options"].get("format", PLATFORM)
     return CONTENT_TYPES[row["content_type"]] if format_ == PLATFORM else media_type(format_)
+
+
+def _is_stopped(row: Row) -> bool:
+    """Return whether the hook is inactive and keeps its deliveries, because they are ordered."""
+    inactive = not row["active"] and row["deleted_at"] is None
+    return inactive and is_ordered(row["options"])
 
 
 def _static_head(row: Row, endpoint: Endpoint | None, settings: WorkerSettings) -> str:

@@ -36,7 +36,7 @@ def delivery() -> None:
         "tocsin delivery list --follow",
     ],
 )
-@click.option("--state", type=click.Choice(list(kept.STATES.values())))
+@click.option("--state", type=click.Choice(kept.STATE_NAMES))
 @click.option("--hook", "hook_id", type=int, metavar="ID", help="Only deliveries to this hook.",
               shell_complete=suggestions.hook_ids)  # fmt: skip
 @click.option("--repo", "full_name", type=FullNameType(), help="Only this repository.")

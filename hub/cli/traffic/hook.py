@@ -11,6 +11,7 @@ from store.crypto import ed25519
 from store.hooks import hook_health, signing_keys
 from store.hooks import hooks as kept
 from store.hooks.hook_targets import name_of, target_of
+from store.ordering import operations
 
 HOOK_ID = click.argument("hook_id", metavar="ID", type=int, shell_complete=suggestions.hook_ids)
 
@@ -35,6 +36,9 @@ HOOK_ID = click.argument("hook_id", metavar="ID", type=int, shell_complete=sugge
         "rotate-key": "traffic.hook_key:rotate_key",
         "test-filter": "traffic.hook_filter:test_filter",
         "rotate-secret": "traffic.hook_secret:rotate_secret",
+        "keys": "traffic.hook_keys:keys",
+        "skip": "traffic.hook_keys:skip",
+        "discard": "traffic.hook_keys:discard",
     },
 )
 def hook() -> None:
@@ -130,6 +134,7 @@ def _details(db: Connection, hook_id: int) -> Row:
         "next_at": output.format_time(None if row["paused_at"] else health["next_at"]),
         "held_until": output.format_time(health["held_until"]),
         "circuit_open_until": output.format_time(health["resting_until"]),
+        "ordering": operations.overview(db, hook_id),
         "created_at": output.format_time(row["created_at"]),
         "updated_at": output.format_time(row["updated_at"]),
     }

@@ -50,6 +50,21 @@ DELIVERY = (
         "--type-prefix", metavar="NAME", help="How the types of CloudEvents begin: com.github."
     ),
     click.option("--filter", metavar="JSON", help="Conditions on an event; others are left out."),
+    click.option(
+        "--ordering",
+        metavar="ORDER",
+        help="none, hook, repository, or a path in the payload such as /pull_request/id.",
+    ),
+    click.option(
+        "--on-exhausted",
+        metavar="skip|block",
+        help="With an ordering: what follows a delivery that died.",
+    ),
+    click.option(
+        "--max-block",
+        metavar="SECONDS",
+        help="With an ordering: how long a delivery may keep others waiting.",
+    ),
 )
 """The delivery options, which are named like the members of DeliveryOptions."""
 
@@ -65,6 +80,7 @@ READERS: dict[str, Callable[[str], Any]] = {
     "retries": lambda text: text.split(","),
     "signatures": lambda text: text.split(","),
     "filter": _filter,
+    "ordering": lambda text: {"path": text} if text.startswith("/") else text,
 }
 """The readers of options that are more than one value."""
 
@@ -238,10 +254,18 @@ def _merged(before: Row, changes: dict[str, str]) -> Row:
     try:
         return DeliveryOptions.model_validate(merged).model_dump(exclude_none=True)
     except ValidationError as error:
-        raise Invalid("; ".join(_said(problem) for problem in error.errors())) from None
+        said = [_said(problem) for problem in error.errors() if _is_about_the_value(problem)]
+        raise Invalid("; ".join(said)) from None
+
+
+def _is_about_the_value(problem: Any) -> bool:
+    """Return False if the problem is only that an ordering is no path, or a path is no name."""
+    if problem["loc"][0] != "ordering":
+        return True
+    return problem["type"] != "model_type" and not isinstance(problem["input"], dict)
 
 
 def _said(problem: Any) -> str:
     name, *rest = problem["loc"]
-    where = f"{name}, number {rest[0] + 1}" if rest else str(name)
+    where = f"{name}, number {rest[0] + 1}" if name == "retries" and rest else str(name)
     return f"{where}: {problem['msg']}, not {problem['input']!r}"

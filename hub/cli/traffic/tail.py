@@ -13,6 +13,7 @@ from store.delivery import attempt_feed
 from store.delivery.attempt_feed import WINDOW, AttemptFilter
 from store.delivery.attempts import WAITING
 from store.delivery.deliveries import STATES
+from store.ordering.turns import BEHIND
 
 # Seconds between two queries.
 PAUSE = 0.25
@@ -62,7 +63,7 @@ def _before(db: Connection, wanted: AttemptFilter, first: int, newest: int) -> l
 
 def _shape(row: Row) -> Row:
     """Return an attempt with the keys of a delivery's listing. `id` is the delivery's id."""
-    waits = row["state"] == WAITING
+    waits = row["state"] in (WAITING, BEHIND)
     return {
         "id": row["delivery_id"],
         "event": row["event"],
@@ -86,7 +87,7 @@ def _line(row: Row, now: int) -> Text:
     line.append(f"{row['delivery_id']:<7} {output.printable(row['event']):<14} ", style="not dim")
     line.append(output.printable(said), style=f"not dim {COLOURS[kind]}")
     line.append(f"  {formatting.duration(row['duration'])}", style="not dim")
-    if row["state"] == WAITING:
+    if row["state"] in (WAITING, BEHIND):
         line.append(f"  again {formatting.ago(row['due_at'], now)}", style="not dim yellow")
     elif kind == "bad":
         line.append("  dead", style="not dim bold red")

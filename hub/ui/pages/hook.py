@@ -19,6 +19,7 @@ from store.delivery.attempt_feed import AttemptFilter
 from store.errors import Conflict
 from store.hooks import hook_links, hook_secrets, hooks, signing_keys
 from store.monitoring import name_search
+from store.ordering import operations
 
 ui = Section()
 
@@ -48,6 +49,7 @@ def show_hook(look: ViewContext) -> dict[str, Any]:
         "may_change": may_change,
         "links": hook_links.list_active(look.db, hook["id"]) if may_change else [],
         "events": sorted(hook["events"]),
+        **ordered_keys(look, hook["id"]),
         "has_push": has_push,
         "live": f"{ROOT}/hooks/{hook['id']}/live?after={found.rows[0]['id'] if found.rows else 0}",
     }
@@ -65,6 +67,13 @@ def _shown_keys(look: ViewContext, hook: Row) -> list[Row]:
         {**row, "public": ed25519.write_public(signing_keys.public_bytes(row))}
         for row in signing_keys.public_keys(look.db, hook["id"])
     ]
+
+
+def ordered_keys(look: ViewContext, hook_id: int) -> dict[str, Any]:
+    """Return the ordering of a hook, or None, and its keys that have something to send."""
+    ordering = operations.overview(look.db, hook_id)
+    keys = [] if ordering is None else operations.keys(look.db, hook_id, SHOWN)
+    return {"ordering": ordering, "ordered_keys": keys}
 
 
 def _speed(rows: list[Row]) -> tuple[int, int] | None:

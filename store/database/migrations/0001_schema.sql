@@ -260,6 +260,36 @@ CREATE INDEX hook_failing ON hook (id) WHERE failing_since IS NOT NULL AND delet
 
 CREATE INDEX hook_paused ON hook (id) WHERE paused_at IS NOT NULL;
 
+-- Hooks that are or were ordered.
+CREATE TABLE hook_ordering (
+    hook_id BIGINT PRIMARY KEY REFERENCES hook (id) ON DELETE CASCADE,
+    ordering TEXT NOT NULL,              -- none, hook, repository, or a JSON Pointer
+    blocks SMALLINT NOT NULL,            -- 1: after a death, a key waits for an operator
+    active SMALLINT NOT NULL,            -- 1: new deliveries are ordered
+    stopped SMALLINT NOT NULL,           -- 1: the hook is inactive, and its deliveries wait
+    sequence BIGINT NOT NULL DEFAULT 0,  -- the newest delivery's
+    -- JSON array of sequences: deliveries after one wait until all before it have ended.
+    barriers TEXT NOT NULL DEFAULT '[]',
+    keyless BIGINT NOT NULL DEFAULT 0    -- deliveries whose payload had no key
+);
+
+CREATE INDEX hook_ordering_active ON hook_ordering (hook_id) WHERE active = 1;
+
+CREATE INDEX hook_ordering_stopped ON hook_ordering (hook_id) WHERE stopped = 1;
+
+-- Keys of ordered hooks in which a delivery died since the last one was delivered.
+CREATE TABLE ordering_key (
+    id {id},
+    hook_id BIGINT NOT NULL REFERENCES hook (id) ON DELETE CASCADE,
+    key TEXT NOT NULL,
+    gap TEXT NOT NULL,                   -- JSON array of guids: the events that died
+    -- While the key waits for an operator: the delivery that died, its event, and when.
+    blocked_by BIGINT,
+    blocked_event_id BIGINT,
+    blocked_at BIGINT,
+    UNIQUE (hook_id, key)
+);
+
 CREATE INDEX hook_previous ON hook (previous_until) WHERE previous_until IS NOT NULL;
 
 -- Events. The partition key of all following tables is the repository.
@@ -294,13 +324,20 @@ CREATE TABLE delivery (
     event_id BIGINT NOT NULL,
     hook_id BIGINT NOT NULL,
     repo_id BIGINT NOT NULL,
-    state SMALLINT NOT NULL,            -- 0 waiting, 1 delivered, 2 dead, 3 filtered
+    -- 0 waiting, 1 delivered, 2 dead, 3 filtered, 4 behind others of its key
+    state SMALLINT NOT NULL,
     attempts SMALLINT NOT NULL DEFAULT 0,
     throttled SMALLINT NOT NULL DEFAULT 0, -- attempts answered 429, which use up no retry
     redelivery SMALLINT NOT NULL DEFAULT 0,
     due_at BIGINT NOT NULL,             -- while waiting: not before this time; afterwards: when it ended
     lease_id BIGINT,                    -- the lease of the worker that has claimed it
-    reason TEXT                         -- why it died or was filtered, without an attempt
+    reason TEXT,                        -- why it died or was filtered, without an attempt
+    -- In an ordered hook: its key, its number, and whether it was redelivered out of turn.
+    ordering_key TEXT,
+    sequence BIGINT,
+    out_of_turn SMALLINT NOT NULL DEFAULT 0,
+    -- If its worker lost its lease: the time by which its last request has ended.
+    in_flight_until BIGINT
 );
 
 -- What hooks have filtered, to count it.
@@ -311,6 +348,10 @@ CREATE INDEX delivery_due ON delivery (hook_id, due_at) WHERE state = 0 AND leas
 CREATE INDEX delivery_event ON delivery (event_id);
 
 CREATE INDEX delivery_leased ON delivery (lease_id, due_at) WHERE lease_id IS NOT NULL;
+
+-- The deliveries of a key that have not ended, in their order.
+CREATE INDEX delivery_ordered ON delivery (hook_id, ordering_key, out_of_turn, sequence)
+    WHERE ordering_key IS NOT NULL AND state IN (0, 4);
 
 CREATE TABLE attempt (
     id {id},

@@ -31,6 +31,7 @@ class PostgresSession(Statements):
     placeholder = "${}"
     skip_locked = " FOR UPDATE SKIP LOCKED"
     for_share = " FOR SHARE"
+    for_update = " FOR UPDATE"
     chunks = (256, 64, 16, 4, 1)
 
     def __init__(

@@ -16,7 +16,7 @@ from store.delivery import attempts, deliveries, events, leases
 # Whose rows go where their repository is: nothing on the delivery path joins two of them.
 DISTRIBUTED = {"event", "delivery", "attempt", "subscription"}
 # Few rows, which every place can have: of workers, and of what does not belong to one repository.
-EVERYWHERE = {"lease", "hook", "owner_subscription", "repository"}
+EVERYWHERE = {"lease", "hook", "hook_ordering", "owner_subscription", "repository"}
 PLAIN = {"bigint", "integer", "smallint", "text", "bytea"}
 OF_ROWS = {"AccessShareLock", "RowShareLock", "RowExclusiveLock"}
 HELD = (

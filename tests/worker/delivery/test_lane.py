@@ -273,3 +273,19 @@ async def test_closed_it_rings_no_more(bell: Bell) -> None:
     bell.timer.schedule(Lane(2), bell.at(-5))
     await settle()
     assert bell.rings == 0
+
+
+def test_failures_of_one_key_in_a_row_are_one_failure() -> None:
+    failing = lane(10, breaker=3)
+    for _ in range(10):
+        assert not failing.record_failure(0.0, "a")
+    assert (failing.failures, failing.window) == (1, FIRST_WINDOW // 2)
+    assert not failing.record_failure(0.0, "b")
+    assert failing.record_failure(0.0, "a") == FIRST_COOLDOWN, "several keys fail, and none arrives"
+
+
+def test_a_key_that_fails_as_a_probe_opens_the_circuit_again() -> None:
+    failing = lane(10, breaker=1)
+    assert failing.record_failure(0.0, "a") == FIRST_COOLDOWN
+    failing.end_cooldown(FIRST_COOLDOWN)
+    assert failing.record_failure(FIRST_COOLDOWN, "a") == 2 * FIRST_COOLDOWN

@@ -209,3 +209,29 @@ def test_the_first_attempt_is_made_at_once() -> None:
         DeliveryOptions(retries=[5, 10])
     with pytest.raises(ValueError, match="the first delay is 0"):
         WorkerSettings(retries=[5, 10])
+
+
+def ordered(number: int, waited: float, **options: object) -> Decision:
+    """What follows a failure after others have waited for `waited` seconds."""
+    chosen = policy(ordering="hook", **options)
+    since = START - round(waited * SECOND)
+    return decide(chosen, number, Reply(500), START, since=since)
+
+
+def test_an_ordered_delivery_keeps_others_waiting_for_an_hour_at_most() -> None:
+    assert delay(ordered(2, 5)) == 300, "the schedule holds until then"
+    assert delay(ordered(4, 3000)) == 600, "the last attempt is made at the limit"
+    assert ordered(4, 3600) == Decision(DEAD, START)
+
+
+def test_max_block_is_the_hooks_own() -> None:
+    assert delay(ordered(2, 0, max_block=20)) == 20
+    assert ordered(2, 20, max_block=20).state == DEAD
+
+
+def test_a_hook_that_blocks_has_no_such_limit() -> None:
+    assert delay(ordered(4, 10_000, on_exhausted="block", max_block=20)) == 7200
+
+
+def test_without_an_ordering_there_is_no_such_limit() -> None:
+    assert policy(max_block=20).max_block is None

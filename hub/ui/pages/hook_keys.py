@@ -1,0 +1,28 @@
+"""The keys of an ordered hook, on the hook's page, and the actions on one of them."""
+
+from hub.ui.pages.hook import PATH, changeable_hook
+from hub.ui.section import ActionResult, Section
+from hub.ui.view_context import ViewContext
+from store.ordering import operations
+
+ui = Section()
+
+
+@ui.act(f"{PATH}/keys/skip")
+def skip_key(look: ViewContext) -> ActionResult:
+    """Give up the first delivery of a key, and go on with the next one."""
+    hook, _, place = changeable_hook(look)
+    operations.skip(look.db, hook["id"], _key(look))
+    return ActionResult(place, "The key goes on with its next delivery.", fields=("key",))
+
+
+@ui.act(f"{PATH}/keys/discard")
+def discard_key(look: ViewContext) -> ActionResult:
+    """Give up all deliveries of a key that have not been sent."""
+    hook, _, place = changeable_hook(look)
+    many = operations.discard(look.db, hook["id"], _key(look))
+    return ActionResult(place, f"Discarded deliveries: {many}.", fields=("key",))
+
+
+def _key(look: ViewContext) -> str:
+    return str(look.form.get("key", ""))

@@ -1,0 +1,90 @@
+"""The ordering of hooks: which deliveries of a hook must not overtake each other.
+
+A hook that is or was ordered has a row in `hook_ordering`, and every other hook has none. The row
+has the hook's last sequence number. Its lock serialises the transactions that change the order.
+"""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from store.database.connection import Connection, Row, json_array
+
+NONE, BY_HOOK, BY_REPOSITORY = "none", "hook", "repository"
+BLOCK = "block"
+
+ORDERED = "(SELECT o.hook_id FROM hook_ordering o WHERE o.active = 1)"
+"""The ids of hooks whose new deliveries are ordered, as SQL. An index has only these."""
+
+STOPPED = "SELECT o.hook_id FROM hook_ordering o WHERE o.stopped = 1"
+"""The ids of ordered hooks that are inactive: their deliveries wait, so that none is missing."""
+
+
+def name_of(ordering: Any) -> str:
+    """Return an ordering as it is stored: `none`, `hook`, `repository`, or a JSON Pointer.
+
+    `ordering` is the delivery option of this name.
+    """
+    if isinstance(ordering, dict):
+        return str(ordering["path"])
+    return ordering or NONE
+
+
+def is_ordered(options: dict[str, Any]) -> bool:
+    """Return whether a hook with these delivery options is ordered."""
+    return name_of(options.get("ordering")) != NONE
+
+
+def lock(db: Connection, hook_ids: Iterable[int]) -> dict[int, Row]:
+    """Lock the order of these hooks until the transaction ends. Return their rows by hook.
+
+    Hooks that were never ordered are left out. Every transaction locks the order first and in this
+    sequence, so that no two deadlock.
+    """
+    rows = db.all(
+        "SELECT hook_id, ordering, blocks, active, stopped, sequence, barriers FROM hook_ordering"
+        f" WHERE hook_id IN (SELECT id FROM {db.each('hooks', id='integer')} AS w)"
+        f" ORDER BY hook_id{db.for_update}",
+        hooks=json_array(hook_ids),
+    )
+    for row in rows:
+        row["barriers"] = json.loads(row["barriers"])
+    return {row["hook_id"]: row for row in rows}
+
+
+def configure(db: Connection, hook: Row) -> None:
+    """Apply a hook's options after it was created or changed.
+
+    If the ordering changes, deliveries from now on wait until all earlier ones have ended.
+    """
+    options = hook["options"]
+    ordering = name_of(options.get("ordering"))
+    before = lock(db, [hook["id"]]).get(hook["id"])
+    if before is None and ordering == NONE:
+        return
+    barriers: list[int] = [] if before is None else before["barriers"]
+    if before is not None and before["active"] and before["ordering"] != ordering:
+        barriers = [*barriers, before["sequence"]]
+    active = ordering != NONE or bool(barriers)
+    db.execute(
+        "INSERT INTO hook_ordering (hook_id, ordering, blocks, active, stopped, barriers)"
+        " VALUES (:id, :ordering, :blocks, :active, :stopped, :barriers)"
+        " ON CONFLICT (hook_id) DO UPDATE SET ordering = excluded.ordering,"
+        " blocks = excluded.blocks, active = excluded.active, stopped = excluded.stopped,"
+        " barriers = excluded.barriers",
+        id=hook["id"],
+        ordering=ordering,
+        blocks=int(options.get("on_exhausted") == BLOCK),
+        active=int(active),
+        stopped=int(active and not hook["active"]),
+        barriers=json.dumps(barriers),
+    )
+
+
+def stop(db: Connection, hook_id: int, *, stopped: bool) -> None:
+    """Have the deliveries of a hook wait if it is ordered, or have them wait no more."""
+    db.execute(
+        "UPDATE hook_ordering SET stopped = :stopped WHERE hook_id = :id AND active = 1",
+        stopped=int(stopped),
+        id=hook_id,
+    )

@@ -1,0 +1,28 @@
+"""Ordered deliveries with many keys, of the same deliveries without an order."""
+
+from collections.abc import Iterator
+from functools import partial
+
+from tests.benchmarks import pipeline
+from tests.benchmarks.figure import Bench, Row
+from tests.benchmarks.receiver import receiving
+
+KEYS, MANY, SUBSCRIBERS = 10_000, 12_000, 2
+WANTED = 0.8
+
+
+def measure(bench: Bench) -> Iterator[Row]:
+    """Deliveries a second."""
+    with receiving(bench) as port:
+        given = {"port": port, "many": MANY, "subscribers": SUBSCRIBERS, "keys": KEYS}
+        name = f"ordered delivery, {KEYS:,} keys"
+        turns = bench.turns(
+            name,
+            ours=partial(pipeline.rate, options={"ordering": {"path": "/key"}}, **given),
+            reference=partial(pipeline.rate, **given),
+            hook=partial(pipeline.rate, options={"ordering": "hook"}, **{**given, "many": 500}),
+        )
+        yield turns.row(f"{name}: of the same unordered", "/s", WANTED)
+        yield turns.row(
+            "ordered delivery, one key a hook: of 10,000 keys unordered", "/s", side="hook"
+        )
