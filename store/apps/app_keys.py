@@ -79,6 +79,14 @@ def of_app(db: Connection, app_id: int) -> list[Row]:
     )
 
 
+def list_all(db: Connection) -> list[Row]:
+    """Return the keys of all apps, oldest first. `app` is the app's name."""
+    return db.all(
+        "SELECT k.id, k.app_id, k.fingerprint, k.created_at, a.name AS app"
+        " FROM app_key k JOIN app a ON a.id = k.app_id ORDER BY k.id"
+    )
+
+
 def revoke(db: Connection, app_id: int, key_id: int) -> bool:
     """Delete a key. Return False if the app has no key with this id."""
     return (

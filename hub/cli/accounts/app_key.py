@@ -21,25 +21,32 @@ def key() -> None:
 
 
 @key.command("list", examples=["tocsin app key list Mill"])
-@click.argument("name")
+@click.argument("name", required=False)
 @options.listing
 @options.with_store
-def list_keys(store: Store, name: str, as_json: bool) -> None:
-    """List the keys of the application NAME. Their private halves are not stored."""
+def list_keys(store: Store, name: str | None, as_json: bool) -> None:
+    """List the keys of all applications, or of NAME.
+
+    Their private halves are not stored.
+    """
     output.print_rows(
         [_shape(row) for row in store.look(_keys, name)],
         as_json=as_json,
-        empty=f"no keys: `tocsin app key add {name}` makes one",
+        empty="no keys: `tocsin app key add NAME` makes one",
     )
 
 
-def _keys(db: Connection, name: str) -> list[Row]:
-    return app_keys.of_app(db, options.integration(db, name)["id"])
+def _keys(db: Connection, name: str | None) -> list[Row]:
+    if name is None:
+        return app_keys.list_all(db)
+    app = options.integration(db, name)
+    return [{**row, "app": app["name"]} for row in app_keys.of_app(db, app["id"])]
 
 
 def _shape(row: Row) -> dict[str, object]:
     return {
         "id": row["id"],
+        "app": row["app"],
         "fingerprint": f"SHA256:{row['fingerprint']}",
         "created_at": output.format_time(row["created_at"]),
     }

@@ -24,7 +24,7 @@ def test_commands_and_options():
     assert offered("deliv") == ["delivery"]
     assert offered("hook", "") == [
         "list", "show", "add", "edit", "remove", "ping", "pause", "resume", "enable", "disable",
-        "rotate-key", "test-filter", "rotate-secret",
+        "rotate-key", "test-filter", "rotate-secret", "keys", "skip", "discard",
     ]  # fmt: skip
     assert offered("hooks", "r") == ["remove", "resume", "rotate-key", "rotate-secret"], (
         "a former word"
