@@ -119,11 +119,16 @@ def record(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
         _advance(db, orderings, ordered)
     for outcome in outcomes:
         minute_counters.increment(db, (outcome.repo_id, _counted(outcome)))
-        if outcome.hook_id > 0:
-            code = outcome.status_code if outcome.error is None else None
-            hook_tallies.count(db, (outcome.hook_id, code or NO_ANSWER, outcome.duration))
     gone = {o.hook_id: o.disable for o in outcomes if o.hook_id < 0 and o.disable is not None}
     return _update_hooks(db, outcomes) | websub.end_gone(db, gone)
+
+
+def tally(counts: hook_tallies.Counts, outcomes: Sequence[Outcome]) -> None:
+    """Count recorded attempts for the trends of their hooks. The counts are not written yet."""
+    for outcome in outcomes:
+        if outcome.hook_id > 0:
+            code = outcome.status_code if outcome.error is None else None
+            hook_tallies.count(counts, outcome.hook_id, code or NO_ANSWER, outcome.duration)
 
 
 def _update_deliveries(db: Connection, outcomes: Sequence[Outcome]) -> None:

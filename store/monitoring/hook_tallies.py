@@ -1,4 +1,4 @@
-"""Counts of each hook's attempts by status code and duration, updated with every write.
+"""Counts of each hook's attempts by status code and duration, written every few seconds.
 
 A slot has FINE minutes at first. Retention merges old slots into hours, so that 30 days of a hook
 are some 700 rows.
@@ -29,20 +29,24 @@ COLUMNS, THEN = f"{KEY}, {', '.join(RANGES)}", f"ON CONFLICT ({KEY}) DO UPDATE S
 OLD = "minute / 60 * 60 <> minute"
 """The condition of rows that are no whole hours. An index has only these."""
 
-HookAttempt = tuple[int, int, int]
-"""A hook's id, the status code, and the duration in microseconds."""
+Counts = dict[tuple[int, int], list[int]]
+"""How many attempts in each range of durations, by hook and status code."""
 
 
-def count(db: Connection, attempt: HookAttempt) -> None:
-    """Count an attempt in this transaction."""
-    db.before_commit(_write, attempt)
+def count(counts: Counts, hook_id: int, code: int, duration: int) -> None:
+    """Count an attempt whose duration is in microseconds. It is not written yet."""
+    found = counts.get((hook_id, code))
+    if found is None:
+        found = counts[hook_id, code] = [0] * len(RANGES)
+    found[bisect_left(BOUNDS, duration)] += 1
 
 
-def _write(db: Connection, attempts: list[HookAttempt]) -> None:
-    sums: dict[tuple[int, int], list[int]] = {}
-    for hook_id, code, duration in attempts:
-        found = sums.setdefault((hook_id, code), [0] * len(RANGES))
-        found[bisect_left(BOUNDS, duration)] += 1
+def write(db: Connection, sums: Counts) -> None:
+    """Add counts to the present slot.
+
+    One row for each hook and status code makes this as expensive as the record of an attempt. So
+    callers collect the counts of some seconds.
+    """
     minute, shard = db.now // MINUTE // FINE * FINE, os.getpid() % 1024
     # All transactions update the rows in this order, so that no two deadlock.
     rows = [(minute, hook_id, code, shard, *many) for (hook_id, code), many in sorted(sums.items())]

@@ -12,6 +12,7 @@ from store.delivery import attempts, deliveries, events, leases
 from store.delivery.attempts import DEAD, DELIVERED, WAITING, Outcome
 from store.delivery.events import IncomingEvent
 from store.hooks import hooks
+from store.monitoring import hook_tallies
 from store.repositories import repositories
 
 BODY = b'{"ref":"main","mark":"<b>&"}'
@@ -77,6 +78,9 @@ def deliver(db: Connection, hook: Row, guids: Sequence[str], **given: Any) -> li
         outcomes.append(outcome(db, hook, lease, receipt, delivery_id, given))
     deliveries.claim(db, [hook["id"]], lease, len(guids))
     attempts.record(db, outcomes)
+    counts: hook_tallies.Counts = {}
+    attempts.tally(counts, outcomes)
+    hook_tallies.write(db, counts)
     return [
         number
         for (number,) in db.tuples(

@@ -9,13 +9,14 @@ from store.database.backoff import backoff_delay
 from store.delivery import attempts
 from store.delivery.attempts import DEAD, Outcome
 from store.errors import Busy, Unavailable
+from store.monitoring import hook_tallies
 from worker.delivery.metrics import stage_of
 from worker.delivery.watchdog import Watchdog
 from worker.tuning import DEFAULTS, Tuning
 
 log = logging.getLogger("tocsin.worker")
 
-FLUSH_INTERVAL, ORDERED_INTERVAL = 0.02, 0.002
+FLUSH_INTERVAL, ORDERED_INTERVAL, TALLY_INTERVAL = 0.02, 0.002, 2.0
 MAX_BATCH = 500
 
 
@@ -41,6 +42,8 @@ class Recorder:
         self._writes: set[asyncio.Task[None]] = set()
         self._unrecorded = 0
         self._blocked = False
+        self._tallies: hook_tallies.Counts = {}
+        self._tally_timer: asyncio.TimerHandle | None = None
 
     @property
     def full(self) -> bool:
@@ -85,7 +88,31 @@ class Recorder:
         self._blocked = False
         self._unrecorded -= many
         log_dead(outcomes)
+        self._tally(outcomes)
         self._on_recorded(outcomes, disabled)
+
+    def _tally(self, outcomes: Sequence[Outcome]) -> None:
+        attempts.tally(self._tallies, outcomes)
+        if self._tally_timer is None:
+            loop = asyncio.get_running_loop()
+            self._tally_timer = loop.call_later(TALLY_INTERVAL, self._flush_tallies)
+
+    def _flush_tallies(self) -> None:
+        if self._tally_timer is not None:
+            self._tally_timer.cancel()
+            self._tally_timer = None
+        if self._tallies:
+            counts, self._tallies = self._tallies, {}
+            task = asyncio.create_task(self._write_tallies(counts))
+            self._writes.add(task)
+            task.add_done_callback(self._writes.discard)
+
+    async def _write_tallies(self, counts: hook_tallies.Counts) -> None:
+        try:
+            await self._store.note(hook_tallies.write, counts)
+        except (Busy, Unavailable) as error:
+            # Only the charts of the dashboard miss them.
+            log.warning("the counts of %d attempts are lost: %s", _sum(counts), error)
 
     async def _record(self, outcomes: list[Outcome]) -> set[int]:
         """Try until the group is recorded. Without its outcome, a delivery would be sent again."""
@@ -107,12 +134,23 @@ class Recorder:
 
         Deliveries without a recorded outcome are sent again.
         """
-        self._flush()
+        ends_at = asyncio.get_running_loop().time() + seconds
+        # The last groups are counted when they have been recorded.
+        for flush in (self._flush, self._flush_tallies):
+            flush()
+            left = max(ends_at - asyncio.get_running_loop().time(), 0)
+            await self._finish(left)
+
+    async def _finish(self, seconds: float) -> None:
         if self._writes:
             _, late = await asyncio.wait(self._writes, timeout=seconds)
             for task in late:
                 task.cancel()
             await asyncio.gather(*late, return_exceptions=True)
+
+
+def _sum(counts: hook_tallies.Counts) -> int:
+    return sum(map(sum, counts.values()))
 
 
 def log_dead(outcomes: Sequence[Outcome]) -> None:

@@ -20,10 +20,12 @@ def send(world: World, hook: Any, *given: dict[str, Any]) -> None:
     for number in range(len(given)):
         world.arrive(f"g-{world.now}-{number}")
     claimed = world.claim(lease, hook["id"])
-    world.store.do(
-        attempts.record,
-        [world.outcome(lease, one, **about) for one, about in zip(claimed, given, strict=True)],
-    )
+    outcomes = [
+        world.outcome(lease, one, **about) for one, about in zip(claimed, given, strict=True)
+    ]
+    counts: hook_tallies.Counts = {}
+    attempts.tally(counts, outcomes)
+    world.store.do(hook_tallies.write, counts)
 
 
 def test_codes_and_durations_of_a_hook(world: World) -> None:

@@ -57,6 +57,12 @@ def answers(head: str, body: bytes = b"") -> Handler:
     return says(f"HTTP/1.1 {head}\r\n{length}\r\n".encode() + body)
 
 
+async def test_a_worker_that_stops_has_counted_its_attempts(house: House) -> None:
+    row = await one_attempt(house, ok)
+    counted = house.store.look(lambda db: db.tuples("SELECT hook_id, code FROM hook_tally"))
+    assert counted == [(row["hook_id"], row["status_code"])]
+
+
 async def test_all_of_a_success(house: House) -> None:
     handler = answers("202 Accepted\r\nX-One: 1\r\nX-Two: a\r\nX-Two: b", "grün".encode())
     row = await one_attempt(house, handler, secret=SECRET)
