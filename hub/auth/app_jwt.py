@@ -6,8 +6,8 @@ Clients correct their clock by the messages of the errors, so the words are fixe
 import math
 from typing import Any
 
-import jwt
-
+from hub.auth import signed_token
+from hub.auth.signed_token import SignedToken, Undecodable
 from hub.http.errors import Unauthenticated
 from hub.http.numbers import natural
 from store import Connection, Row
@@ -15,7 +15,6 @@ from store.accounts import apps
 from store.apps import app_keys
 from store.clock import SECOND
 
-ALGORITHM = "RS256"
 MOST_AHEAD = 600
 """How far ahead a token may expire, in seconds. Its lifetime does not matter."""
 UNREADABLE = "A JSON web token could not be decoded"
@@ -29,17 +28,6 @@ NOT_YET = (
     "'Issued at' claim ('iat') must be an Integer representing the time that the assertion was"
     " issued"
 )
-# The claims are checked here, because each has its message.
-SIGNATURE_ONLY: Any = {
-    "verify_exp": False,
-    "verify_iat": False,
-    "verify_nbf": False,
-    "verify_aud": False,
-    "verify_iss": False,
-    "verify_sub": False,
-    "verify_jti": False,
-}
-UNREAD = (jwt.PyJWTError, ValueError, RecursionError)
 
 
 def has_form(value: str) -> bool:
@@ -53,18 +41,14 @@ def authenticate_app(db: Connection, value: str) -> Row:
     Raises Unauthenticated if the app is unknown, the signature is of no key of the app, or the
     token's times are wrong.
     """
-    app = _issuer(db, _claims(value))
-    claims = _signed(db, app, value)
-    _check_times(db, claims)
-    return app
-
-
-def _claims(value: str) -> dict[str, Any]:
     try:
-        claims: dict[str, Any] = jwt.decode(value, options={"verify_signature": False})
-    except UNREAD:
+        token = signed_token.decode(value)
+    except Undecodable:
         raise Unauthenticated(UNREADABLE) from None
-    return claims
+    app = _issuer(db, token.claims)
+    _check_signature(db, app, token)
+    _check_times(db, token.claims)
+    return app
 
 
 def _issuer(db: Connection, claims: dict[str, Any]) -> Row:
@@ -78,16 +62,10 @@ def _issuer(db: Connection, claims: dict[str, Any]) -> Row:
     return app
 
 
-def _signed(db: Connection, app: Row, value: str) -> dict[str, Any]:
-    for key in app_keys.of_app(db, app["id"]):
-        try:
-            found: dict[str, Any] = jwt.decode(
-                value, key["public_key"], algorithms=[ALGORITHM], options=SIGNATURE_ONLY
-            )
-        except UNREAD:
-            continue
-        return found
-    raise Unauthenticated(UNREADABLE)
+def _check_signature(db: Connection, app: Row, token: SignedToken) -> None:
+    keys = app_keys.of_app(db, app["id"])
+    if not any(token.is_signed_by(key["public_key"]) for key in keys):
+        raise Unauthenticated(UNREADABLE)
 
 
 def _check_times(db: Connection, claims: dict[str, Any]) -> None:

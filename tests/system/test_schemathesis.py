@@ -17,6 +17,7 @@ from hub.operations import OPERATIONS
 from hub.rest.resolve import PARAMETER
 from store import Connection, Store
 from store.accounts import grants
+from store.hooks import signing_keys
 
 SECONDS = 1800
 # More examples, or another seed, find other things: for whoever looks for them.
@@ -108,6 +109,11 @@ JUDGED = {
     "repos/create-webhook": (["422"], "a callback that may not be used"),
     "repos/update-webhook": (["422"], "a callback that may not be used, unknown events"),
     "repos/update-webhook-config-for-repo": (["422"], "a callback that may not be used"),
+    "repos/test-webhook-filter": (["422"], "a hook without a filter, an event of nobody's"),
+    "repos/rotate-webhook-signing-key": (["422"], f"a key that is none, {NO_POINT}"),
+    "orgs/create-webhook": (["422"], "a callback that may not be used, unknown events"),
+    "orgs/update-webhook": (["422"], "a callback that may not be used, unknown events"),
+    "orgs/update-webhook-config-for-org": (["422"], "a callback that may not be used"),
     "repos/hub": (["422"], "a topic that is none, a callback that may not be used"),
     "events/post-to-topic": (["422"], "an unknown event"),
     "events/receive-webhook": (["400", "422"], "the event's name, which a batch says line by line"),
@@ -125,8 +131,19 @@ BODIES = {
         ),
         "access_token",
     ),
-    "body.config.url": (("repos/create-webhook", "repos/update-webhook"), "url"),
-    "body.url": (("repos/update-webhook-config-for-repo",), "url"),
+    "body.config.url": (
+        (
+            "repos/create-webhook",
+            "repos/update-webhook",
+            "orgs/create-webhook",
+            "orgs/update-webhook",
+        ),
+        "url",
+    ),
+    "body.url": (
+        ("repos/update-webhook-config-for-repo", "orgs/update-webhook-config-for-org"),
+        "url",
+    ),
     "query.source": (("events/receive-webhook", "usage/report"), "source"),
 }
 DOOMED = "doomed_"
@@ -146,7 +163,7 @@ HOOKS = {
     "TOCSIN_SOURCE_SECRET": SECRET,
 }
 RECEIVER = "https://192.0.2.7/in"
-SCOPES = ["repo", "user", "admin:repo_hook", "admin:org"]
+SCOPES = ["repo", "user", "admin:repo_hook", "admin:org", "admin:org_hook"]
 HEAD = """
 [auth.openapi.token]
 bearer = "{token}"
@@ -210,6 +227,8 @@ def _there(world: World) -> dict[str, list[object]]:
     """What the world has for path parameters, and for members of bodies."""
     found = {name: [sample.own(world)] for name, sample in SAMPLES.items()}
     token, _ = world.store.do(lambda db: grants.issue(db, world.lab, world.octo.account["id"]))
+    hook_id = SAMPLES["hook_id"].own(world)
+    key_set = world.store.do(lambda db: signing_keys.ensure(db, hook_id, None))
     # The password is reader's, so that it does not end the token that is octo's.
     found |= {"grant_id": [world.reader.grant], "authorization_id": [world.reader.authorization]}
     return {
@@ -218,6 +237,7 @@ def _there(world: World) -> dict[str, list[object]]:
         "ref": ["main"],
         "event": ["push"],
         "report_id": [1],
+        "key_set": [key_set],
         "source": ["forge"],
         "access_token": [token],
         "url": [RECEIVER],

@@ -28,7 +28,7 @@ class Grant(TypedDict):
     scopes: list[str]
 
 
-class Installation(TypedDict):
+class AuthorizedInstallation(TypedDict):
     permissions: dict[str, str]
     repository_selection: Literal["all", "selected"]
     single_file_name: None
@@ -55,7 +55,7 @@ class Authorization(TypedDict):
     fingerprint: str | None
     expires_at: str | None
     user: NotRequired[SimpleUser]
-    installation: NotRequired[Installation]
+    installation: NotRequired[AuthorizedInstallation]
 
 
 def grant(urls: Urls, row: Row) -> Grant:
@@ -99,7 +99,7 @@ def _app(urls: Urls, row: Row) -> AuthorizationApp:
     return {"url": row["app_url"], "name": row["app_name"], "client_id": row["client_id"]}
 
 
-def installation(urls: Urls, row: Row, target: Row) -> Installation:
+def installation(urls: Urls, row: Row, target: Row) -> AuthorizedInstallation:
     """Serialize the scope of a scoped token within the account `target`."""
     return {
         "permissions": row["permissions"],
