@@ -159,7 +159,7 @@ async def test_on_paper_there_is_the_text_alone(guest: Guest) -> None:
 
 async def test_the_reference_is_filtered_and_folded(guest: Guest) -> None:
     page = await guest.go("/reference")
-    await page.get_by_role("searchbox").fill("post hooks pings")
+    await page.get_by_role("searchbox").fill("post repos hooks pings")
     rows = page.locator("[data-row]:visible")
     await expect(rows).to_have_count(1)
     await expect(rows).to_contain_text("/repos/{owner}/{repo}/hooks/{hook_id}/pings")
