@@ -70,6 +70,19 @@ async def test_each_key_is_sent_in_order(house: House) -> None:
     assert house.states(hook_id) == {"delivered": 100}
 
 
+async def test_a_filtered_event_takes_no_place_in_the_order(house: House) -> None:
+    receiver = house.network.script = Receiver()
+    even = {"payload": {"even": True}}
+    hook_id = house.hook(options=BY_NUMBER | {"filter": even})
+    await house.work()
+    for step in range(6):
+        await house.event(body(1, step=step, even=step % 2 == 0))
+    await house.over(delivered=3, filtered=3)
+    assert receiver.steps == {1: [0, 2, 4]}
+    assert [post.headers["webhook-sequence"] for post in house.network.posts] == ["1", "2", "3"]
+    assert house.states(hook_id) == {"delivered": 3, "filtered": 3}
+
+
 async def test_different_keys_are_in_flight_together(house: House) -> None:
     gate = house.network.script = Gate(["slow.example"])
     house.hook("https://slow.example/hook", options=BY_NUMBER)
