@@ -29,8 +29,9 @@ def candidates(db: Connection, attempt_ids: Iterable[int]) -> list[Row]:
 def create(db: Connection, chosen: Iterable[Row]) -> list[int]:
     """Deliver each of these candidates once more. Return the ids of the new deliveries."""
     return [
-        deliveries.enqueue(db, row["event_id"], row["hook_id"], row["repo_id"], redelivery=True)
-        for row in chosen
+        deliveries.redeliver(db, row["event_id"], row["hook_id"], row["repo_id"])
+        # Orderings are locked in this sequence, so that no two transactions deadlock.
+        for row in sorted(chosen, key=lambda row: int(row["hook_id"]))
     ]
 
 

@@ -14,7 +14,7 @@ from store.hooks import hooks
 ui = Section()
 
 MOST = 200
-KINDS = {"waiting": "busy", "delivered": "good", "dead": "bad"}
+KINDS = {"waiting": "busy", "delivered": "good", "dead": "bad", "filtered": "none"}
 
 
 def _selected(look: ViewContext, given: list[str]) -> list[Row]:

@@ -48,6 +48,25 @@ class TestRetry:
             page = text_of(await browser.page(place))
             assert "Delivered 2 of 2" in page
 
+    async def test_an_ordered_hook_gets_its_retry_out_of_turn(self, world: World) -> None:
+        (first,) = world.send(world.failing, "a", status_code=500)
+        options = {"options": {"ordering": "hook"}}
+        world.store.do(lambda db: hooks.update(db, hooks.by_id(db, world.failing["id"]), **options))
+        async with open_dashboard(world.store, world.seed.token) as browser:
+            form = {"attempt": [str(first)]}
+            await browser.post("/ui/retry", form, on=f"/ui/retry?attempt={first}")
+        sql = "SELECT ordering_key, out_of_turn FROM delivery WHERE redelivery = 1"
+        assert world.store.look(lambda db: db.tuples(sql)) == [("", 1)]
+
+    async def test_progress_shows_deliveries_of_each_state(self, world: World) -> None:
+        world.send(world.failing, "a", status_code=500)
+        async with open_dashboard(world.store, world.seed.token) as browser:
+            for state in deliveries.STATES:
+                sql = f"UPDATE delivery SET state = {state}"
+                world.store.do(lambda db, sql=sql: db.execute(sql))
+                page = await browser.page("/ui/retried?deliveries=1")
+                assert "failing" in text_of(page)
+
     async def test_several_attempts_at_one_delivery_are_sent_once(self, world: World) -> None:
         (first,) = world.send(world.failing, "a", status_code=500)
 
