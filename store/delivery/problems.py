@@ -46,9 +46,14 @@ class Problem:
         return [hook["id"] for hook in self.hooks]
 
 
-def list_all(db: Connection, repo_ids: Sequence[int] | None) -> list[Problem]:
-    """Return the problems of these repositories' hooks (None: of all), open ones first."""
-    failing = hook_health.failing(db, repo_ids, MOST_HOOKS)
+def list_all(
+    db: Connection, repo_ids: Sequence[int] | None, org_ids: Sequence[int] = ()
+) -> list[Problem]:
+    """Return the problems, open ones first.
+
+    If `repo_ids` is not None, they are those of the hooks of these repositories and organizations.
+    """
+    failing = hook_health.failing(db, repo_ids, MOST_HOOKS, org_ids=org_ids)
     latest = _latest_failures(db, failing)
     notes = _notes(db, [hook["id"] for hook in failing])
     found: dict[tuple[str, str], Problem] = {}
@@ -62,10 +67,15 @@ def list_all(db: Connection, repo_ids: Sequence[int] | None) -> list[Problem]:
     return sorted(found.values(), key=lambda one: (order[one.state], -one.deliveries, one.since))
 
 
-def find(db: Connection, repo_ids: Sequence[int] | None, host: str, kind: str) -> Problem | None:
-    """Return the problem of this host and kind, or None."""
-    found = list_all(db, repo_ids)
-    return next((one for one in found if (one.host, one.kind) == (host, kind)), None)
+def find(
+    db: Connection,
+    wanted: tuple[str, str],
+    repo_ids: Sequence[int] | None,
+    org_ids: Sequence[int] = (),
+) -> Problem | None:
+    """Return the problem of a host and a kind, or None."""
+    found = list_all(db, repo_ids, org_ids)
+    return next((one for one in found if (one.host, one.kind) == wanted), None)
 
 
 def _latest_failures(db: Connection, hooks: Iterable[Row]) -> dict[int, Row]:

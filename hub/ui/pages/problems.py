@@ -25,7 +25,7 @@ LONGEST = 300
 @ui.page("/problems", "problems.html")
 def list_problems(look: ViewContext) -> dict[str, Any]:
     """List the problems, open ones first."""
-    found = problems.list_all(look.db, look.repositories())
+    found = problems.list_all(look.db, look.repositories(), look.organizations())
     return {"problems": [problem_row(one) for one in found], "most": problems.MOST_DELIVERIES}
 
 
@@ -63,7 +63,8 @@ def show_problem(look: ViewContext) -> dict[str, Any]:
 
 
 def _found(look: ViewContext, host: str, kind: str) -> Problem:
-    problem = problems.find(look.db, look.repositories(), host, kind)
+    wanted = (host, kind)
+    problem = problems.find(look.db, wanted, look.repositories(), look.organizations())
     if problem is None:
         raise Missing("problem: it may be over")
     return problem

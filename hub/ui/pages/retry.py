@@ -20,17 +20,32 @@ KINDS = {"waiting": "busy", "delivered": "good", "dead": "bad", "filtered": "non
 def _selected(look: ViewContext, given: list[str]) -> list[Row]:
     """Return what the viewer selected and may see, each with the `reason` why it cannot be sent."""
     ids = dict.fromkeys(number for text in given[:MOST] if (number := natural(text)))
-    mine = look.repositories()
-    rows = [
-        row
-        for row in redeliveries.candidates(look.db, ids)
-        if mine is None or row["repo_id"] in mine
-    ]
+    rows = _visible(look, redeliveries.candidates(look.db, ids))
     changeable = _changeable(look, {row["hook_id"] for row in rows})
     for row in rows:
         row["named"] = row["event"] + (f".{row['action']}" if row["action"] else "")
         row["reason"] = _reason(row, changeable)
     return rows
+
+
+def _visible(look: ViewContext, rows: list[Row]) -> list[Row]:
+    """Return the rows to whose hooks the viewer may see deliveries.
+
+    Events of a repository also reach the hooks around it, which its administrators do not see.
+    """
+    repo_ids = look.repositories()
+    if repo_ids is None:
+        return rows
+    org_ids = look.organizations()
+    found = {number: hooks.by_id(look.db, number) for number in {row["hook_id"] for row in rows}}
+
+    def is_visible(row: Row) -> bool:
+        hook = found[row["hook_id"]]
+        if hook is not None and hook["repo_id"] is None:
+            return hook["org_id"] in org_ids
+        return row["repo_id"] in repo_ids and (hook is not None or row["hook_id"] < 0)
+
+    return [row for row in rows if is_visible(row)]
 
 
 def _changeable(look: ViewContext, hook_ids: set[int]) -> set[int]:
@@ -75,12 +90,7 @@ def _progress(look: ViewContext) -> dict[str, Any]:
     """Return the state of the deliveries in the query, as far as the viewer may see them."""
     named = look.query.get("deliveries", "")[: MOST * 20].split(",")[:MOST]
     ids = [number for text in named if (number := natural(text))]
-    mine = look.repositories()
-    rows = [
-        row
-        for row in redeliveries.of_ids(look.db, ids, MOST)
-        if mine is None or row["repo_id"] in mine
-    ]
+    rows = _visible(look, redeliveries.of_ids(look.db, ids, MOST))
     for row in rows:
         row["kind"] = KINDS[row["state"]]
         row["named"] = row["event"] + (f".{row['action']}" if row["action"] else "")

@@ -72,6 +72,13 @@ async def test_an_administrator_of_a_repository_sees_only_its_own(around: Around
             assert (await browser.get(f"/ui/hooks/{hook_id}")).status_code == 404
             attempt = around.attempt(hook_id)
             assert (await browser.get(f"/ui/deliveries/{attempt}")).status_code == 404
+            page = text_of(await browser.page(f"/ui/retry?attempt={attempt}"))
+            assert "Nothing to retry" in page
+            assert "receiver.example" not in page
+        page = await browser.page("/ui/retried?deliveries=1,2,3")
+        assert "example/own" in page
+        assert "example/org" not in page
+        assert "example/system" not in page
 
 
 async def test_an_owner_sees_and_changes_those_of_the_organization(around: Around) -> None:
@@ -82,6 +89,8 @@ async def test_an_owner_sees_and_changes_those_of_the_organization(around: Aroun
         assert "Organization acme" in text_of(page)
         assert f"/ui/hooks/{around.org}/test" not in page
         await browser.page(f"/ui/deliveries/{around.attempt(around.org)}")
+        page = await browser.page(f"/ui/retry?attempt={around.attempt(around.org)}")
+        assert "Retry 1 delivery?" in text_of(page)
         assert "example/org" in await browser.page(f"/ui/events/{around.event}")
         place = f"/ui/hooks/{around.org}"
         assert (await browser.post(f"{place}/ping", on=place)).status_code == 303
