@@ -9,10 +9,9 @@ from functools import partial
 from typing import Any
 
 from store.clock import MINUTE
-from store.database import body_codec
 from store.database.connection import Connection, json_array
 from store.database.id_search import first_id_since
-from store.delivery import filtering
+from store.delivery import events, filtering
 from store.delivery.attempts import DELIVERED, FILTERED, WAITING
 from store.delivery.events import EXAMPLE_SOURCE
 from store.delivery.subscribers import WIDER
@@ -234,8 +233,8 @@ def _filter(db: Connection, made: Sequence[tuple[Any, ...]]) -> Sequence[tuple[A
 
 
 def _body(db: Connection, event_id: int) -> bytes | None:
-    packed = db.value("SELECT body FROM event WHERE id = :id", id=event_id)
-    return None if packed is None else body_codec.decompress(packed)
+    row = events.get(db, event_id)
+    return None if row is None else row["body"]
 
 
 def _whole(

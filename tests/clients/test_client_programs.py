@@ -16,7 +16,7 @@ from pathlib import Path
 import httpx
 import pytest
 from certificate_authority import Authority
-from daemon import Site, said
+from daemon import Site, done, said
 from uv_command import find_uv
 from waiting import PATIENCE
 
@@ -73,9 +73,9 @@ async def serve(site: Site, scheme: str, **environment: str) -> Forge:
 
 def installed(command: list[str], folder: Path) -> None:
     """Run an installer. Skip the test if it cannot reach its registry."""
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    if done.returncode:
-        pytest.skip(f"{command[0]} installed nothing: {done.stderr[-500:]}")
+    ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if ended.returncode:
+        pytest.skip(f"{command[0]} installed nothing: {ended.stderr[-500:]}")
 
 
 @pytest.fixture(scope="module")
@@ -106,15 +106,7 @@ async def run(*program: str | Path, **environment: str) -> str:
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
     )
-    try:
-        async with asyncio.timeout(PATIENCE):
-            output, _ = await process.communicate()
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    assert process.returncode == 0, output.decode()
-    return output.decode()
+    return await done(process)
 
 
 @pytest.mark.parametrize("library", ["pygithub", "githubkit", "ghapi"])

@@ -65,6 +65,13 @@ async def test_times(installed: Installed, claims: dict[str, Any], message: str)
     assert_error(answer, 401, message)
 
 
+@pytest.mark.parametrize("added", ["*", " ", "=", "+"])
+async def test_a_token_has_no_other_characters(installed: Installed, added: str) -> None:
+    head, _, signature = installed.jwt().rpartition(".")
+    token = f"{head}.{signature[:9]}{added}{signature[9:]}"
+    assert_error(await installed.ask("GET", "/app", token), 401)
+
+
 async def test_a_token_expires(installed: Installed, clock: MovableClock) -> None:
     token = installed.jwt()
     clock.advance(299)
