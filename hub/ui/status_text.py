@@ -1,7 +1,7 @@
 """The status of hooks and attempts: a kind (see the macro `status`) and a text."""
 
 from store import Row
-from store.delivery.attempts import DEAD, DELIVERED
+from store.ordering.delivery_states import DEAD, DELIVERED
 
 # A hook is degraded if one in this many of its latest attempts failed.
 DEGRADED = 10

@@ -16,10 +16,9 @@ from store.hooks.hook_secrets import Taken
 from store.monitoring import hook_tallies, minute_counters
 from store.monitoring.hook_tallies import NO_ANSWER
 from store.ordering import places
+from store.ordering.delivery_states import BEHIND, DEAD, DELIVERED, WAITING
 from store.ordering.stalled_keys import EndedDelivery
-from store.ordering.turns import BEHIND
 
-WAITING, DELIVERED, DEAD, FILTERED = 0, 1, 2, 3
 # The sum keeps the database from using the index on `lease_id`. A lease may have many deliveries,
 # so the database must find the rows by their ids.
 LEASE = "delivery.lease_id + 0"

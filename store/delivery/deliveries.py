@@ -8,15 +8,15 @@ from store.database import body_codec
 from store.database.connection import Connection, Row, json_array
 from store.database.notifications import Turn
 from store.delivery import subscribers
-from store.delivery.attempts import DEAD, DELIVERED, FILTERED, LEASE, WAITING
+from store.delivery.attempts import LEASE
 from store.errors import Invalid
 from store.hooks import hook_ordering
 from store.hooks.hook_pauses import PAUSED
 from store.monitoring import minute_counters
 from store.ordering import places, redeliveries
+from store.ordering.delivery_states import BEHIND, DEAD, DELIVERED, FILTERED, WAITING
 from store.ordering.places import NewDelivery
 from store.ordering.stalled_keys import EndedDelivery
-from store.ordering.turns import BEHIND
 
 STATES = {
     WAITING: "waiting",

@@ -12,7 +12,6 @@ from store.database import body_codec
 from store.database.connection import Connection, Row, json_array
 from store.database.notifications import LeasedEvent, Turn
 from store.delivery import filtering, subscribers
-from store.delivery.attempts import FILTERED
 from store.delivery.subscribers import WIDER
 from store.errors import Conflict
 from store.hooks.event_names import FITTING, PLATFORM_EVENTS, WILDCARD
@@ -20,8 +19,8 @@ from store.hooks.hook_ordering import ORDERED
 from store.hooks.hook_pauses import PAUSED
 from store.monitoring import minute_counters
 from store.ordering import places
+from store.ordering.delivery_states import BEHIND, FILTERED, WAITING
 from store.ordering.places import NewDelivery
-from store.ordering.turns import BEHIND, WAITING
 
 COLUMNS = (
     "e.id, e.guid, e.scope, e.repo_id, e.org_id, e.source_id, e.name, e.action, e.installation_id,"

@@ -11,13 +11,13 @@ import orjson
 
 from store.database import body_codec
 from store.database.connection import Connection, Row, json_array
-from store.delivery.attempts import FILTERED
 from store.errors import Invalid
 from store.filters import payload_filter
 from store.filters.conditions import FilterError
 from store.filters.dry_run import DryRun, dry_run
 from store.filters.payload_filter import PayloadFilter, document_of
 from store.hooks.event_names import WILDCARD
+from store.ordering.delivery_states import FILTERED
 
 FILTER = "(SELECT h.filter FROM hook h WHERE h.id = delivery.hook_id)"
 """The filter of a new delivery's hook, as SQL in RETURNING. Most hooks have none."""

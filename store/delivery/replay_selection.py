@@ -12,15 +12,14 @@ from store.clock import MINUTE
 from store.database.connection import Connection, json_array
 from store.database.id_search import first_id_since
 from store.delivery import events, filtering
-from store.delivery.attempts import DELIVERED, FILTERED, WAITING
 from store.delivery.events import EXAMPLE_SOURCE
 from store.delivery.subscribers import WIDER
 from store.hooks.event_names import FITTING, PLATFORM_EVENTS, WILDCARD
 from store.hooks.hook_ordering import ORDERED
 from store.monitoring import minute_counters
 from store.ordering import places
+from store.ordering.delivery_states import BEHIND, DELIVERED, FILTERED, WAITING
 from store.ordering.places import NewDelivery
-from store.ordering.turns import BEHIND
 
 # The largest window for a count, and for a batch of deliveries. Other writes wait for a batch.
 COUNTED, LOOKED = 5_000, 1_000

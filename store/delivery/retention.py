@@ -6,8 +6,7 @@ Ids grow with time, so the low end of the key has the oldest rows, without an in
 from collections.abc import Callable
 
 from store.database.connection import Connection, json_array
-from store.delivery.attempts import WAITING
-from store.ordering.turns import BEHIND
+from store.ordering.delivery_states import BEHIND, WAITING
 
 
 def drop_bodies(db: Connection, before: int, limit: int) -> int:

@@ -7,9 +7,9 @@ from store.clock import MINUTE, SECOND
 from store.database import uuid7
 from store.database.connection import Connection, Row
 from store.delivery import events, websub
-from store.delivery.attempts import DELIVERED, WAITING
 from store.delivery.events import IncomingEvent
 from store.delivery.websub_topics import CONTENT_EVENT, Topic
+from store.ordering.delivery_states import DELIVERED, WAITING
 
 COLUMNS = "id, key, url, due_at, tries, fetched_at, etag, last_modified, digest, event_id, part_id"
 HELD = 2 * MINUTE

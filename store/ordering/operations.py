@@ -8,8 +8,9 @@ from store.errors import Conflict, Missing
 from store.hooks import hook_ordering
 from store.monitoring import minute_counters
 from store.ordering import places, stalled_keys
+from store.ordering.delivery_states import BEHIND, WAITING
 from store.ordering.stalled_keys import EndedDelivery
-from store.ordering.turns import BEHIND, FREE, OPEN, WAITING
+from store.ordering.turns import FREE, OPEN
 
 DEAD = 2
 SKIPPED, DISCARDED = "skipped by an operator", "discarded by an operator"

@@ -7,9 +7,10 @@ from store.database.connection import Connection, Row, json_array
 from store.database.notifications import Turn
 from store.hooks import hook_ordering
 from store.ordering import stalled_keys, turns
+from store.ordering.delivery_states import BEHIND, WAITING
 from store.ordering.payload_keys import KEYLESS, PayloadKeys
 from store.ordering.stalled_keys import EndedDelivery
-from store.ordering.turns import BEHIND, OF_KEY, WAITING, Key
+from store.ordering.turns import OF_KEY, Key
 
 
 @dataclass(slots=True)

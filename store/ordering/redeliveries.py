@@ -5,8 +5,8 @@ from collections.abc import Callable
 from store.database.connection import Connection
 from store.hooks import hook_ordering
 from store.ordering import turns
+from store.ordering.delivery_states import BEHIND
 from store.ordering.payload_keys import PayloadKeys
-from store.ordering.turns import BEHIND
 
 
 def redeliver(

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 from store.database.connection import Connection, Row, json_array
 from store.hooks.hook_ordering import NONE
+from store.ordering.delivery_states import BEHIND, WAITING
 
-WAITING, BEHIND = 0, 4
 OPEN = f"state IN ({WAITING}, {BEHIND})"
 """The states of deliveries that have not ended, as SQL. An index has this very condition."""
 FREE = "d.lease_id IS NULL AND (d.in_flight_until IS NULL OR d.in_flight_until <= :now)"

@@ -2,9 +2,8 @@
 
 from store.database.connection import Connection, Row
 from store.delivery import websub
-from store.delivery.attempts import DEAD, WAITING
 from store.hooks.hook_targets import HookTarget, repository
-from store.ordering.turns import BEHIND
+from store.ordering.delivery_states import BEHIND, DEAD, WAITING
 
 GONE = "the repository was removed"
 

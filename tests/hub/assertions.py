@@ -9,7 +9,8 @@ import orjson
 
 from store import Connection, Row, Store
 from store.delivery import event_queries, events
-from store.delivery.attempts import DEAD, DELIVERED, Outcome, record
+from store.delivery.attempts import Outcome, record
+from store.ordering.delivery_states import DEAD, DELIVERED
 
 BASE = "https://forge.example/api/v3"
 

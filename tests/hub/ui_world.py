@@ -9,10 +9,11 @@ from store import Connection, Row, Store
 from store.accounts import accounts, tokens
 from store.clock import HOUR, SECOND
 from store.delivery import attempts, deliveries, events, leases
-from store.delivery.attempts import DEAD, DELIVERED, WAITING, Outcome
+from store.delivery.attempts import Outcome
 from store.delivery.events import IncomingEvent
 from store.hooks import hooks
 from store.monitoring import hook_tallies
+from store.ordering.delivery_states import DEAD, DELIVERED, WAITING
 from store.repositories import repositories
 
 BODY = b'{"ref":"main","mark":"<b>&"}'

@@ -15,8 +15,8 @@ from store import Connection, Row, Store, open_store
 from store.accounts import tokens
 from store.database.encrypted_columns import ENCRYPTED_COLUMNS
 from store.delivery import events, sources
-from store.delivery.attempts import DEAD, DELIVERED
 from store.hooks import hooks
+from store.ordering.delivery_states import DEAD, DELIVERED
 from store.repositories import repositories
 
 Contents = dict[str, list[Row]]

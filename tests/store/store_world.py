@@ -13,10 +13,11 @@ from store.accounts import accounts
 from store.clock import HOUR, SECOND, MovableClock
 from store.database.notifications import LeasedEvent
 from store.delivery import deliveries, events, leases
-from store.delivery.attempts import DEAD, DELIVERED, FILTERED, WAITING, Outcome
+from store.delivery.attempts import Outcome
 from store.delivery.deliveries import ClaimedDelivery
 from store.delivery.events import IncomingEvent, Receipt
 from store.hooks import hooks
+from store.ordering.delivery_states import DEAD, DELIVERED, FILTERED, WAITING
 from store.repositories import repositories
 
 START = 1_795_246_380_000_000

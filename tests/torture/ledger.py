@@ -8,7 +8,7 @@ from random import Random
 from repeats import AT_A_KILL, Record, Repeats, Sending, repeats
 from waiting import PATIENCE, Stopwatch, until
 
-from store.delivery.attempts import DELIVERED
+from store.ordering.delivery_states import DELIVERED
 from tests.system.daemon import AGENT, Site, ledger
 from tests.torture.book import Book
 from tests.torture.finding import Trial

@@ -9,8 +9,9 @@ from store import Store
 from store.clock import SECOND
 from store.database.backoff import backoff_delay
 from store.database.log_context import LOG_CONTEXT
-from store.delivery.attempts import DELIVERED, WAITING, Outcome
+from store.delivery.attempts import Outcome
 from store.errors import Busy, Unavailable
+from store.ordering.delivery_states import DELIVERED, WAITING
 from worker.background_tasks import BackgroundTasks
 from worker.delivery.admission import Admission
 from worker.delivery.claimer import Claimer

@@ -7,8 +7,8 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from store.clock import SECOND
-from store.delivery.attempts import DEAD, DELIVERED, WAITING
 from store.hooks.hook_ordering import BLOCK, is_ordered
+from store.ordering.delivery_states import DEAD, DELIVERED, WAITING
 from worker.settings import WorkerSettings
 
 GONE = 410

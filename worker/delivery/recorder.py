@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from store import Store
 from store.database.backoff import backoff_delay
 from store.delivery import attempts
-from store.delivery.attempts import DEAD, Outcome
+from store.delivery.attempts import Outcome
 from store.errors import Busy, Unavailable
 from store.monitoring import hook_tallies
+from store.ordering.delivery_states import DEAD
 from worker.delivery.metrics import stage_of
 from worker.delivery.watchdog import Watchdog
 from worker.tuning import DEFAULTS, Tuning

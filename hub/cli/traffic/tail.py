@@ -11,9 +11,8 @@ from hub.ui import formatting, status_text
 from store import Connection, Row, Store
 from store.delivery import attempt_feed
 from store.delivery.attempt_feed import WINDOW, AttemptFilter
-from store.delivery.attempts import WAITING
 from store.delivery.deliveries import STATES
-from store.ordering.turns import BEHIND
+from store.ordering.delivery_states import BEHIND, WAITING
 
 # Seconds between two queries.
 PAUSE = 0.25

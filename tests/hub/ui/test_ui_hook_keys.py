@@ -9,8 +9,8 @@ from ui_world import World, hook, outcome
 from store import Connection, Store
 from store.clock import HOUR
 from store.delivery import attempts, deliveries, leases, outbox
-from store.delivery.attempts import DEAD
 from store.ordering import operations
+from store.ordering.delivery_states import DEAD
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from dashboard_client import Browser, open_dashboard, text_of
 from engines import embedded
 from statement_log import statements
-from ui_world import DEAD, World, hook
+from ui_world import World, hook
 from waiting import PATIENCE, Stopwatch
 
 from hub.http.ttl_cache import TTLCache
@@ -20,6 +20,7 @@ from store import Connection, Row, Store
 from store.clock import HOUR, MovableClock
 from store.database.sqlite.connections import SqliteSession
 from store.hooks import hooks
+from store.ordering.delivery_states import DEAD
 
 
 @pytest.fixture

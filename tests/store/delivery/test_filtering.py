@@ -16,12 +16,12 @@ from store.delivery import (
     replay_selection,
     retention,
 )
-from store.delivery.attempts import FILTERED, WAITING
 from store.delivery.replay_selection import ReplaySelection
 from store.errors import Invalid
 from store.filters import payload_filter
 from store.hooks import hook_health, hooks
 from store.monitoring import minute_counters
+from store.ordering.delivery_states import FILTERED, WAITING
 
 TAGS = {"filter": {"payload": {"ref": {"$startsWith": "refs/tags/"}}}}
 TAG, BRANCH = b'{"ref":"refs/tags/v1"}', b'{"ref":"refs/heads/main"}'

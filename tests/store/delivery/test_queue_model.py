@@ -17,8 +17,9 @@ from store_world import FakeNotifier, World
 from store import Connection
 from store.clock import SECOND
 from store.delivery import deliveries, events, leases
-from store.delivery.attempts import DEAD, DELIVERED, WAITING, Outcome, record
+from store.delivery.attempts import Outcome, record
 from store.delivery.deliveries import ClaimedDelivery
+from store.ordering.delivery_states import DEAD, DELIVERED, WAITING
 
 LEASE = 30 * SECOND
 WORKERS = st.integers(0, 1)

@@ -10,12 +10,12 @@ from store_world import URL, World
 from store import Row
 from store.accounts import accounts
 from store.delivery import events, replay_runs, replay_selection
-from store.delivery.attempts import DEAD, DELIVERED
 from store.delivery.replay_selection import ReplaySelection
 from store.errors import Invalid
 from store.hooks import hook_targets, hooks
 from store.hooks.event_names import APP_EVENTS, FITTING, ORGANIZATION_EVENTS, WILDCARD
 from store.hooks.hook_targets import SYSTEM, HookTarget
+from store.ordering.delivery_states import DEAD, DELIVERED
 from store.repositories import account_removal, repositories, repository_removal
 
 

@@ -13,11 +13,11 @@ from store.clock import HOUR, SECOND
 from store.database.id_search import first_id_since
 from store.delivery import attempt_feed, attempts, deliveries
 from store.delivery.attempt_feed import AttemptFilter
-from store.delivery.attempts import DEAD
 from store.hooks import hook_health, hooks
 from store.hooks.event_names import EventPattern, parse_pattern
 from store.monitoring import backlog, minute_counters, name_search, stats
 from store.monitoring.stats import LATE
+from store.ordering.delivery_states import DEAD
 
 
 def test_late_deliveries_of_repositories(world: World) -> None:

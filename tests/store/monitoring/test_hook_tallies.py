@@ -8,6 +8,7 @@ from store.clock import HOUR, MINUTE, SECOND
 from store.delivery import attempts
 from store.monitoring import hook_tallies
 from store.monitoring.hook_tallies import HookCounts
+from store.ordering.delivery_states import DEAD, WAITING
 
 
 def counted(world: World, *hook_ids: int, step: int = 5, hours: int = 1) -> dict[int, HookCounts]:
@@ -34,9 +35,9 @@ def test_codes_and_durations_of_a_hook(world: World) -> None:
         world,
         hook,
         *({"duration": 40_000} for _ in range(8)),
-        {"status_code": 503, "duration": 2 * SECOND, "state": attempts.WAITING},
-        {"status_code": None, "error": "connect: refused", "state": attempts.WAITING},
-        {"status_code": 200, "error": "body: cut", "state": attempts.WAITING},
+        {"status_code": 503, "duration": 2 * SECOND, "state": WAITING},
+        {"status_code": None, "error": "connect: refused", "state": WAITING},
+        {"status_code": 200, "error": "body: cut", "state": WAITING},
     )
     (found,) = counted(world, hook["id"]).values()
     assert found.codes == {200: 8, 503: 1, 0: 2}
@@ -51,7 +52,7 @@ def test_codes_and_durations_of_a_hook(world: World) -> None:
 def test_old_slots_become_hours_and_nothing_is_lost(world: World) -> None:
     hook = world.hook("push")
     for _ in range(6):
-        send(world, hook, {}, {"status_code": 500, "state": attempts.DEAD})
+        send(world, hook, {}, {"status_code": 500, "state": DEAD})
         world.clock.advance(seconds=20 * 60)
     before = counted(world, hook["id"], step=60, hours=4)
     cutoff = world.now // HOUR * HOUR + 30 * MINUTE

@@ -10,12 +10,12 @@ from store import Connection, Store
 from store.clock import SECOND
 from store.database import migrations
 from store.delivery import attempts, leases
-from store.delivery.attempts import DEAD
 from store.hooks import hooks
 from store.jobs import jobs
 from store.jobs.jobs import JobSchedule
 from store.monitoring import stats
 from store.monitoring.stats import SILENT, DeliveryStats
+from store.ordering.delivery_states import DEAD
 
 
 def look(world: World) -> DeliveryStats:

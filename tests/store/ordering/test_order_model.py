@@ -23,13 +23,13 @@ from store import Connection, Row
 from store.clock import SECOND
 from store.database.notifications import Turn
 from store.delivery import deliveries, events, leases, replay_selection
-from store.delivery.attempts import DEAD, DELIVERED, WAITING, record
+from store.delivery.attempts import record
 from store.delivery.deliveries import ClaimedDelivery
 from store.delivery.replay_selection import ReplaySelection
 from store.errors import Conflict, Missing
 from store.hooks import hook_pauses, hooks
 from store.ordering import operations
-from store.ordering.turns import BEHIND
+from store.ordering.delivery_states import BEHIND, DEAD, DELIVERED, WAITING
 
 LEASE = 30 * SECOND
 # A worker sends nothing in the last ten seconds of its lease, and no request takes longer than

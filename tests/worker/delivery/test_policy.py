@@ -9,8 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from store.clock import SECOND
-from store.delivery.attempts import DEAD, DELIVERED, WAITING
 from store.hooks.hook_options import DeliveryOptions
+from store.ordering.delivery_states import DEAD, DELIVERED, WAITING
 from worker.delivery.policy import Decision, Policy, Reply, decide, parse_retry_after, policy_for
 from worker.settings import WorkerSettings
 

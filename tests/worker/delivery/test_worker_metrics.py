@@ -10,8 +10,9 @@ from waiting import until
 from store.clock import SECOND
 from store.database.metrics import HistogramMetric
 from store.delivery import deliveries, leases
-from store.delivery.attempts import DEAD, DELIVERED, WAITING, Outcome
+from store.delivery.attempts import Outcome
 from store.errors import Unavailable
+from store.ordering.delivery_states import DEAD, DELIVERED, WAITING
 from worker.delivery.metrics import RESULTS, WorkerMetrics, stage_of
 from worker.delivery.recorder import log_dead
 

@@ -10,9 +10,10 @@ from hub.cli.manual.commands import all_commands
 from store import Connection, Store
 from store.accounts import accounts, apps, tokens
 from store.delivery import events, rejections, sources
-from store.delivery.attempts import WAITING, Outcome, record
+from store.delivery.attempts import Outcome, record
 from store.delivery.events import IncomingEvent
 from store.hooks import hooks
+from store.ordering.delivery_states import WAITING
 from store.repositories import repositories
 
 WIDTH = 80

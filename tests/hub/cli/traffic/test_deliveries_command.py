@@ -12,6 +12,7 @@ from store import Store
 from store.delivery import attempts, rejections, replay_selection
 from store.delivery.attempts import Outcome
 from store.hooks import hook_secrets, hooks
+from store.ordering.delivery_states import WAITING
 
 pytestmark = pytest.mark.usefixtures("url")
 
@@ -37,7 +38,7 @@ def failed(hook_id: int, delivery_id: int = 1) -> Outcome:
         response_head="Server: x\x1b[31m\r\n",
         response_body="no \x1b[2J good",
         instruction="retry-after=120",
-        state=attempts.WAITING,
+        state=WAITING,
         due_at=0,
     )
 

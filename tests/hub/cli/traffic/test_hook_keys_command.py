@@ -6,8 +6,9 @@ import pytest
 
 from store import Connection, Store
 from store.delivery import attempts, deliveries, leases, outbox
-from store.delivery.attempts import DEAD, Outcome
+from store.delivery.attempts import Outcome
 from store.hooks import hooks
+from store.ordering.delivery_states import DEAD
 
 pytestmark = pytest.mark.usefixtures("url")
 
