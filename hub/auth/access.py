@@ -2,9 +2,7 @@
 
 The kind of access depends on the resource: a role in a repository (`on_repo`) or in an organization
 (`organization_access`), the user's own data (`on_user`), no restriction (`public`), a user with a
-password (`as_user`), an application with its secret (`as_app`), an app with its JSON Web Token
-(`as_integration`), one of its installations (`as_installation`), or a
-one-time code (`by_code`).
+password (`as_user`), or an app (`app_access`).
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,12 +11,10 @@ from typing import ClassVar, Literal, Self
 
 from hub.auth.credentials import Caller
 from hub.http.errors import Forbidden, SignOnRequired
-from hub.http.numbers import natural
 from hub.http.response import Header, header
 from store import Connection, Row
 from store.accounts import sso, tokens
 from store.accounts.permissions import LEVELS, includes
-from store.apps import installations
 from store.errors import Missing
 from store.repositories import repositories
 
@@ -196,62 +192,6 @@ class AsUser(Access):
     owned: ClassVar[bool] = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AsApp(Access):
-    """An application with its secret. A `{client_id}` in the path must be its own."""
-
-    credentials: ClassVar[Credentials] = "app"
-
-    def enter(
-        self, db: Connection, caller: Caller | None, values: Mapping[str, str], app: Row | None
-    ) -> None:
-        assert app is not None, "the application was authenticated before"
-        if values.get("client_id", app["client_id"]) != app["client_id"]:
-            raise Missing("application")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AsIntegration(Access):
-    """An app that acts for itself, with a JSON Web Token.
-
-    An `{installation_id}` in the path must be the id of one of its own installations.
-    """
-
-    credentials: ClassVar[Credentials] = "jwt"
-
-    def enter(
-        self, db: Connection, caller: Caller | None, values: Mapping[str, str], app: Row | None
-    ) -> None:
-        assert app is not None, "the app was authenticated before"
-        number = natural(values.get("installation_id", ""))
-        found = None if number is None else installations.get(db, number)
-        if found is not None and found["app_id"] != app["id"]:
-            raise Missing("installation")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ByCode(Access):
-    """Nothing but a one-time code in the path. Other credentials are ignored."""
-
-    credentials: ClassVar[Credentials] = "none"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AsInstallation(Access):
-    """An installation of an app, with its token."""
-
-    @property
-    def takes_scopes(self) -> bool:
-        return False
-
-    def enter(
-        self, db: Connection, caller: Caller | None, values: Mapping[str, str], app: Row | None
-    ) -> None:
-        assert caller is not None, "this access requires a token"
-        if caller.installation_id is None:
-            raise Forbidden(_not_accessible(caller))
-
-
 def on_repo(
     permission: str,
     level: str,
@@ -293,26 +233,6 @@ def public() -> Public:
 def as_user() -> AsUser:
     """Return access with user name, password and, if the account needs it, a one-time password."""
     return AsUser(kinds=())
-
-
-def as_app() -> AsApp:
-    """Return access with an application's client id and client secret."""
-    return AsApp(kinds=())
-
-
-def as_integration() -> AsIntegration:
-    """Return access for an app that acts for itself."""
-    return AsIntegration(kinds=())
-
-
-def by_code() -> ByCode:
-    """Return access for everybody who knows the one-time code in the path."""
-    return ByCode(anyone=True, kinds=())
-
-
-def as_installation() -> AsInstallation:
-    """Return access for an installation of an app."""
-    return AsInstallation(kinds=("installation",))
 
 
 def check(
@@ -357,7 +277,7 @@ def _role(db: Connection, access: OnRepo, caller: Caller | None, repo: Row) -> s
 def _check_in_repo(db: Connection, access: OnRepo, caller: Caller, repo: Row) -> None:
     check_kind(access.kinds, caller)
     if not caller.reaches(repo):
-        raise Forbidden(_not_accessible(caller))
+        raise Forbidden(not_accessible(caller))
     check_token(access, caller, access.scopes if repo["private"] else access.accepted)
     if repo["owner_kind"] == "Organization":
         check_sign_on(db, caller, repo["owner_id"], repo["owner"])
@@ -378,7 +298,7 @@ def check_sign_on(db: Connection, caller: Caller, organization_id: int, login: s
 def check_kind(kinds: Iterable[str], caller: Caller) -> None:
     """Check that the operation accepts this kind of token. Raises Forbidden if not."""
     if caller.kind not in kinds and caller.kind in ALL:
-        raise Forbidden(_not_accessible(caller))
+        raise Forbidden(not_accessible(caller))
 
 
 def check_token(access: Access, caller: Caller, scopes: tuple[str, ...]) -> None:
@@ -386,7 +306,7 @@ def check_token(access: Access, caller: Caller, scopes: tuple[str, ...]) -> None
     if caller.has_scopes:
         check_scopes(caller, scopes)
     elif not suffices(access, caller, scopes):
-        raise Forbidden(_not_accessible(caller))
+        raise Forbidden(not_accessible(caller))
 
 
 def check_scopes(caller: Caller, scopes: tuple[str, ...]) -> None:
@@ -411,5 +331,6 @@ def covers(caller: Caller, scopes: Iterable[str]) -> bool:
     return any(tokens.implies(caller.scopes, scope) for scope in scopes)
 
 
-def _not_accessible(caller: Caller) -> str:
+def not_accessible(caller: Caller) -> str:
+    """Return the message for a caller whose kind of token has no access."""
     return RESOURCE + KINDS[caller.kind]

@@ -51,7 +51,8 @@ def list_all(
 ) -> list[Problem]:
     """Return the problems, open ones first.
 
-    If `repo_ids` is not None, they are those of the hooks of these repositories and organizations.
+    `repo_ids` and `org_ids` limit them to hooks of these repositories and organizations. If
+    `repo_ids` is None, there is no limit.
     """
     failing = hook_health.failing(db, repo_ids, MOST_HOOKS, org_ids=org_ids)
     latest = _latest_failures(db, failing)

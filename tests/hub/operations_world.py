@@ -16,7 +16,8 @@ from assertions import attempted
 from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
 from enterprises_world import TEAM, enterprise
 
-from hub.auth.access import CLASSIC, Access, AsInstallation
+from hub.auth.access import CLASSIC, Access
+from hub.auth.app_access import AsInstallation
 from hub.rest.operation import Operation
 from hub.rest.resolve import PARAMETER
 from store import Connection, Row, Store

@@ -8,7 +8,7 @@ from typing_extensions import TypedDict
 
 from hub.api.accounts import app_events, app_serializers
 from hub.api.accounts.app_serializers import Authorization
-from hub.auth.access import as_app
+from hub.auth.app_access import as_app
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
 from store import Row

@@ -6,7 +6,8 @@ from hub.api.apps import app_serializers
 from hub.api.apps.app_serializers import Installation
 from hub.api.repositories import full_serializers
 from hub.api.repositories.full_serializers import Repository
-from hub.auth.access import as_installation, signed_in
+from hub.auth.access import signed_in
+from hub.auth.app_access import as_installation
 from hub.auth.viewing import viewer_of
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup

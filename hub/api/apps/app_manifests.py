@@ -2,7 +2,7 @@
 
 from hub.api.apps import app_serializers
 from hub.api.apps.app_serializers import App
-from hub.auth.access import by_code
+from hub.auth.app_access import by_code
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
 from hub.rest.resolve import text

@@ -2,7 +2,8 @@
 
 from hub.api.apps import app_serializers
 from hub.api.apps.app_serializers import App
-from hub.auth.access import as_integration, public
+from hub.auth.access import public
+from hub.auth.app_access import as_integration
 from hub.auth.credentials import Caller
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup

@@ -9,7 +9,7 @@ from hub.api.apps import app_serializers
 from hub.api.apps.app_serializers import Installation, Level, Permissions
 from hub.api.repositories import full_serializers
 from hub.api.repositories.full_serializers import Repository
-from hub.auth.access import as_integration
+from hub.auth.app_access import as_integration
 from hub.auth.credentials import SUSPENDED
 from hub.http.errors import Forbidden
 from hub.rest.context import Context

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from hub.auth.access import OnRepo, as_app, as_user, on_repo, on_user, public
+from hub.auth.access import OnRepo, as_user, on_repo, on_user, public
+from hub.auth.app_access import as_app
 from hub.auth.enterprise_access import on_enterprise
 from hub.auth.organization_access import on_org
 from hub.http.routing import Routes, path_of

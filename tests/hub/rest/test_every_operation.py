@@ -36,10 +36,10 @@ from hub.auth.access import (
     CLASSIC,
     PERMISSIONLESS,
     REFUSALS,
-    AsInstallation,
     OnRepo,
     Public,
 )
+from hub.auth.app_access import AsInstallation
 from hub.auth.app_jwt import UNREADABLE
 from hub.auth.enterprise_access import NO_MANAGER, OnEnterprise
 from hub.auth.enterprise_access import NOT_AN_OWNER as NO_ENTERPRISE_OWNER
