@@ -6,7 +6,7 @@ while. Public keys are published as a set, whose id names no hook.
 
 import secrets
 from base64 import b64decode, b64encode
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from store.clock import DAY
@@ -25,7 +25,7 @@ ACTIVE = "(ends_at IS NULL OR ends_at > :now)"
 class SigningKey:
     """A private key. It signs until `until`, in microseconds; None: it is the present key."""
 
-    seed: bytes
+    seed: bytes = field(repr=False)
     until: int | None
 
 
@@ -135,6 +135,11 @@ def key_set(db: Connection, name: str) -> list[Row] | None:
 def public_bytes(row: Row) -> bytes:
     """Return the public key of a row."""
     return b64decode(row["public"])
+
+
+def wanted_keys(db: Connection, hook_id: int, options: dict[str, Any]) -> list[SigningKey]:
+    """Return the keys that sign, as `private_keys` does. Empty if the options ask for none."""
+    return private_keys(db, hook_id) if is_wanted(options) else []
 
 
 def private_keys(db: Connection, hook_id: int) -> list[SigningKey]:

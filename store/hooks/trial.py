@@ -1,10 +1,12 @@
 """A trial: one request to a receiver outside the queue. Nothing of it is stored."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from store.database.connection import Row
 from store.hooks.hook_options import DeliveryOptions
+from store.hooks.signing_keys import SigningKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +22,7 @@ class TrialRequest:
     guid: str
     body: bytes = field(repr=False)
     hook_id: int = 0
+    keys: Sequence[SigningKey] = field(default=(), repr=False)
     options: DeliveryOptions = field(default_factory=DeliveryOptions)
 
     def as_row(self) -> Row:

@@ -1,5 +1,6 @@
 """A hook ready for sending: its URL parsed, its secret decrypted, its headers written."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from store import Connection, Row
@@ -10,6 +11,7 @@ from store.hooks import hooks, signing_keys
 from store.hooks.hook_options import SIGNATURES
 from store.hooks.hook_ordering import is_ordered
 from store.hooks.hook_targets import target_of
+from store.hooks.signing_keys import SigningKey
 from worker.delivery.payload_cache import Payload, PayloadCache
 from worker.delivery.policy import Policy, policy_for
 from worker.delivery.secret_rotation import SecretOverlap, current_overlap
@@ -177,19 +179,20 @@ def make_target(
 
 
 def _signatures(db: Connection, row: Row, secret: str | None) -> DeliverySignatures:
-    found = signatures_of(row["options"], secret)
+    keys = signing_keys.wanted_keys(db, row["id"], row["options"])
+    found = signatures_of(row["options"], secret, keys)
     if secret is not None:
         found.overlap = current_overlap(db, row)
-    if signing_keys.ASYMMETRIC in found.wanted:
-        keys = signing_keys.private_keys(db, row["id"])
-        found.keys = tuple(AsymmetricSigner(key.seed, key.until) for key in keys)
     return found
 
 
-def signatures_of(options: Row, secret: str | None) -> DeliverySignatures:
-    """Return the signatures that a hook's options and its secret suffice for."""
+def signatures_of(
+    options: Row, secret: str | None, keys: Iterable[SigningKey]
+) -> DeliverySignatures:
+    """Return the signatures for which a hook's options ask, by its secret and its keys."""
     return DeliverySignatures(
         signer=None if secret is None else Signer(secret),
+        keys=tuple(AsymmetricSigner(key.seed, key.until) for key in keys),
         wanted=tuple(options.get("signatures") or SIGNATURES),
     )
 

@@ -58,7 +58,7 @@ class TrialSender:
         except Refused as error:
             refusal = f"guard: {error}"
         row = trial.as_row()
-        signatures = signatures_of(row["options"], trial.secret)
+        signatures = signatures_of(row["options"], trial.secret, trial.keys)
         target = make_target(row, trial.secret, endpoint, refusal, self.settings, signatures)
         now = self._clock.now()
         payload = Payload(trial.event, trial.guid, trial.body, accepted_at=now)

@@ -10,7 +10,7 @@ from hub.ui.view_context import ViewContext
 from store import Row
 from store.database import uuid7
 from store.errors import Invalid, Unprepared
-from store.hooks import hooks
+from store.hooks import hooks, signing_keys
 from store.hooks.event_names import HUB_EVENTS, PLATFORM_EVENTS
 from store.hooks.hook_options import DeliveryOptions
 from store.hooks.trial import TrialAnswer, TrialRequest
@@ -66,6 +66,7 @@ def plan(look: ViewContext, repo: Row, body: Any, hook: Row | None = None) -> Pl
         guid=uuid7.new(),
         body=example.body,
         hook_id=0 if hook is None else hook["id"],
+        keys=[] if hook is None else signing_keys.wanted_keys(look.db, hook["id"], options),
         options=DeliveryOptions.model_validate(options),
     )
     return PlannedTrial(request, example.origin, sends=look.form.get("how") != "show")

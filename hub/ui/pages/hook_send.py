@@ -15,7 +15,7 @@ from store import Row
 from store.database import uuid7
 from store.delivery import outbox
 from store.errors import Conflict, Invalid, Unusable
-from store.hooks import hooks
+from store.hooks import hooks, signing_keys
 from store.hooks.hook_options import DeliveryOptions
 from store.hooks.trial import TrialAnswer, TrialRequest
 
@@ -49,6 +49,7 @@ def _request(look: ViewContext, hook: Row, event: str, payload: str) -> TrialAns
     trials = look.services.trials
     try:
         secret = hooks.secret_of(look.db, hook)
+        keys = signing_keys.wanted_keys(look.db, hook["id"], hook["options"])
         body = orjson.dumps(orjson.loads(payload))
     except (Unusable, orjson.JSONDecodeError):
         return None
@@ -65,6 +66,7 @@ def _request(look: ViewContext, hook: Row, event: str, payload: str) -> TrialAns
             guid=uuid7.new(),
             body=body,
             hook_id=hook["id"],
+            keys=keys,
             options=DeliveryOptions.model_validate(hook["options"]),
         )
     )

@@ -24,7 +24,9 @@ def found(world: World) -> list[tuple[Any, ...]]:
 
 
 def test_hooks_that_fail_alike_are_one_problem(world: World, clock: MovableClock) -> None:
-    elsewhere = world.store.do(hook, world.seed.hello["id"], "x", url="https://ci.example:8443/x")
+    on_another_port = world.store.do(
+        hook, world.seed.hello["id"], "x", url="https://ci.example:8443/x"
+    )
     world.send(world.failing, "before", status_code=401)
     world.send(world.failing, "well")
     clock.advance(seconds=60)
@@ -34,7 +36,7 @@ def test_hooks_that_fail_alike_are_one_problem(world: World, clock: MovableClock
     world.send(world.hidden, "c", status_code=401)
     world.send(world.good, "d", status_code=503)
     world.send(world.other, "e", error="connect: refused", status_code=None)
-    world.send(elsewhere, "f", error="connect: timed out", status_code=None)
+    world.send(on_another_port, "f", error="connect: timed out", status_code=None)
     assert found(world) == [
         ("receiver.example", "401", 3, 2, "open"),
         ("receiver.example", "503", 1, 1, "open"),

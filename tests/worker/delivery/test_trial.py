@@ -3,15 +3,18 @@
 import asyncio
 import hashlib
 import hmac
+from base64 import b64decode
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from house import Network, Post, said
 from receivers import ok, serving
 
 from store.clock import MovableClock
 from store.errors import Busy
 from store.hooks.hook_options import DeliveryOptions
+from store.hooks.signing_keys import SigningKey
 from store.hooks.trial import TrialRequest
 from worker.delivery.trial import AT_ONCE, LONGEST, TrialSender
 from worker.http.guard import Guard
@@ -50,6 +53,21 @@ async def test_a_trial_is_signed_and_the_secret_masked_in_the_answer() -> None:
     assert answer.request_head.encode() == post.head
     assert (answer.status_code, answer.response_body) == (401, "no: ********")
     assert not answer.succeeded
+
+
+async def test_a_trial_is_signed_with_the_keys_of_the_hook() -> None:
+    network, seed = Network(), bytes(range(32))
+    options = DeliveryOptions(signatures=["v1a"])
+    trial = a_trial(options=options, keys=[SigningKey(seed, None)])
+    assert str(seed) not in repr([trial, *trial.keys])
+    await sender(network).send(trial)
+    headers = network.posts[0].headers
+    assert "x-hub-signature-256" not in headers
+    version, _, signature = headers["webhook-signature"].partition(",")
+    assert version == "v1a"
+    signed = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode()
+    public = Ed25519PrivateKey.from_private_bytes(seed).public_key()
+    public.verify(b64decode(signature), signed + network.posts[0].body)
 
 
 async def test_a_trial_as_a_form_waits_no_longer_than_somebody_would() -> None:

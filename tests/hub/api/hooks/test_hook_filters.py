@@ -122,7 +122,7 @@ class TestDryRun:
         self, client: httpx.AsyncClient, store: Store
     ) -> None:
         hook = await made(client, filter=TAGS)
-        elsewhere = store.do(outbox.emit, "push", None, 0, {"ref": "refs/tags/v1"})
-        body = {"event_id": elsewhere.event_id}
+        other_event = store.do(outbox.emit, "push", None, 0, {"ref": "refs/tags/v1"})
+        body = {"event_id": other_event.event_id}
         answer = await client.post(f"{hook['url']}/filter/tests", json=body)
         assert_error(answer, 422)

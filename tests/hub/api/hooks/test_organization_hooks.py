@@ -164,10 +164,10 @@ async def test_it_is_hidden_from_all_but_owners(
     owner: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
     hook = await made(owner)
-    elsewhere = await owner.get(f"/orgs/umbra/hooks/{hook['id']}")
+    of_another_organization = await owner.get(f"/orgs/umbra/hooks/{hook['id']}")
     member = headers(store, seed.reader, scopes=["admin:org_hook"])
     hidden = await owner.get(f"{HOOKS}/{hook['id']}", headers=member)
-    for answer in (elsewhere, hidden, await owner.get(HOOKS, headers=member)):
+    for answer in (of_another_organization, hidden, await owner.get(HOOKS, headers=member)):
         assert_error(answer, 404)
     other = headers(store, seed.octo, scopes=["repo", "admin:org"])
     assert_error(await owner.get(HOOKS, headers=other), 403)
