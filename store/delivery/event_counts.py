@@ -1,9 +1,11 @@
 """How often each event came lately, and how many hooks subscribe to it."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from store.database.connection import Connection, json_array
+from store.hooks.event_names import FITTING, WILDCARD
 
 # The newest events that are counted.
 LOOKED = 10_000
@@ -29,16 +31,25 @@ def by_name(db: Connection, repo_ids: Sequence[int] | None) -> dict[str, EventCo
     return {name: EventCount(many, latest) for name, many, latest in rows}
 
 
-def subscribers(db: Connection, repo_ids: Sequence[int] | None) -> dict[str, int]:
-    """Return how many hooks of these repositories subscribe to each event; `*` is one of them."""
+def subscribers(db: Connection, repo_ids: Sequence[int] | None) -> Counter[str]:
+    """Return how many hooks of these repositories (None: of all targets) get each event."""
     where, given = _within(db, repo_ids, "s")
-    return dict(
-        db.tuples(
-            "SELECT s.event, count(*) FROM subscription s"
-            f" WHERE s.hook_id > 0{where} GROUP BY s.event",
-            **given,
-        )
+    found: Counter[str] = Counter()
+    rows = db.tuples(
+        f"SELECT s.event, count(*) FROM subscription s WHERE s.hook_id > 0{where} GROUP BY s.event",
+        **given,
     )
+    _add(found, rows, FITTING["repository"])
+    if repo_ids is None:
+        rows = db.tuples("SELECT s.event, count(*) FROM owner_subscription s GROUP BY s.event")
+        _add(found, rows, FITTING["system"])
+    return found
+
+
+def _add(found: Counter[str], rows: Iterable[tuple[str, int]], every: Iterable[str]) -> None:
+    """Add counts by event. The wildcard stands for every one of the events `every`."""
+    for name, many in rows:
+        found.update(dict.fromkeys(every if name == WILDCARD else [name], many))
 
 
 def _within(

@@ -12,7 +12,7 @@ from store import Row
 from store.hooks.event_names import HUB_EVENTS, PLATFORM_EVENTS, WILDCARD
 
 SECRETS = {"new": "make one", "own": "use my own", "none": "none, do not sign"}
-CATALOG = tuple(sorted(PLATFORM_EVENTS)), tuple(sorted(HUB_EVENTS))
+OWN_EVENTS = tuple(sorted(HUB_EVENTS))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from hub.ui.view_context import ViewContext
 from store.delivery import event_counts
 from store.delivery.event_counts import LOOKED, EventCount
 from store.errors import Missing
-from store.hooks.event_names import HUB_EVENTS, PLATFORM_EVENTS, WILDCARD
+from store.hooks.event_names import HUB_EVENTS, PLATFORM_EVENTS
 
 ui = Section("Catalogue", "/catalogue", second=True)
 
@@ -33,13 +33,12 @@ def list_event_kinds(look: ViewContext) -> dict[str, Any]:
 
 
 def _row(name: str, counts: dict[str, EventCount], hooks: dict[str, int]) -> dict[str, Any]:
-    by_all = hooks.get(WILDCARD, 0) if name in PLATFORM_EVENTS else 0
     return {
         "name": name,
         "meaning": meaning(name),
         "own": name in HUB_EVENTS,
         "count": counts.get(name, NONE),
-        "hooks": hooks.get(name, 0) + by_all,
+        "hooks": hooks.get(name, 0),
     }
 
 

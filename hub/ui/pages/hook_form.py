@@ -7,7 +7,7 @@ from hub.api.hooks.hook_access import WRITE
 from hub.http.errors import HubError
 from hub.rest.context import Services
 from hub.ui.hook_form import fields, trial, validation
-from hub.ui.hook_form.fields import CATALOG, SECRETS, HookFields
+from hub.ui.hook_form.fields import OWN_EVENTS, SECRETS, HookFields
 from hub.ui.hook_form.options import OPTIONS
 from hub.ui.hook_form.validation import Mistakes
 from hub.ui.pages.hook import PATH, changeable_hook
@@ -15,7 +15,8 @@ from hub.ui.section import ROOT, ActionResult, RenderedPage, Section
 from hub.ui.view_context import ViewContext
 from store import Row
 from store.errors import Invalid, Missing
-from store.hooks.hook_targets import repository
+from store.hooks.event_names import FITTING
+from store.hooks.hook_targets import repository, target_of
 from store.repositories import repositories
 
 ui = Section()
@@ -31,8 +32,8 @@ def form_values(look: ViewContext, shown: HookFields, hook: Row | None = None) -
     return {
         "fields": shown,
         "hook": hook,
-        "platform": CATALOG[0],
-        "own": CATALOG[1],
+        "platform": sorted(FITTING[target_of(hook).kind if hook else "repository"]),
+        "own": OWN_EVENTS,
         "options": OPTIONS,
         "secrets": SECRETS,
         "repositories": [] if hook else _suggested(look),

@@ -9,8 +9,11 @@ from ui_world import World
 
 from hub.ui.catalog.meanings import PLATFORM, meaning
 from store import Store
+from store.accounts import accounts
+from store.delivery import event_counts
 from store.hooks import hooks
 from store.hooks.event_names import HUB_EVENTS, PLATFORM_EVENTS
+from store.hooks.hook_targets import SYSTEM, organization
 
 
 @pytest.fixture
@@ -46,3 +49,20 @@ async def test_every_event_has_a_page(world: World) -> None:
     async with open_dashboard(world.store, world.seed.token) as browser:
         for name in sorted(PLATFORM_EVENTS | HUB_EVENTS):
             assert meaning(name) in text_of(await browser.page(f"/ui/catalogue/{name}"))
+
+
+async def test_hooks_around_repositories_subscribe_too(world: World) -> None:
+    acme = world.store.do(accounts.create, "acme", kind="Organization")
+    for target, events in ((SYSTEM, ["*"]), (organization(acme["id"]), ["team"])):
+        url = f"https://receiver.example/{target.kind}"
+        world.store.do(hooks.create, target, url=url, events=events)
+    found = world.store.look(event_counts.subscribers, None)
+    assert (found["team"], found["installation"]) == (2, 1)
+    assert world.store.look(event_counts.subscribers, [world.seed.hello["id"]])["team"] == 0
+
+
+async def test_a_form_offers_what_can_reach_the_hook(world: World) -> None:
+    async with open_dashboard(world.store, world.seed.token) as browser:
+        page = await browser.page("/ui/hooks/new?repository=octo/hello")
+        assert 'value="push"' in page
+        assert 'value="installation"' not in page
