@@ -15,13 +15,22 @@ PEM = serialization.Encoding.PEM
 FORM = serialization.PublicFormat.SubjectPublicKeyInfo
 
 
-def create(db: Connection, app_id: int) -> tuple[str, Row]:
-    """Create a key. Return its private half as PEM (PKCS#1), which is not stored, and its row."""
+def generate() -> tuple[str, str]:
+    """Return a new private key (PKCS#1) and its public half, both as PEM. It takes a while."""
     private = rsa.generate_private_key(public_exponent=65_537, key_size=BITS)
     written = private.private_bytes(
         PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
     )
-    return written.decode(), _store(db, app_id, private.public_key())
+    return written.decode(), private.public_key().public_bytes(PEM, FORM).decode()
+
+
+def create(db: Connection, app_id: int) -> tuple[str, Row]:
+    """Create a key. Return its private half as `generate` does, which is not stored, and its row.
+
+    The transaction lasts as long as that takes.
+    """
+    private, public = generate()
+    return private, add(db, app_id, public)
 
 
 def add(db: Connection, app_id: int, pem: str) -> Row:

@@ -61,15 +61,10 @@ def _shape(row: Row) -> dict[str, object]:
 def add(store: Store, name: str, file: IO[str] | None) -> None:
     """Create a key of the application NAME. Its private half is printed only this once."""
 
-    def make(db: Connection) -> tuple[str | None, Row]:
-        app_id = options.integration(db, name)["id"]
-        if given is None:
-            return app_keys.create(db, app_id)
-        return None, app_keys.add(db, app_id, given)
-
-    given = None if file is None else file.read()
-    private, row = store.do(make)
-    if private is not None:
+    # Other writes do not wait until a key is made.
+    private, public = app_keys.generate() if file is None else ("", file.read())
+    row = store.do(lambda db: app_keys.add(db, options.integration(db, name)["id"], public))
+    if private:
         # Only the key goes to standard output, so that it can be redirected into a file.
         click.echo(private, nl=False)
     output.print_note(f"key {row['id']} of app {name}")
