@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from sqlite_utils import Database
 
-from store.database import body_codec
+from store.database import body_codec, shell_commands
 from store.database.encrypted_columns import ENCRYPTED_COLUMNS
 from store.database.sqlite.engine import SqliteEngine
 from store.database.store import Store
@@ -25,25 +25,22 @@ ALLOWED = {
     sqlite3.SQLITE_FUNCTION,
     sqlite3.SQLITE_RECURSIVE,
 }
-PRAGMAS = {"table_list", "table_info", "table_xinfo", "index_list", "index_info", "schema_version"}
-
-
-TABLES = (
-    "SELECT name AS \"table\" FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
-    " ORDER BY name"
-)
-SCHEMA = (
-    "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND ('{0}' = '' OR tbl_name = '{0}')"
-    " ORDER BY tbl_name, type DESC, name"
-)
+PRAGMAS = {
+    "table_list",
+    "table_info",
+    "table_xinfo",
+    "index_list",
+    "index_info",
+    "foreign_key_list",
+    "schema_version",
+}
 
 
 def query(store: Store, statement: str, limit: int) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """Run one statement. Return its column names and up to `limit` rows.
+    """Run one statement, or a command of `shell_commands`. Return column names and `limit` rows.
 
     Raises Invalid if the statement fails or would write.
     """
-    statement = _expanded(statement)
     if not isinstance(store.engine, SqliteEngine):
         raise Unusable("this shell is for SQLite only; for PostgreSQL, use psql")
     path = quote(str(store.engine.path.resolve()))
@@ -53,25 +50,20 @@ def query(store: Store, statement: str, limit: int) -> tuple[list[str], list[tup
         db.register_function(_text, name="text", deterministic=True)
         raw.execute("PRAGMA query_only = ON")
         raw.set_authorizer(_authorize)
-        cursor = db.execute(statement)
-        columns = [column[0] for column in cursor.description or ()]
-        return _distinct(columns), cursor.fetchmany(limit)
+        return _run(db, statement, limit)
     except (sqlite3.Error, sqlite3.Warning) as error:
         raise Invalid(_explained(error)) from None
     finally:
         raw.close()
 
 
-def _expanded(statement: str) -> str:
-    """The statement that a command of the shell stands for."""
-    command, _, table = statement.strip().rstrip(";").partition(" ")
-    if not command.startswith("."):
-        return statement
-    if command == ".tables" and not table:
-        return TABLES
-    if command == ".schema":
-        return SCHEMA.format(table.strip().replace("'", "''"))
-    raise Invalid(f"there is no command {command!r}: .tables and .schema [TABLE] are known")
+def _run(db: Database, statement: str, limit: int) -> tuple[list[str], list[tuple[Any, ...]]]:
+    if statement.lstrip().startswith("."):
+        rows = shell_commands.run(db, statement)
+        return list(rows[0]) if rows else [], [tuple(row.values()) for row in rows[:limit]]
+    cursor = db.execute(statement)
+    columns = [column[0] for column in cursor.description or ()]
+    return _distinct(columns), cursor.fetchmany(limit)
 
 
 def _authorize(action: int, first: str | None, second: str | None, *_: str | None) -> int:

@@ -15,6 +15,7 @@ from store.database import shell
     examples=[
         'tocsin sql "SELECT name, count(*) FROM event GROUP BY name"',
         'tocsin sql ".schema hook"',
+        'tocsin sql ".indexes delivery"',
     ]
 )
 @click.argument("statement")
@@ -23,15 +24,17 @@ from store.database import shell
 @options.as_json
 @options.with_store
 def sql(store: Store, statement: str, limit: int, as_csv: bool, as_json: bool) -> None:
-    """Run a read-only STATEMENT; `.tables` and `.schema [TABLE]` describe the database.
+    """Run a read-only STATEMENT, or describe the database.
 
-    Secrets and hashes read as NULL. `text(body)` is an event's body as text.
+    `.tables`, `.schema`, `.columns`, `.indexes` and `.references` describe it. Each takes the name
+    of a table. Secrets and hashes read as NULL. `text(body)` is an event's body as text.
     """
     columns, rows = shell.query(store, statement, limit + 1)
+    described = statement.lstrip().startswith(".")
     if as_csv:
         writer = csv.writer(sys.stdout)
         writer.writerows([columns, *(map(_plain, row) for row in rows[:limit])])
-    elif statement.lstrip().startswith(".") and not as_json:
+    elif described and len(columns) == 1 and not as_json:
         for row in rows[:limit]:
             click.echo(row[0])
     else:

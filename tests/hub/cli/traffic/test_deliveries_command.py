@@ -271,4 +271,19 @@ def test_the_shell_lists_tables_and_shows_blobs_as_digits(run, listed):
     assert listed("sql", "SELECT x'00ff' AS packed") == [{"packed": "x'00ff'"}]
     shown = run("sql", ".schema hook").stdout
     assert shown.startswith("CREATE TABLE hook")
+    assert "CREATE INDEX" in shown
     assert "CREATE TABLE event" not in shown
+
+
+@embedded("a server has a shell of its own")
+def test_the_shell_describes_columns_indexes_and_references(run, listed):
+    columns = {row["column"]: row for row in listed("sql", ".columns delivery")}
+    assert columns["id"]["key"] is True
+    assert columns["hook_id"]["required"] is True
+    indexes = listed("sql", ".indexes hook")
+    assert all(row["table"] == "hook" and row["columns"] for row in indexes)
+    key = {"table": "signing_key", "columns": "hook_id", "to": "hook (id)"}
+    assert listed("sql", ".references signing_key") == [key]
+    assert key in listed("sql", ".references")
+    wrong = run("sql", ".columns hok", code=2).stderr
+    assert "no such table: hok: did you mean hook?" in wrong
