@@ -9,7 +9,7 @@ from cryptography.exceptions import InvalidKey
 from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
 
 from store.accounts import emails
-from store.database.connection import Connection, Row, json_array
+from store.database.connection import Connection, Row, json_array, prefixed
 from store.errors import Conflict, Invalid
 
 LOGIN = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,98}[A-Za-z0-9])?")
@@ -119,7 +119,7 @@ def users_by_login(db: Connection, logins: Iterable[str]) -> dict[str, Row]:
 
 def by_logins(db: Connection, logins: Iterable[str]) -> dict[str, Row]:
     """Return the accounts of any kind with these logins, by lower-case login."""
-    columns = ", ".join(f"a.{name}" for name in COLUMNS.split(", "))
+    columns = prefixed("a", COLUMNS)
     rows = db.all(
         f"SELECT {columns} FROM {db.each('keys', wanted='text')} AS k"
         " JOIN account a ON a.login_key = k.wanted",

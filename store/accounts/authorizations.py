@@ -4,8 +4,10 @@ import json
 from collections.abc import Iterable, Mapping
 
 import orjson
+from typing_extensions import TypedDict, Unpack
 
 from store.accounts import grants, tokens
+from store.database import paging
 from store.database.connection import ENDLESS, Connection, Row
 from store.errors import Invalid, Missing
 
@@ -21,89 +23,51 @@ SELECT = f"SELECT {COLUMNS} FROM token t LEFT JOIN app p ON p.id = t.app_id"
 MANAGED = f"t.account_id = :account_id AND t.kind IN ('personal', 'oauth') AND {tokens.LIVE}"
 
 
+class TokenFields(TypedDict, total=False):
+    """The fields of a new token that its user chooses."""
+
+    scopes: list[str]
+    note: str | None
+    note_url: str | None
+    fingerprint: str | None
+
+
 def create_personal(
-    db: Connection,
-    account_id: int,
-    *,
-    note: str | None,
-    scopes: Iterable[str] = (),
-    note_url: str | None = None,
-    fingerprint: str | None = None,
+    db: Connection, account_id: int, **fields: Unpack[TokenFields]
 ) -> tuple[str, Row]:
     """Create a token without an app. Return its value, which is not stored, and its row.
 
     Raises Invalid without a `note`, or if another such token of the user has it.
     """
     grants.alone(db, account_id)
-    _check_note(db, account_id, note)
-    value, made = tokens.create(
-        db,
-        account_id,
-        scopes=scopes,
-        note=note,
-        note_url=note_url,
-        fingerprint=fingerprint,
-        by_password=True,
-    )
+    _check_note(db, account_id, fields.get("note"))
+    value, made = tokens.create(db, account_id, by_password=True, **fields)
     return value, _made(db, account_id, made["id"])
 
 
 def create_for_app(
-    db: Connection,
-    account_id: int,
-    app: Row,
-    *,
-    scopes: Iterable[str] = (),
-    note: str | None = None,
-    note_url: str | None = None,
-    fingerprint: str | None = None,
+    db: Connection, account_id: int, app: Row, **fields: Unpack[TokenFields]
 ) -> tuple[str, Row]:
     """Create a token for an app. Return its value, which is not stored, and its row.
 
     Raises Invalid if the app has a token for this user and `fingerprint` already.
     """
     grants.alone(db, account_id)
-    _check_fingerprint(db, account_id, app["id"], fingerprint)
-    value, made = grants.issue(
-        db,
-        app,
-        account_id,
-        scopes=scopes,
-        note=note,
-        note_url=note_url,
-        fingerprint=fingerprint,
-        by_password=True,
-    )
+    _check_fingerprint(db, account_id, app["id"], fields.get("fingerprint"))
+    value, made = grants.issue(db, app, account_id, by_password=True, **fields)
     return value, _made(db, account_id, made["id"])
 
 
 def get_or_create(
-    db: Connection,
-    account_id: int,
-    app: Row,
-    *,
-    scopes: Iterable[str] = (),
-    note: str | None = None,
-    note_url: str | None = None,
-    fingerprint: str | None = None,
+    db: Connection, account_id: int, app: Row, **fields: Unpack[TokenFields]
 ) -> tuple[str | None, Row]:
     """Return the app's token for this user and `fingerprint`, unchanged, or create one.
 
     The value is None for an existing token.
     """
     grants.alone(db, account_id)
-    found = of_fingerprint(db, account_id, app["id"], fingerprint)
-    if found is not None:
-        return None, found
-    return create_for_app(
-        db,
-        account_id,
-        app,
-        scopes=scopes,
-        note=note,
-        note_url=note_url,
-        fingerprint=fingerprint,
-    )
+    found = of_fingerprint(db, account_id, app["id"], fields.get("fingerprint"))
+    return (None, found) if found else create_for_app(db, account_id, app, **fields)
 
 
 def _made(db: Connection, account_id: int, token_id: int) -> Row:
@@ -133,12 +97,7 @@ def page(
 ) -> list[Row]:
     """Return a user's authorizations by id: all, or an app's."""
     where, given = _where(db, account_id, app_id)
-    rows = db.all(
-        f"{SELECT} {where} ORDER BY t.id LIMIT :limit OFFSET :offset",
-        limit=limit,
-        offset=offset,
-        **given,
-    )
+    rows = paging.page(db, f"{SELECT} {where} ORDER BY t.id", limit, offset, **given)
     return [decode_row(row) for row in rows]
 
 
@@ -147,12 +106,7 @@ def count(
 ) -> int:
     """Return how many authorizations `page` can return, counted up to `most`."""
     where, given = _where(db, account_id, app_id)
-    found: int = db.value(
-        f"SELECT count(*) FROM (SELECT t.id FROM token t {where} LIMIT :most) AS f",
-        most=most,
-        **given,
-    )
-    return found
+    return paging.count(db, f"SELECT t.id FROM token t {where}", most, **given)
 
 
 def _where(db: Connection, account_id: int, app_id: int | None) -> tuple[str, dict[str, int]]:

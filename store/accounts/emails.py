@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable
 
 from store.accounts import email_address
+from store.database import paging
 from store.database.connection import Connection, Row, json_array
 from store.errors import Invalid, Missing
 
@@ -40,12 +41,13 @@ def page(
     db: Connection, account_id: int, *, limit: int, offset: int, public: bool = False
 ) -> list[Row]:
     """Return a page of the account's addresses, the primary first. `public` selects public ones."""
-    return db.all(
+    return paging.page(
+        db,
         f"SELECT {COLUMNS} FROM email WHERE account_id = :account_id{_only(public)}"
-        " ORDER BY is_primary DESC, id LIMIT :limit OFFSET :offset",
+        " ORDER BY is_primary DESC, id",
+        limit,
+        offset,
         account_id=account_id,
-        limit=limit,
-        offset=offset,
     )
 
 

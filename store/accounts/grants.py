@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 
 from store.accounts import tokens
 from store.accounts.permissions import exceeding
+from store.database import paging
 from store.database.connection import ENDLESS, Connection, Row, json_array
 from store.errors import Invalid
 
@@ -105,12 +106,7 @@ def page(
 ) -> list[Row]:
     """Return a user's grants by id, each with `scopes`: all scopes of its unexpired tokens."""
     where, given = _where(account_id, app_id)
-    rows = db.all(
-        f"{SELECT} {where} ORDER BY g.id LIMIT :limit OFFSET :offset",
-        limit=limit,
-        offset=offset,
-        **given,
-    )
+    rows = paging.page(db, f"{SELECT} {where} ORDER BY g.id", limit, offset, **given)
     return _with_scopes(db, account_id, rows)
 
 
@@ -119,12 +115,7 @@ def count(
 ) -> int:
     """Return how many grants `page` can return, counted up to `most`."""
     where, given = _where(account_id, app_id)
-    found: int = db.value(
-        f"SELECT count(*) FROM (SELECT g.id FROM app_grant g {where} LIMIT :most) AS f",
-        most=most,
-        **given,
-    )
-    return found
+    return paging.count(db, f"SELECT g.id FROM app_grant g {where}", most, **given)
 
 
 def _where(account_id: int, app_id: int | None) -> tuple[str, dict[str, int]]:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from store.accounts import accounts
-from store.database.connection import ENDLESS, Connection, Row
+from store.database import paging
+from store.database.connection import ENDLESS, Connection, Row, prefixed
 
-COLUMNS = ", ".join(f"a.{name}" for name in accounts.COLUMNS.split(", "))
+COLUMNS = prefixed("a", accounts.COLUMNS)
 OF = "FROM membership m JOIN account a ON a.id = m.organization_id WHERE m.account_id = :id"
 # Every second factor here is a one-time password, so none is insecure.
 FILTERS = {
@@ -24,11 +25,12 @@ def of(
     db: Connection, account_id: int, *, public: bool = False, limit: int, offset: int
 ) -> list[Row]:
     """Return a page of the organizations of an account, each with the account's `role`."""
-    return db.all(
-        f"SELECT {COLUMNS}, m.role {OF}{_only(public)} ORDER BY a.id LIMIT :limit OFFSET :offset",
+    return paging.page(
+        db,
+        f"SELECT {COLUMNS}, m.role {OF}{_only(public)} ORDER BY a.id",
+        limit,
+        offset,
         id=account_id,
-        limit=limit,
-        offset=offset,
     )
 
 
@@ -58,21 +60,15 @@ class MemberSelection:
 def members(db: Connection, chosen: MemberSelection, *, limit: int, offset: int) -> list[Row]:
     """Return a page of the selected members."""
     found, given = chosen.sql()
-    return db.all(
-        f"SELECT {COLUMNS}, m.role {found} ORDER BY a.id LIMIT :limit OFFSET :offset",
-        limit=limit,
-        offset=offset,
-        **given,
+    return paging.page(
+        db, f"SELECT {COLUMNS}, m.role {found} ORDER BY a.id", limit, offset, **given
     )
 
 
 def count_members(db: Connection, chosen: MemberSelection, most: int = ENDLESS) -> int:
     """Return how many members `members` can return, counted up to `most`."""
     found, given = chosen.sql()
-    total: int = db.value(
-        f"SELECT count(*) FROM (SELECT 1 AS one {found} LIMIT :most) AS f", most=most, **given
-    )
-    return total
+    return paging.count(db, f"SELECT 1 AS one {found}", most, **given)
 
 
 def is_public(db: Connection, organization_id: int, account_id: int) -> bool:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from store.database.connection import Connection, Row, json_array
+from store.database.connection import Connection, Row, json_array, prefixed
 from store.errors import Conflict, Invalid
 
 COLUMNS = (
@@ -49,7 +49,7 @@ def create(db: Connection, organization_id: int, name: str, **given: Any) -> Row
 
 def named(db: Connection, organization_id: int, names: Collection[str]) -> list[Row]:
     """Return the organization's teams with these names or slugs."""
-    columns = ", ".join(f"t.{name}" for name in COLUMNS.split(", "))
+    columns = prefixed("t", COLUMNS)
     return db.all(
         f"SELECT {columns} FROM {db.each('slugs', slug='text')} AS w JOIN team t"
         " ON t.slug = w.slug WHERE t.organization_id = :organization_id ORDER BY t.id",

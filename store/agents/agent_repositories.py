@@ -6,6 +6,7 @@ from store.accounts.role_grants import GRANTS
 from store.accounts.viewers import RepositoryViewer, may_see, visible_among
 from store.agents import agent_variables
 from store.agents.agent_variables import SELECTED, find
+from store.database import paging
 from store.database.connection import Connection, Row
 from store.errors import Conflict, Invalid
 from store.repositories import repositories
@@ -23,13 +24,14 @@ def page(
 ) -> list[Row]:
     """Return the selected repositories that the viewer may see, by id."""
     shown, given = may_see(db, viewer)
-    return db.all(
+    return paging.page(
+        db,
         f"{repositories.SELECT} JOIN agent_variable_repository s ON s.repo_id = r.id"
         f" WHERE s.variable_id = :variable_id AND {shown}"
-        " ORDER BY s.repo_id LIMIT :limit OFFSET :offset",
+        " ORDER BY s.repo_id",
+        limit,
+        offset,
         variable_id=variable_id,
-        limit=limit,
-        offset=offset,
         **given,
     )
 

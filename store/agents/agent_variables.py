@@ -4,7 +4,7 @@ from collections.abc import Collection
 from typing import Any
 
 from store.agents import variable_names
-from store.database import upsert
+from store.database import paging, upsert
 from store.database.connection import Connection, Row
 from store.errors import Conflict, Invalid, Missing
 
@@ -87,12 +87,13 @@ def get(db: Connection, organization_id: int, name: str) -> Row | None:
 
 def page(db: Connection, organization_id: int, *, limit: int, offset: int) -> list[Row]:
     """Return a page of the organization's variables, by name."""
-    return db.all(
+    return paging.page(
+        db,
         f"SELECT {COLUMNS} FROM agent_variable WHERE organization_id = :organization_id"
-        " ORDER BY name LIMIT :limit OFFSET :offset",
+        " ORDER BY name",
+        limit,
+        offset,
         organization_id=organization_id,
-        limit=limit,
-        offset=offset,
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from store.accounts import permissions
 from store.accounts.apps import checked_events
 from store.accounts.permissions import METADATA
-from store.database import upsert
+from store.database import paging, upsert
 from store.database.connection import ENDLESS, Connection, Row
 from store.errors import Conflict, Invalid
 
@@ -164,12 +164,7 @@ def page(
     microseconds, and `outdated` those that have not accepted all that the app asks for at present.
     """
     where, given = _where(app_id, user_id, since, outdated)
-    rows = db.all(
-        f"{SELECT} WHERE {where} ORDER BY i.id LIMIT :limit OFFSET :offset",
-        limit=limit,
-        offset=offset,
-        **given,
-    )
+    rows = paging.page(db, f"{SELECT} WHERE {where} ORDER BY i.id", limit, offset, **given)
     return [_decoded(row) for row in rows]
 
 
@@ -184,13 +179,12 @@ def count(
 ) -> int:
     """Return how many installations `page` can return, counted up to `most`."""
     where, given = _where(app_id, user_id, since, outdated)
-    found: int = db.value(
-        "SELECT count(*) FROM (SELECT i.id FROM installation i JOIN app p ON p.id = i.app_id"
-        f" WHERE {where} LIMIT :most) AS f",
-        most=most,
+    return paging.count(
+        db,
+        f"SELECT i.id FROM installation i JOIN app p ON p.id = i.app_id WHERE {where}",
+        most,
         **given,
     )
-    return found
 
 
 def _where(

@@ -9,6 +9,7 @@ import orjson
 from store.accounts.viewers import RepositoryViewer
 from store.artifacts import artifacts
 from store.artifacts.artifacts import NamedArtifact
+from store.database import paging
 from store.database.connection import Connection, Row, json_array
 
 COLUMNS = (
@@ -106,14 +107,15 @@ def of_digest(
     shown, given = artifacts.visible_count(db, viewer)
     # The plus keeps the database from using the artifact's index: the rows are found by digest, in
     # their order, because an artifact may have many.
-    rows = db.all(
+    rows = paging.page(
+        db,
         f"SELECT {COLUMNS} FROM deployment_record"
         " WHERE organization_id = :organization_id AND digest = :digest"
-        f" AND +artifact_id IN {shown} ORDER BY id LIMIT :limit OFFSET :offset",
+        f" AND +artifact_id IN {shown} ORDER BY id",
+        limit,
+        offset,
         organization_id=organization_id,
         digest=digest,
-        limit=limit,
-        offset=offset,
         **given,
     )
     return [decode_row(row) for row in rows]

@@ -5,8 +5,8 @@ from dataclasses import asdict, dataclass
 from store.accounts.viewers import RepositoryViewer
 from store.artifacts import artifacts
 from store.artifacts.artifacts import NamedArtifact
-from store.database import upsert
-from store.database.connection import Connection, Row
+from store.database import paging, upsert
+from store.database.connection import Connection, Row, prefixed
 
 COLUMNS = (
     "id, organization_id, artifact_id, digest, registry_url, repository, path, artifact_url,"
@@ -77,17 +77,18 @@ def of_digest(
     They have COLUMNS and the artifact's `name`.
     """
     shown, given = artifacts.visible_count(db, viewer)
-    columns = ", ".join(f"s.{name}" for name in COLUMNS.split(", "))
-    return db.all(
+    columns = prefixed("s", COLUMNS)
+    return paging.page(
+        db,
         f"SELECT {columns}, t.name FROM storage_record s JOIN artifact t ON t.id = s.artifact_id"
         # The plus keeps the database from using the artifact's index: the rows are found by digest,
         # in their order, because an artifact may have many.
         " WHERE s.organization_id = :organization_id AND s.digest = :digest"
-        f" AND +s.artifact_id IN {shown} ORDER BY s.id LIMIT :limit OFFSET :offset",
+        f" AND +s.artifact_id IN {shown} ORDER BY s.id",
+        limit,
+        offset,
         organization_id=organization_id,
         digest=digest,
-        limit=limit,
-        offset=offset,
         **given,
     )
 

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 
 from store.accounts import organizations, teams
 from store.assistant.assistant_subscriptions import ALL, cycle
+from store.database import paging
 from store.database.connection import Connection, Row, json_array
 from store.jobs import jobs
 
@@ -21,13 +22,14 @@ LIVE = "(expires_at IS NULL OR expires_at > :now)"
 
 def page(db: Connection, organization_id: int, *, limit: int, offset: int) -> list[Row]:
     """Return a page of an organization's seats, oldest first."""
-    return db.all(
+    return paging.page(
+        db,
         f"SELECT {COLUMNS} FROM assistant_seat WHERE organization_id = :organization_id AND {LIVE}"
-        " ORDER BY id LIMIT :limit OFFSET :offset",
+        " ORDER BY id",
+        limit,
+        offset,
         organization_id=organization_id,
         now=db.now,
-        limit=limit,
-        offset=offset,
     )
 
 

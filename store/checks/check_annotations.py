@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from store.database import paging
 from store.database.connection import Connection, Row
 
 COLUMNS = (
@@ -34,12 +35,12 @@ def append(db: Connection, run_id: int, given: Sequence[Mapping[str, Any]]) -> N
 
 def page(db: Connection, run_id: int, *, limit: int, offset: int) -> list[Row]:
     """Return a page of a run's annotations, in the order of their arrival."""
-    return db.all(
-        f"SELECT {LISTED} FROM check_annotation WHERE run_id = :run_id"
-        " ORDER BY id LIMIT :limit OFFSET :offset",
+    return paging.page(
+        db,
+        f"SELECT {LISTED} FROM check_annotation WHERE run_id = :run_id ORDER BY id",
+        limit,
+        offset,
         run_id=run_id,
-        limit=limit,
-        offset=offset,
     )
 
 

@@ -9,7 +9,7 @@ import orjson
 
 from store.checks import check_counts
 from store.checks.check_counts import CheckKind, sort_of
-from store.database import external_ids, upsert
+from store.database import external_ids, paging, upsert
 from store.database.connection import Connection, Row, json_array
 
 MOST_OF_A_NAME = 1_000
@@ -190,14 +190,15 @@ def page(
         f"SELECT c.id FROM check_run c WHERE c.suite_id = w.suite{where}"
         " ORDER BY c.number DESC LIMIT :most"
     )
-    rows = db.all(
+    rows = paging.page(
+        db,
         f"SELECT {COLUMNS} {FROM} WHERE c.id IN (SELECT f.id FROM"
         f" {db.each('suites', suite='integer')} AS w {db.lateral('check_run', 'f', first)})"
-        " ORDER BY c.number DESC, c.id DESC LIMIT :limit OFFSET :offset",
+        " ORDER BY c.number DESC, c.id DESC",
+        limit,
+        offset,
         suites=json_array(suite_ids),
         most=offset + limit,
-        limit=limit,
-        offset=offset,
         **given,
     )
     return [row for row in map(_read, rows) if row is not None]

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from store.checks import check_apps, check_counts
-from store.database import external_ids, payload_reader, upsert
+from store.database import external_ids, paging, payload_reader, upsert
 from store.database.connection import Connection, Row, json_array
 from store.errors import Missing
 from store.repositories import head_commits
@@ -98,12 +98,7 @@ def page(
 ) -> list[Row]:
     """Return a page of a commit's suites, by public id."""
     where, given = _where(repo_id, sha, chosen)
-    return db.all(
-        f"{SELECT} WHERE {where} ORDER BY s.number LIMIT :limit OFFSET :offset",
-        limit=limit,
-        offset=offset,
-        **given,
-    )
+    return paging.page(db, f"{SELECT} WHERE {where} ORDER BY s.number", limit, offset, **given)
 
 
 def count(db: Connection, repo_id: int, sha: str, chosen: SuiteFilter) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from store.accounts import placeholder_accounts
-from store.database import external_ids, payload_reader, upsert
+from store.database import external_ids, paging, payload_reader, upsert
 from store.database.connection import Connection, Row
 from store.errors import Invalid
 from store.repositories import refs
@@ -86,27 +86,27 @@ NEWEST = (
 
 
 def _page(db: Connection, where: str, repo_id: int, sha: str, limit: int, offset: int) -> list[Row]:
-    return db.all(
+    return paging.page(
+        db,
         f"SELECT {COLUMNS} FROM commit_status s"
         f" WHERE s.repo_id = :repo_id AND s.sha = :sha{where}"
-        " ORDER BY s.created_at DESC, s.id DESC LIMIT :limit OFFSET :offset",
+        " ORDER BY s.created_at DESC, s.id DESC",
+        limit,
+        offset,
         repo_id=repo_id,
         sha=sha,
-        limit=limit,
-        offset=offset,
     )
 
 
 def count(db: Connection, repo_id: int, sha: str, most: int) -> int:
     """Return how many statuses a commit has, counted up to `most`."""
-    total: int = db.value(
-        "SELECT count(*) FROM (SELECT id FROM commit_status"
-        " WHERE repo_id = :repo_id AND sha = :sha LIMIT :most) AS c",
+    return paging.count(
+        db,
+        "SELECT id FROM commit_status WHERE repo_id = :repo_id AND sha = :sha",
+        most,
         repo_id=repo_id,
         sha=sha,
-        most=most,
     )
-    return total
 
 
 def states(db: Connection, repo_id: int, sha: str) -> dict[str, int]:

@@ -177,3 +177,8 @@ class ReadBudgetExceeded(Exception):
 def json_array(items: Iterable[Any]) -> str:
     """Return a JSON array to bind for `db.each`."""
     return orjson.dumps(list(items)).decode()
+
+
+def prefixed(alias: str, columns: str) -> str:
+    """Return the columns of a list such as `id, name` as those of a table: `a.id, a.name`."""
+    return ", ".join(f"{alias}.{column.strip()}" for column in columns.split(","))

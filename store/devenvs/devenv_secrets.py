@@ -6,6 +6,7 @@ They are stored encrypted. Only `value_of` returns a value.
 import base64
 
 from store.agents import variable_names
+from store.database import paging
 from store.database.connection import Connection, Row
 from store.devenvs.devenv_keys import RESOURCE
 from store.errors import Invalid
@@ -62,12 +63,12 @@ def value_of(db: Connection, row: Row) -> bytes:
 
 def page(db: Connection, repo_id: int, *, limit: int, offset: int) -> list[Row]:
     """Return a page of the repository's secrets, by name (COLUMNS)."""
-    return db.all(
-        f"SELECT {COLUMNS} FROM devenv_secret WHERE repo_id = :repo_id"
-        " ORDER BY name LIMIT :limit OFFSET :offset",
+    return paging.page(
+        db,
+        f"SELECT {COLUMNS} FROM devenv_secret WHERE repo_id = :repo_id ORDER BY name",
+        limit,
+        offset,
         repo_id=repo_id,
-        limit=limit,
-        offset=offset,
     )
 
 

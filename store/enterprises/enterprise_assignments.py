@@ -7,7 +7,8 @@ all makes a selection.
 from collections.abc import Collection
 
 from store.accounts import accounts
-from store.database.connection import ENDLESS, Connection, Row, json_array
+from store.database import paging
+from store.database.connection import ENDLESS, Connection, Row, json_array, prefixed
 from store.enterprises import enterprise_teams
 
 JOINED = "FROM enterprise_organization o JOIN account a ON a.id = o.organization_id"
@@ -18,7 +19,7 @@ SELECTED = (
 
 
 def _columns() -> str:
-    return ", ".join(f"a.{name}" for name in accounts.COLUMNS.split(", "))
+    return prefixed("a", accounts.COLUMNS)
 
 
 def _of(team: Row) -> tuple[str, dict[str, int]]:
@@ -31,23 +32,15 @@ def _of(team: Row) -> tuple[str, dict[str, int]]:
 def page(db: Connection, team: Row, *, limit: int, offset: int) -> list[Row]:
     """Return a page of the organizations to which the team is assigned."""
     where, given = _of(team)
-    return db.all(
-        f"SELECT {_columns()} {where} ORDER BY o.organization_id LIMIT :limit OFFSET :offset",
-        limit=limit,
-        offset=offset,
-        **given,
+    return paging.page(
+        db, f"SELECT {_columns()} {where} ORDER BY o.organization_id", limit, offset, **given
     )
 
 
 def count(db: Connection, team: Row, most: int = ENDLESS) -> int:
     """Return how many organizations `page` can return, counted up to `most`."""
     where, given = _of(team)
-    total: int = db.value(
-        f"SELECT count(*) FROM (SELECT o.organization_id {where} LIMIT :most) AS f",
-        most=most,
-        **given,
-    )
-    return total
+    return paging.count(db, f"SELECT o.organization_id {where}", most, **given)
 
 
 def among(db: Connection, team: Row, organization_ids: Collection[int]) -> set[int]:

@@ -3,7 +3,8 @@
 from collections.abc import Collection
 
 from store.accounts import accounts
-from store.database.connection import ENDLESS, Connection, Row, json_array
+from store.database import paging
+from store.database.connection import ENDLESS, Connection, Row, json_array, prefixed
 
 IN_TEAM = (
     "FROM enterprise_team_member m JOIN account a ON a.id = m.account_id WHERE m.team_id = :team_id"
@@ -11,28 +12,24 @@ IN_TEAM = (
 
 
 def _columns() -> str:
-    return ", ".join(f"a.{name}" for name in accounts.COLUMNS.split(", "))
+    return prefixed("a", accounts.COLUMNS)
 
 
 def page(db: Connection, team_id: int, *, limit: int, offset: int) -> list[Row]:
     """Return a page of the team's members, by id."""
-    return db.all(
-        f"SELECT {_columns()} {IN_TEAM} ORDER BY m.account_id LIMIT :limit OFFSET :offset",
-        team_id=team_id,
-        limit=limit,
-        offset=offset,
+    return paging.page(
+        db, f"SELECT {_columns()} {IN_TEAM} ORDER BY m.account_id", limit, offset, team_id=team_id
     )
 
 
 def count(db: Connection, team_id: int, most: int = ENDLESS) -> int:
     """Return how many members the team has, counted up to `most`."""
-    total: int = db.value(
-        "SELECT count(*) FROM (SELECT account_id FROM enterprise_team_member"
-        " WHERE team_id = :team_id LIMIT :most) AS f",
+    return paging.count(
+        db,
+        "SELECT account_id FROM enterprise_team_member WHERE team_id = :team_id",
+        most,
         team_id=team_id,
-        most=most,
     )
-    return total
 
 
 def among(db: Connection, team_id: int, account_ids: Collection[int]) -> set[int]:

@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+from store.database import paging
 from store.database.connection import ENDLESS, Connection, Row
 from store.errors import Invalid
 
@@ -80,24 +81,20 @@ def find(db: Connection, enterprise_id: int, slug_or_id: str) -> Row | None:
 
 def page(db: Connection, enterprise_id: int, *, limit: int, offset: int) -> list[Row]:
     """Return a page of the enterprise's teams, oldest first."""
-    return db.all(
-        f"SELECT {COLUMNS} FROM enterprise_team WHERE enterprise_id = :enterprise_id"
-        " ORDER BY id LIMIT :limit OFFSET :offset",
+    return paging.page(
+        db,
+        f"SELECT {COLUMNS} FROM enterprise_team WHERE enterprise_id = :enterprise_id ORDER BY id",
+        limit,
+        offset,
         enterprise_id=enterprise_id,
-        limit=limit,
-        offset=offset,
     )
 
 
 def count(db: Connection, enterprise_id: int, most: int = ENDLESS) -> int:
     """Return how many teams the enterprise has, counted up to `most`."""
-    total: int = db.value(
-        "SELECT count(*) FROM (SELECT id FROM enterprise_team WHERE enterprise_id = :id"
-        " LIMIT :most) AS f",
-        id=enterprise_id,
-        most=most,
+    return paging.count(
+        db, "SELECT id FROM enterprise_team WHERE enterprise_id = :id", most, id=enterprise_id
     )
-    return total
 
 
 def update(db: Connection, team: Row, **changes: Any) -> Row:

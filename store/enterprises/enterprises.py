@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from store.database.connection import Connection, Row, json_array
+from store.database.connection import Connection, Row, json_array, prefixed
 from store.errors import Conflict, Invalid
 
 COLUMNS = "id, slug, name, usage_metrics, created_at, updated_at"
@@ -143,7 +143,7 @@ def adopt(db: Connection, enterprise_id: int, organization_id: int) -> bool:
 
 def of_organization(db: Connection, organization_id: int) -> Row | None:
     """Return the enterprise of an organization, or None."""
-    columns = ", ".join(f"e.{name}" for name in COLUMNS.split(", "))
+    columns = prefixed("e", COLUMNS)
     return db.one(
         f"SELECT {columns} FROM enterprise_organization o JOIN enterprise e"
         " ON e.id = o.enterprise_id WHERE o.organization_id = :organization_id",

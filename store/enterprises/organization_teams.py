@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from store.accounts import accounts
-from store.database.connection import Connection, Row
+from store.database import paging
+from store.database.connection import Connection, Row, prefixed
 from store.enterprises import enterprise_teams
 
 COLUMNS = (
@@ -45,11 +46,8 @@ def page(
     `viewer` is an account's `id` and whether it is an `owner`. `kind` is one of KINDS.
     """
     found, given = _teams(organization_id, viewer, KINDS[kind])
-    return db.all(
-        f"SELECT {COLUMNS} FROM ({found}) AS f ORDER BY slug, id LIMIT :limit OFFSET :offset",
-        limit=limit,
-        offset=offset,
-        **given,
+    return paging.page(
+        db, f"SELECT {COLUMNS} FROM ({found}) AS f ORDER BY slug, id", limit, offset, **given
     )
 
 
@@ -102,15 +100,15 @@ def members(
 
     `role` is one of ROLES.
     """
-    columns = ", ".join(f"a.{name}" for name in accounts.COLUMNS.split(", "))
+    columns = prefixed("a", accounts.COLUMNS)
     maintains = "CASE WHEN s.role = 'admin' THEN 1 ELSE 0 END AS maintains"
-    return db.all(
-        f"SELECT {columns}, {maintains} {_members(team, role)}"
-        " ORDER BY a.login_key LIMIT :limit OFFSET :offset",
+    return paging.page(
+        db,
+        f"SELECT {columns}, {maintains} {_members(team, role)} ORDER BY a.login_key",
+        limit,
+        offset,
         organization_id=organization_id,
         team_id=team["id"],
-        limit=limit,
-        offset=offset,
     )
 
 

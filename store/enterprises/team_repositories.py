@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from store.database import paging
 from store.database.connection import Connection, Row
 from store.enterprises import organization_teams
 from store.errors import Invalid
@@ -35,12 +36,7 @@ def page(db: Connection, repo: Row, viewer: Row, *, limit: int, offset: int) -> 
 
     `viewer` is as in `organization_teams.page`.
     """
-    return db.all(
-        f"{ALLOWED} ORDER BY f.slug LIMIT :limit OFFSET :offset",
-        limit=limit,
-        offset=offset,
-        **_given(repo, viewer),
-    )
+    return paging.page(db, f"{ALLOWED} ORDER BY f.slug", limit, offset, **_given(repo, viewer))
 
 
 def count(db: Connection, repo: Row, viewer: Row) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from store.accounts import placeholder_accounts
-from store.database import payload_reader, upsert
+from store.database import paging, payload_reader, upsert
 from store.database.connection import Connection, Row, json_array
 from store.issues.issues import ASSOCIATIONS
 from store.repositories import refs
@@ -119,11 +119,11 @@ def page(
 ) -> list[Row]:
     """Return a repository's comments, or a commit's, by id."""
     where, given = _where(repo_id, commit_id)
-    return db.all(
-        f"SELECT {COLUMNS} FROM commit_comment WHERE {where}"
-        " ORDER BY id LIMIT :limit OFFSET :offset",
-        limit=limit,
-        offset=offset,
+    return paging.page(
+        db,
+        f"SELECT {COLUMNS} FROM commit_comment WHERE {where} ORDER BY id",
+        limit,
+        offset,
         **given,
     )
 
@@ -131,12 +131,7 @@ def page(
 def count(db: Connection, repo_id: int, *, most: int, commit_id: str | None = None) -> int:
     """Return how many comments `page` can return, counted up to `most`."""
     where, given = _where(repo_id, commit_id)
-    total: int = db.value(
-        f"SELECT count(*) FROM (SELECT id FROM commit_comment WHERE {where} LIMIT :most) AS c",
-        most=most,
-        **given,
-    )
-    return total
+    return paging.count(db, f"SELECT id FROM commit_comment WHERE {where}", most, **given)
 
 
 def _where(repo_id: int, commit_id: str | None) -> tuple[str, Row]:

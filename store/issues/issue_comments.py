@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 
 from store.accounts import placeholder_accounts
-from store.database import payload_reader, upsert
+from store.database import paging, payload_reader, upsert
 from store.database.connection import Connection, Row, json_array
 from store.issues.issues import ASSOCIATIONS
 
@@ -91,11 +91,11 @@ def page(
 ) -> list[Row]:
     """Return a page of an issue's comments, by id: those updated `since` then."""
     where, given = _of_issue(issue_id, since)
-    rows = db.all(
-        f"SELECT {COLUMNS} FROM issue_comment WHERE {where}"
-        " ORDER BY number LIMIT :limit OFFSET :offset",
-        limit=limit,
-        offset=offset,
+    rows = paging.page(
+        db,
+        f"SELECT {COLUMNS} FROM issue_comment WHERE {where} ORDER BY number",
+        limit,
+        offset,
         **given,
     )
     return [decode_row(row) for row in rows]
@@ -104,12 +104,7 @@ def page(
 def count(db: Connection, issue_id: int, *, since: int | None = None, most: int) -> int:
     """Return how many comments `page` can return, counted up to `most`."""
     where, given = _of_issue(issue_id, since)
-    total: int = db.value(
-        f"SELECT count(*) FROM (SELECT id FROM issue_comment WHERE {where} LIMIT :most) AS c",
-        most=most,
-        **given,
-    )
-    return total
+    return paging.count(db, f"SELECT id FROM issue_comment WHERE {where}", most, **given)
 
 
 def _of_issue(issue_id: int, since: int | None) -> tuple[str, Row]:

@@ -7,7 +7,8 @@ from typing import Any
 
 import orjson
 
-from store.database.connection import Connection, Row, json_array
+from store.database import paging
+from store.database.connection import Connection, Row, json_array, prefixed
 from store.issues.issue_event_kinds import KINDS, NOT_LISTED, NOT_SHOWN
 
 COLUMNS = "id, repo_id, issue_id, kind, actor_id, commit_id, subject_id, members, created_at"
@@ -64,7 +65,7 @@ def get(db: Connection, repo_id: int, event_id: int) -> Row | None:
 
     If its issue is gone, `deleted_at` is set.
     """
-    columns = ", ".join(f"e.{name}" for name in COLUMNS.split(", "))
+    columns = prefixed("e", COLUMNS)
     row = db.one(
         f"SELECT {columns}, coalesce(i.deleted_at, CASE WHEN i.moved_to IS NOT NULL"
         " THEN e.created_at END) AS deleted_at"
@@ -121,11 +122,11 @@ def _shown(db: Connection, issue_id: int, but: Collection[str]) -> tuple[str, Ro
 def _page(
     db: Connection, where: str, order: str, limit: int, offset: int, **given: Any
 ) -> list[Row]:
-    rows = db.all(
-        f"SELECT {COLUMNS} FROM issue_event WHERE {where}"
-        f" ORDER BY created_at {order}, id {order} LIMIT :limit OFFSET :offset",
-        limit=limit,
-        offset=offset,
+    rows = paging.page(
+        db,
+        f"SELECT {COLUMNS} FROM issue_event WHERE {where} ORDER BY created_at {order}, id {order}",
+        limit,
+        offset,
         **given,
     )
     return [_opened(row) for row in rows]
@@ -136,12 +137,7 @@ def _opened(row: Row) -> Row:
 
 
 def _count(db: Connection, where: str, most: int, **given: Any) -> int:
-    total: int = db.value(
-        f"SELECT count(*) FROM (SELECT id FROM issue_event WHERE {where} LIMIT :most) AS e",
-        most=most,
-        **given,
-    )
-    return total
+    return paging.count(db, f"SELECT id FROM issue_event WHERE {where}", most, **given)
 
 
 def last(db: Connection, issue_id: int, kinds: Collection[str]) -> str | None:

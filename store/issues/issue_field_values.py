@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 
+from store.database import paging
 from store.database.connection import Connection, Row, json_array
 from store.errors import Invalid
 
@@ -104,13 +105,14 @@ def of_issue(
 
     Unless `members` is true, only values that everybody may see are included.
     """
-    rows = db.all(
+    rows = paging.page(
+        db,
         f"SELECT {COLUMNS} FROM issue_field_value v JOIN issue_field f ON f.id = v.field_id"
         f" WHERE v.issue_id = :issue_id{_seen(members)}"
-        " ORDER BY v.field_id LIMIT :limit OFFSET :offset",
+        " ORDER BY v.field_id",
+        limit,
+        offset,
         issue_id=issue_id,
-        limit=limit,
-        offset=offset,
     )
     return _whole(db, rows)
 

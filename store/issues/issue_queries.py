@@ -6,10 +6,11 @@ from typing import Any
 
 import orjson
 
-from store.database.connection import Connection, Row, json_array
+from store.database import paging
+from store.database.connection import Connection, Row, json_array, prefixed
 from store.issues import issues
 
-COLUMNS = ", ".join(f"i.{name.strip()}" for name in issues.COLUMNS.split(","))
+COLUMNS = prefixed("i", issues.COLUMNS)
 ANY, NONE = "*", "none"
 ORDERS = {"created": "created_at", "updated": "updated_at", "comments": "comments"}
 
@@ -46,11 +47,11 @@ def page(
 ) -> list[Row]:
     """Return a page of the issues."""
     where, given = _where(db, repo_id, chosen)
-    return db.all(
-        f"SELECT {COLUMNS} FROM issue i WHERE {where}"
-        f" ORDER BY {chosen.order} LIMIT :limit OFFSET :offset",
-        limit=limit,
-        offset=offset,
+    return paging.page(
+        db,
+        f"SELECT {COLUMNS} FROM issue i WHERE {where} ORDER BY {chosen.order}",
+        limit,
+        offset,
         **given,
     )
 
@@ -58,12 +59,7 @@ def page(
 def count(db: Connection, repo_id: int, chosen: IssueFilter, most: int) -> int:
     """Return how many issues there are, counted up to `most`."""
     where, given = _where(db, repo_id, chosen)
-    total: int = db.value(
-        f"SELECT count(*) FROM (SELECT i.id FROM issue i WHERE {where} LIMIT :most) AS c",
-        most=most,
-        **given,
-    )
-    return total
+    return paging.count(db, f"SELECT i.id FROM issue i WHERE {where}", most, **given)
 
 
 def _where(db: Connection, repo_id: int, chosen: IssueFilter) -> tuple[str, Row]:

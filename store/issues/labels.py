@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from store.database import payload_reader, upsert
-from store.database.connection import ENDLESS, Connection, Row, json_array
+from store.database import paging, payload_reader, upsert
+from store.database.connection import ENDLESS, Connection, Row, json_array, prefixed
 
 COLUMNS = (
     "id, repo_id, name, name_key, foreign_id, color, description, is_default, created_at,"
@@ -45,7 +45,7 @@ def on_issue(db: Connection, issue_id: int, name: str) -> Row | None:
 
 def by_names(db: Connection, repo_id: int, names: Iterable[str]) -> dict[str, Row]:
     """Return the labels with these names, in any case, by name in lower case."""
-    columns = ", ".join(f"l.{name.strip()}" for name in COLUMNS.split(","))
+    columns = prefixed("l", COLUMNS)
     rows = db.all(
         f"SELECT {columns} FROM {db.each('names', wanted='text')} AS w"
         " JOIN label l ON l.repo_id = :repo_id AND l.name_key = w.wanted",
@@ -112,7 +112,7 @@ def delete(db: Connection, repo_id: int, name: str) -> bool:
 
 def of_issues(db: Connection, issue_ids: Iterable[int]) -> dict[int, list[Row]]:
     """Return issue id to its labels, by name. Issues without any are left out."""
-    columns = ", ".join(f"l.{name.strip()}" for name in COLUMNS.split(","))
+    columns = prefixed("l", COLUMNS)
     rows = db.all(
         f"SELECT i.issue_id, {columns} FROM {db.each('ids', wanted='integer')} AS w"
         " JOIN issue_label i ON i.issue_id = w.wanted JOIN label l ON l.id = i.label_id"
@@ -132,20 +132,15 @@ def list_all(db: Connection, repo_id: int) -> list[Row]:
 
 def page(db: Connection, repo_id: int, *, limit: int, offset: int) -> list[Row]:
     """Return a page of a repository's labels, by name."""
-    return db.all(
-        f"SELECT {COLUMNS} FROM label WHERE repo_id = :repo_id ORDER BY name_key"
-        " LIMIT :limit OFFSET :offset",
+    return paging.page(
+        db,
+        f"SELECT {COLUMNS} FROM label WHERE repo_id = :repo_id ORDER BY name_key",
+        limit,
+        offset,
         repo_id=repo_id,
-        limit=limit,
-        offset=offset,
     )
 
 
 def count(db: Connection, repo_id: int, most: int) -> int:
     """Return how many labels a repository has, counted up to `most`."""
-    total: int = db.value(
-        "SELECT count(*) FROM (SELECT id FROM label WHERE repo_id = :repo_id LIMIT :most) AS c",
-        repo_id=repo_id,
-        most=most,
-    )
-    return total
+    return paging.count(db, "SELECT id FROM label WHERE repo_id = :repo_id", most, repo_id=repo_id)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from store.accounts import placeholder_accounts
-from store.database import payload_reader, upsert
+from store.database import paging, payload_reader, upsert
 from store.database.connection import Connection, Row, json_array
 
 COLUMNS = (
@@ -103,11 +103,12 @@ def page(
     """
     how = "ASC" if ascending else "DESC"
     where, given = _in_state(repo_id, state)
-    return db.all(
+    return paging.page(
+        db,
         f"SELECT {COLUMNS} FROM milestone WHERE {where}"
-        f" ORDER BY {ORDERS[sort]} {how}, number {how} LIMIT :limit OFFSET :offset",
-        limit=limit,
-        offset=offset,
+        f" ORDER BY {ORDERS[sort]} {how}, number {how}",
+        limit,
+        offset,
         **given,
     )
 
@@ -115,12 +116,7 @@ def page(
 def count(db: Connection, repo_id: int, *, state: str | None, most: int) -> int:
     """Return how many milestones `page` can return, counted up to `most`."""
     where, given = _in_state(repo_id, state)
-    total: int = db.value(
-        f"SELECT count(*) FROM (SELECT id FROM milestone WHERE {where} LIMIT :most) AS c",
-        most=most,
-        **given,
-    )
-    return total
+    return paging.count(db, f"SELECT id FROM milestone WHERE {where}", most, **given)
 
 
 def _in_state(repo_id: int, state: str | None) -> tuple[str, Row]:

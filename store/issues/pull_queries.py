@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from store.database import paging
 from store.database.connection import Connection, Row
 from store.issues import issue_queries
 
@@ -40,11 +41,11 @@ class PullFilter:
 def page(db: Connection, repo_id: int, chosen: PullFilter, *, limit: int, offset: int) -> list[Row]:
     """Return a page of the pull requests, as issues."""
     where, given = _where(repo_id, chosen)
-    return db.all(
-        f"SELECT {issue_queries.COLUMNS} {FROM} WHERE {where}"
-        f" ORDER BY {chosen.order} LIMIT :limit OFFSET :offset",
-        limit=limit,
-        offset=offset,
+    return paging.page(
+        db,
+        f"SELECT {issue_queries.COLUMNS} {FROM} WHERE {where} ORDER BY {chosen.order}",
+        limit,
+        offset,
         **given,
     )
 
@@ -52,12 +53,7 @@ def page(db: Connection, repo_id: int, chosen: PullFilter, *, limit: int, offset
 def count(db: Connection, repo_id: int, chosen: PullFilter, most: int) -> int:
     """Return how many pull requests there are, counted up to `most`."""
     where, given = _where(repo_id, chosen)
-    total: int = db.value(
-        f"SELECT count(*) FROM (SELECT i.id {FROM} WHERE {where} LIMIT :most) AS c",
-        most=most,
-        **given,
-    )
-    return total
+    return paging.count(db, f"SELECT i.id {FROM} WHERE {where}", most, **given)
 
 
 def _where(repo_id: int, chosen: PullFilter) -> tuple[str, Row]:

@@ -6,7 +6,7 @@ Each count reads an index that has only the rows in question, and ends at a limi
 from dataclasses import dataclass
 
 from store.clock import MINUTE, SECOND
-from store.database import migrations
+from store.database import migrations, paging
 from store.database.connection import Connection, Row
 from store.jobs import jobs
 
@@ -151,21 +151,21 @@ def count_waiting(db: Connection) -> tuple[int, int, int]:
 
 def count_held(db: Connection) -> int:
     """Return how many deliveries workers hold."""
-    counted: int = db.value(
-        "SELECT count(*) FROM (SELECT x.due_at FROM delivery x WHERE x.lease_id IS NOT NULL"
-        " ORDER BY x.lease_id, x.due_at LIMIT :most) AS f",
-        most=MOST,
+    return paging.count(
+        db,
+        "SELECT x.due_at FROM delivery x WHERE x.lease_id IS NOT NULL"
+        " ORDER BY x.lease_id, x.due_at",
+        MOST,
     )
-    return counted
 
 
 def _hooks(db: Connection, column: str) -> int:
-    counted: int = db.value(
-        f"SELECT count(*) FROM (SELECT h.id FROM hook h WHERE h.{column} IS NOT NULL"
-        " AND h.deleted_at IS NULL ORDER BY h.id LIMIT :most) AS f",
-        most=MOST,
+    return paging.count(
+        db,
+        f"SELECT h.id FROM hook h WHERE h.{column} IS NOT NULL"
+        " AND h.deleted_at IS NULL ORDER BY h.id",
+        MOST,
     )
-    return counted
 
 
 def _leases(db: Connection) -> list[Row]:

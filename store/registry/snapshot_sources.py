@@ -4,6 +4,7 @@ from typing import Any
 
 from store.artifacts import deployment_records, storage_records
 from store.checks import check_runs, check_suites, commit_statuses
+from store.database.connection import prefixed
 from store.devenvs import devenv_secrets
 from store.hooks import hooks
 from store.imports import imports
@@ -12,16 +13,14 @@ from store.registry.snapshot_source import LOWEST_TEXT, SnapshotSource
 from store.repositories import interaction_limits, invitations, refs, repositories, watching
 
 
-def _named(columns: str, alias: str) -> str:
-    return ", ".join(f"{alias}.{name}" for name in columns.split(", "))
-
-
 def _table(
     name: str, event: str, table: str, columns: str, key: str, **more: Any
 ) -> SnapshotSource:
     """Return a source for a table with a `repo_id`."""
     given = {"repo": "x.repo_id", "changed": "x.updated_at", **more}
-    return SnapshotSource(name, event, _named(columns, "x"), f"{table} x", key=f"x.{key}", **given)
+    return SnapshotSource(
+        name, event, prefixed("x", columns), f"{table} x", key=f"x.{key}", **given
+    )
 
 
 def _comment_source(kind: str, name: str, event: str) -> SnapshotSource:
@@ -43,7 +42,7 @@ def _issue(name: str, event: str, is_pull: int) -> SnapshotSource:
 
 
 def _record(name: str, columns: str, **more: Any) -> SnapshotSource:
-    artifact = f"{_named(columns, 'x')}, t.repo_id, t.name, t.version"
+    artifact = f"{prefixed('x', columns)}, t.repo_id, t.name, t.version"
     source = f"{name} x JOIN artifact t ON t.id = x.artifact_id"
     return SnapshotSource(name, name, artifact, source, "t.repo_id", "x.id", "x.updated_at", **more)
 

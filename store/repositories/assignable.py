@@ -6,10 +6,11 @@ They are its owner, the members of the organization that owns it, and collaborat
 from collections.abc import Sequence
 
 from store.accounts import accounts
-from store.database.connection import Connection, Row, json_array
+from store.database import paging
+from store.database.connection import Connection, Row, json_array, prefixed
 from store.repositories.repositories import ROLES
 
-COLUMNS = ", ".join(f"a.{name}" for name in accounts.COLUMNS.split(", "))
+COLUMNS = prefixed("a", accounts.COLUMNS)
 WRITING = ", ".join(f"'{role}'" for role in ROLES[ROLES.index("write") :])
 WHERE = (
     "a.kind = 'User' AND a.id IN (SELECT r.owner_id FROM repository r WHERE r.id = :repo_id"
@@ -21,23 +22,18 @@ WHERE = (
 
 def page(db: Connection, repo: Row, *, limit: int, offset: int) -> list[Row]:
     """Return a page of the accounts, by login."""
-    return db.all(
-        f"SELECT {COLUMNS} FROM account a WHERE {WHERE} ORDER BY a.login_key"
-        " LIMIT :limit OFFSET :offset",
-        limit=limit,
-        offset=offset,
+    return paging.page(
+        db,
+        f"SELECT {COLUMNS} FROM account a WHERE {WHERE} ORDER BY a.login_key",
+        limit,
+        offset,
         **_of(repo),
     )
 
 
 def count(db: Connection, repo: Row, most: int) -> int:
     """Return how many accounts there are, counted up to `most`."""
-    total: int = db.value(
-        f"SELECT count(*) FROM (SELECT a.id FROM account a WHERE {WHERE} LIMIT :most) AS c",
-        most=most,
-        **_of(repo),
-    )
-    return total
+    return paging.count(db, f"SELECT a.id FROM account a WHERE {WHERE}", most, **_of(repo))
 
 
 def among(db: Connection, repo: Row, logins: Sequence[str]) -> dict[str, Row]:

@@ -9,7 +9,8 @@ from typing import Any
 
 from store.accounts import accounts
 from store.accounts.role_grants import GRANTS
-from store.database.connection import ENDLESS, Connection, Row, json_array
+from store.database import paging
+from store.database.connection import ENDLESS, Connection, Row, json_array, prefixed
 from store.repositories.repositories import ROLES, role_of
 
 RANK = "CASE {} " + " ".join(f"WHEN '{role}' THEN {at}" for at, role in enumerate(ROLES)) + " END"
@@ -36,12 +37,13 @@ def page(
     The rows are accounts with their `role`.
     """
     found, given = _ranked(repo, affiliation, least)
-    columns = ", ".join(f"a.{name}" for name in accounts.COLUMNS.split(", "))
-    rows = db.all(
+    columns = prefixed("a", accounts.COLUMNS)
+    rows = paging.page(
+        db,
         f"SELECT {columns}, f.rank FROM ({found}) AS f JOIN account a ON a.id = f.account_id"
-        " ORDER BY a.login_key LIMIT :limit OFFSET :offset",
-        limit=limit,
-        offset=offset,
+        " ORDER BY a.login_key",
+        limit,
+        offset,
         **given,
     )
     return [row | {"role": ROLES[row["rank"]]} for row in rows]
@@ -50,12 +52,7 @@ def page(
 def count(db: Connection, repo: Row, affiliation: str, least: str, most: int = ENDLESS) -> int:
     """Return how many accounts `page` can return, counted up to `most`."""
     found, given = _ranked(repo, affiliation, least)
-    total: int = db.value(
-        f"SELECT count(*) FROM (SELECT 1 AS one FROM ({found}) AS f LIMIT :most) AS g",
-        most=most,
-        **given,
-    )
-    return total
+    return paging.count(db, f"SELECT 1 AS one FROM ({found}) AS f", most, **given)
 
 
 def _ranked(repo: Row, affiliation: str, least: str) -> tuple[str, dict[str, Any]]:

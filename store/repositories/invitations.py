@@ -6,6 +6,7 @@ An expired invitation counts as deleted, whether its event has been sent yet or 
 from dataclasses import dataclass
 
 from store.clock import DAY, SECOND
+from store.database import paging
 from store.database.connection import Connection, Row
 from store.errors import Busy, Missing
 from store.jobs import jobs
@@ -43,26 +44,26 @@ def to_person(account_id: int) -> InvitationSide:
 
 def page(db: Connection, side: InvitationSide, *, limit: int, offset: int) -> list[Row]:
     """Return a page of open invitations (COLUMNS), oldest first."""
-    return db.all(
+    return paging.page(
+        db,
         f"SELECT {COLUMNS} FROM repository_invitation WHERE {side.column} = :key AND {LIVE}"
-        " ORDER BY id LIMIT :limit OFFSET :offset",
+        " ORDER BY id",
+        limit,
+        offset,
         key=side.key,
         now=db.now,
-        limit=limit,
-        offset=offset,
     )
 
 
 def count(db: Connection, side: InvitationSide, most: int) -> int:
     """Return how many invitations `page` can return, counted up to `most`."""
-    found: int = db.value(
-        f"SELECT count(*) FROM (SELECT id FROM repository_invitation WHERE {side.column} = :key"
-        f" AND {LIVE} ORDER BY id LIMIT :most) AS f",
+    return paging.count(
+        db,
+        f"SELECT id FROM repository_invitation WHERE {side.column} = :key AND {LIVE} ORDER BY id",
+        most,
         key=side.key,
         now=db.now,
-        most=most,
     )
-    return found
 
 
 def of_repo(db: Connection, repo_id: int, invitation_id: int) -> Row | None:

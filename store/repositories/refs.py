@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from store.database import payload_reader, upsert
+from store.database import paging, payload_reader, upsert
 from store.database.connection import ENDLESS, Connection, Row, json_array
 from store.repositories import head_commits
 
@@ -126,14 +126,15 @@ def page(
     db: Connection, repo_id: int, prefix: str, *, limit: int = ENDLESS, offset: int = 0
 ) -> list[Row]:
     """Return a page of the refs whose full names begin with `prefix`, by name."""
-    return db.all(
+    return paging.page(
+        db,
         f"SELECT {COLUMNS} FROM ref WHERE repo_id = :repo_id"
         " AND substr(name, 1, length(:prefix)) = :prefix"
-        " ORDER BY name LIMIT :limit OFFSET :offset",
+        " ORDER BY name",
+        limit,
+        offset,
         repo_id=repo_id,
         prefix=prefix,
-        limit=limit,
-        offset=offset,
     )
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from store.accounts.viewers import RepositoryViewer, may_see
+from store.database import paging
 from store.database.connection import ENDLESS, Connection, Row, json_array
 from store.repositories import repositories
 
@@ -57,24 +58,20 @@ def page(
     where, given = _where(db, chosen)
     direction = "DESC" if descending else "ASC"
     order = ", ".join(f"{column} {direction}" for column in SORTS[sort])
-    return db.all(
-        f"{repositories.SELECT} WHERE {where} ORDER BY {order} LIMIT :limit OFFSET :offset",
-        limit=limit,
-        offset=offset,
-        **given,
+    return paging.page(
+        db, f"{repositories.SELECT} WHERE {where} ORDER BY {order}", limit, offset, **given
     )
 
 
 def count(db: Connection, chosen: RepositorySelection, most: int = ENDLESS) -> int:
     """Return how many repositories `page` can return, counted up to `most`."""
     where, given = _where(db, chosen)
-    total: int = db.value(
-        "SELECT count(*) FROM (SELECT 1 AS one FROM repository r"
-        f" JOIN account a ON a.id = r.owner_id WHERE {where} LIMIT :most) AS f",
-        most=most,
+    return paging.count(
+        db,
+        f"SELECT 1 AS one FROM repository r JOIN account a ON a.id = r.owner_id WHERE {where}",
+        most,
         **given,
     )
-    return total
 
 
 def _where(db: Connection, chosen: RepositorySelection) -> tuple[str, dict[str, Any]]:

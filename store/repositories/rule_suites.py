@@ -12,7 +12,7 @@ import orjson
 
 from store.accounts import placeholder_accounts
 from store.accounts.viewers import RepositoryViewer, may_see
-from store.database import payload_reader, upsert
+from store.database import paging, payload_reader, upsert
 from store.database.connection import Connection, Row
 
 COLUMNS = (
@@ -140,11 +140,11 @@ def _read(row: Row | None) -> Row | None:
 def page(db: Connection, chosen: RuleSuiteFilter, *, limit: int, offset: int) -> list[Row]:
     """Return the selected suites, latest push first, without their evaluations."""
     where, given = chosen.where(db)
-    return db.all(
-        f"SELECT {COLUMNS} {FROM} WHERE {where}"
-        " ORDER BY s.pushed_at DESC, s.id DESC LIMIT :limit OFFSET :offset",
-        limit=limit,
-        offset=offset,
+    return paging.page(
+        db,
+        f"SELECT {COLUMNS} {FROM} WHERE {where} ORDER BY s.pushed_at DESC, s.id DESC",
+        limit,
+        offset,
         **given,
     )
 
@@ -152,12 +152,7 @@ def page(db: Connection, chosen: RuleSuiteFilter, *, limit: int, offset: int) ->
 def count(db: Connection, chosen: RuleSuiteFilter, most: int) -> int:
     """Return how many suites are selected, counted up to `most`."""
     where, given = chosen.where(db)
-    found: int = db.value(
-        f"SELECT count(*) FROM (SELECT 1 FROM rule_suite s WHERE {where} LIMIT :most) AS n",
-        most=most,
-        **given,
-    )
-    return found
+    return paging.count(db, f"SELECT 1 FROM rule_suite s WHERE {where}", most, **given)
 
 
 def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> None:

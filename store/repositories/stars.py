@@ -1,7 +1,8 @@
 """The accounts that have starred a repository, as far as events name them."""
 
 from store.accounts import accounts
-from store.database.connection import ENDLESS, Connection, Row
+from store.database import paging
+from store.database.connection import ENDLESS, Connection, Row, prefixed
 
 
 def put(db: Connection, repo_id: int, account_id: int, starred_at: int) -> None:
@@ -26,23 +27,19 @@ def remove(db: Connection, repo_id: int, account_id: int) -> None:
 
 def page(db: Connection, repo_id: int, *, limit: int, offset: int) -> list[Row]:
     """Return the accounts that have starred a repository with `starred_at`, the first first."""
-    columns = ", ".join(f"a.{name}" for name in accounts.COLUMNS.split(", "))
-    return db.all(
+    columns = prefixed("a", accounts.COLUMNS)
+    return paging.page(
+        db,
         f"SELECT {columns}, s.starred_at FROM star s JOIN account a ON a.id = s.account_id"
-        " WHERE s.repo_id = :repo_id ORDER BY s.starred_at, s.account_id"
-        " LIMIT :limit OFFSET :offset",
+        " WHERE s.repo_id = :repo_id ORDER BY s.starred_at, s.account_id",
+        limit,
+        offset,
         repo_id=repo_id,
-        limit=limit,
-        offset=offset,
     )
 
 
 def count(db: Connection, repo_id: int, most: int = ENDLESS) -> int:
     """Return how many accounts `page` can return, counted up to `most`."""
-    total: int = db.value(
-        "SELECT count(*) FROM (SELECT 1 AS one FROM star WHERE repo_id = :repo_id LIMIT :most)"
-        " AS f",
-        repo_id=repo_id,
-        most=most,
+    return paging.count(
+        db, "SELECT 1 AS one FROM star WHERE repo_id = :repo_id", most, repo_id=repo_id
     )
-    return total

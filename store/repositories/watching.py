@@ -4,7 +4,8 @@ from collections.abc import Iterable
 
 from store.accounts import accounts
 from store.accounts.viewers import RepositoryViewer, may_see, visible_repositories
-from store.database.connection import ENDLESS, Connection, Row, json_array
+from store.database import paging
+from store.database.connection import ENDLESS, Connection, Row, json_array, prefixed
 from store.repositories import repositories
 
 COLUMNS = "repo_id, account_id, subscribed, ignored, created_at"
@@ -89,14 +90,15 @@ def _count(db: Connection, repo_id: int, more: int) -> None:
 
 def watchers(db: Connection, repo_id: int, *, limit: int, offset: int) -> list[Row]:
     """Return the accounts that watch a repository, longest first."""
-    columns = ", ".join(f"a.{name}" for name in accounts.COLUMNS.split(", "))
-    return db.all(
+    columns = prefixed("a", accounts.COLUMNS)
+    return paging.page(
+        db,
         f"SELECT {columns} FROM watching w JOIN account a ON a.id = w.account_id"
         " WHERE w.repo_id = :repo_id AND w.subscribed = 1"
-        " ORDER BY w.created_at, w.account_id LIMIT :limit OFFSET :offset",
+        " ORDER BY w.created_at, w.account_id",
+        limit,
+        offset,
         repo_id=repo_id,
-        limit=limit,
-        offset=offset,
     )
 
 
@@ -153,12 +155,12 @@ def watched(
 ) -> list[Row]:
     """Return the repositories that an account watches and the viewer may see, longest first."""
     shown, given = may_see(db, viewer)
-    return db.all(
-        f"{repositories.SELECT} {WATCHED} AND {shown}"
-        " ORDER BY w.created_at, w.repo_id LIMIT :limit OFFSET :offset",
+    return paging.page(
+        db,
+        f"{repositories.SELECT} {WATCHED} AND {shown} ORDER BY w.created_at, w.repo_id",
+        limit,
+        offset,
         account_id=account_id,
-        limit=limit,
-        offset=offset,
         **given,
     )
 
@@ -168,11 +170,11 @@ def count_watched(
 ) -> int:
     """Return how many repositories `watched` can return, counted up to `most`."""
     shown, given = may_see(db, viewer)
-    total: int = db.value(
-        "SELECT count(*) FROM (SELECT 1 AS one FROM repository r"
-        f" JOIN account a ON a.id = r.owner_id {WATCHED} AND {shown} LIMIT :most) AS f",
+    return paging.count(
+        db,
+        "SELECT 1 AS one FROM repository r"
+        f" JOIN account a ON a.id = r.owner_id {WATCHED} AND {shown}",
+        most,
         account_id=account_id,
-        most=most,
         **given,
     )
-    return total

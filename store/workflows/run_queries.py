@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from store.database.connection import Connection, Row
+from store.database import paging
+from store.database.connection import Connection, Row, prefixed
 from store.workflows import workflow_runs
 
-COLUMNS = ", ".join(f"w.{name}" for name in workflow_runs.RUN.split(", "))
+COLUMNS = prefixed("w", workflow_runs.RUN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +27,11 @@ class RunFilter:
 def page(db: Connection, repo_id: int, chosen: RunFilter, *, limit: int, offset: int) -> list[Row]:
     """Return a page of a repository's runs, the newest first."""
     where, given = _where(repo_id, chosen)
-    return db.all(
-        f"SELECT {COLUMNS} FROM workflow_run w WHERE {where}"
-        " ORDER BY w.created_at DESC, w.id DESC LIMIT :limit OFFSET :offset",
-        limit=limit,
-        offset=offset,
+    return paging.page(
+        db,
+        f"SELECT {COLUMNS} FROM workflow_run w WHERE {where} ORDER BY w.created_at DESC, w.id DESC",
+        limit,
+        offset,
         **given,
     )
 

@@ -15,6 +15,7 @@ from hub.rest.paging import NumberedPaging
 from hub.rest.resolve import text
 from store import Row
 from store.accounts import apps, authorizations
+from store.accounts.authorizations import TokenFields
 from store.errors import Invalid
 
 ops = OperationGroup(
@@ -50,15 +51,6 @@ class NewAppAuthorization(Description, total=False):
 class AuthorizationChange(Description, total=False):
     add_scopes: Scopes
     remove_scopes: Scopes
-
-
-class Fields(TypedDict):
-    """The fields of a request's body, in the form that the store accepts."""
-
-    scopes: list[str]
-    note: str | None
-    note_url: str | None
-    fingerprint: str | None
 
 
 class Ways(TypedDict, total=False):
@@ -141,7 +133,7 @@ def get_or_create_authorization_for_app_and_fingerprint(
     """
     if len(fingerprint) > 255:
         raise Invalid("it is too long", field="fingerprint", resource=authorizations.RESOURCE)
-    given: Fields = {**fields_of(body), "fingerprint": fingerprint}
+    given: TokenFields = {**fields_of(body), "fingerprint": fingerprint}
     return given_or_made(ctx, client_id, body["client_secret"], given)
 
 
@@ -203,7 +195,7 @@ def app_of(ctx: Context, client_id: str, client_secret: str) -> Row:
     return app
 
 
-def fields_of(body: Description) -> Fields:
+def fields_of(body: Description) -> TokenFields:
     """Return the fields of a body. An empty text counts as none."""
     note_url = body.get("note_url") or None
     if note_url is not None:
@@ -217,7 +209,7 @@ def fields_of(body: Description) -> Fields:
 
 
 def given_or_made(
-    ctx: Context, client_id: str, client_secret: str, given: Fields
+    ctx: Context, client_id: str, client_secret: str, given: TokenFields
 ) -> Authorization | TypedReply:
     """Return the application's authorization with this fingerprint, or a new one with its value."""
     app = app_of(ctx, client_id, client_secret)
@@ -229,7 +221,7 @@ def given_or_made(
     return TypedReply(201, shown)
 
 
-def scopes_of(body: AuthorizationChange, fields: Fields) -> Ways:
+def scopes_of(body: AuthorizationChange, fields: TokenFields) -> Ways:
     """Return the changes to the scopes. Raises Invalid for more than one way at a time."""
     ways: Ways = {}
     if "scopes" in body:
