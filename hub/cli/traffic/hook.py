@@ -33,12 +33,12 @@ HOOK_ID = click.argument("hook_id", metavar="ID", type=int, shell_complete=sugge
         "resume": "traffic.hook_state:resume",
         "enable": "traffic.hook_state:enable",
         "disable": "traffic.hook_state:disable",
-        "rotate-key": "traffic.hook_key:rotate_key",
+        "rotate-signing-key": "traffic.hook_signing_key:rotate_signing_key",
         "test-filter": "traffic.hook_filter:test_filter",
         "rotate-secret": "traffic.hook_secret:rotate_secret",
-        "keys": "traffic.hook_keys:keys",
-        "skip": "traffic.hook_keys:skip",
-        "discard": "traffic.hook_keys:discard",
+        "ordering-keys": "traffic.hook_ordering_keys:ordering_keys",
+        "skip": "traffic.hook_ordering_keys:skip",
+        "discard": "traffic.hook_ordering_keys:discard",
     },
 )
 def hook() -> None:

@@ -49,16 +49,16 @@ def block(db: Connection, hook_id: int) -> None:
 
 
 def test_a_blocked_key_is_listed_and_skipped(run, listed, store: Store, hook_id):
-    assert "has no key" in run("hook", "keys", hook_id).output
+    assert "has no key" in run("hook", "ordering-keys", hook_id).output
     store.do(block, hook_id)
-    (key,) = listed("hook", "keys", hook_id)
+    (key,) = listed("hook", "ordering-keys", hook_id)
     assert (key["key"], key["state"], key["behind"], key["sequence"]) == ("7", "blocked", 2, 1)
     assert key["gap"] == [key["guid"]]
     shown = json.loads(run("hook", "show", hook_id, "--json").stdout)
     assert shown["ordering"]["blocked"] == 1
     assert shown["waiting"] == 2
     assert "goes on" in run("hook", "skip", hook_id, "7").output
-    (key,) = listed("hook", "keys", hook_id)
+    (key,) = listed("hook", "ordering-keys", hook_id)
     assert (key["state"], key["behind"], key["sequence"]) == ("waiting", 1, 2)
 
 
@@ -66,7 +66,7 @@ def test_all_of_a_key_is_discarded(run, listed, store: Store, hook_id):
     store.do(block, hook_id)
     done = run("hook", "discard", hook_id, "7")
     assert "discarded 2 deliveries of the key '7'" in done.output
-    assert listed("hook", "keys", hook_id) == []
+    assert listed("hook", "ordering-keys", hook_id) == []
     nothing = run("hook", "skip", hook_id, "7", code=4)
     assert "has nothing to skip" in nothing.output
 

@@ -1,4 +1,4 @@
-"""`tocsin hook keys`, `skip` and `discard`: the keys of an ordered hook."""
+"""`tocsin hook ordering-keys`, `skip` and `discard`: the keys of an ordered hook."""
 
 import click
 
@@ -12,12 +12,12 @@ from store.ordering import operations
 KEY = click.argument("key")
 
 
-@command(examples=["tocsin hook keys 1", "tocsin hook keys 1 --json"])
+@command(examples=["tocsin hook ordering-keys 1", "tocsin hook ordering-keys 1 --json"])
 @HOOK_ID
 @options.limit
 @options.listing
 @options.with_store
-def keys(store: Store, hook_id: int, limit: int, as_json: bool) -> None:
+def ordering_keys(store: Store, hook_id: int, limit: int, as_json: bool) -> None:
     """List the keys of an ordered hook that have something to send.
 
     Blocked keys come first, and then the ones with the most attempts. `behind` is the number of
