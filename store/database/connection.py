@@ -180,5 +180,5 @@ def json_array(items: Iterable[Any]) -> str:
 
 
 def prefixed(alias: str, columns: str) -> str:
-    """Return the columns of a list such as `id, name` as those of a table: `a.id, a.name`."""
+    """Return a list of columns with their table: `id, name` becomes `a.id, a.name`."""
     return ", ".join(f"{alias}.{column.strip()}" for column in columns.split(","))
