@@ -9,6 +9,7 @@ from nacl.signing import VerifyKey
 from standardwebhooks import Webhook
 
 from store.clock import SECOND
+from store.crypto import ed25519
 from store.hooks.hook_options import SIGNATURES
 from worker.delivery.secret_rotation import SecretOverlap
 from worker.delivery.sign import AsymmetricSigner, Signer
@@ -31,6 +32,23 @@ def headers(signatures: DeliverySignatures, **given: Any) -> dict[str, str]:
 def test_the_vector_of_ed25519() -> None:
     assert AsymmetricSigner(SEED).standard(ID, TIME, BODY) == SIGNATURE
     assert Signer(SECRET).standard(ID, TIME, BODY) == HMAC
+
+
+def test_the_vector_of_svix() -> None:
+    """The one that its server and its manual publish, with the private key in the long form."""
+    key = (
+        "whsk_"
+        "6Xb/dCcHpPea21PS1N9VY/NZW723CEc77N4rJCubMbfVKIDij2HKpMKkioLlX0dRqSKJp4AJ6p9lMicMFs6Kvg=="
+    )
+    seed = ed25519.read_private(key)
+    assert ed25519.write_public(ed25519.public_of(seed)) == (
+        "whpk_1SiA4o9hyqTCpIqC5V9HUakiiaeACeqfZTInDBbOir4="
+    )
+    given = ("msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330, b'{"test": 2432232314}')
+    assert AsymmetricSigner(seed).standard(*given) == (
+        "v1a,"
+        "hnO3f9T8Ytu9HwrXslvumlUpqtNVqkhqw/enGzPCXe5BdqzCInXqYXFymVJaA7AZdpXwVLPo3mNl8EM+m7TBAg=="
+    )
 
 
 def test_another_library_verifies_it() -> None:
