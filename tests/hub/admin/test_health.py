@@ -67,7 +67,9 @@ async def closed(store: Store) -> AsyncIterator[None]:
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine answers late, and its event loop is late. Neither is what is tested."""
     monkeypatch.setattr(health, "PATIENCE", PATIENCE)
+    monkeypatch.setattr(health, "LATE", PATIENCE)
 
 
 @pytest.fixture(autouse=True)
@@ -130,6 +132,15 @@ async def test_not_ready_before_and_after(store: Store, phase: Any) -> None:
     async with probed(store, Observability(store, phase=phase)) as client:
         assert (await client.get("/healthz")).status_code == 200
         assert (await ready(client))["phase"]["said"] == f"it is {phase}"
+
+
+async def test_an_event_loop_that_is_late(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(health, "LATE", 0.0)
+    async with probed(store) as client:
+        found = await ready(client)
+        assert list(found) == ["event_loop"]
+        assert found["event_loop"]["said"].startswith("one pass took ")
+        assert (await client.get("/healthz")).status_code == 503
 
 
 async def test_a_database_that_somebody_holds(
