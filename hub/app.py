@@ -19,7 +19,7 @@ from hub.http import cors
 from hub.http.error_headings import operation_place
 from hub.http.errors import NotServed
 from hub.http.response import Response
-from hub.http.routing import Endpoint, Routes, path_of
+from hub.http.routing import Endpoint, Line, Routes, path_of
 from hub.ingest import batches, ingest, subscribe
 from hub.manual import endpoints as manual
 from hub.openapi import not_served
@@ -33,6 +33,7 @@ from hub.rest.operation import Operation
 from hub.rest.pipeline import operation_endpoint
 from hub.rest.request import Handler, Request
 from hub.rest.resolve import BY_ID, PARAMETER, SLASHED
+from hub.rest.vocabulary import Vocabulary
 from hub.settings import HubSettings
 from hub.ui import assets
 from hub.ui import public_reference as reference
@@ -80,6 +81,7 @@ def create_app(
     manual.add(services, routes, described=described_here)
     if described_here:
         reference.add(services, routes, described, admins, dashboard=settings.ui)
+    routes.tree()
     return Starlette(routes=[routes], lifespan=_lifespan(services, lifespan))
 
 
@@ -126,14 +128,29 @@ def _texts(services: Services) -> dict[str, str]:
 
 
 def _add_operations(services: Services, routes: Routes) -> None:
-    methods: dict[str, list[str]] = {}
+    words = tuple(services.vocabulary.mapped.items())
+    operations, preflights = _operation_lines(services.urls.prefix, words)
+    routes.add_all(operations, lambda line: operation_endpoint(services, operations[line]))
+    routes.add_all(
+        preflights,
+        lambda line: wrap(services, _preflight(preflights[line]), headers=API[-1:]),
+    )
+
+
+@functools.lru_cache(maxsize=8)
+def _operation_lines(
+    prefix: str, words: tuple[tuple[str, str], ...]
+) -> tuple[Mapping[Line, Operation], Mapping[Line, list[str]]]:
+    """Return the operation of each line, and the methods of each path that preflights ask for."""
+    vocabulary = Vocabulary(dict(words), "")
+    operations: dict[Line, Operation] = {}
+    methods: dict[Line, list[str]] = {}
     for operation in OPERATIONS:
-        run = operation_endpoint(services, operation)
-        for path in _paths(services, operation):
-            routes.add(operation.method, path, run, SLASHED)
-            methods.setdefault(PARAMETER.sub(_unnamed, path), []).append(operation.method)
-    for path, known in methods.items():
-        routes.add("OPTIONS", path, wrap(services, _preflight(known), headers=API[-1:]), SLASHED)
+        for path in _paths(prefix, vocabulary, operation):
+            operations[Line(operation.method, path, SLASHED)] = operation
+            preflight = Line("OPTIONS", PARAMETER.sub(_unnamed, path), SLASHED)
+            methods.setdefault(preflight, []).append(operation.method)
+    return operations, methods
 
 
 def _unnamed(parameter: re.Match[str]) -> str:
@@ -141,13 +158,12 @@ def _unnamed(parameter: re.Match[str]) -> str:
     return f"{{{SLASHED[0] if parameter[1] in SLASHED else ''}}}"
 
 
-def _paths(services: Services, operation: Operation) -> list[str]:
+def _paths(prefix: str, vocabulary: Vocabulary, operation: Operation) -> list[str]:
     """Return all paths of an operation."""
-    prefix = services.urls.prefix
     if operation.path == "/":
         return list(dict.fromkeys((prefix or "/", f"{prefix}/")))
     paths = _with_id(operation.path)
-    return [prefix + spelled for path in paths for spelled in services.vocabulary.paths(path)]
+    return [prefix + spelled for path in paths for spelled in vocabulary.paths(path)]
 
 
 def _with_id(path: str) -> list[str]:

@@ -8,7 +8,8 @@ tried from the top, and every event passes through here.
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
 from starlette.datastructures import URLPath
@@ -16,6 +17,15 @@ from starlette.routing import BaseRoute, Match, NoMatchFound
 from starlette.types import Receive, Scope, Send
 
 Endpoint = Callable[[Scope, Receive, Send, Mapping[str, str]], Awaitable[None]]
+
+
+class Line(NamedTuple):
+    """A method and a path that are served. `{name}` in the path is a parameter."""
+
+    method: str
+    path: str
+    slashed: tuple[str, ...] = ()
+    """The parameters that may hold slashes."""
 
 
 def path_of(scope: Scope) -> str:
@@ -26,40 +36,41 @@ def path_of(scope: Scope) -> str:
 
 @dataclass(slots=True)
 class Node:
-    """A node of the tree: the segments that may follow, and the endpoints of its own path."""
+    """A node of the tree: the segments that may follow, and the lines of its own path."""
 
     fixed: dict[str, "Node"] = field(default_factory=dict)
     parameter: "Node | None" = None
     slashed: "Node | None" = None
     """What follows a parameter that may hold slashes."""
-    methods: dict[str, tuple[Endpoint, list[str]]] = field(default_factory=dict)
+    methods: dict[str, tuple[Line, list[str]]] = field(default_factory=dict)
 
 
 class Routes(BaseRoute):
     """All paths of the application as one Starlette route. Other requests go to `missing`."""
 
     def __init__(self, missing: Endpoint) -> None:
-        self._root = Node()
+        self._makers: dict[Line, Callable[[Line], Endpoint]] = {}
+        self._endpoints: dict[Line, Endpoint] = {}
+        self._root: Node | None = None
         self._missing = missing
 
     def add(
         self, method: str, path: str, endpoint: Endpoint, slashed: Collection[str] = ()
     ) -> None:
         """Serve `path`, in which `{name}` is a parameter. Those in `slashed` may hold slashes."""
-        node, names = self._root, []
-        for segment in path.split("/")[1:]:
-            if segment.startswith("{"):
-                names.append(segment[1:-1])
-                if names[-1] in slashed:
-                    node.slashed = node.slashed or Node()
-                    node = node.slashed
-                else:
-                    node.parameter = node.parameter or Node()
-                    node = node.parameter
-            else:
-                node = node.fixed.get(segment) or node.fixed.setdefault(segment, Node())
-        assert method not in node.methods, f"{method} {path} is declared twice"
-        node.methods[method] = endpoint, names
+        self.add_all([Line(method, path, tuple(slashed))], lambda line: endpoint)
+
+    def add_all(self, lines: Collection[Line], make: Callable[[Line], Endpoint]) -> None:
+        """Serve all these lines. `make` returns a line's endpoint when it is first needed."""
+        for line in self._makers.keys() & lines:
+            raise AssertionError(f"{line.method} {line.path} is declared twice")
+        self._makers |= dict.fromkeys(lines, make)
+        self._root = None
+
+    def tree(self) -> Node:
+        """Return the tree of all lines. Applications with the same lines share it."""
+        self._root = self._root or _tree_of(tuple(self._makers))
+        return self._root
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         return (Match.FULL if scope["type"] == "http" else Match.NONE), {}
@@ -69,13 +80,44 @@ class Routes(BaseRoute):
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         values: list[str] = []
-        found = _find(self._root, path_of(scope).split("/"), 1, values)
+        found = _find(self._root or self.tree(), path_of(scope).split("/"), 1, values)
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
         if found is None or method not in found.methods:
             await self._missing(scope, receive, send, {})
             return
-        endpoint, names = found.methods[method]
+        line, names = found.methods[method]
+        endpoint = self._endpoints.get(line) or self._made(line)
         await endpoint(scope, receive, send, dict(zip(names, values, strict=True)))
+
+    def _made(self, line: Line) -> Endpoint:
+        return self._endpoints.setdefault(line, self._makers[line](line))
+
+
+@lru_cache(maxsize=8)
+def _tree_of(lines: tuple[Line, ...]) -> Node:
+    root = Node()
+    for line in lines:
+        node, names = _place(root, line)
+        assert line.method not in node.methods, f"{line.method} {line.path} is declared twice"
+        node.methods[line.method] = line, names
+    return root
+
+
+def _place(node: Node, line: Line) -> tuple[Node, list[str]]:
+    """Return a line's node, which is made if it is new, and the names of the parameters."""
+    names: list[str] = []
+    for segment in line.path.split("/")[1:]:
+        if not segment.startswith("{"):
+            node = node.fixed.get(segment) or node.fixed.setdefault(segment, Node())
+            continue
+        names.append(segment[1:-1])
+        if names[-1] in line.slashed:
+            node.slashed = node.slashed or Node()
+            node = node.slashed
+        else:
+            node.parameter = node.parameter or Node()
+            node = node.parameter
+    return node, names
 
 
 def _find(node: Node, segments: list[str], at: int, values: list[str]) -> Node | None:
