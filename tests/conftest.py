@@ -42,8 +42,8 @@ START = "2026-11-21T07:33:00Z"
 LONG = {
     "tests/system/test_schemathesis.py": "thousands of requests that are made up",
     "tests/torture/test_torture.py::test_each_fault_has_its_outcome[10,000": "50,000 deliveries",
-    "tests/torture/test_torture.py::test_what_is_promised_is_kept[ledger]": "30 starts and kills",
-    "tests/system/test_cluster.py": "six processes, 100,000 deliveries",
+    "tests/torture/test_torture.py::test_what_is_promised_is_kept[ledger]": "14 starts and kills",
+    "tests/system/test_cluster.py": "six processes, 40,000 deliveries",
     "tests/docs/test_tutorial.py": "every command of the first hour",
     "tests/docs/test_how_to.py": "a daemon is started for each page",
     "tests/torture/": "a daemon is started and killed again and again",

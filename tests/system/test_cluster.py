@@ -13,6 +13,7 @@ from cluster_processes import House, Receipt, Receiver, receiving
 from cluster_sender import Sender, payload
 from ports import free_port
 from repeats import AT_A_KILL, Record, Repeats, Sending, repeats
+from thoroughness import often
 from waiting import PATIENCE, Stopwatch, until_all, wait_until
 
 from store import Connection, open_store
@@ -20,9 +21,9 @@ from store.accounts import accounts, tokens
 from store.hooks import hooks
 from store.repositories import repositories
 
-EVENTS = 20_000
+EVENTS = often(8_000, 40_000)
 SUBSCRIBERS = 5
-ALONE = 4_000
+ALONE = EVENTS // 5
 BATCH = 50
 CONNECTIONS = 32
 ATTEMPTS = (

@@ -3,12 +3,18 @@
 from typing import Any
 
 import pytest
+from thoroughness import often
 
 from tests.torture.__main__ import run
 from tests.torture.faults import FAULTS
 
 # Name to how often.
-SHORT = {"ledger": 30, "machine": 15, "guard": 400, "fuzz": 1500}
+SHORT = {
+    "ledger": often(14, 100),
+    "machine": often(15, 100),
+    "guard": often(400, 4_000),
+    "fuzz": often(1_500, 15_000),
+}
 
 
 @pytest.mark.parametrize("name", SHORT)
