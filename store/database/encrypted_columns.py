@@ -26,6 +26,7 @@ ENCRYPTED_COLUMNS = (
     EncryptedColumn("audit_chain", "secret"),
     EncryptedColumn("devenv_key", "private_key", ("repo_id",)),
     EncryptedColumn("devenv_secret", "value", ("repo_id", "name")),
+    EncryptedColumn("hook", "option_secrets"),
     EncryptedColumn("hook", "previous_secret"),
     EncryptedColumn("hook", "secret"),
     EncryptedColumn("one_time", "secret", ("account_id",)),

@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from store.endpoint_access import static_headers
 from store.filters import payload_filter
 from store.formats.formats import Format
 from store.hooks import json_pointer
@@ -47,6 +48,10 @@ def _usable_filter(source: dict[str, Any]) -> dict[str, Any]:
 
 Filter = Annotated[dict[str, Any], AfterValidator(_usable_filter)]
 """Conditions on an event: see store.filters."""
+
+
+StaticHeaders = Annotated[dict[str, str], AfterValidator(static_headers.check)]
+"""Header lines by name. Secret values are stored apart: see store.endpoint_access."""
 
 
 class PathOrdering(BaseModel):
@@ -102,4 +107,10 @@ class DeliveryOptions(BaseModel):
         None,
         description="with an ordering: how long one delivery is retried while others wait for it;"
         " 3600 by default",
+    )
+    headers: StaticHeaders | None = Field(
+        None,
+        repr=False,
+        description="headers of each request; values of headers such as Authorization are secret,"
+        " and asterisks mean the stored value",
     )

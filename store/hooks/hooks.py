@@ -13,6 +13,7 @@ from store.hooks import (
     hook_ordering,
     hook_secrets,
     hook_subscriptions,
+    option_secrets,
     signing_keys,
 )
 from store.hooks.hook_targets import NAMED, NAMES, HookTarget, as_target, organization, target_of
@@ -20,7 +21,8 @@ from store.hooks.hook_targets import NAMED, NAMES, HookTarget, as_target, organi
 COLUMNS = (
     "id, repo_id, org_id, url, content_type, secret, insecure_ssl, active, events, options,"
     " disabled_reason, failing_since, version, created_at, updated_at, previous_secret,"
-    " previous_until, secret_taken, held_until, paused_at, key_set"
+    " previous_until, secret_taken, held_until, paused_at, key_set,"
+    " option_secrets"
 )
 CHANGEABLE = frozenset(
     {"url", "events", "content_type", "secret", "overlap", "insecure_ssl", "active", "options"}
@@ -64,8 +66,9 @@ def create(
     hook_limit.check(db, target, chosen, most)
     row = db.one(
         "INSERT INTO hook (repo_id, org_id, url, content_type, secret, insecure_ssl, active,"
-        " events, options, filter, created_at, updated_at) VALUES (:repo_id, :org_id, :url,"
-        " :content_type, :secret, :insecure_ssl, :active, :events, :options, :filter, :now, :now)"
+        " events, options, option_secrets, filter, created_at, updated_at) VALUES (:repo_id,"
+        " :org_id, :url, :content_type, :secret, :insecure_ssl, :active, :events, :options,"
+        " :option_secrets, :filter, :now, :now)"
         f" RETURNING {COLUMNS}",
         **target.columns,
         url=url,
@@ -74,7 +77,7 @@ def create(
         insecure_ssl=int(insecure_ssl),
         active=int(active),
         events=json.dumps(chosen),
-        **_option_columns(options or {}),
+        **_option_columns(db, None, options or {}, url),
         now=db.now,
     )
     assert row is not None
@@ -88,11 +91,11 @@ def _with_key(db: Connection, hook: Row) -> Row:
     return hook
 
 
-def _option_columns(options: dict[str, Any]) -> Row:
+def _option_columns(db: Connection, hook: Row | None, options: dict[str, Any], url: str) -> Row:
     """Return the columns for a hook's options. The fan-out reads its filter from one of its own."""
     filter_ = options.get("filter")
     return {
-        "options": json.dumps(options),
+        **option_secrets.sealed_columns(db, option_secrets.resolved(db, hook, options, url)),
         "filter": None if filter_ is None else orjson.dumps(filter_).decode(),
     }
 
@@ -246,7 +249,7 @@ def update(db: Connection, hook: Row, *, most: int = 0, **changes: Any) -> Row:
         " previous_secret = :previous_secret, previous_until = :previous_until,"
         " secret_taken = CASE WHEN previous_secret = :previous_secret THEN secret_taken ELSE 0 END,"
         " insecure_ssl = :insecure_ssl, active = :active, events = :events, options = :options,"
-        " filter = :filter,"
+        " option_secrets = :option_secrets, filter = :filter,"
         " disabled_reason = :disabled_reason, failing_since = :failing_since,"
         " held_until = :held_until,"
         f" version = version + 1, updated_at = :now WHERE id = :id RETURNING {COLUMNS}",
@@ -257,7 +260,7 @@ def update(db: Connection, hook: Row, *, most: int = 0, **changes: Any) -> Row:
         insecure_ssl=int(wanted["insecure_ssl"]),
         active=int(wanted["active"]),
         events=json.dumps(events),
-        **_option_columns(wanted["options"]),
+        **_option_columns(db, hook, wanted["options"], wanted["url"]),
         disabled_reason=None if revived else hook["disabled_reason"],
         failing_since=None if revived else hook["failing_since"],
         held_until=None if revived or wanted["url"] != hook["url"] else hook["held_until"],

@@ -9,11 +9,12 @@ from store import Store
 from store.clock import SECOND
 from store.delivery import deliveries
 from store.delivery.attempts import Outcome
+from store.endpoint_access.secret_parts import MASK
 from worker.delivery.lane import QueuedDelivery
 from worker.delivery.ordering_headers import with_ordering
 from worker.delivery.payload_cache import Payload, PayloadCache
 from worker.delivery.policy import Reply, decide
-from worker.delivery.target import MASK, Target
+from worker.delivery.target import Target
 from worker.http.answer import MAX_BODY, ExchangeResult, Withheld
 from worker.http.transport import HttpSender
 
@@ -81,7 +82,10 @@ class DeliverySender:
             head = target.head(payload, rendered, timestamp, new_first=new_first)
             if item.turn is not None:
                 head = with_ordering(head, item.turn)
-            answer = await _post(self._sender, target, head, rendered.body, may_send, may_reach)
+            sent = head
+            if target.access is not None:
+                sent, head = target.access.heads(head)
+            answer = await _post(self._sender, target, sent, rendered.body, may_send, may_reach)
         except Withheld:
             raise
         except Exception as error:

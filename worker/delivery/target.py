@@ -4,10 +4,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from store import Connection, Row
+from store.endpoint_access.secret_parts import MASK
 from store.errors import Unusable
 from store.formats.cloudevents import PREFIX
 from store.formats.formats import PLATFORM, Rendered, media_type
-from store.hooks import hooks, signing_keys
+from store.hooks import hooks, option_secrets, signing_keys
 from store.hooks.hook_options import SIGNATURES
 from store.hooks.hook_ordering import is_ordered
 from store.hooks.hook_targets import target_of
@@ -17,13 +18,13 @@ from worker.delivery.policy import Policy, policy_for
 from worker.delivery.secret_rotation import SecretOverlap, current_overlap
 from worker.delivery.sign import AsymmetricSigner, Signer
 from worker.delivery.signatures import DeliverySignatures
+from worker.endpoint_access.access import EndpointAccess, access_for
 from worker.http.addresses import Refused
 from worker.http.endpoint import Endpoint
 from worker.http.guard import Guard
 from worker.settings import WorkerSettings
 
 CONTENT_TYPES = {"json": "application/json", "form": "application/x-www-form-urlencoded"}
-MASK = "********"
 REPUBLISHED = "X-Hub-Republished: true\r\n"
 
 
@@ -53,6 +54,8 @@ class Target:
     format: str = PLATFORM
     type_prefix: str = PREFIX
     signatures: DeliverySignatures = field(default_factory=DeliverySignatures)
+    access: EndpointAccess | None = None
+    """What requests present besides, or None."""
     ends_at: int | None = None
     """The time (microseconds) at which the target ends. Nothing is sent from then on."""
     held_until: int = 0
@@ -121,7 +124,7 @@ class Target:
         """Return the text without the hook's secrets, because a receiver may send them back."""
         for secret in (self.secret, self.overlap and self.overlap.secret):
             text = text.replace(secret, MASK) if secret else text
-        return text
+        return text if self.access is None else self.access.mask(text)
 
 
 def load_target(
@@ -136,6 +139,7 @@ def load_target(
     try:
         secret = hooks.secret_of(db, row)
         signatures = _signatures(db, row, secret)
+        row["options"] = option_secrets.revealed(db, row)
         endpoint = guard.endpoint(row["url"])
     except Refused as error:
         refusal = f"guard: {error}"
@@ -175,6 +179,7 @@ def make_target(
         format=row["options"].get("format", PLATFORM),
         type_prefix=row["options"].get("type_prefix", PREFIX),
         held_until=row["held_until"] or 0,
+        access=access_for(row["options"]),
     )
 
 

@@ -36,7 +36,7 @@ class TrialSender:
     def build(self, trial: TrialRequest) -> TrialAnswer:
         """Return the request without sending it."""
         target, body, head = self._built(trial)
-        return TrialAnswer(head, body, error=target.refusal or None)
+        return TrialAnswer(_shown(target, head), body, error=target.refusal or None)
 
     async def send(self, trial: TrialRequest) -> TrialAnswer:
         """Send the request and return the answer. Raises Busy if too many trials are under way."""
@@ -44,7 +44,7 @@ class TrialSender:
             raise Busy("too many trials are under way: try again in a moment")
         target, body, head = self._built(trial)
         if target.endpoint is None:
-            return TrialAnswer(head, body, error=target.refusal)
+            return TrialAnswer(_shown(target, head), body, error=target.refusal)
         self._running += 1
         try:
             return await self._sent(target, target.endpoint, body, head)
@@ -72,7 +72,7 @@ class TrialSender:
         assert self._sender is not None, "one is given or made"
         answer = await self._sender.post(
             endpoint,
-            head.encode("latin-1"),
+            (head if target.access is None else target.access.heads(head)[0]).encode("latin-1"),
             body,
             deadline=min(target.policy.timeout, LONGEST),
             verify_tls=target.verify_tls,
@@ -80,7 +80,7 @@ class TrialSender:
         )
         answered = answer.status is not None
         return TrialAnswer(
-            head,
+            _shown(target, head),
             body,
             answer.timings.get("total", 0),
             answer.status,
@@ -94,3 +94,8 @@ class TrialSender:
         """Close the connections."""
         if self._transport is not None:
             await asyncio.shield(self._transport.close())
+
+
+def _shown(target: Target, head: str) -> str:
+    """Return the head of a request without secret values."""
+    return head if target.access is None else target.access.heads(head)[1]

@@ -12,7 +12,7 @@ from hub.cli.console import options, output, suggestions
 from hub.cli.console.arguments import FullNameType
 from hub.cli.console.grammar import command
 from hub.cli.service.configuration import Configuration
-from hub.cli.traffic import api_context, hook_place
+from hub.cli.traffic import api_context, endpoint_options, hook_place
 from hub.cli.traffic.hook import HOOK_ID, find
 from hub.ingest import hook_events
 from store import Connection, Row
@@ -65,6 +65,14 @@ DELIVERY = (
         metavar="SECONDS",
         help="With an ordering: how long a delivery may keep others waiting.",
     ),
+    click.option(
+        "--header",
+        "headers",
+        metavar="LINE",
+        multiple=True,
+        help="A header of each request, in place of the present ones; repeatable."
+        " `Name: @FILE` reads the value from a file.",
+    ),
 )
 """The delivery options, which are named like the members of DeliveryOptions."""
 
@@ -76,10 +84,11 @@ def _filter(text: str) -> Any:
         raise Invalid(f"filter: this is not JSON: {error}") from None
 
 
-READERS: dict[str, Callable[[str], Any]] = {
+READERS: dict[str, Callable[[Any], Any]] = {
     "retries": lambda text: text.split(","),
     "signatures": lambda text: text.split(","),
     "filter": _filter,
+    "headers": endpoint_options.read_headers,
     "ordering": lambda text: {"path": text} if text.startswith("/") else text,
 }
 """The readers of options that are more than one value."""
@@ -125,7 +134,7 @@ def add(
     secret: str | None,
     content_type: str,
     insecure_ssl: bool,
-    **given: str | None,
+    **given: Any,
 ) -> None:
     """Create a hook of a repository, an organization or everything.
 
@@ -203,7 +212,7 @@ def edit(
     removed: tuple[str, ...],
     content_type: str | None,
     insecure_ssl: bool | None,
-    **given: str | None,
+    **given: Any,
 ) -> None:
     """Change a hook. For its delivery options, `default` restores the setting."""
     settings = configuration.settings
@@ -241,15 +250,15 @@ def _changed_events(
     return [name for name in wanted if name not in removed]
 
 
-def _said_options(given: dict[str, str | None]) -> dict[str, str]:
-    return {name: value for name, value in given.items() if value is not None}
+def _said_options(given: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in given.items() if value is not None and value != ()}
 
 
-def _merged(before: Row, changes: dict[str, str]) -> Row:
+def _merged(before: Row, changes: dict[str, Any]) -> Row:
     merged: Row = dict(before)
     for name, value in changes.items():
         merged.pop(name, None)
-        if value != "default":
+        if value not in ("default", ("default",)):
             merged[name] = READERS.get(name, str)(value)
     try:
         return DeliveryOptions.model_validate(merged).model_dump(exclude_none=True)
@@ -267,5 +276,7 @@ def _is_about_the_value(problem: Any) -> bool:
 
 def _said(problem: Any) -> str:
     name, *rest = problem["loc"]
+    if name in endpoint_options.NAMES:
+        return f"{name}: {problem['msg']}"  # the input may be secret
     where = f"{name}, number {rest[0] + 1}" if name == "retries" and rest else str(name)
     return f"{where}: {problem['msg']}, not {problem['input']!r}"

@@ -10,7 +10,7 @@ from hub.ui.view_context import ViewContext
 from store import Row
 from store.database import uuid7
 from store.errors import Invalid, Unprepared
-from store.hooks import hooks, signing_keys
+from store.hooks import hooks, option_secrets, signing_keys
 from store.hooks.event_names import HUB_EVENTS, PLATFORM_EVENTS
 from store.hooks.hook_options import DeliveryOptions
 from store.hooks.trial import TrialAnswer, TrialRequest
@@ -55,6 +55,7 @@ def plan(look: ViewContext, repo: Row, body: Any, hook: Row | None = None) -> Pl
     example = example_of(look, repo, event)
     config = body["config"]
     options = merged({} if hook is None else hook["options"], body.get("delivery"))
+    options = option_secrets.resolved(look.db, hook, options, config["url"])
     secret = config.get("secret") if hook is None else hooks.secret_of(look.db, hook)
     request = TrialRequest(
         repo_id=repo["id"],

@@ -15,7 +15,7 @@ from store import Row
 from store.database import uuid7
 from store.delivery import outbox
 from store.errors import Conflict, Invalid, Unusable
-from store.hooks import hooks, signing_keys
+from store.hooks import hooks, option_secrets, signing_keys
 from store.hooks.hook_options import DeliveryOptions
 from store.hooks.trial import TrialAnswer, TrialRequest
 
@@ -67,7 +67,7 @@ def _request(look: ViewContext, hook: Row, event: str, payload: str) -> TrialAns
             body=body,
             hook_id=hook["id"],
             keys=keys,
-            options=DeliveryOptions.model_validate(hook["options"]),
+            options=DeliveryOptions.model_validate(option_secrets.revealed(look.db, hook)),
         )
     )
 

@@ -229,7 +229,8 @@ CREATE TABLE hook (
     secret_taken SMALLINT NOT NULL DEFAULT 0,
     -- While it is set, the hook's deliveries wait.
     paused_at BIGINT,
-    key_set TEXT UNIQUE                 -- the public id of its signing keys
+    key_set TEXT UNIQUE,                -- the public id of its signing keys
+    option_secrets {blob}               -- encrypted: JSON, the secret values in the options
 );
 
 -- The keys with which hooks' deliveries are signed.

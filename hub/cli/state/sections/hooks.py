@@ -11,7 +11,7 @@ from hub.cli.state.changes import secret
 from store import Connection, Row
 from store.delivery import sources
 from store.errors import Conflict
-from store.hooks import hooks, signing_keys
+from store.hooks import hooks, option_secrets, signing_keys
 from store.hooks.hook_options import DeliveryOptions
 from store.hooks.hook_targets import SYSTEM, HookTarget, organization, repository
 
@@ -87,7 +87,10 @@ class HookEntry(SectionEntry):
 
     def find(self, db: Connection, parent: Row) -> Row | None:
         row = hooks.by_url(db, self._target(db), self.url)
-        return row and {**row, "secret": hooks.secret_of(db, row)}
+        if row is None:
+            return None
+        known = {"secret": hooks.secret_of(db, row), "options": option_secrets.revealed(db, row)}
+        return {**row, **known}
 
     def write(self, db: Connection, parent: Row, before: Row | None) -> None:
         fields = self._columns()

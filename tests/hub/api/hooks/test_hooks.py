@@ -503,3 +503,27 @@ async def test_more_than_there_may_be_can_still_be_changed(
     assert (await client.patch(path, json={"active": True})).status_code == 200
     assert (await client.patch(path, json={"add_events": ["issues"]})).status_code == 200
     assert_full(await one_more(client))
+
+
+async def test_static_headers_are_write_only(client: httpx.AsyncClient) -> None:
+    headers = {"X-Api-Key": "hunter2-hunter2", "X-Env": "live"}
+    body = {"config": {"url": "https://receiver.example/in"}, "delivery": {"headers": headers}}
+    answer = await client.post(HOOKS, json=body)
+    assert answer.status_code == 201, answer.text
+    shown = {"X-Api-Key": "********", "X-Env": "live"}
+    assert answer.json()["delivery"] == {"headers": shown}
+    url = answer.json()["url"]
+    for headers in (shown | {"X-More": "1"}, None):
+        answer = await client.patch(url, json={"delivery": {"headers": headers}})
+        assert answer.json()["delivery"] == ({} if headers is None else {"headers": headers})
+    again = await client.patch(url, json={"delivery": {"headers": shown}})
+    assert_error(again, 422)
+
+
+@pytest.mark.parametrize("name", ["Host", "webhook-id", "a b"])
+async def test_denied_headers_are_rejected(client: httpx.AsyncClient, name: str) -> None:
+    delivery = {"headers": {name: "hunter2"}}
+    body = {"config": {"url": "https://receiver.example/in"}, "delivery": delivery}
+    answer = await client.post(HOOKS, json=body)
+    assert_error(answer, 422)
+    assert "hunter2" not in answer.text

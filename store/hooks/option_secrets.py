@@ -1,0 +1,56 @@
+"""The secret values in a hook's delivery options, encrypted at rest."""
+
+from typing import Any
+from urllib.parse import urlsplit
+
+import orjson
+
+from store.database.connection import Connection, Row
+from store.endpoint_access import secret_parts
+from store.errors import Invalid
+
+
+def revealed(db: Connection, hook: Row) -> dict[str, Any]:
+    """Return a hook's options with their secret values. Raises Unusable if they do not decrypt."""
+    options: dict[str, Any] = hook["options"]
+    if hook["option_secrets"] is None:
+        return options
+    return secret_parts.join(options, _secrets(db, hook))
+
+
+def resolved(db: Connection, hook: Row | None, options: dict[str, Any], url: str) -> dict[str, Any]:
+    """Return options for a hook with this URL, with stored values in place of asterisks.
+
+    Raises Invalid if there is no stored value, or if it would be sent to another server than
+    before: somebody who may change a hook must not read its secrets in this way.
+    """
+    if not secret_parts.kept(options):
+        return options
+    stored = {} if hook is None or hook["option_secrets"] is None else _secrets(db, hook)
+    found = secret_parts.resolve(options, stored)
+    if hook is not None and _server(url) != _server(hook["url"]):
+        raise Invalid(
+            "the new URL is on another server: give the secret headers, keys and passwords again",
+            field="url",
+            resource="Hook",
+        )
+    return found
+
+
+def sealed_columns(db: Connection, options: dict[str, Any]) -> Row:
+    """Return the columns for a hook's options with their secret values."""
+    shown, secrets = secret_parts.split(options)
+    return {
+        "options": orjson.dumps(shown).decode(),
+        "option_secrets": db.vault.seal(orjson.dumps(secrets).decode()) if secrets else None,
+    }
+
+
+def _secrets(db: Connection, hook: Row) -> secret_parts.Secrets:
+    found: secret_parts.Secrets = orjson.loads(db.vault.open(hook["option_secrets"]))
+    return found
+
+
+def _server(url: str) -> tuple[str, str]:
+    parts = urlsplit(url)
+    return parts.scheme, parts.netloc.lower()

@@ -1,0 +1,49 @@
+"""Options of `tocsin hook` for the access to an endpoint."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from store import Store
+from store.hooks import hooks, option_secrets
+
+pytestmark = pytest.mark.usefixtures("url")
+
+URL = "https://198.41.0.4/hook"
+
+
+def options_of(store: Store, hook_id: int) -> dict:
+    return store.look(option_secrets.revealed, store.look(hooks.by_id, hook_id))
+
+
+def test_headers_with_a_value_from_a_file(run, store: Store, hook_id, tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text("Bearer hunter2\n")
+    lines = ["--header", f"Authorization: @{file}", "--header", "X-Env: live"]
+    run("hook", "add", "ada/bell", URL, *lines)
+    headers = {"Authorization": "Bearer hunter2", "X-Env": "live"}
+    assert options_of(store, 2) == {"headers": headers}
+    shown = json.loads(run("hook", "show", 2, "--json").stdout)
+    assert shown["options"]["headers"] == headers | {"Authorization": "********"}
+    assert "hunter2" not in run("hook", "edit", 2, "--rate", 3).output
+    assert options_of(store, 2)["headers"] == headers
+    run("hook", "edit", 2, "--header", "default")
+    assert options_of(store, 2) == {"rate": 3.0}
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (["no colon hunter2"], "Name: value"),
+        (["Host: hunter2"], "not allowed"),
+        (["X-Key: hunter2\x01"], "printable"),
+        (["X-Key: @/nowhere/hunter"], "cannot be read"),
+        (["X-A: hunter2", "X-A: 2"], "twice"),
+    ],
+)
+def test_wrong_headers(run, hook_id, lines, said) -> None:
+    given = [part for line in lines for part in ("--header", line)]
+    failed = run("hook", "edit", hook_id, *given, code=2)
+    assert said in failed.stderr
+    assert "hunter2" not in failed.stderr
