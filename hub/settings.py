@@ -9,6 +9,7 @@ from pydantic import Field, field_validator, model_validator
 
 from hub.admin_settings import AdminSettings
 from hub.http import topic_patterns
+from hub.openid_settings import OpenIDSettings
 from hub.server_settings import ServerSettings
 from store.settings import DataSettings, ImportSettings, UsageSettings, WebSubSettings
 
@@ -41,7 +42,13 @@ WORDS = ("service", "assistant", "devenv")
 
 
 class HubSettings(
-    AdminSettings, ServerSettings, WebSubSettings, ImportSettings, UsageSettings, DataSettings
+    AdminSettings,
+    ServerSettings,
+    OpenIDSettings,
+    WebSubSettings,
+    ImportSettings,
+    UsageSettings,
+    DataSettings,
 ):
     """The hub's address, its public URLs and its limits."""
 

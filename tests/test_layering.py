@@ -32,8 +32,8 @@ ORDER = {
         " imports jobs job_table service"
     ),
     "hub": (
-        "http admin_settings server_settings settings auth rest ingest admin websub api operations"
-        " openapi ui manual app snapshots worker_events cli"
+        "http admin_settings server_settings openid_settings settings auth rest ingest admin websub"
+        " api operations openapi openid ui manual app snapshots worker_events cli"
     ),
     "hub.cli": (
         "commands http_server service console accounts install operate traffic playground state"

@@ -61,7 +61,15 @@ class HubMetrics(MetricSet):
             "tocsin_failed_logins_total",
             "Wrong credentials, and requests rejected after too many of them (blocked)",
             ("kind",),
-            [("token",), ("password",), ("app",), ("signature",), ("admin",), ("blocked",)],
+            [
+                ("token",),
+                ("password",),
+                ("app",),
+                ("signature",),
+                ("admin",),
+                ("openid",),
+                ("blocked",),
+            ],
         )
         self.connections = GaugeMetric("tocsin_connections", "Open client connections")
         self.dropped = CounterMetric(

@@ -1,5 +1,7 @@
 """The routes of the dashboard."""
 
+from typing import TYPE_CHECKING
+
 from hub.http.routing import Routes
 from hub.rest.middleware import wrap
 from hub.rest.request import Handler
@@ -7,7 +9,11 @@ from hub.ui import assets
 from hub.ui.section import ROOT
 from hub.ui.sections import SECTIONS
 from hub.ui.serve import Dashboard
-from hub.ui.signing_in import SignIn
+from hub.ui.sign_in.with_token import CALLBACK, START, SignIn
+from store.errors import Unusable
+
+if TYPE_CHECKING:
+    from hub.ui.sign_in.with_openid import OpenIDSignIn
 
 
 def add(desk: Dashboard, routes: Routes) -> None:
@@ -19,7 +25,8 @@ def add(desk: Dashboard, routes: Routes) -> None:
 
 def serves(desk: Dashboard) -> dict[str, Handler]:
     """Return the dashboard's handlers by method and path."""
-    door = SignIn(desk)
+    openid = _openid(desk)
+    door = SignIn(desk, None if openid is None else openid.sign_out_url)
     found = {
         f"GET {ROOT}/static/{{digest}}/{{name}}": assets.serving(),
         f"GET {ROOT}/stream": desk.stream(),
@@ -27,7 +34,26 @@ def serves(desk: Dashboard) -> dict[str, Handler]:
         f"POST {ROOT}/sign-out": door.sign_out(),
         f"POST {ROOT}/theme": door.theme(),
     }
+    if openid is not None:
+        found |= {f"GET {START}": openid.start(), f"GET {CALLBACK}": openid.finish()}
     for section in SECTIONS:
         found |= {f"GET {page.path}": desk.page(page) for page in section.pages}
         found |= {f"POST {act.path}": desk.act(act) for act in section.acts}
     return found
+
+
+def _openid(desk: Dashboard) -> "OpenIDSignIn | None":
+    """Return the sign-in with a provider if the settings name one.
+
+    Raises Unusable if what it needs is not installed.
+    """
+    if desk.services.settings.openid_issuer is None:
+        return None
+    try:
+        # The extra may not be installed, and httpx takes as long to import as all the rest.
+        from hub.ui.sign_in.with_openid import OpenIDSignIn
+    except ImportError as error:
+        raise Unusable(
+            f"the setting openid_issuer needs the extra openid ({error}): install tocsin[openid]"
+        ) from None
+    return OpenIDSignIn(desk)

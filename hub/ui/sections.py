@@ -1,6 +1,5 @@
 """The list of the dashboard's sections, in menu order."""
 
-from hub.ui import signing_in
 from hub.ui.pages import (
     api,
     audit_log,
@@ -29,6 +28,7 @@ from hub.ui.pages import (
     trends,
 )
 from hub.ui.section import Section
+from hub.ui.sign_in import sessions, with_token
 
 SECTIONS: tuple[Section, ...] = (
     overview.ui,
@@ -56,5 +56,6 @@ SECTIONS: tuple[Section, ...] = (
     jobs.ui,
     audit_log.ui,
     api.ui,
-    signing_in.ui,
+    with_token.ui,
+    sessions.ui,
 )

@@ -188,6 +188,7 @@ class Dashboard:
             described=self.described,
             origin=visit.origin,
             address=lambda: self.services.clients.address(call.scope),
+            session=visit.session,
             **given,
         )
 
@@ -314,7 +315,9 @@ def _redirect_to_sign_in(visit: SessionRequest) -> Response:
     call = visit.call
     if call.headers.get(b"sec-fetch-site") == b"cross-site" and call.scope["method"] == "GET":
         # The cookie is not sent along with another site's link, but it is with our own redirect.
-        return Response(200, render("from_elsewhere.html", {"theme": visit.theme}).encode(), PAGE)
+        return Response(
+            200, render("from_elsewhere.html", {"theme": visit.theme, "to": ""}).encode(), PAGE
+        )
     here = path_of(call.scope)
     query = call.scope["query_string"].decode("latin-1")
     wanted = here + (f"?{query}" if query else "")

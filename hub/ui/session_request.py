@@ -32,6 +32,8 @@ class SessionRequest:
     viewer: DashboardViewer | None = None
     stale: bool = False
     """Whether the session's last use must be updated."""
+    method: str | None = None
+    """How the session began: one of `sessions.SignInMethod`."""
     headers: list[Header] = field(default_factory=list)
     """Cookies to set in the response."""
 
@@ -105,6 +107,7 @@ class SessionRequest:
         if found is None:
             return None
         self.stale = db.now - found["seen_at"] > sessions.NOTED
+        self.method = found["method"]
         if found["link_id"] is not None:
             self.viewer = DashboardViewer(hook_id=found["hook_id"])
         elif found["operator"] is not None:
@@ -114,6 +117,11 @@ class SessionRequest:
             caller = caller_of(found["token"])
             self.viewer = DashboardViewer(caller, operator=operates(caller))
         return self.viewer
+
+    def sign_in_origin(self, method: sessions.SignInMethod) -> sessions.SignInOrigin:
+        """Return the origin of a session that begins with this request."""
+        address = self.services.clients.address(self.call.scope)
+        return sessions.SignInOrigin(method, address, self.call.text(b"user-agent"))
 
     def actor(self) -> Actor:
         """Return the actor for the audit log."""

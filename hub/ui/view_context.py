@@ -34,6 +34,8 @@ class ViewContext:
     origin: str = ""
     """The dashboard's origin as the browser sees it: `https://hooks.example`."""
     address: Callable[[], str] = lambda: ""
+    session: str | None = None
+    """The session cookie's value."""
     described: Callable[[], Mapping[str, Any]] = dict
     """Returns the API's description, if the page is declared with `described`."""
 

@@ -124,6 +124,14 @@ def _of(db: Connection, account_id: int, keys: Collection[str]) -> list[Row]:
     )
 
 
+def verified_owner(db: Connection, address: str) -> int | None:
+    """Return the id of the account that has verified this address, or None."""
+    owner: int | None = db.value(
+        "SELECT account_id FROM email WHERE email_key = :key AND verified = 1", key=_key(address)
+    )
+    return owner
+
+
 def remove(db: Connection, account_id: int, addresses: Iterable[str]) -> list[Row]:
     """Remove addresses from an account. Return them.
 

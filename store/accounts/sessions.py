@@ -1,10 +1,14 @@
 """Sessions of the dashboard: the credential that opened each, and its end.
 
 Only a digest of the cookie's value is stored. If its credential ends, the session ends with it.
+Who signs in with a provider gets a token for this session alone, whose value nobody learns, so
+that one session has the same rights as the other.
 """
 
 import hashlib
 import secrets
+from dataclasses import dataclass
+from typing import Literal
 
 from store.accounts import tokens
 from store.clock import SECOND
@@ -13,6 +17,27 @@ from store.database.connection import Connection, Row
 LONGEST = 7 * 24 * 3600 * SECOND
 # The use of a session is recorded at most this often, and not with every page.
 NOTED = 300 * SECOND
+
+# The length of the id that lists show: the beginning of the digest.
+SHOWN = 16
+MOST_BROWSER = 200
+# Who a session belongs to: a user, or everybody with the administrators' token.
+OF_USER = "token_id IN (SELECT t.id FROM token t WHERE t.account_id = :owner)"
+OF_ADMINISTRATORS = "operator = :owner"
+
+SignInMethod = Literal["token", "openid", "administrator", "link"]
+
+
+@dataclass(frozen=True, slots=True)
+class SignInOrigin:
+    """How a session begins: by which method, from which address, and in which browser."""
+
+    method: SignInMethod = "token"
+    address: str | None = None
+    browser: str | None = None
+
+
+BY_TOKEN = SignInOrigin()
 
 
 def digest(value: str) -> str:
@@ -27,6 +52,7 @@ def begin(
     operator: str | None = None,
     link_id: int | None = None,
     until: int | None = None,
+    origin: SignInOrigin = BY_TOKEN,
 ) -> str:
     """Open a session with one credential. Return the value for the cookie.
 
@@ -35,17 +61,33 @@ def begin(
     value = secrets.token_urlsafe(32)
     longest = db.now + LONGEST
     db.execute(
-        "INSERT INTO ui_session (id, token_id, token_hash, operator, link_id, created_at, seen_at,"
-        " expires_at) VALUES (:id, :token_id, (SELECT hash FROM token WHERE id = :token_id),"
-        " :operator, :link_id, :now, :now, :expires_at)",
+        "INSERT INTO ui_session (id, token_id, token_hash, operator, link_id, method, address,"
+        " browser, created_at, seen_at, expires_at)"
+        " VALUES (:id, :token_id, (SELECT hash FROM token WHERE id = :token_id), :operator,"
+        " :link_id, :method, :address, :browser, :now, :now, :expires_at)",
         id=digest(value),
         token_id=token_id,
         operator=operator,
         link_id=link_id,
+        method=origin.method,
+        address=origin.address,
+        browser=None if origin.browser is None else origin.browser[:MOST_BROWSER],
         now=db.now,
         expires_at=longest if until is None else min(until, longest),
     )
     return value
+
+
+def begin_openid(db: Connection, account_id: int, origin: SignInOrigin) -> str:
+    """Open a session for a user whom a provider names. Return the value for the cookie."""
+    _, token = tokens.create(
+        db,
+        account_id,
+        scopes=tokens.WHOLE,
+        note="dashboard, by OpenID Connect",
+        expires_at=db.now + LONGEST,
+    )
+    return begin(db, token_id=token["id"], origin=origin)
 
 
 def find(db: Connection, value: str, idle: int) -> Row | None:
@@ -55,7 +97,7 @@ def find(db: Connection, value: str, idle: int) -> Row | None:
     `seen_at`. Return None if it has ended or was not used for `idle` microseconds.
     """
     row = db.one(
-        "SELECT s.token_id, s.operator, s.link_id, s.seen_at, l.hook_id, t.hash"
+        "SELECT s.token_id, s.operator, s.link_id, s.method, s.seen_at, l.hook_id, t.hash"
         " FROM ui_session s LEFT JOIN token t ON t.id = s.token_id AND t.hash = s.token_hash"
         " LEFT JOIN hook_link l ON l.id = s.link_id AND l.expires_at > :now"
         " WHERE s.id = :id AND s.expires_at > :now AND s.seen_at > :since",
@@ -77,7 +119,52 @@ def touch(db: Connection, value: str) -> None:
 
 def end(db: Connection, value: str) -> bool:
     """End a session. Return False if there is none."""
-    return db.execute("DELETE FROM ui_session WHERE id = :id", id=digest(value)) > 0
+    return _end(db, "id = :id", id=digest(value)) > 0
+
+
+def owned(db: Connection, owner: int | str) -> list[Row]:
+    """Return the sessions of a user (their id) or of the administrators (their mark).
+
+    The last used one comes first. The rows have `shown_id`, `method`, `address`, `browser`,
+    `created_at`, `seen_at` and `expires_at`.
+    """
+    return db.all(
+        f"SELECT substr(id, 1, {SHOWN}) AS shown_id, method, address, browser, created_at, seen_at,"
+        f" expires_at FROM ui_session WHERE {_owned(owner)} AND expires_at > :now"
+        " ORDER BY seen_at DESC, id LIMIT 100",
+        owner=owner,
+        now=db.now,
+    )
+
+
+def operator_of(db: Connection, value: str) -> str:
+    """Return the mark of the administrators' token that opened a session; empty if none did."""
+    return db.value("SELECT operator FROM ui_session WHERE id = :id", id=digest(value)) or ""
+
+
+def end_owned(db: Connection, owner: int | str, shown_id: str) -> bool:
+    """End one of an owner's sessions. Return False if there is none with this id."""
+    where = f"{_owned(owner)} AND substr(id, 1, {SHOWN}) = :shown_id"
+    return _end(db, where, owner=owner, shown_id=shown_id) > 0
+
+
+def end_others(db: Connection, owner: int | str, value: str) -> int:
+    """End all of an owner's sessions but this one. Return how many."""
+    return _end(db, f"{_owned(owner)} AND id <> :id", owner=owner, id=digest(value))
+
+
+def _owned(owner: int | str) -> str:
+    return OF_USER if isinstance(owner, int) else OF_ADMINISTRATORS
+
+
+def _end(db: Connection, where: str, **given: int | str) -> int:
+    """End sessions. The token that a provider's sign-in made for a session goes with it."""
+    found = db.all(f"SELECT id, token_id, method FROM ui_session WHERE {where}", **given)
+    for row in found:
+        if row["method"] == "openid":
+            db.execute("DELETE FROM token WHERE id = :id", id=row["token_id"])
+        db.execute("DELETE FROM ui_session WHERE id = :id", id=row["id"])
+    return len(found)
 
 
 def forget(db: Connection) -> None:

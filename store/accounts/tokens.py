@@ -59,6 +59,10 @@ ALONE = (
 SCOPES = frozenset(
     [*CHILDREN, *ALONE, *(child for children in CHILDREN.values() for child in children)]
 )
+WHOLE = sorted(
+    {*CHILDREN, *ALONE} - {child for children in CHILDREN.values() for child in children}
+)
+"""The scopes that include all others."""
 LIVE = "(t.expires_at IS NULL OR t.expires_at > :now)"
 """SQL for: the token `t` has not expired."""
 

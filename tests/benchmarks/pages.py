@@ -65,6 +65,7 @@ PAGES = (
     ("ada", "/ui/reference/repos"),
     ("ada", "/ui/reference/schemas/Hook"),
     ("ada", "/ui/sign-in"),
+    ("ada", "/ui/sessions"),
 )
 
 

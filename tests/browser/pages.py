@@ -15,6 +15,7 @@ class Shown:
 
 PAGES = (
     Shown("/ui/sign-in", None, picture="sign-in"),
+    Shown("/ui/sessions"),
     Shown("/ui", picture="overview"),
     Shown("/ui?span=24h", "root"),
     Shown("/ui/problems", picture="problems"),

@@ -55,7 +55,8 @@ def use_link(look: ViewContext) -> ActionResult:
     if _may_see(look, link):
         place = f"{ROOT}/hooks/{link['hook_id']}"
         return ActionResult(place, "You may see this hook without the link, so you stay signed in.")
-    value = sessions.begin(look.db, link_id=link["id"], until=link["expires_at"])
+    origin = sessions.SignInOrigin("link")
+    value = sessions.begin(look.db, link_id=link["id"], until=link["expires_at"], origin=origin)
     place = f"{ROOT}/hooks/{link['hook_id']}"
     return ActionResult(
         place, "You may view this hook until the link ends.", cookies={cookies.SESSION: value}

@@ -1811,6 +1811,9 @@ CREATE TABLE ui_session (
     token_hash TEXT,                    -- the token's hash at sign-in; a reset ends the session
     operator TEXT,                      -- a digest of the administrators' token
     link_id BIGINT REFERENCES hook_link (id) ON DELETE CASCADE,
+    method TEXT NOT NULL,               -- how it began: token, openid, administrator, link
+    address TEXT,                       -- from where
+    browser TEXT,                       -- the User-Agent
     created_at BIGINT NOT NULL,
     seen_at BIGINT NOT NULL,
     expires_at BIGINT NOT NULL

@@ -20,7 +20,14 @@ from store.hooks import hook_links, hooks
 from store.jobs import jobs
 from store.jobs.jobs import JobSchedule
 
-ACTS = [act for section in SECTIONS for act in section.acts if act.who != "anyone"]
+# Everybody may end sessions of their own, whatever their token is for.
+OWN = "/ui/sessions/"
+ACTS = [
+    act
+    for section in SECTIONS
+    for act in section.acts
+    if act.who != "anyone" and not act.path.startswith(OWN)
+]
 PAGES = [
     page
     for section in SECTIONS

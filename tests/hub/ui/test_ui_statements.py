@@ -58,6 +58,7 @@ PAGES = (
     "/ui/reference/repos",
     "/ui/reference/schemas/Hook",
     "/ui/sign-in",
+    "/ui/sessions",
 )
 # They are of one thing each, and counted where they are tested.
 ELSEWHERE = {"/ui/problem", "/ui/hooks/{hook_id}", "/ui/deliveries/{delivery_id}", "/ui/shared"}

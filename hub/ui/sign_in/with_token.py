@@ -1,11 +1,14 @@
 """Signing in with a token, signing out, and the color theme."""
 
+from collections.abc import Awaitable, Callable
+
 from hub.admin.administrators import AdminAuth
 from hub.auth.credentials import caller_of
 from hub.auth.quotas import RateSubject
 from hub.http.errors import Blocked, Forbidden, Unauthenticated
 from hub.http.response import Response, header
 from hub.rest import auditing
+from hub.rest.context import Services
 from hub.rest.request import Handler
 from hub.ui import cookies
 from hub.ui.csrf import FIELD
@@ -19,6 +22,7 @@ from store import Connection
 from store.accounts import sessions, tokens
 
 ui = Section()
+START, CALLBACK = f"{ROOT}/sign-in/openid", f"{ROOT}/sign-in/openid/callback"
 UNKNOWN = "No such token. It may have expired, or have been revoked."
 """The message for every wrong token, which does not reveal whether the token exists."""
 
@@ -26,7 +30,14 @@ UNKNOWN = "No such token. It may have expired, or have been revoked."
 @ui.page("/sign-in", "sign_in.html", who="anyone")
 def sign_in_page(look: ViewContext) -> dict[str, object]:
     """Show the sign-in form."""
-    return {"next": within(look.asked("next", 2000)), "error": ""}
+    return values(look.services, within(look.asked("next", 2000)))
+
+
+def values(services: Services, next_: str, error: str = "") -> dict[str, object]:
+    """Return the values of the sign-in page."""
+    settings = services.settings
+    provider = settings.openid_label if settings.openid_issuer else ""
+    return {"next": next_, "error": error, "provider": provider}
 
 
 def within(path: str) -> str:
@@ -36,11 +47,15 @@ def within(path: str) -> str:
     return path if inside and plain and not path.startswith(f"{ROOT}/sign-in") else ROOT
 
 
-class SignIn:
-    """Begins and ends sessions."""
+Leave = Callable[[SessionRequest], Awaitable[str | None]]
 
-    def __init__(self, desk: Dashboard) -> None:
+
+class SignIn:
+    """Begins and ends sessions. `leave` returns where people also sign out at their provider."""
+
+    def __init__(self, desk: Dashboard, leave: Leave | None = None) -> None:
         self._desk = desk
+        self._leave = leave
         self._services = desk.services
         self._admins: AdminAuth = desk.admins
 
@@ -65,8 +80,8 @@ class SignIn:
     async def _refused(self, visit: SessionRequest, wanted: str) -> Response:
         self._services.measures.failed_logins.add("token")
         await self._services.store.read(self._count, visit)
-        values = {"next": wanted, "error": UNKNOWN}
-        return await self._desk.answer(visit, RenderedPage("sign_in.html", values, 401))
+        shown = values(self._services, wanted, UNKNOWN)
+        return await self._desk.answer(visit, RenderedPage("sign_in.html", shown, 401))
 
     def _count(self, db: Connection, visit: SessionRequest) -> None:
         limits = self._services.limits
@@ -77,13 +92,16 @@ class SignIn:
     def _open(self, db: Connection, visit: SessionRequest, value: str) -> str:
         if self._admins.is_valid_cookie(value):
             visit.viewer = DashboardViewer(operator=True)
-            cookie = sessions.begin(db, operator=self._admins.mark)
+            origin = visit.sign_in_origin("administrator")
+            cookie = sessions.begin(db, operator=self._admins.mark, origin=origin)
         else:
             row = tokens.find(db, value)
             if row is None:
                 raise Unauthenticated(UNKNOWN)
             visit.viewer = DashboardViewer(caller_of(row))
-            cookie = sessions.begin(db, token_id=row["id"], until=row["expires_at"])
+            origin = visit.sign_in_origin("token")
+            until = row["expires_at"]
+            cookie = sessions.begin(db, token_id=row["id"], until=until, origin=origin)
         auditing.record(db, self._services, visit.call, "ui/sign-in", visit.actor(), 200)
         return cookie
 
@@ -97,6 +115,11 @@ class SignIn:
             if visit.session is not None:
                 await self._services.store.write(self._close, visit, visit.session)
             visit.drop(cookies.SESSION)
+            also = await self._leave(visit) if self._leave and visit.method == "openid" else None
+            if also is not None:
+                visit.viewer = None
+                shown = RenderedPage("signed_out.html", {"provider": also})
+                return await self._desk.answer(visit, shown)
             place = header("Location", f"{ROOT}/sign-in")
             return Response(303, b"", [place, *PAGE, *visit.headers])
 

@@ -1,0 +1,51 @@
+"""Fetching the provider's documents, with limits on their size and time."""
+
+import asyncio
+from typing import Any
+
+import httpx
+import orjson
+
+from hub.openid.errors import ProviderUnavailable
+
+# A key set with certificate chains has some 20 kB.
+MOST_BYTES = 256 * 1024
+# Seconds for a document.
+PATIENCE = 10.0
+
+
+async def fetch(method: str, url: str, **given: Any) -> tuple[int, dict[str, Any]]:
+    """Return the status and the JSON object at a URL. Redirects are not followed.
+
+    Raises ProviderUnavailable if there is none within PATIENCE and MOST_BYTES.
+    """
+    try:
+        async with asyncio.timeout(PATIENCE), httpx.AsyncClient(trust_env=False) as client:
+            return await _fetch(client, method, url, **given)
+    except TimeoutError:
+        raise ProviderUnavailable(f"{url} did not answer within {PATIENCE:g} s") from None
+    except httpx.HTTPError as error:
+        why = str(error) or type(error).__name__
+        raise ProviderUnavailable(f"{url} cannot be reached: {why}") from None
+
+
+async def _fetch(
+    client: httpx.AsyncClient, method: str, url: str, **given: Any
+) -> tuple[int, dict[str, Any]]:
+    # Not compressed, so that a small answer cannot become a large one.
+    headers = {"accept": "application/json", "accept-encoding": "identity"}
+    async with client.stream(method, url, headers=headers, timeout=PATIENCE, **given) as answer:
+        body = bytearray()
+        async for part in answer.aiter_raw():
+            body += part
+            if len(body) > MOST_BYTES:
+                raise ProviderUnavailable(f"the document at {url} has more than {MOST_BYTES} bytes")
+    try:
+        found = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        found = None
+    if not isinstance(found, dict):
+        raise ProviderUnavailable(
+            f"{url} answered {answer.status_code}, and not with a JSON object"
+        )
+    return answer.status_code, found

@@ -1,0 +1,72 @@
+"""The verification of ID tokens (OpenID Connect Core, 3.1.3.7)."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from joserfc import jws, jwt
+from joserfc.errors import JoseError
+from joserfc.jwk import KeySet
+
+from hub.openid.errors import SignInFailed
+
+# Neither `none` nor HMAC, with which whoever knows the client's secret could sign.
+ALGORITHMS = (
+    "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA",
+)  # fmt: skip
+# Seconds by which the provider's clock may differ.
+LEEWAY = 60
+MOST_CHARACTERS = 32_000
+
+Claims = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """The values that an ID token must have. `now` is in seconds."""
+
+    issuer: str
+    client_id: str
+    nonce: str
+    now: int
+
+
+def key_id(token: str) -> str | None:
+    """Return the id of the key that signed a token, if it names one. Raises SignInFailed."""
+    try:
+        found = jws.extract_compact(token.encode()).headers().get("kid")
+    except (JoseError, ValueError):
+        raise SignInFailed("The provider sent an ID token that cannot be read.") from None
+    return found if isinstance(found, str) else None
+
+
+def verify(token: str, keys: KeySet, expected: Expected) -> Claims:
+    """Return the claims of a token. Raises SignInFailed if it is not right in any way."""
+    if len(token) > MOST_CHARACTERS:
+        raise SignInFailed("The provider sent an ID token that is too long.")
+    registry = jwt.JWTClaimsRegistry(
+        now=expected.now,
+        leeway=LEEWAY,
+        iss={"essential": True, "value": expected.issuer},
+        aud={"essential": True, "value": expected.client_id},
+        nonce={"essential": True, "value": expected.nonce},
+        sub={"essential": True},
+        exp={"essential": True},
+        iat={"essential": True},
+    )
+    try:
+        claims = jwt.decode(token, keys, algorithms=ALGORITHMS).claims
+        registry.validate(claims)
+    except (JoseError, ValueError) as error:
+        why = str(error) or type(error).__name__
+        raise SignInFailed(f"The provider sent an ID token that is not valid: {why}.") from None
+    _check_parties(claims, expected.client_id)
+    return claims
+
+
+def _check_parties(claims: Claims, client_id: str) -> None:
+    """A token for several clients must say that it was issued to this one."""
+    audience = claims["aud"]
+    several = isinstance(audience, list) and len(audience) > 1
+    party = claims.get("azp")
+    if (several and party is None) or (party is not None and party != client_id):
+        raise SignInFailed("The provider sent an ID token that was issued to another client.")

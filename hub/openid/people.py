@@ -1,0 +1,45 @@
+"""The user here whom a provider's claims name."""
+
+from hub.openid.errors import SignInFailed
+from hub.openid.id_token import Claims
+from hub.openid_settings import OpenIDSettings
+from store import Connection, Row
+from store.accounts import accounts, emails
+
+
+def user_of(db: Connection, settings: OpenIDSettings, claims: Claims) -> Row:
+    """Return the user's account. Raises SignInFailed, with who can give access, if there is none.
+
+    No account is created: a site administrator decides who has one.
+    """
+    if settings.openid_match == "login":
+        return _by_login(db, claims.get(settings.openid_login_claim), settings.openid_login_claim)
+    return _by_email(db, claims.get("email"), claims.get("email_verified"))
+
+
+def _by_login(db: Connection, login: object, claim: str) -> Row:
+    if not isinstance(login, str) or not login:
+        raise SignInFailed(f"Your provider does not say who you are: the claim {claim} is missing.")
+    user = accounts.by_login(db, login)
+    if user is None or user["kind"] != "User":
+        raise SignInFailed(
+            f"There is no user {login[:100]!r} here. A site administrator can add one:"
+            " tocsin user add LOGIN."
+        )
+    return user
+
+
+def _by_email(db: Connection, email: object, verified: object) -> Row:
+    if not isinstance(email, str) or not email:
+        raise SignInFailed("Your provider does not tell your email address: it is in no claim.")
+    # Some providers write the boolean as a text.
+    if verified not in (True, "true"):
+        raise SignInFailed(f"Your provider has not verified your email address {email[:250]}.")
+    owner = emails.verified_owner(db, email)
+    user = None if owner is None else accounts.get(db, owner)
+    if user is None:
+        raise SignInFailed(
+            f"No user here has the verified email address {email[:250]}. A site administrator can"
+            " add one, or you can add the address to your account."
+        )
+    return user

@@ -1,0 +1,168 @@
+"""The OpenID Connect provider: its description, its keys, and the exchange of codes for claims."""
+
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from joserfc.errors import JoseError
+from joserfc.jwk import KeySet
+from pydantic import BaseModel, ValidationError, field_validator
+
+from hub.openid.attempt import Attempt
+from hub.openid.documents import fetch
+from hub.openid.errors import ProviderUnavailable, SignInFailed
+from hub.openid.id_token import Claims, Expected, key_id, verify
+from hub.openid_settings import OpenIDSettings, is_secure
+from store.errors import Unusable
+
+WELL_KNOWN = "/.well-known/openid-configuration"
+# Seconds that the description and the keys are used.
+KEPT = 3600
+# Seconds between two looks for a key that is not known.
+LEAST_BETWEEN = 30
+
+
+class ProviderMetadata(BaseModel):
+    """The members of the provider's description (OpenID Connect Discovery) that are used here."""
+
+    issuer: str
+    authorization_endpoint: str
+    token_endpoint: str
+    jwks_uri: str
+    end_session_endpoint: str | None = None
+    token_endpoint_auth_methods_supported: list[str] = ["client_secret_basic"]
+
+    @field_validator("authorization_endpoint", "token_endpoint", "jwks_uri", "end_session_endpoint")
+    @classmethod
+    def _is_secure(cls, value: str | None) -> str | None:
+        if value is not None and not is_secure(value.partition("?")[0]):
+            raise ValueError("is not an https URL")
+        return value
+
+
+class OpenIDProvider:
+    """Asks the provider of the settings. `clock` returns seconds since 1970."""
+
+    def __init__(self, settings: OpenIDSettings, clock: Callable[[], int]) -> None:
+        self.issuer, self.client_id = settings.openid_issuer or "", settings.openid_client_id or ""
+        self._secret = client_secret(settings)
+        self._scopes = settings.openid_scopes
+        self._clock = clock
+        self._metadata: tuple[int, ProviderMetadata] | None = None
+        self._keys: tuple[int, KeySet] | None = None
+
+    async def metadata(self) -> ProviderMetadata:
+        """Return the provider's description, at most an hour old. Raises ProviderUnavailable."""
+        if self._metadata is None or self._clock() - self._metadata[0] >= KEPT:
+            self._metadata = self._clock(), await self._discover()
+        return self._metadata[1]
+
+    async def _discover(self) -> ProviderMetadata:
+        url = self.issuer.rstrip("/") + WELL_KNOWN
+        status, found = await fetch("GET", url)
+        if status != 200:
+            raise ProviderUnavailable(f"{url} answered {status}")
+        try:
+            metadata = ProviderMetadata.model_validate(found)
+        except ValidationError as error:
+            name, why = error.errors()[0]["loc"], error.errors()[0]["msg"]
+            raise ProviderUnavailable(
+                f"{url} has no usable {'.'.join(map(str, name))}: {why}"
+            ) from None
+        if metadata.issuer != self.issuer:
+            raise ProviderUnavailable(f"{url} is the description of another issuer")
+        return metadata
+
+    async def authorization_url(self, attempt: Attempt, redirect_uri: str) -> str:
+        """Return where the browser goes to sign in. Raises ProviderUnavailable."""
+        metadata = await self.metadata()
+        query = urlencode(
+            {
+                "response_type": "code",
+                "client_id": self.client_id,
+                "redirect_uri": redirect_uri,
+                "scope": self._scopes,
+                "state": attempt.state,
+                "nonce": attempt.nonce,
+                "code_challenge": attempt.challenge,
+                "code_challenge_method": "S256",
+            }
+        )
+        return _with_query(metadata.authorization_endpoint, query)
+
+    async def redeem(self, code: str, attempt: Attempt, redirect_uri: str) -> Claims:
+        """Exchange a code for the verified claims of the ID token. Raises SignInFailed."""
+        metadata = await self.metadata()
+        form = {
+            "grant_type": "authorization_code",
+            "code": code,
+            "redirect_uri": redirect_uri,
+            "code_verifier": attempt.verifier,
+        }
+        status, found = await fetch("POST", metadata.token_endpoint, **self._signed(metadata, form))
+        token = found.get("id_token")
+        if status != 200 or not isinstance(token, str):
+            why = str(found.get("error", f"status {status}"))[:100]
+            raise SignInFailed(f"The provider did not accept the sign-in: {why}.")
+        expected = Expected(self.issuer, self.client_id, attempt.nonce, self._clock())
+        return verify(token, await self._keys_for(token), expected)
+
+    def _signed(self, metadata: ProviderMetadata, form: dict[str, str]) -> dict[str, Any]:
+        """Return the form with the client's credentials, in a way that the provider accepts."""
+        if self._secret is None:
+            return {"data": form | {"client_id": self.client_id}}
+        if "client_secret_basic" in metadata.token_endpoint_auth_methods_supported:
+            # Encoded first: RFC 6749, 2.3.1.
+            return {"data": form, "auth": (quote(self.client_id, ""), quote(self._secret, ""))}
+        credentials = {"client_id": self.client_id, "client_secret": self._secret}
+        return {"data": form | credentials}
+
+    async def _keys_for(self, token: str) -> KeySet:
+        """Return the provider's keys; fetched anew if they do not have the token's key."""
+        wanted, now = key_id(token), self._clock()
+        if self._keys is not None:
+            age, known = now - self._keys[0], {key.kid for key in self._keys[1].keys}
+            is_known = wanted is None or wanted in known
+            if age < (KEPT if is_known else LEAST_BETWEEN):
+                return self._keys[1]
+        self._keys = now, await self._fetch_keys()
+        return self._keys[1]
+
+    async def _fetch_keys(self) -> KeySet:
+        metadata = await self.metadata()
+        status, found = await fetch("GET", metadata.jwks_uri)
+        try:
+            keys = KeySet.import_key_set(found)  # type: ignore[arg-type]  # any JSON object
+        except (JoseError, ValueError, KeyError, TypeError, AttributeError):
+            keys = None
+        if status != 200 or keys is None or not keys.keys:
+            raise ProviderUnavailable(f"{metadata.jwks_uri} has no keys")
+        return keys
+
+    async def sign_out_url(self, back: str) -> str | None:
+        """Return where people sign out at the provider, or None if it does not say."""
+        try:
+            metadata = await self.metadata()
+        except ProviderUnavailable:
+            return None
+        if metadata.end_session_endpoint is None:
+            return None
+        query = urlencode({"client_id": self.client_id, "post_logout_redirect_uri": back})
+        return _with_query(metadata.end_session_endpoint, query)
+
+
+def _with_query(url: str, query: str) -> str:
+    return f"{url}{'&' if '?' in url else '?'}{query}"
+
+
+def client_secret(settings: OpenIDSettings) -> str | None:
+    """Return the client's secret, or None for a public client. Raises Unusable."""
+    path = settings.openid_client_secret_file
+    if path is None:
+        secret = settings.openid_client_secret
+        return None if secret is None else secret.get_secret_value()
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "it is not a text"
+        raise Unusable(f"openid_client_secret_file: cannot read {path}: {why}") from None

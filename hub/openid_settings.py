@@ -1,0 +1,80 @@
+"""The settings for signing in to the dashboard with OpenID Connect."""
+
+from pathlib import Path
+from typing import Literal, Self
+from urllib.parse import urlsplit
+
+from pydantic import Field, SecretStr, field_validator, model_validator
+
+from store.settings import SettingsPart
+
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+class OpenIDSettings(SettingsPart):
+    """The provider, the hub's registration with it, and how its users are found here."""
+
+    openid_issuer: str | None = Field(
+        None,
+        description="URL of an OpenID Connect provider, with which people sign in to the dashboard "
+        "(needs the extra `openid`); unset: they sign in with tokens alone",
+    )
+    openid_client_id: str | None = Field(
+        None, description="the hub's client id at the provider; required with `openid_issuer`"
+    )
+    openid_client_secret: SecretStr | None = Field(
+        None, description="the client's secret; unset: a public client, which PKCE protects"
+    )
+    openid_client_secret_file: Path | None = Field(
+        None, description="a file with the client's secret, e.g. a systemd credential"
+    )
+    openid_scopes: str = Field(
+        "openid email profile",
+        description="scopes to ask the provider for, separated by spaces; `openid` is one of them",
+    )
+    openid_match: Literal["email", "login"] = Field(
+        "email",
+        description="how a user is found: by a verified email address of both sides (`email`), or "
+        "by the claim `openid_login_claim` (`login`). Choose `login` only if people cannot choose "
+        "that claim themselves",
+    )
+    openid_login_claim: str = Field(
+        "preferred_username", description="the claim that holds a user's login here"
+    )
+    openid_label: str = Field(
+        "Sign in with OpenID Connect",
+        min_length=1,
+        max_length=60,
+        description="the words on the button of the sign-in page",
+    )
+
+    @field_validator("openid_issuer")
+    @classmethod
+    def _is_issuer(cls, value: str | None) -> str | None:
+        if value is not None and not is_secure(value):
+            raise ValueError("must be an https URL (or http on this machine), without a query")
+        return value
+
+    @field_validator("openid_scopes")
+    @classmethod
+    def _asks_for_openid(cls, value: str) -> str:
+        if "openid" not in value.split():
+            raise ValueError("must include the scope openid")
+        return value
+
+    @model_validator(mode="after")
+    def _issuer_has_a_client(self) -> Self:
+        if self.openid_issuer is not None and not self.openid_client_id:
+            raise ValueError("openid_issuer requires openid_client_id")
+        return self
+
+
+def is_secure(url: str) -> bool:
+    """Return whether a URL is encrypted, or leads to this machine, and has no query."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    if parts.query or parts.fragment or parts.username is not None or not parts.hostname:
+        return False
+    return parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK)

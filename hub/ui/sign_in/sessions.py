@@ -1,0 +1,54 @@
+"""The page of one's own sessions: where one is signed in, and how to end that."""
+
+from hub.ui.section import ROOT, ActionResult, Section
+from hub.ui.view_context import ViewContext
+from store.accounts import sessions
+from store.errors import Missing
+
+ui = Section()
+PATH = f"{ROOT}/sessions"
+METHODS = {
+    "token": "token",
+    "openid": "OpenID Connect",
+    "administrator": "administrators' token",
+    "link": "link",
+}
+
+
+@ui.page("/sessions", "sessions.html")
+def list_sessions(look: ViewContext) -> dict[str, object]:
+    """List the viewer's sessions, the last used one first."""
+    own = "" if look.session is None else sessions.digest(look.session)
+    return {
+        "rows": sessions.owned(look.db, _owner(look)),
+        "methods": METHODS,
+        "own": own[: sessions.SHOWN],
+    }
+
+
+@ui.act("/sessions/{shown_id}/end")
+def end_session(look: ViewContext) -> ActionResult:
+    """End one session."""
+    if not sessions.end_owned(look.db, _owner(look), look.values["shown_id"]):
+        raise Missing("session")
+    return ActionResult(PATH, "The session has ended.")
+
+
+@ui.act("/sessions/end-others")
+def end_other_sessions(look: ViewContext) -> ActionResult:
+    """End all sessions but this one."""
+    many = sessions.end_others(look.db, _owner(look), look.session or "")
+    return ActionResult(PATH, f"{many} other session{'' if many == 1 else 's'} ended.")
+
+
+def _owner(look: ViewContext) -> int | str:
+    """Return the user's id, or the mark of the administrators' token.
+
+    Raises Missing for a guest, whose link belongs to nobody.
+    """
+    caller = look.viewer.caller
+    if caller is not None:
+        return caller.account_id
+    if look.session is None or not look.viewer.operator:
+        raise Missing("session")
+    return sessions.operator_of(look.db, look.session)

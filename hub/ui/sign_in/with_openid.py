@@ -1,0 +1,112 @@
+"""Signing in with an OpenID Connect provider: to the provider, and back with a code."""
+
+import hmac
+
+from hub.http.response import Response, header
+from hub.openid.attempt import LASTS, Attempt
+from hub.openid.errors import SignInFailed
+from hub.openid.id_token import Claims
+from hub.openid.people import user_of
+from hub.openid.provider import OpenIDProvider
+from hub.rest import auditing
+from hub.rest.request import Handler
+from hub.ui import cookies
+from hub.ui.headers import PAGE
+from hub.ui.section import ROOT, RenderedPage
+from hub.ui.serve import Dashboard
+from hub.ui.session_request import SessionRequest
+from hub.ui.sign_in.with_token import CALLBACK, START, values, within
+from hub.ui.templating import render
+from store import Connection
+from store.accounts import sessions
+from store.clock import SECOND
+
+OUT_OF_DATE = "This sign-in began too long ago, or in another browser. Please try again."
+
+
+class OpenIDSignIn:
+    """Begins sessions for people whom the provider names."""
+
+    def __init__(self, desk: Dashboard) -> None:
+        self._desk = desk
+        self._services = desk.services
+        clock = desk.services.store.clock
+        self.provider = OpenIDProvider(desk.services.settings, lambda: clock.now() // SECOND)
+
+    def start(self) -> Handler:
+        """Return the handler that leads the browser to the provider."""
+
+        async def run(visit: SessionRequest) -> Response:
+            asked = visit.call.query
+            attempt = Attempt.begin(within(asked.get("next", "")[:2000]))
+            try:
+                place = await self.provider.authorization_url(attempt, self._redirect_uri(visit))
+            except SignInFailed as error:
+                return await self._failed(visit, attempt.next, error)
+            # Lax, because it is the provider's site that leads back.
+            cookie = cookies.set_cookie(
+                cookies.ATTEMPT, attempt.packed(), secure=visit.secure, seconds=LASTS, site="Lax"
+            )
+            return Response(303, b"", [header("Location", place), cookie, *PAGE])
+
+        return self._desk.guarded(run)
+
+    def finish(self) -> Handler:
+        """Return the handler to which the provider leads back."""
+
+        async def run(visit: SessionRequest) -> Response:
+            asked = visit.call.query
+            attempt = Attempt.unpacked(visit.cookies.get(cookies.ATTEMPT, ""))
+            # One attempt has one answer.
+            visit.drop(cookies.ATTEMPT)
+            try:
+                claims = await self._claims(visit, attempt, asked)
+                cookie = await self._services.store.write(self._open, visit, claims)
+            except SignInFailed as error:
+                return await self._failed(visit, attempt.next if attempt else ROOT, error)
+            assert attempt is not None, "without it there are no claims"
+            visit.keep(cookies.SESSION, cookie)
+            visit.drop(cookies.DOOR)
+            # Browsers keep the strict cookie back from a redirect that another site began.
+            shown = {"theme": visit.theme, "to": within(attempt.next)}
+            return Response(
+                200, render("from_elsewhere.html", shown).encode(), [*PAGE, *visit.headers]
+            )
+
+        return self._desk.guarded(run)
+
+    async def _claims(
+        self, visit: SessionRequest, attempt: Attempt | None, asked: dict[str, str]
+    ) -> Claims:
+        state = asked.get("state", "").encode()
+        if attempt is None or not hmac.compare_digest(attempt.state.encode(), state):
+            raise SignInFailed(OUT_OF_DATE)
+        if "error" in asked:
+            raise SignInFailed(f"The provider refused the sign-in: {asked['error'][:100]}.")
+        if not asked.get("code"):
+            raise SignInFailed("The provider sent no code.")
+        return await self.provider.redeem(asked["code"], attempt, self._redirect_uri(visit))
+
+    def _open(self, db: Connection, visit: SessionRequest, claims: Claims) -> str:
+        user = user_of(db, self._services.settings, claims)
+        cookie = sessions.begin_openid(db, user["id"], visit.sign_in_origin("openid"))
+        visit.cookies[cookies.SESSION] = cookie
+        visit.authenticate(db, self._desk.admins)
+        auditing.record(
+            db, self._services, visit.call, "ui/sign-in", visit.actor(), 200, target=START
+        )
+        return cookie
+
+    async def _failed(self, visit: SessionRequest, next_: str, error: SignInFailed) -> Response:
+        if error.refused:
+            self._services.measures.failed_logins.add("openid")
+        shown = values(self._services, within(next_), str(error))
+        return await self._desk.answer(visit, RenderedPage("sign_in.html", shown, error.status))
+
+    async def sign_out_url(self, visit: SessionRequest) -> str | None:
+        """Return where the browser can end its session at the provider, if anywhere."""
+        return await self.provider.sign_out_url(f"{visit.origin}{ROOT}/sign-in")
+
+    def _redirect_uri(self, visit: SessionRequest) -> str:
+        """Return the address that is registered at the provider."""
+        return f"{visit.origin}{CALLBACK}"

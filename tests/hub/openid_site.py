@@ -1,0 +1,131 @@
+"""An OpenID Connect provider on this machine, whose answers a test chooses."""
+
+import asyncio
+import json
+import time
+from base64 import urlsafe_b64encode
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
+
+import uvicorn
+from joserfc import jwt
+from joserfc.jwk import OctKey, RSAKey
+from ports import free_port
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from waiting import until
+
+CLIENT, SECRET = "tocsin", "a secret of the client"
+
+
+def rsa(name: str) -> RSAKey:
+    return RSAKey.generate_key(2048, parameters={"kid": name, "alg": "RS256", "use": "sig"})
+
+
+KEYS = {name: rsa(name) for name in ("first", "second")}
+
+
+@dataclass
+class OpenIDSite:
+    """Gives each code once, for the claims that the test sets."""
+
+    issuer: str
+    clock: Callable[[], float] = time.time
+    key: str = "first"
+    published: list[str] = field(default_factory=lambda: ["first"])
+    claims: dict[str, Any] = field(default_factory=dict)
+    """Claims beside, or in place of, the right ones."""
+    algorithm: str = "RS256"
+    described: dict[str, Any] = field(default_factory=dict)
+    """Members of the description beside, or in place of, the right ones."""
+    padding: int = 0
+    open: asyncio.Event = field(default_factory=asyncio.Event)
+    """Whether it answers."""
+    asked: list[str] = field(default_factory=list)
+    _codes: dict[str, dict[str, str]] = field(default_factory=dict)
+
+    def sign_in(self, place: str) -> tuple[str, dict[str, str]]:
+        """Do as a person does who agrees. Return the address to go back to, and its query."""
+        asked = {name: one for name, (one,) in parse_qs(urlsplit(place).query).items()}
+        assert asked["code_challenge_method"] == "S256"
+        assert "openid" in asked["scope"].split()
+        code = f"code-{len(self._codes)}"
+        self._codes[code] = asked
+        query = {"code": code, "state": asked["state"]}
+        return f"{asked['redirect_uri']}?{urlencode(query)}", query
+
+    async def describe(self, request: Request) -> Response:
+        self.asked.append("description")
+        await self.open.wait()
+        found = {
+            "issuer": self.issuer,
+            "authorization_endpoint": f"{self.issuer}/authorize",
+            "token_endpoint": f"{self.issuer}/token",
+            "jwks_uri": f"{self.issuer}/keys",
+            "end_session_endpoint": f"{self.issuer}/end",
+            "padding": "x" * self.padding,
+        }
+        return JSONResponse(found | self.described)
+
+    async def keys(self, request: Request) -> Response:
+        self.asked.append("keys")
+        return JSONResponse(
+            {"keys": [KEYS[name].as_dict(private=False) for name in self.published]}
+        )
+
+    async def token(self, request: Request) -> Response:
+        self.asked.append("token")
+        form = dict(parse_qsl((await request.body()).decode()))
+        asked = self._codes.pop(form["code"], None)
+        if asked is None or asked["redirect_uri"] != form["redirect_uri"]:
+            return JSONResponse({"error": "invalid_grant"}, 400)
+        if request.headers.get("authorization") is None and form.get("client_id") != CLIENT:
+            return JSONResponse({"error": "invalid_client"}, 401)
+        return JSONResponse({"id_token": self._signed(asked["nonce"]), "token_type": "Bearer"})
+
+    def _signed(self, nonce: str) -> str:
+        now = int(self.clock())
+        right = {
+            "iss": self.issuer, "aud": CLIENT, "sub": "248289761001", "nonce": nonce,
+            "iat": now, "exp": now + 300,
+        }  # fmt: skip
+        claims = {name: one for name, one in (right | self.claims).items() if one is not None}
+        if self.algorithm == "none":
+            return ".".join((_encoded({"alg": "none"}), _encoded(claims), ""))
+        if self.algorithm == "HS256":
+            key = OctKey.import_key(SECRET)
+            return jwt.encode({"alg": "HS256", "kid": self.key}, claims, key)
+        return jwt.encode({"alg": self.algorithm, "kid": self.key}, claims, KEYS[self.key])
+
+
+def _encoded(part: dict[str, Any]) -> str:
+    return urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=").decode()
+
+
+@asynccontextmanager
+async def openid_site() -> AsyncIterator[OpenIDSite]:
+    """A provider that listens for the length of the block."""
+    port = free_port()
+    site = OpenIDSite(f"http://127.0.0.1:{port}")
+    app = Starlette(
+        routes=[
+            Route("/.well-known/openid-configuration", site.describe),
+            Route("/keys", site.keys),
+            Route("/token", site.token, methods=["POST"]),
+        ]
+    )
+    server = uvicorn.Server(uvicorn.Config(app, port=port, log_level="error", lifespan="off"))
+    task = asyncio.create_task(server.serve())
+    try:
+        site.open.set()
+        await until(lambda: server.started, "the provider")
+        yield site
+    finally:
+        site.open.set()
+        server.should_exit = True
+        await task

@@ -1,0 +1,39 @@
+"""The settings of an OpenID Connect provider, and the secret among them."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openid_site import CLIENT, SECRET
+from pydantic import ValidationError
+
+from hub.openid import provider
+from hub.settings import HubSettings
+from store.errors import Unusable
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"openid_issuer": "http://elsewhere.example"},
+        {"openid_issuer": "https://tower.example/?a=1"},
+        {"openid_issuer": "https://tower.example", "openid_client_id": None},
+        {"openid_scopes": "email"},
+    ],
+)
+def test_settings_that_cannot_be(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        HubSettings(**{"openid_client_id": CLIENT, **wrong})
+
+
+def test_the_secret_is_never_shown(tmp_path: Path) -> None:
+    given = {"openid_issuer": "https://tower.example", "openid_client_id": CLIENT}
+    made = HubSettings(**given, openid_client_secret=SECRET)
+    assert SECRET not in repr(made)
+    assert provider.client_secret(made) == SECRET
+    path = tmp_path / "secret"
+    path.write_text(f"{SECRET}\n")
+    assert provider.client_secret(HubSettings(**given, openid_client_secret_file=path)) == SECRET
+    assert provider.client_secret(HubSettings(**given)) is None
+    with pytest.raises(Unusable, match="openid_client_secret_file"):
+        provider.client_secret(HubSettings(**given, openid_client_secret_file=tmp_path / "none"))
