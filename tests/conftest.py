@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from engines import ENGINES, engine_url, furnish
+from engines import ENGINES, engine_url, open_furnished
 from process_watcher import watch
 from progress_report import Progress
 
@@ -68,6 +68,8 @@ LONG = {
     "tests/test_style.py::test_it_is_clean[types]": "mypy reads everything",
 }
 
+BEGINNINGS = tuple(LONG)
+
 
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
@@ -86,9 +88,14 @@ def pytest_collectstart(collector: pytest.Collector) -> None:
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers() -> int:
-    """Return two workers for each processor, because many tests wait for other processes."""
-    return len(os.sched_getaffinity(0)) * 2
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Return one worker for each processor, and half as many again for slow tests, which wait for
+    other processes. Each worker collects all tests, which takes as long as thousands of them.
+    """
+    processors = len(os.sched_getaffinity(0))
+    if "not slow" in config.option.markexpr:
+        return processors
+    return processors + (processors + 1) // 2
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -118,11 +125,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def _why_slow(item: pytest.Item) -> str | None:
     """Return why a test is slow, or None. Quick tests run on the embedded engine alone."""
-    reason = next((why for one, why in LONG.items() if item.nodeid.startswith(one)), None)
+    place = _place(item)
+    reason = None if place is None else [*LONG.values()][place]
     callspec = getattr(item, "callspec", None)
     if reason is None and callspec is not None and callspec.params.get("url") == "postgres":
         return "the same on the second engine"
     return reason
+
+
+def _place(item: pytest.Item) -> int | None:
+    """Return the place of a test in LONG, or None."""
+    name = item.nodeid
+    if not name.startswith(BEGINNINGS):
+        return None
+    return next(at for at, one in enumerate(LONG) if name.startswith(one))
 
 
 def _groups(items: list[pytest.Item]) -> list[list[pytest.Item]]:
@@ -131,9 +147,9 @@ def _groups(items: list[pytest.Item]) -> list[list[pytest.Item]]:
     """
     groups: dict[tuple[int, str], list[pytest.Item]] = {}
     for item in items:
-        place = next((at for at, one in enumerate(LONG) if item.nodeid.startswith(one)), len(LONG))
-        file = item.nodeid.partition("::")[0] if place < len(LONG) else ""
-        groups.setdefault((place, file), []).append(item)
+        place = _place(item)
+        file = "" if place is None else item.nodeid.partition("::")[0]
+        groups.setdefault((len(LONG) if place is None else place, file), []).append(item)
     groups.setdefault((len(LONG), ""), [])
     return [groups[key] for key in sorted(groups)]
 
@@ -146,7 +162,6 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if "store.delivery.outbox" in sys.modules:
         import hub_client  # noqa: F401 - it holds every event to the contract
     # The present objects stay until the end, so the garbage collector need not check them again.
-    gc.collect()
     gc.freeze()
     gc.enable()
 
@@ -172,10 +187,7 @@ def url(request: pytest.FixtureRequest) -> Iterator[str]:
 
 @pytest.fixture
 def store(url: str, tmp_path: Path, clock: "MovableClock") -> "Iterator[Store]":
-    from store import open_store
-
-    furnish(url, tmp_path)
-    opened = open_store(url, data_dir=tmp_path, clock=clock)
+    opened = open_furnished(url, tmp_path, clock)
     yield opened
     opened.shut()
 

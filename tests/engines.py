@@ -1,12 +1,18 @@
 """The database engines that tests run on."""
 
+import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from store import Store
+    from store.clock import Clock
 
 # The first test that runs on an engine imports it.
 ENGINES = ["sqlite", "postgres"]
@@ -20,21 +26,37 @@ def embedded(why: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 
 
-def furnish(url: str, folder: Path) -> None:
+def open_furnished(url: str, folder: Path, clock: "Clock | None" = None) -> "Store":
+    """Open the store of a folder, which is furnished first if it is new.
+
+    In an embedded database that is new there is nothing to migrate or to check. A connection that
+    looks for that takes as long as many a test, because it reads the whole schema.
+    """
+    from store import open_store
+    from store.crypto.vault import open_vault
+    from store.database.opening import open_unmigrated
+
+    if furnish(url, folder) and url == "sqlite":
+        vault = open_vault(folder / "secret.key", create=False)
+        return open_unmigrated(url, data_dir=folder, vault=vault, clock=clock)
+    return open_store(url, data_dir=folder, clock=clock)
+
+
+def furnish(url: str, folder: Path) -> bool:
     """Put a key into the folder and, if the URL names SQLite, an empty database.
 
-    Copying them is faster than having `open_store` make them. If the folder has either, do nothing.
+    Copying them is faster than having `open_store` make them. If the folder has either, do nothing,
+    and return False.
     """
     if (folder / "tocsin.db").exists() or (folder / "secret.key").exists():
-        return
+        return False
     folder.mkdir(mode=0o700, exist_ok=True)
     for name, content in _furniture().items():
-        path = folder / name
-        if name == "secret.key":
-            path.write_bytes(content)
-            path.chmod(0o600)
-        elif url == "sqlite":
-            path.write_bytes(content)
+        if name == "secret.key" or url == "sqlite":
+            made = os.open(folder / name, os.O_WRONLY | os.O_CREAT, 0o600)
+            with os.fdopen(made, "wb", buffering=0) as file:
+                file.write(content)
+    return True
 
 
 @cache

@@ -53,9 +53,9 @@ def open_store(
     return store
 
 
-def open_unmigrated(url: str, *, data_dir: Path, vault: Vault) -> Store:
+def open_unmigrated(url: str, *, data_dir: Path, vault: Vault, clock: Clock | None = None) -> Store:
     """Open the store as it is: create, migrate and check nothing. Raises Unusable."""
-    return Store(_engine(url, data_dir, vault))
+    return Store(_engine(url, data_dir, vault), clock)
 
 
 def _make_key(store: Store, path: Path) -> None:

@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import pytest
-from engines import furnish
+from engines import open_furnished
 from store_world import START, World, make_world
 
-from store import Store, open_store
+from store import Store
 from store.clock import MovableClock
 
 Opened = Callable[[], Store]
@@ -31,8 +31,7 @@ async def opened(
     stores: list[Store] = []
 
     def open_one() -> Store:
-        furnish(url, tmp_path / "data")
-        stores.append(open_store(url, data_dir=tmp_path / "data", clock=clock))
+        stores.append(open_furnished(url, tmp_path / "data", clock))
         return stores[-1]
 
     yield open_one

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from engines import furnish
+from engines import open_furnished
 from passing import keep_lease
 from waiting import until
 
-from store import Row, Store, open_store
+from store import Row, Store
 from store.accounts import accounts
 from store.clock import SECOND, MovableClock, parse
 from store.delivery import attempts, deliveries, events
@@ -173,8 +173,7 @@ class House:
 
     def another_store(self) -> Store:
         """The same database once more, as another process has it."""
-        furnish(self.url, self.folder)
-        return open_store(self.url, data_dir=self.folder, clock=self.clock)
+        return open_furnished(self.url, self.folder, self.clock)
 
     # The worker.
 

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from cli_process import Process
 from click.testing import CliRunner, Result
-from engines import ENGINES, engine_url, furnish
+from engines import ENGINES, engine_url, furnish, open_furnished
 from installation import seed
 from isolating import isolate
 from service_manager import Manager
 
 from hub.cli import main
-from store import Store, open_store
+from store import Store
 
 Run = Callable[..., Result]
 Listed = Callable[..., list[dict[str, Any]]]
@@ -72,8 +72,7 @@ def url(
 @pytest.fixture
 def store(url: str, directory: Path) -> Iterator[Store]:
     """The store that the commands work on."""
-    furnish(url, directory)
-    opened = open_store(url, data_dir=directory)
+    opened = open_furnished(url, directory)
     yield opened
     opened.shut()
 

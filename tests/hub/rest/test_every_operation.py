@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 from assertions import BASE, assert_error
-from engines import furnish
+from engines import open_furnished
 from hub_client import open_client
 from jsonschema_rs import Draft202012Validator
 from operations_world import (
@@ -166,8 +166,7 @@ async def elsewhere(
     tmp_path: Path, settings: HubSettings
 ) -> AsyncIterator[tuple[httpx.AsyncClient, World]]:
     """The same for a world of its own, where something may happen."""
-    furnish("sqlite", tmp_path)
-    store = open_store("sqlite", data_dir=tmp_path)
+    store = open_furnished("sqlite", tmp_path)
     made = make(store)
     async with open_client(store, settings) as client:
         yield client, made
