@@ -119,6 +119,8 @@ class SystemHook(TypedDict):
     created_at: str
     disabled_reason: str | None
     paused_at: str | None
+    pause_reason: str | None
+    certificate_ends_at: str | None
     delivery: dict[str, Any]
 
 
@@ -185,6 +187,8 @@ def system_hook(row: Row, kind: str = "System") -> SystemHook:
         "created_at": iso(row["created_at"]),
         "disabled_reason": row["disabled_reason"],
         "paused_at": None if row["paused_at"] is None else iso(row["paused_at"]),
+        "pause_reason": row["pause_reason"],
+        "certificate_ends_at": time(row["certificate_ends_at"]),
         "delivery": row["options"],
     }
 

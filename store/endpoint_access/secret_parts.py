@@ -10,8 +10,10 @@ from store.endpoint_access import static_headers
 from store.errors import Invalid
 
 MASK = "********"
-GROUPS = ("headers",)
+GROUPS = ("headers", "tls")
 """The options that may have secret members."""
+
+SECRET_MEMBERS = frozenset({"client_key"})
 
 Options = dict[str, Any]
 Secrets = dict[str, dict[str, str]]
@@ -19,7 +21,9 @@ Secrets = dict[str, dict[str, str]]
 
 
 def _is_secret(group: str, member: str) -> bool:
-    return static_headers.is_secret(member)
+    if group == "headers":
+        return static_headers.is_secret(member)
+    return member in SECRET_MEMBERS
 
 
 def split(options: Options) -> tuple[Options, Secrets]:

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from store.endpoint_access import static_headers
+from store.endpoint_access.client_tls import ClientTls
 from store.filters import payload_filter
 from store.formats.formats import Format
 from store.hooks import json_pointer
@@ -113,4 +114,7 @@ class DeliveryOptions(BaseModel):
         repr=False,
         description="headers of each request; values of headers such as Authorization are secret,"
         " and asterisks mean the stored value",
+    )
+    tls: ClientTls | None = Field(
+        None, repr=False, description="client certificate and certificate authorities"
     )

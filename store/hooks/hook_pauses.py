@@ -32,9 +32,26 @@ def resume(db: Connection, hook: Row) -> Row:
     return _update(
         db,
         hook,
-        "paused_at = NULL, failing_since = failing_since + :now"
+        "paused_at = NULL, pause_reason = NULL, failing_since = failing_since + :now"
         " - CASE WHEN paused_at > failing_since THEN paused_at ELSE failing_since END",
     )
+
+
+def pause_unusable(db: Connection, hook_id: int, version: int, reason: str) -> None:
+    """Pause a hook that cannot be used as it is configured, for a reason that its owner can read.
+
+    If the hook was changed since `version` or is paused already, do nothing.
+    """
+    db.execute(
+        "UPDATE hook SET paused_at = :now, pause_reason = :reason, version = version + 1,"
+        " updated_at = :now WHERE id = :id AND version = :version AND paused_at IS NULL"
+        " AND deleted_at IS NULL",
+        id=hook_id,
+        version=version,
+        reason=reason,
+        now=db.now,
+    )
+    hooks.notify_changed(db, hook_id)
 
 
 def _update(db: Connection, hook: Row, changes: str) -> Row:

@@ -22,7 +22,7 @@ COLUMNS = (
     "id, repo_id, org_id, url, content_type, secret, insecure_ssl, active, events, options,"
     " disabled_reason, failing_since, version, created_at, updated_at, previous_secret,"
     " previous_until, secret_taken, held_until, paused_at, key_set,"
-    " option_secrets"
+    " option_secrets, certificate_ends_at, pause_reason"
 )
 CHANGEABLE = frozenset(
     {"url", "events", "content_type", "secret", "overlap", "insecure_ssl", "active", "options"}
@@ -66,9 +66,9 @@ def create(
     hook_limit.check(db, target, chosen, most)
     row = db.one(
         "INSERT INTO hook (repo_id, org_id, url, content_type, secret, insecure_ssl, active,"
-        " events, options, option_secrets, filter, created_at, updated_at) VALUES (:repo_id,"
-        " :org_id, :url, :content_type, :secret, :insecure_ssl, :active, :events, :options,"
-        " :option_secrets, :filter, :now, :now)"
+        " events, options, option_secrets, certificate_ends_at, filter, created_at, updated_at)"
+        " VALUES (:repo_id, :org_id, :url, :content_type, :secret, :insecure_ssl, :active, :events,"
+        " :options, :option_secrets, :certificate_ends_at, :filter, :now, :now)"
         f" RETURNING {COLUMNS}",
         **target.columns,
         url=url,
@@ -93,11 +93,28 @@ def _with_key(db: Connection, hook: Row) -> Row:
 
 def _option_columns(db: Connection, hook: Row | None, options: dict[str, Any], url: str) -> Row:
     """Return the columns for a hook's options. The fan-out reads its filter from one of its own."""
-    filter_ = options.get("filter")
     return {
-        **option_secrets.sealed_columns(db, option_secrets.resolved(db, hook, options, url)),
-        "filter": None if filter_ is None else orjson.dumps(filter_).decode(),
+        **option_secrets.sealed_columns(db, hook, options, url),
+        "filter": _filter_column(options),
     }
+
+
+def _changed_option_columns(db: Connection, hook: Row, changes: dict[str, Any]) -> Row:
+    """Return the same columns after changes. Secret values are decrypted only if it is needed."""
+    wanted = {**hook, **changes}
+    options, url = wanted["options"], wanted["url"]
+    if "options" in changes or url != hook["url"]:
+        return _option_columns(db, hook, options, url)
+    return {
+        "options": json.dumps(options),
+        "filter": _filter_column(options),
+        **{name: hook[name] for name in ("option_secrets", "certificate_ends_at")},
+    }
+
+
+def _filter_column(options: dict[str, Any]) -> str | None:
+    filter_ = options.get("filter")
+    return None if filter_ is None else orjson.dumps(filter_).decode()
 
 
 def _lock_target(db: Connection, target: HookTarget) -> None:
@@ -243,13 +260,17 @@ def update(db: Connection, hook: Row, *, most: int = 0, **changes: Any) -> Row:
     events = hook_subscriptions.check_events(wanted["events"], target.kind)
     _refuse_duplicate(db, target, wanted["url"], wanted["content_type"], events, but=hook["id"])
     hook_limit.check(db, target, events, most, before=hook["events"], but=hook["id"])
-    revived = wanted["active"] and not hook["active"]
+    # A hook that was paused because it could not be used goes on with other options.
+    mended = hook["pause_reason"] is not None and "options" in changes
+    revived = (wanted["active"] and not hook["active"]) or mended
     row = db.one(
         "UPDATE hook SET url = :url, content_type = :content_type, secret = :secret,"
         " previous_secret = :previous_secret, previous_until = :previous_until,"
         " secret_taken = CASE WHEN previous_secret = :previous_secret THEN secret_taken ELSE 0 END,"
         " insecure_ssl = :insecure_ssl, active = :active, events = :events, options = :options,"
         " option_secrets = :option_secrets, filter = :filter,"
+        " certificate_ends_at = :certificate_ends_at, paused_at = :paused_at,"
+        " pause_reason = :pause_reason,"
         " disabled_reason = :disabled_reason, failing_since = :failing_since,"
         " held_until = :held_until,"
         f" version = version + 1, updated_at = :now WHERE id = :id RETURNING {COLUMNS}",
@@ -260,10 +281,12 @@ def update(db: Connection, hook: Row, *, most: int = 0, **changes: Any) -> Row:
         insecure_ssl=int(wanted["insecure_ssl"]),
         active=int(wanted["active"]),
         events=json.dumps(events),
-        **_option_columns(db, hook, wanted["options"], wanted["url"]),
+        **_changed_option_columns(db, hook, changes),
         disabled_reason=None if revived else hook["disabled_reason"],
         failing_since=None if revived else hook["failing_since"],
         held_until=None if revived or wanted["url"] != hook["url"] else hook["held_until"],
+        paused_at=None if mended else hook["paused_at"],
+        pause_reason=None if mended else hook["pause_reason"],
         now=db.now,
     )
     assert row is not None

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 import orjson
 
 from store.database.connection import Connection, Row
-from store.endpoint_access import secret_parts
+from store.endpoint_access import client_tls, secret_parts
 from store.errors import Invalid
 
 
@@ -37,13 +37,31 @@ def resolved(db: Connection, hook: Row | None, options: dict[str, Any], url: str
     return found
 
 
-def sealed_columns(db: Connection, options: dict[str, Any]) -> Row:
-    """Return the columns for a hook's options with their secret values."""
+def sealed_columns(db: Connection, hook: Row | None, options: dict[str, Any], url: str) -> Row:
+    """Return the columns for new options of a hook with this URL. `hook` is None if it is new.
+
+    Raises Invalid as `resolved` does, and if new certificates are not usable.
+    """
+    options = resolved(db, hook, options, url)
     shown, secrets = secret_parts.split(options)
     return {
         "options": orjson.dumps(shown).decode(),
+        "certificate_ends_at": _certificate_end(db, hook, options, url),
         "option_secrets": db.vault.seal(orjson.dumps(secrets).decode()) if secrets else None,
     }
+
+
+def _certificate_end(
+    db: Connection, hook: Row | None, options: dict[str, Any], url: str
+) -> int | None:
+    """Return when the first certificate ends. Only new ones are checked: others may have ended."""
+    tls = options.get("tls")
+    if not tls:
+        return None
+    if hook is not None and url == hook["url"] and tls == revealed(db, hook).get("tls"):
+        ends_at: int | None = hook["certificate_ends_at"]
+        return ends_at
+    return client_tls.check(tls, url, db.now)
 
 
 def _secrets(db: Connection, hook: Row) -> secret_parts.Secrets:

@@ -37,7 +37,7 @@ class TrialRequest:
             "options": self.options.model_dump(exclude_none=True),
         }
         fixed = {"version": 0, "active": 1, "deleted_at": None, "paused_at": None}
-        return {**known, **fixed, "held_until": None}
+        return {**known, **fixed, "held_until": None, "certificate_ends_at": None}
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from store.hooks import hooks
 from store.repositories import repositories as repos
 from worker.http.answer import MAX_BODY, ExchangeResult, Withheld
 from worker.http.endpoint import Endpoint
+from worker.http.tls_contexts import TlsChoice
 from worker.service import Worker
 from worker.settings import WorkerSettings
 from worker.tuning import DEFAULTS, Tuning
@@ -57,7 +58,7 @@ class Post:
     head: bytes
     body: bytes
     deadline: float
-    verify_tls: bool
+    verify_tls: TlsChoice
 
     @property
     def host(self) -> str:
@@ -100,7 +101,7 @@ class Network:
         body: bytes,
         *,
         deadline: float,
-        verify_tls: bool = True,
+        verify_tls: TlsChoice = True,
         keep: int = MAX_BODY,
         may_send: Callable[[], bool] | None = None,
         may_reach: Callable[[str], bool] | None = None,

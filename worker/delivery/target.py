@@ -19,9 +19,11 @@ from worker.delivery.secret_rotation import SecretOverlap, current_overlap
 from worker.delivery.sign import AsymmetricSigner, Signer
 from worker.delivery.signatures import DeliverySignatures
 from worker.endpoint_access.access import EndpointAccess, access_for
+from worker.endpoint_access.tls_choice import tls_choice
 from worker.http.addresses import Refused
 from worker.http.endpoint import Endpoint
 from worker.http.guard import Guard
+from worker.http.tls_contexts import TlsChoice
 from worker.settings import WorkerSettings
 
 CONTENT_TYPES = {"json": "application/json", "form": "application/x-www-form-urlencoded"}
@@ -43,7 +45,7 @@ class Target:
     deleted: bool
     paused: bool
     content_type: str
-    verify_tls: bool
+    verify_tls: TlsChoice
     policy: Policy
     endpoint: Endpoint | None
     refusal: str
@@ -56,6 +58,10 @@ class Target:
     signatures: DeliverySignatures = field(default_factory=DeliverySignatures)
     access: EndpointAccess | None = None
     """What requests present besides, or None."""
+    misconfigured: str = ""
+    """Why the hook itself cannot be used, or an empty text. Then nothing is sent."""
+    reread_at: int | None = None
+    """The time (microseconds) at which the hook must be read again."""
     ends_at: int | None = None
     """The time (microseconds) at which the target ends. Nothing is sent from then on."""
     held_until: int = 0
@@ -63,6 +69,10 @@ class Target:
 
     def __repr__(self) -> str:
         return f"Target({self.url!r}, version={self.version})"
+
+    def outdated(self, now: int) -> bool:
+        """Return whether the hook must be read again at this time (microseconds)."""
+        return self.over(now) or (self.reread_at is not None and self.reread_at <= now)
 
     def over(self, now: int) -> bool:
         """Return whether the target has ended by this time (microseconds)."""
@@ -145,7 +155,7 @@ def load_target(
         refusal = f"guard: {error}"
     except Unusable as error:
         refusal = f"secret: {error}"
-    return make_target(row, secret, endpoint, refusal, settings, signatures)
+    return make_target(row, secret, endpoint, refusal, settings, signatures, db.now)
 
 
 def make_target(
@@ -155,20 +165,31 @@ def make_target(
     refusal: str,
     settings: WorkerSettings,
     signatures: DeliverySignatures,
+    now: int,
 ) -> Target:
     """Return the target for a hook's row and its decrypted secret.
 
-    `refusal` is why nothing may be sent, if `endpoint` is None.
+    `refusal` is why nothing may be sent, if `endpoint` is None. `now` is in microseconds.
     """
+    verify_tls: TlsChoice = not row["insecure_ssl"]
+    ends_at, misconfigured = row["certificate_ends_at"], ""
+    if endpoint is not None and row["options"].get("tls"):
+        verify_tls, misconfigured = tls_choice(
+            row["options"], ends_at, now, verify=not row["insecure_ssl"]
+        )
+        if misconfigured:
+            endpoint, refusal = None, f"configuration: {misconfigured}"
     return Target(
         version=row["version"],
         repo_id=row["repo_id"],
         url=row["url"],
         active=bool(row["active"]),
         deleted=row["deleted_at"] is not None,
-        paused=row["paused_at"] is not None or _is_stopped(row),
+        paused=row["paused_at"] is not None or bool(misconfigured) or _is_stopped(row),
         content_type=row["content_type"],
-        verify_tls=not row["insecure_ssl"],
+        verify_tls=verify_tls,
+        misconfigured=misconfigured,
+        reread_at=None if misconfigured else ends_at,
         policy=policy_for(settings, row["options"]),
         endpoint=endpoint,
         refusal=refusal,

@@ -1,15 +1,19 @@
 """The target of each lane. It is read again from the store when its hook may have changed."""
 
+import logging
 from collections.abc import Collection
 
 from store import Store
 from store.delivery import subscribers
+from store.hooks import hook_pauses
 from worker.delivery.concurrency import UNKNOWN_HOST
 from worker.delivery.lane import Lane, QueuedDelivery
 from worker.delivery.target import Target, load_target
 from worker.delivery.websub_target import load_websub_target
 from worker.http.guard import Guard
 from worker.settings import WorkerSettings
+
+log = logging.getLogger("tocsin.worker")
 
 
 class TargetCache:
@@ -42,7 +46,7 @@ class TargetCache:
         target = lane.target
         if target is None or lane.stale or target.version < item.version:
             return True
-        return target.over(self._store.clock.now())
+        return target.outdated(self._store.clock.now())
 
     async def _read(self, lane: Lane) -> None:
         reader = load_websub_target if lane.hook_id < 0 else load_target
@@ -54,6 +58,11 @@ class TargetCache:
             except BaseException:
                 lane.invalidate()
                 raise
+            if found is not None and found.misconfigured:
+                log.warning("hook %d is paused: %s", lane.hook_id, found.misconfigured)
+                await self._store.note(
+                    hook_pauses.pause_unusable, lane.hook_id, found.version, found.misconfigured
+                )
             lane.target = None if found is None else found.inherit_from(lane.target)
             _set_host(lane, found)
 

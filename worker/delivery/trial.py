@@ -58,9 +58,9 @@ class TrialSender:
         except Refused as error:
             refusal = f"guard: {error}"
         row = trial.as_row()
-        signatures = signatures_of(row["options"], trial.secret, trial.keys)
-        target = make_target(row, trial.secret, endpoint, refusal, self.settings, signatures)
         now = self._clock.now()
+        signatures = signatures_of(row["options"], trial.secret, trial.keys)
+        target = make_target(row, trial.secret, endpoint, refusal, self.settings, signatures, now)
         payload = Payload(trial.event, trial.guid, trial.body, accepted_at=now)
         payload.repo_id = trial.repo_id
         rendered = target.render(payload, now)

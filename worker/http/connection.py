@@ -12,6 +12,7 @@ from typing import Protocol, cast
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
 from worker.http.answer import ExchangeResult, error_text
+from worker.http.tls_contexts import TlsChoice
 
 MAX_HEAD = 16384
 MAX_INTERIM = 8
@@ -22,8 +23,8 @@ EARLY_CLOSE = 1.0
 SAFE = (b"GET ", b"HEAD ")  # methods that change nothing (RFC 9110, section 9.2.1)
 _LENGTH = re.compile(rb"(?im)^(?:content-length:|transfer-encoding:.*chunked)")
 
-Origin = tuple[str, str, int, bool]
-"""Scheme, host, port, and whether certificates are verified."""
+Origin = tuple[str, str, int, TlsChoice]
+"""Scheme, host, port, and the choices for TLS."""
 
 
 class ConnectionOwner(Protocol):

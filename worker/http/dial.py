@@ -15,6 +15,7 @@ from worker.http.connection import HttpConnection, Origin
 from worker.http.endpoint import Endpoint
 from worker.http.guard import Guard, Refused
 from worker.http.pool import Pool
+from worker.http.tls_contexts import TlsChoice, context_of
 
 MAX_DIALLED = 8
 TLS_SHUTDOWN_SECONDS = 2.0
@@ -30,9 +31,7 @@ class Dialler:
     def __init__(self, guard: Guard, pool: Pool, verify_context: ssl.SSLContext | None) -> None:
         self._guard = guard
         self._pool = pool
-        self._contexts: dict[bool, ssl.SSLContext] = {}
-        if verify_context:
-            self._contexts[True] = verify_context
+        self._verify_context = verify_context
 
     async def dial(
         self,
@@ -112,15 +111,10 @@ class Dialler:
             self._pool.on_closed(connection)  # asyncio does not always report that it was lost
             raise
 
-    def _context(self, verify: bool) -> ssl.SSLContext:
-        context = self._contexts.get(verify)
-        if context is None:
-            context = self._contexts[verify] = ssl.create_default_context()
-            context.set_alpn_protocols(["http/1.1"])
-            if not verify:
-                context.check_hostname = False
-                context.verify_mode = ssl.CERT_NONE
-        return context
+    def _context(self, choice: TlsChoice) -> ssl.SSLContext:
+        if choice is True and self._verify_context is not None:
+            return self._verify_context
+        return context_of(choice)
 
 
 @contextmanager

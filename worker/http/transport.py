@@ -12,6 +12,7 @@ from worker.http.dial import DialError, Dialler
 from worker.http.endpoint import Endpoint
 from worker.http.guard import Guard
 from worker.http.pool import Pool
+from worker.http.tls_contexts import TlsChoice
 
 __all__ = ["MAX_BODY", "ExchangeResult", "HttpSender", "Transport"]
 
@@ -26,7 +27,7 @@ class HttpSender(Protocol):
         body: bytes,
         *,
         deadline: float,
-        verify_tls: bool = True,
+        verify_tls: TlsChoice = True,
         keep: int = MAX_BODY,
         may_send: Callable[[], bool] | None = None,
         may_reach: Callable[[str], bool] | None = None,
@@ -77,7 +78,7 @@ class Transport:
         body: bytes,
         *,
         deadline: float,
-        verify_tls: bool = True,
+        verify_tls: TlsChoice = True,
         keep: int = MAX_BODY,
         may_send: Callable[[], bool] | None = None,
         may_reach: Callable[[str], bool] | None = None,

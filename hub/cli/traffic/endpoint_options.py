@@ -1,13 +1,41 @@
 """Options of `tocsin hook` for the access to an endpoint, with secrets read from files."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+
+import click
 
 from store.endpoint_access import static_headers
 from store.errors import Invalid
 
-NAMES = ("headers",)
+NAMES = ("headers", "tls")
 """The delivery options that may hold secrets."""
 FROM_FILE = "@"
+DEFAULT = "default"
+GROUPS = ("tls",)
+"""The delivery options whose members are options of their own: `tls_ca` is the member `ca`."""
+
+OPTIONS = (
+    click.option(
+        "--header",
+        "headers",
+        metavar="LINE",
+        multiple=True,
+        help="A header of each request, in place of the present ones; repeatable."
+        " `Name: @FILE` reads the value from a file.",
+    ),
+    click.option("--client-cert", "tls_client_cert", metavar="FILE",
+                 help="The client certificate in PEM, with its intermediate certificates."),
+    click.option("--client-key", "tls_client_key", metavar="FILE",
+                 help="The private key of the client certificate in PEM."),
+    click.option("--ca", "tls_ca", metavar="FILE",
+                 help="Certificate authorities in PEM to trust in place of the system's."),
+    click.option("--verify-hostname", "tls_verify_hostname", metavar="yes|no",
+                 help="Whether the receiver's certificate must have the host name."),
+    click.option("--min-tls", "tls_min_version", metavar="1.2|1.3",
+                 help="The lowest version of TLS."),
+)  # fmt: skip
 
 
 def read_headers(lines: tuple[str, ...]) -> dict[str, str]:
@@ -17,13 +45,49 @@ def read_headers(lines: tuple[str, ...]) -> dict[str, str]:
         name, value = static_headers.read_line(line)
         if name in found:
             raise Invalid(f"headers: {name} is given twice")
-        found[name] = _from_file(value[1:]) if value.startswith(FROM_FILE) else value
+        found[name] = _text(value[1:]) if value.startswith(FROM_FILE) else value
     return found
 
 
-def _from_file(path: str) -> str:
+def grouped(given: dict[str, Any]) -> dict[str, Any]:
+    """Return what was given, with the members of a group under its name."""
+    found: dict[str, Any] = {}
+    for name, value in given.items():
+        group, _, member = name.partition("_")
+        if group in GROUPS:
+            found.setdefault(group, {})[member] = value
+        else:
+            found[name] = value
+    return found
+
+
+def combined(before: dict[str, Any] | None, members: dict[str, str]) -> dict[str, Any] | None:
+    """Return a group with changed members. `default` removes one. None: no member is left."""
+    found = dict(before or {})
+    for name, value in members.items():
+        found.pop(name, None)
+        if value != DEFAULT:
+            found[name] = READERS.get(name, str)(value)
+    return found or None
+
+
+def _text(path: str) -> str:
     try:
         return Path(path).read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise Invalid(f"{path} cannot be read: {reason}") from None
+
+
+def _yes(word: str) -> bool:
+    if word not in ("yes", "no"):
+        raise Invalid(f"verify_hostname: say yes or no, not {word!r}")
+    return word == "yes"
+
+
+READERS: dict[str, Callable[[str], Any]] = {
+    "client_cert": _text,
+    "client_key": _text,
+    "ca": _text,
+    "verify_hostname": _yes,
+}

@@ -106,10 +106,12 @@ def _shape(row: Row, last: Row | None) -> Row:
 
 
 def state_of(row: Row) -> str:
-    """Return whether a hook is active, paused or inactive, or why it was disabled."""
+    """Return whether a hook is active, paused or inactive, or why it was disabled or paused."""
     if not row["active"]:
         return row["disabled_reason"] or "inactive"
-    return "active" if row["paused_at"] is None else "paused"
+    if row["paused_at"] is None:
+        return "active"
+    return f"paused: {row['pause_reason']}" if row["pause_reason"] else "paused"
 
 
 @hook.command(examples=["tocsin hook show 1"])
@@ -129,6 +131,7 @@ def _details(db: Connection, hook_id: int) -> Row:
         **_shape(row | {name: health[name] for name in ("repository", "organization")}, last),
         "insecure_ssl": bool(row["insecure_ssl"]),
         "public_keys": [_public_key(one) for one in signing_keys.public_keys(db, hook_id)],
+        "certificate_ends_at": output.format_time(row["certificate_ends_at"]),
         "waiting": health["waiting"],
         "filtered": health["filtered"],
         "next_at": output.format_time(None if row["paused_at"] else health["next_at"]),

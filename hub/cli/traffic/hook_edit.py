@@ -65,14 +65,7 @@ DELIVERY = (
         metavar="SECONDS",
         help="With an ordering: how long a delivery may keep others waiting.",
     ),
-    click.option(
-        "--header",
-        "headers",
-        metavar="LINE",
-        multiple=True,
-        help="A header of each request, in place of the present ones; repeatable."
-        " `Name: @FILE` reads the value from a file.",
-    ),
+    *endpoint_options.OPTIONS,
 )
 """The delivery options, which are named like the members of DeliveryOptions."""
 
@@ -251,14 +244,17 @@ def _changed_events(
 
 
 def _said_options(given: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in given.items() if value is not None and value != ()}
+    said = {name: value for name, value in given.items() if value is not None and value != ()}
+    return endpoint_options.grouped(said)
 
 
 def _merged(before: Row, changes: dict[str, Any]) -> Row:
     merged: Row = dict(before)
     for name, value in changes.items():
-        merged.pop(name, None)
-        if value not in ("default", ("default",)):
+        former = merged.pop(name, None)
+        if name in endpoint_options.GROUPS:
+            merged[name] = endpoint_options.combined(former, value)
+        elif value not in ("default", ("default",)):
             merged[name] = READERS.get(name, str)(value)
     try:
         return DeliveryOptions.model_validate(merged).model_dump(exclude_none=True)

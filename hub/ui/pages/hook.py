@@ -7,6 +7,7 @@ import orjson
 
 from hub.api.hooks.signing_keys import url_of
 from hub.ingest import hook_events
+from hub.ui.hook_form.shown_access import shown_access
 from hub.ui.pages import deliveries
 from hub.ui.pages.hooks import healthy_or_missing
 from hub.ui.section import ROOT, ActionResult, PanelUpdate, RenderedPage, Section
@@ -41,6 +42,7 @@ def show_hook(look: ViewContext) -> dict[str, Any]:
             "host": name_search.host_of(hook["url"]),
         },
         "filter": _shown_filter(hook),
+        "access": shown_access(hook["options"]),
         "keys": _shown_keys(look, hook),
         "keys_url": url_of(look.services.urls, hook),
         "overlap": hook_secrets.previous_secret(look.db, hook),

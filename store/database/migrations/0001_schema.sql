@@ -230,7 +230,10 @@ CREATE TABLE hook (
     -- While it is set, the hook's deliveries wait.
     paused_at BIGINT,
     key_set TEXT UNIQUE,                -- the public id of its signing keys
-    option_secrets {blob}               -- encrypted: JSON, the secret values in the options
+    option_secrets {blob},              -- encrypted: JSON, the secret values in the options
+    certificate_ends_at BIGINT,         -- when the first certificate in the options ends
+    -- Why the worker has paused the hook: it cannot be used as it is configured.
+    pause_reason TEXT
 );
 
 -- The keys with which hooks' deliveries are signed.
@@ -258,6 +261,9 @@ CREATE INDEX hook_system ON hook (id) WHERE repo_id IS NULL AND org_id IS NULL;
 CREATE INDEX hook_disabled ON hook (id) WHERE disabled_reason IS NOT NULL AND deleted_at IS NULL;
 
 CREATE INDEX hook_failing ON hook (id) WHERE failing_since IS NOT NULL AND deleted_at IS NULL;
+
+CREATE INDEX hook_certificate_ends ON hook (certificate_ends_at)
+    WHERE certificate_ends_at IS NOT NULL AND deleted_at IS NULL;
 
 CREATE INDEX hook_paused ON hook (id) WHERE paused_at IS NOT NULL;
 

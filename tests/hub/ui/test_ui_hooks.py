@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 import pytest
+from certificates import Authority
 from dashboard_client import Browser, open_dashboard, text_of
 from ui_world import SECRET, World, hook
 
@@ -455,6 +456,26 @@ class TestLinks:
                 assert (await browser.get(f"/ui/shared?link={value}")).status_code == 404
                 answer = await browser.post("/ui/shared", {"link": value})
                 assert answer.status_code == 404
+
+
+class TestAccess:
+    async def test_headers_and_certificates_are_shown_without_secrets(self, world: World) -> None:
+        certificate, key = (authority := Authority()).issue()
+        tls = {"client_cert": certificate, "client_key": key, "ca": authority.pem}
+        options = {"headers": {"X-Api-Key": "hunter2", "X-Env": "live"}, "tls": tls}
+        hook = world.store.do(hooks.update, world.good, options=options)
+        reason = "a certificate has expired"
+        world.store.do(hook_pauses.pause_unusable, hook["id"], hook["version"], reason)
+        async with open_dashboard(world.store, world.seed.token) as browser:
+            page = await browser.page(f"/ui/hooks/{hook['id']}")
+        text = text_of(page)
+        assert "X-Api-Key: ********" in text
+        assert "X-Env: live" in text
+        assert "Client certificate its own" in text
+        assert "Certificates end 20" in text
+        assert "The reason: a certificate has expired." in text
+        assert "hunter2" not in page
+        assert "PRIVATE" not in page
 
 
 class TestFilter:

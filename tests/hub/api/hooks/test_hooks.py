@@ -52,6 +52,8 @@ async def test_a_new_hook_is_shown_and_pinged(client: httpx.AsyncClient, store: 
         "last_response": {"code": None, "status": "unused", "message": None},
         "disabled_reason": None,
         "paused_at": None,
+        "pause_reason": None,
+        "certificate_ends_at": None,
         "delivery": {},
     }
     assert secret(store, hook) == "s3cret"

@@ -64,6 +64,8 @@ async def test_a_new_hook_is_shown_and_pinged(owner: httpx.AsyncClient, store: S
         "deliveries_url": f"{hook['url']}/deliveries",
         "disabled_reason": None,
         "paused_at": None,
+        "pause_reason": None,
+        "certificate_ends_at": None,
         "delivery": {},
     }
     (ping,) = bodies(store, "ping")

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from certificates import Authority
 
 from store import Store
 from store.hooks import hooks, option_secrets
@@ -47,3 +48,29 @@ def test_wrong_headers(run, hook_id, lines, said) -> None:
     failed = run("hook", "edit", hook_id, *given, code=2)
     assert said in failed.stderr
     assert "hunter2" not in failed.stderr
+
+
+def test_a_client_certificate_from_files(run, store: Store, hook_id, tmp_path: Path) -> None:
+    authority = Authority()
+    certificate, key = authority.issue()
+    for name, text in (("cert", certificate), ("key", key), ("ca", authority.pem)):
+        (tmp_path / name).write_text(text)
+    files = ["--client-cert", tmp_path / "cert", "--client-key", tmp_path / "key"]
+    run("hook", "add", "ada/bell", URL, *files, "--ca", tmp_path / "ca", "--min-tls", "1.3")
+    shown = json.loads(run("hook", "show", 2, "--json").stdout)
+    assert shown["options"]["tls"]["client_key"] == "********"
+    assert shown["certificate_ends_at"] is not None
+    run("hook", "edit", 2, "--ca", "default", "--verify-hostname", "no")
+    tls = options_of(store, 2)["tls"]
+    assert tls == {
+        "client_cert": certificate.strip(),
+        "client_key": key.strip(),
+        "min_version": "1.3",
+        "verify_hostname": False,
+    }
+    said = run("hook", "edit", 2, "--client-cert", tmp_path / "key", code=2).stderr
+    assert "client_cert is not a list" in said
+    assert "PRIVATE" not in said
+    everything = ["--client-cert", "--client-key", "--verify-hostname", "--min-tls"]
+    run("hook", "edit", 2, *(part for name in everything for part in (name, "default")))
+    assert options_of(store, 2) == {}

@@ -1,0 +1,88 @@
+"""TLS for connections to receivers: one context for each distinct material."""
+
+import os
+import ssl
+import tempfile
+from dataclasses import dataclass, field
+from functools import lru_cache
+from hashlib import sha256
+from typing import Any
+
+MOST_CONTEXTS = 256
+VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
+
+
+class UnusableMaterial(Exception):
+    """A certificate or a key of this side cannot be used."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TlsMaterial:
+    """Certificates, a key and choices of one hook. Equal material has an equal digest."""
+
+    verify: bool
+    client_cert: str = field(default="", repr=False)
+    client_key: str = field(default="", repr=False)
+    ca: str = field(default="", repr=False)
+    verify_hostname: bool = True
+    min_version: str = ""
+    digest: bytes = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        parts = (self.client_cert, self.client_key, self.ca, self.min_version)
+        whole = "\0".join([*parts, str(self.verify), str(self.verify_hostname)])
+        object.__setattr__(self, "digest", sha256(whole.encode()).digest())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TlsMaterial) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+
+TlsChoice = bool | TlsMaterial
+"""Whether certificates are verified, or the material of a hook that has its own."""
+
+
+def material_of(tls: dict[str, Any], *, verify: bool) -> TlsMaterial:
+    """Return the material for the option `tls` of a hook (store.endpoint_access.client_tls)."""
+    return TlsMaterial(verify, **{name: value for name, value in tls.items() if value is not None})
+
+
+@lru_cache(maxsize=MOST_CONTEXTS)
+def context_of(choice: TlsChoice) -> ssl.SSLContext:
+    """Return the context for a choice. Raises UnusableMaterial if none can be made of it."""
+    material = choice if isinstance(choice, TlsMaterial) else TlsMaterial(choice)
+    try:
+        context = ssl.create_default_context(cadata=material.ca or None)
+        if material.min_version:
+            context.minimum_version = VERSIONS[material.min_version]
+        if material.client_cert:
+            _load_client(context, material)
+    except (ssl.SSLError, ValueError, TypeError) as error:
+        reason = getattr(error, "reason", None) or error
+        raise UnusableMaterial(f"the certificate cannot be used: {reason}") from None
+    context.set_alpn_protocols(["http/1.1"])
+    context.check_hostname = material.verify and material.verify_hostname
+    if not material.verify:
+        context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+def _load_client(context: ssl.SSLContext, material: TlsMaterial) -> None:
+    """Load the client certificate, which Python's `ssl` reads from a file only.
+
+    The key is encrypted in that file, with a password that nobody else knows.
+    """
+    from cryptography.hazmat.primitives import serialization
+
+    password = os.urandom(32).hex().encode()
+    key = serialization.load_pem_private_key(material.client_key.encode(), None).private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.BestAvailableEncryption(password),
+    )
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(material.client_cert.encode() + b"\n" + key)
+        file.flush()
+        context.load_cert_chain(file.name, password=password)
