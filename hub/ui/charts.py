@@ -202,6 +202,7 @@ def _r(value: float) -> float:
 
 # The stages of an attempt in order: name, label, color.
 STAGES = (
+    ("token", "Get an access token", "warn"),
     ("resolve", "DNS lookup", "warn"),
     ("connect", "Connect", "accent"),
     ("tls", "TLS handshake", "accent"),

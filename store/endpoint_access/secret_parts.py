@@ -10,10 +10,10 @@ from store.endpoint_access import static_headers
 from store.errors import Invalid
 
 MASK = "********"
-GROUPS = ("headers", "tls")
+GROUPS = ("headers", "tls", "oauth2")
 """The options that may have secret members."""
 
-SECRET_MEMBERS = frozenset({"client_key"})
+SECRET_MEMBERS = frozenset({"client_key", "client_secret", "private_key"})
 
 Options = dict[str, Any]
 Secrets = dict[str, dict[str, str]]

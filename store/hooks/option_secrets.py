@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 import orjson
 
 from store.database.connection import Connection, Row
-from store.endpoint_access import client_tls, secret_parts
+from store.endpoint_access import client_tls, oauth2, secret_parts
 from store.errors import Invalid
 
 
@@ -28,13 +28,24 @@ def resolved(db: Connection, hook: Row | None, options: dict[str, Any], url: str
         return options
     stored = {} if hook is None or hook["option_secrets"] is None else _secrets(db, hook)
     found = secret_parts.resolve(options, stored)
-    if hook is not None and _server(url) != _server(hook["url"]):
-        raise Invalid(
-            "the new URL is on another server: give the secret headers, keys and passwords again",
-            field="url",
-            resource="Hook",
-        )
+    if hook is not None:
+        _check_servers(hook, options, url)
     return found
+
+
+def _check_servers(hook: Row, options: dict[str, Any], url: str) -> None:
+    kept = {group for group, _ in secret_parts.kept(options)}
+    # A client certificate shows its key to nobody.
+    if kept & {"headers", "oauth2"} and _server(url) != _server(hook["url"]):
+        raise _elsewhere("the new URL is on another server: give secret values again", "url")
+    if "oauth2" in kept:
+        before, after = (found["oauth2"]["token_url"] for found in (hook["options"], options))
+        if _server(before) != _server(after):
+            raise _elsewhere("token_url is on another server: give its secret again", "oauth2")
+
+
+def _elsewhere(message: str, field: str) -> Invalid:
+    return Invalid(message, field=field, resource="Hook")
 
 
 def sealed_columns(db: Connection, hook: Row | None, options: dict[str, Any], url: str) -> Row:
@@ -43,6 +54,8 @@ def sealed_columns(db: Connection, hook: Row | None, options: dict[str, Any], ur
     Raises Invalid as `resolved` does, and if new certificates are not usable.
     """
     options = resolved(db, hook, options, url)
+    if options.get("oauth2"):
+        oauth2.check(options["oauth2"], options.get("headers") or {})
     shown, secrets = secret_parts.split(options)
     return {
         "options": orjson.dumps(shown).decode(),

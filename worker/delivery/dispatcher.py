@@ -48,7 +48,7 @@ class Dispatcher:
         self._store, self._tuning = store, tuning
         payloads = PayloadCache(store)
         self.targets = TargetCache(store, settings, guard)
-        self._sender = DeliverySender(store, payloads, sender)
+        self._sender = DeliverySender(store, payloads, sender, guard)
         self.watchdog = Watchdog()
         self._recorder = Recorder(store, self._on_recorded, self.watchdog, tuning)
         self.lanes = LaneTable(tuning)

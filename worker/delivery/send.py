@@ -1,7 +1,7 @@
 """One attempt at a delivery: build the request, send it, decide, and return the outcome."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import orjson
 
@@ -15,7 +15,11 @@ from worker.delivery.ordering_headers import with_ordering
 from worker.delivery.payload_cache import Payload, PayloadCache
 from worker.delivery.policy import Reply, decide
 from worker.delivery.target import Target
+from worker.endpoint_access.access import EndpointAccess
+from worker.endpoint_access.exchange import exchange
+from worker.endpoint_access.token_cache import TokenCache
 from worker.http.answer import MAX_BODY, ExchangeResult, Withheld
+from worker.http.guard import Guard
 from worker.http.transport import HttpSender
 
 log = logging.getLogger("tocsin.worker")
@@ -29,12 +33,15 @@ SENSITIVE_HEADERS = ("set-cookie", "set-cookie2", "authorization", "proxy-author
 
 
 class DeliverySender:
-    """The sender of attempts, with payloads from `payloads`."""
+    """The sender of attempts, with payloads from `payloads`. The guard judges URLs for tokens."""
 
-    def __init__(self, store: Store, payloads: PayloadCache, sender: HttpSender) -> None:
+    def __init__(
+        self, store: Store, payloads: PayloadCache, sender: HttpSender, guard: Guard
+    ) -> None:
         self._store = store
         self._payloads = payloads
         self._sender = sender
+        self._tokens = TokenCache(guard, sender, store.clock)
 
     async def attempt(
         self,
@@ -82,10 +89,13 @@ class DeliverySender:
             head = target.head(payload, rendered, timestamp, new_first=new_first)
             if item.turn is not None:
                 head = with_ordering(head, item.turn)
-            sent = head
-            if target.access is not None:
-                sent, head = target.access.heads(head)
-            answer = await _post(self._sender, target, sent, rendered.body, may_send, may_reach)
+            if target.access is None:
+                answer = await _post(self._sender, target, head, rendered.body, may_send, may_reach)
+            else:
+                plain, head = head, target.access.recorded_head(head)
+                answer = await self._with_access(
+                    target, target.access, plain, rendered.body, may_send, may_reach
+                )
         except Withheld:
             raise
         except Exception as error:
@@ -100,6 +110,22 @@ class DeliverySender:
         if not item.redelivery:
             outcome.accepted_at = payload.accepted_at
         return outcome
+
+    async def _with_access(
+        self,
+        target: Target,
+        access: EndpointAccess,
+        head: str,
+        body: bytes,
+        may_send: Callable[[], bool],
+        may_reach: Callable[[str], bool],
+    ) -> ExchangeResult:
+        def send(sent: str, seconds: float) -> Awaitable[ExchangeResult]:
+            return _post(self._sender, target, sent, body, may_send, may_reach, seconds)
+
+        if target.endpoint is None:
+            return await send(head, 0)
+        return await exchange(self._tokens, access, head, target.policy.timeout, send)
 
 
 def _undeliverable_reason(
@@ -125,6 +151,7 @@ async def _post(
     body: bytes,
     may_send: Callable[[], bool],
     may_reach: Callable[[str], bool],
+    seconds: float | None = None,
 ) -> ExchangeResult:
     if target.endpoint is None:
         answer = ExchangeResult()
@@ -134,7 +161,7 @@ async def _post(
         target.endpoint,
         head.encode("latin-1"),
         body,
-        deadline=target.policy.timeout,
+        deadline=target.policy.timeout if seconds is None else seconds,
         verify_tls=target.verify_tls,
         keep=MAX_BODY,
         may_send=may_send,

@@ -1,6 +1,7 @@
 """Trials: single requests to a receiver outside the queue, built and signed like deliveries."""
 
 import asyncio
+from collections.abc import Awaitable
 
 from store.clock import SECOND, Clock
 from store.errors import Busy
@@ -8,8 +9,10 @@ from store.hooks.trial import TrialAnswer, TrialRequest
 from worker.delivery.payload_cache import Payload
 from worker.delivery.send import readable, readable_head
 from worker.delivery.target import Target, make_target, signatures_of
+from worker.endpoint_access.exchange import exchange
+from worker.endpoint_access.token_cache import TokenCache
 from worker.http.addresses import Refused
-from worker.http.answer import MAX_BODY
+from worker.http.answer import MAX_BODY, ExchangeResult
 from worker.http.endpoint import Endpoint
 from worker.http.guard import Guard
 from worker.http.transport import HttpSender, Transport
@@ -29,9 +32,14 @@ class TrialSender:
         self.settings = settings
         self._guard = guard
         self._clock = clock
-        self._transport = None if sender else Transport(guard, idle_seconds=1, idle_total=AT_ONCE)
-        self._sender = sender or self._transport
+        self._transport: Transport | None = None
+        self._sender: HttpSender = sender or self._made()
+        self._tokens = TokenCache(guard, self._sender, clock)
         self._running = 0
+
+    def _made(self) -> Transport:
+        self._transport = Transport(self._guard, idle_seconds=1, idle_total=AT_ONCE)
+        return self._transport
 
     def build(self, trial: TrialRequest) -> TrialAnswer:
         """Return the request without sending it."""
@@ -69,15 +77,23 @@ class TrialSender:
     async def _sent(
         self, target: Target, endpoint: Endpoint, body: bytes, head: str
     ) -> TrialAnswer:
-        assert self._sender is not None, "one is given or made"
-        answer = await self._sender.post(
-            endpoint,
-            (head if target.access is None else target.access.heads(head)[0]).encode("latin-1"),
-            body,
-            deadline=min(target.policy.timeout, LONGEST),
-            verify_tls=target.verify_tls,
-            keep=MAX_BODY,
-        )
+        sender, tokens = self._sender, self._tokens
+        seconds = min(target.policy.timeout, LONGEST)
+
+        def send(sent: str, seconds: float) -> Awaitable[ExchangeResult]:
+            return sender.post(
+                endpoint,
+                sent.encode("latin-1"),
+                body,
+                deadline=seconds,
+                verify_tls=target.verify_tls,
+                keep=MAX_BODY,
+            )
+
+        if target.access is None:
+            answer = await send(head, seconds)
+        else:
+            answer = await exchange(tokens, target.access, head, seconds, send)
         answered = answer.status is not None
         return TrialAnswer(
             _shown(target, head),
@@ -98,4 +114,4 @@ class TrialSender:
 
 def _shown(target: Target, head: str) -> str:
     """Return the head of a request without secret values."""
-    return head if target.access is None else target.access.heads(head)[1]
+    return head if target.access is None else target.access.recorded_head(head)

@@ -77,17 +77,24 @@ async def judge_new(services: Services, body: NewHook) -> None:
             resource="Hook",
         )
     await services.validate_callback(config["url"])
+    await _judge_delivery(services, body.get("delivery"))
 
 
 async def judge_changed(services: Services, body: HookChange) -> None:
     """Check that a hook may use its new URL. Raises Invalid if not."""
     await judge_config(services, body.get("config", {}))
+    await _judge_delivery(services, body.get("delivery"))
 
 
 async def judge_config(services: Services, body: NewHookConfig) -> None:
     """Check the same if the body is the configuration itself."""
     if "url" in body:
         await services.validate_callback(body["url"])
+
+
+async def _judge_delivery(services: Services, options: DeliveryOptions | None) -> None:
+    if options is not None and options.oauth2 is not None:
+        await services.validate_callback(options.oauth2.token_url)
 
 
 def created(ctx: Context, target: HookTarget, body: Mapping[str, Any]) -> Row:

@@ -6,14 +6,14 @@ from typing import Any
 
 import click
 
-from store.endpoint_access import static_headers
+from store.endpoint_access import oauth2, static_headers
 from store.errors import Invalid
 
-NAMES = ("headers", "tls")
+NAMES = ("headers", "tls", "oauth2")
 """The delivery options that may hold secrets."""
 FROM_FILE = "@"
 DEFAULT = "default"
-GROUPS = ("tls",)
+GROUPS = ("tls", "oauth2")
 """The delivery options whose members are options of their own: `tls_ca` is the member `ca`."""
 
 OPTIONS = (
@@ -35,6 +35,16 @@ OPTIONS = (
                  help="Whether the receiver's certificate must have the host name."),
     click.option("--min-tls", "tls_min_version", metavar="1.2|1.3",
                  help="The lowest version of TLS."),
+    click.option("--oauth2-token-url", metavar="URL", help="Where access tokens are requested."),
+    click.option("--oauth2-client-id", metavar="ID", help="The client id for access tokens."),
+    click.option("--oauth2-client-secret", metavar="FILE", help="The client secret."),
+    click.option("--oauth2-private-key", metavar="FILE",
+                 help="The private key in PEM, for the method private_key_jwt."),
+    click.option("--oauth2-key-id", metavar="ID", help="The id of the private key."),
+    click.option("--oauth2-method", metavar="NAME",
+                 help=f"{oauth2.BASIC}, {oauth2.POST} or {oauth2.ASSERTION}."),
+    click.option("--oauth2-scope", metavar="TEXT", help="The scope of access tokens."),
+    click.option("--oauth2-audience", metavar="TEXT", help="The audience of access tokens."),
 )  # fmt: skip
 
 
@@ -89,5 +99,7 @@ READERS: dict[str, Callable[[str], Any]] = {
     "client_cert": _text,
     "client_key": _text,
     "ca": _text,
+    "client_secret": _text,
+    "private_key": _text,
     "verify_hostname": _yes,
 }

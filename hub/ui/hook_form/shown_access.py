@@ -7,7 +7,11 @@ def shown_access(options: dict[str, Any]) -> list[tuple[str, str]]:
     """Return facts about the options for the access, each with its name."""
     headers = options.get("headers") or {}
     found = [("Header", f"{name}: {value}") for name, value in headers.items()]
-    return found + _shown_tls(options.get("tls") or {})
+    found += _shown_tls(options.get("tls") or {})
+    oauth2 = options.get("oauth2")
+    if oauth2:
+        found.append(("Access token", f"of {oauth2['token_url']} for {oauth2['client_id']}"))
+    return found
 
 
 def _shown_tls(tls: dict[str, Any]) -> list[tuple[str, str]]:

@@ -529,3 +529,14 @@ async def test_denied_headers_are_rejected(client: httpx.AsyncClient, name: str)
     answer = await client.post(HOOKS, json=body)
     assert_error(answer, 422)
     assert "hunter2" not in answer.text
+
+
+async def test_client_credentials_are_write_only(client: httpx.AsyncClient) -> None:
+    oauth2 = {"token_url": "https://t.example/", "client_id": "a", "client_secret": "hunter2"}
+    body = {"config": {"url": "https://receiver.example/in"}, "delivery": {"oauth2": oauth2}}
+    answer = await client.post(HOOKS, json=body)
+    assert answer.json()["delivery"]["oauth2"] == oauth2 | {"client_secret": "********"}
+    listed = await client.get(HOOKS)
+    assert "hunter2" not in answer.text + listed.text
+    oauth2["token_url"] = "http://10.0.0.1/"
+    assert_error(await client.post(HOOKS, json=body), 422)

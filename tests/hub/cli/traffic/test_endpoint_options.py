@@ -74,3 +74,21 @@ def test_a_client_certificate_from_files(run, store: Store, hook_id, tmp_path: P
     everything = ["--client-cert", "--client-key", "--verify-hostname", "--min-tls"]
     run("hook", "edit", 2, *(part for name in everything for part in (name, "default")))
     assert options_of(store, 2) == {}
+
+
+def test_client_credentials(run, store: Store, hook_id, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("hunter2\n")
+    words = ["--oauth2-token-url", "https://198.41.0.4/token", "--oauth2-client-id", "tocsin"]
+    run("hook", "edit", hook_id, *words, "--oauth2-client-secret", secret)
+    changed = run("hook", "edit", hook_id, "--oauth2-scope", "deliver")
+    assert "hunter2" not in changed.output + run("hook", "show", hook_id).output
+    assert options_of(store, hook_id)["oauth2"] == {
+        "token_url": "https://198.41.0.4/token",
+        "client_id": "tocsin",
+        "client_secret": "hunter2",
+        "scope": "deliver",
+    }
+    said = run("hook", "edit", hook_id, "--oauth2-method", "private_key_jwt", code=2).stderr
+    assert "private_key_jwt requires private_key" in said
+    assert "hunter2" not in said

@@ -95,7 +95,7 @@ def test_a_hook_is_changed(run, listed, store: Store, hook_id):
     assert "at least one event" in run("hook", "edit", 1, "--remove-event", "*", code=2).stderr
 
 
-NAMED_OTHERWISE = {"headers": "header", "tls": "client-cert"}
+NAMED_OTHERWISE = {"headers": "header", "tls": "client-cert", "oauth2": "oauth2-token-url"}
 
 
 def test_every_delivery_option_can_be_given(run, hook_id):
