@@ -89,6 +89,12 @@ class WorkerSettings(WebSubSettings, ImportSettings, UsageSettings, DataSettings
         pattern=r"^[!-~]+( [!-~]+)*$",
         description="User-Agent of deliveries; receivers for the platform check its beginning",
     )
+    request_origin: str | None = Field(
+        None,
+        pattern=r"^[A-Za-z0-9_.-]{1,253}$",
+        description="DNS name by which receivers know this hub in handshakes of CloudEvents; by "
+        "default the machine's name",
+    )
     allow_networks: list[str] = Field(
         [],
         description="networks (CIDR) that callbacks may use although they are not public",

@@ -121,6 +121,8 @@ class SystemHook(TypedDict):
     paused_at: str | None
     pause_reason: str | None
     certificate_ends_at: str | None
+    handshake: str | None
+    handshake_rate: int | None
     delivery: dict[str, Any]
 
 
@@ -189,6 +191,8 @@ def system_hook(row: Row, kind: str = "System") -> SystemHook:
         "paused_at": None if row["paused_at"] is None else iso(row["paused_at"]),
         "pause_reason": row["pause_reason"],
         "certificate_ends_at": time(row["certificate_ends_at"]),
+        "handshake": row["handshake"],
+        "handshake_rate": row["handshake_rate"],
         "delivery": row["options"],
     }
 

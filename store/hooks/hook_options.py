@@ -122,3 +122,7 @@ class DeliveryOptions(BaseModel):
     oauth2: OAuth2 | None = Field(
         None, repr=False, description="client credentials for an access token in each request"
     )
+    handshake: Literal["none", "cloudevents"] | None = Field(
+        None,
+        description="whether the receiver must consent first, as the webhooks of CloudEvents say",
+    )

@@ -32,7 +32,9 @@ def resume(db: Connection, hook: Row) -> Row:
     return _update(
         db,
         hook,
-        "paused_at = NULL, pause_reason = NULL, failing_since = failing_since + :now"
+        "paused_at = NULL, pause_reason = NULL,"
+        " handshake = CASE WHEN handshake = 'failed' THEN 'pending' ELSE handshake END,"
+        " failing_since = failing_since + :now"
         " - CASE WHEN paused_at > failing_since THEN paused_at ELSE failing_since END",
     )
 

@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 
 from store.database.connection import ENDLESS, Connection, Row, json_array
+from store.endpoint_access import handshake
 from store.errors import Invalid, Missing
 from store.hooks import (
     hook_limit,
@@ -22,8 +23,9 @@ COLUMNS = (
     "id, repo_id, org_id, url, content_type, secret, insecure_ssl, active, events, options,"
     " disabled_reason, failing_since, version, created_at, updated_at, previous_secret,"
     " previous_until, secret_taken, held_until, paused_at, key_set,"
-    " option_secrets, certificate_ends_at, pause_reason"
+    " option_secrets, certificate_ends_at, pause_reason, handshake, handshake_rate"
 )
+ACCESS_COLUMNS = ("option_secrets", "certificate_ends_at", "handshake", "handshake_rate")
 CHANGEABLE = frozenset(
     {"url", "events", "content_type", "secret", "overlap", "insecure_ssl", "active", "options"}
 )
@@ -66,9 +68,11 @@ def create(
     hook_limit.check(db, target, chosen, most)
     row = db.one(
         "INSERT INTO hook (repo_id, org_id, url, content_type, secret, insecure_ssl, active,"
-        " events, options, option_secrets, certificate_ends_at, filter, created_at, updated_at)"
+        " events, options, option_secrets, certificate_ends_at, handshake, handshake_rate, filter,"
+        " created_at, updated_at)"
         " VALUES (:repo_id, :org_id, :url, :content_type, :secret, :insecure_ssl, :active, :events,"
-        " :options, :option_secrets, :certificate_ends_at, :filter, :now, :now)"
+        " :options, :option_secrets, :certificate_ends_at, :handshake, :handshake_rate, :filter,"
+        " :now, :now)"
         f" RETURNING {COLUMNS}",
         **target.columns,
         url=url,
@@ -95,6 +99,7 @@ def _option_columns(db: Connection, hook: Row | None, options: dict[str, Any], u
     """Return the columns for a hook's options. The fan-out reads its filter from one of its own."""
     return {
         **option_secrets.sealed_columns(db, hook, options, url),
+        **handshake.columns_after(hook, options, url),
         "filter": _filter_column(options),
     }
 
@@ -108,7 +113,7 @@ def _changed_option_columns(db: Connection, hook: Row, changes: dict[str, Any]) 
     return {
         "options": json.dumps(options),
         "filter": _filter_column(options),
-        **{name: hook[name] for name in ("option_secrets", "certificate_ends_at")},
+        **{name: hook[name] for name in ACCESS_COLUMNS},
     }
 
 
@@ -270,7 +275,7 @@ def update(db: Connection, hook: Row, *, most: int = 0, **changes: Any) -> Row:
         " insecure_ssl = :insecure_ssl, active = :active, events = :events, options = :options,"
         " option_secrets = :option_secrets, filter = :filter,"
         " certificate_ends_at = :certificate_ends_at, paused_at = :paused_at,"
-        " pause_reason = :pause_reason,"
+        " pause_reason = :pause_reason, handshake = :handshake, handshake_rate = :handshake_rate,"
         " disabled_reason = :disabled_reason, failing_since = :failing_since,"
         " held_until = :held_until,"
         f" version = version + 1, updated_at = :now WHERE id = :id RETURNING {COLUMNS}",

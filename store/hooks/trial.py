@@ -37,7 +37,14 @@ class TrialRequest:
             "options": self.options.model_dump(exclude_none=True),
         }
         fixed = {"version": 0, "active": 1, "deleted_at": None, "paused_at": None}
-        return {**known, **fixed, "held_until": None, "certificate_ends_at": None}
+        return {
+            **known,
+            **fixed,
+            "held_until": None,
+            "certificate_ends_at": None,
+            "handshake": None,
+            "handshake_rate": None,
+        }
 
 
 @dataclass(frozen=True, slots=True)

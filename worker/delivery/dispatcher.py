@@ -25,6 +25,8 @@ from worker.delivery.send import DeliverySender
 from worker.delivery.target import Target
 from worker.delivery.target_cache import TargetCache
 from worker.delivery.watchdog import Watchdog
+from worker.endpoint_access.handshake import Handshaker
+from worker.endpoint_access.token_cache import TokenCache
 from worker.http.answer import Withheld
 from worker.http.guard import Guard
 from worker.http.transport import HttpSender
@@ -47,8 +49,9 @@ class Dispatcher:
     ) -> None:
         self._store, self._tuning = store, tuning
         payloads = PayloadCache(store)
-        self.targets = TargetCache(store, settings, guard)
-        self._sender = DeliverySender(store, payloads, sender, guard)
+        tokens = TokenCache(guard, sender, store.clock)
+        self.targets = TargetCache(store, settings, guard, Handshaker(sender, tokens))
+        self._sender = DeliverySender(store, payloads, sender, tokens)
         self.watchdog = Watchdog()
         self._recorder = Recorder(store, self._on_recorded, self.watchdog, tuning)
         self.lanes = LaneTable(tuning)

@@ -19,7 +19,6 @@ from worker.endpoint_access.access import EndpointAccess
 from worker.endpoint_access.exchange import exchange
 from worker.endpoint_access.token_cache import TokenCache
 from worker.http.answer import MAX_BODY, ExchangeResult, Withheld
-from worker.http.guard import Guard
 from worker.http.transport import HttpSender
 
 log = logging.getLogger("tocsin.worker")
@@ -33,15 +32,15 @@ SENSITIVE_HEADERS = ("set-cookie", "set-cookie2", "authorization", "proxy-author
 
 
 class DeliverySender:
-    """The sender of attempts, with payloads from `payloads`. The guard judges URLs for tokens."""
+    """The sender of attempts, with payloads from `payloads` and tokens from `tokens`."""
 
     def __init__(
-        self, store: Store, payloads: PayloadCache, sender: HttpSender, guard: Guard
+        self, store: Store, payloads: PayloadCache, sender: HttpSender, tokens: TokenCache
     ) -> None:
         self._store = store
         self._payloads = payloads
         self._sender = sender
-        self._tokens = TokenCache(guard, sender, store.clock)
+        self._tokens = tokens
 
     async def attempt(
         self,

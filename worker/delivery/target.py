@@ -1,9 +1,10 @@
 """A hook ready for sending: its URL parsed, its secret decrypted, its headers written."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from store import Connection, Row
+from store.endpoint_access.handshake import PENDING, is_wanted
 from store.endpoint_access.secret_parts import MASK
 from store.errors import Unusable
 from store.formats.cloudevents import PREFIX
@@ -19,6 +20,12 @@ from worker.delivery.secret_rotation import SecretOverlap, current_overlap
 from worker.delivery.sign import AsymmetricSigner, Signer
 from worker.delivery.signatures import DeliverySignatures
 from worker.endpoint_access.access import EndpointAccess, access_for
+from worker.endpoint_access.handshake import (
+    MINUTE,
+    HandshakeRequest,
+    origin_lines,
+    origin_of,
+)
 from worker.endpoint_access.tls_choice import tls_choice
 from worker.http.addresses import Refused
 from worker.http.endpoint import Endpoint
@@ -60,6 +67,8 @@ class Target:
     """What requests present besides, or None."""
     misconfigured: str = ""
     """Why the hook itself cannot be used, or an empty text. Then nothing is sent."""
+    handshake: HandshakeRequest | None = None
+    """The request for the receiver's consent, if it has to be made first."""
     reread_at: int | None = None
     """The time (microseconds) at which the hook must be read again."""
     ends_at: int | None = None
@@ -130,6 +139,20 @@ class Target:
             self.signatures.overlap = self.overlap.inherit_from(before.overlap)
         return self
 
+    def with_handshake(self, state: str | None, origin: str, user_agent: str) -> "Target":
+        """Return this target, with the request for the receiver's consent if that is pending."""
+        if state == PENDING and self.endpoint is not None and not (self.deleted or self.paused):
+            self.handshake = HandshakeRequest(
+                self.endpoint,
+                self.verify_tls,
+                self.access,
+                self.policy.rate,
+                self.policy.timeout,
+                origin,
+                user_agent,
+            )
+        return self
+
     def mask(self, text: str) -> str:
         """Return the text without the hook's secrets, because a receiver may send them back."""
         for secret in (self.secret, self.overlap and self.overlap.secret):
@@ -190,7 +213,7 @@ def make_target(
         verify_tls=verify_tls,
         misconfigured=misconfigured,
         reread_at=None if misconfigured else ends_at,
-        policy=policy_for(settings, row["options"]),
+        policy=_policy(row, settings),
         endpoint=endpoint,
         refusal=refusal,
         secret=secret,
@@ -201,7 +224,15 @@ def make_target(
         type_prefix=row["options"].get("type_prefix", PREFIX),
         held_until=row["held_until"] or 0,
         access=access_for(row["options"]),
-    )
+    ).with_handshake(row["handshake"], origin_of(settings), settings.user_agent)
+
+
+def _policy(row: Row, settings: WorkerSettings) -> Policy:
+    policy, granted = policy_for(settings, row["options"]), row["handshake_rate"]
+    if granted is None:
+        return policy
+    rate = granted / MINUTE
+    return replace(policy, rate=rate if policy.rate is None else min(rate, policy.rate))
 
 
 def _signatures(db: Connection, row: Row, secret: str | None) -> DeliverySignatures:
@@ -244,6 +275,8 @@ def _static_head(row: Row, endpoint: Endpoint | None, settings: WorkerSettings) 
         "Accept: */*",
         f"Content-Type: {_media(row)}",
     ]
+    if is_wanted(row["options"]):
+        lines += origin_lines(origin_of(settings))
     target = target_of(row)
     for prefix in settings.header_prefixes:
         lines += [

@@ -5,11 +5,12 @@ from collections.abc import Collection
 
 from store import Store
 from store.delivery import subscribers
-from store.hooks import hook_pauses
+from store.hooks import hook_handshakes, hook_pauses
 from worker.delivery.concurrency import UNKNOWN_HOST
 from worker.delivery.lane import Lane, QueuedDelivery
 from worker.delivery.target import Target, load_target
 from worker.delivery.websub_target import load_websub_target
+from worker.endpoint_access.handshake import Handshaker
 from worker.http.guard import Guard
 from worker.settings import WorkerSettings
 
@@ -22,10 +23,13 @@ class TargetCache:
     Reading a target raises Busy or Unavailable if the store fails.
     """
 
-    def __init__(self, store: Store, settings: WorkerSettings, guard: Guard) -> None:
+    def __init__(
+        self, store: Store, settings: WorkerSettings, guard: Guard, handshaker: Handshaker
+    ) -> None:
         self._store = store
         self._settings = settings
         self._guard = guard
+        self._handshaker = handshaker
 
     def known(self, lane: Lane, item: QueuedDelivery) -> Target | None:
         """Return the target of this delivery, if nothing has to be read for it, else None."""
@@ -55,16 +59,30 @@ class TargetCache:
             lane.stale = False
             try:
                 found = await self._store.read(reader, lane.hook_id, self._settings, self._guard)
+                if found is not None and (found.misconfigured or found.handshake is not None):
+                    changed = await self._settle(lane.hook_id, found)
+                    lane.stale = lane.stale or changed
             except BaseException:
                 lane.invalidate()
                 raise
-            if found is not None and found.misconfigured:
-                log.warning("hook %d is paused: %s", lane.hook_id, found.misconfigured)
-                await self._store.note(
-                    hook_pauses.pause_unusable, lane.hook_id, found.version, found.misconfigured
-                )
             lane.target = None if found is None else found.inherit_from(lane.target)
             _set_host(lane, found)
+
+    async def _settle(self, hook_id: int, target: Target) -> bool:
+        """Record that a hook is not usable, or ask for consent. Return whether it has changed."""
+        if target.handshake is None:
+            log.warning("hook %d is paused: %s", hook_id, target.misconfigured)
+            record, version = hook_pauses.pause_unusable, target.version
+            await self._store.note(record, hook_id, version, target.misconfigured)
+            return False
+        consent = await self._handshaker.ask(target.handshake)
+        if consent.problem:
+            log.warning("hook %d is paused: its handshake failed", hook_id)
+            problem = target.mask(consent.problem)
+            await self._store.note(hook_handshakes.fail, hook_id, target.version, problem)
+        else:
+            await self._store.note(hook_handshakes.grant, hook_id, target.version, consent.rate)
+        return True
 
     async def check(self, lanes: Collection[Lane]) -> None:
         """Invalidate the lanes whose hooks were edited, in case a wake-up was lost."""

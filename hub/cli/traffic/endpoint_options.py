@@ -35,6 +35,8 @@ OPTIONS = (
                  help="Whether the receiver's certificate must have the host name."),
     click.option("--min-tls", "tls_min_version", metavar="1.2|1.3",
                  help="The lowest version of TLS."),
+    click.option("--handshake", metavar="none|cloudevents",
+                 help="Whether the receiver must consent before it gets deliveries."),
     click.option("--oauth2-token-url", metavar="URL", help="Where access tokens are requested."),
     click.option("--oauth2-client-id", metavar="ID", help="The client id for access tokens."),
     click.option("--oauth2-client-secret", metavar="FILE", help="The client secret."),

@@ -132,6 +132,8 @@ def _details(db: Connection, hook_id: int) -> Row:
         "insecure_ssl": bool(row["insecure_ssl"]),
         "public_keys": [_public_key(one) for one in signing_keys.public_keys(db, hook_id)],
         "certificate_ends_at": output.format_time(row["certificate_ends_at"]),
+        "handshake": row["handshake"],
+        "handshake_rate": row["handshake_rate"],
         "waiting": health["waiting"],
         "filtered": health["filtered"],
         "next_at": output.format_time(None if row["paused_at"] else health["next_at"]),

@@ -233,7 +233,9 @@ CREATE TABLE hook (
     option_secrets {blob},              -- encrypted: JSON, the secret values in the options
     certificate_ends_at BIGINT,         -- when the first certificate in the options ends
     -- Why the worker has paused the hook: it cannot be used as it is configured.
-    pause_reason TEXT
+    pause_reason TEXT,
+    handshake TEXT,                     -- pending, granted or failed; NULL: none is asked for
+    handshake_rate BIGINT               -- how many requests a minute the receiver allows
 );
 
 -- The keys with which hooks' deliveries are signed.

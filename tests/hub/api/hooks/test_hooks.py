@@ -54,6 +54,8 @@ async def test_a_new_hook_is_shown_and_pinged(client: httpx.AsyncClient, store: 
         "paused_at": None,
         "pause_reason": None,
         "certificate_ends_at": None,
+        "handshake": None,
+        "handshake_rate": None,
         "delivery": {},
     }
     assert secret(store, hook) == "s3cret"

@@ -66,6 +66,8 @@ async def test_a_new_hook_is_shown_and_pinged(owner: httpx.AsyncClient, store: S
         "paused_at": None,
         "pause_reason": None,
         "certificate_ends_at": None,
+        "handshake": None,
+        "handshake_rate": None,
         "delivery": {},
     }
     (ping,) = bodies(store, "ping")
