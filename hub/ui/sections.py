@@ -26,6 +26,7 @@ from hub.ui.pages import (
     retry,
     topics,
     trends,
+    views,
 )
 from hub.ui.section import Section
 from hub.ui.sign_in import sessions, with_token
@@ -56,6 +57,7 @@ SECTIONS: tuple[Section, ...] = (
     jobs.ui,
     audit_log.ui,
     api.ui,
+    views.ui,
     with_token.ui,
     sessions.ui,
 )

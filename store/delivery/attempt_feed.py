@@ -85,20 +85,18 @@ def page(
     """Return the newest attempts with an id below `before`."""
     window = WINDOW if wanted.narrowed else limit + 1
     below = min(before or LATEST, wanted.before or LATEST)
-    ids, more = _candidates(db, wanted, below, window)
+    ids, more = candidates(db, wanted, below, window)
     rows = _newest(db, wanted, ids, limit + 1)
     if len(rows) > limit:
         return AttemptPage(rows[:limit], rows[limit - 1]["id"])
     return AttemptPage(rows, ids[-1], len(ids)) if more and ids else AttemptPage(rows)
 
 
-def _candidates(
+def candidates(
     db: Connection, wanted: AttemptFilter, before: int, window: int
 ) -> tuple[list[int], bool]:
     """Return the ids to examine, newest first and without a gap, and whether there are more."""
-    failed = f" AND {FAILED.replace('a.', 'x.')}" if wanted.failed else ""
-    # An id is a number, so it is safe here.
-    where = f"x.id < :before AND x.id >= {wanted.first:d}{failed}"
+    where = _indexed(wanted)
     if wanted.of_many_hooks:
         return _of_many(db, _hooks(db, wanted), where, before, window)
     if wanted.hook_id is not None:
@@ -111,6 +109,46 @@ def _candidates(
         **given,
     )
     return [number for (number,) in rows], len(rows) == window
+
+
+def _indexed(wanted: AttemptFilter) -> str:
+    """Return the conditions that an index supports."""
+    failed = f" AND {FAILED.replace('a.', 'x.')}" if wanted.failed else ""
+    # An id is a number, so it is safe here.
+    return f"x.id < :before AND x.id >= {wanted.first:d}{failed}"
+
+
+def count(db: Connection, wanted: AttemptFilter, before: int, most: int) -> int:
+    """Return the number of matching attempts, up to `most`. The filter must not be narrowed."""
+    source, where = "attempt x", _indexed(wanted)
+    given: dict[str, object] = {}
+    if wanted.of_many_hooks:
+        source = f"{db.each('hooks', hook_id='integer')} AS w JOIN attempt x"
+        source += " ON x.hook_id = w.hook_id"
+        given["hooks"] = _hooks(db, wanted)
+    elif wanted.hook_id is not None:
+        where += " AND x.hook_id = :hook_id"
+        given["hook_id"] = wanted.hook_id
+    found: int = db.value(
+        f"SELECT count(*) FROM (SELECT x.id FROM {source} WHERE {where} LIMIT :most) AS f",
+        before=before,
+        most=most,
+        **given,
+    )
+    return found
+
+
+def count_among(db: Connection, wanted: AttemptFilter, ids: Sequence[int]) -> int:
+    """Return how many of these attempts match."""
+    where, given = _filters(db, wanted, within=False)
+    found: int = db.value(
+        f"SELECT count(*) FROM {db.each('ids', wanted='integer')} AS w"
+        " JOIN attempt a ON a.id = w.wanted JOIN event e ON e.id = a.event_id"
+        f" LEFT JOIN hook h ON h.id = a.hook_id WHERE 1 = 1{where}",
+        ids=json_array(ids),
+        **given,
+    )
+    return found
 
 
 def _hooks(db: Connection, wanted: AttemptFilter) -> str:
@@ -176,7 +214,7 @@ def _newest(db: Connection, wanted: AttemptFilter, ids: Sequence[int], limit: in
     shown.
     """
     if not ids or not wanted.narrowed or wanted.of_many_hooks:
-        return _rows(db, wanted, ids, limit)
+        return select(db, wanted, ids, limit)
     where, given = _filters(db, replace(wanted, repo_ids=None), within=True)
     found = db.tuples(
         "SELECT a.id FROM attempt a JOIN event e ON e.id = a.event_id"
@@ -186,20 +224,31 @@ def _newest(db: Connection, wanted: AttemptFilter, ids: Sequence[int], limit: in
         limit=limit,
         **given,
     )
-    return _rows(db, wanted, [number for (number,) in found], limit)
+    return select(db, wanted, [number for (number,) in found], limit)
 
 
-def _rows(
-    db: Connection, wanted: AttemptFilter, ids: Sequence[int], limit: int, *, within: bool = False
+def select(
+    db: Connection,
+    wanted: AttemptFilter,
+    ids: Sequence[int],
+    limit: int,
+    *,
+    within: bool = False,
+    order: str = "a.id DESC",
+    skip: int = 0,
 ) -> list[Row]:
-    """Return the matching attempts. `within` also checks the hook and the repositories."""
+    """Return the matching attempts among these. `within` also checks the hook and repositories.
+
+    `order` is SQL.
+    """
     where, given = _filters(db, wanted, within=within)
     return db.all(
         f"SELECT {COLUMNS} FROM {db.each('ids', wanted='integer')} AS w"
         f" JOIN attempt a ON a.id = w.wanted{JOINED}"
-        f" WHERE 1 = 1{where} ORDER BY a.id DESC LIMIT :limit",
+        f" WHERE 1 = 1{where} ORDER BY {order} LIMIT :limit OFFSET :skip",
         ids=json_array(ids),
         limit=limit,
+        skip=skip,
         **given,
     )
 
@@ -258,7 +307,7 @@ def since(db: Connection, wanted: AttemptFilter, after: int, limit: int) -> list
         after=after,
         window=WINDOW,
     )
-    return _rows(db, wanted, [number for (number,) in found], limit, within=True)
+    return select(db, wanted, [number for (number,) in found], limit, within=True)
 
 
 def list_by_guid(db: Connection, wanted: AttemptFilter, guid: str, limit: int) -> list[Row]:
@@ -276,7 +325,7 @@ def list_by_guid(db: Connection, wanted: AttemptFilter, guid: str, limit: int) -
             ids=json_array(number for (number,) in found),
             window=WINDOW,
         )
-    return _rows(db, wanted, [number for (number,) in found], limit, within=True)
+    return select(db, wanted, [number for (number,) in found], limit, within=True)
 
 
 def hook_id_of(db: Connection, attempt_id: int) -> int | None:

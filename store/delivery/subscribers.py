@@ -60,31 +60,6 @@ def subscription_counts(db: Connection, repo_id: int) -> dict[str, int]:
     )
 
 
-def repositories(
-    db: Connection, *, limit: int, after: int = 0, repo_ids: list[int] | None = None
-) -> list[Row]:
-    """Return repositories by id, each with its number of `hooks` and of `followers`.
-
-    `repo_ids` limits the result to these repositories.
-    """
-    chosen = ""
-    given: dict[str, Any] = {}
-    if repo_ids is not None:
-        chosen = f" AND r.id IN (SELECT id FROM {db.each('repos', id='integer')} AS w)"
-        given["repos"] = json_array(repo_ids)
-    return db.all(
-        "SELECT r.id, a.login || '/' || r.name AS full_name, r.private,"
-        " (SELECT count(*) FROM hook h WHERE h.repo_id = r.id AND h.deleted_at IS NULL) AS hooks,"
-        " (SELECT count(*) FROM websub w WHERE w.repo_id = r.id AND w.ended_at IS NULL)"
-        " AS followers"
-        " FROM repository r JOIN account a ON a.id = r.owner_id"
-        f" WHERE r.id > :after{chosen} ORDER BY r.id LIMIT :limit",
-        after=after,
-        limit=limit,
-        **given,
-    )
-
-
 def list_subscriptions(
     db: Connection, *, limit: int, before: int | None = None, repo_ids: list[int] | None = None
 ) -> list[Row]:

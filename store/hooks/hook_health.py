@@ -26,46 +26,8 @@ STATES = {
 }
 
 
-def page(
-    db: Connection,
-    repo_ids: Sequence[int] | None,
-    *,
-    limit: int,
-    before: int | None = None,
-    state: str = "",
-    hook_ids: Sequence[int] | None = None,
-    org_ids: Sequence[int] = (),
-) -> list[Row]:
-    """Return a page of hooks with their health, newest first, with ids below `before`.
-
-    `repo_ids` None means all hooks. Otherwise only the hooks of these repositories and of the
-    organizations `org_ids` are returned. `hook_ids` limits them further, unless it is None. `state`
-    is a key of STATES, or empty for all hooks.
-    """
-    where = ["h.deleted_at IS NULL"]
-    where += ["h.id < :before"] if before is not None else []
-    where += [STATES[state]] if state in STATES else []
-    source = "hook h"
-    given: dict[str, object] = {} if before is None else {"before": before}
-    given |= {"now": db.now} if ":now" in STATES.get(state, "") else {}
-    if repo_ids is not None:
-        source = f"({name_search.hooks_of(db)}) AS w JOIN hook h ON h.id = w.id"
-        given |= {"repos": json_array(repo_ids), "orgs": json_array(org_ids)}
-    if hook_ids is not None:
-        where += [f"h.id IN (SELECT id FROM {db.each('hooks', id='integer')} AS s)"]
-        given["hooks"] = json_array(hook_ids)
-    rows = db.all(
-        f"SELECT {COLUMNS} FROM {source}{NAMED} WHERE {' AND '.join(where)}"
-        " ORDER BY h.id DESC LIMIT :limit",
-        limit=limit,
-        **given,
-    )
-    for row in rows:
-        row["events"] = json.loads(row["events"])
-    return _with_health(db, rows)
-
-
-def _with_health(db: Connection, rows: list[Row]) -> list[Row]:
+def with_health(db: Connection, rows: list[Row]) -> list[Row]:
+    """Return hooks, each with its latest attempts and the number of its waiting deliveries."""
     ids = [row["id"] for row in rows]
     attempts, waiting, filtered = recent_attempts(db, ids), _waiting(db, ids), _filtered(db, ids)
     for row in rows:
@@ -130,7 +92,7 @@ def get(db: Connection, hook_id: int) -> Row | None:
     )
     for row in rows:
         row["events"] = json.loads(row["events"])
-    return _with_health(db, rows)[0] if rows else None
+    return with_health(db, rows)[0] if rows else None
 
 
 def slowest(db: Connection, repo_ids: Sequence[int] | None, window: int, limit: int) -> list[Row]:
@@ -214,4 +176,4 @@ def unhealthy(
     rows = failing(db, repo_ids, limit, skip, hook_ids, org_ids)
     for row in rows:
         row["events"] = json.loads(row["events"])
-    return _with_health(db, rows)
+    return with_health(db, rows)

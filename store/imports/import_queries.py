@@ -1,8 +1,13 @@
 """Imports for people to browse."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from store.database.connection import Connection, Row, json_array
+from store.database.list_order import MOST, Matches, SortOrder, counted
+from store.imports.imports import AT_WORK, NEEDS_ATTENTION
+from store.monitoring import name_search
 
 # Without the user name and password for the source.
 COLUMNS = (
@@ -10,27 +15,87 @@ COLUMNS = (
     " i.error_message, i.commit_count, i.authors_count, i.import_percent, i.push_percent,"
     " i.large_files_count, i.created_at, i.updated_at"
 )
-NAMED = (
-    f"SELECT {COLUMNS}, a.login || '/' || r.name AS repository FROM source_import i"
+NAME = "a.login || '/' || r.name"
+SOURCE = (
+    " FROM source_import i"
     " JOIN repository r ON r.id = i.repo_id JOIN account a ON a.id = r.owner_id"
 )
+STATES = {
+    "under way": AT_WORK,
+    "needs attention": NEEDS_ATTENTION,
+    "complete": ("complete",),
+}
+ORDERS = {
+    "repository": (f"lower({NAME})",),
+    "state": ("i.status",),
+    "commits": ("COALESCE(i.commit_count, -1)",),
+    "authors": ("COALESCE(i.authors_count, -1)",),
+    "changed": ("i.updated_at",),
+}
+NEWEST_FIRST = SortOrder("changed", descending=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ImportFilter:
+    """A filter for imports. `repo_ids` None means all. `state` is a key of STATES.
+
+    `host` is a part of the source's host, `since` and `until` limit the time of the last change.
+    """
+
+    repo_ids: Sequence[int] | None = None
+    state: str = ""
+    host: str = ""
+    since: int | None = None
+    until: int | None = None
+
+    def sql(self, db: Connection) -> tuple[str, dict[str, Any]]:
+        """Return what follows FROM, and its parameters."""
+        where = ["1 = 1"]
+        given: dict[str, Any] = {}
+        if self.state in STATES:
+            names = ", ".join(f"'{name}'" for name in STATES[self.state])
+            where.append(f"i.status IN ({names})")
+        if self.since is not None:
+            where.append("i.updated_at >= :since")
+            given["since"] = self.since
+        if self.until is not None:
+            where.append("i.updated_at < :until")
+            given["until"] = self.until
+        if self.host:
+            # The user name and password before an @ are not searched.
+            where.append(
+                "(lower(i.vcs_url) LIKE :after_user ESCAPE '!' OR (i.vcs_url NOT LIKE '%@%'"
+                " AND lower(i.vcs_url) LIKE :part ESCAPE '!'))"
+            )
+            part = name_search.containing(self.host)
+            given |= {"part": part, "after_user": f"%@{part}"}
+        if self.repo_ids is not None:
+            where.append(f"i.repo_id IN (SELECT id FROM {db.each('repos', id='integer')} AS w)")
+            given["repos"] = json_array(self.repo_ids)
+        return f"{SOURCE} WHERE {' AND '.join(where)}", given
 
 
 def page(
-    db: Connection, *, limit: int, before: int | None = None, repo_ids: list[int] | None = None
+    db: Connection,
+    wanted: ImportFilter,
+    *,
+    limit: int,
+    order: SortOrder = NEWEST_FIRST,
+    skip: int = 0,
 ) -> list[Row]:
-    """Return the imports into these repositories, or all, newest repository first."""
-    where: list[str] = []
-    given: dict[str, Any] = {}
-    if before is not None:
-        where.append("i.repo_id < :before")
-        given["before"] = before
-    if repo_ids is not None:
-        where.append(f"i.repo_id IN (SELECT id FROM {db.each('repos', id='integer')} AS w)")
-        given["repos"] = json_array(repo_ids)
+    """Return a page of imports, `skip` of them left out."""
+    source, given = wanted.sql(db)
     return db.all(
-        f"{NAMED}{' WHERE ' + ' AND '.join(where) if where else ''}"
-        " ORDER BY i.repo_id DESC LIMIT :limit",
+        f"SELECT {COLUMNS}, {NAME} AS repository{source}"
+        f" ORDER BY {order.sql(ORDERS, 'i.repo_id DESC')} LIMIT :limit OFFSET :skip",
         limit=limit,
+        skip=skip,
         **given,
     )
+
+
+def count(db: Connection, wanted: ImportFilter) -> Matches:
+    """Return the number of matching imports, up to MOST."""
+    source, given = wanted.sql(db)
+    sql = f"SELECT count(*) FROM (SELECT i.repo_id{source} LIMIT :most) AS f"
+    return counted(db.value(sql, most=MOST + 1, **given))

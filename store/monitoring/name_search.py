@@ -21,7 +21,7 @@ def repositories(db: Connection, part: str, among: Sequence[int] | None) -> list
         f"SELECT r.id FROM {source} JOIN account o ON o.id = r.owner_id"
         " WHERE lower(o.login || '/' || r.name) LIKE :part ESCAPE '!' ORDER BY r.id DESC"
         " LIMIT :most",
-        part=_containing(part),
+        part=containing(part),
         most=MOST_REPOSITORIES,
         **given,
     )
@@ -43,7 +43,7 @@ def hooks(
     found = db.tuples(
         f"SELECT h.id, h.url FROM {source} WHERE lower(h.url) LIKE :part ESCAPE '!'"
         " ORDER BY h.id DESC LIMIT :most",
-        part=_containing(part),
+        part=containing(part),
         most=MOST_EXAMINED,
         **given,
     )
@@ -69,7 +69,7 @@ def hooks_of_host(db: Connection, host: str, among: Sequence[int] | None) -> lis
     rows = db.tuples(
         f"SELECT h.id, h.url FROM {source} WHERE h.deleted_at IS NULL"
         " AND lower(h.url) LIKE :part ESCAPE '!' ORDER BY h.id DESC LIMIT :most",
-        part=_containing(host),
+        part=containing(host),
         most=MOST_EXAMINED,
         **given,
     )
@@ -84,7 +84,8 @@ def host_of(url: str) -> str:
         return ""
 
 
-def _containing(part: str) -> str:
+def containing(part: str) -> str:
+    """Return the pattern, with the escape character !, of texts in lower case that have a part."""
     escaped = part.lower().replace("!", "!!").replace("%", "!%").replace("_", "!_")
     return f"%{escaped}%"
 

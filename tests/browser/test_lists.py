@@ -89,3 +89,23 @@ async def test_ones_own_link_keeps_one_signed_in(visit, house):
     await expect(page.get_by_text("You stay signed in")).to_be_visible()
     await page.get_by_role("button", name="View the deliveries").click()
     await expect(page.get_by_role("button", name="Send a ping")).to_be_visible()
+
+
+async def test_a_sorted_list_is_saved_as_a_view_without_scripts(visit):
+    guest = await visit("ada", scripts=False)
+    page = await guest.go("/ui/deliveries?status=success")
+    heads = page.get_by_role("columnheader")
+    await heads.get_by_role("link", name="Duration").click()
+    assert await heads.filter(has_text="Duration").get_attribute("aria-sort") == "descending"
+    await page.get_by_text("Save this view").click()
+    await page.get_by_label("Name").fill("Slow ones")
+    await page.get_by_role("button", name="Save").click()
+    assert "The view Slow ones has been saved." in await page.inner_text("main")
+    await guest.go("/ui/deliveries")
+    await page.get_by_role("link", name="Slow ones").click()
+    assert await heads.filter(has_text="Duration").get_attribute("aria-sort") == "descending"
+    assert await page.get_by_label("Outcome").input_value() == "success"
+    assert await violations(page) == []
+    await page.get_by_text("Remove a view").click()
+    await page.get_by_role("button", name="Remove the view Slow ones").click()
+    assert await page.get_by_role("link", name="Slow ones").count() == 0

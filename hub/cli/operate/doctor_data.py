@@ -12,7 +12,8 @@ from store.crypto import key_file
 from store.database.migrations import steps
 from store.database.sqlite import file as sqlite_file
 from store.database.sqlite import open_files
-from store.hooks import hook_health
+from store.hooks import hook_list
+from store.hooks.hook_list import HookFilter
 from store.monitoring import diagnosis, stats
 
 # Seconds for checking the database file, unless the check is thorough.
@@ -123,7 +124,7 @@ def check_work(store: Store, settings: Settings, database: Path | None) -> Itera
 
 def check_pauses(store: Store) -> Iterator[Finding]:
     """Check that no hook has been paused for long: what waits for it is kept until it is sent."""
-    found = store.look(hook_health.page, None, limit=MOST_PAUSES, state="paused")
+    found = store.look(hook_list.page, HookFilter(state="paused"), limit=MOST_PAUSES)
     for row in found:
         if store.clock.now() - row["paused_at"] > LONG_PAUSE:
             yield warning(

@@ -3,8 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from hub.ui import list_filters
-from hub.ui.pages.hooks import older, query
+from hub.ui.lists import filters, paging, views
 from hub.ui.section import ROOT, PanelUpdate, Section
 from hub.ui.view_context import ViewContext
 from store import Row
@@ -21,7 +20,7 @@ PORTION = 2_000
 @ui.page("/audit", "audit.html", who="operator")
 def list_entries(look: ViewContext) -> dict[str, Any]:
     """List the entries that match the query, newest first."""
-    asked = list_filters.period(look)
+    asked = filters.period(look)
     chosen = {**{name: look.asked(name, 500) for name in ("who", "what")}, **asked.chosen}
     before = look.asked_number("before")
     rows = audit_log.page(
@@ -38,10 +37,11 @@ def list_entries(look: ViewContext) -> dict[str, Any]:
         "entries": [entry_row(row) for row in rows[:PAGE]],
         "chosen": chosen,
         "filtered": any(chosen.values()),
-        "ranges": list_filters.RANGES,
+        "ranges": filters.RANGES,
         "problem": asked.problem,
-        "older": older(f"{ROOT}/audit", chosen, last),
-        "newest": f"{ROOT}/audit?{query(chosen)}" if before else "",
+        "views": views.of_list(look, f"{ROOT}/audit", chosen),
+        "older": paging.older(f"{ROOT}/audit", chosen, last),
+        "newest": paging.first(f"{ROOT}/audit", chosen) if before else "",
     }
 
 

@@ -1,19 +1,25 @@
 """The list of delivery attempts, with a live view of new ones."""
 
+from dataclasses import replace
 from typing import Any
 
-from hub.ui import list_filters, status_text
-from hub.ui.list_filters import Period
-from hub.ui.pages.hooks import older, query, within
+from hub.ui import status_text
+from hub.ui.lists import filters, paging, views
+from hub.ui.lists.filters import Period
+from hub.ui.lists.paging import older, query
+from hub.ui.lists.sorting import Sorting
 from hub.ui.section import ROOT, PanelUpdate, Section
 from hub.ui.view_context import ViewContext
 from store import Row
 from store.delivery import attempt_feed, attempt_text
 from store.delivery.attempt_feed import AttemptFilter
+from store.delivery.listing import attempt_list
 from store.hooks.event_names import parse_pattern
 
 ui = Section("Deliveries", "/deliveries")
 
+PATH = f"{ROOT}/deliveries"
+SORTING = Sorting("-time", outcome=True, event=False, endpoint=False, duration=True, time=True)
 PAGE = 50
 AT_ONCE = 50
 STATUSES = {"success": "delivered", "failure": "failed"}
@@ -21,9 +27,41 @@ STATUSES = {"success": "delivered", "failure": "failed"}
 
 @ui.page("/deliveries", "deliveries.html")
 def list_deliveries(look: ViewContext) -> dict[str, Any]:
-    """List the attempts that match the query, newest first."""
-    asked = list_filters.period(look)
+    """List the attempts that match the query, newest first or in the chosen order."""
+    asked = filters.period(look)
     chosen, wanted = _filter(look, asked)
+    searched = bool(chosen["guid"] or chosen["text"])
+    sort = "" if searched else SORTING.asked(look)
+    rows, values = _sorted(look, wanted, chosen, sort) if sort else _newest(look, wanted, chosen)
+    first = not (look.asked_number("before") or paging.skipped(look))
+    newest = rows[0]["id"] if rows else attempt_feed.latest(look.db)
+    following = query({**chosen, "after": str(newest)})
+    is_live = first and not searched and not sort and asked.until is None
+    return {
+        "examined": 0,
+        "looked": 0,
+        **values,
+        "attempts": [attempt_row(row, look.now) for row in rows],
+        "chosen": chosen,
+        "sort": sort,
+        "heads": {} if searched else SORTING.heads(sort, PATH, chosen),
+        "views": views.of_list(look, PATH, {**chosen, "sort": sort}),
+        "matches": None if searched else attempt_list.count(look.db, wanted),
+        "selectable": look.viewer.may_change_any,
+        "statuses": STATUSES,
+        "ranges": filters.RANGES,
+        "problem": asked.problem or _problem(chosen),
+        "filtered": any(chosen.values()),
+        "newest": "" if first else paging.first(PATH, {**chosen, "sort": sort}),
+        "live": f"{PATH}/live?{following}" if is_live else "",
+        "most": PAGE,
+    }
+
+
+def _newest(
+    look: ViewContext, wanted: AttemptFilter, chosen: dict[str, str]
+) -> tuple[list[Row], dict[str, Any]]:
+    """Return a page of attempts, newest first, and the values about it."""
     before = look.asked_number("before")
     if chosen["guid"]:
         rows = attempt_feed.list_by_guid(look.db, wanted, chosen["guid"], PAGE)
@@ -32,28 +70,28 @@ def list_deliveries(look: ViewContext) -> dict[str, Any]:
         found = attempt_text.page(look.db, wanted, chosen["text"], limit=PAGE, before=before)
     else:
         found = attempt_feed.page(look.db, wanted, limit=PAGE, before=before)
-    newest = found.rows[0]["id"] if found.rows else attempt_feed.latest(look.db)
-    following = {**chosen, "after": str(newest)}
-    searched = chosen["guid"] or chosen["text"]
-    is_live = before is None and not searched and asked.until is None
-    return {
-        "attempts": [attempt_row(row, look.now) for row in found.rows],
-        "chosen": chosen,
-        "selectable": look.viewer.may_change_any,
-        "statuses": STATUSES,
-        "ranges": list_filters.RANGES,
-        "problem": asked.problem or _problem(chosen),
-        "filtered": any(chosen.values()),
-        "looked": found.scanned,
-        "older": older(f"{ROOT}/deliveries", chosen, found.older),
-        "newest": f"{ROOT}/deliveries?{query(chosen)}" if before else "",
-        "live": f"{ROOT}/deliveries/live?{query(following)}" if is_live else "",
-        "most": PAGE,
-    }
+    return found.rows, {"looked": found.scanned, "older": older(PATH, chosen, found.older)}
+
+
+def _sorted(
+    look: ViewContext, wanted: AttemptFilter, chosen: dict[str, str], sort: str
+) -> tuple[list[Row], dict[str, Any]]:
+    """Return a page of attempts in the chosen order, and the values about it."""
+    skip = paging.skipped(look)
+    # Attempts of later than the first page would move the others.
+    upto = look.asked_number("upto") or attempt_feed.latest(look.db)
+    before = min(upto + 1, wanted.before or upto + 1)
+    order = SORTING.order(sort)
+    found = attempt_list.sorted_page(
+        look.db, replace(wanted, before=before), order, limit=PAGE, skip=skip
+    )
+    asked = {**chosen, "sort": sort, "upto": str(upto)}
+    following = paging.following(PATH, asked, skip + PAGE, more=found.more)
+    return found.rows, {"examined": found.examined, "older": following}
 
 
 def _problem(chosen: dict[str, str]) -> str:
-    if chosen["code"] and list_filters.status_codes(chosen["code"]) is None:
+    if chosen["code"] and filters.status_codes(chosen["code"]) is None:
         return f"{chosen['code']!r} is not a status code such as 503, 5xx or none."
     return ""
 
@@ -69,8 +107,8 @@ def _filter(look: ViewContext, asked: Period) -> tuple[dict[str, str], AttemptFi
         "text": look.asked("text"),
         **asked.chosen,
     }
-    repo_ids = within(look, chosen["repository"])
-    hook_id, hook_ids = list_filters.hooks_named(look, chosen["hook"], repo_ids)
+    repo_ids = filters.within(look, chosen["repository"])
+    hook_id, hook_ids = filters.hooks_named(look, chosen["hook"], repo_ids)
     name, pattern = parse_pattern(chosen["event"])
     return chosen, AttemptFilter(
         repo_ids,
@@ -79,7 +117,7 @@ def _filter(look: ViewContext, asked: Period) -> tuple[dict[str, str], AttemptFi
         chosen["status"],
         hook_ids,
         pattern,
-        list_filters.status_codes(chosen["code"]),
+        filters.status_codes(chosen["code"]),
         0 if asked.since is None else attempt_feed.first_since(look.db, asked.since),
         None if asked.until is None else attempt_feed.first_since(look.db, asked.until),
     )
@@ -90,7 +128,7 @@ def follow_deliveries(look: ViewContext, state: Any) -> tuple[Any, list[PanelUpd
     """Stream new attempts that match the query."""
     if state is not None and attempt_feed.latest(look.db) <= state:
         return state, []
-    return new_attempts(look, _filter(look, list_filters.period(look))[1], state)
+    return new_attempts(look, _filter(look, filters.period(look))[1], state)
 
 
 def new_attempts(

@@ -1,22 +1,28 @@
 """Accepted events: their origins, payloads and deliveries, and events without subscribers."""
 
+from dataclasses import replace
 from typing import Any
 
-from hub.ui import list_filters, status_text
+from hub.ui import status_text
+from hub.ui.lists import filters, paging, views
+from hub.ui.lists.sorting import Sorting
 from hub.ui.pages.delivery import readable
-from hub.ui.pages.hooks import older, query, within
 from hub.ui.section import ROOT, Section
 from hub.ui.view_context import ViewContext
 from store import Row
 from store.delivery import event_queries, events
-from store.delivery.event_queries import COUNTED, LOOKED, EventFilter
+from store.delivery.event_queries import COUNTED
 from store.delivery.events import EXAMPLE_SOURCE, LOCAL_SOURCE, REPUBLISHED_SOURCE
+from store.delivery.listing import event_page
+from store.delivery.listing.event_page import LOOKED, EventFilter
 from store.delivery.replay_selection import first_event_since
 from store.errors import Missing
 from store.hooks.event_names import PLATFORM_EVENTS, parse_pattern
 
 ui = Section("Events", "/events")
 
+PATH = f"{ROOT}/events"
+SORTING = Sorting("-received", received=True, event=False, size=True)
 PAGE = 50
 # The limits of an event's deliveries and of its payload that are shown.
 DELIVERIES, MOST_READ = 100, 4 * 1024 * 1024
@@ -25,40 +31,78 @@ KINDS = {"waiting": "busy", "delivered": "good", "dead": "bad", "filtered": "non
 
 @ui.page("/events", "events.html")
 def list_events(look: ViewContext) -> dict[str, Any]:
-    """List the events that match the query, newest first."""
+    """List the events that match the query, newest first or in the chosen order."""
+    asked = filters.period(look)
     chosen = {
         "repository": look.asked("repository"),
         "event": look.asked("event", 100),
         "wanted": "nobody" if look.asked("wanted") == "nobody" else "",
+        **asked.chosen,
     }
-    asked = list_filters.period(look)
-    chosen |= asked.chosen
-    before = look.asked_number("before")
-    ends = None if asked.until is None else first_event_since(look.db, asked.until)
+    wanted = _filter(look, chosen, asked)
+    sort = SORTING.asked(look)
+    rows, values = _sorted(look, wanted, chosen, sort) if sort else _newest(look, wanted, chosen)
+    first = not (look.asked_number("before") or paging.skipped(look))
+    return {
+        "examined": 0,
+        "looked": 0,
+        **values,
+        "events": [event_row(row) for row in rows],
+        "chosen": chosen,
+        "filtered": any(chosen.values()),
+        "ranges": filters.RANGES,
+        "problem": asked.problem,
+        "names": sorted(PLATFORM_EVENTS),
+        "sort": sort,
+        "heads": SORTING.heads(sort, PATH, chosen),
+        "views": views.of_list(look, PATH, {**chosen, "sort": sort}),
+        "matches": event_page.count(look.db, wanted),
+        "newest": "" if first else paging.first(PATH, {**chosen, "sort": sort}),
+        "counted": COUNTED,
+        "origin": look.services.urls.origin,
+    }
+
+
+def _filter(look: ViewContext, chosen: dict[str, str], asked: filters.Period) -> EventFilter:
     name, pattern = parse_pattern(chosen["event"])
-    wanted = EventFilter(
-        min((at for at in (before, ends) if at is not None), default=None),
+    return EventFilter(
+        None if asked.until is None else first_event_since(look.db, asked.until),
         name,
-        within(look, chosen["repository"]),
+        filters.within(look, chosen["repository"]),
         unwanted=bool(chosen["wanted"]),
         pattern=pattern,
         first=0 if asked.since is None else first_event_since(look.db, asked.since),
     )
-    rows, last = event_queries.page(look.db, wanted, PAGE)
-    return {
-        "events": [event_row(row) for row in rows],
-        "chosen": chosen,
-        "filtered": any(chosen.values()),
-        "ranges": list_filters.RANGES,
-        "problem": asked.problem,
-        "names": sorted(PLATFORM_EVENTS),
-        "older": older(f"{ROOT}/events", chosen, last),
-        "newest": f"{ROOT}/events?{query(chosen)}" if before else "",
-        # Fewer events than a page, though more follow: not all were searched.
-        "looked": LOOKED if last is not None and len(rows) < PAGE else 0,
-        "counted": COUNTED,
-        "origin": look.services.urls.origin,
-    }
+
+
+def _newest(
+    look: ViewContext, wanted: EventFilter, chosen: dict[str, str]
+) -> tuple[list[Row], dict[str, Any]]:
+    """Return a page of events, newest first, and the values about it."""
+    rows, last = event_page.page(look.db, _until(wanted, look.asked_number("before")), PAGE)
+    # Fewer events than a page, though more follow: not all were searched.
+    looked = LOOKED if last is not None and len(rows) < PAGE else 0
+    return rows, {"looked": looked, "older": paging.older(PATH, chosen, last)}
+
+
+def _sorted(
+    look: ViewContext, wanted: EventFilter, chosen: dict[str, str], sort: str
+) -> tuple[list[Row], dict[str, Any]]:
+    """Return a page of events in the chosen order, and the values about it."""
+    skip = paging.skipped(look)
+    # Events of later than the first page would move the others.
+    upto = look.asked_number("upto") or event_page.latest(look.db)
+    found = event_page.sorted_page(
+        look.db, _until(wanted, upto + 1), SORTING.order(sort), limit=PAGE, skip=skip
+    )
+    asked = {**chosen, "sort": sort, "upto": str(upto)}
+    following = paging.following(PATH, asked, skip + PAGE, more=found.more)
+    return found.rows, {"examined": found.examined, "older": following}
+
+
+def _until(wanted: EventFilter, before: int | None) -> EventFilter:
+    limits = (at for at in (before, wanted.before) if at is not None)
+    return replace(wanted, before=min(limits, default=None))
 
 
 def event_row(event: Row) -> dict[str, Any]:

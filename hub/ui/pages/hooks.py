@@ -1,82 +1,68 @@
 """The list of hooks with their health."""
 
 from typing import Any
-from urllib.parse import urlencode
 
 from hub.ui import status_text
+from hub.ui.lists import filters, paging, views
+from hub.ui.lists.sorting import Sorting
 from hub.ui.section import ROOT, Section
 from hub.ui.view_context import ViewContext
 from store.errors import Missing
-from store.hooks import hook_health
-from store.monitoring import name_search
-from store.repositories import repositories
+from store.hooks import hook_health, hook_list
+from store.hooks.event_names import PLATFORM_EVENTS
+from store.hooks.hook_list import HookFilter
 
 ui = Section("Hooks", "/hooks")
 
+PATH = f"{ROOT}/hooks"
 PAGE = 50
 UNHEALTHY = ("disabled", "open", "bad", "warn")
-WORST_FIRST = "unhealthy"
-"""The state that lists all hooks that do not deliver, and not the newest first."""
+COLUMNS = {"endpoint": False, "health": False, "created": True}
+NEWEST_FIRST, WORST_FIRST = Sorting("-created", **COLUMNS), Sorting("health", **COLUMNS)
 
 
 @ui.page("/hooks", "hooks.html")
 def list_hooks(look: ViewContext) -> dict[str, Any]:
-    """List the hooks, newest first, filtered by state and repository."""
-    state, named, url = look.asked("state"), look.asked("repository"), look.asked("url")
-    repo_ids = within(look, named)
-    org_ids = [] if named or repo_ids is None else look.organizations()
-    ids = name_search.hooks(look.db, url, repo_ids, org_ids) if url else None
-    before = look.asked_number("before")
-    if state == WORST_FIRST:
-        # In this order, a page begins after a number of hooks and not after an id.
-        rows = hook_health.unhealthy(look.db, repo_ids, PAGE + 1, before or 0, ids, org_ids)
-        last = (before or 0) + PAGE
-    else:
-        rows = hook_health.page(
-            look.db,
-            repo_ids,
-            limit=PAGE + 1,
-            before=before,
-            state=state,
-            hook_ids=ids,
-            org_ids=org_ids,
-        )
-        last = rows[PAGE - 1]["id"] if len(rows) > PAGE else 0
-    chosen = {"state": state, "repository": named, "url": url}
+    """List the hooks that match the query."""
+    asked = filters.period(look)
+    names = ("state", "repository", "url", "event")
+    chosen = {**{name: look.asked(name) for name in names}, **asked.chosen}
+    wanted = _filter(look, chosen, asked)
+    sorting = WORST_FIRST if chosen["state"] == hook_list.UNHEALTHY else NEWEST_FIRST
+    sort, skip = sorting.asked(look), paging.skipped(look)
+    rows = hook_list.page(look.db, wanted, limit=PAGE + 1, order=sorting.order(sort), skip=skip)
+    following = {**chosen, "sort": sort, "upto": str(wanted.upto)}
     return {
         "hooks": [hook_row(row, look.now) for row in rows[:PAGE]],
-        "states": [WORST_FIRST, *hook_health.STATES],
+        "states": list(hook_list.STATES),
         "chosen": chosen,
-        "order": "worst first" if state == WORST_FIRST else "newest first",
-        "older": older(f"{ROOT}/hooks", chosen, last if len(rows) > PAGE else None),
-        "newest": f"{ROOT}/hooks?{query(chosen)}" if look.asked("before") else "",
+        "filtered": any(chosen.values()),
+        "ranges": filters.RANGES,
+        "problem": asked.problem,
+        "names": sorted(PLATFORM_EVENTS),
+        "heads": sorting.heads(sort, PATH, chosen),
+        "sort": sort,
+        "views": views.of_list(look, PATH, {**chosen, "sort": sort}),
+        "matches": hook_list.count(look.db, wanted),
+        "older": paging.following(PATH, following, skip + PAGE, more=len(rows) > PAGE),
+        "newest": paging.first(PATH, {**chosen, "sort": sort}) if skip else "",
     }
 
 
-def within(look: ViewContext, named: str) -> list[int] | None:
-    """Return the ids of the viewer's repositories: of the one named owner/name, or of those whose
-    name contains the text.
-
-    None means all repositories.
-    """
-    mine = look.repositories()
-    if not named:
-        return mine
-    owner, _, name = named.partition("/")
-    repo = repositories.find(look.db, owner, name)
-    if repo is not None and (mine is None or repo["id"] in mine):
-        return [repo["id"]]
-    return name_search.repositories(look.db, named, mine)
-
-
-def query(chosen: dict[str, str]) -> str:
-    """Return the query string of the chosen filters."""
-    return urlencode({name: value for name, value in chosen.items() if value})
-
-
-def older(path: str, chosen: dict[str, str], before: int | None) -> str:
-    """Return the URL of the next page; empty if there is none."""
-    return "" if before is None else f"{path}?{query({**chosen, 'before': str(before)})}"
+def _filter(look: ViewContext, chosen: dict[str, str], asked: filters.Period) -> HookFilter:
+    repo_ids = filters.within(look, chosen["repository"])
+    org_ids = [] if chosen["repository"] or repo_ids is None else look.organizations()
+    hook_id, hook_ids = filters.hooks_named(look, chosen["url"], repo_ids, org_ids)
+    return HookFilter(
+        repo_ids,
+        org_ids,
+        hook_ids if hook_id is None else [hook_id],
+        chosen["state"],
+        chosen["event"].partition(".")[0],
+        asked.since,
+        asked.until,
+        look.asked_number("upto") or hook_list.latest(look.db),
+    )
 
 
 def hook_row(hook: dict[str, Any], now: int) -> dict[str, Any]:

@@ -6,15 +6,21 @@ from urllib.parse import urlsplit
 from hub.api.imports.import_serializers import TEXTS
 from hub.api.imports.source_imports import LOOK
 from hub.settings import HubSettings
-from hub.ui.pages.hooks import older
+from hub.ui.lists import filters, paging, views
+from hub.ui.lists.sorting import Sorting
 from hub.ui.section import ROOT, Section
 from hub.ui.view_context import ViewContext
 from hub.ui.viewer import DashboardViewer
 from store import Row
 from store.errors import Missing
 from store.imports import import_queries
+from store.imports.import_queries import ImportFilter
 from store.imports.imports import AT_WORK
 
+PATH = f"{ROOT}/imports"
+SORTING = Sorting(
+    "-changed", repository=False, state=False, commits=True, authors=True, changed=True
+)
 PAGE = 50
 
 
@@ -31,14 +37,35 @@ def list_imports(look: ViewContext) -> dict[str, Any]:
     if not look.services.settings.imports:
         raise Missing("import: the setting imports is off")
     look.viewer.check_token(LOOK)
-    before = look.asked_number("before")
-    repo_ids = look.repositories()
-    rows = import_queries.page(look.db, limit=PAGE + 1, before=before, repo_ids=repo_ids)
-    last = rows[PAGE - 1]["repo_id"] if len(rows) > PAGE else None
+    asked = filters.period(look)
+    names = ("repository", "state", "host")
+    chosen = {**{name: look.asked(name) for name in names}, **asked.chosen}
+    wanted = ImportFilter(
+        filters.within(look, chosen["repository"]),
+        chosen["state"],
+        chosen["host"],
+        asked.since,
+        asked.until,
+    )
+    sort, skip = SORTING.asked(look), paging.skipped(look)
+    rows = import_queries.page(
+        look.db, wanted, limit=PAGE + 1, order=SORTING.order(sort), skip=skip
+    )
+    following = {**chosen, "sort": sort}
     return {
         "imports": [import_row(row) for row in rows[:PAGE]],
-        "older": older(f"{ROOT}/imports", {}, last),
-        "newest": f"{ROOT}/imports" if before else "",
+        "chosen": chosen,
+        "filtered": any(chosen.values()),
+        "ranges": filters.RANGES,
+        "problem": asked.problem,
+        "states": list(import_queries.STATES),
+        "sort": sort,
+        "heads": SORTING.heads(sort, PATH, chosen),
+        "views": views.of_list(look, PATH, following),
+        "matches": import_queries.count(look.db, wanted),
+        "older": paging.following(PATH, following, skip + PAGE, more=len(rows) > PAGE),
+        "first": paging.first(PATH, following),
+        "newest": paging.first(PATH, following) if skip else "",
         "root": look.services.urls.root,
     }
 

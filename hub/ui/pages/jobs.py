@@ -1,15 +1,22 @@
 """Scheduled jobs: their schedules, their results, and running them now."""
 
+from collections.abc import Callable
 from typing import Any
 
 from hub.admin.administrators import RUN
 from hub.http.errors import Forbidden
+from hub.ui.lists import filters, paging, views
+from hub.ui.lists.filters import Period
+from hub.ui.lists.sorting import Sorting
 from hub.ui.section import ROOT, ActionResult, Section
 from hub.ui.view_context import ViewContext
 from store import Row
+from store.database.list_order import Matches
 from store.jobs import jobs
 
 ui = Section("Jobs", "/jobs", "operator", second=True)
+
+PATH = f"{ROOT}/jobs"
 
 ABOUT = {
     "expire": "Ends expired limits, invitations, seats and authorizations.",
@@ -24,13 +31,52 @@ ABOUT = {
 KINDS = {"done": "good", "failed": "bad", "running": "busy", "stopped": "warn", None: "none"}
 
 
+SORTING = Sorting("job", job=False, started=True, duration=True, outcome=False, next=False)
+# A job that never ran, and one that is not due, come last.
+NEVER, LATEST = -1, 2**62
+
+
 @ui.page("/jobs", "jobs.html", who="operator")
 def list_jobs(look: ViewContext) -> dict[str, Any]:
     """List the jobs that a worker has scheduled."""
+    asked = filters.period(look)
+    chosen = {**{name: look.asked(name) for name in ("job", "outcome")}, **asked.chosen}
+    rows = [job_row(row, look.now) for row in jobs.every(look.db)]
+    found = [row for row in rows if _matches(row, chosen, asked)]
+    sort = SORTING.asked(look)
+    order = SORTING.order(sort)
     return {
         "may_run": look.viewer.may_run,
-        "jobs": [job_row(row, look.now) for row in jobs.every(look.db)],
+        "jobs": sorted(found, key=KEYS[order.column], reverse=order.descending),
+        "outcomes": sorted({row["state"] for row in rows}),
+        "chosen": chosen,
+        "filtered": any(chosen.values()),
+        "ranges": filters.RANGES,
+        "problem": asked.problem,
+        "heads": SORTING.heads(sort, PATH, chosen),
+        "views": views.of_list(look, PATH, {**chosen, "sort": sort}),
+        "matches": Matches(len(found)),
+        "path": paging.first(PATH, {**chosen, "sort": sort}),
     }
+
+
+KEYS: dict[str, Callable[[Row], Any]] = {
+    "job": lambda row: row["name"],
+    "started": lambda row: row["started_at"] or NEVER,
+    "duration": lambda row: NEVER if row["took"] is None else row["took"],
+    "outcome": lambda row: row["state"],
+    "next": lambda row: LATEST if row["next_at"] is None else row["next_at"],
+}
+
+
+def _matches(row: Row, chosen: dict[str, str], asked: Period) -> bool:
+    """Return whether a job is chosen by its name, its outcome, and the time of its last run."""
+    if chosen["job"].lower() not in row["name"] or chosen["outcome"] not in ("", row["state"]):
+        return False
+    if asked.since is None and asked.until is None:
+        return True
+    began = row["started_at"]
+    return began is not None and (asked.since or 0) <= began < (asked.until or LATEST)
 
 
 def job_row(row: Row, now: int) -> dict[str, Any]:

@@ -6,8 +6,8 @@ from typing import Any
 from hub.http.errors import Forbidden, HubError
 from hub.ui.datetime_fields import field_of, moment_of
 from hub.ui.formatting import pluralize
-from hub.ui.list_filters import hooks_named
-from hub.ui.pages.hooks import older, query
+from hub.ui.lists.filters import hooks_named
+from hub.ui.lists.paging import older, query
 from hub.ui.section import ROOT, ActionResult, PanelUpdate, Section
 from hub.ui.view_context import ViewContext, natural
 from store import Connection, Row

@@ -7,7 +7,7 @@ from hub.api.assistant.report_links import link
 from hub.auth.access import check_kind, check_token
 from hub.http.errors import Forbidden
 from hub.settings import HubSettings
-from hub.ui.pages.hooks import older, query
+from hub.ui.lists.paging import older, query
 from hub.ui.section import ROOT, Section
 from hub.ui.view_context import ViewContext
 from hub.ui.viewer import DashboardViewer

@@ -2,16 +2,22 @@
 
 from typing import Any
 
-from hub.ui.pages.hooks import within
+from hub.ui.lists import filters, paging, views
+from hub.ui.lists.sorting import Sorting
 from hub.ui.section import ROOT, Section
 from hub.ui.view_context import ViewContext
 from store import Row
 from store.delivery import subscribers
+from store.delivery.listing import topic_list
+from store.delivery.listing.topic_list import TopicFilter
+from store.delivery.replay_selection import first_event_since
 from store.delivery.websub_topics import FEEDS, PUBLIC_EVENTS
 from store.hooks.event_names import PLATFORM_EVENTS, WILDCARD
 
 ui = Section("Topics", "/topics", second=True)
 
+PATH = f"{ROOT}/topics"
+SORTING = Sorting("created", repository=False, hooks=True, followers=True, latest=True)
 PAGE = 50
 HOOKS, FOLLOWERS, ELSEWHERE = 100, 100, 100
 NOBODY = {"hooks": 0, "followers": 0}
@@ -20,20 +26,42 @@ NOBODY = {"hooks": 0, "followers": 0}
 @ui.page("/topics", "topics.html")
 def list_topics(look: ViewContext) -> dict[str, Any]:
     """List the repositories with the numbers of their subscribers."""
-    named = look.asked("repository")
-    after = look.asked_number("after") or 0
-    repo_ids = within(look, named)
-    rows = subscribers.repositories(look.db, limit=PAGE + 1, after=after, repo_ids=repo_ids)
-    more = f"{ROOT}/topics?after={rows[PAGE - 1]['id']}" if len(rows) > PAGE else ""
+    asked = filters.period(look)
+    names = ("repository", "event", "hook")
+    chosen = {**{name: look.asked(name) for name in names}, **asked.chosen}
+    wanted = _filter(look, chosen, asked)
+    sort, skip = SORTING.asked(look), paging.skipped(look)
+    rows = topic_list.page(look.db, wanted, limit=PAGE + 1, order=SORTING.order(sort), skip=skip)
+    following = {**chosen, "sort": sort}
     return {
         "repositories": rows[:PAGE],
-        "chosen": {"repository": named},
-        "first": f"{ROOT}/topics" if after else "",
-        "more": more,
+        "chosen": chosen,
+        "filtered": any(chosen.values()),
+        "ranges": filters.RANGES,
+        "problem": asked.problem,
+        "names": sorted(PLATFORM_EVENTS),
+        "sort": sort,
+        "heads": SORTING.heads(sort, PATH, chosen),
+        "views": views.of_list(look, PATH, following),
+        "matches": topic_list.count(look.db, wanted),
+        "first": paging.first(PATH, following) if skip else "",
+        "more": paging.following(PATH, following, skip + PAGE, more=len(rows) > PAGE),
         "elsewhere": subscribers.list_external_topics(look.db, ELSEWHERE)
         if look.viewer.operator
         else [],
     }
+
+
+def _filter(look: ViewContext, chosen: dict[str, str], asked: filters.Period) -> TopicFilter:
+    repo_ids = filters.within(look, chosen["repository"])
+    hook_id, hook_ids = filters.hooks_named(look, chosen["hook"], repo_ids)
+    return TopicFilter(
+        repo_ids,
+        chosen["event"].partition(".")[0],
+        hook_ids if hook_id is None else [hook_id],
+        None if asked.since is None else first_event_since(look.db, asked.since),
+        None if asked.until is None else first_event_since(look.db, asked.until),
+    )
 
 
 @ui.page("/topics/followers", "followers.html")

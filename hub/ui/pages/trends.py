@@ -8,7 +8,8 @@ from hub.ui.section import Section
 from hub.ui.trends.summary import summary
 from hub.ui.view_context import ViewContext
 from store.errors import Missing
-from store.hooks import hook_health
+from store.hooks import hook_list
+from store.hooks.hook_list import HookFilter
 from store.monitoring import name_search
 
 ui = Section()
@@ -31,7 +32,7 @@ def show_host(look: ViewContext) -> dict[str, Any]:
     ids = name_search.hooks_of_host(look.db, host, look.repositories())
     if not ids:
         raise Missing("host")
-    rows = hook_health.page(look.db, look.repositories(), limit=LISTED, hook_ids=ids)
+    rows = hook_list.page(look.db, HookFilter(look.repositories(), hook_ids=ids), limit=LISTED)
     return {
         "host": host,
         "hooks": [hook_row(row, look.now) for row in rows],

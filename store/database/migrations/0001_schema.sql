@@ -1833,6 +1833,21 @@ CREATE INDEX ui_session_token ON ui_session (token_id) WHERE token_id IS NOT NUL
 
 CREATE INDEX ui_session_link ON ui_session (link_id) WHERE link_id IS NOT NULL;
 
+-- Saved views: filters of a list under a name.
+CREATE TABLE saved_view (
+    id {id},
+    account_id BIGINT REFERENCES account (id) ON DELETE CASCADE, -- NULL: the administrators' token
+    name TEXT NOT NULL,
+    page TEXT NOT NULL,                 -- the path of the list
+    query TEXT NOT NULL,
+    shared SMALLINT NOT NULL,           -- whether everybody who signs in sees it
+    created_at BIGINT NOT NULL
+);
+
+CREATE INDEX saved_view_account ON saved_view (account_id, page, name);
+
+CREATE INDEX saved_view_shared ON saved_view (page, name) WHERE shared = 1;
+
 -- Counters for each minute (since 1970), in a repository and (repo_id 0) everywhere. Each process
 -- has its own rows, so that none waits for another.
 CREATE TABLE tally (

@@ -68,6 +68,7 @@ def paths(world: World) -> dict[str, list[object]]:
             "name": ["prune"],
             "host": ["receiver.example"],
             "event": ["push"],
+            "view_id": [1],
             "event_id": [event],
             "repo_id": [world.hidden["repo_id"]],
         }

@@ -3,7 +3,7 @@
 import pytest
 
 from hub.ui import formatting
-from hub.ui.list_filters import status_codes
+from hub.ui.lists.filters import status_codes
 from hub.ui.sign_in.with_token import within
 from hub.ui.view_context import natural
 from store.clock import DAY, HOUR, MINUTE, SECOND

@@ -8,7 +8,8 @@ from statement_log import statements
 from store_world import World
 
 from store.delivery import event_queries
-from store.delivery.event_queries import EventFilter
+from store.delivery.listing import event_page
+from store.delivery.listing.event_page import EventFilter
 from store.hooks import hooks
 
 
@@ -18,7 +19,7 @@ def pages(world: World, limit: int = 3, **given: Any) -> list[int]:
     before = None
     for _ in range(200):
         wanted = EventFilter(before=before, **given)
-        rows, before = world.store.look(event_queries.page, wanted, limit)
+        rows, before = world.store.look(event_page.page, wanted, limit)
         assert len(rows) <= limit
         found += [row["id"] for row in rows]
         if before is None:
@@ -55,8 +56,8 @@ def test_those_of_repositories(filled: World) -> None:
 def test_in_windows_too(
     filled: World, monkeypatch: pytest.MonkeyPatch, looked: int, most: int
 ) -> None:
-    monkeypatch.setattr(event_queries, "LOOKED", looked)
-    monkeypatch.setattr(event_queries, "REPOSITORIES", most)
+    monkeypatch.setattr(event_page, "LOOKED", looked)
+    monkeypatch.setattr(event_page, "REPOSITORIES", most)
     pushes = [at for at in range(20, 0, -1) if at % 2 == 0]
     assert pages(filled, name="push") == pushes
     assert pages(filled, name="push", repo_ids=[1, 2]) == [at for at in pushes if at % 5 in (1, 2)]
@@ -71,7 +72,7 @@ def test_in_windows_too(
 
 
 def test_what_is_told_of_each(filled: World) -> None:
-    rows, _ = filled.store.look(event_queries.page, EventFilter(), 5)
+    rows, _ = filled.store.look(event_page.page, EventFilter(), 5)
     assert [row["repository"] for row in rows] == [
         None,
         "ada/r-2",
@@ -103,5 +104,5 @@ def test_the_deliveries_of_one(filled: World) -> None:
 
 def test_a_page_is_four_statements_at_most(filled: World, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = statements(monkeypatch)
-    filled.store.look(event_queries.page, EventFilter(unwanted=True, repo_ids=[1, 2, 3]), 5)
+    filled.store.look(event_page.page, EventFilter(unwanted=True, repo_ids=[1, 2, 3]), 5)
     assert len([sql for sql in seen if sql.startswith("SELECT")]) == 4

@@ -5,6 +5,8 @@ from store_world import World
 from store import Connection
 from store.clock import DAY
 from store.delivery import subscribers, websub, websub_requests
+from store.delivery.listing import topic_list
+from store.delivery.listing.topic_list import TopicFilter
 from store.delivery.websub_requests import WebSubRequest
 from store.delivery.websub_topics import Topic
 from store.repositories import interaction_limits
@@ -61,14 +63,14 @@ def test_followers_of_a_topic(world: World) -> None:
 def test_repositories_with_their_subscribers(world: World) -> None:
     other = world.another_repo(private=True)
     world.hook("push")
-    rows = world.store.look(subscribers.repositories, limit=10)
+    rows = world.store.look(topic_list.page, TopicFilter(), limit=10)
     assert [(row["full_name"], row["hooks"], row["followers"]) for row in rows] == [
         ("ada/engine", 1, 0),
         ("ada/other", 0, 0),
     ]
-    (row,) = world.store.look(subscribers.repositories, limit=10, after=world.repo["id"])
+    (row,) = world.store.look(topic_list.page, TopicFilter(), limit=10, skip=1)
     assert (row["id"], row["private"]) == (other["id"], 1)
-    only = world.store.look(subscribers.repositories, limit=10, repo_ids=[world.repo["id"]])
+    only = world.store.look(topic_list.page, TopicFilter([world.repo["id"]]), limit=10)
     assert [row["id"] for row in only] == [world.repo["id"]]
 
 

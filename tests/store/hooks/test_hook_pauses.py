@@ -8,7 +8,8 @@ from store.clock import SECOND
 from store.delivery import deliveries
 from store.delivery.attempts import record
 from store.errors import Missing
-from store.hooks import hook_health, hook_pauses, hooks
+from store.hooks import hook_list, hook_pauses, hooks
+from store.hooks.hook_list import HookFilter
 from store.monitoring import stats
 
 
@@ -114,7 +115,7 @@ def test_a_paused_hook_is_no_backlog(world: World) -> None:
 
 def test_health_shows_it(world: World) -> None:
     hook, _ = pause(world, world.hook("push")), world.hook("push")
-    (found,) = world.store.look(hook_health.page, None, limit=10, state="paused")
+    (found,) = world.store.look(hook_list.page, HookFilter(state="paused"), limit=10)
     assert (found["id"], found["paused_at"]) == (hook["id"], world.now)
 
 

@@ -1,4 +1,4 @@
-"""The filters that several lists share: an endpoint, a status code, a period."""
+"""The filters that several lists share: a repository, an endpoint, a status code, a period."""
 
 import re
 from collections.abc import Sequence
@@ -8,6 +8,7 @@ from hub.ui.datetime_fields import moment_of
 from hub.ui.view_context import ViewContext, natural
 from store.clock import DAY, HOUR
 from store.monitoring import name_search
+from store.repositories import repositories
 
 # By query value: label and length.
 RANGES = {
@@ -51,8 +52,27 @@ def period(look: ViewContext) -> Period:
     return Period(chosen, since, until)
 
 
+def within(look: ViewContext, named: str) -> list[int] | None:
+    """Return the ids of the viewer's repositories: of the one named owner/name, or of those whose
+    name contains the text.
+
+    None means all repositories.
+    """
+    mine = look.repositories()
+    if not named:
+        return mine
+    owner, _, name = named.partition("/")
+    repo = repositories.find(look.db, owner, name)
+    if repo is not None and (mine is None or repo["id"] in mine):
+        return [repo["id"]]
+    return name_search.repositories(look.db, named, mine)
+
+
 def hooks_named(
-    look: ViewContext, text: str, repo_ids: Sequence[int] | None
+    look: ViewContext,
+    text: str,
+    repo_ids: Sequence[int] | None,
+    org_ids: Sequence[int] = (),
 ) -> tuple[int | None, list[int] | None]:
     """Return the hook with this id, or else the hooks whose URL contains the text.
 
@@ -62,7 +82,7 @@ def hooks_named(
         return None, None
     number = natural(text)
     if number is None:
-        return None, name_search.hooks(look.db, text, repo_ids)
+        return None, name_search.hooks(look.db, text, repo_ids, org_ids)
     if repo_ids is not None:
         look.viewer.hook(look.db, number)
     return number, None

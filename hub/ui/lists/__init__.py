@@ -1,0 +1,1 @@
+"""The parts that lists share: filters, order, pages, the number of matches, and saved views."""

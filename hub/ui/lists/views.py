@@ -1,0 +1,46 @@
+"""The saved views of a list, as its page shows them."""
+
+from dataclasses import dataclass
+from urllib.parse import parse_qsl
+
+from hub.ui.lists.paging import first, query
+from hub.ui.section import ROOT
+from hub.ui.view_context import ViewContext
+from store import Row
+from store.accounts import saved_views
+
+# The lists whose filters can be saved.
+LISTS = {
+    f"{ROOT}/{name}": name.capitalize()
+    for name in ("deliveries", "events", "hooks", "topics", "imports", "jobs", "audit")
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SavedViews:
+    """The views of a list, and the filters that would be saved now."""
+
+    page: str
+    query: str
+    rows: list[Row]
+    may_share: bool
+
+
+def account_of(look: ViewContext) -> int | None:
+    """Return the viewer's account; None for the administrators' token."""
+    return None if look.viewer.caller is None else look.viewer.caller.account_id
+
+
+def of_list(look: ViewContext, page: str, chosen: dict[str, str]) -> SavedViews:
+    """Return the views of a list, each with its `url`, and whether it is shown `now`."""
+    now = query(chosen)
+    rows = [
+        {
+            **row,
+            "url": first(page, dict(parse_qsl(row["query"]))),
+            "now": dict(parse_qsl(row["query"])) == dict(parse_qsl(now)),
+            "removable": bool(row["mine"]) or look.viewer.may_run,
+        }
+        for row in saved_views.of_page(look.db, account_of(look), page)
+    ]
+    return SavedViews(page, now, rows, look.viewer.operator)

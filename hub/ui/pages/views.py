@@ -1,0 +1,39 @@
+"""Saving the filters of a list under a name, and removing such a view."""
+
+from urllib.parse import parse_qsl
+
+from hub.http.errors import Forbidden
+from hub.ui.lists.paging import query
+from hub.ui.lists.views import LISTS, account_of
+from hub.ui.section import ActionResult, Section
+from hub.ui.view_context import ViewContext
+from store.accounts import saved_views
+from store.errors import Missing
+
+ui = Section()
+
+
+@ui.act("/views")
+def save_view(look: ViewContext) -> ActionResult:
+    """Save the filters of a list."""
+    page = look.form.get("page", "")
+    if page not in LISTS:
+        raise Missing("list")
+    shared = look.form.get("shared") == "1"
+    if shared and not look.viewer.operator:
+        raise Forbidden("Only operators of the installation can share a view with everybody.")
+    asked = query(dict(parse_qsl(look.form.get("query", ""))))
+    name = " ".join(look.form.get("name", "").split())
+    made = saved_views.save(look.db, account_of(look), page, name, asked, shared=shared)
+    return ActionResult(f"{page}?{asked}", f"The view {name} has been saved.", ids={"view": made})
+
+
+@ui.act("/views/{view_id}/remove")
+def remove_view(look: ViewContext) -> ActionResult:
+    """Remove a saved view."""
+    row = saved_views.remove(
+        look.db, account_of(look), look.number("view_id"), every=look.viewer.may_run
+    )
+    return ActionResult(
+        row["page"], f"The view {row['name']} has been removed.", ids={"view": row["id"]}
+    )

@@ -1,0 +1,183 @@
+"""A page of the list of events: by repository, by name, or only those without a delivery.
+
+A page examines at most LOOKED events. If these do not fill a page, the result has the id from which
+to continue.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from store.database.connection import Connection, Row, json_array
+from store.database.list_order import MOST, Matches, SortedPage, SortOrder, counted
+from store.delivery import event_queries
+from store.hooks.event_names import EventPattern
+
+LOOKED = 5_000
+# A page examines the REPOSITORIES with the newest events only.
+REPOSITORIES = 100
+NEWEST = 2**62
+COLUMNS = {
+    "received": ("e.id",),
+    "event": ("e.name", "COALESCE(e.action, '')"),
+    "size": ("e.size",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class EventFilter:
+    """A filter for events.
+
+    It limits ids from `first` and below `before`, one name or a pattern of names, repositories
+    (None: every event, also those without a repository), and optionally to events without a
+    delivery (`unwanted`).
+    """
+
+    before: int | None = None
+    name: str | None = None
+    repo_ids: list[int] | None = None
+    unwanted: bool = False
+    pattern: EventPattern | None = None
+    first: int = 0
+
+    @property
+    def narrowed(self) -> bool:
+        """Return whether the filter has a condition for which events are examined one by one."""
+        return self.unwanted or self.name is not None or self.pattern is not None
+
+
+def page(db: Connection, wanted: EventFilter, limit: int) -> tuple[list[Row], int | None]:
+    """Return a page of events, newest first, and the id before which to continue (None at the end).
+
+    Each event is as `event_queries.get` returns it.
+    """
+    ids, floor = _found(db, wanted, LOOKED if wanted.narrowed else limit + 1)
+    chosen = ids[:limit]
+    older = chosen[-1] if len(ids) > limit else floor
+    return event_queries.shown(db, chosen), older or None
+
+
+def sorted_page(
+    db: Connection, wanted: EventFilter, order: SortOrder, *, limit: int, skip: int = 0
+) -> SortedPage:
+    """Return a page of the newest matching events in this order, `skip` of them left out."""
+    ids, floor = _found(db, wanted, LOOKED)
+    sql = order.sql(COLUMNS, "e.id DESC")
+    rows = event_queries.shown(db, ids, sql, limit, skip)
+    return SortedPage(rows, len(ids) > skip + limit, len(ids) if floor else 0)
+
+
+def count(db: Connection, wanted: EventFilter) -> Matches:
+    """Return the number of matching events, up to MOST.
+
+    If events have to be examined one by one, only the newest ones are.
+    """
+    if wanted.narrowed or wanted.repo_ids is not None:
+        ids, floor = _found(db, wanted, LOOKED)
+        return Matches(len(ids), examined=LOOKED if floor else 0)
+    return counted(
+        db.value(
+            "SELECT count(*) FROM (SELECT e.id FROM event e WHERE e.id < :before AND e.id >= :first"
+            " LIMIT :most) AS f",
+            before=wanted.before or NEWEST,
+            first=wanted.first,
+            most=MOST + 1,
+        )
+    )
+
+
+def latest(db: Connection) -> int:
+    """Return the id of the newest event, or 0."""
+    found: int = db.value("SELECT max(id) FROM event") or 0
+    return found
+
+
+def _found(db: Connection, wanted: EventFilter, looked: int) -> tuple[list[int], int]:
+    """Return matching ids, newest first, and the id down to which they are complete (0: all)."""
+    if wanted.repo_ids is None:
+        ids, floor = _of_all(db, wanted, looked)
+    else:
+        ids, floor = _of_repositories(db, wanted)
+    ids = [event_id for event_id in ids if event_id >= wanted.first]
+    if wanted.unwanted:
+        ids = _unwanted(db, ids)
+    return ids, 0 if floor <= wanted.first else floor
+
+
+def _of_all(db: Connection, wanted: EventFilter, looked: int) -> tuple[list[int], int]:
+    rows = db.tuples(
+        "SELECT e.id, e.name, e.action FROM event e WHERE e.id < :before"
+        " ORDER BY e.id DESC LIMIT :looked",
+        before=wanted.before or NEWEST,
+        looked=looked,
+    )
+    ids = [
+        event_id
+        for event_id, name, action in rows
+        if wanted.name in (None, name)
+        and (wanted.pattern is None or wanted.pattern.matches(name, action))
+    ]
+    return ids, rows[-1][0] if len(rows) == looked else 0
+
+
+def _of_repositories(db: Connection, wanted: EventFilter) -> tuple[list[int], int]:
+    """Return candidates from the repositories whose own newest event is among the latest."""
+    of = "x.repo_id = w.repo_id AND x.id < :before"
+    given: dict[str, Any] = {"before": wanted.before or NEWEST}
+    if wanted.name is not None:
+        of += " AND x.name = :name"
+        given |= {"name": wanted.name}
+    tops = db.tuples(
+        f"SELECT f.repo_id, f.newest FROM (SELECT w.repo_id, (SELECT max(x.id) FROM event x"
+        f" WHERE {of}) AS newest FROM {db.each('repos', repo_id='integer')} AS w) AS f"
+        " WHERE f.newest IS NOT NULL ORDER BY f.newest DESC LIMIT :many",
+        repos=json_array(wanted.repo_ids or []),
+        many=REPOSITORIES + 1,
+        **given,
+    )
+    if not tops:
+        return [], 0
+    looked = [repo_id for repo_id, _ in tops[:REPOSITORIES]]
+    each = LOOKED // len(looked)
+    last = f"SELECT x.id FROM event x WHERE {of} ORDER BY x.id DESC LIMIT :each"
+    rows = db.tuples(
+        f"SELECT w.repo_id, e.id FROM {db.each('repos', repo_id='integer')} AS w"
+        f" {db.lateral('event', 'e', last)} ORDER BY e.id DESC",
+        repos=json_array(looked),
+        each=each,
+        **given,
+    )
+    ids, floor = _above(rows, each, tops[REPOSITORIES][1] + 1 if len(tops) > REPOSITORIES else 0)
+    return (ids if wanted.pattern is None else _matching(db, ids, wanted.pattern)), floor
+
+
+def _matching(db: Connection, ids: list[int], pattern: EventPattern) -> list[int]:
+    where, given = pattern.condition("e")
+    rows = db.tuples(
+        f"SELECT e.id FROM {db.each('ids', id='integer')} AS w JOIN event e ON e.id = w.id"
+        f" WHERE {where} ORDER BY e.id DESC",
+        ids=json_array(ids),
+        **given,
+    )
+    return [row[0] for row in rows]
+
+
+def _above(rows: Sequence[tuple[Any, ...]], each: int, floor: int) -> tuple[list[int], int]:
+    """Drop ids below the last one of a repository that may have more: there, others are missing."""
+    found: dict[int, list[int]] = {}
+    for repo_id, event_id in rows:
+        found.setdefault(repo_id, []).append(event_id)
+    for ids in found.values():
+        if len(ids) == each:
+            floor = max(floor, ids[-1])
+    return [event_id for _, event_id in rows if event_id >= floor], floor
+
+
+def _unwanted(db: Connection, ids: list[int]) -> list[int]:
+    rows = db.tuples(
+        f"SELECT w.id FROM {db.each('ids', id='integer')} AS w WHERE NOT EXISTS"
+        " (SELECT 1 FROM delivery d WHERE d.event_id = w.id AND d.redelivery = 0)"
+        " ORDER BY w.id DESC",
+        ids=json_array(ids),
+    )
+    return [row[0] for row in rows]

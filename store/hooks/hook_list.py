@@ -1,0 +1,121 @@
+"""The list of hooks: by health, event, age and endpoint, in several orders."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from store.database.connection import Connection, Row, json_array
+from store.database.list_order import MOST, Matches, SortOrder, counted
+from store.hooks import hook_health
+from store.hooks.event_names import WILDCARD
+from store.hooks.hook_targets import NAMED
+from store.monitoring import name_search
+
+UNHEALTHY = "unhealthy"
+# Each part is one that an index supports.
+STATES = {
+    UNHEALTHY: "h.paused_at IS NULL AND (h.active = 1 OR h.disabled_reason IS NOT NULL)"
+    " AND h.id IN (SELECT x.id FROM hook x WHERE x.failing_since IS NOT NULL"
+    " AND x.deleted_at IS NULL UNION SELECT y.id FROM hook y WHERE y.disabled_reason IS NOT NULL"
+    " AND y.deleted_at IS NULL)",
+    **hook_health.STATES,
+}
+COLUMNS = {
+    "endpoint": ("h.url",),
+    "health": (
+        "CASE WHEN h.disabled_reason IS NOT NULL THEN 0 WHEN h.active = 0 THEN 4"
+        " WHEN h.failing_since IS NULL THEN 3 WHEN h.resting_until > :now THEN 1 ELSE 2 END",
+        "COALESCE(h.failing_since, 0)",
+    ),
+    "created": ("h.id",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class HookFilter:
+    """A filter for hooks. `repo_ids` and `hook_ids` None mean all hooks.
+
+    `org_ids` adds hooks of organizations to those of the repositories. `state` is a key of STATES.
+    `event` is one that the hook gets. `since` and `until` limit when it was created. `upto` keeps
+    out hooks with a higher id.
+    """
+
+    repo_ids: Sequence[int] | None = None
+    org_ids: Sequence[int] = ()
+    hook_ids: Sequence[int] | None = None
+    state: str = ""
+    event: str = ""
+    since: int | None = None
+    until: int | None = None
+    upto: int | None = None
+
+    def sql(self, db: Connection) -> tuple[str, dict[str, Any]]:
+        """Return what follows FROM, and its parameters."""
+        where = ["h.deleted_at IS NULL"]
+        given: dict[str, Any] = {}
+        if self.state in STATES:
+            where.append(STATES[self.state])
+            given |= {"now": db.now} if ":now" in STATES[self.state] else {}
+        for name, condition in (
+            ("since", "h.created_at >= :since"),
+            ("until", "h.created_at < :until"),
+            ("upto", "h.id <= :upto"),
+        ):
+            if (value := getattr(self, name)) is not None:
+                where.append(condition)
+                given[name] = value
+        if self.event:
+            subscribed = " UNION ALL ".join(
+                f"SELECT s.hook_id FROM {table} s WHERE s.hook_id = h.id"
+                " AND s.event IN (:event, :every)"
+                for table in ("subscription", "owner_subscription")
+            )
+            where.append(f"EXISTS ({subscribed})")
+            given |= {"event": self.event, "every": WILDCARD}
+        source = "hook h"
+        if self.repo_ids is not None:
+            source = f"({name_search.hooks_of(db)}) AS w JOIN hook h ON h.id = w.id"
+            given |= {"repos": json_array(self.repo_ids), "orgs": json_array(self.org_ids)}
+        if self.hook_ids is not None:
+            where.append(f"h.id IN (SELECT id FROM {db.each('hooks', id='integer')} AS s)")
+            given["hooks"] = json_array(self.hook_ids)
+        return f"{source}{NAMED} WHERE {' AND '.join(where)}", given
+
+
+NEWEST_FIRST = SortOrder("created", descending=True)
+
+
+def page(
+    db: Connection,
+    wanted: HookFilter,
+    *,
+    limit: int,
+    order: SortOrder = NEWEST_FIRST,
+    skip: int = 0,
+) -> list[Row]:
+    """Return a page of hooks with their health, `skip` of them left out."""
+    source, given = wanted.sql(db)
+    sql = order.sql(COLUMNS, "h.id DESC")
+    rows = db.all(
+        f"SELECT {hook_health.COLUMNS} FROM {source} ORDER BY {sql} LIMIT :limit OFFSET :skip",
+        limit=limit,
+        skip=skip,
+        **(given | ({"now": db.now} if ":now" in sql else {})),
+    )
+    for row in rows:
+        row["events"] = json.loads(row["events"])
+    return hook_health.with_health(db, rows)
+
+
+def count(db: Connection, wanted: HookFilter) -> Matches:
+    """Return the number of matching hooks, up to MOST."""
+    source, given = wanted.sql(db)
+    sql = f"SELECT count(*) FROM (SELECT h.id FROM {source} LIMIT :most) AS f"
+    return counted(db.value(sql, most=MOST + 1, **given))
+
+
+def latest(db: Connection) -> int:
+    """Return the highest id of a hook, or 0."""
+    found: int = db.value("SELECT max(id) FROM hook") or 0
+    return found
