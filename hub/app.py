@@ -28,6 +28,7 @@ from hub.openapi.other_endpoints import OTHER_ENDPOINTS
 from hub.operations import OPERATIONS
 from hub.rest.authenticate import RequestCost, authorize_request
 from hub.rest.context import CallbackValidator, Services, Trials
+from hub.rest.fetching.pulls import Pulls
 from hub.rest.middleware import API, wrap
 from hub.rest.operation import Operation
 from hub.rest.pipeline import operation_endpoint
@@ -57,13 +58,23 @@ def create_app(
     lifespan: Lifespan[Starlette] | None = None,
     seeing: Observability | None = None,
     trials: Trials | None = None,
+    pulls: Pulls | None = None,
 ) -> Starlette:
     """Create the hub's application. `judge(url)` raises Invalid if a callback may not be used.
 
-    With `trials`, people can try a receiver in the dashboard.
+    With `trials`, people can try a receiver in the dashboard. With `pulls`, receivers can fetch the
+    deliveries of pull hooks.
     """
     seeing = seeing or Observability(store)
-    services = Services(store, settings, judge, seeing.measures, trials)
+    services = Services(
+        store,
+        settings,
+        judge,
+        seeing.measures,
+        trials,
+        pulls,
+        ending=lambda: seeing.phase == "ending",
+    )
     admins = AdminAuth(services, apart=False)
     described = OpenAPICache(services.urls, services.vocabulary, _texts(services))
     dashboard = Dashboard(services, seeing, admins, SECTIONS, described) if settings.ui else None

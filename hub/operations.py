@@ -27,9 +27,11 @@ from hub.api.enterprises import (
 )
 from hub.api.hooks import (
     hook_deliveries,
+    hook_events_cursor,
     hook_filters,
     hooks,
     organization_hooks,
+    pulling,
     signing_keys,
 )
 from hub.api.imports import source_imports
@@ -108,6 +110,8 @@ MODULES = (
     hooks,
     hook_deliveries,
     hook_filters,
+    pulling,
+    hook_events_cursor,
     organization_hooks,
     signing_keys,
     agent_variables,

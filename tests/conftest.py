@@ -60,6 +60,7 @@ LONG = {
     "tests/hub/cli/service/test_processes.py": "daemons are started for each test",
     "tests/hub/cli/playground/test_demo.py": "a hub, a worker and a receiver are started",
     "tests/hub/cli/playground/test_listen_subscribe.py": "daemons are started for each test",
+    "tests/hub/cli/playground/test_listen_remote.py": "daemons are started for each test",
     "tests/hub/cli/test_recipes.py": "daemons are started for each test",
     "tests/hub/api/apps/test_installation_rights.py::test_rights_of_thousands": "5,000 rounds",
     "tests/test_running.py": "whole runs of pytest",

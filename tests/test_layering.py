@@ -23,13 +23,13 @@ SQL = re.compile(
 ORDER = {
     "store": (
         "errors clock settings crypto database jobs audit accounts apps monitoring formats filters"
-        " endpoint_access hooks ordering delivery repositories enterprises agents devenvs"
+        " endpoint_access hooks ordering delivery pull repositories enterprises agents devenvs"
         " secret_scanning artifacts checks"
         " workflows issues assistant imports projection registry pg_migration backup"
     ),
     "worker": (
-        "tuning background_tasks scheduler settings publishing http endpoint_access delivery websub"
-        " imports jobs job_table service"
+        "tuning background_tasks scheduler settings publishing http endpoint_access delivery pull"
+        " websub imports jobs job_table service"
     ),
     "hub": (
         "http admin_settings server_settings openid_settings settings auth rest ingest admin websub"

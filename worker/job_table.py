@@ -10,6 +10,7 @@ from store.delivery import replay_runs
 from store.errors import Unusable
 from store.imports import import_rounds
 from store.registry import expiring, republish_runs
+from worker.jobs import lapse
 from worker.jobs.expire import expire
 from worker.jobs.prune import prune
 from worker.jobs.record_deployments import record_deployments
@@ -48,6 +49,7 @@ def build_jobs(works: JobContext) -> list[ScheduledJob]:
     store, settings = works.store, works.settings
     return [
         ScheduledJob("expire", DataTrigger(expiring.next_due), partial(expire, store, works.emit)),
+        ScheduledJob("lapse", DataTrigger(lapse.next_due), partial(lapse.lapse, store, settings)),
         ScheduledJob(
             "deploy",
             RequestTrigger(deployment_jobs.next_due),

@@ -22,6 +22,7 @@ from worker.job_table import JobContext, build_jobs, refuse_emit, refuse_publish
 from worker.jobs.projector import Projector
 from worker.jobs.republish import SnapshotPublisher
 from worker.publishing import EventEmitter
+from worker.pull.announcer import PullAnnouncer
 from worker.scheduler.job_runner import JobRunner, ScheduledJob
 from worker.scheduler.periodic import AsyncJob, PeriodicRunner, PeriodicTask, count_runs, run_once
 from worker.settings import WorkerSettings
@@ -124,6 +125,7 @@ class Worker:
         self._polling = self._periodic_task("look", tuning.poll_interval, self.poll)
         self._polls = BackgroundTasks()
         self._stop_listening: Callable[[], None] = lambda: None
+        self._announcer: PullAnnouncer | None = None
         self._stopping: asyncio.Task[None] | None = None
 
     @property
@@ -151,6 +153,8 @@ class Worker:
             await self._store.note(leases.release_others, lease_id)
         self._stop_listening = await self._store.listen(self.wake)
         self._store.notifier = self.dispatcher.local
+        self._announcer = PullAnnouncer(self._store)
+        self._announcer.start()
         await self.poll()
         self.websub.wake()
         self.projector.wake()
@@ -189,7 +193,9 @@ class Worker:
         """
         if hooks:
             self.dispatcher.local.wake(hooks)
+            self._store.wakeups.wake(hooks)
         else:
+            self._store.wakeups.wake_all()
             self._polls.start(run_once(self._polling))
 
     def change(
@@ -235,6 +241,7 @@ class Worker:
     async def _stop(self) -> None:
         self._periodic.stop()
         await self.jobs.stop()
+        self._stop_announcing()
         self._stop_listening()
         self._polls.cancel()
         await self.websub.stop()
@@ -247,6 +254,10 @@ class Worker:
         if self._owns_guard:
             self.guard.close()
 
+    def _stop_announcing(self) -> None:
+        if self._announcer is not None:
+            self._announcer.stop()
+
     def abort(self) -> None:
         """Stop at once, as if the process had been killed.
 
@@ -255,6 +266,7 @@ class Worker:
         """
         self._periodic.stop()
         self.jobs.abort()
+        self._stop_announcing()
         self._stop_listening()
         self._polls.cancel()
         self.projector.abort()

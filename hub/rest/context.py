@@ -15,6 +15,8 @@ from hub.http.errors import WriteRequired
 from hub.http.media import PLAIN, Media
 from hub.rest import event_payloads, serializers
 from hub.rest.event_payloads import EventData
+from hub.rest.fetching.long_polls import Ending, LongPolls
+from hub.rest.fetching.pulls import Pulls
 from hub.rest.metrics import HubMetrics
 from hub.rest.urls import Urls
 from hub.rest.versions import DEFAULT
@@ -24,6 +26,7 @@ from store import Connection, Row, Store
 from store.accounts import accounts
 from store.delivery import events, outbox
 from store.errors import Invalid
+from store.hooks import pull_urls
 from store.hooks.trial import TrialAnswer, TrialRequest
 
 CallbackValidator = Callable[[str], Awaitable[None]]
@@ -51,6 +54,10 @@ class Services:
     measures: HubMetrics = field(default_factory=HubMetrics)
     trials: Trials | None = None
     """None if this process cannot send requests."""
+    pulls: Pulls | None = None
+    """None if this process cannot build deliveries."""
+    ending: Ending = lambda: False
+    polls: LongPolls = field(init=False)
     urls: Urls = field(init=False)
     documentation: str = field(init=False)
     """The beginning of every `documentation_url` in errors."""
@@ -64,6 +71,7 @@ class Services:
 
     def __post_init__(self) -> None:
         settings = self.settings
+        self.polls = LongPolls(self.store, self.ending)
         self.urls = Urls(settings.root())
         self.documentation = settings.documentation()
         self.intake = BodyReader(settings.max_held_bytes, settings.body_timeout)
@@ -80,7 +88,13 @@ class Services:
             await self.limits.close()
 
     async def validate_callback(self, url: str) -> None:
-        """Check that a hook may deliver to this URL. Raises Invalid with the reason if not."""
+        """Check that a hook may deliver to this URL. Raises Invalid with the reason if not.
+
+        Nothing is sent to the URL of a pull hook, so only its name is checked.
+        """
+        if pull_urls.is_pull(url):
+            pull_urls.check(url)
+            return
         try:
             await self.judge(url)
         except Invalid as error:
@@ -116,6 +130,10 @@ class Context:
     """Lifetime of a link to a file, in seconds."""
     hooks_per_event: int = 0
     """How many hooks of a repository may subscribe to one event; 0 means no limit."""
+    last_try: bool = True
+    """Whether a handler that may return NothingYet has to answer now."""
+    pulls: Pulls | None = None
+    """The deliveries of pull hooks. None if this process cannot build deliveries."""
 
     @property
     def now(self) -> int:

@@ -3,7 +3,7 @@
 import functools
 import inspect
 import operator
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from types import NoneType, UnionType
 from typing import Any, TypedDict, Union, get_args, get_origin, get_type_hints
@@ -14,6 +14,7 @@ from hub.auth.access import Access
 from hub.http.response import TypedReply
 from hub.rest.auditing import declared
 from hub.rest.context import Context, Services
+from hub.rest.fetching.long_polls import NothingYet
 from hub.rest.paging import DEFAULT, MOST, Paging
 from hub.rest.resolve import PathStep
 from hub.rest.versions import VERSIONS
@@ -21,6 +22,11 @@ from store import Row
 
 Before = Callable[[Services, Any], Awaitable[None]]
 """A check of the parsed body. It runs after authorization and before the change's transaction."""
+
+Waits = Callable[[Mapping[str, Any], Any], tuple[int, float]]
+"""Returns for which hook a request waits, and for how many seconds at most.
+
+It gets the rows of the path and the parsed body."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +53,8 @@ class OperationOptions(TypedDict, total=False):
     emits: tuple[str, ...]
     """Events that the operation emits."""
     before: Before
+    waits: Waits
+    """How long it waits while its handler returns NothingYet."""
     bodies: int
     """How many times the usual limit its body may be large."""
     deprecated: Deprecation
@@ -104,6 +112,7 @@ class Operation:
     errors: tuple[int, ...]
     emits: tuple[str, ...]
     before: Before | None
+    waits: Waits | None
     bodies: int
     deprecated: Deprecation | None
     versions: tuple[str, ...]
@@ -194,6 +203,7 @@ def derive(
         errors=details.get("errors", ()),
         emits=details.get("emits", ()),
         before=details.get("before"),
+        waits=details.get("waits"),
         bodies=details.get("bodies", 1),
         deprecated=details.get("deprecated"),
         versions=_versions(details),
@@ -215,12 +225,15 @@ def derive(
 
 
 def _without_reply(annotation: Any) -> Any:
-    """Remove Reply from a return annotation. Any replaces an annotation that is only Reply."""
+    """Remove Reply and NothingYet from a return annotation.
+
+    Any replaces an annotation that is only Reply.
+    """
     if annotation is TypedReply:
         return Any
     if get_origin(annotation) not in (Union, UnionType):
         return annotation
-    kinds = [kind for kind in get_args(annotation) if kind is not TypedReply]
+    kinds = [kind for kind in get_args(annotation) if kind not in (TypedReply, NothingYet)]
     return functools.reduce(operator.or_, kinds)
 
 

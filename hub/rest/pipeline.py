@@ -21,6 +21,7 @@ from hub.rest import auditing, redirects, resolve
 from hub.rest.authenticate import Principal, authenticate_request, authorize_request, subject_of
 from hub.rest.context import Context, Services
 from hub.rest.cursors import Cursors
+from hub.rest.fetching.long_polls import NothingYet
 from hub.rest.middleware import wrap
 from hub.rest.operation import Operation
 from hub.rest.paging import Paging, link_header
@@ -52,18 +53,21 @@ async def _respond(services: Services, plan: ResponsePlan, call: Request) -> Res
     if operation.access.credentials == "password":
         await authenticate_request(services, call)
     if operation.writes:
-        await services.store.read(_admit, services, plan, call)
+        _, found = await services.store.read(_admit, services, plan, call)
         await _prepare(services, operation, call)
-        answer, who, _ = await services.store.write(_perform, services, plan, call, True)
+        if operation.waits is None:
+            answer, who, _ = await services.store.write(_respond_in, services, plan, call, True)
+        else:
+            answer, who = await _respond_later(services, plan, call, found)
         _note(services, who)
         return answer
     try:
         answer, who, last_modified = await services.store.read(
-            _perform, services, plan, call, False
+            _respond_in, services, plan, call, False
         )
     except WriteRequired:
         answer, who, last_modified = await services.store.write(
-            _perform, services, plan, call, True
+            _respond_in, services, plan, call, True
         )
     _note(services, who)
     if not operation.conditional:
@@ -74,6 +78,21 @@ async def _respond(services: Services, plan: ResponsePlan, call: Request) -> Res
         if unchanged and services.limits is not None and call.rate_charge is not None:
             services.limits.refund(call.rate_charge)
     return answer
+
+
+async def _respond_later(
+    services: Services, plan: ResponsePlan, call: Request, found: Mapping[str, Any]
+) -> tuple[Response, Principal]:
+    """Call the handler at each wake-up until it has something to answer, or the time is over."""
+    assert plan.operation.waits is not None, "the caller has checked it"
+    hook_id, seconds = plan.operation.waits(found, call.body)
+    async with services.polls.waiting(hook_id, call.receive, seconds) as poll:
+        while True:
+            call.last_try = poll.over
+            answer, who, _ = await services.store.write(_perform, services, plan, call, True)
+            if not isinstance(answer, NothingYet):
+                return answer, who
+            await poll.wait(answer.next_at)
 
 
 def _note(services: Services, who: Principal) -> None:
@@ -139,9 +158,17 @@ def _before_handler(
         raise
 
 
-def _perform(
+def _respond_in(
     db: Connection, services: Services, plan: ResponsePlan, call: Request, writes: bool
 ) -> tuple[Response, Principal, int | None]:
+    answer, who, last_modified = _perform(db, services, plan, call, writes)
+    assert not isinstance(answer, NothingYet), "the declaration says for how long it waits"
+    return answer, who, last_modified
+
+
+def _perform(
+    db: Connection, services: Services, plan: ResponsePlan, call: Request, writes: bool
+) -> tuple[Response | NothingYet, Principal, int | None]:
     who, found = _admit(db, services, plan, call)
     operation = plan.operation
     query = call.query
@@ -156,6 +183,8 @@ def _perform(
     context = _context(db, services, operation, call, who)
     context.writes = writes
     content = operation.function(context, **given)
+    if isinstance(content, NothingYet):
+        return content, who, None
     answer = response_of(plan, content, call.version or DEFAULT)
     if operation.audited:
         _record(db, services, operation, call, who, found, content, answer.status)
@@ -204,6 +233,8 @@ def _context(
         address=lambda: services.clients.address(call.scope),
         link_seconds=services.settings.report_link_seconds,
         hooks_per_event=services.settings.hooks_per_event,
+        last_try=call.last_try,
+        pulls=services.pulls,
     )
 
 

@@ -37,6 +37,8 @@ class Request:
     """The API version; None until a known one has been found."""
     media: Media = PLAIN
     body: Any = None
+    last_try: bool = True
+    """Whether a handler that may have nothing to answer yet has to answer now."""
 
     def __post_init__(self) -> None:
         self.headers = dict(self.scope["headers"])

@@ -167,6 +167,12 @@ class Engine(Protocol):
     async def listen(self, called: Callable[[list[int]], None]) -> Callable[[], None]:
         """Listen for notifications from other processes. Return the function that ends it."""
 
+    def waiters_notifier(self) -> WorkerNotifier:
+        """Return the notifier for those who wait for deliveries in other processes."""
+
+    async def listen_for_waiters(self, called: Callable[[list[int]], None]) -> Callable[[], None]:
+        """Listen for them, like `listen`."""
+
     def close(self) -> None: ...
 
 

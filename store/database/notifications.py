@@ -101,18 +101,19 @@ class RemoteNotifier:
 
 
 class SocketNotifier(RemoteNotifier):
-    """Notifies a worker in another process by a datagram. It is no error if none listens."""
+    """Notifies other processes by datagrams. It is no error if none listens at a path."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = str(path)
+    def __init__(self, *paths: Path) -> None:
+        self._paths = [str(path) for path in paths]
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._socket.setblocking(False)
 
     def wake(self, hooks: Iterable[int]) -> None:
         chosen = list(hooks)
         message = orjson.dumps(chosen if len(chosen) <= MOST_HOOKS else [])
-        with contextlib.suppress(OSError):
-            self._socket.sendto(message, self._path)
+        for path in self._paths:
+            with contextlib.suppress(OSError):
+                self._socket.sendto(message, path)
 
     def arrived(self) -> None:
         """Do nothing: everything but deliveries can wait for the worker's next poll."""
@@ -152,7 +153,16 @@ def _forget(path: Path) -> None:
 
 def worker_socket_path(database: Path) -> Path:
     """Return the socket on which the worker of this database receives notifications."""
-    path = database.with_suffix(".worker.sock")
+    return _socket_path(database, ".worker.sock")
+
+
+def hub_socket_path(database: Path) -> Path:
+    """Return the socket on which a hub without a worker receives notifications."""
+    return _socket_path(database, ".hub.sock")
+
+
+def _socket_path(database: Path, suffix: str) -> Path:
+    path = database.with_suffix(suffix)
     if len(str(path)) <= LONGEST_PATH:
         return path
     name = hashlib.sha256(str(path).encode()).hexdigest()[:16]

@@ -11,6 +11,7 @@ from store.clock import Clock
 from store.database.connection import Connection, Engine, ReadBudgetExceeded, Session
 from store.database.metrics import StoreMetrics
 from store.database.notifications import WorkerNotifier
+from store.database.wakeups import AnnouncingNotifier, Wakeups
 from store.database.writer import WriteJob, Writer
 
 P = ParamSpec("P")
@@ -29,9 +30,11 @@ class Store:
     def __init__(
         self, engine: Callable[[Callable[[], WorkerNotifier]], Engine], clock: Clock | None = None
     ) -> None:
-        self.engine = engine(lambda: self.notifier)
+        self.engine = engine(lambda: self._announcing)
         self.clock = clock or self.engine.clock
-        self.notifier: WorkerNotifier = self.engine.remote_notifier()
+        self.wakeups = Wakeups()
+        """Those who wait in this process for deliveries of a hook."""
+        self.notifier = self.engine.remote_notifier()
         self.measures = StoreMetrics()
         self.audit_hook: Callable[[Connection], None] | None = None
         """Called at the end of each transaction of `do`, to record who ran it."""
@@ -40,7 +43,18 @@ class Store:
         self._readers: ThreadPoolExecutor | None = None
         self._local = threading.local()
         self._sessions: list[Session] = []
+        self._listening: asyncio.Task[Callable[[], None]] | None = None
         self._spare: list[Session] = []
+
+    @property
+    def notifier(self) -> WorkerNotifier:
+        """The notifier for workers. A worker of this process puts its own here."""
+        return self._notifier
+
+    @notifier.setter
+    def notifier(self, notifier: WorkerNotifier) -> None:
+        self._notifier = notifier
+        self._announcing = AnnouncingNotifier(notifier, self.wakeups)
 
     async def read(
         self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
@@ -185,8 +199,28 @@ class Store:
         """
         return await self.engine.listen(called)
 
+    async def listen_for_waiters(self) -> None:
+        """Wake the waiters of this process by announcements of others, until `close`.
+
+        The first call begins to listen.
+        """
+        if self._listening is None:
+            self._listening = asyncio.create_task(
+                self.engine.listen_for_waiters(self._wake_waiters)
+            )
+        await asyncio.shield(self._listening)
+
+    def _wake_waiters(self, hook_ids: list[int]) -> None:
+        if hook_ids:
+            self.wakeups.wake(hook_ids)
+        else:
+            self.wakeups.wake_all()
+
     async def close(self) -> None:
         """Commit what is queued, then close all connections."""
+        if self._listening is not None:
+            (await self._listening)()
+            self._listening = None
         if self._writer is not None:
             await self._writer.close()
         if self._readers is not None:

@@ -11,7 +11,7 @@ from store.delivery import subscribers
 from store.delivery.attempts import LEASE
 from store.errors import Invalid
 from store.hooks import hook_ordering
-from store.hooks.hook_pauses import PAUSED
+from store.hooks.hook_pauses import WITHHELD
 from store.monitoring import minute_counters
 from store.ordering import places, redeliveries
 from store.ordering.delivery_states import BEHIND, DEAD, DELIVERED, FILTERED, WAITING
@@ -50,7 +50,7 @@ def claim(
     """Claim up to `limit` due deliveries for each of these hooks, oldest first.
 
     Also return, for each hook with more waiting deliveries, when the next one is due. Paused hooks
-    are left out of both.
+    and pull hooks are left out of both.
     """
     wanted = json_array(hook_ids)
     first = (
@@ -59,7 +59,7 @@ def claim(
     )
     chosen = (
         f"SELECT d.id FROM {db.each('hooks', hook_id='integer')} AS w"
-        f" {db.lateral('delivery', 'd', first)} WHERE w.hook_id NOT IN {PAUSED}"
+        f" {db.lateral('delivery', 'd', first)} WHERE w.hook_id NOT IN {WITHHELD}"
     )
     rows = db.tuples(
         f"UPDATE delivery SET lease_id = :lease_id WHERE id {db.chosen(chosen)}"
@@ -90,7 +90,8 @@ def claim(
 
 
 def next_due(db: Connection, hook_ids: str) -> dict[int, int]:
-    """Return when the first waiting delivery of each hook is due, except for paused hooks.
+    """Return when the first waiting delivery of each hook is due, except for paused hooks
+    and pull hooks.
 
     `hook_ids` is a `json_array`.
     """
@@ -99,7 +100,7 @@ def next_due(db: Connection, hook_ids: str) -> dict[int, int]:
         for hook_id, due_at in db.tuples(
             f"SELECT w.hook_id, (SELECT x.due_at FROM delivery x WHERE {DUE}"
             f" ORDER BY x.due_at LIMIT 1) FROM {db.each('hooks', hook_id='integer')} AS w"
-            f" WHERE w.hook_id NOT IN {PAUSED}",
+            f" WHERE w.hook_id NOT IN {WITHHELD}",
             hooks=hook_ids,
         )
         if due_at is not None
@@ -109,7 +110,7 @@ def next_due(db: Connection, hook_ids: str) -> dict[int, int]:
 def waiting_hooks(db: Connection) -> dict[int, int]:
     """Return each hook that has a waiting delivery, and when its first one is due.
 
-    Paused hooks are left out.
+    Paused hooks and pull hooks are left out.
     The query steps from hook to hook through the index, so its cost grows with the number of hooks
     and not of deliveries.
     """
@@ -121,7 +122,7 @@ def waiting_hooks(db: Connection) -> dict[int, int]:
         " AND x.hook_id > w.hook_id) FROM w WHERE w.hook_id IS NOT NULL)"
         f" SELECT w.hook_id, (SELECT x.due_at FROM delivery x WHERE {DUE}"
         " ORDER BY x.due_at LIMIT 1) FROM w WHERE w.hook_id IS NOT NULL"
-        f" AND w.hook_id NOT IN {PAUSED}"
+        f" AND w.hook_id NOT IN {WITHHELD}"
     )
     return dict(rows)
 

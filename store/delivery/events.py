@@ -16,7 +16,7 @@ from store.delivery.subscribers import WIDER
 from store.errors import Conflict
 from store.hooks.event_names import FITTING, PLATFORM_EVENTS, WILDCARD
 from store.hooks.hook_ordering import ORDERED
-from store.hooks.hook_pauses import PAUSED
+from store.hooks.hook_pauses import WITHHELD
 from store.monitoring import minute_counters
 from store.ordering import places
 from store.ordering.delivery_states import BEHIND, FILTERED, WAITING
@@ -165,7 +165,7 @@ def _fan_out(db: Connection, fresh: Sequence[tuple[Receipt, IncomingEvent]]) -> 
         f" SELECT w.event_id, w.hook_id, w.repo_id, CASE WHEN w.hook_id IN {ORDERED}"
         f" THEN {BEHIND} ELSE {WAITING} END, :now, CASE WHEN w.hook_id IN"
         f" (SELECT hook_id FROM {db.each('full', hook_id='integer')} AS f)"
-        f" OR w.hook_id IN {PAUSED} THEN NULL ELSE CAST(:lease AS BIGINT) END"
+        f" OR w.hook_id IN {WITHHELD} THEN NULL ELSE CAST(:lease AS BIGINT) END"
         f" FROM ({_subscribed(db)}) AS w ORDER BY w.event_id"
         f" RETURNING id, event_id, hook_id, lease_id, state, repo_id, {filtering.FILTER}",
         now=db.now,

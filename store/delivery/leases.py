@@ -108,11 +108,11 @@ def _ended(db: Connection) -> set[int]:
     """Return the ids of ended leases that deliveries still have.
 
     A worker that did not know yet that its lease had ended claimed them. The query steps through
-    the index from lease to lease.
+    the index from lease to lease. Leases of pull hooks are below 0 and end in another way.
     """
     rows = db.tuples(
         "WITH RECURSIVE w (lease_id) AS ("
-        " SELECT min(x.lease_id) FROM delivery x WHERE x.lease_id IS NOT NULL"
+        " SELECT min(x.lease_id) FROM delivery x WHERE x.lease_id > 0"
         " UNION ALL SELECT (SELECT min(x.lease_id) FROM delivery x"
         " WHERE x.lease_id > w.lease_id) FROM w WHERE w.lease_id IS NOT NULL)"
         " SELECT w.lease_id FROM w WHERE w.lease_id IS NOT NULL"

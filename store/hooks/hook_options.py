@@ -126,3 +126,7 @@ class DeliveryOptions(BaseModel):
         None,
         description="whether the receiver must consent first, as the webhooks of CloudEvents say",
     )
+    expire_idle: Annotated[float, Field(ge=60, le=30 * 86_400)] | None = Field(
+        None,
+        description="of a pull hook: it is removed when nobody has fetched deliveries for so long",
+    )

@@ -12,6 +12,9 @@ from store.hooks.hook_ordering import STOPPED
 PAUSED = f"(SELECT p.id FROM hook p WHERE p.paused_at IS NOT NULL UNION ALL {STOPPED})"
 """The ids of hooks whose deliveries wait until a person acts, as SQL. Indexes have only these."""
 
+WITHHELD = f"({PAUSED[1:-1]} UNION ALL SELECT q.id FROM hook q WHERE q.pull = 1)"
+"""The ids of hooks to which no worker sends, as SQL: paused ones, and pull hooks."""
+
 
 def pause(db: Connection, hook: Row) -> Row:
     """Pause a hook. A hook that is paused already stays paused since the first time.

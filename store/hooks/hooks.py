@@ -15,6 +15,7 @@ from store.hooks import (
     hook_secrets,
     hook_subscriptions,
     option_secrets,
+    pull_urls,
     signing_keys,
 )
 from store.hooks.hook_targets import NAMED, NAMES, HookTarget, as_target, organization, target_of
@@ -69,10 +70,10 @@ def create(
     row = db.one(
         "INSERT INTO hook (repo_id, org_id, url, content_type, secret, insecure_ssl, active,"
         " events, options, option_secrets, certificate_ends_at, handshake, handshake_rate, filter,"
-        " created_at, updated_at)"
+        " pull, created_at, updated_at)"
         " VALUES (:repo_id, :org_id, :url, :content_type, :secret, :insecure_ssl, :active, :events,"
         " :options, :option_secrets, :certificate_ends_at, :handshake, :handshake_rate, :filter,"
-        " :now, :now)"
+        " :pull, :now, :now)"
         f" RETURNING {COLUMNS}",
         **target.columns,
         url=url,
@@ -100,6 +101,7 @@ def _option_columns(db: Connection, hook: Row | None, options: dict[str, Any], u
     return {
         **option_secrets.sealed_columns(db, hook, options, url),
         **handshake.columns_after(hook, options, url),
+        "pull": pull_urls.column(url, options),
         "filter": _filter_column(options),
     }
 
@@ -112,6 +114,7 @@ def _changed_option_columns(db: Connection, hook: Row, changes: dict[str, Any]) 
         return _option_columns(db, hook, options, url)
     return {
         "options": json.dumps(options),
+        "pull": pull_urls.column(url, options),
         "filter": _filter_column(options),
         **{name: hook[name] for name in ACCESS_COLUMNS},
     }
@@ -273,7 +276,7 @@ def update(db: Connection, hook: Row, *, most: int = 0, **changes: Any) -> Row:
         " previous_secret = :previous_secret, previous_until = :previous_until,"
         " secret_taken = CASE WHEN previous_secret = :previous_secret THEN secret_taken ELSE 0 END,"
         " insecure_ssl = :insecure_ssl, active = :active, events = :events, options = :options,"
-        " option_secrets = :option_secrets, filter = :filter,"
+        " option_secrets = :option_secrets, filter = :filter, pull = :pull,"
         " certificate_ends_at = :certificate_ends_at, paused_at = :paused_at,"
         " pause_reason = :pause_reason, handshake = :handshake, handshake_rate = :handshake_rate,"
         " disabled_reason = :disabled_reason, failing_since = :failing_since,"
@@ -334,13 +337,14 @@ def disable(db: Connection, hook_id: int, reason: str) -> None:
 def delete(db: Connection, hook: Row) -> None:
     """Mark a hook as deleted. Retention deletes its row later, because deliveries may need it.
 
-    A pause ends, so that its last event is delivered.
+    A pause ends, so that its last event is delivered. The worker ends what a pull hook's receiver
+    has not fetched.
     """
     hook_ordering.stop(db, hook["id"], stopped=False)
     hook_subscriptions.remove(db, hook)
     db.execute(
-        "UPDATE hook SET deleted_at = :now, active = 0, paused_at = NULL, version = version + 1"
-        " WHERE id = :id",
+        "UPDATE hook SET deleted_at = :now, active = 0, paused_at = NULL, pull = 0,"
+        " version = version + 1 WHERE id = :id",
         id=hook["id"],
         now=db.now,
     )

@@ -96,4 +96,7 @@ def _shown(url: str) -> str:
         parts = urlsplit(url)
     except ValueError:
         return ""
+    if not parts.netloc:
+        # The URL of a pull hook names no host.
+        return f"{parts.scheme}:{parts.path}"
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"

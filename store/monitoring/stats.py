@@ -14,10 +14,12 @@ from store.jobs import jobs
 MOST = 250_000
 # The limit of hooks that are searched for the longest wait.
 MOST_HOOKS = 10_000
-# The deliveries of paused hooks wait for an operator, and for no worker.
-PAUSED = (
+# The deliveries of paused hooks wait for an operator, and the ones of pull hooks for a receiver: no
+# worker is late with them.
+WITHHELD = (
     "(SELECT p.id FROM hook p WHERE p.paused_at IS NOT NULL UNION ALL"
-    " SELECT o.hook_id FROM hook_ordering o WHERE o.stopped = 1)"
+    " SELECT o.hook_id FROM hook_ordering o WHERE o.stopped = 1 UNION ALL"
+    " SELECT q.id FROM hook q WHERE q.pull = 1)"
 )
 # A delivery that is due for longer than this is late.
 LATE = 10 * MINUTE
@@ -113,7 +115,7 @@ def _oldest_free(db: Connection) -> int | None:
         " FROM w WHERE w.hook_id IS NOT NULL AND w.step < :most)"
         f" SELECT min(f.due_at) FROM (SELECT (SELECT min(x.due_at) FROM delivery x WHERE {waiting}"
         " AND x.hook_id = w.hook_id) AS due_at FROM w WHERE w.hook_id IS NOT NULL"
-        f" AND w.hook_id NOT IN {PAUSED}) AS f",
+        f" AND w.hook_id NOT IN {WITHHELD}) AS f",
         most=MOST_HOOKS,
     )
     return found if found is not None and found <= db.now else None
@@ -122,7 +124,7 @@ def _oldest_free(db: Connection) -> int | None:
 def _oldest_held(db: Connection) -> int | None:
     found: int | None = db.value(
         "WITH RECURSIVE w (lease_id) AS ("
-        " SELECT min(x.lease_id) FROM delivery x WHERE x.lease_id IS NOT NULL"
+        " SELECT min(x.lease_id) FROM delivery x WHERE x.lease_id > 0"
         " UNION ALL SELECT (SELECT min(x.lease_id) FROM delivery x"
         " WHERE x.lease_id > w.lease_id) FROM w WHERE w.lease_id IS NOT NULL)"
         " SELECT min(f.due_at) FROM (SELECT (SELECT min(x.due_at) FROM delivery x"
@@ -134,13 +136,13 @@ def _oldest_held(db: Connection) -> int | None:
 def count_waiting(db: Connection) -> tuple[int, int, int]:
     """Return how many deliveries are due, how many of them for long, and how many will be due.
 
-    Paused hooks are left out.
+    Paused hooks and pull hooks are left out.
     """
     counted = db.tuples(
         "SELECT count(*), sum(CASE WHEN f.due_at <= :now THEN 1 ELSE 0 END),"
         " sum(CASE WHEN f.due_at <= :late THEN 1 ELSE 0 END)"
         " FROM (SELECT x.due_at FROM delivery x WHERE x.state = 0 AND x.lease_id IS NULL"
-        f" AND x.hook_id NOT IN {PAUSED} ORDER BY x.hook_id, x.due_at LIMIT :most) AS f",
+        f" AND x.hook_id NOT IN {WITHHELD} ORDER BY x.hook_id, x.due_at LIMIT :most) AS f",
         now=db.now,
         late=db.now - LATE,
         most=MOST,
@@ -153,8 +155,7 @@ def count_held(db: Connection) -> int:
     """Return how many deliveries workers hold."""
     return paging.count(
         db,
-        "SELECT x.due_at FROM delivery x WHERE x.lease_id IS NOT NULL"
-        " ORDER BY x.lease_id, x.due_at",
+        "SELECT x.due_at FROM delivery x WHERE x.lease_id > 0 ORDER BY x.lease_id, x.due_at",
         MOST,
     )
 

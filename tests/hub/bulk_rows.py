@@ -413,6 +413,29 @@ def _deliveries(db: Connection, attempt_id: int, n: int) -> None:
     db.insert_many("attempt", ", ".join(attempt), [tuple(attempt.values())] * n)
 
 
+def hook_events(db: Connection, world: World, n: int) -> None:
+    _hook_events(db, world.hello.delivery, n)
+
+
+def organization_hook_events(db: Connection, world: World, n: int) -> None:
+    _hook_events(db, world.acme.delivery, n)
+
+
+def _hook_events(db: Connection, attempt_id: int, n: int) -> None:
+    """Events like the one of an attempt, each with a delivery to the same hook."""
+    event = db.one(
+        "SELECT e.*, a.hook_id FROM attempt a JOIN event e ON e.id = a.event_id WHERE a.id = :id",
+        id=attempt_id,
+    )
+    assert event is not None
+    hook_id, first = event.pop("hook_id"), db.value("SELECT max(id) FROM event") + 1
+    del event["id"]
+    rows = [tuple((event | {"guid": f"bulk-{at}"}).values()) for at in range(first, first + n)]
+    ids = numbers(db, "event", ", ".join(event), rows)
+    made = [(event_id, hook_id, event["repo_id"], 0, 1) for event_id in ids]
+    db.insert_many("delivery", "event_id, hook_id, repo_id, state, due_at", made)
+
+
 def variables(db: Connection, world: World, n: int) -> None:
     columns = "organization_id, name, value, visibility, created_at, updated_at"
     acme = world.acme.account["id"]
@@ -505,6 +528,8 @@ FILL: dict[str, Fill] = {
     "repos/list-invitations-for-authenticated-user": Fill(own_invitations),
     "repos/list-webhooks": Fill(hooks),
     "repos/list-webhook-deliveries": Fill(deliveries),
+    "repos/list-webhook-events": Fill(hook_events),
+    "orgs/list-webhook-events": Fill(organization_hook_events),
     "orgs/list-webhooks": Fill(organization_hooks),
     "orgs/list-webhook-deliveries": Fill(organization_deliveries),
     "enterprise-teams/list": Fill(bulk_enterprises.teams),

@@ -17,6 +17,8 @@ from store import Store
 from store.delivery import outbox
 from store.delivery.events import IncomingEvent
 from store.errors import Invalid
+from worker.pull.fetch_queue import FetchQueue
+from worker.settings import WorkerSettings
 
 if find_spec("sniffio") is None:
     # httpx would look for it in every folder with every request.
@@ -62,8 +64,9 @@ async def open_client(
     store: Store, settings: HubSettings, **given: Any
 ) -> AsyncIterator[httpx.AsyncClient]:
     """A client; its paths are under the API's root. `given` goes to httpx. The store is closed."""
+    app = create_app(store, settings, judge, pulls=FetchQueue(WorkerSettings()))
     client = httpx.AsyncClient(
-        transport=httpx.ASGITransport(create_app(store, settings, judge)),
+        transport=httpx.ASGITransport(app),
         base_url=settings.root(),
         event_hooks={"response": [holding(settings)]},
         **given,

@@ -79,7 +79,7 @@ class PayloadCache:
     def __init__(self, store: Store, max_bytes: int = MAX_BYTES) -> None:
         self._store = store
         self._max_bytes = max_bytes
-        self._loader = BatchLoader(store, _read)
+        self._loader = BatchLoader(store, read_payloads)
         self._known: OrderedDict[int | tuple[int, str], Payload] = OrderedDict()
         self._bytes = 0
 
@@ -118,7 +118,11 @@ class PayloadCache:
         return self.put(key, Payload(topic.key, "", body, content_type(topic.key)))
 
 
-def _read(db: Connection, event_ids: list[int]) -> dict[int, Payload | None]:
+def read_payloads(db: Connection, event_ids: list[int]) -> dict[int, Payload | None]:
+    """Return the payloads of the first of these events, up to MAX_READ_BYTES altogether.
+
+    At least one is returned. It is None if the event is no longer stored.
+    """
     found = events.get_many(db, event_ids, MAX_READ_BYTES)
     return {event_id: _payload(db, event_id, row) for event_id, row in found.items()}
 

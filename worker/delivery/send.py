@@ -57,7 +57,7 @@ class DeliverySender:
         yet. Every later error is in the outcome.
         """
         payload = await target.payload(self._payloads, item.event_id) if target else None
-        reason = _undeliverable_reason(target, payload, item, self._store.clock.now())
+        reason = undeliverable_reason(target, payload, item, self._store.clock.now())
         if reason is not None:
             await self._store.note(deliveries.mark_dead, lease_id, [item.delivery_id], reason)
             return None
@@ -101,7 +101,7 @@ class DeliverySender:
             # A programming error costs this attempt only: the delivery is retried by schedule.
             log.exception("delivery %d to hook %d", item.delivery_id, hook_id)
             answer.error = f"internal: {type(error).__name__}: {error}"
-        outcome = _outcome(target, item, hook_id, lease_id, answer, head, started, clock())
+        outcome = outcome_of(target, item, hook_id, lease_id, answer, head, started, clock())
         if overlap is not None:
             outcome.taken = overlap.learn(item.delivery_id, new_first, answer.status)
         if target.repo_id is None:
@@ -127,7 +127,7 @@ class DeliverySender:
         return await exchange(self._tokens, access, head, target.policy.timeout, send)
 
 
-def _undeliverable_reason(
+def undeliverable_reason(
     target: Target | None, payload: Payload | None, item: QueuedDelivery, now: int
 ) -> str | None:
     """Return why the delivery cannot be tried. Return None if it can."""
@@ -168,7 +168,7 @@ async def _post(
     )
 
 
-def _outcome(
+def outcome_of(
     target: Target,
     item: QueuedDelivery,
     hook_id: int,
@@ -178,6 +178,7 @@ def _outcome(
     started: int,
     ended: int,
 ) -> Outcome:
+    """Return the outcome of an attempt with this answer. Both times are in microseconds."""
     number = item.attempts + 1
     received = None if answer.status is None else readable_head(target, answer)
     reply = _reply(answer, received)

@@ -1,6 +1,6 @@
 """A hook ready for sending: its URL parsed, its secret decrypted, its headers written."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from store import Connection, Row
@@ -9,7 +9,7 @@ from store.endpoint_access.secret_parts import MASK
 from store.errors import Unusable
 from store.formats.cloudevents import PREFIX
 from store.formats.formats import PLATFORM, Rendered, media_type
-from store.hooks import hooks, option_secrets, signing_keys
+from store.hooks import hooks, option_secrets, pull_urls, signing_keys
 from store.hooks.hook_options import SIGNATURES
 from store.hooks.hook_ordering import is_ordered
 from store.hooks.hook_targets import target_of
@@ -75,6 +75,8 @@ class Target:
     """The time (microseconds) at which the target ends. Nothing is sent from then on."""
     held_until: int = 0
     """The time (microseconds) before which the receiver asked for nothing."""
+    pulled: bool = False
+    """Whether the receiver fetches its deliveries. Then there is no endpoint, and no refusal."""
 
     def __repr__(self) -> str:
         return f"Target({self.url!r}, version={self.version})"
@@ -93,7 +95,7 @@ class Target:
         `asked` says whether a person requested the delivery.
         """
         if self.deleted:
-            return name == "meta"
+            return name == "meta" and not self.pulled
         return self.active or asked or name == "ping"
 
     async def payload(self, cache: PayloadCache, event_id: int) -> Payload | None:
@@ -164,6 +166,20 @@ def load_target(
     db: Connection, hook_id: int, settings: WorkerSettings, guard: Guard
 ) -> Target | None:
     """Read the hook as it is now. Return None if it was deleted with its repository."""
+    return _load(db, hook_id, settings, guard.endpoint)
+
+
+def load_fetched_target(db: Connection, hook_id: int, settings: WorkerSettings) -> Target | None:
+    """Read a hook for deliveries that its receiver fetches: nothing is sent to its URL."""
+    return _load(db, hook_id, settings, None)
+
+
+def _load(
+    db: Connection,
+    hook_id: int,
+    settings: WorkerSettings,
+    endpoint_of: Callable[[str], Endpoint] | None,
+) -> Target | None:
     row = hooks.by_id(db, hook_id)
     if row is None:
         return None
@@ -173,7 +189,8 @@ def load_target(
         secret = hooks.secret_of(db, row)
         signatures = _signatures(db, row, secret)
         row["options"] = option_secrets.revealed(db, row)
-        endpoint = guard.endpoint(row["url"])
+        if endpoint_of is not None and not pull_urls.is_pull(row["url"]):
+            endpoint = endpoint_of(row["url"])
     except Refused as error:
         refusal = f"guard: {error}"
     except Unusable as error:
@@ -208,7 +225,10 @@ def make_target(
         url=row["url"],
         active=bool(row["active"]),
         deleted=row["deleted_at"] is not None,
-        paused=row["paused_at"] is not None or bool(misconfigured) or _is_stopped(row),
+        paused=row["paused_at"] is not None
+        or bool(misconfigured)
+        or _is_stopped(row)
+        or _is_withheld(row),
         content_type=row["content_type"],
         verify_tls=verify_tls,
         misconfigured=misconfigured,
@@ -224,6 +244,7 @@ def make_target(
         type_prefix=row["options"].get("type_prefix", PREFIX),
         held_until=row["held_until"] or 0,
         access=access_for(row["options"]),
+        pulled=pull_urls.is_pull(row["url"]),
     ).with_handshake(row["handshake"], origin_of(settings), settings.user_agent)
 
 
@@ -263,6 +284,11 @@ def _is_stopped(row: Row) -> bool:
     """Return whether the hook is inactive and keeps its deliveries, because they are ordered."""
     inactive = not row["active"] and row["deleted_at"] is None
     return inactive and is_ordered(row["options"])
+
+
+def _is_withheld(row: Row) -> bool:
+    """Return whether its receiver fetches the deliveries, and is still there."""
+    return pull_urls.is_pull(row["url"]) and row["deleted_at"] is None
 
 
 def _static_head(row: Row, endpoint: Endpoint | None, settings: WorkerSettings) -> str:

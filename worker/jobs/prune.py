@@ -11,10 +11,11 @@ from store.artifacts import deployment_jobs
 from store.assistant import usage
 from store.assistant.usage_days import of_moment as day_of
 from store.audit import audit_check
-from store.clock import DAY, SECOND
+from store.clock import DAY, HOUR, SECOND
 from store.delivery import replay_runs, retention, websub, websub_requests
 from store.hooks import hook_secrets, signing_keys
 from store.monitoring import hook_tallies, minute_counters
+from store.pull import pull_leases
 from store.registry import republish_runs
 from worker.jobs import reports
 from worker.jobs.run_imports import clean_up
@@ -30,6 +31,9 @@ TALLIES = 8 * DAY
 # The same for the counts of each hook: in fine slots, and merged into hours.
 FINE_TALLIES, HOOK_TALLIES = 2 * DAY, 31 * DAY
 
+# A consumer that repeats an answer within this time (microseconds) gets the same response.
+PULL_LEASES = HOUR
+
 
 async def prune(
     store: Store, settings: WorkerSettings, *, batch: int = BATCH, pause: float = PAUSE
@@ -39,6 +43,7 @@ async def prune(
     This covers:
     - bodies, attempts, events and deleted hooks;
     - ended WebSub subscriptions and requests, and expired secrets;
+    - ended leases of pull hooks;
     - counts of each minute and of each hook, and sessions and links of the dashboard;
     - ended jobs of deployments, replays and republishing;
     - abandoned folders of imports;
@@ -59,6 +64,7 @@ async def prune(
     await drop_all(minute_counters.drop, now - TALLIES)
     await drop_all(hook_tallies.merge, now - FINE_TALLIES)
     await drop_all(hook_tallies.drop, now - HOOK_TALLIES)
+    await drop_all(pull_leases.drop_ended, now - PULL_LEASES)
     await store.note(sessions.forget)
     await store.note(deployment_jobs.forget, attempts)
     await store.note(replay_runs.RUNS.forget, attempts)

@@ -26,7 +26,7 @@ from store.database.opening import exists, is_server_url, open_unmigrated, sqlit
 from store.errors import Unusable
 
 # Environment variables with the prefix that are not settings.
-KNOWN = ("CONFIG", "LISTEN_SECRET")
+KNOWN = ("CONFIG", "LISTEN_SECRET", "LISTEN_SERVER", "LISTEN_TOKEN")
 
 
 @command(examples=["tocsin doctor"])

@@ -37,6 +37,9 @@ class ListenOptions:
     forward: str | None
     full_name: tuple[str, str] | None
     events: tuple[str, ...]
+    hook: str | None
+    server: str | None
+    token: str | None
 
 
 class ForwardURL(click.ParamType[str]):
@@ -61,6 +64,8 @@ class ForwardURL(click.ParamType[str]):
     examples=[
         'tocsin listen --port 9000 --secret "ring the bells"',
         "tocsin listen --subscribe ada/bell-tower --forward http://127.0.0.1:3000",
+        "tocsin listen --server https://hub.example --hook ada/bell-tower/7 --forward 3000",
+        "tocsin listen --server https://hub.example --subscribe ada/bell-tower --forward 3000",
     ]
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
@@ -72,6 +77,13 @@ class ForwardURL(click.ParamType[str]):
               help="Make a hook for this receiver, and remove it at the end.")  # fmt: skip
 @click.option("--event", "events", multiple=True, shell_complete=suggestions.event_names,
               help="With --subscribe: only this event. Repeat it for several.")  # fmt: skip
+@click.option("--server", type=ForwardURL(), metavar="URL", envvar="TOCSIN_LISTEN_SERVER",
+              show_envvar=True,
+              help="Fetch deliveries from the hub at this URL, and listen on no port.")  # fmt: skip
+@click.option("--token", envvar="TOCSIN_LISTEN_TOKEN", show_envvar=True,
+              help="With --server: a token that may write hooks.")  # fmt: skip
+@click.option("--hook", metavar="OWNER/NAME/ID",
+              help="With --server: the pull hook; for one of an organization ORG/ID.")  # fmt: skip
 @click.option("--forward", type=ForwardURL(), metavar="URL",
               help="Pass each request on, unchanged, and answer as this URL does.")  # fmt: skip
 @click.option("--status", type=click.IntRange(200, 599), default=200, show_default=True,
@@ -96,6 +108,10 @@ def listen(
 
     With --subscribe, the installation on this machine delivers the events of a repository here.
     The hook has a random secret unless you give one, and the signatures are checked with it.
+
+    With --server, nothing has to reach this machine: deliveries are fetched from a hub elsewhere.
+    They come from a pull hook (--hook), or from a hook that exists as long as the command runs
+    (--subscribe). The hub records the answers as attempts.
     """
     wanted = ListenOptions(**given)
     _check(wanted)
@@ -107,8 +123,9 @@ def listen(
         checked=secret is not None,
         forwarded=wanted.forward is not None,
     )
+    work = _listen if wanted.server is None else _listen_remotely
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
-        runner.run(_listen(wanted, show, secret, configuration.settings))
+        runner.run(work(wanted, show, secret, configuration.settings))
 
 
 def _check(wanted: ListenOptions) -> None:
@@ -116,6 +133,16 @@ def _check(wanted: ListenOptions) -> None:
         raise click.UsageError("--status and --forward exclude each other: the application answers")
     if wanted.events and wanted.full_name is None:
         raise click.UsageError("--event is for --subscribe: without it, hooks decide on the events")
+    if wanted.server is None:
+        if wanted.hook is not None:
+            raise click.UsageError("--hook needs --server, the hub to fetch its deliveries from")
+        return
+    if _is_given("host") or _is_given("port"):
+        raise click.UsageError("--server listens on no --host and --port: it fetches deliveries")
+    if (wanted.hook is None) == (wanted.full_name is None):
+        raise click.UsageError("with --server, name a hook with --hook, or use --subscribe")
+    if not wanted.token:
+        raise click.UsageError("--server needs a token: --token, or TOCSIN_LISTEN_TOKEN")
 
 
 def _is_given(option: str) -> bool:
@@ -141,6 +168,28 @@ async def _listen(
             name = "/".join(wanted.full_name)
             output.print_note(f"hook {hook_id} of {name} delivers here until this command ends")
         await ended.wait()
+
+
+async def _listen_remotely(
+    wanted: ListenOptions, show: Show, secret: str | None, settings: Settings
+) -> None:
+    # httpx takes as long to import as all the rest.
+    from hub.cli.playground import remote_listen
+
+    assert wanted.server is not None, "the caller has checked it"
+    assert wanted.token is not None, "the caller has checked it"
+    remote = remote_listen.RemoteOptions(
+        wanted.server,
+        wanted.token,
+        wanted.hook,
+        wanted.full_name,
+        wanted.events or (WILDCARD,),
+        secret,
+    )
+    ended = asyncio.Event()
+    with signals(ended.set):
+        async with _answering(wanted) as answer:
+            await remote_listen.listen(remote, show, answer, ended)
 
 
 @contextlib.asynccontextmanager

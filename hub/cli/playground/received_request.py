@@ -1,6 +1,7 @@
 """A delivery as a receiver gets it, with its signatures checked."""
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import parse_qs
 
@@ -47,13 +48,25 @@ class ReceivedRequest:
 
 def read_request(request: Request, body: bytes, secret: str | None) -> ReceivedRequest:
     """Return the delivery in a request, with its signatures checked against the secret."""
-    headers = request.headers
+    return from_headers(request.headers.raw, body, secret, request.method, _target(request))
+
+
+def from_headers(
+    given: Iterable[tuple[bytes, bytes]],
+    body: bytes,
+    secret: str | None,
+    method: str = "POST",
+    target: str = "/",
+) -> ReceivedRequest:
+    """Return a delivery with these headers, with its signatures checked against the secret."""
+    raw = [*given]
+    headers = Headers(raw=[(name.lower(), value) for name, value in raw])
     return ReceivedRequest(
         event=_named(headers, "event") or "?",
         guid=_named(headers, "delivery") or headers.get("webhook-id", "?"),
-        method=request.method,
-        target=_target(request),
-        headers=[*headers.raw],
+        method=method,
+        target=target,
+        headers=raw,
         content_type=headers.get("content-type", "").partition(";")[0].strip().lower(),
         body=body,
         checks={} if secret is None else _checks(headers, body, secret),

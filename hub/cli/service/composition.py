@@ -18,6 +18,7 @@ from hub.worker_events import WorkerEvents
 from store import Store
 from worker.delivery.trial import TrialSender
 from worker.http.guard import Guard
+from worker.pull.fetch_queue import FetchQueue
 from worker.service import CallbackGuard, Worker, make_guard, reconfigure_guard
 
 log = logging.getLogger("tocsin.serve")
@@ -83,6 +84,7 @@ class RunningHub:
             CallbackGuard(self._guard),
             seeing=self._seeing,
             trials=self._trials,
+            pulls=FetchQueue(settings),
         )
         reconfigure_guard(self._guard, settings)
         if self._trials is not None:

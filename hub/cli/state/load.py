@@ -14,6 +14,7 @@ from hub.cli.state import models
 from hub.cli.state.changes import StateChange, described_place
 from hub.cli.state.places import located
 from store.errors import Invalid
+from store.hooks import pull_urls
 from worker.http.addresses import Refused
 from worker.service import make_guard
 
@@ -86,7 +87,10 @@ def _judge(wanted: models.StateDocument, settings: Settings) -> None:
             hook.limit(settings.hooks_per_event)
             with described_place(f"hooks[{number}].url"):
                 try:
-                    guard.endpoint(hook.url)
+                    if pull_urls.is_pull(hook.url):
+                        pull_urls.check(hook.url)
+                    else:
+                        guard.endpoint(hook.url)
                 except Refused as error:
                     raise Invalid(str(error)) from None
     finally:

@@ -10,6 +10,7 @@ from hub.rest.urls import Urls
 from hub.rest.vocabulary import Vocabulary
 from store import Connection, Row
 from store.accounts import accounts
+from store.hooks import pull_urls
 from store.hooks.hook_targets import target_of
 from store.repositories import repositories
 from worker.service import CallbackGuard, make_guard
@@ -63,6 +64,9 @@ def _context(db: Connection, settings: Settings, caller: Caller | None) -> Conte
 
 def validate_callback(settings: Settings, url: str) -> None:
     """Check that hooks may deliver to this URL. Raises Invalid with the reason if not."""
+    if pull_urls.is_pull(url):
+        pull_urls.check(url)
+        return
     guard = make_guard(settings)
     try:
         asyncio.run(CallbackGuard(guard)(url))

@@ -12,6 +12,7 @@ from store.hooks import hook_health, signing_keys
 from store.hooks import hooks as kept
 from store.hooks.hook_targets import name_of, target_of
 from store.ordering import operations
+from store.pull import consumers
 
 HOOK_ID = click.argument("hook_id", metavar="ID", type=int, shell_complete=suggestions.hook_ids)
 
@@ -140,8 +141,19 @@ def _details(db: Connection, hook_id: int) -> Row:
         "held_until": output.format_time(health["held_until"]),
         "circuit_open_until": output.format_time(health["resting_until"]),
         "ordering": operations.overview(db, hook_id),
+        "consumers": [_consumer(one) for one in consumers.of_hook(db, hook_id)],
         "created_at": output.format_time(row["created_at"]),
         "updated_at": output.format_time(row["updated_at"]),
+    }
+
+
+def _consumer(row: Row) -> Row:
+    return {
+        "name": row["name"],
+        "attached": row["attached"],
+        "since": output.format_time(row["since"]),
+        "last_seen": output.format_time(row["seen_at"]),
+        "leases": row["leases"],
     }
 
 

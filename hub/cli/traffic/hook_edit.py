@@ -66,6 +66,11 @@ DELIVERY = (
         help="With an ordering: how long a delivery may keep others waiting.",
     ),
     *endpoint_options.OPTIONS,
+    click.option(
+        "--expire-idle",
+        metavar="SECONDS",
+        help="Of a pull hook: remove it when nobody has fetched for so long.",
+    ),
 )
 """The delivery options, which are named like the members of DeliveryOptions."""
 
@@ -100,6 +105,7 @@ def delivery_options(command: Callable[..., Any]) -> Callable[..., Any]:
         "tocsin hook add ada/bell-tower https://receiver.example/hook --event '*'",
         "tocsin hook add --org tower https://receiver.example/hook --event team",
         "tocsin hook add --system https://receiver.example/hook",
+        "tocsin hook add ada/bell-tower pull:ci",
     ]
 )
 @click.argument("words", metavar="[OWNER/NAME] URL", nargs=-1, required=True,
@@ -132,7 +138,8 @@ def add(
     """Create a hook of a repository, an organization or everything.
 
     A hook of an organization gets the events of all its repositories. A hook of the whole
-    installation gets every event. The hook receives a ping.
+    installation gets every event. The hook receives a ping. If the URL is `pull:` and a name, the
+    receiver fetches the deliveries.
     """
     full_name, url = _place_and_url(words, around=organization is not None or system)
     settings = configuration.settings

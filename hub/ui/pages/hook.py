@@ -18,9 +18,10 @@ from store.delivery import attempt_feed, event_queries
 from store.delivery import deliveries as queue
 from store.delivery.attempt_feed import AttemptFilter
 from store.errors import Conflict
-from store.hooks import hook_links, hook_secrets, hooks, signing_keys
+from store.hooks import hook_links, hook_secrets, hooks, pull_urls, signing_keys
 from store.monitoring import name_search
 from store.ordering import operations
+from store.pull import consumers
 
 ui = Section()
 
@@ -52,6 +53,8 @@ def show_hook(look: ViewContext) -> dict[str, Any]:
         "links": hook_links.list_active(look.db, hook["id"]) if may_change else [],
         "events": sorted(hook["events"]),
         **ordered_keys(look, hook["id"]),
+        "pulled": (pulled := pull_urls.is_pull(hook["url"])),
+        "consumers": consumers.of_hook(look.db, hook["id"]) if pulled else [],
         "has_push": has_push,
         "live": f"{ROOT}/hooks/{hook['id']}/live?after={found.rows[0]['id'] if found.rows else 0}",
     }

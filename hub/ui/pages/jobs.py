@@ -20,6 +20,7 @@ PATH = f"{ROOT}/jobs"
 
 ABOUT = {
     "expire": "Ends expired limits, invitations, seats and authorizations.",
+    "lapse": "Ends expired leases of pull hooks, and removes the hooks that nobody uses.",
     "deploy": "Continues deployment jobs.",
     "replay": "Continues replays.",
     "republish": "Republishes the present state.",

@@ -235,7 +235,8 @@ CREATE TABLE hook (
     -- Why the worker has paused the hook: it cannot be used as it is configured.
     pause_reason TEXT,
     handshake TEXT,                     -- pending, granted or failed; NULL: none is asked for
-    handshake_rate BIGINT               -- how many requests a minute the receiver allows
+    handshake_rate BIGINT,              -- how many requests a minute the receiver allows
+    pull SMALLINT NOT NULL DEFAULT 0    -- 1: its receiver fetches the deliveries
 );
 
 -- The keys with which hooks' deliveries are signed.
@@ -268,6 +269,17 @@ CREATE INDEX hook_certificate_ends ON hook (certificate_ends_at)
     WHERE certificate_ends_at IS NOT NULL AND deleted_at IS NULL;
 
 CREATE INDEX hook_paused ON hook (id) WHERE paused_at IS NOT NULL;
+
+CREATE INDEX hook_pull ON hook (id) WHERE pull = 1;
+
+-- The programs that fetch the deliveries of pull hooks.
+CREATE TABLE pull_consumer (
+    hook_id BIGINT NOT NULL REFERENCES hook (id) ON DELETE CASCADE,
+    name TEXT NOT NULL,
+    since BIGINT NOT NULL,               -- when it came, the last time
+    seen_at BIGINT NOT NULL,
+    PRIMARY KEY (hook_id, name)
+);
 
 -- Hooks that are or were ordered.
 CREATE TABLE hook_ordering (
@@ -339,7 +351,8 @@ CREATE TABLE delivery (
     throttled SMALLINT NOT NULL DEFAULT 0, -- attempts answered 429, which use up no retry
     redelivery SMALLINT NOT NULL DEFAULT 0,
     due_at BIGINT NOT NULL,             -- while waiting: not before this time; afterwards: when it ended
-    lease_id BIGINT,                    -- the lease of the worker that has claimed it
+    -- The lease of the worker that has claimed it. Below 0: minus the id of a pull_lease.
+    lease_id BIGINT,
     reason TEXT,                        -- why it died or was filtered, without an attempt
     -- In an ordered hook: its key, its number, and whether it was redelivered out of turn.
     ordering_key TEXT,
@@ -403,6 +416,26 @@ CREATE TABLE lease (
     seen_at BIGINT NOT NULL DEFAULT 0,
     lag BIGINT NOT NULL DEFAULT 0    -- microseconds
 );
+
+-- A consumer's claim on one delivery of a pull hook. It stays for a while after its end, so that a
+-- repeated request gets the same answer. Deleted hooks may still have leases.
+CREATE TABLE pull_lease (
+    id {id},
+    hook_id BIGINT NOT NULL,
+    delivery_id BIGINT NOT NULL,
+    consumer TEXT NOT NULL,
+    started_at BIGINT NOT NULL,
+    expires_at BIGINT NOT NULL,
+    ended_at BIGINT,
+    result TEXT,                         -- acked, nacked or lapsed
+    request_head TEXT NOT NULL           -- the headers as handed out; empty after the end
+);
+
+CREATE INDEX pull_lease_open ON pull_lease (hook_id, consumer) WHERE ended_at IS NULL;
+
+CREATE INDEX pull_lease_expires ON pull_lease (expires_at) WHERE ended_at IS NULL;
+
+CREATE INDEX pull_lease_ended ON pull_lease (ended_at) WHERE ended_at IS NOT NULL;
 
 -- Rejected requests of known senders.
 CREATE TABLE refusal (

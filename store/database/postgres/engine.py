@@ -71,6 +71,12 @@ class PostgresEngine:
     async def listen(self, called: Callable[[list[int]], None]) -> Callable[[], None]:
         return await listen(self._conninfo, called)
 
+    def waiters_notifier(self) -> WorkerNotifier:
+        return self._remote_notifier
+
+    async def listen_for_waiters(self, called: Callable[[list[int]], None]) -> Callable[[], None]:
+        return await listen(self._conninfo, called)
+
     def close(self) -> None:
         self._remote_notifier.close()
         self.connections.close()

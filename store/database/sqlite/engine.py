@@ -10,7 +10,13 @@ from store.clock import Clock
 from store.crypto.vault import Vault
 from store.database import audit_triggers
 from store.database.connection import Session
-from store.database.notifications import SocketNotifier, WorkerNotifier, listen, worker_socket_path
+from store.database.notifications import (
+    SocketNotifier,
+    WorkerNotifier,
+    hub_socket_path,
+    listen,
+    worker_socket_path,
+)
 from store.database.sqlite import open_files
 from store.database.sqlite.connections import SqliteSession
 from store.errors import Unusable
@@ -44,6 +50,7 @@ class SqliteEngine:
         self._shared: int | None = open_files.acquire_shared_lock(path)
         self._held: int | None = None
         self._remote_notifier: SocketNotifier | None = None
+        self._waiters_notifier: SocketNotifier | None = None
 
     def session(self, *, bounded: bool = False) -> Session:
         try:
@@ -67,16 +74,29 @@ class SqliteEngine:
 
     def remote_notifier(self) -> WorkerNotifier:
         if self._remote_notifier is None:
-            self._remote_notifier = SocketNotifier(worker_socket_path(self.path))
+            self._remote_notifier = SocketNotifier(
+                worker_socket_path(self.path), hub_socket_path(self.path)
+            )
         return self._remote_notifier
 
     async def listen(self, called: Callable[[list[int]], None]) -> Callable[[], None]:
         return await listen(worker_socket_path(self.path), called)
 
+    def waiters_notifier(self) -> WorkerNotifier:
+        if self._waiters_notifier is None:
+            self._waiters_notifier = SocketNotifier(hub_socket_path(self.path))
+        return self._waiters_notifier
+
+    async def listen_for_waiters(self, called: Callable[[list[int]], None]) -> Callable[[], None]:
+        return await listen(hub_socket_path(self.path), called)
+
     def close(self) -> None:
         if self._remote_notifier is not None:
             self._remote_notifier.close()
             self._remote_notifier = None
+        if self._waiters_notifier is not None:
+            self._waiters_notifier.close()
+            self._waiters_notifier = None
         if self._held is not None:
             os.close(self._held)
             self._held = None

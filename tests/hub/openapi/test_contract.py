@@ -49,6 +49,18 @@ BEYOND |= {
 BEYOND |= {("/repos/{owner}/{repo}/hooks/{hook_id}/filter/tests", "post")}
 # Signing keys, which Standard Webhooks has and the platform has not.
 BEYOND |= {
+    ("/orgs/{org}/hooks/{hook_id}/ack", "post"),
+    ("/orgs/{org}/hooks/{hook_id}/consumers", "get"),
+    ("/orgs/{org}/hooks/{hook_id}/dequeue", "post"),
+    ("/orgs/{org}/hooks/{hook_id}/events", "get"),
+    ("/orgs/{org}/hooks/{hook_id}/extend", "post"),
+    ("/orgs/{org}/hooks/{hook_id}/nack", "post"),
+    ("/repos/{owner}/{repo}/hooks/{hook_id}/ack", "post"),
+    ("/repos/{owner}/{repo}/hooks/{hook_id}/consumers", "get"),
+    ("/repos/{owner}/{repo}/hooks/{hook_id}/dequeue", "post"),
+    ("/repos/{owner}/{repo}/hooks/{hook_id}/events", "get"),
+    ("/repos/{owner}/{repo}/hooks/{hook_id}/extend", "post"),
+    ("/repos/{owner}/{repo}/hooks/{hook_id}/nack", "post"),
     ("/repos/{owner}/{repo}/hooks/{hook_id}/keys", "get"),
     ("/repos/{owner}/{repo}/hooks/{hook_id}/keys", "post"),
     ("/repos/{owner}/{repo}/hooks/{hook_id}/keys/former", "delete"),

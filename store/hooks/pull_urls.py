@@ -1,0 +1,50 @@
+"""The URLs of pull hooks: `pull:` and a name. A pull hook's receiver fetches its deliveries.
+
+The name is the receiver's. So hooks with the same name get no event twice, as with other URLs.
+"""
+
+import re
+import secrets
+from typing import Any
+
+from store.errors import Invalid
+
+SCHEME = "pull:"
+NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
+
+
+def is_pull(url: str) -> bool:
+    """Return whether a hook with this URL is a pull hook."""
+    return url.startswith(SCHEME)
+
+
+def random_url(prefix: str) -> str:
+    """Return a URL that no other hook has. Its name begins with `prefix`."""
+    return f"{SCHEME}{prefix}-{secrets.token_hex(6)}"
+
+
+def check(url: str) -> None:
+    """Raise Invalid if this is the URL of a pull hook, and its name is not allowed."""
+    if is_pull(url) and not NAME.fullmatch(url.removeprefix(SCHEME)):
+        raise Invalid(
+            f"{url[:120]!r} is no pull URL: write pull: and a name of up to 100 small letters,"
+            " digits, dots, hyphens and underscores, such as pull:ci",
+            field="url",
+            code="custom",
+            resource="Hook",
+        )
+
+
+def column(url: str, options: dict[str, Any]) -> int:
+    """Return the value of the column `pull` for a hook. Raises Invalid for a wrong URL or option.
+
+    Only a pull hook can expire when it is idle.
+    """
+    check(url)
+    if options.get("expire_idle") is not None and not is_pull(url):
+        raise Invalid(
+            "expire_idle is for pull hooks: their URL is pull: and a name",
+            field="expire_idle",
+            resource="Hook",
+        )
+    return int(is_pull(url))

@@ -1,0 +1,77 @@
+"""The events of a hook in their order, for receivers that catch up."""
+
+from dataclasses import dataclass
+
+from store.clock import SECOND
+from store.database.connection import Connection, Row, json_array
+from store.delivery import events
+from store.delivery.deliveries import STATES
+from store.hooks.hook_targets import target_of
+
+# A page examines up to this many events, and returns payloads of up to so many bytes.
+LOOKED, MOST_BYTES = 5_000, 4 * 1024 * 1024
+# While events are being written, a page ends before the events of so many microseconds.
+LONGEST_WRITE = 30 * SECOND
+
+
+@dataclass(frozen=True, slots=True)
+class EventPage:
+    """A page of events, the oldest first. `next_after` is None if no more events follow."""
+
+    rows: list[Row]
+    next_after: int | None
+
+
+def page(db: Connection, hook: Row, after: int, limit: int) -> EventPage:
+    """Return the hook's events with ids above `after`, each with the `state` of its delivery.
+
+    A page may be short, because few of the events that were examined are the hook's.
+    """
+    examined = _examined(db, hook, after)
+    states = dict(_delivered(db, hook["id"], examined)[:limit])
+    kept = events.get_many(db, [*states], MOST_BYTES)
+    rows = [{**row, "state": STATES[states[row["id"]]]} for row in kept.values() if row is not None]
+    if rows and (len(states) == limit or len(kept) < len(states)):
+        return EventPage(rows, rows[-1]["id"])
+    return EventPage(rows, examined[-1] if len(examined) == LOOKED else None)
+
+
+def _examined(db: Connection, hook: Row, after: int) -> list[int]:
+    """Return ids of events that may be the hook's, in order, without a gap that may be filled.
+
+    The database assigns ids before transactions end, so an id may appear after a higher one.
+    """
+    target = target_of(hook)
+    own = " AND e.repo_id = :repo_id" if target.kind == "repository" else ""
+    given = {"repo_id": target.id} if own else {}
+    newest: int = db.value("SELECT max(id) FROM event") or 0
+    # Whatever has an id up to the newest one is being written now, or is visible from now on.
+    writing = bool(db.writers("event"))
+    rows = db.tuples(
+        f"SELECT e.id, e.received_at FROM event e WHERE e.id > :after AND e.id <= :newest{own}"
+        " ORDER BY e.id LIMIT :limit",
+        after=after,
+        newest=newest,
+        limit=LOOKED,
+        **given,
+    )
+    settled = db.now - LONGEST_WRITE if writing else db.now + 1
+    return [event_id for event_id, received_at in rows if received_at < settled]
+
+
+def _delivered(db: Connection, hook_id: int, event_ids: list[int]) -> list[tuple[int, int]]:
+    """Return which of these events have a delivery to the hook, and the state of the latest."""
+    rows = db.tuples(
+        f"SELECT w.id, max(d.id) FROM {db.each('ids', id='integer')} AS w JOIN delivery d"
+        " ON d.event_id = w.id AND d.hook_id = :hook_id GROUP BY w.id ORDER BY w.id",
+        ids=json_array(event_ids),
+        hook_id=hook_id,
+    )
+    states = dict(
+        db.tuples(
+            f"SELECT d.id, d.state FROM {db.each('ids', id='integer')} AS w"
+            " JOIN delivery d ON d.id = w.id",
+            ids=json_array(row[1] for row in rows),
+        )
+    )
+    return [(event_id, states[delivery_id]) for event_id, delivery_id in rows]

@@ -1,0 +1,50 @@
+"""Pull hooks that are removed when nobody fetches their deliveries any more."""
+
+import json
+from collections.abc import Iterable
+
+from store.clock import SECOND
+from store.database.connection import Connection, json_array
+from store.hooks import hooks
+
+
+def next_expiry(db: Connection) -> int | None:
+    """Return when the next pull hook has been idle for too long, or None."""
+    return min((at for _, at in _expiries(db)), default=None)
+
+
+def _expiries(db: Connection) -> list[tuple[int, int]]:
+    """Return the pull hooks that expire when they are idle, and when that is.
+
+    A hook is idle since its last change, or since somebody last fetched deliveries.
+    """
+    rows = db.tuples("SELECT id, options, updated_at FROM hook WHERE pull = 1")
+    expiring = {
+        hook_id: (updated_at, round(seconds * SECOND))
+        for hook_id, options, updated_at in rows
+        if (seconds := json.loads(options).get("expire_idle")) is not None
+    }
+    seen = _last_seen(db, expiring) if expiring else {}
+    return [
+        (hook_id, max(updated_at, seen.get(hook_id, 0)) + patience)
+        for hook_id, (updated_at, patience) in expiring.items()
+    ]
+
+
+def _last_seen(db: Connection, hook_ids: Iterable[int]) -> dict[int, int]:
+    rows = db.tuples(
+        "SELECT c.hook_id, max(c.seen_at) FROM pull_consumer c WHERE c.hook_id IN"
+        f" (SELECT id FROM {db.each('hooks', id='integer')} AS w) GROUP BY c.hook_id",
+        hooks=json_array(hook_ids),
+    )
+    return dict(rows)
+
+
+def remove(db: Connection) -> list[int]:
+    """Delete the pull hooks that have been idle for too long. Return their ids."""
+    ended = [hook_id for hook_id, at in _expiries(db) if at <= db.now]
+    for hook_id in ended:
+        hook = hooks.by_id(db, hook_id)
+        if hook is not None:
+            hooks.delete(db, hook)
+    return ended

@@ -1,0 +1,38 @@
+"""The job that ends expired leases of pull hooks, and removes the hooks that nobody uses."""
+
+import asyncio
+import logging
+
+from store import Connection, Store
+from store.pull import idle_hooks, pull_leases
+from worker.pull.fetch_queue import FetchQueue
+from worker.settings import WorkerSettings
+
+log = logging.getLogger("tocsin.worker")
+
+# The limit of expired leases among which one round looks for hooks.
+BATCH = 1_000
+
+
+def next_due(db: Connection) -> int | None:
+    """Return when the next lease expires or the next hook has been idle for too long, or None."""
+    moments = (pull_leases.next_expiry(db), idle_hooks.next_expiry(db))
+    return min((moment for moment in moments if moment is not None), default=None)
+
+
+async def lapse(store: Store, settings: WorkerSettings) -> None:
+    """End what has expired. A lease that expires is a failed attempt."""
+    queue = FetchQueue(settings)
+    total = 0
+    while hook_ids := await store.read(pull_leases.hooks_with_expired, BATCH):
+        ended = [await store.write(queue.lapse, hook_id) for hook_id in hook_ids]
+        total += sum(ended)
+        if not any(ended):
+            # Requests of the hooks' receivers are ending these.
+            break
+        # Give other writers their turn.
+        await asyncio.sleep(0)
+    if total:
+        log.info("leases of pull hooks that expired: %d", total)
+    for hook_id in await store.write(idle_hooks.remove):
+        log.info("pull hook %d was idle for too long: removed", hook_id)

@@ -1,0 +1,54 @@
+"""Announcements of due deliveries of pull hooks to the hubs of other processes.
+
+The hubs there have requests that wait for them. What a worker of this process does for pushed
+deliveries concerns no other process, so only pull hooks are announced.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Iterable
+
+from store import Store
+from store.errors import StoreError
+from store.pull import pull_hooks
+from worker.background_tasks import BackgroundTasks
+
+# Seconds in which announcements are collected: a burst costs one look into the store.
+COLLECTED = 0.02
+
+
+class PullAnnouncer:
+    """Announces the pull hooks among the hooks that this process has work for."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._loop = asyncio.get_running_loop()
+        self._hook_ids: set[int] = set()
+        self._tasks = BackgroundTasks()
+
+    def start(self) -> None:
+        """Announce from now on what this process announces."""
+        self._store.wakeups.forward = self._add
+
+    def stop(self) -> None:
+        """Announce nothing more."""
+        self._store.wakeups.forward = None
+        self._tasks.cancel()
+
+    def _add(self, hook_ids: Iterable[int]) -> None:
+        # Commits end on other threads, too.
+        self._loop.call_soon_threadsafe(self._collect, [one for one in hook_ids if one > 0])
+
+    def _collect(self, hook_ids: list[int]) -> None:
+        if hook_ids and not self._hook_ids:
+            self._tasks.start(self._announce())
+        self._hook_ids.update(hook_ids)
+
+    async def _announce(self) -> None:
+        await asyncio.sleep(COLLECTED)
+        hook_ids, self._hook_ids = self._hook_ids, set()
+        # A wake-up that is lost delays a delivery, until the receiver asks again.
+        with contextlib.suppress(StoreError):
+            pulled = await self._store.read(pull_hooks.among, hook_ids)
+            if pulled:
+                self._store.engine.waiters_notifier().wake(pulled)

@@ -1,0 +1,76 @@
+"""The answers to fetched deliveries, and the outcomes that follow from them."""
+
+from store import Connection, Row
+from store.clock import SECOND
+from store.database.notifications import Turn
+from store.delivery.attempts import Outcome
+from store.ordering.delivery_states import DEAD, WAITING
+from store.pull.fetching import Acknowledgement, Rejection
+from worker.delivery.lane import QueuedDelivery
+from worker.delivery.send import outcome_of
+from worker.delivery.target import Target
+from worker.http.answer import MAX_BODY, ExchangeResult
+
+
+def answered(answer: Acknowledgement, held: int) -> ExchangeResult:
+    """Return an answer like one that came over a connection.
+
+    `held` is how long the consumer has had the delivery, in microseconds.
+    """
+    result = ExchangeResult()
+    result.status = answer.status
+    lines = (f"{_line(name)}: {_line(value)}" for name, value in answer.headers)
+    result.head = "\r\n".join(lines).encode()
+    result.body = answer.body[:MAX_BODY]
+    result.truncated = len(answer.body) > MAX_BODY
+    result.timings = {"total": max(held if answer.duration is None else answer.duration, 0)}
+    return result
+
+
+def _line(text: str) -> str:
+    """Return a text without line breaks, so that it cannot add a header."""
+    return text.replace("\r", " ").replace("\n", " ")
+
+
+def failed(error: str) -> ExchangeResult:
+    """Return the result of a delivery without an answer. `error` is "stage: message"."""
+    result = ExchangeResult()
+    result.error = error
+    return result
+
+
+def outcome(
+    db: Connection,
+    hook_id: int,
+    target: Target,
+    row: Row,
+    turn: Turn | None,
+    result: ExchangeResult,
+) -> Outcome:
+    """Return the outcome of a leased delivery with this answer. `row` is a row of `leased`."""
+    item = QueuedDelivery(
+        row["delivery_id"],
+        row["event_id"],
+        row["attempts"],
+        row["redelivery"],
+        target.version,
+        row["throttled"],
+        turn,
+    )
+    found = outcome_of(
+        target, item, hook_id, -row["id"], result, row["request_head"], row["started_at"], db.now
+    )
+    found.repo_id = row["repo_id"]
+    if not item.redelivery:
+        found.accepted_at = row["received_at"]
+    return found
+
+
+def steer(outcome: Outcome, rejection: Rejection, now: int) -> None:
+    """Apply what the receiver wishes for a delivery that it rejects. `now` is in microseconds."""
+    if rejection.dead:
+        outcome.state, outcome.due_at = DEAD, now
+        outcome.instruction = "dead"
+    elif rejection.delay is not None and outcome.state == WAITING:
+        outcome.due_at = now + round(rejection.delay * SECOND)
+        outcome.instruction = f"delay={rejection.delay:g}"

@@ -1,0 +1,196 @@
+"""The queue of a pull hook: its consumers fetch deliveries under leases, and answer them.
+
+Every method runs in a transaction of its caller.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+
+from store import Connection, Row
+from store.clock import SECOND
+from store.delivery import attempts, deliveries
+from store.delivery.attempts import Outcome
+from store.errors import Conflict
+from store.hooks import hook_ordering
+from store.hooks.hook_ordering import is_ordered
+from store.monitoring import hook_tallies
+from store.ordering.delivery_states import WAITING
+from store.pull import consumers, pull_leases
+from store.pull.fetching import Acknowledgement, Fetch, FetchedDelivery, Rejection
+from store.pull.pull_leases import ENDING
+from worker.delivery.lane import QueuedDelivery
+from worker.delivery.payload_cache import Payload, read_payloads
+from worker.delivery.send import undeliverable_reason
+from worker.delivery.target import Target, load_fetched_target
+from worker.http.answer import ExchangeResult
+from worker.pull import answers, leased_requests
+from worker.settings import WorkerSettings
+
+# The limit of leases of one hook at a time. A hook's own `concurrency` may be lower.
+MOST_LEASES = 1_000
+# One transaction ends up to this many expired leases of a hook.
+LAPSES = 250
+LAPSED = "lease: it expired before an answer"
+
+ResultOf = Callable[[Row], ExchangeResult]
+"""Returns the answer to a leased delivery."""
+
+
+class FetchQueue:
+    """The deliveries of pull hooks, for their consumers."""
+
+    def __init__(self, settings: WorkerSettings) -> None:
+        self.settings = settings
+
+    def fetch(self, db: Connection, hook: Row, request: Fetch) -> list[FetchedDelivery]:
+        """Lease due deliveries to a consumer. Expired leases of the hook end first.
+
+        Deliveries that cannot be attempted any more are marked as dead. Raises Conflict if the
+        hook cannot sign.
+        """
+        # No two hubs fetch for one hook at a time, so that its limits hold.
+        db.alone(f"pull {hook['id']}")
+        consumers.touch(db, hook["id"], request.consumer)
+        self.lapse(db, hook["id"])
+        target = self._signing_target(db, hook["id"])
+        if target.held_until > db.now or _is_paused(hook):
+            return []
+        room = min(request.batch, _most_leases(hook) - pull_leases.held(db, hook["id"]))
+        due = pull_leases.due(db, hook["id"], room) if room > 0 else []
+        if not due:
+            return []
+        sendable = self._sendable(db, hook["id"], target, due)
+        return leased_requests.lease(db, hook["id"], target, sendable, request)
+
+    def _signing_target(self, db: Connection, hook_id: int) -> Target:
+        target = load_fetched_target(db, hook_id, self.settings)
+        assert target is not None, "the request has found it"
+        if target.refusal:
+            raise Conflict(f"hook {hook_id} cannot sign its deliveries: {target.refusal}")
+        return target
+
+    def _sendable(
+        self, db: Connection, hook_id: int, target: Target, due: Sequence[Row]
+    ) -> list[tuple[QueuedDelivery, Payload]]:
+        """Return the deliveries that can be attempted. Mark the others as dead."""
+        payloads = read_payloads(db, [row["event_id"] for row in due])
+        turns = leased_requests.turns_of(db, due)
+        found: list[tuple[QueuedDelivery, Payload]] = []
+        dead: dict[str, list[int]] = {}
+        for row in due:
+            if row["event_id"] not in payloads:
+                continue  # it is large, and comes with the next request
+            item = leased_requests.queued(row, target, turns)
+            payload = payloads[row["event_id"]]
+            reason = undeliverable_reason(target, payload, item, db.now)
+            if reason is not None or payload is None:
+                dead.setdefault(reason or "", []).append(row["id"])
+            else:
+                found.append((item, payload))
+        for reason, delivery_ids in dead.items():
+            pull_leases.withdraw(db, delivery_ids)
+            deliveries.mark_dead(db, ENDING, delivery_ids, reason)
+        return found
+
+    def acknowledge(self, db: Connection, hook: Row, replies: Sequence[Acknowledgement]) -> None:
+        """Record the receiver's answers as attempts.
+
+        An answer that is recorded already is ignored. Raises StaleLeases, and records nothing, if
+        a lease has ended in another way.
+        """
+        given = {one.lease_id: one for one in replies}
+
+        def result_of(row: Row) -> ExchangeResult:
+            return answers.answered(given[row["id"]], db.now - row["started_at"])
+
+        open_ids = pull_leases.open_ones(db, hook["id"], given, "acked")
+        self._record(db, hook["id"], self._outcomes(db, hook["id"], open_ids, result_of))
+        pull_leases.end(db, open_ids, "acked")
+
+    def reject(self, db: Connection, hook: Row, rejections: Sequence[Rejection]) -> None:
+        """Record that deliveries were not answered, as failed attempts.
+
+        Repetitions and stale leases are treated as in `acknowledge`.
+        """
+        given = {one.lease_id: one for one in rejections}
+
+        def result_of(row: Row) -> ExchangeResult:
+            return answers.failed(f"receiver: {given[row['id']].reason}")
+
+        open_ids = pull_leases.open_ones(db, hook["id"], given, "nacked")
+        outcomes = self._outcomes(db, hook["id"], open_ids, result_of)
+        for outcome in outcomes:
+            answers.steer(outcome, given[-outcome.lease_id], db.now)
+        self._record(db, hook["id"], outcomes)
+        pull_leases.end(db, open_ids, "nacked")
+
+    def extend(self, db: Connection, hook: Row, lease_ids: Collection[int], seconds: float) -> int:
+        """Let leases expire `seconds` seconds from now. Return that time (microseconds).
+
+        Raises StaleLeases, and extends none, if one has ended.
+        """
+        open_ids = pull_leases.open_ones(db, hook["id"], lease_ids)
+        expires_at = db.now + round(seconds * SECOND)
+        pull_leases.extend(db, open_ids, expires_at)
+        return expires_at
+
+    def touch(self, db: Connection, hook: Row, lease_ids: Iterable[int]) -> None:
+        """Record that the consumers with these leases have asked for something now."""
+        for name in sorted(
+            {row["consumer"] for row in pull_leases.lock(db, hook["id"], lease_ids)}
+        ):
+            consumers.touch(db, hook["id"], name)
+
+    def lapse(self, db: Connection, hook_id: int) -> int:
+        """End expired leases of a hook, and record that as failed attempts. Return their number."""
+        lease_ids = pull_leases.expired(db, hook_id, LAPSES)
+        if lease_ids:
+            outcomes = self._outcomes(db, hook_id, lease_ids, lambda _: answers.failed(LAPSED))
+            self._record(db, hook_id, outcomes)
+            pull_leases.end(db, lease_ids, "lapsed")
+        return len(lease_ids)
+
+    def _outcomes(
+        self,
+        db: Connection,
+        hook_id: int,
+        lease_ids: Sequence[int],
+        result_of: ResultOf,
+    ) -> list[Outcome]:
+        """Return the outcomes of leased deliveries. Without the hook, they are dead."""
+        if not lease_ids:
+            return []
+        # Whatever changes the order locks it first, so that no two transactions deadlock.
+        hook_ordering.lock(db, [hook_id])
+        rows = pull_leases.leased(db, lease_ids)
+        target = load_fetched_target(db, hook_id, self.settings)
+        if target is None or target.deleted:
+            for row in rows:
+                reason = "the hook is gone" if target is None else "the hook was deleted"
+                deliveries.mark_dead(db, -row["id"], [row["delivery_id"]], reason)
+            return []
+        turns = leased_requests.turns_of(db, rows)
+        return [
+            answers.outcome(db, hook_id, target, row, turns.get(row["delivery_id"]), result_of(row))
+            for row in rows
+        ]
+
+    def _record(self, db: Connection, hook_id: int, outcomes: Sequence[Outcome]) -> None:
+        if not outcomes:
+            return
+        attempts.record(db, outcomes)
+        counts: hook_tallies.Counts = {}
+        attempts.tally(counts, outcomes)
+        hook_tallies.write(db, counts)
+        if any(outcome.state == WAITING for outcome in outcomes):
+            notifier = db.notifier
+            db.after_commit(lambda: notifier.due([hook_id]))
+
+
+def _most_leases(hook: Row) -> int:
+    return int(hook["options"].get("concurrency") or MOST_LEASES)
+
+
+def _is_paused(hook: Row) -> bool:
+    """Return whether its deliveries wait for an operator."""
+    stopped = not hook["active"] and is_ordered(hook["options"])
+    return hook["paused_at"] is not None or stopped

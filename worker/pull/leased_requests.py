@@ -1,0 +1,77 @@
+"""The requests of a pull hook: built, signed and leased, with the bytes that a push would have."""
+
+from collections.abc import Iterable, Sequence
+
+from store import Connection, Row
+from store.clock import SECOND
+from store.database.notifications import Turn
+from store.delivery.attempts import parse_headers
+from store.ordering import places
+from store.pull import pull_leases
+from store.pull.fetching import Fetch, FetchedDelivery
+from store.pull.pull_leases import NewLease
+from worker.delivery.lane import QueuedDelivery
+from worker.delivery.ordering_headers import with_ordering
+from worker.delivery.payload_cache import Payload
+from worker.delivery.target import Target
+
+
+def turns_of(db: Connection, rows: Iterable[Row]) -> dict[int, Turn]:
+    """Return the turns of the ordered ones among these deliveries or leases, by delivery."""
+    ordered: list[int] = [
+        row["delivery_id"] if "delivery_id" in row else row["id"]
+        for row in rows
+        if row["ordering_key"] is not None
+    ]
+    return places.turns_of(db, ordered) if ordered else {}
+
+
+def queued(row: Row, target: Target, turns: dict[int, Turn]) -> QueuedDelivery:
+    """Return a due delivery as the worker has it in memory."""
+    return QueuedDelivery(
+        row["id"],
+        row["event_id"],
+        row["attempts"],
+        row["redelivery"],
+        target.version,
+        row["throttled"],
+        turns.get(row["id"]),
+    )
+
+
+def lease(
+    db: Connection,
+    hook_id: int,
+    target: Target,
+    sendable: Sequence[tuple[QueuedDelivery, Payload]],
+    request: Fetch,
+) -> list[FetchedDelivery]:
+    """Lease deliveries to a consumer, and return them as it gets them."""
+    expires_at = db.now + round(request.seconds * SECOND)
+    built = [_built(target, item, payload, db.now) for item, payload in sendable]
+    leases = [
+        NewLease(item.delivery_id, head)
+        for (item, _), (head, _) in zip(sendable, built, strict=True)
+    ]
+    ids = pull_leases.acquire(db, hook_id, request.consumer, leases, expires_at) if leases else []
+    return [
+        FetchedDelivery(
+            lease_id,
+            item.delivery_id,
+            payload.guid,
+            payload.name,
+            item.attempts + 1,
+            bool(item.redelivery or item.attempts),
+            expires_at,
+            # The first line is not a header.
+            parse_headers(head.partition("\r\n")[2]),
+            body,
+        )
+        for lease_id, (item, payload), (head, body) in zip(ids, sendable, built, strict=True)
+    ]
+
+
+def _built(target: Target, item: QueuedDelivery, payload: Payload, now: int) -> tuple[str, bytes]:
+    rendered = target.render(payload, now)
+    head = target.head(payload, rendered, now // SECOND)
+    return head if item.turn is None else with_ordering(head, item.turn), rendered.body
