@@ -14,7 +14,7 @@ import orjson
 
 from store.clock import Clock
 from store.crypto.vault import Vault
-from store.database.notifications import WorkerNotifier
+from store.database.notifications import StoreNotifier, WorkerNotifier
 
 Row = dict[str, Any]
 
@@ -33,7 +33,7 @@ class Connection(Protocol):
     for_update: str
 
     @property
-    def notifier(self) -> WorkerNotifier:
+    def notifier(self) -> StoreNotifier:
         """Return the notifier for new work, to be used after the commit."""
 
     def one(self, sql: str, **parameters: Any) -> Row | None:

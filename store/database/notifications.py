@@ -81,6 +81,13 @@ class WorkerNotifier(Protocol):
         """Notify the worker that events were stored, with or without deliveries."""
 
 
+class StoreNotifier(WorkerNotifier, Protocol):
+    """The interface through which the store announces new work, to workers and receivers."""
+
+    def pulled(self, hooks: Iterable[int]) -> None:
+        """Notify the receivers of these pull hooks that deliveries are due."""
+
+
 class RemoteNotifier:
     """The shared part of notifiers for workers in other processes. They cannot lease deliveries."""
 

@@ -11,7 +11,7 @@ from store.crypto.vault import Vault, open_vault
 from store.database import encrypted_columns
 from store.database.connection import Engine
 from store.database.migrations import migrate
-from store.database.notifications import WorkerNotifier
+from store.database.notifications import StoreNotifier
 from store.database.sqlite import pre_upgrade_backup, private_file
 from store.database.sqlite.engine import SqliteEngine
 from store.database.store import Store
@@ -98,7 +98,7 @@ def is_server_url(url: str) -> bool:
 
 def _engine(
     url: str, data_dir: Path, vault: Vault
-) -> Callable[[Callable[[], WorkerNotifier]], Engine]:
+) -> Callable[[Callable[[], StoreNotifier]], Engine]:
     if not is_server_url(url):
         path = sqlite_path(url, data_dir)
         return lambda notifier: SqliteEngine(path, vault, notifier)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 from store.crypto.vault import Vault
 from store.database.connection import BeforeCommit, Row
-from store.database.notifications import WorkerNotifier
+from store.database.notifications import StoreNotifier
 
 T = TypeVar("T")
 
@@ -37,7 +37,7 @@ class Statements(ABC):
     chunks: ClassVar[tuple[int, ...]]
     """The numbers of rows that one statement may insert. Few sizes mean few prepared statements."""
 
-    def __init__(self, vault: Vault, notifier: Callable[[], WorkerNotifier]) -> None:
+    def __init__(self, vault: Vault, notifier: Callable[[], StoreNotifier]) -> None:
         self._notifier = notifier
         self.vault = vault
         self.now = 0
@@ -46,7 +46,7 @@ class Statements(ABC):
         self._mark = 0, 0
 
     @property
-    def notifier(self) -> WorkerNotifier:
+    def notifier(self) -> StoreNotifier:
         return self._notifier()
 
     @abstractmethod

@@ -10,7 +10,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from store.clock import Clock
 from store.database.connection import Connection, Engine, ReadBudgetExceeded, Session
 from store.database.metrics import StoreMetrics
-from store.database.notifications import WorkerNotifier
+from store.database.notifications import StoreNotifier, WorkerNotifier
 from store.database.wakeups import AnnouncingNotifier, Wakeups
 from store.database.writer import WriteJob, Writer
 
@@ -28,7 +28,7 @@ class Store:
     """
 
     def __init__(
-        self, engine: Callable[[Callable[[], WorkerNotifier]], Engine], clock: Clock | None = None
+        self, engine: Callable[[Callable[[], StoreNotifier]], Engine], clock: Clock | None = None
     ) -> None:
         self.engine = engine(lambda: self._announcing)
         self.clock = clock or self.engine.clock

@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-from store.database.notifications import LeasedEvent, WorkerNotifier
+from store.database.notifications import LeasedEvent, RemoteNotifier, WorkerNotifier
 from store.errors import Busy
 
 # The limit of waiters for one hook, in this process.
@@ -77,7 +77,7 @@ class Wakeups:
 
 
 class AnnouncingNotifier:
-    """A `WorkerNotifier` that also announces what is due to waiters."""
+    """A `StoreNotifier`: it also announces to waiters what is due."""
 
     def __init__(self, inner: WorkerNotifier, wakeups: Wakeups) -> None:
         self._inner = inner
@@ -103,4 +103,10 @@ class AnnouncingNotifier:
     def due(self, hooks: Iterable[int]) -> None:
         chosen = list(hooks)
         self._inner.due(chosen)
+        self._wakeups.announce(chosen)
+
+    def pulled(self, hooks: Iterable[int]) -> None:
+        chosen = list(hooks)
+        if isinstance(self._inner, RemoteNotifier):
+            self._inner.wake(chosen)
         self._wakeups.announce(chosen)

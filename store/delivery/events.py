@@ -14,6 +14,7 @@ from store.database.notifications import LeasedEvent, Turn
 from store.delivery import filtering, subscribers
 from store.delivery.subscribers import WIDER
 from store.errors import Conflict
+from store.hooks import pull_hooks
 from store.hooks.event_names import FITTING, PLATFORM_EVENTS, WILDCARD
 from store.hooks.hook_ordering import ORDERED
 from store.hooks.hook_pauses import WITHHELD
@@ -284,8 +285,17 @@ def _notify_worker(
     if offers:
         db.after_commit(lambda: notifier.dispatch([*offers.values()]))
     if len(leased) < len(made):
-        waiting = {row[2] for row in made if row[3] is None}
-        db.after_commit(lambda: notifier.wake(waiting))
+        _wake(db, {row[2] for row in made if row[3] is None})
+
+
+def _wake(db: Connection, hook_ids: set[int]) -> None:
+    """Notify whoever gets the deliveries that wait in the store: workers, or receivers."""
+    notifier, pulled = db.notifier, set(pull_hooks.among(db, hook_ids))
+    others = hook_ids - pulled
+    if others:
+        db.after_commit(lambda: notifier.wake(others))
+    if pulled:
+        db.after_commit(lambda: notifier.pulled(pulled))
 
 
 def get(db: Connection, event_id: int) -> Row | None:

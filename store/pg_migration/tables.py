@@ -9,7 +9,7 @@ from hashlib import blake2b
 from typing import Any
 
 from store.database.connection import Connection
-from store.database.notifications import WorkerNotifier
+from store.database.notifications import StoreNotifier
 from store.errors import Conflict
 
 Values = tuple[Any, ...]
@@ -63,7 +63,7 @@ class Table:
         return self.width == 1 and not self.textual
 
 
-def no_notifier() -> WorkerNotifier:
+def no_notifier() -> StoreNotifier:
     """Raise AssertionError: a mover has no work to announce."""
     raise AssertionError("a mover notifies no worker")
 

@@ -16,6 +16,7 @@ NAMES = (
     "delivery",
     "filters",
     "order",
+    "pull",
     "pickup",
     "memory",
     "claim",

@@ -73,10 +73,10 @@ async def _delivered(
     if keys:
         bodies = [_keyed(body, number % keys) for number, body in enumerate(bodies)]
     try:
-        await _pass(store, repo_id, bodies[many:])
+        await pass_through(store, repo_id, bodies[many:])
         counted = _counted() if counting else [0]
         started, cpu = time.perf_counter(), time.process_time()
-        await _pass(store, repo_id, bodies[:many])
+        await pass_through(store, repo_id, bodies[:many])
         seconds, cpu = time.perf_counter() - started, time.process_time() - cpu
     finally:
         await worker.stop()
@@ -93,7 +93,7 @@ def _keyed(body: bytes, key: int) -> bytes:
     return b'{"key":%d,' % key + body[1:]
 
 
-async def _pass(store: Store, repo_id: int, bodies: Sequence[bytes]) -> None:
+async def pass_through(store: Store, repo_id: int, bodies: Sequence[bytes]) -> None:
     """Give events in, and wait until nothing of them is left to do."""
     left = iter(bodies)
 

@@ -25,6 +25,15 @@ WARMING = 20
 """Events that are sent before the clock runs, so that connections are there."""
 
 
+def make_pull_hooks(db: Connection, many: int) -> dict[str, Any]:
+    """The world with so many pull hooks: its token, its repository, and the hooks."""
+    made = make(db)
+    for number in range(many):
+        subscribe(db, made["repo_id"], f"pull:{number}")
+    rows = hooks.page(db, made["repo_id"], limit=many)
+    return {**made, "hook_ids": [row["id"] for row in rows]}
+
+
 def make(
     db: Connection,
     *,

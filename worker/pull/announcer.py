@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from store import Store
 from store.errors import StoreError
-from store.pull import pull_hooks
+from store.hooks import pull_hooks
 from worker.background_tasks import BackgroundTasks
 
 # Seconds in which announcements are collected: a burst costs one look into the store.

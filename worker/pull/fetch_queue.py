@@ -18,11 +18,12 @@ from store.pull import consumers, pull_leases
 from store.pull.fetching import Acknowledgement, Fetch, FetchedDelivery, Rejection
 from store.pull.pull_leases import ENDING
 from worker.delivery.lane import QueuedDelivery
-from worker.delivery.payload_cache import Payload, read_payloads
+from worker.delivery.payload_cache import Payload
 from worker.delivery.send import undeliverable_reason
 from worker.delivery.target import Target, load_fetched_target
 from worker.http.answer import ExchangeResult
 from worker.pull import answers, leased_requests
+from worker.pull.recent_payloads import RecentPayloads
 from worker.settings import WorkerSettings
 
 # The limit of leases of one hook at a time. A hook's own `concurrency` may be lower.
@@ -40,6 +41,7 @@ class FetchQueue:
 
     def __init__(self, settings: WorkerSettings) -> None:
         self.settings = settings
+        self._payloads = RecentPayloads()
 
     def fetch(self, db: Connection, hook: Row, request: Fetch) -> list[FetchedDelivery]:
         """Lease due deliveries to a consumer. Expired leases of the hook end first.
@@ -72,7 +74,7 @@ class FetchQueue:
         self, db: Connection, hook_id: int, target: Target, due: Sequence[Row]
     ) -> list[tuple[QueuedDelivery, Payload]]:
         """Return the deliveries that can be attempted. Mark the others as dead."""
-        payloads = read_payloads(db, [row["event_id"] for row in due])
+        payloads = self._payloads.get(db, [row["event_id"] for row in due])
         turns = leased_requests.turns_of(db, due)
         found: list[tuple[QueuedDelivery, Payload]] = []
         dead: dict[str, list[int]] = {}

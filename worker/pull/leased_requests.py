@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from store import Connection, Row
 from store.clock import SECOND
 from store.database.notifications import Turn
-from store.delivery.attempts import parse_headers
 from store.ordering import places
 from store.pull import pull_leases
 from store.pull.fetching import Fetch, FetchedDelivery
@@ -63,8 +62,7 @@ def lease(
             item.attempts + 1,
             bool(item.redelivery or item.attempts),
             expires_at,
-            # The first line is not a header.
-            parse_headers(head.partition("\r\n")[2]),
+            _headers(head),
             body,
         )
         for lease_id, (item, payload), (head, body) in zip(ids, sendable, built, strict=True)
@@ -75,3 +73,10 @@ def _built(target: Target, item: QueuedDelivery, payload: Payload, now: int) -> 
     rendered = target.render(payload, now)
     head = target.head(payload, rendered, now // SECOND)
     return head if item.turn is None else with_ordering(head, item.turn), rendered.body
+
+
+def _headers(head: str) -> dict[str, str]:
+    """Return the headers in the head of a request, none of which occurs twice."""
+    # After the first line, and before the empty one at the end.
+    lines = (line.partition(": ") for line in head.split("\r\n")[1:-2])
+    return {name: value for name, _, value in lines}

@@ -9,7 +9,7 @@ import psycopg
 from psycopg.pq import TransactionStatus
 
 from store.crypto.vault import Vault
-from store.database.notifications import WorkerNotifier
+from store.database.notifications import StoreNotifier
 from store.database.postgres.dialect import WRITERS, copy_rows, json_rows, to_pyformat
 from store.database.postgres.errors import Raw, translate_errors
 from store.database.postgres.pool import PostgresPool
@@ -35,7 +35,7 @@ class PostgresSession(Statements):
     chunks = (256, 64, 16, 4, 1)
 
     def __init__(
-        self, connections: PostgresPool, vault: Vault, notifier: Callable[[], WorkerNotifier]
+        self, connections: PostgresPool, vault: Vault, notifier: Callable[[], StoreNotifier]
     ) -> None:
         super().__init__(vault, notifier)
         self._connections = connections

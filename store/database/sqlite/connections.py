@@ -9,7 +9,7 @@ from typing import Any
 
 from store.crypto.vault import Vault
 from store.database.connection import ReadBudgetExceeded
-from store.database.notifications import WorkerNotifier
+from store.database.notifications import StoreNotifier
 from store.database.sqlite.errors import Rows, translate_errors
 from store.database.statements import Statements
 
@@ -42,7 +42,7 @@ class SqliteSession(Statements):
     chunks = (64, 16, 4, 1)
 
     def __init__(
-        self, path: Path, vault: Vault, notifier: Callable[[], WorkerNotifier], *, bounded: bool
+        self, path: Path, vault: Vault, notifier: Callable[[], StoreNotifier], *, bounded: bool
     ) -> None:
         super().__init__(vault, notifier)
         self._raw = sqlite3.connect(

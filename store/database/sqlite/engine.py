@@ -12,6 +12,7 @@ from store.database import audit_triggers
 from store.database.connection import Session
 from store.database.notifications import (
     SocketNotifier,
+    StoreNotifier,
     WorkerNotifier,
     hub_socket_path,
     listen,
@@ -32,7 +33,7 @@ class SqliteEngine:
     single_worker = True
     embedded = True
 
-    def __init__(self, path: Path, vault: Vault, notifier: Callable[[], WorkerNotifier]) -> None:
+    def __init__(self, path: Path, vault: Vault, notifier: Callable[[], StoreNotifier]) -> None:
         if sqlite3.sqlite_version_info < OLDEST:
             wanted = ".".join(map(str, OLDEST))
             raise Unusable(f"SQLite {sqlite3.sqlite_version} is too old: {wanted} or newer")
