@@ -49,8 +49,8 @@ def lease(
     expires_at = db.now + round(request.seconds * SECOND)
     built = [_built(target, item, payload, db.now) for item, payload in sendable]
     leases = [
-        NewLease(item.delivery_id, head)
-        for (item, _), (head, _) in zip(sendable, built, strict=True)
+        NewLease(item.delivery_id, recorded)
+        for (item, _), (_, recorded, _) in zip(sendable, built, strict=True)
     ]
     ids = pull_leases.acquire(db, hook_id, request.consumer, leases, expires_at) if leases else []
     return [
@@ -65,14 +65,20 @@ def lease(
             _headers(head),
             body,
         )
-        for lease_id, (item, payload), (head, body) in zip(ids, sendable, built, strict=True)
+        for lease_id, (item, payload), (head, _, body) in zip(ids, sendable, built, strict=True)
     ]
 
 
-def _built(target: Target, item: QueuedDelivery, payload: Payload, now: int) -> tuple[str, bytes]:
+def _built(
+    target: Target, item: QueuedDelivery, payload: Payload, now: int
+) -> tuple[str, str, bytes]:
+    """Return the head of the request, the head as it is recorded, and the body."""
     rendered = target.render(payload, now)
     head = target.head(payload, rendered, now // SECOND)
-    return head if item.turn is None else with_ordering(head, item.turn), rendered.body
+    if item.turn is not None:
+        head = with_ordering(head, item.turn)
+    sent, recorded = (head, head) if target.access is None else target.access.heads(head)
+    return sent, recorded, rendered.body
 
 
 def _headers(head: str) -> dict[str, str]:

@@ -298,6 +298,21 @@ async def test_a_format_and_a_filter_hold(client: httpx.AsyncClient) -> None:
     assert b'"specversion":"1.0"' in b64decode(one["body"])
 
 
+async def test_secret_headers_reach_the_receiver_and_no_record(
+    client: httpx.AsyncClient, store: Store
+) -> None:
+    given = {"Authorization": "Bearer of-bells", "X-Tower": "north"}
+    path = await made(client, delivery={"headers": given})
+    await post(client)
+    (one,) = await fetched(client, path)
+    assert {name: one["headers"][name] for name in given} == given
+    await acked(client, path, one, body="Bearer of-bells")
+    (attempt,) = recorded(store, path)
+    assert attempt["request_headers"]["Authorization"] == "********"
+    assert attempt["request_headers"]["X-Tower"] == "north"
+    assert "of-bells" not in attempt["response_body"]
+
+
 async def test_concurrency_limits_the_leases(client: httpx.AsyncClient) -> None:
     path = await made(client, delivery={"concurrency": 2})
     for number in range(3):
