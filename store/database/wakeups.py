@@ -58,6 +58,10 @@ class Wakeups:
             if not waiters and self._waiters.get(hook_id) is waiters:
                 del self._waiters[hook_id]
 
+    def count(self, hook_id: int) -> int:
+        """Return how many wait for this hook."""
+        return len(self._waiters.get(hook_id, ()))
+
     def wake(self, hook_ids: Iterable[int]) -> None:
         """Wake the waiters of this process."""
         if self._waiters:

@@ -18,7 +18,15 @@ from store.hooks import (
     pull_urls,
     signing_keys,
 )
-from store.hooks.hook_targets import NAMED, NAMES, HookTarget, as_target, organization, target_of
+from store.hooks.hook_targets import (
+    NAMED,
+    NAMES,
+    HookKind,
+    HookTarget,
+    as_target,
+    organization,
+    target_of,
+)
 
 COLUMNS = (
     "id, repo_id, org_id, url, content_type, secret, insecure_ssl, active, events, options,"
@@ -82,7 +90,7 @@ def create(
         insecure_ssl=int(insecure_ssl),
         active=int(active),
         events=json.dumps(chosen),
-        **_option_columns(db, None, options or {}, url),
+        **_option_columns(db, target.kind, None, options or {}, url),
         now=db.now,
     )
     assert row is not None
@@ -96,25 +104,29 @@ def _with_key(db: Connection, hook: Row) -> Row:
     return hook
 
 
-def _option_columns(db: Connection, hook: Row | None, options: dict[str, Any], url: str) -> Row:
+def _option_columns(
+    db: Connection, kind: HookKind, hook: Row | None, options: dict[str, Any], url: str
+) -> Row:
     """Return the columns for a hook's options. The fan-out reads its filter from one of its own."""
     return {
         **option_secrets.sealed_columns(db, hook, options, url),
         **handshake.columns_after(hook, options, url),
-        "pull": pull_urls.column(url, options),
+        "pull": pull_urls.column(kind, url, options),
         "filter": _filter_column(options),
     }
 
 
-def _changed_option_columns(db: Connection, hook: Row, changes: dict[str, Any]) -> Row:
+def _changed_option_columns(
+    db: Connection, kind: HookKind, hook: Row, changes: dict[str, Any]
+) -> Row:
     """Return the same columns after changes. Secret values are decrypted only if it is needed."""
     wanted = {**hook, **changes}
     options, url = wanted["options"], wanted["url"]
     if "options" in changes or url != hook["url"]:
-        return _option_columns(db, hook, options, url)
+        return _option_columns(db, kind, hook, options, url)
     return {
         "options": json.dumps(options),
-        "pull": pull_urls.column(url, options),
+        "pull": pull_urls.column(kind, url, options),
         "filter": _filter_column(options),
         **{name: hook[name] for name in ACCESS_COLUMNS},
     }
@@ -289,7 +301,7 @@ def update(db: Connection, hook: Row, *, most: int = 0, **changes: Any) -> Row:
         insecure_ssl=int(wanted["insecure_ssl"]),
         active=int(wanted["active"]),
         events=json.dumps(events),
-        **_changed_option_columns(db, hook, changes),
+        **_changed_option_columns(db, target.kind, hook, changes),
         disabled_reason=None if revived else hook["disabled_reason"],
         failing_since=None if revived else hook["failing_since"],
         held_until=None if revived or wanted["url"] != hook["url"] else hook["held_until"],

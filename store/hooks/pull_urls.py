@@ -8,6 +8,7 @@ import secrets
 from typing import Any
 
 from store.errors import Invalid
+from store.hooks.hook_targets import HookKind
 
 SCHEME = "pull:"
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
@@ -35,12 +36,20 @@ def check(url: str) -> None:
         )
 
 
-def column(url: str, options: dict[str, Any]) -> int:
+def column(kind: HookKind, url: str, options: dict[str, Any]) -> int:
     """Return the value of the column `pull` for a hook. Raises Invalid for a wrong URL or option.
 
-    Only a pull hook can expire when it is idle.
+    A hook of the whole installation cannot be a pull hook, because the API has no operations to
+    fetch its deliveries. Only a pull hook can expire when it is idle.
     """
     check(url)
+    if kind == "system" and is_pull(url):
+        raise Invalid(
+            "a hook of the whole installation cannot be a pull hook: use one of an organization",
+            field="url",
+            code="custom",
+            resource="Hook",
+        )
     if options.get("expire_idle") is not None and not is_pull(url):
         raise Invalid(
             "expire_idle is for pull hooks: their URL is pull: and a name",

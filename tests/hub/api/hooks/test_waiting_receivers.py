@@ -1,0 +1,92 @@
+"""Requests that wait for deliveries over real connections."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import orjson
+import pytest
+from hub_client import judge
+from waiting import PATIENCE, until
+
+from hub.admin.observability import Observability
+from hub.app import create_app
+from hub.cli.http_server.server import bind, serving, url_of
+from hub.settings import HubSettings
+from store import Store
+from store.hooks import hooks
+from worker.pull.fetch_queue import FetchQueue
+from worker.settings import WorkerSettings
+
+
+class Hub:
+    """A hub on a socket, with a pull hook of octo/hello."""
+
+    def __init__(self, store: Store, seed: Any, seeing: Observability, url: str) -> None:
+        self.store, self.seeing, self.url = store, seeing, url
+        self.headers = {"Authorization": f"Bearer {seed.token}", "User-Agent": "tests"}
+        made = store.do(hooks.create, seed.hello["id"], url="pull:ci", events=["push"])
+        self.hook_id: int = made["id"]
+        self.path = f"/repos/octo/hello/hooks/{self.hook_id}"
+
+    def client(self) -> httpx.AsyncClient:
+        return httpx.AsyncClient(base_url=self.url, headers=self.headers, timeout=PATIENCE)
+
+    async def waiting(self, many: int) -> None:
+        await until(lambda: self.store.wakeups.count(self.hook_id) == many)
+
+    async def wait_and_leave(self) -> None:
+        """Wait for a delivery as a client that disconnects."""
+        address = httpx.URL(self.url)
+        _, writer = await asyncio.open_connection(address.host, address.port)
+        body = orjson.dumps({"max_wait": 60})
+        head = [f"POST {self.path}/dequeue HTTP/1.1", "Host: hub", f"Content-Length: {len(body)}"]
+        head += [f"{name}: {value}" for name, value in self.headers.items()]
+        writer.write("\r\n".join([*head, "", ""]).encode() + body)
+        await self.waiting(1)
+        writer.close()
+        await writer.wait_closed()
+
+
+@pytest.fixture
+async def served(store: Store, seed: Any) -> AsyncIterator[Hub]:
+    seeing = Observability(store)
+    settings = HubSettings(rate_limiting=False)
+    pulls = FetchQueue(WorkerSettings())
+    app = create_app(store, settings, judge, seeing=seeing, pulls=pulls)
+    bound = bind("127.0.0.1", 0)
+    async with serving(app, bound, last_call=0):
+        yield Hub(store, seed, seeing, url_of(bound))
+    await store.close()
+
+
+async def test_nothing_is_handed_to_a_client_that_has_left(served: Hub) -> None:
+    await served.wait_and_leave()
+    await served.waiting(0)
+    async with served.client() as client:
+        await client.post("/octo/hello/events/push", json={"ref": "main"})
+        answer = await client.post(f"{served.path}/dequeue", json={})
+        assert len(answer.json()["deliveries"]) == 1
+
+
+async def test_several_wait_and_each_delivery_goes_to_one(served: Hub) -> None:
+    async with served.client() as client:
+        asked = [
+            asyncio.create_task(client.post(f"{served.path}/dequeue", json={"max_wait": 60}))
+            for _ in range(3)
+        ]
+        await served.waiting(3)
+        for _ in range(3):
+            await client.post("/octo/hello/events/push", json={"ref": "main"})
+        answers = [(await one).json()["deliveries"] for one in asked]
+    assert len({one["guid"] for found in answers for one in found}) == 3
+
+
+async def test_who_waits_is_answered_when_the_hub_ends(served: Hub) -> None:
+    async with served.client() as client:
+        path = f"{served.path}/dequeue"
+        asked = asyncio.create_task(client.post(path, json={"max_wait": 60}))
+        await served.waiting(1)
+        served.seeing.phase = "ending"
+        assert (await asked).json() == {"deliveries": []}
