@@ -26,6 +26,7 @@ from hub.api.enterprises import (
     repository_teams,
 )
 from hub.api.hooks import (
+    app_hook,
     hook_deliveries,
     hook_events_cursor,
     hook_filters,
@@ -136,6 +137,7 @@ MODULES = (
     apps,
     installations,
     accessible_repositories,
+    app_hook,
     app_manifests,
 )
 OPERATIONS: tuple[Operation, ...] = tuple(

@@ -22,8 +22,8 @@ SQL = re.compile(
 # Packages, lower ones first: a package imports those before it, and what is named with it.
 ORDER = {
     "store": (
-        "errors clock settings crypto database jobs audit accounts apps monitoring formats filters"
-        " endpoint_access hooks ordering delivery pull repositories enterprises agents devenvs"
+        "errors clock settings crypto database jobs audit accounts monitoring formats filters"
+        " endpoint_access hooks apps ordering delivery pull repositories enterprises agents devenvs"
         " secret_scanning artifacts checks"
         " workflows issues assistant imports projection registry pg_migration backup"
     ),
@@ -36,7 +36,7 @@ ORDER = {
         " api operations openapi openid ui manual app snapshots worker_events cli"
     ),
     "hub.cli": (
-        "commands http_server service console accounts install operate traffic playground state"
+        "commands http_server service console install operate traffic accounts playground state"
         " manual"
     ),
 }

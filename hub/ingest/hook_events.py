@@ -57,6 +57,8 @@ def _described(ctx: Context, hook: Row) -> tuple[Row | None, dict[str, Any], Sys
         assert org is not None, "its hooks are deleted with it"
         about = {"organization": organization(ctx.urls, org)}
         return None, about, serializers.organization_hook(ctx.urls, org, hook)
+    if target.kind == "app":
+        return None, {}, serializers.app_hook(hook)
     return None, {}, serializers.system_hook(hook)
 
 

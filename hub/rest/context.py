@@ -150,16 +150,31 @@ class Context:
             raise WriteRequired
 
     def emit(
-        self, event: str, repo: Row | None, *, only_hook: int | None = None, **payload: Any
+        self,
+        event: str,
+        repo: Row | None,
+        *,
+        only_hook: int | None = None,
+        also_hook: int | None = None,
+        **payload: Any,
     ) -> events.Receipt:
         """Store `name` or `name.action` as an event of the repository, or of none.
 
         The payload's sender is the caller unless the payload names another. With `only_hook` the
-        event goes to that hook alone, whether subscribed or not.
+        event goes to that hook alone, whether subscribed or not. `also_hook` gets it beside the
+        hooks that are subscribed.
         """
         ((repo_id, content),) = self._payloads(event, [(repo, payload)])
         name, _, action = event.partition(".")
-        return outbox.emit(self.db, name, action or None, repo_id, content, only_hook=only_hook)
+        return outbox.emit(
+            self.db,
+            name,
+            action or None,
+            repo_id,
+            content,
+            only_hook=only_hook,
+            also_hook=also_hook,
+        )
 
     def emit_all(self, event: str, data: Sequence[EventData]) -> None:
         """Store one event for each change, with as few statements as for a single one."""

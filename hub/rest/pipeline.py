@@ -150,12 +150,14 @@ def _before_handler(
     found: dict[str, Any],
 ) -> Row | None:
     caller = who.caller
-    owner = caller.account if caller is not None and operation.access.owned else None
+    owner = caller.account if caller is not None and operation.access.owned else who.app
     try:
-        return resolve.resolve_path(db, operation.steps[:1], call.values, found, owner)
+        first = resolve.resolve_path(db, operation.steps[:1], call.values, found, owner)
     except Missing:
         redirects.follow_rename(db, services, operation, call, who)
         raise
+    # Access checks rows of the path, and not the app that asks.
+    return None if first is who.app else first
 
 
 def _respond_in(

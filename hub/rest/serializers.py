@@ -1,6 +1,5 @@
 """Serializers that several groups share."""
 
-import base64
 from collections.abc import Iterable
 from typing import Any, Literal, NotRequired
 
@@ -10,6 +9,7 @@ from hub.rest.urls import Urls
 from store import Connection, Row
 from store.accounts import accounts
 from store.clock import iso
+from store.formats import node_ids
 
 AuthorAssociation = Literal[
     "COLLABORATOR",
@@ -29,9 +29,7 @@ def time(moment: int | None) -> str | None:
     return None if moment is None else iso(moment)
 
 
-def node_id(kind: str, number: int | str) -> str:
-    """Return the opaque form of an id."""
-    return base64.b64encode(f"0{len(kind)}:{kind}{number}".encode()).decode()
+node_id = node_ids.node_id
 
 
 class EmptyObject(TypedDict):
@@ -132,6 +130,10 @@ class OrganizationHook(SystemHook):
     deliveries_url: str
 
 
+class AppHook(SystemHook):
+    app_id: int
+
+
 class Hook(OrganizationHook):
     test_url: str
     last_response: HookResponse
@@ -174,6 +176,11 @@ def _hook_at(row: Row, kind: str, url: str) -> OrganizationHook:
         "ping_url": f"{url}/pings",
         "deliveries_url": f"{url}/deliveries",
     }
+
+
+def app_hook(row: Row) -> AppHook:
+    """Serialize an app's hook."""
+    return {**system_hook(row, "App"), "app_id": row["app_id"]}
 
 
 def system_hook(row: Row, kind: str = "System") -> SystemHook:

@@ -122,7 +122,7 @@ class DashboardViewer:
             if not self.is_unbound:
                 access.check(db, of_repository, self.caller, repo)
             return repo
-        if target.kind == "system":
+        if target.kind in ("system", "app"):
             if not self.operator:
                 raise Missing("hook")
             self.check_token(of_repository)

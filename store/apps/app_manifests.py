@@ -4,10 +4,12 @@ import hashlib
 import json
 import secrets
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from store.accounts import apps
 from store.accounts.permissions import checked
+from store.apps import app_hooks
 from store.clock import HOUR
 from store.database.connection import Connection, Row
 from store.errors import Invalid
@@ -20,6 +22,7 @@ MEMBERS = {
     "public": bool,
     "default_permissions": dict,
     "default_events": list,
+    "hook_attributes": dict,
 }
 """The members of a manifest that are used, and their types."""
 REQUIRED = ("name", "url")
@@ -60,15 +63,34 @@ def checked_manifest(manifest: Mapping[str, Any]) -> dict[str, Any]:
     checked(found.get("default_permissions", {}))
     apps.checked_events(found.get("default_events", []))
     apps.check_url(found["url"], "url")
+    if hook_url(found) is not None:
+        apps.check_url(str(hook_url(found)), "hook_attributes")
     return found
+
+
+def hook_url(manifest: Mapping[str, Any]) -> str | None:
+    """Return the URL of the hook that a manifest wants for its app, or None."""
+    wanted = manifest.get("hook_attributes", {})
+    url = wanted.get("url") if wanted.get("active", True) is True else None
+    return url if isinstance(url, str) else None
 
 
 def _hash(code: str) -> str:
     return hashlib.sha256(code.encode()).hexdigest()
 
 
-def convert(db: Connection, code: str) -> tuple[str, Row] | None:
-    """Create the app of the manifest with this code. Return its client secret and its row.
+@dataclass(frozen=True, slots=True)
+class ConvertedManifest:
+    """The app of a manifest, with its secrets. Without a hook it has no `webhook_secret`."""
+
+    app: Row
+    client_secret: str = field(repr=False)
+    hook: Row | None
+    webhook_secret: str | None = field(repr=False)
+
+
+def convert(db: Connection, code: str) -> ConvertedManifest | None:
+    """Create the app of the manifest with this code, and its hook if the manifest names a URL.
 
     Return None if the code is unknown, used or too old. Raises Conflict if the name is in use
     by now; then the code stays valid.
@@ -82,7 +104,7 @@ def convert(db: Connection, code: str) -> tuple[str, Row] | None:
     if found is None:
         return None
     wanted = json.loads(found["manifest"])
-    return apps.create(
+    secret, app = apps.create(
         db,
         found["owner_id"],
         wanted["name"],
@@ -93,3 +115,9 @@ def convert(db: Connection, code: str) -> tuple[str, Row] | None:
         events=wanted.get("default_events", ()),
         public=wanted.get("public", True),
     )
+    url = hook_url(wanted)
+    if url is None:
+        return ConvertedManifest(app, secret, None, None)
+    signed_with = secrets.token_hex(20)
+    hook = app_hooks.create(db, app, url=url, content_type="json", secret=signed_with)
+    return ConvertedManifest(app, secret, hook, signed_with)

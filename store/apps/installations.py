@@ -10,6 +10,7 @@ from store.accounts.permissions import METADATA
 from store.database import paging, upsert
 from store.database.connection import ENDLESS, Connection, Row
 from store.errors import Conflict, Invalid
+from store.hooks import app_subscriptions
 
 SELECT = (
     "SELECT i.id, i.app_id, i.account_id, i.permissions, i.events, i.every_repository,"
@@ -22,6 +23,8 @@ ON_USERS_ACCOUNTS = (
     "(i.account_id = :user_id OR EXISTS (SELECT 1 FROM membership m"
     " WHERE m.organization_id = i.account_id AND m.account_id = :user_id))"
 )
+# The limit of repositories in an event.
+MOST_LISTED = 5_000
 CHOSEN = ("installation_id", "repo_id")
 
 
@@ -58,6 +61,7 @@ def create(
         raise Conflict(f"the app {app['name']!r} is installed on {account['login']} already")
     if repositories is not None:
         _choose(db, made, account["id"], repositories)
+    app_subscriptions.sync(db, app["id"])
     return required(db, made)
 
 
@@ -135,6 +139,27 @@ def covers(db: Connection, installation: Row, repo: Row) -> bool:
         repo_id=repo["id"],
     )
     return found is not None
+
+
+def covered_ids(db: Connection, installation: Row) -> set[int]:
+    """Return the ids of the repositories that an installation covers at present, 5,000 at most."""
+    source = (
+        "repository r WHERE r.owner_id = :id"
+        if installation["every_repository"]
+        else "repository r JOIN installation_repository c ON c.repo_id = r.id"
+        " WHERE c.installation_id = :id"
+    )
+    rows = db.tuples(
+        f"SELECT r.id FROM {source} ORDER BY r.id LIMIT {MOST_LISTED}",
+        id=installation["account_id" if installation["every_repository"] else "id"],
+    )
+    return {repo_id for (repo_id,) in rows}
+
+
+def of_account(db: Connection, account_id: int) -> list[Row]:
+    """Return the installations on an account, oldest first."""
+    rows = db.all(f"{SELECT} WHERE i.account_id = :id ORDER BY i.id", id=account_id)
+    return [_decoded(row) for row in rows]
 
 
 def concerns(db: Connection, installation: Row, app_id: int, user_id: int) -> bool:
@@ -218,7 +243,14 @@ def accept(db: Connection, installation: Row, app: Row, accepted: Mapping[str, s
         id=installation["id"],
         **wanted,
     )
-    return changed > 0
+    return _synced(db, installation, changed > 0)
+
+
+def _synced(db: Connection, installation: Row, changed: bool) -> bool:
+    """Update the subscriptions of the app's hook after a change. Return whether there was one."""
+    if changed:
+        app_subscriptions.sync(db, installation["app_id"])
+    return changed
 
 
 def choose_repositories(
@@ -241,7 +273,7 @@ def choose_repositories(
             now=db.now,
             id=installation["id"],
         )
-    return bool(changed or chosen)
+    return _synced(db, installation, bool(changed or chosen))
 
 
 def suspend(db: Connection, installation: Row, by: int | None = None) -> bool:
@@ -253,7 +285,7 @@ def suspend(db: Connection, installation: Row, by: int | None = None) -> bool:
         by=by,
         id=installation["id"],
     )
-    return changed > 0
+    return _synced(db, installation, changed > 0)
 
 
 def unsuspend(db: Connection, installation: Row) -> bool:
@@ -264,12 +296,13 @@ def unsuspend(db: Connection, installation: Row) -> bool:
         now=db.now,
         id=installation["id"],
     )
-    return changed > 0
+    return _synced(db, installation, changed > 0)
 
 
 def remove(db: Connection, installation: Row) -> None:
     """Delete an installation and its tokens."""
     db.execute("DELETE FROM installation WHERE id = :id", id=installation["id"])
+    app_subscriptions.sync(db, installation["app_id"])
 
 
 def list_all(db: Connection) -> list[Row]:

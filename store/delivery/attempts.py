@@ -11,6 +11,7 @@ from store.database import body_codec
 from store.database.connection import Connection, Row, json_array
 from store.database.notifications import Turn
 from store.delivery import websub
+from store.formats.installed import with_installation
 from store.hooks import hook_ordering, hook_secrets, hooks
 from store.hooks.hook_secrets import Taken
 from store.monitoring import hook_tallies, minute_counters
@@ -25,12 +26,13 @@ LEASE = "delivery.lease_id + 0"
 COLUMNS = (
     "a.id, a.delivery_id, a.hook_id, a.event_id, a.repo_id, a.number, a.redelivery, a.started_at,"
     " a.duration, a.status_code, a.error, a.url, a.address, a.timings, a.instruction,"
-    " e.guid, e.name AS event, e.action, e.installation_id, e.received_at"
+    " COALESCE(a.installation_id, e.installation_id) AS installation_id,"
+    " e.guid, e.name AS event, e.action, e.received_at"
 )
 INSERTED = (
     "delivery_id, hook_id, event_id, repo_id, number, redelivery, started_at, duration,"
     " status_code, error, url, address, timings, request_head, response_head, response_body,"
-    " instruction"
+    " instruction, installation_id"
 )
 SUCCEEDED = "a.status_code BETWEEN 200 AND 299 AND a.error IS NULL"
 FAILED = "(a.status_code IS NULL OR a.status_code NOT BETWEEN 200 AND 299 OR a.error IS NOT NULL)"
@@ -77,6 +79,8 @@ class Outcome:
     """The secret that the receiver has, if two are valid and this attempt showed which it is."""
     turn: Turn | None = None
     """The delivery's place, if its hook is ordered."""
+    installation_id: int | None = None
+    """The installation in the payload, if the hook belongs to an app."""
 
     def recorded(self) -> tuple[object, ...]:
         """Return the values of the columns in INSERTED."""
@@ -98,6 +102,7 @@ class Outcome:
             self.response_head,
             self.response_body,
             self.instruction,
+            self.installation_id,
         )
 
 
@@ -326,9 +331,9 @@ def get(db: Connection, hook_id: int, attempt_id: int) -> Row | None:
     `response_body`, and `event_body` (None if retention has deleted it).
     """
     row = db.one(
-        f"SELECT {COLUMNS}, a.request_head, a.response_head, a.response_body,"
-        " e.body AS event_body FROM attempt a JOIN event e ON e.id = a.event_id"
-        " WHERE a.hook_id = :hook_id AND a.id = :id",
+        f"SELECT {COLUMNS}, a.request_head, a.response_head, a.response_body, a.installation_id"
+        " AS named_installation, e.body AS event_body FROM attempt a"
+        " JOIN event e ON e.id = a.event_id WHERE a.hook_id = :hook_id AND a.id = :id",
         hook_id=hook_id,
         id=attempt_id,
     )
@@ -338,10 +343,24 @@ def get(db: Connection, hook_id: int, attempt_id: int) -> Row | None:
     row["request_headers"] = parse_headers(row.pop("request_head").partition("\r\n")[2])
     head = row.pop("response_head")
     row["response_headers"] = None if head is None else parse_headers(head)
-    row["event_body"] = (
-        None if row["event_body"] is None else body_codec.decompress(row["event_body"])
-    )
+    row["event_body"] = _sent(row.pop("event_body"), row.pop("named_installation"))
     return _row(row)
+
+
+def _sent(packed: bytes | None, installation_id: int | None) -> bytes | None:
+    """Return an event's body as the attempt sent it."""
+    if packed is None:
+        return None
+    body = body_codec.decompress(packed)
+    return body if installation_id is None else with_installation(body, installation_id)
+
+
+def get_of_app(db: Connection, app_id: int, attempt_id: int) -> Row | None:
+    """Return one attempt of the app's hook as `get` does, or None."""
+    hook_id: int | None = db.value(
+        "SELECT id FROM hook WHERE app_id = :app_id AND deleted_at IS NULL", app_id=app_id
+    )
+    return None if hook_id is None else get(db, hook_id, attempt_id)
 
 
 def parse_headers(head: str) -> dict[str, str]:

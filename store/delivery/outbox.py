@@ -44,16 +44,21 @@ def emit(
     payload: dict[str, Any],
     *,
     only_hook: int | None = None,
+    also_hook: int | None = None,
 ) -> Receipt:
     """Write an event about a change made through the API, in the transaction of the change.
 
     With `only_hook`, that hook alone gets it, whether it subscribes to it or not, as for a ping.
+    `also_hook` gets it beside the hooks that subscribe to it.
     """
     arrival = make_event(name, action, repo_id, payload)
-    if only_hook is None:
-        (receipt,) = accept_all(db, [arrival])
-        return receipt
-    return _send_alone(db, arrival, only_hook)
+    if only_hook is not None:
+        return _send_alone(db, arrival, only_hook)
+    (receipt,) = accept_all(db, [arrival])
+    if also_hook is not None:
+        deliveries.enqueue(db, receipt.event_id, also_hook, repo_id, in_order=arrival.body)
+        receipt.deliveries += 1
+    return receipt
 
 
 def republish(db: Connection, states: Sequence[SnapshotEvent]) -> None:
@@ -110,4 +115,6 @@ def make_event(
     )
     if not repo_id and "organization" in payload:
         arrival.org_id = payload["organization"]["id"]
+    if "installation" in payload:
+        arrival.installation_id = payload["installation"]["id"]
     return arrival

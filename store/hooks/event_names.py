@@ -146,9 +146,23 @@ APP_EVENTS = frozenset(
 """Platform events that only apps get."""
 OTHER_EVENTS = frozenset(["marketplace_purchase", "organization_custom_property", "sponsorship"])
 """Platform events of neither a repository, an organization, nor an app."""
+UNASKED_EVENTS = frozenset(
+    ["github_app_authorization", "installation", "installation_repositories"]
+)
+"""Platform events that the hook of an app gets because they are about the app."""
 FITTING = {
     "repository": PLATFORM_EVENTS - ORGANIZATION_EVENTS - APP_EVENTS - OTHER_EVENTS,
     "organization": PLATFORM_EVENTS - APP_EVENTS - OTHER_EVENTS,
+    "app": PLATFORM_EVENTS
+    - OTHER_EVENTS
+    - {
+        "package",
+        "projects_v2",
+        "projects_v2_item",
+        "projects_v2_status_update",
+        "repository_import",
+        "repository_vulnerability_alert",
+    },
     "system": PLATFORM_EVENTS,
 }
 """By kind of hook: the platform events to which such a hook can subscribe. `*` stands for them."""

@@ -8,8 +8,8 @@ from store.hooks.hook_targets import NAMED, NAMES
 from store.monitoring import name_search
 
 COLUMNS = (
-    "h.id, h.repo_id, h.org_id, h.url, h.active, h.events, h.disabled_reason, h.failing_since,"
-    f" h.resting_until, h.held_until, h.paused_at, h.created_at, {NAMES}"
+    "h.id, h.repo_id, h.org_id, h.app_id, h.url, h.active, h.events, h.disabled_reason,"
+    f" h.failing_since, h.resting_until, h.held_until, h.paused_at, h.created_at, {NAMES}"
 )
 # Waiting deliveries are counted up to this number.
 MOST = 1_000

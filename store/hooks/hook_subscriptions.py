@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from store.database.connection import Connection, Row
 from store.errors import Invalid
+from store.hooks import app_subscriptions
 from store.hooks.event_names import FITTING, HUB_EVENTS, PLATFORM_EVENTS, WILDCARD
 from store.hooks.hook_targets import HookKind, HookTarget, target_of
 
@@ -11,10 +12,11 @@ from store.hooks.hook_targets import HookKind, HookTarget, target_of
 def check_events(events: Iterable[str], kind: HookKind) -> list[str]:
     """Return the events without repetitions.
 
-    Raises Invalid if there are none, or if a hook of this kind cannot subscribe to one.
+    Raises Invalid if a hook of this kind cannot subscribe to one, or if there are none. The hook of
+    an app needs none, because it gets events about the app in any case.
     """
     chosen = list(dict.fromkeys(events))
-    if not chosen:
+    if not chosen and kind != "app":
         raise Invalid("a hook needs at least one event", field="events", resource="Hook")
     for name in chosen:
         if name != WILDCARD and name not in FITTING[kind] | HUB_EVENTS:
@@ -26,6 +28,9 @@ def check_events(events: Iterable[str], kind: HookKind) -> list[str]:
 def sync(db: Connection, hook: Row) -> Row:
     """Update the subscriptions to match the hook. Return the hook."""
     target = target_of(hook)
+    if target.kind == "app":
+        app_subscriptions.sync(db, target.id)
+        return hook
     remove(db, hook)
     if hook["active"]:
         table, column = target.subscribed
@@ -49,5 +54,9 @@ def _subscribed(hook: Row, target: HookTarget) -> list[str]:
 
 def remove(db: Connection, hook: Row) -> None:
     """Remove all subscriptions of a hook."""
-    table, _ = target_of(hook).subscribed
+    target = target_of(hook)
+    if target.kind == "app":
+        app_subscriptions.remove(db, hook["id"])
+        return
+    table, _ = target.subscribed
     db.execute(f"DELETE FROM {table} WHERE hook_id = :id", id=hook["id"])

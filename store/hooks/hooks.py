@@ -1,4 +1,4 @@
-"""Hooks: the receivers of the events of a repository, of an organization, or of everything."""
+"""Hooks: the receivers of the events of a repository, an organization, an app, or of everything."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -21,6 +21,7 @@ from store.hooks import (
 from store.hooks.hook_targets import (
     NAMED,
     NAMES,
+    TARGETS,
     HookKind,
     HookTarget,
     as_target,
@@ -29,7 +30,7 @@ from store.hooks.hook_targets import (
 )
 
 COLUMNS = (
-    "id, repo_id, org_id, url, content_type, secret, insecure_ssl, active, events, options,"
+    f"id, {TARGETS}, url, content_type, secret, insecure_ssl, active, events, options,"
     " disabled_reason, failing_since, version, created_at, updated_at, previous_secret,"
     " previous_until, secret_taken, held_until, paused_at, key_set,"
     " option_secrets, certificate_ends_at, pause_reason, handshake, handshake_rate"
@@ -76,12 +77,12 @@ def create(
     _refuse_duplicate(db, target, url, content_type, chosen, but=0)
     hook_limit.check(db, target, chosen, most)
     row = db.one(
-        "INSERT INTO hook (repo_id, org_id, url, content_type, secret, insecure_ssl, active,"
+        f"INSERT INTO hook ({TARGETS}, url, content_type, secret, insecure_ssl, active,"
         " events, options, option_secrets, certificate_ends_at, handshake, handshake_rate, filter,"
         " pull, created_at, updated_at)"
-        " VALUES (:repo_id, :org_id, :url, :content_type, :secret, :insecure_ssl, :active, :events,"
-        " :options, :option_secrets, :certificate_ends_at, :handshake, :handshake_rate, :filter,"
-        " :pull, :now, :now)"
+        " VALUES (:repo_id, :org_id, :app_id, :url, :content_type, :secret, :insecure_ssl,"
+        " :active, :events, :options, :option_secrets, :certificate_ends_at, :handshake,"
+        " :handshake_rate, :filter, :pull, :now, :now)"
         f" RETURNING {COLUMNS}",
         **target.columns,
         url=url,
@@ -201,7 +202,7 @@ def by_id(db: Connection, hook_id: int) -> Row | None:
 def repository_ids(db: Connection, hook_ids: Iterable[int]) -> list[tuple[int, int]]:
     """Return the ids of these hooks that are not deleted, each with its repository's id.
 
-    Hooks of organizations and of the whole installation are left out.
+    Hooks of organizations, of apps and of the whole installation are left out.
     """
     rows = db.tuples(
         f"SELECT h.id, h.repo_id FROM {db.each('hooks', wanted='integer')} AS w"
@@ -246,7 +247,7 @@ def page(db: Connection, target: HookTarget | int, *, limit: int, offset: int = 
 
 
 def every(db: Connection) -> list[Row]:
-    """Return every hook, oldest first, each with the name of its `repository` or `organization`."""
+    """Return every hook, oldest first, each with its `repository`, `organization` or `app`."""
     named = ", ".join(f"h.{column}" for column in COLUMNS.split(", "))
     rows = db.all(
         f"SELECT {named}, {NAMES} FROM hook h{NAMED} WHERE h.deleted_at IS NULL ORDER BY h.id"
@@ -278,6 +279,12 @@ def update(db: Connection, hook: Row, *, most: int = 0, **changes: Any) -> Row:
     hook = _reload(db, hook)
     wanted = {**hook, **changes}
     events = hook_subscriptions.check_events(wanted["events"], target.kind)
+    if target.kind == "app" and {*events} != {*hook["events"]}:
+        raise Invalid(
+            "the hook of an app has the app's events: change the app",
+            field="events",
+            resource="Hook",
+        )
     _refuse_duplicate(db, target, wanted["url"], wanted["content_type"], events, but=hook["id"])
     hook_limit.check(db, target, events, most, before=hook["events"], but=hook["id"])
     # A hook that was paused because it could not be used goes on with other options.
@@ -336,7 +343,7 @@ def disable(db: Connection, hook_id: int, reason: str) -> None:
     hook_ordering.stop(db, hook_id, stopped=True)
     hook = db.one(
         "UPDATE hook SET active = 0, disabled_reason = :reason, version = version + 1,"
-        " updated_at = :now WHERE id = :id AND active = 1 RETURNING id, repo_id, org_id",
+        f" updated_at = :now WHERE id = :id AND active = 1 RETURNING id, {TARGETS}",
         id=hook_id,
         reason=reason,
         now=db.now,

@@ -31,6 +31,7 @@ class TrialRequest:
             "id": self.hook_id,
             "repo_id": self.repo_id,
             "org_id": None,
+            "app_id": None,
             "url": self.url,
             "content_type": self.content_type,
             "insecure_ssl": int(self.insecure_ssl),

@@ -23,14 +23,14 @@ from hub.rest.resolve import PARAMETER
 from store import Connection, Row, Store
 from store.accounts import accounts, apps, authorizations, emails, grants, memberships, tokens
 from store.agents import agent_variables
-from store.apps import app_keys, app_manifests, installation_tokens, installations
+from store.apps import app_hooks, app_keys, app_manifests, installation_tokens, installations
 from store.artifacts import deployment_jobs, deployment_records
 from store.artifacts.deployment_records import Deployment
 from store.assistant import usage_days
 from store.checks import check_annotations, check_runs, check_suites, commit_statuses
 from store.clock import DAY, SECOND
 from store.database.sqlite.engine import SqliteEngine
-from store.delivery import attempts, sources
+from store.delivery import attempts, outbox, sources
 from store.delivery.events import IncomingEvent, accept_all
 from store.devenvs import devenv_secrets, devenvs
 from store.hooks import hook_targets, hooks
@@ -140,6 +140,8 @@ class World:
     kiln_on_octo: Row
     acme: Holding
     umbra: Holding
+    app_hooks: list[tuple[int, int]]
+    """The hooks of mill and of kiln, each with a delivery."""
     _tokens: dict[Any, str] = field(default_factory=dict)
     _read: tuple[int, State] = (-1, {})
     _manifests: int = 0
@@ -274,6 +276,7 @@ SAMPLES = {
 OF_SOME = {
     ("orgs", "hook_id"): Sample(lambda w: w.acme.hook, lambda w: w.umbra.hook),
     ("orgs", "delivery_id"): Sample(lambda w: w.acme.delivery, lambda w: w.umbra.delivery),
+    ("apps", "delivery_id"): Sample(lambda w: w.app_hooks[0][1], lambda w: w.app_hooks[1][1]),
     ("apps/get-org-installation", "org"): Sample(lambda w: "acme", absent="nobody"),
     ("apps/get-user-installation", "username"): Sample(lambda w: "octo", absent="nobody"),
     ("orgs", "username"): Sample(lambda w: "bella", absent="nobody"),
@@ -368,6 +371,8 @@ def make(store: Store) -> World:
     world = store.do(_people, store)
     for place in (world.hello, world.vault, world.acme, world.umbra):
         attempted(store, place.hook)
+    for hook_id, _ in world.app_hooks:
+        attempted(store, hook_id)
     return store.do(_with_checks, store.do(_with_deliveries, world))
 
 
@@ -416,7 +421,15 @@ def _people(db: Connection, store: Store) -> World:
     acme = holdings[0].account
     installations.create(db, mill, acme)
     installed = [installations.create(db, app, octo) for app in (mill, kiln)]
-    return World(store, hello, vault, *owned, lab, mill, *installed, *holdings)
+    pinged = [(_pinged(db, app), 0) for app in (mill, kiln)]
+    return World(store, hello, vault, *owned, lab, mill, *installed, *holdings, pinged)
+
+
+def _pinged(db: Connection, app: Row) -> int:
+    """The id of the new hook of an app."""
+    hook = app_hooks.create(db, app, url=RECEIVER, content_type="json")
+    outbox.emit(db, "ping", None, 0, {"zen": "Ring once."}, only_hook=hook["id"])
+    return int(hook["id"])
 
 
 def _holding(db: Connection, owner: Row, login: str, repo_name: str) -> Holding:
@@ -522,7 +535,8 @@ def _with_deliveries(db: Connection, world: World) -> World:
         place = getattr(world, name)
         (attempt,) = attempts.page(db, place.hook, limit=2)
         delivered[name] = replace(place, delivery=attempt["id"])
-    return replace(world, **delivered)
+    pinged = [(hook, attempts.page(db, hook, limit=1)[0]["id"]) for hook, _ in world.app_hooks]
+    return replace(world, app_hooks=pinged, **delivered)
 
 
 def _with_checks(db: Connection, world: World) -> World:

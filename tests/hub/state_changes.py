@@ -458,6 +458,8 @@ UNTOLD = {
     "apps/create-installation-access-token": "who asks has the token, and nobody else hears of it",
     "apps/revoke-installation-access-token": "the same",
     "apps/create-from-manifest": "an app is nobody's news until it is installed",
+    "apps/update-webhook-config-for-app": "only a new hook is told, by its ping",
+    "apps/redeliver-webhook-delivery": "it delivers an event once more",
     "repos/update-webhook": "how a hook delivers is between it and who administers it",
     "repos/update-webhook-config-for-repo": "the same",
     "repos/rotate-webhook-signing-key": "the same",

@@ -11,6 +11,9 @@ from store.delivery import events, websub, websub_feeds
 from store.delivery.websub_topics import CONTENT_EVENT, JSON, Topic, content_type
 from store.formats.event_view import EventView
 from store.formats.formats import Rendered, render
+from store.formats.installed import with_installation
+from store.hooks import app_subscriptions
+from store.hooks.event_names import UNASKED_EVENTS
 from worker.delivery.batch_loader import BatchLoader
 
 # The characters that application/x-www-form-urlencoded does not escape.
@@ -50,6 +53,8 @@ class Payload:
     """Whether the event is a snapshot that was published again."""
     repo_id: int = 0
     """The event's repository, or 0."""
+    installation_id: int | None = None
+    """For the hook of an app: the installation that the body names."""
     _form: bytes | None = None
     _rendered: dict[tuple[str, str], Rendered] = field(default_factory=dict)
 
@@ -116,6 +121,26 @@ class PayloadCache:
             return payload
         body = await self._store.read(websub_feeds.feed, topic, hub, event_id)
         return self.put(key, Payload(topic.key, "", body, content_type(topic.key)))
+
+    async def of_app(self, event_id: int, app_id: int) -> Payload | None:
+        """Return the event's payload for an app's hook, which names the app's installation.
+
+        Return None if it is no longer stored, or if no installation covers the event any more.
+        """
+        event = await self.get(event_id)
+        if event is None or event.name in UNASKED_EVENTS:
+            return event
+        number = await self._store.read(app_subscriptions.installation_of, app_id, event_id)
+        if not number:
+            return None if number is None else event
+        known = self._known.get((event_id, f"installation {number}"))
+        if known is not None:
+            return known
+        body = with_installation(event.body, number)
+        named = Payload(event.name, event.guid, body, accepted_at=event.accepted_at)
+        named.republished, named.repo_id = event.republished, event.repo_id
+        named.installation_id = number
+        return self.put((event_id, f"installation {number}"), named)
 
 
 def read_payloads(db: Connection, event_ids: list[int]) -> dict[int, Payload | None]:

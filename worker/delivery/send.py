@@ -106,6 +106,7 @@ class DeliverySender:
             outcome.taken = overlap.learn(item.delivery_id, new_first, answer.status)
         if target.repo_id is None:
             outcome.repo_id = payload.repo_id
+        outcome.installation_id = payload.installation_id
         if not item.redelivery:
             outcome.accepted_at = payload.accepted_at
         return outcome
@@ -136,7 +137,7 @@ def undeliverable_reason(
     if target.over(now):
         return "the lease has ended"
     if payload is None:
-        return "the payload is no longer kept"
+        return target.lacking
     asked = bool(item.redelivery) and item.attempts == 0
     if not target.accepts(payload.name, asked=asked):
         return "the hook was deleted" if target.deleted else "the hook is not active"

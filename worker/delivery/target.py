@@ -77,6 +77,8 @@ class Target:
     """The time (microseconds) before which the receiver asked for nothing."""
     pulled: bool = False
     """Whether the receiver fetches its deliveries. Then there is no endpoint, and no refusal."""
+    app_id: int | None = None
+    """The app to which the hook belongs, or None."""
 
     def __repr__(self) -> str:
         return f"Target({self.url!r}, version={self.version})"
@@ -99,8 +101,17 @@ class Target:
         return self.active or asked or name == "ping"
 
     async def payload(self, cache: PayloadCache, event_id: int) -> Payload | None:
-        """Return the payload of an event for this target. Return None if it is no longer stored."""
+        """Return the payload of an event for this target. Return None if there is none to send."""
+        if self.app_id is not None:
+            return await cache.of_app(event_id, self.app_id)
         return await cache.get(event_id)
+
+    @property
+    def lacking(self) -> str:
+        """Return the reason why there is no payload to send."""
+        if self.app_id is None:
+            return "the payload is no longer kept"
+        return "the app is not installed there, or the payload is no longer kept"
 
     def render(self, payload: Payload, now: int) -> Rendered:
         """Return the body for this target, with its header lines. `now` is in microseconds."""
@@ -244,6 +255,7 @@ def make_target(
         type_prefix=row["options"].get("type_prefix", PREFIX),
         held_until=row["held_until"] or 0,
         access=access_for(row["options"]),
+        app_id=row["app_id"],
         pulled=pull_urls.is_pull(row["url"]),
     ).with_handshake(row["handshake"], origin_of(settings), settings.user_agent)
 
@@ -307,7 +319,7 @@ def _static_head(row: Row, endpoint: Endpoint | None, settings: WorkerSettings) 
     for prefix in settings.header_prefixes:
         lines += [
             f"{prefix}Hook-ID: {row['id']}",
-            f"{prefix}Hook-Installation-Target-Type: {target.kind}",
+            f"{prefix}Hook-Installation-Target-Type: {target.type}",
             f"{prefix}Hook-Installation-Target-ID: {target.id}",
         ]
     return "\r\n".join(lines) + "\r\n"

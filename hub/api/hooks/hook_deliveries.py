@@ -3,21 +3,20 @@
 A delivery in the API is one attempt. Retries and redeliveries are deliveries with the same guid.
 """
 
-from typing import Annotated, Any, Literal, NotRequired
+from typing import Any, NotRequired
 
 import orjson
-from annotated_types import MaxLen
 from typing_extensions import TypedDict
 
-from hub.api.hooks.hook_access import OF_ORGANIZATION, READ, TO_ORGANIZATION, WRITE
+from hub.api.hooks.delivery_items import DeliveryQuery, WebhookDeliveryItem, item, page_of
+from hub.api.hooks.hook_access import ITSELF, OF_ORGANIZATION, READ, TO_ORGANIZATION, WRITE
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
 from hub.rest.paging import CursorPaging
-from hub.rest.serializers import EmptyObject, outcome_of
-from hub.rest.validation import Moment, Text
+from hub.rest.serializers import EmptyObject
 from store import Row
 from store.accounts import organizations
-from store.clock import SECOND, iso
+from store.clock import SECOND
 from store.delivery import attempts, deliveries
 from store.hooks import hooks
 
@@ -28,28 +27,7 @@ org_ops = ops.mount(
     hook_id=hooks.get_of_organization,
     delivery_id=attempts.get,
 )
-
-
-class DeliveryQuery(TypedDict, total=False):
-    status: Literal["success", "failure"]
-    event: Annotated[Text, MaxLen(100)]
-    since: Moment
-    guid: Annotated[Text, MaxLen(128)]
-
-
-class WebhookDeliveryItem(TypedDict):
-    id: int
-    guid: str
-    delivered_at: str
-    redelivery: bool
-    duration: float
-    status: str
-    status_code: int
-    event: str
-    action: str | None
-    installation_id: int | None
-    repository_id: int | None
-    throttled_at: None
+app_ops = ops.mount("apps", delivery_id=attempts.get_of_app)
 
 
 class DeliveryRequest(TypedDict):
@@ -85,14 +63,12 @@ def list_webhook_deliveries(
 
     Newest first. Beside `status`, the query may filter by `event`, `since` (a time) and `guid`.
     """
-    rows = attempts.page(
-        ctx.db, hook["id"], limit=page.wanted, before=page.before, after=page.after, **query
-    )
-    return [item(row) for row in page.cut(rows)]
+    return page_of(ctx, hook, page, query)
 
 
 @ops("GET /repos/{owner}/{repo}/hooks/{hook_id}/deliveries/{delivery_id}", READ)
 @org_ops("GET /orgs/{org}/hooks/{hook_id}/deliveries/{delivery_id}", OF_ORGANIZATION)
+@app_ops("GET /app/hook/deliveries/{delivery_id}", ITSELF)
 def get_webhook_delivery(ctx: Context, delivery: Row) -> WebhookDelivery:
     """Get a delivery for a webhook
 
@@ -127,28 +103,11 @@ def get_webhook_delivery(ctx: Context, delivery: Row) -> WebhookDelivery:
     status=202,
     errors=(422,),
 )
-def redeliver_webhook_delivery(ctx: Context, hook: Row, delivery: Row) -> EmptyObject:
+@app_ops("POST /app/hook/deliveries/{delivery_id}/attempts", ITSELF, status=202, errors=(422,))
+def redeliver_webhook_delivery(ctx: Context, delivery: Row) -> EmptyObject:
     """Redeliver a delivery for a webhook
 
     422 if the delivery's payload has been deleted.
     """
-    deliveries.redeliver(ctx.db, delivery["event_id"], hook["id"], delivery["repo_id"])
+    deliveries.redeliver(ctx.db, delivery["event_id"], delivery["hook_id"], delivery["repo_id"])
     return {}
-
-
-def item(attempt: Row) -> WebhookDeliveryItem:
-    """Serialize an attempt in its short form."""
-    return {
-        "id": attempt["id"],
-        "guid": attempt["guid"],
-        "delivered_at": iso(attempt["started_at"]),
-        "redelivery": bool(attempt["redelivery"]),
-        "duration": round(attempt["duration"] / SECOND, 3),
-        "status": outcome_of(attempt),
-        "status_code": attempt["status_code"] or 0,
-        "event": attempt["event"],
-        "action": attempt["action"],
-        "installation_id": attempt["installation_id"],
-        "repository_id": attempt["repo_id"] or None,
-        "throttled_at": None,
-    }

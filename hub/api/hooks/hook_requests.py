@@ -68,6 +68,16 @@ class HookChange(TypedDict, total=False):
 async def judge_new(services: Services, body: NewHook) -> None:
     """Check that a new hook has a URL, and may use it. Raises Invalid if not."""
     config = body.get("config", {})
+    require_url(config)
+    await services.validate_callback(config["url"])
+    await _judge_delivery(services, body.get("delivery"))
+
+
+def require_url(config: NewHookConfig) -> None:
+    """Check that the configuration of a new hook has a URL, and no hidden secret.
+
+    Raises Invalid if not.
+    """
     if not config.get("url"):
         raise Invalid("a hook requires a URL", field="url", code="missing_field", resource="Hook")
     if config.get("secret") == serializers.HIDDEN:
@@ -76,8 +86,6 @@ async def judge_new(services: Services, body: NewHook) -> None:
             field="secret",
             resource="Hook",
         )
-    await services.validate_callback(config["url"])
-    await _judge_delivery(services, body.get("delivery"))
 
 
 async def judge_changed(services: Services, body: HookChange) -> None:

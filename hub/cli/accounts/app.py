@@ -8,7 +8,7 @@ from hub.cli.console.grammar import noun
 from hub.cli.console.removal import agree
 from store import Connection, Row, Store
 from store.accounts import apps
-from store.apps import installations
+from store.apps import app_hooks, installations
 from store.errors import Invalid
 from store.hooks.event_names import PLATFORM_EVENTS, WILDCARD
 
@@ -46,6 +46,7 @@ VISIBILITY = click.option("--public/--private", "public", default=None,
         "uninstall": "accounts.app_install:uninstall",
         "suspend": "accounts.app_install:suspend",
         "resume": "accounts.app_install:resume",
+        "hook": "accounts.app_hook:hook",
     },
 )
 def app() -> None:
@@ -190,7 +191,7 @@ def edit(
 
     def change(db: Connection) -> None:
         row = options.app(db, name)
-        apps.update(
+        app_hooks.update_app(
             db,
             row["id"],
             url=url or row["url"],

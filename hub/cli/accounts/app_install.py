@@ -4,11 +4,15 @@ from collections.abc import Sequence
 
 import click
 
+from hub.api.apps import installation_changes
 from hub.cli.console import options, suggestions
 from hub.cli.console.arguments import PairType
 from hub.cli.console.grammar import command
 from hub.cli.console.removal import agree
-from store import Connection, Row, Store
+from hub.cli.service.configuration import Configuration, Settings
+from hub.cli.traffic import api_context
+from hub.rest.context import Context
+from store import Connection, Row
 from store.apps import installations
 
 NAME = click.argument("name")
@@ -23,9 +27,9 @@ LOGIN = click.argument("login", shell_complete=suggestions.logins)
 @click.option("--permission", "permissions", multiple=True, type=PairType(),
               help="Accept only this permission, such as checks=read; repeatable.  [default: all"
               " that the app asks for]")  # fmt: skip
-@options.with_store
+@options.configured
 def install(
-    store: Store,
+    configuration: Configuration,
     name: str,
     login: str,
     repos: tuple[str, ...],
@@ -39,18 +43,32 @@ def install(
 
     def make(db: Connection) -> tuple[str, Row]:
         app, account = options.integration(db, name), options.account(db, login)
+        ctx = _context(db, configuration.settings, account)
         accepted = dict(permissions) or None
         chosen = chosen_repositories(db, account, repos) if repos else None
         found = installations.on_account(db, app["id"], account["id"])
         if found is None:
-            made = installations.create(db, app, account, accepted=accepted, repositories=chosen)
+            made = installation_changes.install(ctx, app, account, accepted=accepted, chosen=chosen)
             return "installed", made
-        installations.accept(db, found, app, accepted)
-        installations.choose_repositories(db, found, chosen)
+        installation_changes.accept(ctx, found, app, accepted)
+        installation_changes.choose(ctx, found, chosen)
         return "changed the installation of", found
 
-    done, row = store.do(make)
+    with options.opening(configuration.settings) as store:
+        done, row = store.do(make)
     click.echo(f"{done} {name} on {login}: installation {row['id']}")
+
+
+def _context(db: Connection, settings: Settings, account: Row) -> Context:
+    return api_context.for_account(db, settings, account, installation_changes.EMITS)
+
+
+def _installation(
+    db: Connection, configuration: Configuration, name: str, login: str
+) -> tuple[Context, Row]:
+    """Return the context of a change of an installation, and the installation."""
+    found = options.installation(db, name, login)
+    return _context(db, configuration.settings, options.account(db, login)), found
 
 
 def chosen_repositories(db: Connection, account: Row, names: Sequence[str]) -> list[int]:
@@ -62,30 +80,45 @@ def chosen_repositories(db: Connection, account: Row, names: Sequence[str]) -> l
 @NAME
 @LOGIN
 @options.yes
-@options.with_store
-def uninstall(store: Store, name: str, login: str, yes: bool) -> None:
+@options.configured
+def uninstall(configuration: Configuration, name: str, login: str, yes: bool) -> None:
     """Remove NAME from the account LOGIN, with its tokens there."""
-    store.look(options.installation, name, login)
-    agree(f"the installation of {name} on {login}", {}, yes=yes)
-    store.do(lambda db: installations.remove(db, options.installation(db, name, login)))
+
+    def make(db: Connection) -> None:
+        installation_changes.remove(*_installation(db, configuration, name, login))
+
+    with options.opening(configuration.settings) as store:
+        store.look(options.installation, name, login)
+        agree(f"the installation of {name} on {login}", {}, yes=yes)
+        store.do(make)
     click.echo(f"removed {name} from {login}")
 
 
 @command(examples=["tocsin app suspend Mill acme"])
 @NAME
 @LOGIN
-@options.with_store
-def suspend(store: Store, name: str, login: str) -> None:
-    """Suspend NAME on the account LOGIN: its tokens are rejected."""
-    done = store.do(lambda db: installations.suspend(db, options.installation(db, name, login)))
+@options.configured
+def suspend(configuration: Configuration, name: str, login: str) -> None:
+    """Suspend NAME on the account LOGIN: its tokens are rejected, and its hook gets nothing."""
+
+    def make(db: Connection) -> bool:
+        return installation_changes.suspend(*_installation(db, configuration, name, login))
+
+    with options.opening(configuration.settings) as store:
+        done = store.do(make)
     click.echo(f"{name} on {login} is suspended" if done else "it was suspended already")
 
 
 @command(examples=["tocsin app resume Mill acme"])
 @NAME
 @LOGIN
-@options.with_store
-def resume(store: Store, name: str, login: str) -> None:
+@options.configured
+def resume(configuration: Configuration, name: str, login: str) -> None:
     """End the suspension of NAME on the account LOGIN."""
-    done = store.do(lambda db: installations.unsuspend(db, options.installation(db, name, login)))
+
+    def make(db: Connection) -> bool:
+        return installation_changes.unsuspend(*_installation(db, configuration, name, login))
+
+    with options.opening(configuration.settings) as store:
+        done = store.do(make)
     click.echo(f"{name} on {login} is active" if done else "it was not suspended")

@@ -8,7 +8,8 @@ import click
 from hub.cli.console import options, output, suggestions
 from hub.cli.console.arguments import InputFile
 from hub.cli.console.grammar import command
-from store import Store
+from hub.cli.service.configuration import Configuration
+from hub.cli.traffic import api_context
 from store.apps import app_manifests
 from store.errors import Invalid
 
@@ -17,12 +18,13 @@ from store.errors import Invalid
 @click.argument("file", type=InputFile())
 @click.option("--owner", metavar="LOGIN", required=True, shell_complete=suggestions.logins,
               help="The account that will own the app.")  # fmt: skip
-@options.with_store
-def manifest(store: Store, file: IO[str], owner: str) -> None:
+@options.configured
+def manifest(configuration: Configuration, file: IO[str], owner: str) -> None:
     """Print a code with which a program makes the app of a manifest.
 
-    FILE is JSON with `name`, `url`, `default_permissions` and `default_events`; - is standard
-    input. The code is valid once, for an hour: for POST /app-manifests/CODE/conversions.
+    FILE is JSON with `name`, `url`, `default_permissions`, `default_events` and
+    `hook_attributes`; - is standard input. The code is valid once, for an hour: for POST
+    /app-manifests/CODE/conversions.
     """
     try:
         wanted = json.load(file)
@@ -30,6 +32,12 @@ def manifest(store: Store, file: IO[str], owner: str) -> None:
         raise Invalid("the manifest is not JSON") from None
     if not isinstance(wanted, dict):
         raise Invalid("the manifest is not a JSON object")
-    code = store.do(lambda db: app_manifests.create(db, options.account(db, owner)["id"], wanted))
+    url = app_manifests.hook_url(app_manifests.checked_manifest(wanted))
+    if url is not None:
+        api_context.validate_callback(configuration.settings, url)
+    with options.opening(configuration.settings) as store:
+        code = store.do(
+            lambda db: app_manifests.create(db, options.account(db, owner)["id"], wanted)
+        )
     click.echo(code)
     output.print_note("the code is valid once, for an hour")

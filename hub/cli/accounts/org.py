@@ -4,7 +4,6 @@ import click
 
 from hub.cli.console import options, output, suggestions
 from hub.cli.console.grammar import noun
-from hub.cli.console.removal import agree
 from store import Connection, Row, Store
 from store.accounts import accounts
 from store.repositories import account_removal, membership_dump
@@ -12,7 +11,10 @@ from store.repositories import account_removal, membership_dump
 
 @noun(
     examples=["tocsin org add tower", "tocsin org join tower ada --role admin"],
-    lazy={"join": "accounts.org_join:join"},
+    lazy={
+        "join": "accounts.org_join:join",
+        "remove": "accounts.account_remove:remove_organization",
+    },
 )
 def org() -> None:
     """Create, change and remove organizations, and add members."""
@@ -92,24 +94,3 @@ def edit(
 
     store.do(change)
     click.echo(f"changed organization {login}")
-
-
-@org.command(examples=["tocsin org remove tower", "tocsin org remove tower --yes"])
-@click.argument("login", shell_complete=suggestions.logins)
-@options.yes
-@options.with_store
-def remove(store: Store, login: str, yes: bool) -> None:
-    """Remove the organization LOGIN with all that it owns.
-
-    That is repositories, hooks, teams and applications. Its members stay users. Events and
-    attempts stay until retention deletes them.
-    """
-
-    def find(db: Connection) -> tuple[Row, dict[str, int]]:
-        row = options.organization(db, login)
-        return row, account_removal.parts(db, row)
-
-    row, parts = store.look(find)
-    agree(f"the organization {row['login']}", parts, yes=yes)
-    store.do(lambda db: account_removal.remove(db, options.organization(db, login)))
-    click.echo(f"removed organization {row['login']}")

@@ -4,7 +4,6 @@ import click
 
 from hub.cli.console import options, output, suggestions
 from hub.cli.console.grammar import noun
-from hub.cli.console.removal import agree
 from store import Connection, Row, Store
 from store.accounts import accounts, totp
 from store.repositories import account_removal, membership_dump
@@ -17,6 +16,7 @@ OF_ORGANIZATIONS = ("members", "teams")
     examples=["tocsin user list", "tocsin user add ada --name Ada"],
     lazy={
         "password": "accounts.user_login:password",
+        "remove": "accounts.account_remove:remove_user",
         "one-time": "accounts.user_login:one_time_password",
     },
 )
@@ -103,25 +103,3 @@ def edit(
 
     store.do(change)
     click.echo(f"changed user {login}")
-
-
-@user.command(examples=["tocsin user remove ada", "tocsin user remove ada --yes"])
-@click.argument("login", shell_complete=suggestions.logins)
-@options.yes
-@options.with_store
-def remove(store: Store, login: str, yes: bool) -> None:
-    """Remove the user LOGIN with all that they own.
-
-    That is repositories, hooks, tokens and applications. Events and attempts stay until retention
-    deletes them. The last administrator of an organization or of the site cannot be removed.
-    """
-
-    def find(db: Connection) -> tuple[Row, dict[str, int]]:
-        row = options.user(db, login)
-        account_removal.check(db, row)
-        return row, account_removal.parts(db, row)
-
-    row, parts = store.look(find)
-    agree(f"the user {row['login']}", parts, yes=yes)
-    store.do(lambda db: account_removal.remove(db, options.user(db, login)))
-    click.echo(f"removed user {row['login']}")

@@ -1,6 +1,7 @@
 """`tocsin load`: applies a state document to the installation."""
 
 from collections import Counter
+from collections.abc import Iterator
 from importlib.resources import files
 from typing import BinaryIO
 
@@ -81,20 +82,32 @@ def _text(file: BinaryIO) -> str:
 
 
 def _judge(wanted: models.StateDocument, settings: Settings) -> None:
+    for hook in wanted.hooks:
+        hook.limit(settings.hooks_per_event)
+    for installation in wanted.installations:
+        installation.emit_with(settings)
     guard = make_guard(settings)
     try:
-        for number, hook in enumerate(wanted.hooks):
-            hook.limit(settings.hooks_per_event)
-            with described_place(f"hooks[{number}].url"):
+        for place, url in _urls(wanted):
+            with described_place(place):
                 try:
-                    if pull_urls.is_pull(hook.url):
-                        pull_urls.check(hook.url)
+                    if pull_urls.is_pull(url):
+                        pull_urls.check(url)
                     else:
-                        guard.endpoint(hook.url)
+                        guard.endpoint(url)
                 except Refused as error:
                     raise Invalid(str(error)) from None
     finally:
         guard.close()
+
+
+def _urls(wanted: models.StateDocument) -> Iterator[tuple[str, str]]:
+    """Return the places and the URLs of all hooks in the document."""
+    for number, hook in enumerate(wanted.hooks):
+        yield f"hooks[{number}].url", hook.url
+    for number, app in enumerate(wanted.apps):
+        if app.hook is not None:
+            yield f"apps[{number}].hook.url", app.hook.url
 
 
 def _report(changes: list[StateChange], as_json: bool) -> None:

@@ -9,9 +9,9 @@ from hub.rest.context import Context
 from hub.rest.urls import Urls
 from hub.rest.vocabulary import Vocabulary
 from store import Connection, Row
-from store.accounts import accounts
+from store.accounts import accounts, apps
 from store.hooks import pull_urls
-from store.hooks.hook_targets import target_of
+from store.hooks.hook_targets import HookTarget, target_of
 from store.repositories import repositories
 from worker.service import CallbackGuard, make_guard
 
@@ -29,9 +29,21 @@ def for_hook(db: Connection, settings: Settings, hook: Row) -> Context:
         return make(db, settings, repo)
     if target.kind == "system":
         return _context(db, settings, None)
-    owner = accounts.get(db, target.id)
+    owner = accounts.get(db, _owner_id(db, target))
     assert owner is not None, "its hooks are deleted with it"
     return _context(db, settings, _caller(owner["id"], owner["login"]))
+
+
+def for_account(
+    db: Connection, settings: Settings, account: Row, emits: tuple[str, ...]
+) -> Context:
+    """Return an API context for a command. The account is the sender of its events."""
+    return _context(db, settings, _caller(account["id"], account["login"]), emits)
+
+
+def _owner_id(db: Connection, target: HookTarget) -> int:
+    app = apps.get(db, target.id) if target.kind == "app" else None
+    return target.id if app is None else int(app["owner_id"])
 
 
 def make(db: Connection, settings: Settings, repo: Row) -> Context:
@@ -50,13 +62,15 @@ def _caller(account_id: int, login: str) -> Caller:
     )
 
 
-def _context(db: Connection, settings: Settings, caller: Caller | None) -> Context:
+def _context(
+    db: Connection, settings: Settings, caller: Caller | None, emits: tuple[str, ...] = EMITS
+) -> Context:
     root = settings.root()
     return Context(
         db,
         Urls(root),
         caller,
-        EMITS,
+        emits,
         words=Vocabulary(settings.vocabulary, root),
         hooks_per_event=settings.hooks_per_event,
     )

@@ -204,6 +204,7 @@ CREATE TABLE hook (
     id {id},
     repo_id BIGINT REFERENCES repository (id) ON DELETE CASCADE,
     org_id BIGINT REFERENCES account (id) ON DELETE CASCADE,
+    app_id BIGINT REFERENCES app (id) ON DELETE CASCADE,
     url TEXT NOT NULL,
     content_type TEXT NOT NULL,         -- json or form
     secret {blob},                      -- encrypted
@@ -259,7 +260,9 @@ CREATE INDEX hook_listed ON hook (repo_id, id) WHERE deleted_at IS NULL;
 
 CREATE INDEX hook_organization ON hook (org_id, id) WHERE org_id IS NOT NULL;
 
-CREATE INDEX hook_system ON hook (id) WHERE repo_id IS NULL AND org_id IS NULL;
+CREATE INDEX hook_app ON hook (app_id, id) WHERE app_id IS NOT NULL;
+
+CREATE INDEX hook_system ON hook (id) WHERE repo_id IS NULL AND org_id IS NULL AND app_id IS NULL;
 
 CREATE INDEX hook_disabled ON hook (id) WHERE disabled_reason IS NOT NULL AND deleted_at IS NULL;
 
@@ -393,7 +396,8 @@ CREATE TABLE attempt (
     request_head TEXT NOT NULL,         -- as sent
     response_head TEXT,                 -- as received, up to a limit
     response_body TEXT,
-    instruction TEXT                    -- what the receiver asked for, such as retry-after=120
+    instruction TEXT,                   -- what the receiver asked for, such as retry-after=120
+    installation_id BIGINT              -- for an app's hook: the installation in the payload
 );
 
 CREATE INDEX attempt_hook ON attempt (hook_id, id);

@@ -2,16 +2,21 @@
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field, SecretStr, model_validator
+from pydantic import AfterValidator, Field, PrivateAttr, SecretStr, model_validator
 
+from hub.api.apps import installation_changes
 from hub.cli.console import options
-from hub.cli.state.base import Moment, SectionEntry, microseconds
+from hub.cli.service.configuration import Settings
+from hub.cli.state.base import Moment, SectionEntry, StateEntry, microseconds
 from hub.cli.state.changes import StateChange, outcome_of, secret
+from hub.cli.traffic import api_context
 from store import Connection, Row
 from store.accounts import apps, grants, sso, tokens
-from store.apps import app_keys, installation_tokens, installations
+from store.apps import app_hooks, app_keys, installation_tokens, installations
 from store.errors import Conflict
+from store.hooks import hooks, option_secrets
 from store.hooks.event_names import PLATFORM_EVENTS, WILDCARD
+from store.hooks.hook_options import DeliveryOptions
 
 Level = Literal["read", "write", "admin"]
 
@@ -23,6 +28,38 @@ def _event_name(name: str) -> str:
 
 
 EventName = Annotated[str, AfterValidator(_event_name)]
+
+
+class AppHookEntry(StateEntry):
+    """The hook of an app, which gets the app's events."""
+
+    url: str
+    content_type: Literal["json", "form"] = "json"
+    secret: SecretStr | None = None
+    insecure_ssl: bool = False
+    active: bool = True
+    delivery: DeliveryOptions = DeliveryOptions()
+
+    def write(self, db: Connection, app: Row) -> bool:
+        """Create or update the app's hook. Return whether that changes anything."""
+        fields = {
+            **self.model_dump(include={"url", "content_type", "insecure_ssl", "active"}),
+            "secret": secret(self.secret),
+            "options": self.delivery.model_dump(exclude_none=True),
+        }
+        before = app_hooks.of(db, app["id"])
+        if before is None:
+            app_hooks.create(db, app, **fields)
+            return True
+        known = {"secret": hooks.secret_of(db, before)}
+        known["options"] = option_secrets.revealed(db, before)
+        given = {"options" if name == "delivery" else name for name in self.model_fields_set}
+        changes = {
+            name: fields[name] for name in given if fields[name] != {**before, **known}[name]
+        }
+        if changes:
+            hooks.update(db, before, **changes)
+        return bool(changes)
 
 
 class AppEntry(SectionEntry):
@@ -43,6 +80,7 @@ class AppEntry(SectionEntry):
     public_keys: list[str] = Field(default_factory=list)
     client_id: str | None = None
     client_secret: SecretStr | None = None
+    hook: AppHookEntry | None = None
 
     def apply(self, db: Connection) -> StateChange:
         """Create or update the app. A new one's random secret is in the change."""
@@ -63,10 +101,14 @@ class AppEntry(SectionEntry):
             client_secret=given,
         )
         self._add_keys(db, row["id"])
+        self._write_hook(db, row)
         return StateChange(self.noun, self.name, "created", made if given is None else None)
 
     def find(self, db: Connection, parent: Row) -> Row | None:
         return apps.by_name(db, self.name)
+
+    def _write_hook(self, db: Connection, app: Row) -> bool:
+        return self.hook is not None and self.hook.write(db, app)
 
     def _add_keys(self, db: Connection, app_id: int) -> bool:
         """Add the public keys that the app does not have. Return whether there are any."""
@@ -91,10 +133,13 @@ class AppEntry(SectionEntry):
         after = kept | self.given(*kept)
         after["events"] = apps.checked_events(after["events"])
         if after != kept:
-            apps.update(db, before["id"], **after)
+            app_hooks.update_app(db, before["id"], **after)
         if given is not None and not apps.check_secret(before, given):
             apps.set_secret(db, before["id"], given)
-        return self._add_keys(db, before["id"])
+        app = apps.get(db, before["id"])
+        assert app is not None, "it was found in the same transaction"
+        changed = self._write_hook(db, app)
+        return self._add_keys(db, before["id"]) or changed
 
 
 class InstallationEntry(SectionEntry):
@@ -110,6 +155,11 @@ class InstallationEntry(SectionEntry):
     permissions: dict[str, Level] | None = None
     repositories: list[str] | None = None
     suspended: bool = False
+    _settings: Settings = PrivateAttr(default_factory=Settings)
+
+    def emit_with(self, settings: Settings) -> None:
+        """Emit the events of the changes with the links and words of these settings."""
+        self._settings = settings
 
     def parent(self, db: Connection) -> Row:
         return options.integration(db, self.app)
@@ -122,18 +172,20 @@ class InstallationEntry(SectionEntry):
         """Install the app, or change its installation."""
         account = options.account(db, self.account)
         chosen = self._chosen(db, account)
+        emits = installation_changes.EMITS
+        ctx = api_context.for_account(db, self._settings, account, emits)
         if before is None:
-            before = installations.create(
-                db, parent, account, accepted=self.permissions, repositories=chosen
+            before = installation_changes.install(
+                ctx, parent, account, accepted=self.permissions, chosen=chosen
             )
             changed = True
         else:
-            changed = installations.accept(db, before, parent, self.permissions)
+            changed = installation_changes.accept(ctx, before, parent, self.permissions)
             if "repositories" in self.model_fields_set:
-                changed |= installations.choose_repositories(db, before, chosen)
+                changed |= installation_changes.choose(ctx, before, chosen)
         if self.suspended:
-            return installations.suspend(db, before) or changed
-        return installations.unsuspend(db, before) or changed
+            return installation_changes.suspend(ctx, before) or changed
+        return installation_changes.unsuspend(ctx, before) or changed
 
     def _chosen(self, db: Connection, account: Row) -> list[int] | None:
         if self.repositories is None:

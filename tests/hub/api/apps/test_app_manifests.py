@@ -4,12 +4,13 @@ from typing import Any
 
 import jwt
 import pytest
-from assertions import assert_error
+from assertions import assert_error, waiting
 
 from store import Store
-from store.apps import app_manifests
+from store.apps import app_hooks, app_manifests
 from store.clock import SECOND, MovableClock
 from store.errors import Invalid
+from store.hooks import hooks
 
 from .conftest import Installed
 
@@ -39,6 +40,22 @@ async def test_a_code_becomes_an_app_once(installed: Installed, store: Store, se
     assert itself.json()["id"] == shown["id"]
     assert_error(await installed.hub.post(path), 404)
     assert_error(await installed.hub.get("/apps/kettle"), 404)
+    config = await installed.ask("GET", "/app/hook/config", token)
+    assert config.json()["url"] == "https://kettle.example/hook"
+    hook = store.look(app_hooks.of, shown["id"])
+    assert store.look(hooks.secret_of, hook) == shown["webhook_secret"]
+    assert [row["name"] for row in waiting(store, hook["id"])] == ["ping"]
+
+
+@pytest.mark.parametrize("attributes", [{}, {"url": "https://kettle.example/", "active": False}])
+async def test_a_manifest_without_an_active_hook(
+    installed: Installed, store: Store, seed: Any, attributes: dict[str, Any]
+) -> None:
+    wanted = MANIFEST | {"hook_attributes": attributes}
+    code = store.do(app_manifests.create, seed.octo["id"], wanted)
+    made = (await installed.hub.post(f"/app-manifests/{code}/conversions")).json()
+    assert made["webhook_secret"] is None
+    assert store.look(app_hooks.of, made["id"]) is None
 
 
 async def test_other_codes(
@@ -65,6 +82,8 @@ async def test_a_name_in_use(installed: Installed, store: Store, seed: Any) -> N
         {"name": 1},
         {"url": None},
         {"url": "kettle"},
+        {"hook_attributes": {"url": "kettle"}},
+        {"hook_attributes": "kettle"},
         {"public": "no"},
         {"default_permissions": {"issues": "all"}},
         {"default_permissions": {"issues": 1}},

@@ -1,0 +1,63 @@
+"""`tocsin app hook`: the hook of an app."""
+
+import secrets as random_secrets
+
+import click
+
+from hub.cli.console import options, output
+from hub.cli.console.grammar import command
+from hub.cli.service.configuration import Configuration
+from hub.cli.traffic import api_context
+from hub.ingest import hook_events
+from store import Connection, Row
+from store.apps import app_hooks
+
+
+@command(examples=["tocsin app hook Mill https://receiver.example/hook"])
+@click.argument("name")
+@click.argument("url")
+@click.option(
+    "--secret",
+    help="Its secret; `-` reads standard input.  [default: a random one, which is shown]",
+)
+@click.option("--content-type", type=click.Choice(("json", "form")), default="json",
+              show_default=True, help="The form of the payload.")  # fmt: skip
+@click.option("--insecure-ssl", is_flag=True, help="Do not verify the receiver's certificate.")
+@options.configured
+def hook(
+    configuration: Configuration,
+    name: str,
+    url: str,
+    secret: str | None,
+    content_type: str,
+    insecure_ssl: bool,
+) -> None:
+    """Create the hook of the application NAME.
+
+    It gets the events of the application where that is installed. It receives a ping. `tocsin hook
+    edit` changes it, and `tocsin hook remove` removes it.
+    """
+    settings = configuration.settings
+    chosen = options.given_secret(secret)
+    value = random_secrets.token_hex(32) if chosen is None else chosen
+
+    def make(db: Connection) -> Row:
+        made = app_hooks.create(
+            db,
+            options.integration(db, name),
+            url=url,
+            secret=value,
+            content_type=content_type,
+            insecure_ssl=insecure_ssl,
+        )
+        hook_events.ping(api_context.for_hook(db, settings, made), made)
+        return made
+
+    with options.opening(settings) as store:
+        store.look(options.integration, name)
+        api_context.validate_callback(settings, url)
+        made = store.do(make)
+    output.print_note(f"made hook {made['id']} of the app {name}, and sent a ping to it")
+    if chosen is None:
+        click.echo(value)
+        output.print_note("this is its secret, which is not shown again")

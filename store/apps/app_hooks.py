@@ -1,0 +1,78 @@
+"""The hook of an app: at most one, which gets the events to which the app subscribes."""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from store.accounts import apps
+from store.database.connection import Connection, Row
+from store.errors import Conflict, Invalid
+from store.hooks import app_subscriptions, hooks
+from store.hooks.event_names import FITTING, WILDCARD
+from store.hooks.hook_targets import HookTarget
+from store.hooks.hook_targets import app as target_of_app
+
+
+def of(db: Connection, app_id: int) -> Row | None:
+    """Return the app's hook, or None."""
+    found = hooks.page(db, target_of_app(app_id), limit=1)
+    return found[0] if found else None
+
+
+def create(db: Connection, app: Row, *, url: str, **given: Any) -> Row:
+    """Create the app's hook, as `hooks.create` does. Raises Conflict if it has one.
+
+    Raises Invalid if the app is not an integration.
+    """
+    if app["kind"] != "integration":
+        raise Invalid("only an integration has a hook", field="kind")
+    target = target_of_app(app["id"])
+    _lock(db, target)
+    if of(db, app["id"]) is not None:
+        raise Conflict(f"the app {app['name']!r} has a hook already")
+    return hooks.create(db, target, url=url, events=_fitting(app["events"]), **given)
+
+
+def _lock(db: Connection, target: HookTarget) -> None:
+    """Lock the app's hook until the transaction ends, so that no two hubs create it."""
+    db.alone(f"hooks of {target.kind} {target.id}")
+
+
+def _fitting(events: Iterable[str]) -> list[str]:
+    return [name for name in events if name == WILDCARD or name in FITTING["app"]]
+
+
+def update_app(
+    db: Connection,
+    app_id: int,
+    *,
+    url: str,
+    description: str | None,
+    permissions: Mapping[str, str],
+    events: Iterable[str],
+    public: bool,
+) -> None:
+    """Change an app as `apps.update` does, and its hook with it."""
+    apps.update(
+        db,
+        app_id,
+        url=url,
+        description=description,
+        permissions=permissions,
+        events=events,
+        public=public,
+    )
+    hook = of(db, app_id)
+    if hook is None:
+        return
+    app = apps.get(db, app_id)
+    assert app is not None, "it has just been changed"
+    db.execute(
+        "UPDATE hook SET events = :events, version = version + 1, updated_at = :now"
+        " WHERE id = :id AND events <> :events",
+        id=hook["id"],
+        events=json.dumps(_fitting(app["events"])),
+        now=db.now,
+    )
+    app_subscriptions.sync(db, app_id)
+    hooks.notify_changed(db, hook["id"])

@@ -1,0 +1,24 @@
+"""The payload of an event for the hook of an app: it names the installation that it is for."""
+
+from typing import Any
+
+import orjson
+
+from store.formats.node_ids import node_id
+
+MEMBER = b'"installation"'
+
+
+def with_installation(body: bytes, installation_id: int) -> bytes:
+    """Return a payload with the member `installation`, in place of another one."""
+    named: dict[str, Any] = {
+        "id": installation_id,
+        "node_id": node_id("IntegrationInstallation", installation_id),
+    }
+    if MEMBER in body:
+        payload = orjson.loads(body)
+        if "installation" in payload:
+            return orjson.dumps({**payload, "installation": named})
+    members = body.strip()[:-1].rstrip()
+    comma = b"" if members == b"{" else b","
+    return b'%b%b"installation":%b}' % (members, comma, orjson.dumps(named))

@@ -1,0 +1,87 @@
+"""Subscriptions of the hooks of apps: where an app is installed, its hook subscribes to events.
+
+An installation on all repositories of an account subscribes like a hook of an organization, and
+one on chosen repositories like a hook of each of these. So the fan-out knows nothing about apps.
+"""
+
+import json
+
+from store.accounts import permissions
+from store.accounts.permissions import METADATA
+from store.database.connection import Connection, Row
+from store.hooks.app_events import allowed
+from store.hooks.event_names import ORGANIZATION_EVENTS
+
+COVERING = (
+    "SELECT CASE WHEN e.repo_id = 0 AND e.org_id = 0 THEN 0 ELSE i.id END FROM event e"
+    " LEFT JOIN repository r ON r.id = e.repo_id LEFT JOIN installation i ON i.app_id = :app_id"
+    " AND i.suspended_at IS NULL AND i.account_id = COALESCE(r.owner_id, e.org_id)"
+    " AND (i.every_repository = 1 OR e.repo_id = 0 OR EXISTS"
+    " (SELECT 1 FROM installation_repository c WHERE c.installation_id = i.id"
+    " AND c.repo_id = e.repo_id))"
+    " WHERE e.id = :event_id"
+)
+
+
+def sync(db: Connection, app_id: int) -> None:
+    """Update the subscriptions of an app's hook to match its installations."""
+    for hook in db.all("SELECT id, active FROM hook WHERE app_id = :id", id=app_id):
+        remove(db, hook["id"])
+        if hook["active"]:
+            _add(db, app_id, hook["id"])
+
+
+def remove(db: Connection, hook_id: int) -> None:
+    """Remove all subscriptions of an app's hook."""
+    for table in ("subscription", "owner_subscription"):
+        db.execute(f"DELETE FROM {table} WHERE hook_id = :id", id=hook_id)
+
+
+def _add(db: Connection, app_id: int, hook_id: int) -> None:
+    wide: list[tuple[object, ...]] = []
+    chosen: list[tuple[object, ...]] = []
+    for row in _installations(db, app_id):
+        events = _events(row)
+        if row["every_repository"]:
+            wide += [(row["account_id"], event, hook_id) for event in events]
+            continue
+        # These events have no repository that could be a chosen one.
+        around = ORGANIZATION_EVENTS.intersection(events)
+        wide += [(row["account_id"], event, hook_id) for event in sorted(around)]
+        repo_ids = _chosen(db, row["id"])
+        chosen += [(id_, event, hook_id) for id_ in repo_ids for event in events
+                   if event not in around]  # fmt: skip
+    db.insert_many("owner_subscription", "owner_id, event, hook_id", wide)
+    db.insert_many("subscription", "repo_id, event, hook_id", chosen)
+
+
+def _installations(db: Connection, app_id: int) -> list[Row]:
+    return db.all(
+        "SELECT i.id, i.account_id, i.every_repository, i.permissions, i.events, p.permissions"
+        " AS most, p.events AS asked FROM installation i JOIN app p ON p.id = i.app_id"
+        " WHERE i.app_id = :app_id AND i.suspended_at IS NULL ORDER BY i.id",
+        app_id=app_id,
+    )
+
+
+def _events(row: Row) -> list[str]:
+    held = permissions.common(json.loads(row["permissions"]), json.loads(row["most"]))
+    return allowed(json.loads(row["asked"]), json.loads(row["events"]), METADATA | held)
+
+
+def _chosen(db: Connection, installation_id: int) -> list[int]:
+    rows = db.tuples(
+        "SELECT repo_id FROM installation_repository WHERE installation_id = :id ORDER BY repo_id",
+        id=installation_id,
+    )
+    return [repo_id for (repo_id,) in rows]
+
+
+def installation_of(db: Connection, app_id: int, event_id: int) -> int | None:
+    """Return the id of the app's installation that covers an event now, or None.
+
+    It is None if the installation was removed or suspended, or does not cover the repository. It is
+    0 if the event belongs to no account, as a ping does.
+    """
+    found: int | None = db.value(COVERING, app_id=app_id, event_id=event_id)
+    return found

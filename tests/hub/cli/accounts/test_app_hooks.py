@@ -1,0 +1,102 @@
+"""The hook of an app, by command and by state document."""
+
+import json
+from typing import Any
+
+import pytest
+from assertions import bodies, waiting
+
+from store import Store
+from store.accounts import apps
+from store.apps import app_hooks
+from store.hooks import hooks
+
+pytestmark = pytest.mark.usefixtures("url")
+
+URL = "https://93.184.216.34/hook"
+DOCUMENT = """
+users: [{login: ada}]
+repositories: [{name: ada/engine}]
+apps:
+  - name: Mill
+    owner: ada
+    url: https://mill.example/
+    kind: integration
+    permissions: {issues: read}
+    events: [issues]
+    hook: {url: "https://mill.example/hook", secret: one, delivery: {timeout: 5}}
+installations:
+  - {app: Mill, account: ada, repositories: [engine]}
+"""
+
+
+@pytest.fixture
+def mill(run: Any) -> None:
+    run("user", "add", "ada")
+    given = ("--owner", "ada", "--url", "https://mill.example/", "--kind", "integration")
+    run("app", "add", "Mill", *given, "--permission", "issues=read", "--event", "issues")
+
+
+@pytest.mark.usefixtures("mill")
+def test_a_hook_is_made_listed_and_changed(run: Any, listed: Any, store: Store) -> None:
+    secret = run("app", "hook", "Mill", URL).stdout.strip()
+    (row,) = listed("hook", "list")
+    assert (row["kind"], row["target"], row["events"]) == ("app", "mill", ["issues"])
+    hook = store.look(hooks.by_id, row["id"])
+    assert store.look(hooks.secret_of, hook) == secret
+    (ping,) = bodies(store, "ping")
+    assert ping["sender"]["login"] == "ada"
+    assert "already" in run("app", "hook", "Mill", URL, code=5).stderr
+    run("hook", "edit", str(row["id"]), "--rate", "10")
+    assert "change the app" in run("hook", "edit", str(row["id"]), "--event", "push", code=2).stderr
+    run("app", "edit", "Mill", "--event", "push")
+    assert listed("hook", "list")[0]["events"] == ["push"]
+    run("hook", "remove", str(row["id"]), "--yes")
+    run("app", "hook", "Mill", URL, "--secret", "mine")
+
+
+@pytest.mark.usefixtures("mill")
+def test_only_integrations_have_a_hook(run: Any) -> None:
+    run("app", "add", "Lab", "--owner", "ada", "--url", "https://lab.example/")
+    run("app", "hook", "Lab", URL, code=2)
+
+
+@pytest.mark.usefixtures("mill")
+def test_commands_report_what_becomes_of_installations(run: Any, store: Store) -> None:
+    run("app", "hook", "Mill", URL, "--secret", "mine")
+    run("repo", "add", "ada/engine")
+    run("org", "add", "tower")
+    run("app", "install", "Mill", "ada")
+    run("app", "install", "Mill", "ada", "--repo", "engine")
+    run("app", "suspend", "Mill", "ada")
+    run("app", "resume", "Mill", "ada")
+    run("app", "uninstall", "Mill", "ada", "--yes")
+    run("app", "install", "Mill", "tower")
+    run("org", "remove", "tower", "--yes")
+    actions = [event["action"] for event in bodies(store, "installation")]
+    assert actions == ["created", "suspend", "unsuspend", "deleted", "created", "deleted"]
+    app = store.look(apps.by_slug, "mill")
+    hook = store.look(app_hooks.of, app["id"])
+    assert len(waiting(store, hook["id"])) == 1 + len(actions)
+
+
+def test_a_document_has_the_hook(run: Any, store: Store) -> None:
+    def loaded(text: str) -> dict[str, str]:
+        made = json.loads(run("load", "-", "--json", stdin=text).stdout)
+        return {row["name"]: row["outcome"] for row in made["changes"]}
+
+    loaded(DOCUMENT)
+    app = store.look(apps.by_slug, "mill")
+    hook = store.look(app_hooks.of, app["id"])
+    assert (hook["url"], hook["options"]) == ("https://mill.example/hook", {"timeout": 5.0})
+    assert [event["action"] for event in bodies(store, "installation")] == ["created"]
+    assert set(loaded(DOCUMENT).values()) == {"unchanged"}
+    changed = DOCUMENT.replace("secret: one", "secret: two").replace(
+        "events: [issues]", "events: [push]"
+    )
+    assert loaded(changed)["Mill"] == "updated"
+    after = store.look(app_hooks.of, app["id"])
+    assert store.look(hooks.secret_of, after) == "two"
+    assert after["events"] == ["push"]
+    refused = DOCUMENT.replace("https://mill.example/hook", "https://10.0.0.1/hook")
+    assert "apps[0].hook.url" in run("load", "-", stdin=refused, code=1).stderr

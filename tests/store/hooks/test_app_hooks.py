@@ -1,0 +1,234 @@
+"""The hook of an app: which events reach it, wherever the app is installed."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+import pytest
+from store_world import URL, World
+
+from store import Connection, Row
+from store.accounts import accounts, apps
+from store.apps import app_hooks, installations
+from store.delivery import replay_selection
+from store.delivery.replay_selection import ReplaySelection
+from store.errors import Conflict, Invalid
+from store.formats.installed import with_installation
+from store.hooks import app_subscriptions, hook_targets, hooks
+from store.hooks.app_events import PERMISSIONS
+from store.hooks.event_names import FITTING, UNASKED_EVENTS
+from store.repositories import repositories
+
+ASKED = {"contents": "read", "issues": "read", "members": "read"}
+EVENTS = ["push", "issues", "check_run", "membership"]
+
+
+@dataclass
+class Installed:
+    """The app Mill with its hook, an organization with two repositories, and its installation."""
+
+    world: World
+    app: Row
+    org: Row
+    repos: list[Row]
+    on: Row
+    hook: Row
+
+    def reached(self, guid: str, **given: Any) -> bool:
+        """Whether an event of the first repository reaches the app's hook."""
+        given = {"scope": 1, "repo_id": self.repos[0]["id"], "name": "push", **given}
+        receipt = self.world.arrive(guid, **given)
+        mine = [row for row in self.world.rows() if row["event_id"] == receipt.event_id]
+        assert {row["hook_id"] for row in mine} <= {self.hook["id"]}
+        assert len(mine) <= 1
+        return bool(mine)
+
+    def do(self, function: Any, *given: Any, **named: Any) -> Any:
+        return self.world.store.do(function, *given, **named)
+
+    def edit(self, **changes: Any) -> None:
+        names = ("url", "description", "permissions", "events", "public")
+        app = self.do(apps.get, self.app["id"])
+        self.do(app_hooks.update_app, app["id"], **{n: app[n] for n in names} | changes)
+        self.app = self.do(apps.get, app["id"])
+
+
+@pytest.fixture
+def mill(world: World) -> Installed:
+    def make(db: Connection) -> Installed:
+        org = accounts.create(db, "acme", kind="Organization")
+        repos = [repositories.create(db, org["id"], name) for name in ("tools", "kit")]
+        _, app = apps.create(
+            db,
+            org["id"],
+            "Mill",
+            url="https://mill.example/",
+            kind="integration",
+            permissions=ASKED,
+            events=EVENTS,
+        )
+        on = installations.create(db, app, org)
+        hook = app_hooks.create(db, app, url=URL, content_type="json", secret="s3cret")
+        return Installed(world, app, org, repos, on, hook)
+
+    return world.store.do(make)
+
+
+class TestEventsReachTheHook:
+    def test_of_the_accounts_on_which_the_app_is_installed(self, mill: Installed) -> None:
+        assert mill.reached("g-1")
+        assert mill.reached("g-2", repo_id=mill.repos[1]["id"])
+        assert not mill.reached("g-3", repo_id=mill.world.repo["id"])
+        user = mill.do(accounts.get, mill.world.repo["owner_id"])
+        mill.do(installations.create, mill.app, user)
+        assert mill.reached("g-4", repo_id=mill.world.repo["id"])
+
+    def test_of_later_repositories(self, mill: Installed) -> None:
+        later = mill.do(repositories.create, mill.org["id"], "later")
+        assert mill.reached("g-1", repo_id=later["id"])
+
+    def test_of_chosen_repositories(self, mill: Installed) -> None:
+        mill.do(installations.choose_repositories, mill.on, [mill.repos[1]["id"]])
+        assert not mill.reached("g-1")
+        assert mill.reached("g-2", repo_id=mill.repos[1]["id"])
+        assert mill.reached("g-3", repo_id=0, org_id=mill.org["id"], name="membership")
+        mill.do(installations.choose_repositories, mill.on, None)
+        assert mill.reached("g-4")
+
+    def test_of_an_organization_alone(self, mill: Installed) -> None:
+        assert mill.reached("g-1", repo_id=0, org_id=mill.org["id"], name="membership")
+        assert not mill.reached("g-2", repo_id=0, org_id=0, name="membership")
+
+    def test_to_which_the_app_subscribes(self, mill: Installed) -> None:
+        assert not mill.reached("g-1", name="create")
+        mill.edit(events=["create"])
+        # The account has accepted the former events only.
+        assert not mill.reached("g-2", name="create")
+        assert not mill.reached("g-3", name="push")
+        mill.do(installations.accept, mill.on, mill.app, None)
+        assert mill.reached("g-4", name="create")
+        mill.edit(events=["*"])
+        mill.do(installations.accept, mill.on, mill.app, None)
+        assert mill.reached("g-5", name="push")
+        assert not mill.reached("g-6", name="tea_is_ready")
+
+    def test_that_accepted_permissions_cover(self, mill: Installed) -> None:
+        assert not mill.reached("g-1", name="check_run")
+        mill.edit(permissions={**ASKED, "checks": "read"})
+        assert not mill.reached("g-2", name="check_run")
+        mill.do(installations.accept, mill.on, mill.app, None)
+        assert mill.reached("g-3", name="check_run")
+        mill.do(installations.accept, mill.on, mill.app, {"contents": "read"})
+        assert not mill.reached("g-4", name="issues")
+        assert mill.reached("g-5", name="push")
+
+    def test_unless_the_installation_is_suspended_or_removed(self, mill: Installed) -> None:
+        mill.do(installations.suspend, mill.on)
+        assert not mill.reached("g-1")
+        mill.do(installations.unsuspend, mill.on)
+        assert mill.reached("g-2")
+        mill.do(installations.remove, mill.on)
+        assert not mill.reached("g-3")
+
+    def test_unless_the_hook_is_inactive_or_deleted(self, mill: Installed) -> None:
+        mill.do(hooks.update, mill.hook, active=False)
+        assert not mill.reached("g-1")
+        hook = mill.do(hooks.update, mill.hook, active=True)
+        assert mill.reached("g-2")
+        mill.do(hooks.delete, hook)
+        assert not mill.reached("g-3")
+        mill.hook = mill.do(app_hooks.create, mill.app, url=URL)
+        assert mill.reached("g-4")
+
+    def test_once_for_two_apps_on_one_account(self, mill: Installed) -> None:
+        def make(db: Connection) -> Row:
+            given = {"url": "https://kiln.example/", "kind": "integration", "events": ["push"]}
+            _, kiln = apps.create(db, mill.org["id"], "Kiln", permissions=ASKED, **given)
+            installations.create(db, kiln, mill.org)
+            return app_hooks.create(db, kiln, url=URL)
+
+        other = mill.do(make)
+        mill.world.arrive("g-1", scope=1, repo_id=mill.repos[0]["id"], name="push")
+        assert [row["hook_id"] for row in mill.world.rows()] == [mill.hook["id"], other["id"]]
+
+
+def test_every_event_of_apps_has_a_permission() -> None:
+    assert PERMISSIONS.keys() == FITTING["app"] - UNASKED_EVENTS
+    assert [event for event, wanted in PERMISSIONS.items() if not wanted] == []
+
+
+class TestTheHook:
+    def test_is_the_only_one_of_its_app(self, mill: Installed) -> None:
+        assert hook_targets.target_of(mill.hook) == hook_targets.app(mill.app["id"])
+        assert mill.hook["events"] == sorted(EVENTS)
+        with pytest.raises(Conflict, match="has a hook already"):
+            mill.do(app_hooks.create, mill.app, url="https://other.example/")
+
+    def test_has_the_events_of_its_app(self, mill: Installed) -> None:
+        with pytest.raises(Invalid, match="change the app"):
+            mill.do(hooks.update, mill.hook, events=["push"])
+        mill.edit(events=[])
+        assert mill.do(app_hooks.of, mill.app["id"])["events"] == []
+
+    def test_is_for_integrations(self, mill: Installed) -> None:
+        _, lab = mill.do(apps.create, mill.org["id"], "Lab", url="https://lab.example/")
+        with pytest.raises(Invalid, match="only an integration"):
+            mill.do(app_hooks.create, lab, url=URL)
+
+    def test_goes_with_its_app(self, mill: Installed) -> None:
+        assert mill.do(apps.remove, mill.app["id"])
+        assert mill.do(hooks.by_id, mill.hook["id"]) is None
+        assert mill.do(lambda db: db.all("SELECT 1 FROM owner_subscription")) == []
+
+
+def test_a_replay_reaches_the_hook_as_new_events_do(mill: Installed) -> None:
+    mill.do(hooks.update, mill.hook, active=False)
+    assert not mill.reached("g-1")
+    assert not mill.reached("g-2", repo_id=mill.world.repo["id"])
+    mill.do(hooks.update, mill.hook, active=True)
+    chosen = ReplaySelection(hook_id=mill.hook["id"])
+    assert mill.do(replay_selection.total, chosen)[0] == 1
+
+
+class TestTheInstallationOfAnEvent:
+    def found(self, mill: Installed, **given: Any) -> int | None:
+        given = {"scope": 1, "repo_id": mill.repos[0]["id"], **given}
+        receipt = mill.world.arrive(f"g-{given}", **given)
+        found: int | None = mill.do(
+            app_subscriptions.installation_of, mill.app["id"], receipt.event_id
+        )
+        return found
+
+    def test_covers_it(self, mill: Installed) -> None:
+        assert self.found(mill) == mill.on["id"]
+        assert self.found(mill, repo_id=0, org_id=mill.org["id"]) == mill.on["id"]
+        assert self.found(mill, repo_id=mill.world.repo["id"]) is None
+        assert self.found(mill, repo_id=0) == 0
+        mill.do(installations.choose_repositories, mill.on, [mill.repos[1]["id"]])
+        assert self.found(mill, name="issues") is None
+        assert self.found(mill, repo_id=mill.repos[1]["id"]) == mill.on["id"]
+
+    def test_is_not_suspended(self, mill: Installed) -> None:
+        mill.do(installations.suspend, mill.on)
+        assert self.found(mill) is None
+
+    def test_is_unknown_for_a_removed_repository(self, mill: Installed) -> None:
+        assert self.found(mill, repo_id=9_999) is None
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"{}",
+        b" { } \n",
+        b'{"a":1}',
+        b'{"installation":{"id":9,"more":1},"a":1}',
+        b'{"a":{"installation":1}}',
+    ],
+)
+def test_a_payload_names_one_installation(body: bytes) -> None:
+    known = {name: value for name, value in orjson.loads(body).items() if name != "installation"}
+    made = with_installation(body, 7)
+    assert made.count(b'"node_id"') == 1
+    node = "MDIzOkludGVncmF0aW9uSW5zdGFsbGF0aW9uNw=="
+    assert orjson.loads(made) == {**known, "installation": {"id": 7, "node_id": node}}

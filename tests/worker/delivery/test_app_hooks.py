@@ -1,0 +1,131 @@
+"""What the hook of an app is sent: signed payloads that name the installation they are for."""
+
+import hashlib
+import hmac
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+import pytest
+from house import House, Post, said
+from waiting import until
+
+from store import Connection, Row
+from store.accounts import apps
+from store.apps import app_hooks, installations
+from store.delivery import attempts, deliveries, outbox
+
+URL = "https://mill.example/hook"
+SECRET = "open sesame"
+
+
+@dataclass
+class Mill:
+    """An app with a hook, which is installed on the owner of the house's repository."""
+
+    app: Row
+    on: Row
+    hook: Row
+
+
+@pytest.fixture
+def mill(house: House) -> Mill:
+    def make(db: Connection) -> Mill:
+        owner = {"id": house.repo["owner_id"], "login": "ada", "kind": "User"}
+        _, app = apps.create(
+            db,
+            owner["id"],
+            "Mill",
+            url="https://mill.example/",
+            kind="integration",
+            permissions={"contents": "read"},
+            events=["push"],
+        )
+        on = installations.create(db, app, owner)
+        return Mill(app, on, app_hooks.create(db, app, url=URL, secret=SECRET, content_type="json"))
+
+    return house.store.do(make)
+
+
+async def sent(house: House, body: bytes = b'{"ref":"refs/heads/main"}') -> Post:
+    await house.work()
+    await house.event(body)
+    await house.over(delivered=1)
+    (post,) = house.network.posts
+    return post
+
+
+async def test_a_payload_names_the_installation(house: House, mill: Mill) -> None:
+    post = await sent(house)
+    payload = orjson.loads(post.body)
+    assert payload == {"ref": "refs/heads/main", "installation": payload["installation"]}
+    assert payload["installation"]["id"] == mill.on["id"]
+    assert sorted(payload["installation"]) == ["id", "node_id"]
+    signature = hmac.new(SECRET.encode(), post.body, hashlib.sha256).hexdigest()
+    headers = post.headers
+    assert headers["x-hub-signature-256"] == f"sha256={signature}"
+    assert headers["content-length"] == str(len(post.body))
+    assert headers["x-service-hook-installation-target-type"] == "integration"
+    assert headers["x-service-hook-installation-target-id"] == str(mill.app["id"])
+
+
+async def test_only_the_payload_of_the_app_names_it(house: House, mill: Mill) -> None:
+    house.hook("https://own.example/hook")
+    await house.work()
+    await house.event(b'{"a":1}')
+    await house.over(delivered=2)
+    assert [post.body for post in house.network.to("own.example")] == [b'{"a":1}']
+    assert b"node_id" in house.network.to("mill.example")[0].body
+
+
+async def test_an_attempt_shows_what_was_sent(house: House, mill: Mill) -> None:
+    post = await sent(house)
+    (row,) = house.store.look(attempts.page, mill.hook["id"], limit=2)
+    assert row["installation_id"] == mill.on["id"]
+    shown = house.store.look(attempts.get_of_app, mill.app["id"], row["id"])
+    assert shown["event_body"] == post.body
+    assert house.store.look(attempts.get_of_app, mill.app["id"] + 1, row["id"]) is None
+
+
+async def test_another_attempt_names_it_too(house: House, mill: Mill) -> None:
+    answers = [said(500), said()]
+    house.network.script = lambda post: answers.pop(0)
+    await house.work(retry_schedule=[0, 30])
+    await house.event(b'{"a":1}')
+    await until(lambda: house.store.look(attempts.page, mill.hook["id"], limit=2))
+    await house.pass_time(31)
+    await house.over(delivered=1)
+    first, second = house.network.posts
+    assert first.body == second.body
+
+
+@pytest.mark.parametrize("change", ["suspend", "remove"])
+async def test_nothing_is_sent_once_the_installation_is_over(
+    house: House, mill: Mill, change: str
+) -> None:
+    await house.event()
+    house.store.do(getattr(installations, change), mill.on)
+    await house.work()
+    await house.over(dead=1)
+    assert house.network.posts == []
+    (row,) = house.store.look(deliveries.page, limit=2)
+    assert "not installed there" in row["reason"]
+
+
+async def test_events_about_the_app_itself_stay_as_they_are(house: House, mill: Mill) -> None:
+    def emit(db: Connection, name: str, payload: dict[str, Any]) -> None:
+        outbox.emit(db, name, None, 0, payload, only_hook=mill.hook["id"])
+
+    house.store.do(emit, "ping", {"zen": "Ring once."})
+    whole = {"installation": {"id": 7, "app_slug": "mill"}}
+    house.store.do(emit, "installation", whole)
+    await house.work()
+    await house.over(delivered=2)
+    found = {post.headers["x-service-event"]: post.body for post in house.network.posts}
+    assert {name: orjson.loads(body) for name, body in found.items()} == {
+        "ping": {"zen": "Ring once."},
+        "installation": whole,
+    }
+    rows = house.store.look(attempts.page, mill.hook["id"], limit=3)
+    named = {row["event"]: row["installation_id"] for row in rows}
+    assert named == {"ping": None, "installation": 7}
