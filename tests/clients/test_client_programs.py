@@ -27,7 +27,7 @@ PYTHON_PACKAGES = (
     "hishel<2",  # githubkit 0.16 imports names that hishel 2 no longer has
     "ghapi>=2.1,<3",
 )
-NODE_PACKAGES = ("octokit@5", "@octokit/webhooks@14")
+NODE_PACKAGES = ("octokit@5", "@octokit/webhooks@14", "probot@14")
 SCOPES = ("repo", "admin:repo_hook", "user")
 REPOSITORY = "ada/engine"
 
@@ -130,7 +130,7 @@ async def test_octokit_subscribes_and_answers(forge: Forge, node_folder: Path) -
 async def installed_app(site: Site) -> tuple[str, Path]:
     """An app that is installed on ada, for one repository: its id and the file of its key."""
     url, permission = "https://mill.example/", ("--permission", "issues=write")
-    kind = ("--kind", "integration", *permission)
+    kind = ("--kind", "integration", "--event", "issues", *permission)
     await said(site.folder, "repo", "add", "ada/other")
     await said(site.folder, "app", "add", "Mill", "--owner", "ada", "--url", url, *kind)
     await said(site.folder, "app", "install", "Mill", "ada", "--repo", "engine")
@@ -153,6 +153,16 @@ async def test_an_octokit_app_signs_in_and_answers(
     program = shutil.copy(PROGRAMS / "app_with_octokit.mjs", node_folder)
     await run("node", program, forge.url, app, key, REPOSITORY)
     assert await forge.texts(1) == ["Received by an app."]
+
+
+async def test_an_app_on_probot_answers_an_issue(
+    site: Site, forge: Forge, node_folder: Path
+) -> None:
+    app, key = await installed_app(site)
+    program = shutil.copy(PROGRAMS / "app_with_probot.mjs", node_folder)
+    await run("node", program, forge.url, app, key, REPOSITORY, forge.token)
+    (text,) = await forge.texts(1)
+    assert text.startswith("Received ")
 
 
 @pytest.mark.skipif(shutil.which("gh") is None, reason="gh is not installed")

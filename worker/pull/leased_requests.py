@@ -77,8 +77,10 @@ def _built(
     head = target.head(payload, rendered, now // SECOND)
     if item.turn is not None:
         head = with_ordering(head, item.turn)
-    sent, recorded = (head, head) if target.access is None else target.access.heads(head)
-    return sent, recorded, rendered.body
+    access = target.access
+    if access is None:
+        return head, head, rendered.body
+    return access.sent_head(head), access.recorded_head(head), rendered.body
 
 
 def _headers(head: str) -> dict[str, str]:

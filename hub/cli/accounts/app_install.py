@@ -99,7 +99,10 @@ def uninstall(configuration: Configuration, name: str, login: str, yes: bool) ->
 @LOGIN
 @options.configured
 def suspend(configuration: Configuration, name: str, login: str) -> None:
-    """Suspend NAME on the account LOGIN: its tokens are rejected, and its hook gets nothing."""
+    """Suspend NAME on the account LOGIN.
+
+    Its tokens are rejected, and its hook gets nothing of that account.
+    """
 
     def make(db: Connection) -> bool:
         return installation_changes.suspend(*_installation(db, configuration, name, login))

@@ -51,12 +51,13 @@ class AppHookEntry(StateEntry):
         if before is None:
             app_hooks.create(db, app, **fields)
             return True
-        known = {"secret": hooks.secret_of(db, before)}
-        known["options"] = option_secrets.revealed(db, before)
-        given = {"options" if name == "delivery" else name for name in self.model_fields_set}
-        changes = {
-            name: fields[name] for name in given if fields[name] != {**before, **known}[name]
+        known = {
+            **before,
+            "secret": hooks.secret_of(db, before),
+            "options": option_secrets.revealed(db, before),
         }
+        given = {"options" if name == "delivery" else name for name in self.model_fields_set}
+        changes = {name: fields[name] for name in given if fields[name] != known[name]}
         if changes:
             hooks.update(db, before, **changes)
         return bool(changes)
