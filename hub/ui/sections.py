@@ -1,5 +1,6 @@
 """The list of the dashboard's sections, in menu order."""
 
+from hub.ui.apps import pages as apps
 from hub.ui.pages import (
     api,
     audit_log,
@@ -55,6 +56,7 @@ SECTIONS: tuple[Section, ...] = (
     reports.ui,
     imports.ui,
     jobs.ui,
+    apps.ui,
     audit_log.ui,
     api.ui,
     views.ui,

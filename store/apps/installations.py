@@ -305,13 +305,18 @@ def remove(db: Connection, installation: Row) -> None:
     app_subscriptions.sync(db, installation["app_id"])
 
 
-def list_all(db: Connection) -> list[Row]:
-    """Return every installation by app and account, with the names of its chosen `repositories`."""
+def list_all(db: Connection, app_id: int | None = None) -> list[Row]:
+    """Return every installation by app and account, with the names of its chosen `repositories`.
+
+    `app_id` leaves only those of one app.
+    """
     chosen: dict[int, list[str]] = {}
     for installation_id, name in db.tuples(
         "SELECT c.installation_id, r.name FROM installation_repository c"
         " JOIN repository r ON r.id = c.repo_id ORDER BY r.name_key"
     ):
         chosen.setdefault(installation_id, []).append(name)
-    rows = db.all(f"{SELECT} ORDER BY p.name_key, a.login_key")
+    where = "" if app_id is None else " WHERE i.app_id = :app_id"
+    given = {} if app_id is None else {"app_id": app_id}
+    rows = db.all(f"{SELECT}{where} ORDER BY p.name_key, a.login_key", **given)
     return [_decoded(row) | {"repositories": chosen.get(row["id"], [])} for row in rows]

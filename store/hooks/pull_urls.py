@@ -11,6 +11,9 @@ from store.errors import Invalid
 from store.hooks.hook_targets import HookKind
 
 SCHEME = "pull:"
+FETCHED = ("repository", "organization")
+# Delivery options by which requests get to an endpoint.
+OF_ENDPOINTS = ("tls", "oauth2", "handshake")
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
 
 
@@ -39,17 +42,13 @@ def check(url: str) -> None:
 def column(kind: HookKind, url: str, options: dict[str, Any]) -> int:
     """Return the value of the column `pull` for a hook. Raises Invalid for a wrong URL or option.
 
-    A hook of the whole installation cannot be a pull hook, because the API has no operations to
-    fetch its deliveries. Only a pull hook can expire when it is idle.
+    Only hooks of repositories and organizations can be pull hooks, because the API has operations
+    to fetch the deliveries of these alone. A pull hook has no endpoint, so it needs no access to
+    one, and asks none for consent. Only a pull hook can expire when it is idle.
     """
     check(url)
-    if kind == "system" and is_pull(url):
-        raise Invalid(
-            "a hook of the whole installation cannot be a pull hook: use one of an organization",
-            field="url",
-            code="custom",
-            resource="Hook",
-        )
+    if is_pull(url):
+        _check_pull(kind, options)
     if options.get("expire_idle") is not None and not is_pull(url):
         raise Invalid(
             "expire_idle is for pull hooks: their URL is pull: and a name",
@@ -57,3 +56,20 @@ def column(kind: HookKind, url: str, options: dict[str, Any]) -> int:
             resource="Hook",
         )
     return int(is_pull(url))
+
+
+def _check_pull(kind: HookKind, options: dict[str, Any]) -> None:
+    if kind not in FETCHED:
+        raise Invalid(
+            "only hooks of repositories and organizations can be pull hooks",
+            field="url",
+            code="custom",
+            resource="Hook",
+        )
+    for name in OF_ENDPOINTS:
+        if options.get(name) not in (None, "none"):
+            raise Invalid(
+                f"{name} is for hooks with an endpoint, and a pull hook has none",
+                field=name,
+                resource="Hook",
+            )

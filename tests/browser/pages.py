@@ -59,6 +59,8 @@ PAGES = (
     Shown("/ui/imports", picture="imports"),
     Shown("/ui/imports", "bob"),
     Shown("/ui/jobs", "root", picture="jobs"),
+    Shown("/ui/apps", "root"),
+    Shown("/ui/apps/{app}", "root"),
     Shown("/ui/audit", "root", picture="audit"),
     Shown("/ui/audit?who=nobody", "root"),
     Shown("/ui/audit/check", "root"),

@@ -5,8 +5,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from app_tokens import app_key
+
 from store import Connection
-from store.accounts import accounts, tokens
+from store.accounts import accounts, apps, tokens
+from store.apps import app_hooks, app_keys, installations
 from store.clock import DAY
 from store.delivery import event_queries, events, replay_runs
 from store.delivery.events import IncomingEvent
@@ -47,6 +50,8 @@ class World:
     """One of ada/engine, which found nothing and is over as soon as a worker is there."""
     link: str
     """What a link to the hook `good` ends with."""
+    app: int
+    """An app that is installed on ada, with a key and a hook."""
 
 
 def furnish(db: Connection, receiver: str) -> World:
@@ -88,7 +93,17 @@ def furnish(db: Connection, receiver: str) -> World:
         engine["id"], tower["id"], good, failing, retrying, disabled, towers,
         fork["id"], replay_runs.create(db, nothing, "ada")["id"],
         hook_links.create(db, good, "receiver's team", "ada", 30 * DAY)[0],
+        _app(db, ada, engine["id"], f"{receiver}/app"),
     )  # fmt: skip
+
+
+def _app(db: Connection, owner: dict[str, Any], repo_id: int, url: str) -> int:
+    given = {"url": "https://mill.example/", "kind": "integration", "events": ["release"]}
+    _, app = apps.create(db, owner["id"], "Mill", permissions={"contents": "read"}, **given)
+    app_keys.add(db, app["id"], app_key(0)[1])
+    app_hooks.create(db, app, url=url, content_type="json", secret=SECRET)
+    installations.create(db, app, owner, repositories=[repo_id])
+    return int(app["id"])
 
 
 def _token(db: Connection, account_id: int, *more: str) -> str:

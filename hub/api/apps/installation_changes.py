@@ -123,6 +123,9 @@ def _emit_shown(
 ) -> None:
     hook = app_hooks.of(ctx.db, app_id)
     also = hook["id"] if hook is not None and hook["active"] else None
+    if ctx.caller is None:
+        # Receivers expect a sender.
+        members["sender"] = shown["account"]
     ctx.emit(event, None, also_hook=also, installation=shown, requester=None, **members)
 
 

@@ -99,7 +99,7 @@ def show(store: Store, name: str, as_json: bool) -> None:
 
 def _installed(db: Connection, name: str) -> tuple[Row, list[Row]]:
     found = _find(db, name)
-    return found, [row for row in installations.list_all(db) if row["app_id"] == found["id"]]
+    return found, installations.list_all(db, found["id"])
 
 
 def _installation(row: Row) -> dict[str, object]:

@@ -1,0 +1,1 @@
+"""Apps in the dashboard."""

@@ -1,0 +1,84 @@
+"""Apps: their keys, their installations, and their hooks."""
+
+from typing import Any
+
+from hub.admin.administrators import RUN
+from hub.api.apps import installation_changes
+from hub.http.errors import Forbidden
+from hub.ui.section import ROOT, ActionResult, Section
+from hub.ui.view_context import ViewContext
+from store import Row
+from store.accounts import apps
+from store.apps import app_hooks, app_keys, installations
+from store.delivery import attempts
+from store.errors import Missing
+
+ui = Section("Apps", "/apps", "operator", second=True)
+
+PATH = "/apps/{app_id}"
+ON = f"{PATH}/installations/{{installation_id}}"
+LATEST = 10
+
+
+@ui.page("/apps", "apps.html", who="operator")
+def list_apps(look: ViewContext) -> dict[str, Any]:
+    """List the apps by name."""
+    return {"apps": apps.list_all(look.db)}
+
+
+@ui.page(PATH, "app.html", who="operator")
+def show_app(look: ViewContext) -> dict[str, Any]:
+    """Show an app with its keys, its installations, and its hook with the latest deliveries."""
+    app = _app(look)
+    hook = app_hooks.of(look.db, app["id"])
+    latest = [] if hook is None else attempts.page(look.db, hook["id"], limit=LATEST)
+    return {
+        "app": app,
+        "keys": app_keys.of_app(look.db, app["id"]),
+        "installations": installations.list_all(look.db, app["id"]),
+        "hook": hook,
+        "latest": latest,
+        "may_run": look.viewer.may_run,
+    }
+
+
+@ui.act(f"{ON}/suspend", who="operator")
+def suspend_installation(look: ViewContext) -> ActionResult:
+    """Suspend an installation."""
+    installation = _installation(look)
+    caller = look.viewer.caller
+    by = None if caller is None else caller.account_id
+    installation_changes.suspend(look.context(installation_changes.EMITS), installation, by)
+    return _result(installation, "is suspended: its tokens are rejected")
+
+
+@ui.act(f"{ON}/resume", who="operator")
+def resume_installation(look: ViewContext) -> ActionResult:
+    """End the suspension of an installation."""
+    installation = _installation(look)
+    installation_changes.unsuspend(look.context(installation_changes.EMITS), installation)
+    return _result(installation, "is active")
+
+
+def _result(installation: Row, now: str) -> ActionResult:
+    notice = f"The installation on {installation['login']} {now}."
+    ids = {"installation": installation["id"]}
+    path = f"{ROOT}/apps/{installation['app_id']}"
+    return ActionResult(path, notice, ids=ids, fields=("suspended_at",))
+
+
+def _app(look: ViewContext) -> Row:
+    found = apps.get(look.db, look.number("app_id"))
+    if found is None:
+        raise Missing("app")
+    return found
+
+
+def _installation(look: ViewContext) -> Row:
+    """Return the installation in the path, which the viewer may change."""
+    if not look.viewer.may_run:
+        raise Forbidden(f"This requires a token with the scope {RUN[0]}.")
+    found = installations.get(look.db, look.number("installation_id"))
+    if found is None or found["app_id"] != _app(look)["id"]:
+        raise Missing("installation")
+    return found

@@ -1,0 +1,84 @@
+"""Apps in the dashboard: for operators."""
+
+from typing import Any
+
+import pytest
+from app_tokens import app_key
+from assertions import bodies
+from dashboard_client import open_dashboard, text_of
+from ui_rows import operator
+
+from store import Connection, Row, Store
+from store.accounts import accounts, apps, tokens
+from store.apps import app_hooks, app_keys, installations
+
+
+@pytest.fixture
+def mill(store: Store, seed: Any) -> Row:
+    """An installation of an app on octo, for octo/hello."""
+
+    def make(db: Connection) -> Row:
+        given = {"url": "https://mill.example/", "kind": "integration"}
+        _, app = apps.create(db, seed.octo["id"], "Mill", permissions={"issues": "read"}, **given)
+        app_keys.add(db, app["id"], app_key(0)[1])
+        app_hooks.create(db, app, url="https://mill.example/hook?key=hush", secret="s3cret")
+        return installations.create(db, app, seed.octo, repositories=[seed.hello["id"]])
+
+    return store.do(make)
+
+
+async def test_what_an_app_has(store: Store, mill: Row) -> None:
+    async with open_dashboard(store, store.do(operator)) as browser:
+        assert "Mill mill octo integration 1 1 0" in text_of(await browser.page("/ui/apps"))
+        html = await browser.page(f"/ui/apps/{mill['app_id']}")
+        said = text_of(html)
+        assert "hello" in said
+        assert "issues: read" in said
+        assert "BEGIN PUBLIC KEY" in said
+        assert "https://mill.example/hook" in said
+        assert "s3cret" not in html
+        assert (await browser.get("/ui/apps/999")).status_code == 404
+
+
+async def test_an_app_that_has_nothing(store: Store, seed: Any) -> None:
+    _, lab = store.do(apps.create, seed.octo["id"], "Lab", url="https://lab.example/")
+    async with open_dashboard(store, store.do(operator)) as browser:
+        said = text_of(await browser.page(f"/ui/apps/{lab['id']}"))
+    for word in ("Not installed", "No hook", "No keys"):
+        assert word in said
+
+
+async def test_no_apps(store: Store, seed: Any) -> None:
+    async with open_dashboard(store, store.do(operator)) as browser:
+        assert "tocsin app add" in text_of(await browser.page("/ui/apps"))
+
+
+async def test_an_installation_is_suspended_and_resumed(store: Store, mill: Row) -> None:
+    page = f"/ui/apps/{mill['app_id']}"
+    path = f"{page}/installations/{mill['id']}"
+    async with open_dashboard(store, store.do(operator)) as browser:
+        assert (await browser.post(f"{path}/suspend", on=page)).status_code == 303
+        assert "suspended" in text_of(await browser.page(page))
+        assert (await browser.post(f"{path}/resume", on=page)).status_code == 303
+        other = f"/ui/apps/{mill['app_id'] + 1}/installations/{mill['id']}/suspend"
+        assert (await browser.post(other, on=page)).status_code == 404
+    assert [one["action"] for one in bodies(store, "installation")] == ["suspend", "unsuspend"]
+
+
+async def test_who_only_looks_changes_nothing(store: Store, mill: Row) -> None:
+    def make(db: Connection) -> str:
+        root = accounts.create(db, "root", site_admin=True)
+        return tokens.create(db, root["id"], scopes=["repo", "read:enterprise"])[0]
+
+    page = f"/ui/apps/{mill['app_id']}"
+    async with open_dashboard(store, store.do(make)) as browser:
+        assert 'aria-label="Suspend' not in await browser.page(page)
+        path = f"{page}/installations/{mill['id']}/suspend"
+        assert (await browser.post(path, on=page)).status_code == 403
+    assert bodies(store, "installation") == []
+
+
+async def test_apps_are_for_operators(store: Store, seed: Any, mill: Row) -> None:
+    async with open_dashboard(store, seed.token) as browser:
+        for path in ("/ui/apps", f"/ui/apps/{mill['app_id']}"):
+            assert (await browser.get(path)).status_code == 403
