@@ -6,19 +6,21 @@ from annotated_types import Ge, Le, MaxLen
 from pydantic import with_config
 from typing_extensions import TypedDict
 
-from hub.auth.access import on_repo
+from hub.api.hooks.hook_access import OF_ORGANIZATION, READ
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
 from store import Connection, Row
+from store.accounts import organizations
 from store.delivery import events, filtering
+from store.delivery.event_targets import concerns
 from store.errors import Invalid
 from store.filters.dry_run import TermResult
 from store.hooks import hooks
 from store.hooks.hook_options import Filter
+from store.hooks.hook_targets import target_of
 
 ops = OperationGroup("repos", hook_id=hooks.get)
-
-READ = on_repo("webhooks", "read", role="admin", scopes=("read:repo_hook", "repo"))
+org_ops = ops.mount("orgs", org=organizations.by_login, hook_id=hooks.get_of_organization)
 
 
 @with_config({"extra": "forbid"})
@@ -51,15 +53,18 @@ class FilterVerdict(TypedDict):
 
 
 @ops("POST /repos/{owner}/{repo}/hooks/{hook_id}/filter/tests", READ, status=200, audited=False)
-def test_webhook_filter(ctx: Context, repo: Row, hook: Row, body: FilterTest) -> FilterVerdict:
-    """Test the filter of a repository webhook
+@org_ops(
+    "POST /orgs/{org}/hooks/{hook_id}/filter/tests", OF_ORGANIZATION, status=200, audited=False
+)
+def test_webhook_filter(ctx: Context, hook: Row, body: FilterTest) -> FilterVerdict:
+    """Test the filter of a webhook
 
     Says whether an event would be delivered, and which conditions of the filter it satisfies.
-    Nothing is sent or stored. The event is a stored one of the repository, or a payload with the
-    name of an event.
+    Nothing is sent or stored. The event is a stored one of the repository or the organization, or a
+    payload with the name of an event.
     """
     filter_ = filtering.filter_of(hook, body.get("filter"))
-    verdict = filtering.test(filter_, _document(ctx.db, repo, hook, body))
+    verdict = filtering.test(filter_, _document(ctx.db, hook, body))
     return {
         "matches": verdict.matches,
         "matched": [_term(one) for one in verdict.matched],
@@ -67,24 +72,24 @@ def test_webhook_filter(ctx: Context, repo: Row, hook: Row, body: FilterTest) ->
     }
 
 
-def _document(db: Connection, repo: Row, hook: Row, body: FilterTest) -> filtering.Document:
+def _document(db: Connection, hook: Row, body: FilterTest) -> filtering.Document:
     if ("event_id" in body) == ("payload" in body):
         raise Invalid("give either event_id or payload", field="event_id", resource="Hook")
     if "payload" in body:
         name = body.get("event") or filtering.usual_event(hook)
         return filtering.pasted(name, body.get("action"), body["payload"])
-    return stored_document(db, repo, body["event_id"])
+    return stored_document(db, hook, body["event_id"])
 
 
-def stored_document(db: Connection, repo: Row, event_id: int) -> filtering.Document:
-    """Return a stored event of a repository as filters describe it.
+def stored_document(db: Connection, hook: Row, event_id: int) -> filtering.Document:
+    """Return a stored event of a hook's target as filters describe it.
 
     Raises Invalid if there is none, or if its payload is no longer kept.
     """
-    event = events.get(db, event_id)
-    if event is None or event["repo_id"] != repo["id"] or event["body"] is None:
+    event, target = events.get(db, event_id), target_of(hook)
+    if event is None or event["body"] is None or not concerns(db, event, target):
         raise Invalid(
-            f"the repository has no event {event_id} whose payload is kept",
+            f"the {target.kind} has no event {event_id} whose payload is kept",
             field="event_id",
             resource="Hook",
         )

@@ -6,7 +6,7 @@ from annotated_types import Ge, Le, MaxLen
 from pydantic import with_config
 from typing_extensions import TypedDict
 
-from hub.auth.access import on_repo
+from hub.api.hooks.hook_access import OF_ORGANIZATION, READ, TO_ORGANIZATION, WRITE
 from hub.http.cors import ORIGIN
 from hub.http.response import Response, json_response
 from hub.rest import serializers
@@ -15,6 +15,7 @@ from hub.rest.group import OperationGroup
 from hub.rest.request import Handler, Request
 from hub.rest.urls import Urls
 from store import Row
+from store.accounts import organizations
 from store.clock import SECOND, iso
 from store.crypto import ed25519
 from store.errors import Missing
@@ -22,9 +23,7 @@ from store.hooks import hooks
 from store.hooks import signing_keys as keys
 
 ops = OperationGroup("repos", hook_id=hooks.get)
-
-READ = on_repo("webhooks", "read", role="admin", scopes=("read:repo_hook", "repo"))
-WRITE = on_repo("webhooks", "write", role="admin", scopes=("write:repo_hook", "repo"))
+org_ops = ops.mount("orgs", org=organizations.by_login, hook_id=hooks.get_of_organization)
 
 KEY_SET = """Get the public keys of a webhook
 
@@ -60,8 +59,9 @@ class NewSigningKey(TypedDict, total=False):
 
 
 @ops("GET /repos/{owner}/{repo}/hooks/{hook_id}/keys", READ)
+@org_ops("GET /orgs/{org}/hooks/{hook_id}/keys", OF_ORGANIZATION)
 def get_webhook_signing_keys(ctx: Context, hook: Row) -> SigningKeys:
-    """Get the signing keys of a repository webhook
+    """Get the signing keys of a webhook
 
     Public keys only. A hook without the signature v1a has no key.
     """
@@ -69,20 +69,22 @@ def get_webhook_signing_keys(ctx: Context, hook: Row) -> SigningKeys:
 
 
 @ops("POST /repos/{owner}/{repo}/hooks/{hook_id}/keys", WRITE, status=201)
+@org_ops("POST /orgs/{org}/hooks/{hook_id}/keys", TO_ORGANIZATION, status=201)
 def rotate_webhook_signing_key(ctx: Context, hook: Row, body: NewSigningKey) -> SigningKeys:
-    """Rotate the signing key of a repository webhook
+    """Rotate the signing key of a webhook
 
     The former key also signs for `overlap` seconds more, by default a day. A private key that is
     given may have 32 bytes, or 64 with its public key.
     """
     overlap = body.get("overlap", keys.OVERLAP // SECOND) * SECOND
     keys.rotate(ctx.db, hook, body.get("private_key"), overlap)
-    return _shown(ctx, hooks.get(ctx.db, hook["repo_id"], hook["id"]) or hook)
+    return _shown(ctx, hooks.by_id(ctx.db, hook["id"]) or hook)
 
 
 @ops("DELETE /repos/{owner}/{repo}/hooks/{hook_id}/keys/former", WRITE)
+@org_ops("DELETE /orgs/{org}/hooks/{hook_id}/keys/former", TO_ORGANIZATION)
 def end_webhook_signing_key_overlap(ctx: Context, hook: Row) -> None:
-    """End the overlap of a repository webhook's signing keys
+    """End the overlap of a webhook's signing keys
 
     From now on, the present key alone signs.
     """

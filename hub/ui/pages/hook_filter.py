@@ -51,15 +51,17 @@ def _document(look: ViewContext, hook: Row, repo: Row | None) -> tuple[str, filt
         name = filtering.usual_event(hook)
         known = action if isinstance(action, str) else None
         return f"this payload, as the event {name}", filtering.pasted(name, known, payload)
-    if repo is None:
-        raise Conflict("The hook belongs to no single repository. Paste a payload.")
     number = natural(look.form.get("event", "").strip())
     if number is None:
         number = _latest(look, hook, repo)
-    return f"event {number}", stored_document(look.db, repo, number)
+    return f"event {number}", stored_document(look.db, hook, number)
 
 
-def _latest(look: ViewContext, hook: Row, repo: Row) -> int:
+def _latest(look: ViewContext, hook: Row, repo: Row | None) -> int:
+    if repo is None:
+        raise Conflict(
+            "The hook belongs to no single repository. Paste a payload, or give an event's id."
+        )
     latest = event_queries.latest(look.db, repo["id"], filtering.usual_event(hook))
     if latest is None:
         raise Conflict("The repository has no such event yet. Paste a payload.")

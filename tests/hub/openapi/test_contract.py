@@ -44,7 +44,10 @@ BEYOND |= {
     ("/repos/{owner}/{repo}/statuses/{sha}", "post"),
 }
 # The dry run of a filter, which only this hub has.
-BEYOND |= {("/repos/{owner}/{repo}/hooks/{hook_id}/filter/tests", "post")}
+BEYOND |= {
+    ("/orgs/{org}/hooks/{hook_id}/filter/tests", "post"),
+    ("/repos/{owner}/{repo}/hooks/{hook_id}/filter/tests", "post"),
+}
 # Signing keys, which Standard Webhooks has and the platform has not.
 BEYOND |= {
     ("/orgs/{org}/hooks/{hook_id}/ack", "post"),
@@ -59,6 +62,9 @@ BEYOND |= {
     ("/repos/{owner}/{repo}/hooks/{hook_id}/events", "get"),
     ("/repos/{owner}/{repo}/hooks/{hook_id}/extend", "post"),
     ("/repos/{owner}/{repo}/hooks/{hook_id}/nack", "post"),
+    ("/orgs/{org}/hooks/{hook_id}/keys", "get"),
+    ("/orgs/{org}/hooks/{hook_id}/keys", "post"),
+    ("/orgs/{org}/hooks/{hook_id}/keys/former", "delete"),
     ("/repos/{owner}/{repo}/hooks/{hook_id}/keys", "get"),
     ("/repos/{owner}/{repo}/hooks/{hook_id}/keys", "post"),
     ("/repos/{owner}/{repo}/hooks/{hook_id}/keys/former", "delete"),

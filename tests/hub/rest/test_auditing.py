@@ -174,7 +174,7 @@ def test_what_writes_is_audited_unless_it_says_otherwise(operation: Operation) -
 
 
 # Operations that are asked with POST, and only look.
-LOOKING = {"apps/check-token", "repos/test-webhook-filter"}
+LOOKING = {"apps/check-token", "repos/test-webhook-filter", "orgs/test-webhook-filter"}
 # Operations that move deliveries, each of which has its attempts on record.
 DELIVERING = {
     "dequeue-webhook-deliveries",

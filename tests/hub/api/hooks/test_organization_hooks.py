@@ -179,3 +179,36 @@ async def test_it_is_hidden_from_all_but_owners(
     reads = headers(store, seed.octo, **fine)
     assert (await owner.get(HOOKS, headers=reads)).status_code == 200
     assert_error(await owner.delete(f"{HOOKS}/{hook['id']}", headers=reads), 403)
+
+
+async def test_its_filter_is_tested_with_events_of_the_organization(
+    owner: httpx.AsyncClient, store: Store, repo: Row, seed: Any
+) -> None:
+    filter_ = {"ref": "refs/heads/main"}
+    hook = await made(owner, events=["push", "team"], delivery={"filter": {"payload": filter_}})
+    at = f"{HOOKS}/{hook['id']}/filter/tests"
+    mine, alone, other = [
+        store.do(outbox.emit, name, None, repo_id, payload).event_id
+        for name, repo_id, payload in (
+            ("push", repo["id"], filter_),
+            ("team", 0, {"organization": {"id": repo["owner_id"]}}),
+            ("push", seed.hello["id"], filter_),
+        )
+    ]
+    assert (await owner.post(at, json={"event_id": mine})).json()["matches"] is True
+    assert (await owner.post(at, json={"event_id": alone})).json()["matches"] is False
+    answer = await owner.post(at, json={"event_id": other})
+    assert_error(answer, 422)
+    assert "the organization has no event" in answer.text
+
+
+async def test_its_signing_keys_are_shown_and_rotated(owner: httpx.AsyncClient) -> None:
+    hook = await made(owner, delivery={"signatures": ["v1a"]})
+    at = f"{HOOKS}/{hook['id']}/keys"
+    (first,) = (await owner.get(at)).json()["keys"]
+    rotated = await owner.post(at, json={"overlap": 60})
+    assert rotated.status_code == 201
+    new, former = rotated.json()["keys"]
+    assert former["public_key"] == first["public_key"] != new["public_key"]
+    assert (await owner.delete(f"{at}/former")).status_code == 204
+    assert (await owner.get(at)).json()["keys"] == [new]

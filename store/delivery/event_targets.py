@@ -1,0 +1,25 @@
+"""Whether an event is one of those that the hooks of a target can get."""
+
+from store.database.connection import Connection, Row
+from store.hooks import app_subscriptions
+from store.hooks.hook_targets import HookTarget
+
+
+def concerns(db: Connection, event: Row, target: HookTarget) -> bool:
+    """Return whether an event belongs to a target: a repository, or what is around it."""
+    if target.kind == "repository":
+        return bool(event["repo_id"] == target.id)
+    if target.kind == "organization":
+        return event["org_id"] == target.id or _owns(db, target.id, event["repo_id"])
+    if target.kind == "app":
+        return bool(app_subscriptions.installation_of(db, target.id, event["id"]))
+    return True
+
+
+def _owns(db: Connection, account_id: int, repo_id: int) -> bool:
+    found = db.value(
+        "SELECT 1 FROM repository WHERE id = :repo_id AND owner_id = :account_id",
+        repo_id=repo_id,
+        account_id=account_id,
+    )
+    return found is not None
