@@ -23,7 +23,8 @@ SQL = re.compile(
 ORDER = {
     "store": (
         "errors clock settings crypto database jobs audit accounts monitoring formats filters"
-        " endpoint_access hooks apps ordering delivery pull repositories enterprises agents devenvs"
+        " endpoint_access hooks apps ordering delivery alerts pull repositories enterprises agents"
+        " devenvs"
         " secret_scanning artifacts checks"
         " workflows issues assistant imports projection registry pg_migration backup"
     ),

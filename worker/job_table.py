@@ -11,6 +11,7 @@ from store.errors import Unusable
 from store.imports import import_rounds
 from store.registry import expiring, republish_runs
 from worker.jobs import lapse
+from worker.jobs.check_alerts import INTERVAL, check_alerts
 from worker.jobs.expire import expire
 from worker.jobs.prune import prune
 from worker.jobs.record_deployments import record_deployments
@@ -20,7 +21,7 @@ from worker.jobs.republish import SnapshotPublisher, republish, request_schedule
 from worker.jobs.run_imports import run_imports
 from worker.publishing import EventEmitter
 from worker.scheduler.job_runner import ScheduledJob
-from worker.scheduler.triggers import CalendarTrigger, DataTrigger, RequestTrigger
+from worker.scheduler.triggers import CalendarTrigger, DataTrigger, IntervalTrigger, RequestTrigger
 from worker.settings import WorkerSettings
 
 
@@ -59,6 +60,11 @@ def build_jobs(works: JobContext) -> list[ScheduledJob]:
             "republish",
             RequestTrigger(republish_runs.RUNS.next_due),
             partial(republish, store, works.publish),
+        ),
+        ScheduledJob(
+            "alerts",
+            IntervalTrigger(INTERVAL),
+            partial(check_alerts, store, settings, works.emit),
         ),
         *_scheduled(store, settings),
         *_imports(works),

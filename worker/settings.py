@@ -79,6 +79,13 @@ class WorkerSettings(WebSubSettings, ImportSettings, UsageSettings, DataSettings
     disable_after: float = Field(
         5 * DAY, ge=0, description="seconds of failing after which a hook is disabled; 0: never"
     )
+    alert_backlog: int = Field(
+        10_000,
+        ge=0,
+        le=100_000,
+        description="due deliveries from which on the alert `backlog.high` is open; it ends below "
+        "half of that; 0: never",
+    )
     header_prefixes: list[Annotated[str, Field(pattern=r"^X-[A-Za-z0-9-]{1,40}-$")]] = Field(
         ["X-Service-", "X-GitHub-"],
         max_length=4,

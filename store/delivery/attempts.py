@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from store.database import body_codec
 from store.database.connection import Connection, Row, json_array
 from store.database.notifications import Turn
-from store.delivery import websub
+from store.delivery import exhausted, websub
 from store.formats.installed import with_installation
 from store.hooks import hook_ordering, hook_secrets, hooks
 from store.hooks.hook_secrets import Taken
@@ -121,6 +121,7 @@ def record(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
     _update_deliveries(db, outcomes)
     if ordered:
         _advance(db, orderings, ordered)
+    exhausted.count(db, [(o.hook_id, o.delivery_id) for o in outcomes if o.state == DEAD])
     for outcome in outcomes:
         minute_counters.increment(db, (outcome.repo_id, _counted(outcome)))
     gone = {o.hook_id: o.disable for o in outcomes if o.hook_id < 0 and o.disable is not None}

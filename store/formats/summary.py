@@ -133,6 +133,53 @@ def _run(member: str) -> Callable[[EventView], list[Line]]:
     return write
 
 
+def _hook_of(event: EventView) -> Link:
+    hook = object_of(event.payload, "hook")
+    target, host = text_of(hook, "target") or "unknown", text_of(hook, "host") or "unknown"
+    return Link(f"hook {hook.get('id', '?')} of {target} ({host})", text_of(hook, "html_url"))
+
+
+def _hook_health(event: EventView) -> list[Line]:
+    payload = event.payload
+    attempt = object_of(payload, "last_attempt")
+    status = attempt.get("status_code")
+    latest = text_of(attempt, "error") or (f"status {status}" if status else "")
+    said = {
+        "failing": "fails",
+        "recovered": "delivers again",
+        "will_disable": f"will be disabled at {text_of(payload, 'disable_at') or 'some time'}",
+        "disabled": f"was disabled: {text_of(payload, 'reason') or 'no reason is known'}",
+        "config_error": "cannot be used as it is configured",
+    }.get(event.action or "", event.action or "changed")
+    lines: list[Line] = [["The ", _hook_of(event), f" {said}"]]
+    if event.action != "recovered":
+        since = text_of(payload, "since")
+        facts = [f"failing since {since}" if since else "", f"latest: {latest}" if latest else ""]
+        lines += [[_first_line("; ".join(filter(None, facts)))]] if any(facts) else []
+    return lines
+
+
+def _exhausted(event: EventView) -> list[Line]:
+    many = event.payload.get("count", "?")
+    noun = "delivery has" if many == 1 else "deliveries have"
+    return [[f"{many} {noun} no attempt left: ", _hook_of(event)]]
+
+
+def _key_blocked(event: EventView) -> list[Line]:
+    key = _first_line(text_of(event.payload, "key"))
+    return [[f"The key {key} is blocked: ", _hook_of(event)]]
+
+
+def _certificate(event: EventView) -> list[Line]:
+    ends = text_of(event.payload, "ends_at") or "some time"
+    return [[f"A certificate ends at {ends}: ", _hook_of(event)]]
+
+
+def _backlog(event: EventView) -> list[Line]:
+    due, limit = event.payload.get("due", "?"), event.payload.get("limit", "?")
+    return [[f"The backlog is {event.action}: {due} deliveries are due, the limit is {limit}"]]
+
+
 _WRITERS: dict[str, Callable[[EventView], list[Line]]] = {
     "ping": _ping,
     "push": _push,
@@ -147,4 +194,9 @@ _WRITERS: dict[str, Callable[[EventView], list[Line]]] = {
     "delete": _ref("deleted"),
     "check_run": _run("check_run"),
     "workflow_run": _run("workflow_run"),
+    "hook": _hook_health,
+    "delivery": _exhausted,
+    "ordering": _key_blocked,
+    "certificate": _certificate,
+    "backlog": _backlog,
 }

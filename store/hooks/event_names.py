@@ -92,7 +92,9 @@ PLATFORM_EVENTS = frozenset(
         "workflow_run",
     ]
 )
-HUB_EVENTS = frozenset(
+OPERATIONAL_EVENTS = frozenset(["backlog", "certificate", "delivery", "hook", "ordering"])
+"""Events about hooks and the queue. Only hooks of the whole installation get them."""
+HUB_EVENTS = OPERATIONAL_EVENTS | frozenset(
     [
         "agent_variable",
         "application_grant",

@@ -5,7 +5,13 @@ from collections.abc import Iterable
 from store.database.connection import Connection, Row
 from store.errors import Invalid
 from store.hooks import app_subscriptions
-from store.hooks.event_names import FITTING, HUB_EVENTS, PLATFORM_EVENTS, WILDCARD
+from store.hooks.event_names import (
+    FITTING,
+    HUB_EVENTS,
+    OPERATIONAL_EVENTS,
+    PLATFORM_EVENTS,
+    WILDCARD,
+)
 from store.hooks.hook_targets import HookKind, HookTarget, target_of
 
 
@@ -18,10 +24,12 @@ def check_events(events: Iterable[str], kind: HookKind) -> list[str]:
     chosen = list(dict.fromkeys(events))
     if not chosen and kind != "app":
         raise Invalid("a hook needs at least one event", field="events", resource="Hook")
+    own = HUB_EVENTS if kind == "system" else HUB_EVENTS - OPERATIONAL_EVENTS
     for name in chosen:
-        if name != WILDCARD and name not in FITTING[kind] | HUB_EVENTS:
-            known = f": no hook of this {kind} can get it" if name in PLATFORM_EVENTS else ""
-            raise Invalid(f'Invalid event: "{name}"{known}', field="events", resource="Hook")
+        if name != WILDCARD and name not in FITTING[kind] | own:
+            known = name in PLATFORM_EVENTS | HUB_EVENTS
+            why = f": no hook of this {kind} can get it" if known else ""
+            raise Invalid(f'Invalid event: "{name}"{why}', field="events", resource="Hook")
     return chosen
 
 

@@ -7,6 +7,7 @@ from functools import partial
 
 from store import Connection, Store
 from store.accounts import sessions
+from store.alerts import alerts
 from store.artifacts import deployment_jobs
 from store.assistant import usage
 from store.assistant.usage_days import of_moment as day_of
@@ -44,6 +45,7 @@ async def prune(
     - bodies, attempts, events and deleted hooks;
     - ended WebSub subscriptions and requests, and expired secrets;
     - ended leases of pull hooks;
+    - alerts that are over;
     - counts of each minute and of each hook, and sessions and links of the dashboard;
     - ended jobs of deployments, replays and republishing;
     - abandoned folders of imports;
@@ -61,6 +63,7 @@ async def prune(
     await store.note(_drop_websub, attempts)
     await drop_all(hook_secrets.drop_expired, now)
     await drop_all(signing_keys.drop_expired, now)
+    await drop_all(alerts.drop, attempts)
     await drop_all(minute_counters.drop, now - TALLIES)
     await drop_all(hook_tallies.merge, now - FINE_TALLIES)
     await drop_all(hook_tallies.drop, now - HOOK_TALLIES)

@@ -9,10 +9,15 @@ from hub.http.forms import Form
 from hub.rest.serializers import HIDDEN
 from hub.ui.hook_form.options import OPTIONS
 from store import Row
-from store.hooks.event_names import HUB_EVENTS, PLATFORM_EVENTS, WILDCARD
+from store.hooks.event_names import (
+    HUB_EVENTS,
+    OPERATIONAL_EVENTS,
+    PLATFORM_EVENTS,
+    WILDCARD,
+)
 
 SECRETS = {"new": "make one", "own": "use my own", "none": "none, do not sign"}
-OWN_EVENTS = tuple(sorted(HUB_EVENTS))
+OWN_EVENTS = tuple(sorted(HUB_EVENTS - OPERATIONAL_EVENTS))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,11 @@ from hub.ui.datetime_fields import field_of
 from hub.ui.pages.deliveries import attempt_row
 from hub.ui.section import ROOT, ActionResult, Section
 from hub.ui.view_context import ViewContext
+from store.alerts import problems
+from store.alerts.problems import Problem
 from store.clock import HOUR, MINUTE
-from store.delivery import attempt_feed, problems
+from store.delivery import attempt_feed
 from store.delivery.attempt_feed import AttemptFilter
-from store.delivery.problems import Problem
 from store.errors import Invalid, Missing
 
 ui = Section("Problems", "/problems")

@@ -1960,15 +1960,49 @@ CREATE INDEX hook_tally_hook ON hook_tally (hook_id, minute);
 
 CREATE INDEX hook_tally_fine ON hook_tally (minute) WHERE minute / 60 * 60 <> minute;
 
--- Problems that somebody acknowledged or muted: a hook fails with a kind of outcome.
+-- Problems that somebody acknowledged or muted: a hook fails with a kind of outcome, or something
+-- else is wrong with it.
 CREATE TABLE problem_note (
-    hook_id BIGINT NOT NULL REFERENCES hook (id) ON DELETE CASCADE,
-    kind TEXT NOT NULL,                 -- a status code, or the stage of an error
+    hook_id BIGINT NOT NULL,            -- 0: the whole installation
+    kind TEXT NOT NULL,                 -- a status code, the stage of an error, or an alert's kind
     acknowledged_by TEXT,               -- a login
     acknowledged_at BIGINT,
     muted_until BIGINT,
     PRIMARY KEY (hook_id, kind)
 );
+
+-- Alerts: records that something went wrong, which are open until it is over.
+CREATE TABLE alert (
+    id {id},
+    kind TEXT NOT NULL,                 -- an operational event, such as hook.failing
+    hook_id BIGINT NOT NULL,            -- 0: the whole installation
+    subject TEXT NOT NULL,              -- within the hook, such as an ordering key
+    data TEXT NOT NULL,                 -- JSON object: what its event reports
+    opened_at BIGINT NOT NULL,
+    well_since BIGINT,                  -- its condition is over since then, perhaps not for good
+    closed_at BIGINT,                   -- NULL: it is open
+    mailed_at BIGINT                    -- NULL: a mail must report it
+);
+
+CREATE UNIQUE INDEX alert_open ON alert (kind, hook_id, subject) WHERE closed_at IS NULL;
+
+CREATE INDEX alert_closed ON alert (closed_at, id) WHERE closed_at IS NOT NULL;
+
+CREATE INDEX alert_unmailed ON alert (id) WHERE mailed_at IS NULL;
+
+-- Deliveries of each hook that died and that no alert has reported yet.
+CREATE TABLE exhausted (
+    hook_id BIGINT PRIMARY KEY,
+    many BIGINT NOT NULL,
+    first_id BIGINT NOT NULL,           -- the first delivery
+    last_id BIGINT NOT NULL,            -- the latest delivery
+    since BIGINT NOT NULL,
+    last_at BIGINT NOT NULL
+);
+
+CREATE INDEX exhausted_since ON exhausted (since, hook_id);
+
+CREATE INDEX ordering_key_blocked ON ordering_key (id) WHERE blocked_at IS NOT NULL;
 
 -- Replays: runs that deliver events once more, and their progress.
 CREATE TABLE replaying (

@@ -18,7 +18,7 @@ from store import Connection, Store
 from store.accounts import accounts, teams, tokens
 from store.database.sqlite.engine import SqliteEngine
 from store.hooks import hooks
-from store.hooks.event_names import HUB_EVENTS, WILDCARD
+from store.hooks.event_names import HUB_EVENTS, OPERATIONAL_EVENTS, WILDCARD
 from store.issues import issues, milestones
 from store.projection import projection_table
 from store.repositories import refs
@@ -53,9 +53,8 @@ def _more(db: Connection, world: World) -> None:
     team = teams.create(db, org_id, "choir")
     teams.join(db, team["id"], [singer["id"]])
     for repo in (world.hello.repo, world.vault.repo, world.acme.repo):
-        hooks.create(
-            db, repo["id"], url="https://all.example/", events=[WILDCARD, *sorted(HUB_EVENTS)]
-        )
+        names = [WILDCARD, *sorted(HUB_EVENTS - OPERATIONAL_EVENTS)]
+        hooks.create(db, repo["id"], url="https://all.example/", events=names)
 
 
 @pytest.fixture

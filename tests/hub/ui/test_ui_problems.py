@@ -8,8 +8,8 @@ from dashboard_client import open_dashboard, text_of
 from ui_world import World, hook
 
 from store import Store
+from store.alerts import problems
 from store.clock import MovableClock
-from store.delivery import problems
 from store.hooks import hook_pauses, hooks
 
 

@@ -1,0 +1,116 @@
+"""The table of alerts: at most one is open of a kind, a hook and a subject."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from store.alerts.rules import EVENTS
+from store.database.connection import Connection, Row, json_array
+from store.hooks.hook_targets import NAMED, NAMES
+
+COLUMNS = "a.id, a.kind, a.hook_id, a.subject, a.data, a.opened_at, a.well_since, a.closed_at"
+HOOK = (
+    f", h.url, h.repo_id, h.org_id, {NAMES},"
+    " CASE WHEN h.id IS NOT NULL AND h.repo_id IS NULL AND h.org_id IS NULL THEN 1 ELSE 0 END"
+    " AS of_system"
+)
+FROM = f"FROM alert a LEFT JOIN hook h ON h.id = a.hook_id{NAMED}"
+INSTALLATION = 0
+"""The hook of alerts about the whole installation."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewAlert:
+    """An alert to open. `hook_id` is INSTALLATION if it is about no hook."""
+
+    kind: str
+    hook_id: int
+    data: dict[str, Any] = field(default_factory=dict)
+    subject: str = ""
+    """What it is about within the hook, such as an ordering key."""
+    momentary: bool = False
+    """Whether it reports what happened, and so closes at once."""
+
+
+def open_all(db: Connection, found: Iterable[NewAlert]) -> list[int]:
+    """Open these alerts, unless they are open already. Return the ids of the new ones."""
+    made = db.insert_many(
+        "alert",
+        "kind, hook_id, subject, data, opened_at, closed_at",
+        [(a.kind, a.hook_id, a.subject, json.dumps(a.data), db.now, _closed(db, a)) for a in found],
+        "ON CONFLICT (kind, hook_id, subject) WHERE closed_at IS NULL DO NOTHING RETURNING id",
+    )
+    return [number for (number,) in made]
+
+
+def _closed(db: Connection, alert: NewAlert) -> int | None:
+    return db.now if alert.momentary else None
+
+
+def close_all(db: Connection, alert_ids: Iterable[int]) -> list[int]:
+    """Close alerts. Return the ids of those that were open."""
+    return _change(db, "closed_at = :now", alert_ids, now=db.now)
+
+
+def mark_well(db: Connection, alert_ids: Iterable[int], *, well: bool) -> None:
+    """Record whether the conditions of alerts are over for now."""
+    _change(db, "well_since = CAST(:since AS BIGINT)", alert_ids, since=db.now if well else None)
+
+
+def mark_mailed(db: Connection, alert_ids: Iterable[int]) -> None:
+    """Record that nobody waits for a mail about these alerts."""
+    db.execute(
+        f"UPDATE alert SET mailed_at = :now WHERE id IN"
+        f" (SELECT id FROM {db.each('ids', id='integer')} AS w)",
+        now=db.now,
+        ids=json_array(alert_ids),
+    )
+
+
+def _change(db: Connection, change: str, alert_ids: Iterable[int], **given: object) -> list[int]:
+    rows = db.tuples(
+        f"UPDATE alert SET {change} WHERE closed_at IS NULL AND id IN"
+        f" (SELECT id FROM {db.each('ids', id='integer')} AS w) RETURNING id",
+        ids=json_array(alert_ids),
+        **given,
+    )
+    return [number for (number,) in rows]
+
+
+def get_many(db: Connection, alert_ids: Sequence[int]) -> list[Row]:
+    """Return alerts with their hooks, oldest first."""
+    wanted = f"a.id IN (SELECT id FROM {db.each('ids', id='integer')} AS w)"
+    return _read(db, wanted, "a.id", ids=json_array(alert_ids))
+
+
+def list_open(db: Connection, limit: int) -> list[Row]:
+    """Return the open alerts with their hooks, oldest first."""
+    return _read(db, "a.closed_at IS NULL", "a.id LIMIT :limit", limit=limit)
+
+
+def list_unmailed(db: Connection, limit: int) -> list[Row]:
+    """Return the alerts that no mail has reported yet, oldest first."""
+    return _read(db, "a.mailed_at IS NULL", "a.id LIMIT :limit", limit=limit)
+
+
+def _read(db: Connection, where: str, order: str, **given: object) -> list[Row]:
+    rows = db.all(f"SELECT {COLUMNS}{HOOK} {FROM} WHERE {where} ORDER BY {order}", **given)
+    for row in rows:
+        row["data"] = json.loads(row["data"])
+    return rows
+
+
+def count_open(db: Connection) -> dict[str, int]:
+    """Return how many alerts of each kind are open; kinds without any have 0."""
+    rows = db.tuples("SELECT kind, count(*) FROM alert WHERE closed_at IS NULL GROUP BY kind")
+    return dict.fromkeys(EVENTS, 0) | dict(rows)
+
+
+def drop(db: Connection, before: int, limit: int) -> int:
+    """Delete alerts that closed before a time, up to a limit. Return their number."""
+    chosen = (
+        "SELECT x.id FROM alert x WHERE x.closed_at < :before ORDER BY x.closed_at, x.id"
+        " LIMIT :limit"
+    )
+    return db.execute(f"DELETE FROM alert WHERE id {db.chosen(chosen)}", before=before, limit=limit)

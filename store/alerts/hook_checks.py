@@ -1,0 +1,167 @@
+"""The checks of hooks: which alerts about them have to open, and which are over."""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from store.alerts.alerts import NewAlert
+from store.alerts.rules import (
+    AHEAD,
+    FAILING,
+    HOOK_RULES,
+    KEY_BLOCKED,
+    RECOVERED,
+    WILL_DISABLE,
+    HookRule,
+)
+from store.clock import SECOND
+from store.database.connection import Connection, Row
+from store.hooks import hook_health
+
+# Alerts of each kind that one pass opens or closes at most. The next pass goes on.
+MOST = 500
+_OPEN = "SELECT 1 FROM alert a WHERE a.kind = :kind AND a.hook_id = h.id AND a.closed_at IS NULL"
+
+
+def to_open(db: Connection) -> list[NewAlert]:
+    """Return the alerts of HOOK_RULES that have to open."""
+    return [alert for rule in HOOK_RULES for alert in _of_rule(db, rule)]
+
+
+def _of_rule(db: Connection, rule: HookRule) -> list[NewAlert]:
+    given = {"now": db.now} if ":now" in rule.opens else {}
+    rows = db.all(
+        f"SELECT h.id, {rule.since} AS since, h.disabled_reason AS reason FROM hook h"
+        f" WHERE {rule.opens} AND NOT EXISTS ({_OPEN}) ORDER BY h.id LIMIT :most",
+        kind=rule.kind,
+        most=MOST,
+        **given,
+    )
+    return _alerts(db, rule.kind, rows)
+
+
+def _alerts(db: Connection, kind: str, rows: Iterable[Row]) -> list[NewAlert]:
+    found = list(rows)
+    attempts = hook_health.recent_attempts(db, [row["id"] for row in found], 1)
+    return [NewAlert(kind, row["id"], _data(row, attempts.get(row["id"], []))) for row in found]
+
+
+def _data(row: Row, attempts: list[Row]) -> dict[str, Any]:
+    data = {name: row[name] for name in ("since", "reason", "disable_at") if row.get(name)}
+    for attempt in attempts:
+        data["attempt"] = {
+            name: attempt[name] for name in ("id", "status_code", "error", "started_at")
+        }
+    return data
+
+
+def will_disable(db: Connection, disable_after: float) -> list[NewAlert]:
+    """Return the alerts about hooks that are disabled within AHEAD if they fail until then.
+
+    `disable_after` is the setting in seconds, for hooks without an option of their own.
+    """
+    rows = db.all(
+        "SELECT h.id, h.failing_since AS since, h.options FROM hook h WHERE h.active = 1"
+        " AND h.failing_since IS NOT NULL AND h.paused_at IS NULL AND h.deleted_at IS NULL"
+        f" AND NOT EXISTS ({_OPEN}) ORDER BY h.failing_since LIMIT :most",
+        kind=WILL_DISABLE,
+        most=MOST,
+    )
+    found = []
+    for row in rows:
+        chosen = json.loads(row["options"]).get("disable_after")
+        span = round((disable_after if chosen is None else chosen) * SECOND)
+        # If the whole span is short, half of it has to pass first.
+        if span and db.now >= row["since"] + max(span - AHEAD, span // 2):
+            found.append({**row, "disable_at": row["since"] + span})
+    return _alerts(db, WILL_DISABLE, found)
+
+
+def recovered(db: Connection, alert_ids: Iterable[int], over: dict[int, Row]) -> list[NewAlert]:
+    """Return the news that hooks deliver again, for the alerts that close."""
+    closing = {over[number]["hook_id"]: over[number] for number in alert_ids}
+    failing = {hook_id for hook_id, row in closing.items() if row["kind"] == FAILING}
+    healthy = [
+        hook_id
+        for hook_id in sorted(failing)
+        if db.value(
+            "SELECT 1 FROM hook WHERE id = :id AND active = 1 AND failing_since IS NULL"
+            " AND deleted_at IS NULL",
+            id=hook_id,
+        )
+    ]
+    latest = hook_health.recent_attempts(db, healthy, 1)
+    return [
+        NewAlert(
+            RECOVERED,
+            hook_id,
+            _data({"since": closing[hook_id]["opened_at"]}, attempts),
+            momentary=True,
+        )
+        for hook_id, attempts in latest.items()
+        # If somebody only switched the hook off and on, nothing has shown that it delivers.
+        if attempts[0]["error"] is None and 200 <= (attempts[0]["status_code"] or 0) < 300
+    ]
+
+
+def over(db: Connection) -> list[Row]:
+    """Return the open alerts about hooks whose conditions are over, with `settles`."""
+    conditions = {rule.kind: (rule.stays, rule.settles) for rule in HOOK_RULES}
+    failing, _ = conditions[FAILING]
+    conditions[WILL_DISABLE] = failing, 0
+    return [
+        # A hook that is off or gone cannot fail again.
+        {**row, "settles": settles if row["active"] else 0}
+        for kind, (stays, settles) in conditions.items()
+        for row in db.all(
+            "SELECT a.id, a.kind, a.hook_id, a.opened_at, a.well_since, (SELECT g.active FROM"
+            " hook g WHERE g.id = a.hook_id AND g.deleted_at IS NULL) AS active FROM alert a"
+            " WHERE a.kind = :kind AND a.closed_at IS NULL AND NOT EXISTS"
+            f" (SELECT 1 FROM hook h WHERE h.id = a.hook_id AND {stays}) ORDER BY a.id LIMIT :most",
+            kind=kind,
+            most=MOST,
+        )
+    ]
+
+
+def relapsed(db: Connection) -> list[int]:
+    """Return the open alerts that were about to close, and whose conditions hold again."""
+    rows = db.tuples(
+        "SELECT a.id FROM alert a JOIN hook h ON h.id = a.hook_id WHERE a.kind = :kind"
+        " AND a.closed_at IS NULL AND a.well_since IS NOT NULL AND h.failing_since IS NOT NULL",
+        kind=FAILING,
+    )
+    return [number for (number,) in rows]
+
+
+def blocked_keys(db: Connection) -> list[NewAlert]:
+    """Return the alerts about keys of ordered hooks that wait for an operator."""
+    rows = db.all(
+        "SELECT k.hook_id, k.key, k.blocked_by, k.blocked_at FROM ordering_key k"
+        " JOIN hook h ON h.id = k.hook_id WHERE k.blocked_at IS NOT NULL AND h.deleted_at IS NULL"
+        " AND NOT EXISTS (SELECT 1 FROM alert a WHERE a.kind = :kind AND a.hook_id = k.hook_id"
+        " AND a.subject = k.key AND a.closed_at IS NULL) ORDER BY k.id LIMIT :most",
+        kind=KEY_BLOCKED,
+        most=MOST,
+    )
+    return [
+        NewAlert(
+            KEY_BLOCKED,
+            row["hook_id"],
+            {"since": row["blocked_at"], "delivery_id": row["blocked_by"]},
+            row["key"],
+        )
+        for row in rows
+    ]
+
+
+def freed_keys(db: Connection) -> list[int]:
+    """Return the open alerts about keys that are no longer blocked."""
+    rows = db.tuples(
+        "SELECT a.id FROM alert a WHERE a.kind = :kind AND a.closed_at IS NULL AND NOT EXISTS"
+        " (SELECT 1 FROM ordering_key k WHERE k.hook_id = a.hook_id AND k.key = a.subject"
+        " AND k.blocked_at IS NOT NULL) ORDER BY a.id LIMIT :most",
+        kind=KEY_BLOCKED,
+        most=MOST,
+    )
+    return [number for (number,) in rows]

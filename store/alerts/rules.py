@@ -1,0 +1,68 @@
+"""The rules by which alerts about hooks open and close, as SQL conditions on a hook `h`."""
+
+from dataclasses import dataclass
+
+from store.clock import DAY, MINUTE
+
+FAILING, RECOVERED = "hook.failing", "hook.recovered"
+WILL_DISABLE, DISABLED = "hook.will_disable", "hook.disabled"
+CONFIG_ERROR = "hook.config_error"
+EXHAUSTED = "delivery.exhausted"
+KEY_BLOCKED = "ordering.key_blocked"
+CERTIFICATE = "certificate.expiring"
+BACKLOG_HIGH, BACKLOG_NORMAL = "backlog.high", "backlog.normal"
+EVENTS = (
+    FAILING, RECOVERED, WILL_DISABLE, DISABLED, CONFIG_ERROR, EXHAUSTED, KEY_BLOCKED, CERTIFICATE,
+    BACKLOG_HIGH, BACKLOG_NORMAL,
+)  # fmt: skip
+"""All operational events."""
+
+# A hook that fails for this long is reported, even if its circuit has not opened.
+FAILS_LONG = 30 * MINUTE
+# A hook has recovered when it has delivered for this long.
+SETTLED = 2 * MINUTE
+AHEAD = DAY
+"""How long before a hook is disabled this is announced."""
+# The stages of errors that the hook's own configuration causes.
+CONFIGURED = ("guard", "secret")
+
+_FAILS = "h.active = 1 AND h.failing_since IS NOT NULL AND h.deleted_at IS NULL"
+_WRONG = " OR ".join(f"a.error LIKE '{stage}:%'" for stage in CONFIGURED)
+
+
+@dataclass(frozen=True, slots=True)
+class HookRule:
+    """A rule about hooks. It opens an alert under one condition and keeps it under a wider one."""
+
+    kind: str
+    opens: str
+    stays: str
+    since: str
+    """The column that has the beginning of the condition."""
+    settles: int = 0
+    """How long the condition must be over before the alert closes, in microseconds."""
+
+
+HOOK_RULES = (
+    HookRule(
+        FAILING,
+        f"{_FAILS} AND h.paused_at IS NULL"
+        f" AND (h.resting_until IS NOT NULL OR h.failing_since <= :now - {FAILS_LONG})",
+        _FAILS,
+        "h.failing_since",
+        SETTLED,
+    ),
+    HookRule(
+        DISABLED,
+        "h.disabled_reason IS NOT NULL AND h.deleted_at IS NULL",
+        "h.disabled_reason IS NOT NULL AND h.deleted_at IS NULL",
+        "h.failing_since",
+    ),
+    HookRule(
+        CONFIG_ERROR,
+        f"{_FAILS} AND EXISTS (SELECT 1 FROM attempt a WHERE a.id = (SELECT max(x.id) FROM"
+        f" attempt x WHERE x.hook_id = h.id) AND ({_WRONG}))",
+        _FAILS,
+        "h.failing_since",
+    ),
+)
