@@ -32,6 +32,9 @@ class StoreGauges(MetricSet):
             "tocsin_hooks_disabled", "Hooks that were disabled because they failed"
         )
         self.paused = GaugeMetric("tocsin_hooks_paused", "Hooks that are paused")
+        self.alerts = GaugeMetric(
+            "tocsin_alerts_open", "Open alerts, by the event that reported them", ("kind",)
+        )
         self.job_ended = GaugeMetric(
             "tocsin_job_ended_timestamp_seconds", "When a scheduled job last ended", ("name",)
         )
@@ -50,6 +53,7 @@ class StoreGauges(MetricSet):
         self.failing.read = lambda: None if self.figures is None else self.figures.failing
         self.disabled.read = lambda: None if self.figures is None else self.figures.disabled
         self.paused.read = lambda: None if self.figures is None else self.figures.paused
+        self.alerts.read = self._alerts
         self.job_ended.read = self._job_ended
         self.job_failures.read = self._job_failures
 
@@ -58,6 +62,9 @@ class StoreGauges(MetricSet):
         if found is None:
             return None
         return {("due",): found.due, ("later",): found.later, ("held",): found.held}
+
+    def _alerts(self) -> GaugeValue:
+        return {} if self.figures is None else {(k,): n for k, n in self.figures.alerts.items()}
 
     def _job_ended(self) -> GaugeValue:
         jobs = self.figures.jobs if self.figures else []

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from store.alerts.rules import EVENTS
 from store.database.connection import Connection, Row, json_array
 from store.hooks.hook_targets import NAMED, NAMES
+from store.monitoring import name_search
 
 COLUMNS = "a.id, a.kind, a.hook_id, a.subject, a.data, a.opened_at, a.well_since, a.closed_at"
 HOOK = (
@@ -58,16 +58,6 @@ def mark_well(db: Connection, alert_ids: Iterable[int], *, well: bool) -> None:
     _change(db, "well_since = CAST(:since AS BIGINT)", alert_ids, since=db.now if well else None)
 
 
-def mark_mailed(db: Connection, alert_ids: Iterable[int]) -> None:
-    """Record that nobody waits for a mail about these alerts."""
-    db.execute(
-        f"UPDATE alert SET mailed_at = :now WHERE id IN"
-        f" (SELECT id FROM {db.each('ids', id='integer')} AS w)",
-        now=db.now,
-        ids=json_array(alert_ids),
-    )
-
-
 def _change(db: Connection, change: str, alert_ids: Iterable[int], **given: object) -> list[int]:
     rows = db.tuples(
         f"UPDATE alert SET {change} WHERE closed_at IS NULL AND id IN"
@@ -84,14 +74,25 @@ def get_many(db: Connection, alert_ids: Sequence[int]) -> list[Row]:
     return _read(db, wanted, "a.id", ids=json_array(alert_ids))
 
 
-def list_open(db: Connection, limit: int) -> list[Row]:
-    """Return the open alerts with their hooks, oldest first."""
-    return _read(db, "a.closed_at IS NULL", "a.id LIMIT :limit", limit=limit)
+def list_open(
+    db: Connection,
+    kinds: Iterable[str],
+    limit: int,
+    repo_ids: Sequence[int] | None = None,
+    org_ids: Sequence[int] = (),
+) -> list[Row]:
+    """Return the open alerts of these kinds with their hooks, oldest first.
 
-
-def list_unmailed(db: Connection, limit: int) -> list[Row]:
-    """Return the alerts that no mail has reported yet, oldest first."""
-    return _read(db, "a.mailed_at IS NULL", "a.id LIMIT :limit", limit=limit)
+    If `repo_ids` is not None, only alerts about hooks of these repositories and of the
+    organizations `org_ids` are returned.
+    """
+    chosen = f"(SELECT kind FROM {db.each('kinds', kind='text')} AS k)"
+    where = f"a.closed_at IS NULL AND a.kind IN {chosen}"
+    given: dict[str, object] = {"kinds": json_array(sorted(kinds))}
+    if repo_ids is not None:
+        where += f" AND a.hook_id IN ({name_search.hooks_of(db)})"
+        given |= {"repos": json_array(repo_ids), "orgs": json_array(org_ids)}
+    return _read(db, where, "a.id LIMIT :limit", limit=limit, **given)
 
 
 def _read(db: Connection, where: str, order: str, **given: object) -> list[Row]:
@@ -99,12 +100,6 @@ def _read(db: Connection, where: str, order: str, **given: object) -> list[Row]:
     for row in rows:
         row["data"] = json.loads(row["data"])
     return rows
-
-
-def count_open(db: Connection) -> dict[str, int]:
-    """Return how many alerts of each kind are open; kinds without any have 0."""
-    rows = db.tuples("SELECT kind, count(*) FROM alert WHERE closed_at IS NULL GROUP BY kind")
-    return dict.fromkeys(EVENTS, 0) | dict(rows)
 
 
 def drop(db: Connection, before: int, limit: int) -> int:

@@ -1,12 +1,14 @@
-"""Problems: failing hooks of a host that fail in the same way, and what people have said of them.
+"""Problems: hooks of a host that fail in the same way, and open alerts about something else.
 
-A problem exists while its hooks fail. An acknowledgement lasts until a hook recovers, or until
-another hook of the host fails in this way. A mute lasts for a time.
+A problem exists while its hooks fail, or while its alerts are open. An acknowledgement lasts until
+a hook recovers, or until another hook of the host gets this problem. A mute lasts for a time.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from store.alerts import alerts
+from store.alerts.rules import BACKLOG_HIGH, CERTIFICATE, KEY_BLOCKED
 from store.clock import SECOND
 from store.database.connection import Connection, Row, json_array
 from store.delivery.attempts import FAILED
@@ -18,21 +20,30 @@ MOST_HOOKS, MOST_DELIVERIES = 500, 1_000
 # A failure is recorded some time after it happened.
 SLACK = 10 * SECOND
 OPEN, ACKNOWLEDGED, MUTED = "open", "acknowledged", "muted"
+# Alerts that are problems of their own. Others are about hooks that fail, which are found anyway.
+LABELS = {
+    KEY_BLOCKED: "blocked keys",
+    CERTIFICATE: "certificates that end soon",
+    BACKLOG_HIGH: "high backlog",
+}
+INSTALLATION = "installation"
+"""The name of the whole installation in place of a host."""
 
 
 @dataclass(slots=True)
 class Problem:
-    """Hooks of a host that fail in the same way. Times are in microseconds."""
+    """Hooks of a host that have the same problem. Times are in microseconds."""
 
     host: str
+    """The host, or INSTALLATION if no hook is concerned."""
     kind: str
-    """A status code, or the stage of an error such as `connect`."""
+    """A status code, the stage of an error such as `connect`, or an alert's kind."""
     label: str
-    """The latest error or status."""
+    """The latest error or status, or what the alerts are about."""
     since: int = 0
     last_at: int = 0
     attempt_id: int = 0
-    """The latest failed attempt."""
+    """The latest failed attempt; 0 if no attempt is the reason."""
     deliveries: int = 0
     """How many deliveries failed, counted up to MOST_DELIVERIES for each hook."""
     hooks: list[Row] = field(default_factory=list)
@@ -45,6 +56,16 @@ class Problem:
         """Return the ids of its hooks."""
         return [hook["id"] for hook in self.hooks]
 
+    @property
+    def name(self) -> str:
+        """Return the name that identifies it on the command line."""
+        return f"{self.host}/{self.kind}"
+
+    @property
+    def noted(self) -> list[Row]:
+        """Return the hooks that notes are about, or the whole installation, each with `since`."""
+        return self.hooks or [{"id": alerts.INSTALLATION, "since": self.since}]
+
 
 def list_all(
     db: Connection, repo_ids: Sequence[int] | None, org_ids: Sequence[int] = ()
@@ -56,16 +77,25 @@ def list_all(
     """
     failing = hook_health.failing(db, repo_ids, MOST_HOOKS, org_ids=org_ids)
     latest = _latest_failures(db, failing)
-    notes = _notes(db, [hook["id"] for hook in failing])
     found: dict[tuple[str, str], Problem] = {}
     for hook in failing:
         attempt = latest.get(hook["id"])
         if attempt is not None:
             _add(found, hook, attempt)
+    _add_alerts(db, found, repo_ids, org_ids)
+    notes = _notes(db, {hook["id"] for problem in found.values() for hook in problem.noted})
     for problem in found.values():
         _judge(problem, notes, db.now)
     order = {OPEN: 0, ACKNOWLEDGED: 1, MUTED: 2}
     return sorted(found.values(), key=lambda one: (order[one.state], -one.deliveries, one.since))
+
+
+def are_all_muted(
+    db: Connection, repo_ids: Sequence[int] | None, org_ids: Sequence[int] = ()
+) -> bool:
+    """Return whether there are problems and all are muted, so that nobody wants an alarm."""
+    found = list_all(db, repo_ids, org_ids)
+    return bool(found) and all(problem.state == MUTED for problem in found)
 
 
 def find(
@@ -123,8 +153,32 @@ def _add(found: dict[tuple[str, str], Problem], hook: Row, attempt: Row) -> None
         problem.label = label
 
 
+def _add_alerts(
+    db: Connection,
+    found: dict[tuple[str, str], Problem],
+    repo_ids: Sequence[int] | None,
+    org_ids: Sequence[int],
+) -> None:
+    """Add the problems that alerts report: hooks of a host with open alerts of a kind."""
+    rows = alerts.list_open(db, LABELS, MOST_HOOKS, repo_ids, org_ids)
+    hooks = hook_health.rows_of(db, {row["hook_id"] for row in rows if row["hook_id"]})
+    for row in rows:
+        hook = hooks.get(row["hook_id"])
+        host = INSTALLATION if hook is None else host_of(hook["url"])
+        problem = found.setdefault(
+            (host, row["kind"]), Problem(host, row["kind"], LABELS[row["kind"]], row["opened_at"])
+        )
+        problem.last_at = row["opened_at"]
+        # A hook has one note for all its alerts of a kind. A later alert opens it again.
+        known = next((one for one in problem.hooks if one["id"] == row["hook_id"]), None)
+        if known is not None:
+            known["since"] = row["opened_at"]
+        elif hook is not None:
+            problem.hooks.append({**hook, "since": row["opened_at"], "attempt_id": 0})
+
+
 def _judge(problem: Problem, notes: dict[tuple[int, str], Row], now: int) -> None:
-    mine = [(hook, notes.get((hook["id"], problem.kind))) for hook in problem.hooks]
+    mine = [(hook, notes.get((hook["id"], problem.kind))) for hook in problem.noted]
     muted = [note["muted_until"] or 0 for _, note in mine if note is not None]
     if len(muted) == len(mine) and min(muted) > now:
         problem.state, problem.muted_until = MUTED, min(muted)
@@ -151,13 +205,13 @@ def reopen(db: Connection, problem: Problem) -> None:
         "DELETE FROM problem_note WHERE kind = :kind AND hook_id IN"
         f" (SELECT id FROM {db.each('hooks', id='integer')} AS w)",
         kind=problem.kind,
-        hooks=json_array(problem.hook_ids),
+        hooks=json_array(hook["id"] for hook in problem.noted),
     )
 
 
 def _set(db: Connection, problem: Problem, columns: str, values: str, **given: object) -> None:
     changes = ", ".join(f"{name} = excluded.{name}" for name in columns.split(", "))
-    for hook_id in sorted(problem.hook_ids):
+    for hook_id in sorted(hook["id"] for hook in problem.noted):
         db.execute(
             f"INSERT INTO problem_note (hook_id, kind, {columns}) VALUES (:hook_id, :kind,"
             f" {values}) ON CONFLICT (hook_id, kind) DO UPDATE SET {changes}",

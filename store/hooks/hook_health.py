@@ -95,6 +95,16 @@ def get(db: Connection, hook_id: int) -> Row | None:
     return with_health(db, rows)[0] if rows else None
 
 
+def rows_of(db: Connection, hook_ids: Iterable[int]) -> dict[int, Row]:
+    """Return these hooks by their ids, without counts. Deleted ones are left out."""
+    rows = db.all(
+        f"SELECT {COLUMNS} FROM hook h{NAMED} WHERE h.deleted_at IS NULL AND h.id IN"
+        f" (SELECT id FROM {db.each('hooks', id='integer')} AS w)",
+        hooks=json_array(sorted(hook_ids)),
+    )
+    return {row["id"]: row for row in rows}
+
+
 def slowest(db: Connection, repo_ids: Sequence[int] | None, window: int, limit: int) -> list[Row]:
     """Return the hooks with the longest average duration among all newest `window` attempts.
 

@@ -3,7 +3,7 @@
 Each count reads an index that has only the rows in question, and ends at a limit.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from store.clock import MINUTE, SECOND
 from store.database import migrations, paging
@@ -52,6 +52,8 @@ class DeliveryStats:
     leases: list[Row]
     """The workers' leases, each with `holder`, `seen_at`, and `lag` in microseconds."""
     jobs: list[Row]
+    alerts: dict[str, int] = field(default_factory=dict)
+    """How many alerts of each kind are open; kinds without any are left out."""
 
     @property
     def workers(self) -> list[Row]:
@@ -93,6 +95,7 @@ def collect(db: Connection) -> DeliveryStats:
         _hooks(db, "paused_at"),
         _leases(db),
         jobs.every(db),
+        _open_alerts(db),
     )
 
 
@@ -167,6 +170,10 @@ def _hooks(db: Connection, column: str) -> int:
         " AND h.deleted_at IS NULL ORDER BY h.id",
         MOST,
     )
+
+
+def _open_alerts(db: Connection) -> dict[str, int]:
+    return dict(db.tuples("SELECT kind, count(*) FROM alert WHERE closed_at IS NULL GROUP BY kind"))
 
 
 def _leases(db: Connection) -> list[Row]:

@@ -95,7 +95,7 @@ class CertificateEvent(TypedDict):
 class BacklogEvent(TypedDict):
     """Many deliveries are due, or no longer
 
-    `due` counts the due deliveries. `late` counts the deliveries that have been due for ten minutes.
+    `due` counts the due deliveries. `late` counts the ones that have been due for ten minutes.
     """
 
     action: Literal["high", "normal"]

@@ -43,7 +43,7 @@ def entry(context: click.Context, outcome: str, **ids: Any) -> AuditEntry:
         " ".join(words),
         outcome,
         fields=tuple(options),
-        ids={**ids, **({} if _person() == _account() else {"as": _account()})},
+        ids={**ids, **({} if person() == _account() else {"as": _account()})},
     )
 
 
@@ -52,7 +52,7 @@ def actor(via: str = "command") -> Actor:
 
     If root runs it with sudo, return the user who called sudo.
     """
-    return Actor(f"{_person()}@{socket.gethostname()}", via)
+    return Actor(f"{person()}@{socket.gethostname()}", via)
 
 
 def _account() -> str:
@@ -63,7 +63,8 @@ def _account() -> str:
         return str(number)
 
 
-def _person() -> str:
+def person() -> str:
+    """Return the name of the person who runs the command."""
     # Only root is trusted with SUDO_USER: any other user can set that variable.
     return (os.geteuid() == 0 and os.environ.get("SUDO_USER")) or _account()
 

@@ -7,6 +7,7 @@ from hub.ui.pages.hooks import hook_row
 from hub.ui.section import ROOT, PanelUpdate, Section
 from hub.ui.view_context import ViewContext
 from store import Row
+from store.alerts import problems
 from store.clock import MINUTE, SECOND
 from store.hooks import hook_health
 from store.monitoring import backlog as backlogs
@@ -116,13 +117,17 @@ def _backlog(look: ViewContext, repo_ids: list[int] | None) -> dict[str, int] | 
 def _alarm(
     look: ViewContext, backlog: dict[str, int] | None, failing: list[Row]
 ) -> dict[str, int] | None:
-    """Return what is wrong if deliveries wait for long: due, or for an endpoint that fails."""
+    """Return what is wrong if deliveries wait for long: due, or for an endpoint that fails.
+
+    If every problem is muted, there is no alarm.
+    """
     if backlog is None:
         return None
     since = failing[0]["failing_first"] if failing else None
     fails = since is not None and since < look.now - LATE
     many = backlog["late"] + (backlog["later"] if fails else 0)
-    if not many:
+    org_ids = look.organizations()
+    if not many or problems.are_all_muted(look.db, look.repositories(), org_ids):
         return None
     return {"many": many, "failing": failing[0]["total"] if fails else 0, "since": since or 0}
 

@@ -1,10 +1,12 @@
-"""Problems: failing endpoints, grouped by host and outcome, to acknowledge or to mute."""
+"""Problems: endpoints that fail and open alerts, by host and kind, to acknowledge or to mute."""
 
 from typing import Any
 from urllib.parse import urlencode
 
 from hub.api.hooks.hook_access import WRITE
+from hub.http.errors import Forbidden
 from hub.ui.datetime_fields import field_of
+from hub.ui.formatting import pluralize
 from hub.ui.pages.deliveries import attempt_row
 from hub.ui.section import ROOT, ActionResult, Section
 from hub.ui.view_context import ViewContext
@@ -37,16 +39,26 @@ def problem_row(problem: Problem) -> dict[str, Any]:
         "problem": problem,
         "mark": KINDS[problem.state],
         "place": f"{ROOT}/problem?{asked}",
-        "named": f"{problem.label} from {problem.host}",
+        "named": _name(problem),
     }
+
+
+def _name(problem: Problem) -> str:
+    if problem.attempt_id:
+        return f"{problem.label} from {problem.host}"
+    many = len(problem.hooks)
+    where = f"{problem.host} ({pluralize(many, 'hook')})" if many else f"the {problem.host}"
+    return f"{problem.label} of {where}"
 
 
 @ui.page("/problem", "problem.html")
 def show_problem(look: ViewContext) -> dict[str, Any]:
     """Show a problem with its hooks, its latest attempts, and what can be done."""
     problem = _found(look, look.asked("host", LONGEST), look.asked("kind"))
-    wanted = AttemptFilter(hook_ids=problem.hook_ids, status="failure")
-    latest = attempt_feed.page(look.db, wanted, limit=SHOWN)
+    latest = []
+    if problem.attempt_id:
+        wanted = AttemptFilter(hook_ids=problem.hook_ids, status="failure")
+        latest = attempt_feed.page(look.db, wanted, limit=SHOWN).rows
     chosen = {
         "hook": ",".join(map(str, problem.hook_ids)),
         "status": "failed",
@@ -55,11 +67,11 @@ def show_problem(look: ViewContext) -> dict[str, Any]:
     }
     return {
         **problem_row(problem),
-        "attempts": [attempt_row(row, look.now) for row in latest.rows],
+        "attempts": [attempt_row(row, look.now) for row in latest],
         "retry": f"{ROOT}/replay?{urlencode(chosen)}",
         "mutes": MUTES,
         "most": problems.MOST_DELIVERIES,
-        "may_change": look.viewer.may_change_any,
+        "may_change": look.viewer.may_change_any if problem.hooks else look.viewer.may_run,
     }
 
 
@@ -82,6 +94,8 @@ def _changeable(look: ViewContext) -> tuple[Problem, str]:
     for number in problem.hook_ids:
         hook, _ = look.viewer.hook(look.db, number)
         look.viewer.check_change(look.db, hook)
+    if not problem.hooks and not look.viewer.may_run:
+        raise Forbidden("Only operators of the installation may do this.")
     return problem, problem_row(problem)["place"]
 
 
@@ -90,7 +104,7 @@ def acknowledge_problem(look: ViewContext) -> ActionResult:
     """Say that somebody works on it."""
     problem, place = _changeable(look)
     problems.acknowledge(look.db, problem, look.viewer.name)
-    return ActionResult(place, "Acknowledged. It is open again if another hook fails like this.")
+    return ActionResult(place, "Acknowledged. It is open again if another hook gets this problem.")
 
 
 @ui.act("/problems/mute")

@@ -1980,15 +1980,12 @@ CREATE TABLE alert (
     data TEXT NOT NULL,                 -- JSON object: what its event reports
     opened_at BIGINT NOT NULL,
     well_since BIGINT,                  -- its condition is over since then, perhaps not for good
-    closed_at BIGINT,                   -- NULL: it is open
-    mailed_at BIGINT                    -- NULL: a mail must report it
+    closed_at BIGINT                    -- NULL: it is open
 );
 
 CREATE UNIQUE INDEX alert_open ON alert (kind, hook_id, subject) WHERE closed_at IS NULL;
 
 CREATE INDEX alert_closed ON alert (closed_at, id) WHERE closed_at IS NOT NULL;
-
-CREATE INDEX alert_unmailed ON alert (id) WHERE mailed_at IS NULL;
 
 -- Deliveries of each hook that died and that no alert has reported yet.
 CREATE TABLE exhausted (

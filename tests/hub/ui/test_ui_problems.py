@@ -8,7 +8,9 @@ from dashboard_client import open_dashboard, text_of
 from ui_world import World, hook
 
 from store import Store
-from store.alerts import problems
+from store.alerts import alerts, problems
+from store.alerts.alerts import NewAlert
+from store.alerts.rules import BACKLOG_HIGH, KEY_BLOCKED
 from store.clock import MovableClock
 from store.hooks import hook_pauses, hooks
 
@@ -122,3 +124,52 @@ async def test_others_problems_are_not_seen_or_changed(world: World) -> None:
         for act in ("acknowledge", "mute", "reopen"):
             assert (await browser.post(f"/ui/problems/{act}", mine)).status_code == 403, act
     assert {one[-1] for one in found(world)} == {"open"}
+
+
+async def test_blocked_keys_and_a_high_backlog_are_problems(
+    world: World, clock: MovableClock
+) -> None:
+    world.store.do(
+        alerts.open_all,
+        [
+            NewAlert(KEY_BLOCKED, world.good["id"], subject="refs/main"),
+            NewAlert(KEY_BLOCKED, world.other["id"], subject="refs/main"),
+            NewAlert(BACKLOG_HIGH, alerts.INSTALLATION),
+        ],
+    )
+    form = {"host": "receiver.example", "kind": KEY_BLOCKED}
+    at = f"/ui/problem?host=receiver.example&kind={KEY_BLOCKED}"
+    async with open_dashboard(world.store, world.seed.token, last=False) as browser:
+        page = text_of(await browser.page("/ui/problems"))
+        assert "blocked keys of receiver.example (1 hook) open" in page
+        assert "backlog" not in page.partition("one problem.")[2].partition("Problem State")[2]
+        assert "receiver.example/good" in await browser.page(at)
+    async with open_dashboard(world.store, world.operator) as browser:
+        assert "high backlog of the installation" in text_of(await browser.page("/ui/problems"))
+        where = f"/ui/problem?host=installation&kind={BACKLOG_HIGH}"
+        assert "Acknowledge" in await browser.page(where)
+        backlog = {"host": "installation", "kind": BACKLOG_HIGH, "hours": "1"}
+        assert (await browser.post("/ui/problems/mute", backlog, on=where)).status_code == 303
+        assert (await browser.post("/ui/problems/acknowledge", form, on=at)).status_code == 303
+    assert found(world) == [
+        ("receiver.example", KEY_BLOCKED, 0, 2, "acknowledged"),
+        ("installation", BACKLOG_HIGH, 0, 0, "muted"),
+    ]
+    # A further key of a hook opens it again.
+    clock.advance(seconds=60)
+    world.store.do(alerts.open_all, [NewAlert(KEY_BLOCKED, world.good["id"], subject="refs/next")])
+    assert found(world)[0] == ("receiver.example", KEY_BLOCKED, 0, 2, "open")
+
+
+async def test_an_alarm_ends_when_every_problem_is_muted(world: World, clock: MovableClock) -> None:
+    world.send(world.failing, "a", status_code=401)
+    clock.advance(seconds=1200)
+    form = {"host": "receiver.example", "kind": "401", "hours": "8"}
+    async with open_dashboard(world.store, world.seed.token, ui_idle=10**6) as browser:
+        assert "for too long" in text_of(await browser.page("/ui"))
+        await browser.post(
+            "/ui/problems/mute", form, on="/ui/problem?host=receiver.example&kind=401"
+        )
+        assert "for too long" not in text_of(await browser.page("/ui"))
+        clock.advance(seconds=8 * 3600 + 1)
+        assert "for too long" in text_of(await browser.page("/ui"))

@@ -12,6 +12,7 @@ from hub.settings import HubSettings
 from hub.worker_events import WorkerEvents
 from store import Connection, Row, Store
 from store.alerts import alerts, transitions
+from store.alerts.rules import EVENTS
 from store.alerts.transitions import Limits
 from store.clock import MovableClock
 from store.database import body_codec
@@ -113,7 +114,7 @@ async def test_a_failing_hook_is_reported_once_and_its_recovery_when_it_lasts(
     assert await check() == []
     clock.advance(seconds=1)
     assert names(await check()) == ["hook.recovered"]
-    assert world.store.look(alerts.list_open, 10) == []
+    assert world.store.look(alerts.list_open, EVENTS, 10) == []
     assert await check() == []
 
 
@@ -145,7 +146,7 @@ async def test_a_hook_is_announced_a_day_before_it_is_disabled(
     assert row is not None
     world.store.do(hooks.update, row, active=True)
     assert await check() == []
-    assert world.store.look(alerts.list_open, 10) == []
+    assert world.store.look(alerts.list_open, EVENTS, 10) == []
 
 
 async def test_a_hook_that_is_never_disabled_is_not_announced(
@@ -228,7 +229,7 @@ async def test_system_hooks_get_the_events_and_cause_none(
     # The failure of the hook that gets alerts is on record, and sends nothing.
     world.send({**ops, "repo_id": 0}, "b", status_code=None, error="guard: private")
     assert await check() == []
-    rows = world.store.look(alerts.list_open, 10)
+    rows = world.store.look(alerts.list_open, EVENTS, 10)
     assert sorted((row["kind"], row["hook_id"]) for row in rows) == sorted(
         [("hook.config_error", world.failing["id"]), ("hook.config_error", ops["id"])]
     )
@@ -254,7 +255,7 @@ async def test_deleted_and_deactivated_hooks_end_their_alerts_in_silence(
     assert await check() == []
     clock.advance(seconds=120)
     assert await check() == []
-    assert world.store.look(alerts.list_open, 10) == []
+    assert world.store.look(alerts.list_open, EVENTS, 10) == []
 
 
 async def test_a_paused_hook_is_not_reported(
@@ -292,7 +293,7 @@ async def test_alerts_that_are_over_are_deleted_after_a_time(
     await check()
     clock.advance(seconds=60)
     assert world.store.do(alerts.drop, clock.now(), 10) == 1
-    assert len(world.store.look(alerts.list_open, 10)) == 1
+    assert len(world.store.look(alerts.list_open, EVENTS, 10)) == 1
 
 
 @pytest.mark.parametrize("name", OPERATIONAL)
