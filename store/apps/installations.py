@@ -308,7 +308,7 @@ def remove(db: Connection, installation: Row) -> None:
 def list_all(db: Connection, app_id: int | None = None) -> list[Row]:
     """Return every installation by app and account, with the names of its chosen `repositories`.
 
-    `app_id` leaves only those of one app.
+    With `app_id`, only the installations of one app.
     """
     chosen: dict[int, list[str]] = {}
     for installation_id, name in db.tuples(

@@ -31,7 +31,7 @@ def list_alerts(store: Store, as_json: bool) -> None:
     output.print_rows(
         [_shape(one) for one in store.look(problems.list_all, None)],
         as_json=as_json,
-        empty="no problems",
+        empty="no problems: `tocsin status` shows the rest",
         columns=("problem", "state", "hooks", "deliveries", "since", "latest"),
     )
 
