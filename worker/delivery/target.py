@@ -85,7 +85,7 @@ class Target:
 
     def outdated(self, now: int) -> bool:
         """Return whether the hook must be read again at this time (microseconds)."""
-        return self.over(now) or (self.reread_at is not None and self.reread_at <= now)
+        return self.reread_at is not None and self.reread_at <= now
 
     def over(self, now: int) -> bool:
         """Return whether the target has ended by this time (microseconds)."""

@@ -30,7 +30,8 @@ async def exchange(
     try:
         token = await _within(deadline, tokens.get(access.oauth2))
     except TokenFailed as error:
-        return _failed(error, loop.time() - started)
+        # The token URL may send the client's secret back in its answer.
+        return _failed(access.mask(str(error)), loop.time() - started)
     access.note_token(token)
     took = loop.time() - started
     answer = await send(access.sent_head(head, token), deadline - took)
@@ -70,8 +71,8 @@ async def _within(seconds: float, token: Awaitable[str]) -> str:
         raise TokenFailed(f"timeout: not done within {max(seconds, 0):g} s") from None
 
 
-def _failed(error: TokenFailed, took: float) -> ExchangeResult:
+def _failed(reason: str, took: float) -> ExchangeResult:
     answer = ExchangeResult()
-    answer.error = f"token: {error}"
+    answer.error = f"token: {reason}"
     answer.timings["token"] = answer.timings["total"] = int(took * MICRO)
     return answer

@@ -16,7 +16,7 @@ from oauth2_server import (
     bearers,
     issuing,
 )
-from receivers import OK, Call, ok, serving
+from receivers import OK, Call, ok, says, serving
 
 from store.clock import Clock
 from worker.endpoint_access.token_cache import TokenCache
@@ -140,6 +140,18 @@ async def test_errors_of_the_token_url_are_told_apart_and_retried(house: House) 
             assert attempt["request_headers"]["Authorization"] == "Bearer ********"
         await house.over(waiting=2)
         assert receiver.heads == []
+
+
+async def test_a_secret_in_an_error_of_the_token_url_is_masked(house: House) -> None:
+    said = b'{"error": "invalid_client %b"}' % CLIENT_SECRET.encode()
+    head = b"HTTP/1.1 400 X\r\nContent-Length: %d\r\n\r\n" % len(said)
+    async with serving(says(head, said)) as server:
+        oauth2 = {"token_url": server.url, "client_id": "a", "client_secret": CLIENT_SECRET}
+        hook_id = house.hook(options={"oauth2": oauth2, "retries": [0]})
+        await house.work(real=True)
+        await house.event()
+        (attempt,) = await house.recorded(hook_id, 1)
+        assert attempt["error"] == "token: the token URL answered 400 invalid_client ********"
 
 
 # Directly, with the machine's clock: assertions end by it.
