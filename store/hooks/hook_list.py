@@ -36,7 +36,7 @@ COLUMNS = {
 class HookFilter:
     """A filter for hooks. `repo_ids` and `hook_ids` None mean all hooks.
 
-    `org_ids` adds hooks of organizations to those of the repositories. `state` is a key of STATES.
+    `org_ids` adds hooks of organizations. `state` is a key of STATES.
     `event` selects hooks that get it. `since` and `until` limit when it was created. `upto` keeps
     out hooks with a higher id.
     """
