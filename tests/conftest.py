@@ -66,6 +66,8 @@ LONG = {
     "tests/test_running.py": "whole runs of pytest",
     "tests/store/database/test_sqlite.py::TestTrouble::test_locked_by": "SQLite waits for a lock",
     "tests/store/database/test_postgres.py::TestPlans": "a table of 200,000 rows",
+    "tests/store/pg_migration/": "databases are copied to a PostgreSQL server, which is started",
+    "tests/store/database/test_postgres.py": "a PostgreSQL server is started",
     "tests/test_style.py::test_it_is_clean[types]": "mypy reads everything",
 }
 

@@ -2,9 +2,12 @@
 
 import asyncio
 import contextlib
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
+NO_AUTHORITIES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+"""For clients that encrypt nothing: reading all authorities takes longer than many a test."""
 Handle = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 # Of the loop, until a connection is known that was let in at the last moment.
 TURNS = 5

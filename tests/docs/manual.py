@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from markdown_it import MarkdownIt
@@ -48,6 +49,7 @@ def named(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
+@cache
 def tokens(page: Path) -> list[Token]:
     """The page as the parser reads it."""
     return PARSER.parse(page.read_text(encoding="utf-8"))
@@ -70,6 +72,7 @@ def block(page: Path, language: str, name: str) -> str:
     return found
 
 
+@cache
 def headings(page: Path) -> list[str]:
     """The anchors of a page's headings, as GitHub makes them."""
     found = tokens(page)

@@ -13,6 +13,8 @@ from ports import free_port
 from prometheus_client.parser import text_string_to_metric_families as families
 from waiting import PATIENCE, Stopwatch, until
 
+from tests.local_server import NO_AUTHORITIES
+
 EVENTS = 400
 
 
@@ -23,7 +25,8 @@ class Seen:
         self.url, self.path = url, path
 
     async def get(self, path: str) -> httpx.Response:
-        transport = httpx.AsyncHTTPTransport(uds=None if self.path is None else str(self.path))
+        uds = None if self.path is None else str(self.path)
+        transport = httpx.AsyncHTTPTransport(uds=uds, verify=NO_AUTHORITIES)
         async with httpx.AsyncClient(
             transport=transport, base_url=self.url, timeout=PATIENCE
         ) as client:
