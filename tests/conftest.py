@@ -91,13 +91,13 @@ def pytest_collectstart(collector: pytest.Collector) -> None:
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Return one worker for each processor, and half as many again for slow tests, which wait for
-    other processes. Each worker collects all tests, which takes as long as thousands of them.
+def pytest_xdist_auto_num_workers() -> int:
+    """Return three workers for each two processors, because many tests wait for other processes.
+
+    More would cost more than they gain. Each worker collects all tests, which takes as long as a
+    thousand of them.
     """
     processors = len(os.sched_getaffinity(0))
-    if "not slow" in config.option.markexpr:
-        return processors
     return processors + (processors + 1) // 2
 
 
