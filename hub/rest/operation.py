@@ -74,6 +74,8 @@ class OperationOptions(TypedDict, total=False):
     Empty for the vendor's name alone. None if its other media types are no JSON."""
     category: str
     """The rate limit category it counts for; empty for none."""
+    points: int
+    """What it costs of the points per minute. Default: 5 if it writes, and else 1."""
     conditional: bool
     """Whether its response has an ETag. Default: true for GET."""
     audited: bool
@@ -93,6 +95,14 @@ class Forms(TypedDict):
 
     media: tuple[str, ...]
     family: str | None
+
+
+class Frequent(TypedDict):
+    """The options of operations that programs call all the time, and that the limits spare."""
+
+    category: str
+    points: int
+    audited: bool
 
 
 @dataclass(frozen=True)
@@ -123,6 +133,8 @@ class Operation:
     media: tuple[str, ...]
     family: str | None
     category: str
+    points: int | None
+    """None is the usual cost."""
     conditional: bool
     audited: bool
     setting: str | None
@@ -212,6 +224,7 @@ def derive(
         media=details.get("media", ()),
         family=details.get("family"),
         category=details.get("category", "core"),
+        points=details.get("points"),
         conditional=details.get("conditional", method == "GET"),
         audited=details.get("audited", method != "GET"),
         setting=details.get("setting"),

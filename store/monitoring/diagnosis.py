@@ -36,9 +36,9 @@ def newest_event_at(db: Connection) -> int | None:
 
 
 def callbacks(db: Connection, limit: int) -> list[tuple[int, str]]:
-    """Return id and URL of the newest active hooks."""
+    """Return id and URL of the newest active hooks to whose URLs something is sent."""
     rows = db.tuples(
-        "SELECT id, url FROM hook WHERE active = 1 AND deleted_at IS NULL"
+        "SELECT id, url FROM hook WHERE active = 1 AND pull = 0 AND deleted_at IS NULL"
         " ORDER BY id DESC LIMIT :limit",
         limit=limit,
     )

@@ -16,6 +16,7 @@ from hub.rest.context import Context
 from hub.rest.fetching.long_polls import NothingYet
 from hub.rest.fetching.pulls import Pulls
 from hub.rest.group import OperationGroup
+from hub.rest.operation import Frequent
 from hub.rest.serializers import EmptyObject
 from hub.rest.validation import Text
 from store import Row
@@ -33,6 +34,9 @@ org_ops = ops.mount("orgs", org=organizations.by_login, hook_id=hooks.get_of_org
 MOST_BATCH, MOST_LEASE, MOST_WAIT, MOST_ANSWER = 100, 3600, 60, 65_536
 DEFAULT_LEASE = 60
 ANONYMOUS = "anonymous"
+# A receiver asks as often as there are deliveries: it spends no hourly limit, and few points.
+# Attempts are the record of what it does.
+FETCHING: Frequent = {"category": "", "points": 1, "audited": False}
 
 LeaseId = Annotated[int, Ge(1), Le(2**63 - 1)]
 LeaseSeconds = Annotated[int, Ge(1), Le(MOST_LEASE)]
@@ -140,7 +144,7 @@ def _waits(found: Mapping[str, Any], body: FetchRequest) -> tuple[int, float]:
     status=200,
     waits=_waits,
     errors=(409, 422),
-    audited=False,
+    **FETCHING,
 )
 @org_ops(
     "POST /orgs/{org}/hooks/{hook_id}/dequeue",
@@ -148,7 +152,7 @@ def _waits(found: Mapping[str, Any], body: FetchRequest) -> tuple[int, float]:
     status=200,
     waits=_waits,
     errors=(409, 422),
-    audited=False,
+    **FETCHING,
 )
 def dequeue_webhook_deliveries(
     ctx: Context, hook: Row, body: FetchRequest
@@ -205,7 +209,7 @@ def _serialize(one: FetchedDelivery) -> LeasedDelivery:
     status=200,
     bodies=8,
     errors=(409, 422),
-    audited=False,
+    **FETCHING,
 )
 @org_ops(
     "POST /orgs/{org}/hooks/{hook_id}/ack",
@@ -213,7 +217,7 @@ def _serialize(one: FetchedDelivery) -> LeasedDelivery:
     status=200,
     bodies=8,
     errors=(409, 422),
-    audited=False,
+    **FETCHING,
 )
 def acknowledge_webhook_deliveries(ctx: Context, hook: Row, body: Answers) -> EmptyObject:
     """Acknowledge deliveries of a pull webhook
@@ -245,14 +249,14 @@ def _acknowledgement(answer: Answer) -> Acknowledgement:
     WRITE,
     status=200,
     errors=(409, 422),
-    audited=False,
+    **FETCHING,
 )
 @org_ops(
     "POST /orgs/{org}/hooks/{hook_id}/nack",
     TO_ORGANIZATION,
     status=200,
     errors=(409, 422),
-    audited=False,
+    **FETCHING,
 )
 def reject_webhook_deliveries(ctx: Context, hook: Row, body: RejectedLeases) -> EmptyObject:
     """Reject deliveries of a pull webhook
@@ -284,14 +288,14 @@ def reject_webhook_deliveries(ctx: Context, hook: Row, body: RejectedLeases) -> 
     WRITE,
     status=200,
     errors=(409, 422),
-    audited=False,
+    **FETCHING,
 )
 @org_ops(
     "POST /orgs/{org}/hooks/{hook_id}/extend",
     TO_ORGANIZATION,
     status=200,
     errors=(409, 422),
-    audited=False,
+    **FETCHING,
 )
 def extend_webhook_leases(ctx: Context, hook: Row, body: Extension) -> Expiry:
     """Extend leases of a pull webhook

@@ -415,3 +415,10 @@ async def test_events_are_paged_from_the_oldest(
     assert "next" not in last.links
     after = last.json()[0]["id"]
     assert (await client.get(f"{path}/events", params={"after": after})).json() == []
+
+
+async def test_receivers_spend_no_hourly_limit(client: httpx.AsyncClient, path: str) -> None:
+    before = int((await client.get(path)).headers["x-ratelimit-used"])
+    for _ in range(3):
+        await fetched(client, path)
+    assert int((await client.get(path)).headers["x-ratelimit-used"]) == before + 1

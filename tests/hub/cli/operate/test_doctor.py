@@ -404,6 +404,7 @@ def test_doctor_looks_at_callbacks(examine, well, names):
         for host in [*known, "receiver.example:22"]:
             url = f"https://{host}/other"
             hooks.create(db, repo_id, url=url, events=["push"], active=host != "off.example")
+        hooks.create(db, repo_id, url="pull:ci", events=["push"])
 
     well.do(make)
     said = sorted(one["said"] for one in examine(code=1)["callbacks"])

@@ -256,6 +256,15 @@ def test_the_limit_of_hooks_is_a_setting(load, store: Store, monkeypatch: pytest
     assert len(store.look(hooks.every)) == 40
 
 
+def test_a_pull_hook(load, store: Store):
+    document = many_hooks(1).replace("https://receiver.example/0", "pull:ci")
+    load(document)
+    assert "0 created, 0 updated" in load(document).stdout
+    assert [row["url"] for row in store.look(hooks.every)] == ["pull:ci"]
+    wrong = load(document.replace("pull:ci", "pull:"), code=1)
+    assert "hooks[0].url" in wrong.stderr
+
+
 def test_a_mistake_has_its_file_its_line_and_what_may_be_meant(run, directory):
     (directory / "state.yaml").write_text(
         "users:\n  - login: ada\n    nmae: Ada\nrepositories:\n  - name: eve/x\n"

@@ -7,6 +7,7 @@ import pytest
 from store import Store
 from store.delivery import attempt_feed, deliveries, events
 from store.hooks import hook_options, hooks
+from store.pull import consumers
 
 pytestmark = pytest.mark.usefixtures("url")
 
@@ -189,3 +190,17 @@ def test_a_hook_has_another_format(run, store: Store, hook_id):
     }
     assert "format" in run("hook", "edit", hook_id, "--format", "yaml", code=2).stderr
     assert "type_prefix" in run("hook", "edit", hook_id, "--type-prefix", "A b", code=2).stderr
+
+
+def test_a_pull_hook_shows_who_fetches(run, listed, store: Store, hook_id):
+    run("hook", "add", "ada/bell", "pull:ci", "--expire-idle", "3600")
+    assert [row["url"] for row in listed("hook", "list") if row["id"] == 2] == ["pull:ci"]
+    store.do(consumers.touch, 2, "laptop")
+    found = shown(run, 2)
+    assert found["options"] == {"expire_idle": 3600.0}
+    assert [(one["name"], one["attached"], one["leases"]) for one in found["consumers"]] == [
+        ("laptop", True, 0)
+    ]
+    assert "laptop" in run("hook", "show", 2).stdout
+    assert "pull: and a name" in run("hook", "add", "ada/bell", "pull:A B", code=2).stderr
+    assert "organization" in run("hook", "add", "--system", "pull:all", code=2).stderr
