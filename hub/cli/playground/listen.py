@@ -64,8 +64,8 @@ class ForwardURL(click.ParamType[str]):
     examples=[
         'tocsin listen --port 9000 --secret "ring the bells"',
         "tocsin listen --subscribe ada/bell-tower --forward http://127.0.0.1:3000",
-        "tocsin listen --server https://hub.example --hook ada/bell-tower/7 --forward 3000",
-        "tocsin listen --server https://hub.example --subscribe ada/bell-tower --forward 3000",
+        "tocsin listen --server https://hub.example --hook ada/bell/7 --forward 3000",
+        "tocsin listen --server https://hub.example --subscribe ada/bell --forward 3000",
     ]
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
