@@ -20,6 +20,8 @@ from store.hooks import hook_health
 
 # Alerts of each kind that one pass opens or closes at most. The next pass goes on.
 MOST = 500
+# Failing hooks that one pass examines for their own `disable_after` at most.
+MOST_EXAMINED = 10_000
 _OPEN = "SELECT 1 FROM alert a WHERE a.kind = :kind AND a.hook_id = h.id AND a.closed_at IS NULL"
 
 
@@ -65,7 +67,7 @@ def will_disable(db: Connection, disable_after: float) -> list[NewAlert]:
         " AND h.failing_since IS NOT NULL AND h.paused_at IS NULL AND h.deleted_at IS NULL"
         f" AND NOT EXISTS ({_OPEN}) ORDER BY h.failing_since LIMIT :most",
         kind=WILL_DISABLE,
-        most=MOST,
+        most=MOST_EXAMINED,
     )
     found = []
     for row in rows:
@@ -74,7 +76,7 @@ def will_disable(db: Connection, disable_after: float) -> list[NewAlert]:
         # If the whole span is short, half of it has to pass first.
         if span and db.now >= row["since"] + max(span - AHEAD, span // 2):
             found.append({**row, "disable_at": row["since"] + span})
-    return _alerts(db, WILL_DISABLE, found)
+    return _alerts(db, WILL_DISABLE, found[:MOST])
 
 
 def recovered(db: Connection, alert_ids: Iterable[int], over: dict[int, Row]) -> list[NewAlert]:
