@@ -40,3 +40,13 @@ def open_between(db: Connection, repo: Row, head: tuple[str, str], base: str) ->
         head_repo=full_name.lower(),
         base=base,
     )
+
+
+def set_maintainer_can_modify(db: Connection, issue: Row, allowed: bool) -> None:
+    """Set whether those who may write to the base may also write to the head of a pull request."""
+    stored = db.value("SELECT details FROM pull WHERE issue_id = :id", id=issue["id"])
+    db.execute(
+        "UPDATE pull SET details = :details WHERE issue_id = :id",
+        details=pull_details.read(db, {"maintainer_can_modify": allowed}, stored),
+        id=issue["id"],
+    )

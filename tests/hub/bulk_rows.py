@@ -406,6 +406,10 @@ def organization_deliveries(db: Connection, world: World, n: int) -> None:
     _deliveries(db, world.acme.delivery, n)
 
 
+def app_deliveries(db: Connection, world: World, n: int) -> None:
+    _deliveries(db, world.app_hooks[0][1], n)
+
+
 def _deliveries(db: Connection, attempt_id: int, n: int) -> None:
     attempt = db.one("SELECT * FROM attempt WHERE id = :id", id=attempt_id)
     assert attempt is not None
@@ -532,6 +536,7 @@ FILL: dict[str, Fill] = {
     "orgs/list-webhook-events": Fill(organization_hook_events),
     "orgs/list-webhooks": Fill(organization_hooks),
     "orgs/list-webhook-deliveries": Fill(organization_deliveries),
+    "apps/list-webhook-deliveries": Fill(app_deliveries),
     "enterprise-teams/list": Fill(bulk_enterprises.teams),
     "enterprise-team-memberships/list": Fill(bulk_enterprises.members),
     "enterprise-team-organizations/get-assignments": Fill(bulk_enterprises.organizations),

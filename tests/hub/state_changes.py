@@ -231,6 +231,13 @@ STEPS: tuple[Step, ...] = (
         "pull_request.opened",
         {"title": "A new tone", "head": "tone", "base": "main"},
     ),
+    step(
+        "pulls/update",
+        "pull_request.edited pull_request.closed",
+        {"title": "Another tone", "state": "closed"},
+    ),
+    step("pulls/update", "", {"title": "Another tone"}),
+    step("pulls/update", "pull_request.reopened", {"state": "open"}),
     step("repos/create-commit-status", "status", {"state": "success"}),
     # 4
     step("enterprise-teams/create", "enterprise_team.created", {"name": "Bells"}),

@@ -16,6 +16,7 @@ from hub.api.issues.issue_part_serializers import IssueComment
 from hub.api.issues.issue_rules import Body
 from hub.auth.access import on_repo
 from hub.http.errors import Forbidden
+from hub.http.media import PLAIN, Media
 from hub.rest.context import Context, Services
 from hub.rest.group import OperationGroup
 from hub.rest.interaction_check import check_interaction
@@ -87,9 +88,11 @@ def get_comment(ctx: Context, repo: Row, comment: Row) -> IssueComment:
     return one
 
 
-def shown(ctx: Context, repo: Row, issue: Row, rows: Sequence[Row]) -> list[IssueComment]:
-    """Serialize comments on one issue in the requested form."""
-    forms = BodyForms(ctx.media)
+def shown(
+    ctx: Context, repo: Row, issue: Row, rows: Sequence[Row], media: Media | None = None
+) -> list[IssueComment]:
+    """Serialize comments on one issue in the requested form, or in another one."""
+    forms = BodyForms(media or ctx.media)
     forms.prepare(ctx.db)
     known = {row[name] for row in rows for name in ("author_id", "pinned_by_id")}
     people = simple_users(ctx.urls, ctx.db, known)
@@ -105,6 +108,7 @@ def shown(ctx: Context, repo: Row, issue: Row, rows: Sequence[Row]) -> list[Issu
     before=check_body,
     emits=("issue_comment.created",),
     created=True,
+    **FORMS,
 )
 def create_comment(ctx: Context, repo: Row, issue: Row, body: CommentText) -> IssueComment:
     """Create an issue comment
@@ -129,6 +133,7 @@ def create_comment(ctx: Context, repo: Row, issue: Row, body: CommentText) -> Is
     CHANGE,
     before=check_body,
     emits=("issue_comment.edited",),
+    **FORMS,
 )
 def update_comment(ctx: Context, repo: Row, comment: Row, body: CommentText) -> IssueComment:
     """Update an issue comment"""
@@ -155,10 +160,10 @@ def delete_comment(ctx: Context, repo: Row, comment: Row) -> None:
 
 
 def _emit(ctx: Context, repo: Row, comment: Row, action: str, **members: Any) -> IssueComment:
-    """Emit a comment's event. Return the comment."""
+    """Emit a comment's event. Return the comment in the requested form."""
     issue = issues.of(ctx.db, [comment["issue_id"]])[comment["issue_id"]]
     whole = issue_serializers.several(ctx.urls, ctx.db, repo, [issue])[issue["id"]]
-    (one,) = shown(ctx, repo, issue, [comment])
+    (plain,) = shown(ctx, repo, issue, [comment], PLAIN)
     within = issue_change_events.organization(ctx, repo)
-    ctx.emit(f"issue_comment.{action}", repo, issue=whole, comment=one, **members, **within)
-    return one
+    ctx.emit(f"issue_comment.{action}", repo, issue=whole, comment=plain, **members, **within)
+    return shown(ctx, repo, issue, [comment])[0]

@@ -15,18 +15,14 @@ from hub.api.issues.issue_rules import (
     Title,
 )
 from hub.api.issues.issue_serializers import Issue
+from hub.api.issues.text_and_state import change_state, change_texts
 from hub.auth.access import on_repo
-from hub.http.errors import Forbidden
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
-from hub.rest.interaction_check import (
-    check_archived,
-    check_interaction,
-    check_pull_request_cap,
-)
+from hub.rest.interaction_check import check_archived, check_interaction
 from store import Row
-from store.errors import Gone, Invalid
-from store.issues import issue_changes, issues, pulls
+from store.errors import Gone
+from store.issues import issue_changes, issues
 from store.issues.issue_changes import IssueChange
 from store.repositories import author_association, repository_details
 
@@ -109,39 +105,10 @@ def update(ctx: Context, repo: Row, issue: Row, body: IssueEdit) -> Issue:
     role triage, assignees, labels and the milestone are left out.
     """
     row = issue_rules.opened(ctx, repo, issue)
-    changes = _texts(ctx, repo, row, body)
+    changes = change_texts(ctx, repo, row, body)
     changes += _assignments(ctx, repo, row, body)
-    if "state" in body or body.get("state_reason") is not None:
-        # The milestone, which counts its issues, may have changed.
-        row = issues.of(ctx.db, [row["id"]])[row["id"]]
-        state, reason = body.get("state", row["state"]), body.get("state_reason")
-        by = issue_rules.account_id(ctx)
-        if row["is_pull"] and state == "open" and row["state"] == "closed":
-            _check_reopening(ctx, repo, row)
-        changes += issue_changes.set_state(ctx.db, row, by, state, reason)
+    changes += change_state(ctx, repo, row, body)
     return _emitted(ctx, repo, row, changes)
-
-
-def _check_reopening(ctx: Context, repo: Row, pull: Row) -> None:
-    """Check that a pull request may be open again. Raises Forbidden or Invalid."""
-    merged = pulls.of_issues(ctx.db, [pull["id"]]).get(pull["id"], {}).get("merged_at")
-    if merged is not None:
-        raise Invalid("A merged pull request cannot be reopened.", field="state", resource="Issue")
-    if pull["author_id"] == issue_rules.account_id(ctx):
-        check_pull_request_cap(ctx.db, repo, pull["author_id"])
-
-
-def _texts(ctx: Context, repo: Row, row: Row, body: IssueEdit) -> list[IssueChange]:
-    texts: dict[str, str | None] = {}
-    if "title" in body:
-        issue_rules.check_title(body["title"])
-        texts["title"] = body["title"]
-    if "body" in body:
-        texts["body"] = body["body"]
-    by = issue_rules.account_id(ctx)
-    if texts and row["author_id"] != by and not issue_rules.may(ctx, repo, "write"):
-        raise Forbidden("Must have push access to edit the title or body of this issue.")
-    return issue_changes.set_texts(ctx.db, repo, row, by, texts)
 
 
 def _assignments(ctx: Context, repo: Row, row: Row, body: Any) -> list[IssueChange]:

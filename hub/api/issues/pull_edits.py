@@ -1,13 +1,15 @@
-"""Pull requests: creating them, between branches that are known here."""
+"""Pull requests: creating and changing them, between branches that are known here."""
 
-from typing import Annotated, NotRequired
+from typing import Annotated, Literal, NotRequired
 
 from annotated_types import MaxLen, MinLen
 from typing_extensions import TypedDict
 
 from hub.api.issues import issue_change_events, issue_rules, pull_serializers
+from hub.api.issues.body_forms import FORMS
 from hub.api.issues.issue_rules import Body, Title
 from hub.api.issues.pull_serializers import PullRequest
+from hub.api.issues.text_and_state import change_state, change_texts
 from hub.auth.access import on_repo
 from hub.http.errors import Forbidden
 from hub.rest.context import Context
@@ -16,13 +18,14 @@ from hub.rest.interaction_check import check_archived, check_interaction, check_
 from hub.rest.validation import Text
 from store import Row
 from store.errors import Invalid
-from store.issues import pull_changes
+from store.issues import pull_changes, pulls
 from store.issues.issue_changes import IssueChange
 from store.repositories import author_association, refs, repositories
 
-ops = OperationGroup("pulls")
+ops = OperationGroup("pulls", pull_number=pulls.get)
 
 CREATE = on_repo("pull_requests", "write", public_scopes=("public_repo",))
+CHANGE = on_repo("pull_requests", "write", role="write", public_scopes=("public_repo",)).or_author()
 HEADS = "refs/heads/"
 
 Branch = Annotated[Text, MinLen(1), MaxLen(512)]
@@ -43,6 +46,16 @@ class NewPullRequest(TypedDict):
     body: NotRequired[Body | None]
     draft: NotRequired[bool]
     maintainer_can_modify: NotRequired[bool]
+
+
+class PullRequestEdit(TypedDict, total=False):
+    """A change of a pull request. What is not given stays. `base` must be its present base."""
+
+    title: Title
+    body: Body | None
+    state: Literal["open", "closed"]
+    base: Branch
+    maintainer_can_modify: bool
 
 
 @ops(
@@ -73,6 +86,36 @@ def create(ctx: Context, repo: Row, body: NewPullRequest) -> PullRequest:
     row = issue_change_events.emit(ctx, repo, row["id"], [IssueChange("opened")])
     (shown,) = pull_serializers.for_caller(ctx, repo, [row])
     return shown
+
+
+@ops(
+    "PATCH /repos/{owner}/{repo}/pulls/{pull_number}",
+    CHANGE,
+    emits=("pull_request.edited", "pull_request.closed", "pull_request.reopened"),
+    **FORMS,
+)
+def update(ctx: Context, repo: Row, pull: Row, body: PullRequestEdit) -> PullRequest:
+    """Update a pull request
+
+    Title, text and state. 422 for another base: a platform decides about branches. 403 if a pull
+    request creation cap excludes the author who reopens it.
+    """
+    row = issue_rules.opened(ctx, repo, pull)
+    _check_base(ctx, row, body)
+    changes = change_texts(ctx, repo, row, body)
+    changes += change_state(ctx, repo, row, body)
+    if "maintainer_can_modify" in body:
+        pull_changes.set_maintainer_can_modify(ctx.db, row, body["maintainer_can_modify"])
+    row = issue_change_events.emit(ctx, repo, row["id"], changes)
+    (shown,) = pull_serializers.for_caller(ctx, repo, [row])
+    return shown
+
+
+def _check_base(ctx: Context, row: Row, body: PullRequestEdit) -> None:
+    if "base" in body:
+        known = pulls.of_issues(ctx.db, [row["id"]]).get(row["id"], {}).get("base_ref")
+        if body["base"] != known:
+            raise _wrong("The base of a pull request cannot be changed here.", "base", "invalid")
 
 
 def _ends(ctx: Context, repo: Row, body: NewPullRequest) -> Row:

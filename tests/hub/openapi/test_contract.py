@@ -41,6 +41,7 @@ BEYOND |= {
     ("/repos/{owner}/{repo}/issues/{issue_number}/labels", "put"),
     ("/repos/{owner}/{repo}/issues/{issue_number}/labels/{name}", "delete"),
     ("/repos/{owner}/{repo}/pulls", "post"),
+    ("/repos/{owner}/{repo}/pulls/{pull_number}", "patch"),
     ("/repos/{owner}/{repo}/statuses/{sha}", "post"),
 }
 # The dry run of a filter, which only this hub has.

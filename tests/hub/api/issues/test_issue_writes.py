@@ -377,3 +377,18 @@ async def test_too_many_assignees(
     at = f"{ONE}/assignees"
     await done(await hub.post(at, json={"assignees": logins[:10]}), 201)
     assert_error(await hub.post(at, json={"assignees": logins[10:]}), 422)
+
+
+async def test_a_written_comment_in_another_form(
+    hub: httpx.AsyncClient, platform: Platform, store: Store
+) -> None:
+    headers = {"Accept": "application/vnd.service.html+json"}
+    made = await done(await hub.post(COMMENTS, json={"body": "*Hm*"}, headers=headers), 201)
+    assert "<em>Hm</em>" in made["body_html"]
+    assert "body" not in made
+    at = f"{ISSUES}/comments/{made['id']}"
+    headers = {"Accept": "application/vnd.service.full+json"}
+    changed = await done(await hub.patch(at, json={"body": "*Aha*"}, headers=headers))
+    assert (changed["body"], changed["body_text"]) == ("*Aha*", "Aha")
+    for payload in bodies(store, "issue_comment"):
+        assert "body_html" not in payload["comment"]

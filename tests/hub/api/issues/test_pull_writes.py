@@ -197,3 +197,44 @@ async def test_merged_ones_stay_closed(hub: httpx.AsyncClient, platform: Platfor
     platform.tell("pull_request", "closed", pull_request=pull(2, **over))
     answer = await hub.patch(f"{HELLO}/issues/2", json={"state": "open"})
     assert_error(answer, 422)
+
+
+async def test_title_text_and_state(hub: httpx.AsyncClient, store: Store) -> None:
+    await made(hub, NEW)
+    change = {"title": "Another tone", "body": "Hark", "state": "closed", "base": "main"}
+    answer = await hub.patch(f"{PULLS}/1", json=change | {"maintainer_can_modify": False})
+    assert answer.status_code == 200, answer.text
+    shown = answer.json()
+    assert {name: shown[name] for name in ("title", "body", "state")} == {
+        "title": "Another tone",
+        "body": "Hark",
+        "state": "closed",
+    }
+    assert shown["maintainer_can_modify"] is False
+    assert (await hub.get(f"{PULLS}/1")).json() == shown
+    _, edited, closed = bodies(store, "pull_request")
+    assert (edited["action"], closed["action"]) == ("edited", "closed")
+    assert edited["changes"]["title"] == {"from": "A new tone"}
+    again = await hub.patch(f"{PULLS}/1", json={"state": "open"})
+    assert again.json()["state"] == "open"
+
+
+async def test_another_base(hub: httpx.AsyncClient) -> None:
+    await made(hub, NEW)
+    assert_error(await hub.patch(f"{PULLS}/1", json={"base": "tone"}), 422)
+
+
+async def test_who_may_change_a_pull_request(hub: httpx.AsyncClient, reader: Headers) -> None:
+    await made(hub, NEW)
+    at = f"{PULLS}/1"
+    assert_error(await hub.patch(at, json={"title": "Mine"}, headers=reader), 403)
+    await made(hub, FORK, headers=reader)
+    mine = await hub.patch(f"{PULLS}/2", json={"title": "Mine"}, headers=reader)
+    assert (mine.status_code, mine.json()["title"]) == (200, "Mine")
+
+
+async def test_a_changed_pull_request_in_another_form(hub: httpx.AsyncClient) -> None:
+    await made(hub, NEW)
+    headers = {"Accept": "application/vnd.service.html+json"}
+    answer = await hub.patch(f"{PULLS}/1", json={"body": "*Hark*"}, headers=headers)
+    assert "<em>Hark</em>" in answer.json()["body_html"]

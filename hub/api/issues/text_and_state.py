@@ -1,0 +1,48 @@
+"""Changes of what issues and pull requests have in common: title, text and state."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from hub.api.issues import issue_rules
+from hub.http.errors import Forbidden
+from hub.rest.context import Context
+from hub.rest.interaction_check import check_pull_request_cap
+from store import Row
+from store.errors import Invalid
+from store.issues import issue_changes, issues, pulls
+from store.issues.issue_changes import IssueChange
+
+
+def change_texts(ctx: Context, repo: Row, row: Row, body: Mapping[str, Any]) -> list[IssueChange]:
+    """Change the title and the text. Raises Forbidden if the caller may not."""
+    texts: dict[str, str | None] = {}
+    if "title" in body:
+        issue_rules.check_title(body["title"])
+        texts["title"] = body["title"]
+    if "body" in body:
+        texts["body"] = body["body"]
+    by = issue_rules.account_id(ctx)
+    if texts and row["author_id"] != by and not issue_rules.may(ctx, repo, "write"):
+        raise Forbidden("Must have push access to edit the title or body of this issue.")
+    return issue_changes.set_texts(ctx.db, repo, row, by, texts)
+
+
+def change_state(ctx: Context, repo: Row, row: Row, body: Mapping[str, Any]) -> list[IssueChange]:
+    """Close or reopen. Raises Forbidden or Invalid if a pull request may not be open again."""
+    if "state" not in body and body.get("state_reason") is None:
+        return []
+    # The milestone, which counts its issues, may have changed.
+    row = issues.of(ctx.db, [row["id"]])[row["id"]]
+    state, reason = body.get("state", row["state"]), body.get("state_reason")
+    if row["is_pull"] and state == "open" and row["state"] == "closed":
+        _check_reopening(ctx, repo, row)
+    return issue_changes.set_state(ctx.db, row, issue_rules.account_id(ctx), state, reason)
+
+
+def _check_reopening(ctx: Context, repo: Row, pull: Row) -> None:
+    """Check that a pull request may be open again. Raises Forbidden or Invalid."""
+    merged = pulls.of_issues(ctx.db, [pull["id"]]).get(pull["id"], {}).get("merged_at")
+    if merged is not None:
+        raise Invalid("A merged pull request cannot be reopened.", field="state", resource="Issue")
+    if pull["author_id"] == issue_rules.account_id(ctx):
+        check_pull_request_cap(ctx.db, repo, pull["author_id"])
