@@ -85,6 +85,17 @@ NEWEST = (
 """SQL for: the status `s` is the newest of its context."""
 
 
+def newest(db: Connection, repo_id: int, sha: str, context: str) -> Row | None:
+    """Return the newest status of a context, in any case, on a commit. Return None without one."""
+    return db.one(
+        f"SELECT {COLUMNS} FROM commit_status s WHERE s.repo_id = :repo_id AND s.sha = :sha"
+        " AND s.context_key = :key ORDER BY s.created_at DESC, s.id DESC LIMIT 1",
+        repo_id=repo_id,
+        sha=sha,
+        key=context.lower(),
+    )
+
+
 def _page(db: Connection, where: str, repo_id: int, sha: str, limit: int, offset: int) -> list[Row]:
     return paging.page(
         db,

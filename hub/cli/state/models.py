@@ -21,6 +21,7 @@ from hub.cli.state.sections.artifacts import (
 )
 from hub.cli.state.sections.checks import CheckRunEntry
 from hub.cli.state.sections.comments import CommitCommentEntry, IssueCommentEntry
+from hub.cli.state.sections.commit_statuses import CommitStatusEntry
 from hub.cli.state.sections.devenvs import (
     DevenvEntry,
     DevenvLocationEntry,
@@ -80,6 +81,7 @@ class StateDocument(StateEntry):
     issue_fields: list[IssueFieldEntry] = Field(default_factory=list)
     issue_field_values: list[IssueFieldValueEntry] = Field(default_factory=list)
     commit_comments: list[CommitCommentEntry] = Field(default_factory=list)
+    commit_statuses: list[CommitStatusEntry] = Field(default_factory=list)
     check_runs: list[CheckRunEntry] = Field(default_factory=list)
     workflow_runs: list[WorkflowRunEntry] = Field(default_factory=list)
     rule_suites: list[RuleSuiteEntry] = Field(default_factory=list)

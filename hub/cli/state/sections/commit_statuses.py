@@ -1,0 +1,37 @@
+"""The section `commit_statuses`."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from hub.cli.console import options
+from hub.cli.state.base import RepositoryPart, Sha
+from store import Connection, Row
+from store.checks import commit_statuses
+
+NO_NUL = "^[^\0]*$"
+
+
+class CommitStatusEntry(RepositoryPart):
+    """The status of a commit in a context. If it differs from the newest one there, it is added."""
+
+    identified_by = ("repository", "commit", "context")
+
+    commit: Sha
+    context: Annotated[str, Field(min_length=1, max_length=255, pattern=NO_NUL)] = "default"
+    state: Literal["error", "failure", "pending", "success"]
+    description: Annotated[str, Field(max_length=1_000, pattern=NO_NUL)] | None = None
+    target_url: Annotated[str, Field(max_length=2_048, pattern="^https?://[^\0]*$")] | None = None
+    creator: str
+
+    def find(self, db: Connection, parent: Row) -> Row | None:
+        return commit_statuses.newest(db, parent["id"], self.commit, self.context)
+
+    def write(self, db: Connection, parent: Row, before: Row | None) -> None:
+        """Add the status, unless the newest one is the same. Raises Missing for its creator."""
+        creator = options.account(db, self.creator)
+        fields = self.model_dump(include={"state", "description", "target_url"})
+        wanted = {**fields, "creator_id": creator["id"]}
+        if before is None or not wanted.items() <= before.items():
+            fields["context"] = self.context
+            commit_statuses.create(db, parent["id"], self.commit, creator["id"], fields)
