@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hub.ui import formatting
-from store.clock import DAY
+from store.clock import DAY, HOUR, MINUTE
 
 WIDTH, HEIGHT = 640.0, 200.0
 LEFT, RIGHT, TOP, BOTTOM = 58.0, 8.0, 14.0, 28.0
@@ -26,6 +26,8 @@ class Series:
     kind: str
     values: Values
     dash: str = ""
+    note: str = ""
+    """What the series has that the others have not, for the legend."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,20 @@ class Chart:
     right: float = WIDTH - RIGHT
     floor: float = FLOOR
 
+    @property
+    def points(self) -> list[str]:
+        """Return what a reader sees of each moment: its time, and each series' value."""
+        known = dict(self.rows)
+        none = ["–"] * len(self.series)
+        return [
+            f"{self.time(moment)}  "
+            + "  ".join(
+                f"{one.label} {value}"
+                for one, value in zip(self.series, known.get(moment, none), strict=True)
+            )
+            for moment in self.moments
+        ]
+
     def time(self, moment: int) -> str:
         """Format a time with its date, if the chart is about several days."""
         return _moment_format(self.moments)(moment)
@@ -93,7 +109,7 @@ def stacked(
     top = nice(max([*sums, *(value or 0 for one in over for value in one.values)], default=0))
     width = ACROSS / max(len(moments), 1)
 
-    def at(number: int, value: float) -> str:
+    def at(number: float, value: float) -> str:
         return f"{_r(LEFT + (number + 0.5) * width)},{_r(FLOOR - DOWN * value / top)}"
 
     return Chart(
@@ -124,9 +140,17 @@ def _bars(moments: Sequence[int], series: Sequence[Series], top: float) -> Itera
                 yield ChartBar(_r(x), _r(y), _r(width * 0.8), _r(height), one.kind, said)
 
 
-def _line(series: Series, at: Callable[[int, float], str]) -> ChartLine:
-    points = [" ".join(at(*point) for point in part) for part in _parts(series.values)]
+def _line(series: Series, at: Callable[[float, float], str]) -> ChartLine:
+    # A single value becomes a short line.
+    points = [
+        " ".join(at(number + side, value) for number, value in part for side in _sides(part))
+        for part in _parts(series.values)
+    ]
     return ChartLine(points, series.kind, series.dash)
+
+
+def _sides(part: Sequence[object]) -> tuple[float, ...]:
+    return (0.0,) if len(part) > 1 else (-0.4, 0.4)
 
 
 def curves(title: str, unit: str, moments: Sequence[int], series: Sequence[Series]) -> Chart:
@@ -136,7 +160,7 @@ def curves(title: str, unit: str, moments: Sequence[int], series: Sequence[Serie
     high = max(math.ceil(math.log10(max(known, default=1_000_000))), low + 1)
     width = ACROSS / max(len(moments), 1)
 
-    def at(number: int, value: float) -> str:
+    def at(number: float, value: float) -> str:
         x = LEFT + (number + 0.5) * width
         y = FLOOR - DOWN * (math.log10(max(value, 1)) - low) / (high - low)
         return f"{_r(x)},{_r(y)}"
@@ -151,24 +175,36 @@ def curves(title: str, unit: str, moments: Sequence[int], series: Sequence[Serie
 
 
 def _parts(values: Values) -> list[list[tuple[int, float]]]:
-    """Divide the values into parts without gaps. A single value becomes a short line."""
+    """Divide the values into parts without gaps."""
     parts: list[list[tuple[int, float]]] = [[]]
     for number, value in enumerate(values):
         if value:
             parts[-1].append((number, value))
         elif parts[-1]:
             parts.append([])
-    return [part if len(part) > 1 else part * 2 for part in parts if part]
+    return [part for part in parts if part]
+
+
+# The steps between labels of times, in microseconds.
+TIME_STEPS = (
+    *(minutes * MINUTE for minutes in (1, 2, 5, 10, 15, 20, 30)),
+    *(hours * HOUR for hours in (1, 2, 3, 4, 6, 12)),
+    *(days * DAY for days in (1, 2, 5, 10)),
+)
 
 
 def _labels(moments: Sequence[int]) -> list[tuple[float, str]]:
-    step = max(math.ceil(len(moments) / MOST_LABELS), 1)
+    """Return labels at round times, MOST_LABELS at most."""
+    if not moments:
+        return []
+    span = moments[-1] - moments[0]
+    step = next((one for one in TIME_STEPS if span // one < MOST_LABELS), TIME_STEPS[-1])
     time = _moment_format(moments)
-    width = ACROSS / max(len(moments), 1)
+    width = ACROSS / len(moments)
     return [
         (_r(LEFT + (at + 0.5) * width), time(moment).partition(",")[0])
         for at, moment in enumerate(moments)
-        if at % step == 0
+        if moment % step == 0
     ]
 
 
@@ -193,7 +229,7 @@ def nice(value: float) -> float:
     if value <= 2:
         return 2
     power = 10 ** math.floor(math.log10(value))
-    return float(next(step * power for step in (1, 2, 4, 5, 10) if step * power >= value))
+    return float(next(step * power for step in (1, 2, 4, 6, 8, 10) if step * power >= value))
 
 
 def _r(value: float) -> float:
@@ -254,8 +290,12 @@ def waterfall(timings: Mapping[str, int]) -> Waterfall | None:
         x, width = ASIDE + began * scale, max(took * scale, 1.5)
         stages.append(Stage(said, began, took, kind, _r(x), _r(row * ROW + 4), _r(width)))
         began += took
-    ticks = [
-        (_r(ASIDE + total * part * scale), formatting.duration(total * part))
-        for part in (0, 0.5, 1)
-    ]
+    step = _round_step(total)
+    ticks = [(_r(ASIDE + at * scale), formatting.duration(at)) for at in range(0, total + 1, step)]
     return Waterfall(total, stages, ticks, WIDTH, len(known) * ROW + 24, ASIDE, right)
+
+
+def _round_step(total: int) -> int:
+    """Return the step of 2 to 5 round parts of a duration."""
+    power = 10 ** max(math.floor(math.log10(total)) - 1, 0)
+    return next(step * power for step in (1, 2, 5, 10, 20, 50, 100) if total <= 5 * step * power)

@@ -271,6 +271,7 @@ class Dashboard:
             "theme": visit.theme,
             "mark": visit.mark,
             "unseen": "",
+            "trouble": False,
             "notice": visit.cookies.get(cookies.NOTICE, "")[:500],
             "here": path_of(visit.call.scope),
             "menu": self._offered(viewer),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hub.ui import formatting
 from hub.ui.assets import asset, public_asset
+from hub.ui.lists.cards import label_rows, label_tables
 from hub.ui.section import ROOT
 from store.clock import iso
 
@@ -22,6 +23,13 @@ def _with_code(text: str) -> "Markup":
     from markupsafe import Markup, escape
 
     return Markup(CODE.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704 - it is escaped
+
+
+def _labelled(rows: str, names: list[str]) -> "Markup":
+    """Rows that arrive without the head of their table."""
+    from markupsafe import Markup
+
+    return Markup(label_rows(rows, names))  # noqa: S704 - it is escaped
 
 
 @cache
@@ -45,6 +53,7 @@ def _environment() -> "Environment":
         "clock": formatting.clock,
         "size": formatting.size,
         "masked": formatting.masked,
+        "labelled": _labelled,
         "prose": _with_code,
         "iso": iso,
     }
@@ -64,4 +73,4 @@ def _environment() -> "Environment":
 
 def render(template: str, values: dict[str, Any]) -> str:
     """Render a template with these values to HTML."""
-    return _environment().get_template(template).render(values)
+    return label_tables(_environment().get_template(template).render(values))

@@ -35,6 +35,7 @@ def overview(look: ViewContext) -> dict[str, Any]:
     values = summary(look, span)
     return {
         **values,
+        "trouble": bool(values["alarm"] or values["failing"]),
         "span": span,
         "spans": {key: text for key, (text, _, _) in SPANS.items()},
         "live": f"{ROOT}/live?span={span}",
@@ -152,9 +153,23 @@ def _charts(found: dict[int, PeriodCounts], minutes: list[int], step: int) -> li
             "from the event to the receiver's response, for successful first attempts",
             moments,
             [
-                Series("p50", "good", [one.quantile(0.5) for one in tally], "solid"),
-                Series("p95", "warn", [one.quantile(0.95) for one in tally], "dashed"),
-                Series("p99", "bad", [one.quantile(0.99) for one in tally], "dotted"),
+                Series(
+                    "p50", "good", [one.quantile(0.5) for one in tally], "solid", "half took less"
+                ),
+                Series(
+                    "p95",
+                    "warn",
+                    [one.quantile(0.95) for one in tally],
+                    "dashed",
+                    "1 in 20 took longer",
+                ),
+                Series(
+                    "p99",
+                    "bad",
+                    [one.quantile(0.99) for one in tally],
+                    "dotted",
+                    "1 in 100 took longer",
+                ),
             ],
         ),
     ]

@@ -81,9 +81,23 @@ def _charts(found: dict[int, HookCounts], minutes: list[int], step: int) -> list
             f"of all attempts, {each}",
             moments,
             [
-                Series("p50", "good", [one.quantile(0.5) for one in tally], "solid"),
-                Series("p95", "warn", [one.quantile(0.95) for one in tally], "dashed"),
-                Series("p99", "bad", [one.quantile(0.99) for one in tally], "dotted"),
+                Series(
+                    "p50", "good", [one.quantile(0.5) for one in tally], "solid", "half took less"
+                ),
+                Series(
+                    "p95",
+                    "warn",
+                    [one.quantile(0.95) for one in tally],
+                    "dashed",
+                    "1 in 20 took longer",
+                ),
+                Series(
+                    "p99",
+                    "bad",
+                    [one.quantile(0.99) for one in tally],
+                    "dotted",
+                    "1 in 100 took longer",
+                ),
             ],
         ),
     ]

@@ -290,7 +290,7 @@ class TestCharts:
         chart = stacked(
             "T", "u", [0], [Series("a", "good", [3])], [Series("b", "busy", [8], "solid")]
         )
-        assert [text for _, text in chart.ticks] == ["0", "5", "10"]
+        assert [text for _, text in chart.ticks] == ["0", "4", "8"]
         assert chart.rows == [(0, ["3", "8"])]
         assert len(chart.lines[0].points) == 1
 
@@ -298,7 +298,7 @@ class TestCharts:
         assert stacked("T", "u", [], [Series("a", "good", [])]).bars == []
         assert curves("T", "u", [0], [Series("a", "good", [None])]).lines[0].points == []
 
-    @pytest.mark.parametrize(("value", "end"), [(0, 2), (3, 4), (4, 4), (11, 20), (401, 500)])
+    @pytest.mark.parametrize(("value", "end"), [(0, 2), (3, 4), (4, 4), (11, 20), (401, 600)])
     def test_an_axis_ends_at_a_round_number(self, value: float, end: float) -> None:
         assert nice(value) == end
 

@@ -1,0 +1,32 @@
+"""The look of pages: cards on a phone, the cursor of charts, and the icon that shows trouble."""
+
+import re
+
+from playwright.async_api import expect
+
+
+async def test_rows_are_cards_on_a_phone(visit):
+    guest = await visit("ada", narrow=True)
+    page = await guest.go("/ui/hooks")
+    cell = page.locator("tbody tr").first.locator("[data-label=Pending]")
+    name = await cell.evaluate("cell => getComputedStyle(cell, '::before').content")
+    assert name == '"Pending"'
+    row = await page.locator("tbody tr").first.bounding_box()
+    window = page.viewport_size
+    assert row is not None
+    assert window is not None
+    assert row["x"] + row["width"] <= window["width"]
+
+
+async def test_charts_share_a_cursor_and_the_icon_shows_trouble(visit):
+    guest = await visit("ada")
+    page = await guest.go("/ui")
+    assert "bell-trouble" in str(await page.locator("link[rel=icon]").get_attribute("href"))
+    charts = page.locator("svg[data-points]")
+    assert await charts.count() == 2
+    await charts.first.hover()
+    await expect(page.locator("svg[data-points] .cursor")).to_have_count(2)
+    for reading in await page.locator(".reading").all():
+        await expect(reading).to_have_text(re.compile(r"\d\d:\d\d"))
+    await page.get_by_role("heading", level=1).hover()
+    await expect(page.locator("svg[data-points] .cursor")).to_have_count(0)
