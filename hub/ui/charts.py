@@ -297,5 +297,6 @@ def waterfall(timings: Mapping[str, int]) -> Waterfall | None:
 
 def _round_step(total: int) -> int:
     """Return the step of 2 to 5 round parts of a duration."""
-    power = 10 ** max(math.floor(math.log10(total)) - 1, 0)
-    return next(step * power for step in (1, 2, 5, 10, 20, 50, 100) if total <= 5 * step * power)
+    power: int = 10 ** max(math.floor(math.log10(total)) - 1, 0)
+    steps = (step * power for step in (1, 2, 5, 10, 20, 50, 100))
+    return next(step for step in steps if total <= 5 * step)

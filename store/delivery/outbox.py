@@ -74,11 +74,21 @@ def republish(db: Connection, states: Sequence[SnapshotEvent]) -> None:
 
 
 def send_example(
-    db: Connection, name: str, action: str | None, repo_id: int, body: bytes, hook_id: int
+    db: Connection,
+    name: str,
+    action: str | None,
+    repo_id: int,
+    body: bytes,
+    hook_id: int,
+    *,
+    org_id: int = 0,
 ) -> Receipt:
-    """Write an example of an event, which this hook alone gets. It is no change of the state."""
+    """Write an example of an event, which this hook alone gets. It is no change of the state.
+
+    `org_id` is the organization of an event that belongs to no repository.
+    """
     arrival = IncomingEvent(
-        repo_id, uuid7.new(), repo_id, name, body, action, source_id=EXAMPLE_SOURCE
+        repo_id, uuid7.new(), repo_id, name, body, action, source_id=EXAMPLE_SOURCE, org_id=org_id
     )
     return _send_alone(db, arrival, hook_id)
 

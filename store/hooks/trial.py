@@ -6,12 +6,17 @@ from typing import Any
 
 from store.database.connection import Row
 from store.hooks.hook_options import DeliveryOptions
+from store.hooks.hook_targets import HookTarget, repository
 from store.hooks.signing_keys import SigningKey
 
 
 @dataclass(frozen=True, slots=True)
 class TrialRequest:
-    """The request to try, for a hook that need not exist yet (`hook_id` 0)."""
+    """The request to try, for a hook that need not exist yet (`hook_id` 0).
+
+    `repo_id` is the repository of the event, 0 if it has none. `target` is the target of the hook,
+    if that is not this repository.
+    """
 
     repo_id: int
     url: str
@@ -24,14 +29,13 @@ class TrialRequest:
     hook_id: int = 0
     keys: Sequence[SigningKey] = field(default=(), repr=False)
     options: DeliveryOptions = field(default_factory=DeliveryOptions)
+    target: HookTarget | None = None
 
     def as_row(self) -> Row:
         """Return the hook as if it were stored; its secret is not in the row."""
         known: dict[str, Any] = {
             "id": self.hook_id,
-            "repo_id": self.repo_id,
-            "org_id": None,
-            "app_id": None,
+            **(self.target or repository(self.repo_id)).columns,
             "url": self.url,
             "content_type": self.content_type,
             "insecure_ssl": int(self.insecure_ssl),

@@ -169,6 +169,15 @@ def get_required(db: Connection, repo_ids: Iterable[int]) -> dict[int, Row]:
     return {row["id"]: row for row in rows}
 
 
+def newest(db: Connection, owner_id: int | None = None) -> Row | None:
+    """Return the newest repository, of an owner if one is given, or None."""
+    where, given = "", {}
+    if owner_id is not None:
+        where, given = " WHERE owner_id = :owner_id", {"owner_id": owner_id}
+    found: int | None = db.value(f"SELECT max(id) FROM repository{where}", **given)
+    return None if found is None else get(db, found)
+
+
 def list_all(db: Connection) -> list[Row]:
     """Return every repository, by owner and name."""
     return db.all(f"{SELECT} ORDER BY a.login_key, r.name_key")

@@ -58,6 +58,7 @@ PAGES = (
     Shown("/ui/reports", "root"),
     Shown("/ui/imports", picture="imports"),
     Shown("/ui/imports", "bob"),
+    Shown("/ui/imports/{empty}"),
     Shown("/ui/jobs", "root", picture="jobs"),
     Shown("/ui/apps", "root"),
     Shown("/ui/apps/{app}", "root"),

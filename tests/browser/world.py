@@ -35,6 +35,8 @@ class World:
     bob: str
     engine: int
     tower: int
+    empty: int
+    """A repository of ada's with an import that failed."""
     good: int
     """A hook of ada/engine that takes pushes and answers."""
     failing: int
@@ -90,7 +92,7 @@ def furnish(db: Connection, receiver: str) -> World:
     return World(
         _token(db, root["id"], "admin:enterprise"),
         *(_token(db, account["id"]) for account in (ada, bob)),
-        engine["id"], tower["id"], good, failing, retrying, disabled, towers,
+        engine["id"], tower["id"], empty["id"], good, failing, retrying, disabled, towers,
         fork["id"], replay_runs.create(db, nothing, "ada")["id"],
         hook_links.create(db, good, "receiver's team", "ada", 30 * DAY)[0],
         _app(db, ada, engine["id"], f"{receiver}/app"),

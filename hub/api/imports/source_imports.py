@@ -143,14 +143,19 @@ def update_import(ctx: Context, repo: Row, body: SourceImportChange) -> SourceIm
     Restarts the import, with other credentials, another kind of version control, or the chosen
     project. Without a body it restarts with the same values.
     """
-    row = imports.needed(ctx.db, repo["id"])
+    return _shown(ctx, repo, restarted(ctx.db, repo["id"], _caller(ctx), body))
+
+
+def restarted(db: Connection, repo_id: int, account_id: int, body: SourceImportChange) -> Row:
+    """Restart a repository's import with changes. Return it. Raises Missing or Invalid."""
+    row = imports.needed(db, repo_id)
     names = {"vcs": "vcs", "vcs_username": "username", "vcs_password": "password"}
     names["tfvc_project"] = "project"
     changed = {names[name]: value for name, value in body.items() if name in names}
     choices = [one["tfvc_project"] for one in row["project_choices"]]
     if choices and changed.get("project", choices[0]) not in choices:
         raise _invalid("tfvc_project", f"choose one of: {', '.join(choices)}")
-    return _shown(ctx, repo, imports.restart(ctx.db, row, _caller(ctx), changed))
+    return imports.restart(db, row, account_id, changed)
 
 
 @ops("DELETE /repos/{owner}/{repo}/import", CHANGE, emits=(EVENT,), **RETIRED)
@@ -160,6 +165,11 @@ def cancel_import(ctx: Context, repo: Row) -> None:
     Removes the data fetched so far. If the import is complete, only its record is removed; the
     history stays.
     """
+    cancelled(ctx, repo)
+
+
+def cancelled(ctx: Context, repo: Row) -> None:
+    """Cancel a repository's import. Raises Missing if there is none."""
     row = imports.needed(ctx.db, repo["id"])
     imports.delete(ctx.db, repo["id"])
     if row["status"] != "complete":

@@ -53,12 +53,12 @@ class EventExample:
     origin: str
 
 
-def example_of(look: ViewContext, repo: Row, name: str) -> EventExample:
-    """Return an example of the event for a repository.
+def example_of(look: ViewContext, repo: Row | None, name: str) -> EventExample:
+    """Return an example of the event for a repository, or of one that belongs to none.
 
     It is the repository's latest payload of this name if that is stored, and made up otherwise.
     """
-    latest = event_queries.latest(look.db, repo["id"], name)
+    latest = None if repo is None else event_queries.latest(look.db, repo["id"], name)
     if latest is not None and latest["size"] <= MOST_READ:
         row = events.get(look.db, latest["id"])
         if row is not None and row["body"] is not None:
@@ -66,7 +66,7 @@ def example_of(look: ViewContext, repo: Row, name: str) -> EventExample:
     return _made(look, repo, name)
 
 
-def _made(look: ViewContext, repo: Row, name: str) -> EventExample:
+def _made(look: ViewContext, repo: Row | None, name: str) -> EventExample:
     return EventExample(orjson.dumps(made_up(look, name, repo)), action_of(name), "made up")
 
 

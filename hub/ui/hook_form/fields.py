@@ -17,6 +17,8 @@ from store.hooks.event_names import (
 )
 
 SECRETS = {"new": "make one", "own": "use my own", "none": "none, do not sign"}
+# The characters of a filter.
+LONGEST = 64 * 1024
 OWN_EVENTS = tuple(sorted(HUB_EVENTS - OPERATIONAL_EVENTS))
 
 
@@ -40,7 +42,8 @@ class HookFields:
         """Return the body of the API's request that creates this hook."""
         chosen = [WILDCARD] if self.every else []
         chosen += sorted(self.events - PLATFORM_EVENTS if self.every else self.events)
-        options = {one.name: one.parse(self.options.get(one.name, "")) for one in OPTIONS}
+        given = self.options
+        options = {one.name: one.parse(given[one.name]) for one in OPTIONS if one.name in given}
         return {
             "config": {
                 "url": self.url,
@@ -81,7 +84,11 @@ def posted(form: Form) -> HookFields:
         events=frozenset(form.all("events")),
         secret=form.get("secret", "none"),
         own_secret=form.get("own_secret", ""),
-        options={one.name: form.get(one.name, "").strip()[:400] for one in OPTIONS},
+        options={
+            one.name: form[one.name].strip()[: LONGEST if one.is_long else 400]
+            for one in OPTIONS
+            if one.name in form
+        },
     )
 
 

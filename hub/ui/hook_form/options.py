@@ -4,6 +4,10 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+import orjson
+
+from store.formats.formats import FORMATS
+
 
 @dataclass(frozen=True, slots=True)
 class OptionField:
@@ -15,6 +19,14 @@ class OptionField:
     example: str
     is_whole: bool = False
     is_list: bool = False
+    choices: tuple[str, ...] = ()
+    is_long: bool = False
+    """Whether the field has several lines."""
+
+    @property
+    def mode(self) -> str:
+        """Return the keyboard that a phone shows for the field."""
+        return "text" if self.is_list else "decimal"
 
     def parse(self, text: str) -> Any:
         """Return the option's value: None for an empty text, and the text if it is no number."""
@@ -36,6 +48,56 @@ class OptionField:
         if value is None:
             return ""
         return ", ".join(map(_plain, value)) if self.is_list else _plain(value)
+
+
+class TextOption(OptionField):
+    """An option that is a text."""
+
+    @property
+    def mode(self) -> str:
+        return "text"
+
+    def parse(self, text: str) -> Any:
+        return text.strip() or None
+
+    def text(self, value: Any) -> str:
+        return "" if value is None else str(value)
+
+
+class WordsOption(TextOption):
+    """An option that is a list of words."""
+
+    def parse(self, text: str) -> Any:
+        return text.replace(",", " ").split() or None
+
+    def text(self, value: Any) -> str:
+        return ", ".join(value or ())
+
+
+class OrderingOption(TextOption):
+    """An option that is a word, or the path to a member of the payload."""
+
+    def parse(self, text: str) -> Any:
+        found = text.strip()
+        return {"path": found} if found.startswith("/") else found or None
+
+    def text(self, value: Any) -> str:
+        return str(value["path"]) if isinstance(value, dict) else super().text(value)
+
+
+class JsonOption(TextOption):
+    """An option that is a JSON object."""
+
+    def parse(self, text: str) -> Any:
+        try:
+            return orjson.loads(text) if text.strip() else None
+        except orjson.JSONDecodeError:
+            return text.strip()
+
+    def text(self, value: Any) -> str:
+        if value is None:
+            return ""
+        return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
 
 
 def _plain(value: float) -> str:
@@ -65,5 +127,39 @@ OPTIONS = (
         "Disable after",
         "Seconds of failure after which the hook is disabled. 0 never disables it.",
         "432000",
+    ),
+    OrderingOption(
+        "ordering",
+        "Ordering",
+        "none, hook, repository, or the path to a member, for each value of it.",
+        "/pull_request/id",
+    ),
+    TextOption(
+        "on_exhausted",
+        "When an ordered delivery died",
+        "The next one follows (skip), or waits for an operator (block).",
+        "",
+        choices=("skip", "block"),
+    ),
+    OptionField(
+        "max_block",
+        "Longest wait for one",
+        "Seconds for which one delivery is retried while others wait for it.",
+        "3600",
+    ),
+    WordsOption(
+        "signatures",
+        "Signatures",
+        "Any of sha256, sha1, v1 and v1a. v1a is by a key of the hook's own.",
+        "sha256, sha1, v1",
+    ),
+    TextOption("format", "Format", "The form of the body.", "", choices=FORMATS),
+    TextOption("type_prefix", "Prefix of types", "How CloudEvents' types begin.", "com.example"),
+    JsonOption(
+        "filter",
+        "Filter",
+        "Conditions on the payload, as JSON. Other events are not delivered.",
+        '{"payload": {"ref": {"$startsWith": "refs/tags/"}}}',
+        is_long=True,
     ),
 )

@@ -13,6 +13,7 @@ from store.errors import Invalid, Unprepared
 from store.hooks import hooks, option_secrets, signing_keys
 from store.hooks.event_names import HUB_EVENTS, PLATFORM_EVENTS
 from store.hooks.hook_options import DeliveryOptions
+from store.hooks.hook_targets import target_of
 from store.hooks.trial import TrialAnswer, TrialRequest
 
 EVENTS = tuple(sorted(PLATFORM_EVENTS | HUB_EVENTS))
@@ -47,7 +48,7 @@ class PlannedTrial:
         return TrialResult(self.request.event, self.origin, answer, self.sends)
 
 
-def plan(look: ViewContext, repo: Row, body: Any, hook: Row | None = None) -> PlannedTrial:
+def plan(look: ViewContext, repo: Row | None, body: Any, hook: Row | None = None) -> PlannedTrial:
     """Return the trial that a form asks for. `body` is the request for the API."""
     event = look.form.get("trial_event", "ping")
     if event not in EVENTS:
@@ -58,7 +59,7 @@ def plan(look: ViewContext, repo: Row, body: Any, hook: Row | None = None) -> Pl
     options = option_secrets.resolved(look.db, hook, options, config["url"])
     secret = config.get("secret") if hook is None else hooks.secret_of(look.db, hook)
     request = TrialRequest(
-        repo_id=repo["id"],
+        repo_id=0 if repo is None else repo["id"],
         url=config["url"],
         content_type=config["content_type"],
         insecure_ssl=str(config["insecure_ssl"]) == "1",
@@ -68,6 +69,7 @@ def plan(look: ViewContext, repo: Row, body: Any, hook: Row | None = None) -> Pl
         body=example.body,
         hook_id=0 if hook is None else hook["id"],
         keys=[] if hook is None else signing_keys.wanted_keys(look.db, hook["id"], options),
+        target=None if hook is None else target_of(hook),
         options=DeliveryOptions.model_validate(options),
     )
     return PlannedTrial(request, example.origin, sends=look.form.get("how") != "show")

@@ -19,9 +19,11 @@ from store.delivery import deliveries as queue
 from store.delivery.attempt_feed import AttemptFilter
 from store.errors import Conflict
 from store.hooks import hook_links, hook_secrets, hooks, pull_urls, signing_keys
+from store.hooks.hook_targets import target_of
 from store.monitoring import name_search
 from store.ordering import operations
 from store.pull import consumers
+from store.repositories import repositories
 
 ui = Section()
 
@@ -104,11 +106,15 @@ def changeable_hook(look: ViewContext) -> tuple[Row, Row | None, str]:
     return hook, repo, f"{ROOT}/hooks/{hook['id']}"
 
 
-def changeable_repository_hook(look: ViewContext) -> tuple[Row, Row, str]:
-    """Return the same for a hook of a repository. Raises Conflict if it is another hook."""
+def hook_with_example(look: ViewContext) -> tuple[Row, Row | None, str]:
+    """Return a hook that they may change, the repository of its examples, and its page's path.
+
+    The examples of a hook of an organization, or of the installation, are of the newest repository
+    whose events it gets. It is None if there is none.
+    """
     hook, repo, place = changeable_hook(look)
     if repo is None:
-        raise Conflict("This is there for the hooks of repositories only.")
+        repo = repositories.newest(look.db, target_of(hook).id or None)
     return hook, repo, place
 
 

@@ -8,7 +8,7 @@ from hub.http.errors import Malformed
 from hub.rest.validation import read_object
 from hub.ui.catalog.examples import example_of
 from hub.ui.hook_form.trial import EVENTS
-from hub.ui.pages.hook import PATH, changeable_repository_hook
+from hub.ui.pages.hook import PATH, hook_with_example
 from hub.ui.section import ActionResult, RenderedPage, Section
 from hub.ui.view_context import ViewContext
 from store import Row
@@ -17,6 +17,7 @@ from store.delivery import outbox
 from store.errors import Conflict, Invalid, Unusable
 from store.hooks import hooks, option_secrets, signing_keys
 from store.hooks.hook_options import DeliveryOptions
+from store.hooks.hook_targets import target_of
 from store.hooks.trial import TrialAnswer, TrialRequest
 
 ui = Section()
@@ -31,7 +32,9 @@ def _event(look: ViewContext, hook: Row, named: str) -> str:
     return next((name for name in hook["events"] if name in EVENTS), "push")
 
 
-def _values(look: ViewContext, hook: Row, event: str, payload: str, origin: str) -> dict[str, Any]:
+def _values(
+    look: ViewContext, hook: Row, repo: Row | None, event: str, payload: str, origin: str
+) -> dict[str, Any]:
     return {
         "hook": hook,
         "events": EVENTS,
@@ -39,12 +42,14 @@ def _values(look: ViewContext, hook: Row, event: str, payload: str, origin: str)
         "subscribed": event in hook["events"] or "*" in hook["events"],
         "payload": payload,
         "origin": origin,
-        "request": _request(look, hook, event, payload),
+        "request": _request(look, hook, repo, event, payload),
         "wrong": {},
     }
 
 
-def _request(look: ViewContext, hook: Row, event: str, payload: str) -> TrialAnswer | None:
+def _request(
+    look: ViewContext, hook: Row, repo: Row | None, event: str, payload: str
+) -> TrialAnswer | None:
     """Return the request that the hook would get, or None if it cannot be built."""
     trials = look.services.trials
     try:
@@ -57,7 +62,8 @@ def _request(look: ViewContext, hook: Row, event: str, payload: str) -> TrialAns
         return None
     return trials.build(
         TrialRequest(
-            repo_id=hook["repo_id"],
+            repo_id=0 if repo is None else repo["id"],
+            target=target_of(hook),
             url=hook["url"],
             content_type=hook["content_type"],
             insecure_ssl=bool(hook["insecure_ssl"]),
@@ -75,16 +81,16 @@ def _request(look: ViewContext, hook: Row, event: str, payload: str) -> TrialAns
 @ui.page(f"{PATH}/send", TEMPLATE)
 def plan_send(look: ViewContext) -> dict[str, Any]:
     """Show an example of an event, and the request that would carry it."""
-    hook, repo, _ = changeable_repository_hook(look)
+    hook, repo, _ = hook_with_example(look)
     event = _event(look, hook, look.asked("event", 100))
     example = example_of(look, repo, event)
     text = orjson.dumps(orjson.loads(example.body), option=orjson.OPT_INDENT_2).decode()
-    return _values(look, hook, event, text, example.origin)
+    return _values(look, hook, repo, event, text, example.origin)
 
 
 def _prepare(look: ViewContext) -> dict[str, Any]:
     """Return the payload in the form. Raises Invalid if it is no JSON object."""
-    changeable_repository_hook(look)
+    hook_with_example(look)
     if look.form.get("event") not in EVENTS:
         raise Invalid("There is no such event.", field="event")
     try:
@@ -94,16 +100,16 @@ def _prepare(look: ViewContext) -> dict[str, Any]:
 
 
 def _show_again(look: ViewContext, error: Invalid) -> RenderedPage:
-    hook, _, _ = changeable_repository_hook(look)
+    hook, repo, _ = hook_with_example(look)
     payload, event = look.form.get("payload", ""), look.form.get("event", "")
-    values = _values(look, hook, _event(look, hook, event), payload, "yours")
+    values = _values(look, hook, repo, _event(look, hook, event), payload, "yours")
     return RenderedPage(TEMPLATE, {**values, "wrong": {error.field or "payload": str(error)}})
 
 
 @ui.act(f"{PATH}/send", prepare=_prepare, refused=_show_again)
 def send_event(look: ViewContext) -> ActionResult:
     """Send the payload to this hook alone, as an event."""
-    hook, repo, place = changeable_repository_hook(look)
+    hook, repo, place = hook_with_example(look)
     if not hook["active"]:
         raise Conflict("The hook is off, so it receives nothing. Switch it on first.")
     action = look.prepared.get("action")
@@ -111,9 +117,10 @@ def send_event(look: ViewContext) -> ActionResult:
         look.db,
         look.form["event"],
         action[:100] if isinstance(action, str) else None,
-        repo["id"],
+        0 if repo is None else repo["id"],
         orjson.dumps(look.prepared),
         hook["id"],
+        org_id=(hook["org_id"] or 0) if repo is None else 0,
     )
     return ActionResult(
         place,

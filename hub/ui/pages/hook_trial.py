@@ -4,7 +4,7 @@ from hub.api.hooks.hook_requests import judge_config
 from hub.rest.context import Services
 from hub.ui.hook_form import fields, trial, validation
 from hub.ui.hook_form.trial import PlannedTrial, TrialResult
-from hub.ui.pages.hook import PATH, changeable_hook, changeable_repository_hook
+from hub.ui.pages.hook import PATH, changeable_hook, hook_with_example
 from hub.ui.pages.hook_form import TEMPLATE, chosen_repository, form_values
 from hub.ui.section import RenderedPage, Section
 from hub.ui.view_context import ViewContext
@@ -21,7 +21,7 @@ def _prepare_new(look: ViewContext) -> PlannedTrial:
 
 
 def _prepare_changed(look: ViewContext) -> PlannedTrial:
-    hook, repo, _ = changeable_repository_hook(look)
+    hook, repo, _ = hook_with_example(look)
     body = validation.hook_change(fields.posted(look.form).change())
     return trial.plan(look, repo, body, hook)
 

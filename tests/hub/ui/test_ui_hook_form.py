@@ -1,5 +1,6 @@
 """The dashboard's form of a hook: made, changed, tried, paused and deleted, as the API would."""
 
+import json
 import re
 from typing import Any
 
@@ -234,6 +235,37 @@ class TestState:
         async with open_dashboard(world.store, world.seed.token) as browser:
             page = await browser.page(f"/ui/hooks/{world.good['id']}")
             assert f'action="/ui/hooks/{world.good["id"]}/resume"' in page
+
+
+class TestOptions:
+    async def test_a_filter_an_ordering_signatures_and_a_format(self, world: World) -> None:
+        at = f"/ui/hooks/{world.good['id']}/edit"
+        wanted = {"payload": {"ref": {"$startsWith": "refs/tags/"}}}
+        form = NEW | {
+            "filter": json.dumps(wanted), "ordering": "/issue/id", "on_exhausted": "block",
+            "signatures": "sha256, v1", "format": "thin", "max_block": "60",
+        }  # fmt: skip
+        async with open_dashboard(world.store, world.seed.token) as browser:
+            assert (await posted(browser, at, at, **form))[0] == 303
+            options = changed(world, world.good)["options"]
+            assert options["filter"] == wanted
+            assert options["ordering"] == {"path": "/issue/id"}
+            assert options["signatures"] == ["sha256", "v1"]
+            assert (options["on_exhausted"], options["format"]) == ("block", "thin")
+            page = await browser.page(at)
+            assert 'value="/issue/id"' in page
+            assert "<option selected>thin" in page
+            assert "$startsWith" in page
+            for name, wrong in (("filter", "{no"), ("signatures", "md5"), ("ordering", "nearly")):
+                status, page = await posted(browser, at, at, **form | {name: wrong})
+                assert status == 422, name
+                assert f'id="{name}-wrong"' in page, name
+            # A form without these fields leaves the options as they are.
+            assert (await posted(browser, at, at, **NEW))[0] == 303
+            assert changed(world, world.good)["options"] == options
+            emptied = form | dict.fromkeys(("filter", "ordering", "format"), "")
+            assert (await posted(browser, at, at, **emptied))[0] == 303
+            assert "filter" not in changed(world, world.good)["options"]
 
 
 class TestTrial:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from assertions import attempted, waiting
 from dashboard_client import open_dashboard, text_of
+from ui_trials import Trials
 from ui_world import World
 
 from store import Row, Store
@@ -145,3 +146,42 @@ async def test_a_link_shows_one(around: Around) -> None:
         assert (await browser.post("/ui/shared", {"link": value}, on=place)).status_code == 303
         assert "whole installation" in text_of(await browser.page(f"/ui/hooks/{around.system}"))
         assert (await browser.get(f"/ui/hooks/{around.org}")).status_code == 404
+
+
+async def test_examples_and_trials_of_an_organization_s_hook(around: Around) -> None:
+    trials, at = Trials(), f"/ui/hooks/{around.org}"
+    token = around.token(around.world.seed.octo, *OWNING)
+    form = {"url": "https://receiver.example/org", "content_type": "json", "which": "every"}
+    async with open_dashboard(around.world.store, token, trials=trials) as browser:
+        page = await browser.page(f"{at}/send?event=push")
+        assert "refs/heads/main" in page
+        sent = {"event": "push", "payload": '{"ref": "tried"}'}
+        answer = await browser.post(f"{at}/send", sent, on=f"{at}/send")
+        assert answer.status_code == 303, text_of(answer.text)
+        assert len(waiting(around.world.store, around.org)) == 2
+        answer = await browser.post(f"{at}/try", {**form, "trial_event": "push"}, on=f"{at}/edit")
+        assert answer.status_code == 200, text_of(answer.text)
+    asked = trials.asked[-1]
+    assert (asked.event, asked.repo_id) == ("push", around.repo["id"])
+    assert asked.target is not None
+    assert asked.target.kind == "organization"
+    assert asked.as_row()["repo_id"] is None
+
+
+async def test_examples_without_any_repository(store: Store, seed: Any) -> None:
+    world = World(store, seed)
+    alone = store.do(accounts.create, "alone", kind="Organization")
+    store.do(accounts.join, alone["id"], seed.octo["id"], "admin")
+    made = store.do(
+        hooks.create,
+        organization(alone["id"]),
+        url="https://receiver.example/alone",
+        events=["organization"],
+    )
+    token = store.do(tokens.create, seed.octo["id"], scopes=OWNING)[0]
+    at = f"/ui/hooks/{made['id']}/send"
+    async with open_dashboard(world.store, token, trials=Trials()) as browser:
+        assert "made up" in await browser.page(f"{at}?event=organization")
+        sent = {"event": "organization", "payload": '{"action": "member_added"}'}
+        assert (await browser.post(at, sent, on=at)).status_code == 303
+        assert len(waiting(store, made["id"])) == 1

@@ -104,6 +104,38 @@ async def test_imports_of_others_are_not_shown(store: Store, seed: Any) -> None:
     assert "password" not in import_queries.COLUMNS
 
 
+async def test_imports_are_answered_and_cancelled(store: Store, seed: Any) -> None:
+    url = "https://git.example/thing.git"
+    store.do(imports.start, seed.hello["id"], seed.octo["id"], url)
+    row = store.do(import_rounds.claim, [])
+    store.do(import_rounds.stop, row, "auth_failed", "Not signed in", "importing")
+    at = f"/ui/imports/{seed.hello['id']}"
+    async with open_dashboard(store, seed.token, last=False, imports=True) as browser:
+        assert at in await browser.page("/ui/imports?state=needs+attention&host=git.example")
+        assert "No matching imports" in await browser.page("/ui/imports?state=complete")
+        assert "Sign in at the source" in await browser.page(at)
+        answers = {"vcs_username": "ada", "vcs_password": "secret", "vcs": ""}
+        answer = await browser.post(f"{at}/restart", answers, on=at)
+        assert answer.headers["location"] == at
+        again = store.look(imports.needed, seed.hello["id"])
+        assert (again["status"], again["username"]) == ("detecting", "ada")
+        assert store.look(imports.password_of, again) == "secret"
+        wrong = await browser.post(f"{at}/restart", {"vcs_username": "a\x01b"}, on=at)
+        assert wrong.status_code == 422
+        looks, _ = store.do(tokens.create, seed.octo["id"], scopes=["read:repo_hook"])
+        browser.client.cookies.clear()
+        await browser.sign_in(looks)
+        assert (await browser.post(f"{at}/cancel", on="/ui")).status_code == 403
+        browser.client.cookies.clear()
+        await browser.sign_in(seed.token)
+        answer = await browser.post(f"{at}/cancel", on=at)
+        assert answer.headers["location"] == "/ui/imports"
+        assert (await browser.get(at)).status_code == 404
+    audited = store.look(lambda db: db.tuples("SELECT details FROM audit"))
+    assert "secret" not in str(audited)
+    await store.close()
+
+
 async def test_without_the_setting_there_are_none(store: Store, seed: Any) -> None:
     async with open_dashboard(store, seed.token, imports=False) as browser:
         assert (await browser.get("/ui/imports")).status_code == 404

@@ -61,7 +61,13 @@ PAGES = (
     "/ui/sessions",
 )
 # They are of one thing each, and counted where they are tested.
-ELSEWHERE = {"/ui/problem", "/ui/hooks/{hook_id}", "/ui/deliveries/{delivery_id}", "/ui/shared"}
+ELSEWHERE = {
+    "/ui/problem",
+    "/ui/hooks/{hook_id}",
+    "/ui/deliveries/{delivery_id}",
+    "/ui/shared",
+    "/ui/imports/{repo_id}",
+}
 
 
 def test_every_page_is_counted() -> None:
