@@ -197,11 +197,9 @@ FAMILIES = (
         ),
     ),
     Family(
-        "Hooks of apps and requests to install them",
-        "An app has no hook of its own. Hooks of repositories deliver the events. The command line "
-        "installs apps, suspends them and chooses their repositories.",
+        "Requests to install apps",
+        "The operator installs apps, suspends them and chooses their repositories.",
         (
-            "/app/hook/{*rest}",
             "/app/installation-requests",
             "/app/installations/{id}/suspended",
             "/user/installations/{id}/repositories/{repository}",
