@@ -1,0 +1,1 @@
+"""The selections of the replay form: what they mean, and how many deliveries they have."""

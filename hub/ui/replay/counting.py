@@ -1,0 +1,29 @@
+"""The count of a replay's selections, some thousand events at a time."""
+
+from dataclasses import dataclass
+
+from store import Connection
+from store.delivery import replay_selection
+from store.delivery.replay_selection import ReplaySelection
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """How far selections have been counted: within the one of this number, after this event."""
+
+    number: int = 0
+    after: int = 0
+    upto: int = 0
+    many: int = 0
+
+    def go_on(self, db: Connection, chosen: list[ReplaySelection], looked: int) -> "Counted":
+        """Count within the next `looked` events of the present selection."""
+        if self.number >= len(chosen):
+            return self
+        one, after, upto = chosen[self.number], self.after, self.upto
+        if not after:
+            after, upto = replay_selection.id_range(db, one)
+        found, behind = replay_selection.count(db, one, after, upto, looked)
+        if behind:
+            return Counted(self.number, behind, upto, self.many + found)
+        return Counted(self.number + 1, 0, 0, self.many + found)
