@@ -1,6 +1,7 @@
 """One attempt to sign in: what the browser keeps while it is at the provider."""
 
 import hashlib
+import hmac
 import secrets
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from dataclasses import asdict, dataclass
@@ -20,12 +21,14 @@ class Attempt:
     nonce: str
     verifier: str
     next: str
+    until: int
+    """When it ends, in seconds since 1970."""
 
     @classmethod
-    def begin(cls, next_: str) -> Self:
-        """Return a new attempt that leads to a path of the dashboard."""
+    def begin(cls, next_: str, now: int) -> Self:
+        """Return a new attempt that leads to a path of the dashboard. `now` is in seconds."""
         state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
-        return cls(state, nonce, verifier, next_)
+        return cls(state, nonce, verifier, next_, now + LASTS)
 
     @property
     def challenge(self) -> str:
@@ -45,4 +48,10 @@ class Attempt:
             attempt = cls(**found)
         except (ValueError, TypeError):
             return None
-        return attempt if all(isinstance(one, str) for one in asdict(attempt).values()) else None
+        texts = (attempt.state, attempt.nonce, attempt.verifier, attempt.next)
+        right = all(isinstance(one, str) for one in texts) and isinstance(attempt.until, int)
+        return attempt if right else None
+
+    def is_answered_by(self, state: str, now: int) -> bool:
+        """Return whether an answer with this state belongs to it, and comes in time."""
+        return hmac.compare_digest(self.state.encode(), state.encode()) and now < self.until

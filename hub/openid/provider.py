@@ -1,11 +1,12 @@
 """The OpenID Connect provider: its description, its keys, and the exchange of codes for claims."""
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote, urlencode
 
 from joserfc.errors import JoseError
-from joserfc.jwk import KeySet
+from joserfc.jwk import ECKey, JWKRegistry, Key, KeySet, OKPKey, RSAKey
 from pydantic import BaseModel, ValidationError, field_validator
 
 from hub.openid.attempt import Attempt
@@ -20,6 +21,8 @@ WELL_KNOWN = "/.well-known/openid-configuration"
 KEPT = 3600
 # Seconds between two looks for a key that is not known.
 LEAST_BETWEEN = 30
+AT_ONCE = 8
+MOST_KEYS = 100
 
 
 class ProviderMetadata(BaseModel):
@@ -50,12 +53,16 @@ class OpenIDProvider:
         self._clock = clock
         self._metadata: tuple[int, ProviderMetadata] | None = None
         self._keys: tuple[int, KeySet] | None = None
+        # One looks, and the others wait for what it finds.
+        self._describing, self._fetching = asyncio.Lock(), asyncio.Lock()
+        self._redeeming = 0
 
     async def metadata(self) -> ProviderMetadata:
         """Return the provider's description, at most an hour old. Raises ProviderUnavailable."""
-        if self._metadata is None or self._clock() - self._metadata[0] >= KEPT:
-            self._metadata = self._clock(), await self._discover()
-        return self._metadata[1]
+        async with self._describing:
+            if self._metadata is None or self._clock() - self._metadata[0] >= KEPT:
+                self._metadata = self._clock(), await self._discover()
+            return self._metadata[1]
 
     async def _discover(self) -> ProviderMetadata:
         url = self.issuer.rstrip("/") + WELL_KNOWN
@@ -91,7 +98,20 @@ class OpenIDProvider:
         return _with_query(metadata.authorization_endpoint, query)
 
     async def redeem(self, code: str, attempt: Attempt, redirect_uri: str) -> Claims:
-        """Exchange a code for the verified claims of the ID token. Raises SignInFailed."""
+        """Exchange a code for the verified claims of the ID token. Raises SignInFailed.
+
+        AT_ONCE codes are exchanged at once. Anybody can send some, and each is a request to the
+        provider.
+        """
+        if self._redeeming >= AT_ONCE:
+            raise ProviderUnavailable("Too many people sign in just now. Please try again.")
+        self._redeeming += 1
+        try:
+            return await self._redeem(code, attempt, redirect_uri)
+        finally:
+            self._redeeming -= 1
+
+    async def _redeem(self, code: str, attempt: Attempt, redirect_uri: str) -> Claims:
         metadata = await self.metadata()
         form = {
             "grant_type": "authorization_code",
@@ -119,25 +139,25 @@ class OpenIDProvider:
 
     async def _keys_for(self, token: str) -> KeySet:
         """Return the provider's keys; fetched anew if they do not have the token's key."""
-        wanted, now = key_id(token), self._clock()
-        if self._keys is not None:
-            age, known = now - self._keys[0], {key.kid for key in self._keys[1].keys}
-            is_known = wanted is None or wanted in known
-            if age < (KEPT if is_known else LEAST_BETWEEN):
-                return self._keys[1]
-        self._keys = now, await self._fetch_keys()
-        return self._keys[1]
+        wanted = key_id(token)
+        async with self._fetching:
+            now = self._clock()
+            if self._keys is not None:
+                age, known = now - self._keys[0], {key.kid for key in self._keys[1].keys}
+                is_known = wanted is None or wanted in known
+                if age < (KEPT if is_known else LEAST_BETWEEN):
+                    return self._keys[1]
+            self._keys = now, await self._fetch_keys()
+            return self._keys[1]
 
     async def _fetch_keys(self) -> KeySet:
         metadata = await self.metadata()
         status, found = await fetch("GET", metadata.jwks_uri)
-        try:
-            keys = KeySet.import_key_set(found)  # type: ignore[arg-type]  # any JSON object
-        except (JoseError, ValueError, KeyError, TypeError, AttributeError):
-            keys = None
-        if status != 200 or keys is None or not keys.keys:
+        given = found.get("keys") if status == 200 else None
+        keys = _usable_keys(given) if isinstance(given, list) else []
+        if not keys:
             raise ProviderUnavailable(f"{metadata.jwks_uri} has no keys")
-        return keys
+        return KeySet(keys)
 
     async def sign_out_url(self, back: str) -> str | None:
         """Return where people sign out at the provider, or None if it does not say."""
@@ -151,6 +171,21 @@ class OpenIDProvider:
         return _with_query(metadata.end_session_endpoint, query)
 
 
+def _usable_keys(given: list[Any]) -> list[Key]:
+    """Return the public keys that can verify ID tokens. Others, of any kind, are left out."""
+    keys: list[Key] = []
+    for one in given[:MOST_KEYS]:
+        if not isinstance(one, dict) or one.get("kty") == "oct" or one.get("use", "sig") != "sig":
+            continue
+        try:
+            key = JWKRegistry.import_key(one)
+        except (JoseError, ValueError, KeyError, TypeError):
+            continue
+        if isinstance(key, RSAKey | ECKey | OKPKey):
+            keys.append(key)
+    return keys
+
+
 def _with_query(url: str, query: str) -> str:
     return f"{url}{'&' if '?' in url else '?'}{query}"
 
@@ -162,7 +197,10 @@ def client_secret(settings: OpenIDSettings) -> str | None:
         secret = settings.openid_client_secret
         return None if secret is None else secret.get_secret_value()
     try:
-        return path.read_text(encoding="utf-8").strip()
+        found = path.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or "it is not a text"
         raise Unusable(f"openid_client_secret_file: cannot read {path}: {why}") from None
+    if not found:
+        raise Unusable(f"openid_client_secret_file: {path} is empty")
+    return found

@@ -38,6 +38,8 @@ class OpenIDSite:
     clock: Callable[[], float] = time.time
     key: str = "first"
     published: list[str] = field(default_factory=lambda: ["first"])
+    odd: list[Any] = field(default_factory=list)
+    """What else is among the keys."""
     claims: dict[str, Any] = field(default_factory=dict)
     """Claims beside, or in place of, the right ones."""
     algorithm: str = "RS256"
@@ -75,7 +77,7 @@ class OpenIDSite:
     async def keys(self, request: Request) -> Response:
         self.asked.append("keys")
         return JSONResponse(
-            {"keys": [KEYS[name].as_dict(private=False) for name in self.published]}
+            {"keys": [*self.odd, *(KEYS[name].as_dict(private=False) for name in self.published)]}
         )
 
     async def token(self, request: Request) -> Response:

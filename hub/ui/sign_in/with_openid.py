@@ -1,7 +1,5 @@
 """Signing in with an OpenID Connect provider: to the provider, and back with a code."""
 
-import hmac
-
 from hub.http.response import Response, header
 from hub.openid.attempt import LASTS, Attempt
 from hub.openid.errors import SignInFailed
@@ -15,7 +13,7 @@ from hub.ui.headers import PAGE
 from hub.ui.section import ROOT, RenderedPage
 from hub.ui.serve import Dashboard
 from hub.ui.session_request import SessionRequest
-from hub.ui.sign_in.with_token import CALLBACK, START, values, within
+from hub.ui.sign_in.with_token import CALLBACK, START, count_failure, values, within
 from hub.ui.templating import render
 from store import Connection
 from store.accounts import sessions
@@ -30,15 +28,14 @@ class OpenIDSignIn:
     def __init__(self, desk: Dashboard) -> None:
         self._desk = desk
         self._services = desk.services
-        clock = desk.services.store.clock
-        self.provider = OpenIDProvider(desk.services.settings, lambda: clock.now() // SECOND)
+        self.provider = OpenIDProvider(desk.services.settings, self._now)
 
     def start(self) -> Handler:
         """Return the handler that leads the browser to the provider."""
 
         async def run(visit: SessionRequest) -> Response:
             asked = visit.call.query
-            attempt = Attempt.begin(within(asked.get("next", "")[:2000]))
+            attempt = Attempt.begin(within(asked.get("next", "")[:2000]), self._now())
             try:
                 place = await self.provider.authorization_url(attempt, self._redirect_uri(visit))
             except SignInFailed as error:
@@ -78,8 +75,7 @@ class OpenIDSignIn:
     async def _claims(
         self, visit: SessionRequest, attempt: Attempt | None, asked: dict[str, str]
     ) -> Claims:
-        state = asked.get("state", "").encode()
-        if attempt is None or not hmac.compare_digest(attempt.state.encode(), state):
+        if attempt is None or not attempt.is_answered_by(asked.get("state", ""), self._now()):
             raise SignInFailed(OUT_OF_DATE)
         if "error" in asked:
             raise SignInFailed(f"The provider refused the sign-in: {asked['error'][:100]}.")
@@ -100,12 +96,17 @@ class OpenIDSignIn:
     async def _failed(self, visit: SessionRequest, next_: str, error: SignInFailed) -> Response:
         if error.refused:
             self._services.measures.failed_logins.add("openid")
+            await self._services.store.read(count_failure, self._services, visit)
         shown = values(self._services, within(next_), str(error))
         return await self._desk.answer(visit, RenderedPage("sign_in.html", shown, error.status))
 
     async def sign_out_url(self, visit: SessionRequest) -> str | None:
         """Return where the browser can end its session at the provider, if anywhere."""
         return await self.provider.sign_out_url(f"{visit.origin}{ROOT}/sign-in")
+
+    def _now(self) -> int:
+        """Return the time in seconds."""
+        return self._services.store.clock.now() // SECOND
 
     def _redirect_uri(self, visit: SessionRequest) -> str:
         """Return the address that is registered at the provider."""

@@ -47,6 +47,13 @@ def within(path: str) -> str:
     return path if inside and plain and not path.startswith(f"{ROOT}/sign-in") else ROOT
 
 
+def count_failure(db: Connection, services: Services, visit: SessionRequest) -> None:
+    """Count a failed sign-in from the client's address. Raises Blocked after too many."""
+    subject = RateSubject("address", services.clients.address(visit.call.scope))
+    if services.limits is not None and services.limits.record_bad_token(db, subject):
+        raise Blocked
+
+
 Leave = Callable[[SessionRequest], Awaitable[str | None]]
 
 
@@ -79,15 +86,9 @@ class SignIn:
 
     async def _refused(self, visit: SessionRequest, wanted: str) -> Response:
         self._services.measures.failed_logins.add("token")
-        await self._services.store.read(self._count, visit)
+        await self._services.store.read(count_failure, self._services, visit)
         shown = values(self._services, wanted, UNKNOWN)
         return await self._desk.answer(visit, RenderedPage("sign_in.html", shown, 401))
-
-    def _count(self, db: Connection, visit: SessionRequest) -> None:
-        limits = self._services.limits
-        subject = RateSubject("address", self._services.clients.address(visit.call.scope))
-        if limits is not None and limits.record_bad_token(db, subject):
-            raise Blocked
 
     def _open(self, db: Connection, visit: SessionRequest, value: str) -> str:
         if self._admins.is_valid_cookie(value):

@@ -14,7 +14,7 @@ from hub.openid.attempt import Attempt
 from store import Store
 from store.accounts import accounts, emails, sessions, tokens
 from store.audit import audit_log
-from store.clock import SECOND
+from store.clock import SECOND, MovableClock
 
 pytestmark = embedded("what is stored of it is tested beside it")
 START = "/ui/sign-in/openid"
@@ -197,8 +197,8 @@ async def test_nobody_is_led_elsewhere(
     async with open_dashboard(store, **settings(site)) as browser:
         answer = await through(browser, site, f"{START}?next={wanted}")
         assert 'url=/ui"' in answer.text
-    packed = Attempt("s", "n", "v", wanted).packed()
-    assert Attempt.unpacked(packed) == Attempt("s", "n", "v", wanted)
+    attempt = Attempt("s", "n", "v", wanted, 1)
+    assert Attempt.unpacked(attempt.packed()) == attempt
     assert Attempt.unpacked("nothing") is None
 
 
@@ -264,3 +264,50 @@ async def test_sessions_of_others_are_not_there(store: Store, seed: Any) -> None
         assert row["shown_id"] not in await browser.page("/ui/sessions")
         end = f"/ui/sessions/{row['shown_id']}/end"
         assert (await browser.post(end, on="/ui/sessions")).status_code == 404
+
+
+async def test_failures_from_one_address_are_counted(
+    store: Store, octo: Any, site: OpenIDSite
+) -> None:
+    async with open_dashboard(store, **settings(site, failed_tokens=3)) as browser:
+        for _ in range(4):
+            answer = await browser.get(f"{START}/callback?code=x&state=y")
+        assert answer.status_code == 403
+        assert "began too long ago" not in answer.text
+        # Who is not wrong still gets in.
+        assert (await through(browser, site)).status_code == 200
+
+
+async def test_an_answer_that_comes_too_late(
+    store: Store, octo: Any, site: OpenIDSite, clock: MovableClock
+) -> None:
+    async with open_dashboard(store, **settings(site)) as browser:
+        place, _ = site.sign_in((await browser.get(START)).headers["location"])
+        clock.advance(601)
+        answer = await browser.get(place.removeprefix("http://127.0.0.1:8765"))
+        assert (answer.status_code, "began too long ago" in answer.text) == (403, True)
+
+
+async def test_keys_of_other_kinds_are_left_out(store: Store, octo: Any, site: OpenIDSite) -> None:
+    site.odd = [{"kty": "oct", "k": "AAAA"}, {"kty": "new"}, "nothing", {"use": "enc"}]
+    async with open_dashboard(store, **settings(site)) as browser:
+        assert (await through(browser, site)).status_code == 200
+
+
+async def test_an_account_that_only_events_have_named_is_nobodys(
+    store: Store, octo: Any, site: OpenIDSite
+) -> None:
+    store.do(lambda db: db.execute("UPDATE account SET heard_of = 1 WHERE login = 'octo'"))
+    site.claims = {"preferred_username": "octo"}
+    async with open_dashboard(store, **settings(site, openid_match="login")) as browser:
+        assert (await through(browser, site)).status_code == 403
+
+
+async def test_few_codes_are_exchanged_at_once(
+    store: Store, octo: Any, site: OpenIDSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(provider, "AT_ONCE", 0)
+    async with open_dashboard(store, **settings(site)) as browser:
+        answer = await through(browser, site)
+        assert (answer.status_code, "Too many people" in answer.text) == (502, True)
+        assert "token" not in site.asked
