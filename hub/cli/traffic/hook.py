@@ -34,7 +34,7 @@ HOOK_ID = click.argument("hook_id", metavar="ID", type=int, shell_complete=sugge
         "resume": "traffic.hook_state:resume",
         "enable": "traffic.hook_state:enable",
         "disable": "traffic.hook_state:disable",
-        "rotate-signing-key": "traffic.hook_signing_key:rotate_signing_key",
+        "rotate-key": "traffic.hook_signing_key:rotate_key",
         "test-filter": "traffic.hook_filter:test_filter",
         "rotate-secret": "traffic.hook_secret:rotate_secret",
         "ordering-keys": "traffic.hook_ordering_keys:ordering_keys",
@@ -129,7 +129,9 @@ def _details(db: Connection, hook_id: int) -> Row:
     assert health is not None, "read in the same transaction"
     last = kept.last_responses(db, [hook_id]).get(hook_id)
     return {
-        **_shape(row | {name: health[name] for name in ("repository", "organization")}, last),
+        **_shape(
+            row | {name: health[name] for name in ("repository", "organization", "app")}, last
+        ),
         "insecure_ssl": bool(row["insecure_ssl"]),
         "public_keys": [_public_key(one) for one in signing_keys.public_keys(db, hook_id)],
         "certificate_ends_at": output.format_time(row["certificate_ends_at"]),

@@ -1,4 +1,4 @@
-"""`tocsin hook rotate-signing-key`: another signing key for a hook, without a break."""
+"""`tocsin hook rotate-key`: another signing key for a hook, without a break."""
 
 import click
 
@@ -11,7 +11,7 @@ from store.crypto import ed25519
 from store.hooks import signing_keys
 
 
-@command("rotate-signing-key", examples=["tocsin hook rotate-signing-key 1 --overlap 24h"])
+@command("rotate-key", examples=["tocsin hook rotate-key 1 --overlap 24h"])
 @HOOK_ID
 @click.option(
     "--key",
@@ -21,9 +21,7 @@ from store.hooks import signing_keys
               help="How long the old key also signs: at most 7d; 0s for never.")  # fmt: skip
 @click.option("--end", is_flag=True, help="End an overlap now; the present key stays.")
 @options.with_store
-def rotate_signing_key(
-    store: Store, hook_id: int, key: str | None, overlap: int, end: bool
-) -> None:
+def rotate_key(store: Store, hook_id: int, key: str | None, overlap: int, end: bool) -> None:
     """Give a hook a new key for the signature v1a. For a while, the old key signs too.
 
     The public key is printed. The private key is stored encrypted, and never shown.

@@ -20,7 +20,7 @@ def save_view(look: ViewContext) -> ActionResult:
     if page not in LISTS:
         raise Missing("list")
     shared = look.form.get("shared") == "1"
-    if shared and not look.viewer.operator:
+    if shared and not look.viewer.may_run:
         raise Forbidden("Only operators of the installation can share a view with everybody.")
     asked = query(dict(parse_qsl(look.form.get("query", ""))))
     name = " ".join(look.form.get("name", "").split())

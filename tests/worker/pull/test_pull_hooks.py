@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import ExitStack
+from typing import Any
 
 import pytest
 from house import House, settle
@@ -179,5 +180,17 @@ async def test_waiters_are_limited(house: House) -> None:
 
 
 async def test_no_hook_of_the_whole_installation_pulls(house: House) -> None:
-    with pytest.raises(Invalid, match="whole installation"):
+    with pytest.raises(Invalid, match="repositories and organizations"):
         house.store.do(hooks.create, SYSTEM, url="pull:ci", events=["push"])
+
+
+@pytest.mark.parametrize(
+    "options", [{"handshake": "cloudevents"}, {"oauth2": {"token_url": "https://tower.example"}}]
+)
+async def test_a_pull_hook_needs_no_access_to_an_endpoint(
+    house: House, options: dict[str, Any]
+) -> None:
+    with pytest.raises(Invalid, match="is for hooks with an endpoint"):
+        house.store.do(
+            hooks.create, house.repo["id"], url="pull:ci", events=["push"], options=options
+        )

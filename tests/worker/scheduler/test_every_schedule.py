@@ -28,7 +28,7 @@ from store.registry import republish_runs
 from store.registry.expiring import EXPIRING
 from store.repositories import interaction_limits, invitations, repositories
 from worker.job_table import JobContext, build_jobs
-from worker.scheduler.triggers import CalendarTrigger
+from worker.scheduler.triggers import CalendarTrigger, IntervalTrigger
 from worker.settings import WorkerSettings
 
 # At half past two there is no local time in Berlin in one night, and there are two in another.
@@ -69,7 +69,9 @@ def counted(place: Place) -> list[tuple[str, int]]:
         return run
 
     for job in build_jobs(JobContext(place.store, SETTINGS)):
-        place.table.append(replace(job, run=saying(job.name)))
+        # A job of an interval runs at each look.
+        if not isinstance(job.when, IntervalTrigger):
+            place.table.append(replace(job, run=saying(job.name)))
     place.start()
     return ran
 

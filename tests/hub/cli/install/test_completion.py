@@ -24,9 +24,9 @@ def test_commands_and_options():
     assert offered("deliv") == ["delivery"]
     assert offered("hook", "") == [
         "list", "show", "add", "edit", "remove", "ping", "pause", "resume", "enable", "disable",
-        "rotate-signing-key", "test-filter", "rotate-secret", "ordering-keys", "skip", "discard",
+        "rotate-key", "test-filter", "rotate-secret", "ordering-keys", "skip", "discard",
     ]  # fmt: skip
-    assert offered("hooks", "r") == ["remove", "resume", "rotate-signing-key", "rotate-secret"], (
+    assert offered("hooks", "r") == ["remove", "resume", "rotate-key", "rotate-secret"], (
         "a former word"
     )
     assert "--follow" in offered("delivery", "list", "--f")

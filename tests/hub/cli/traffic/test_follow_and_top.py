@@ -80,7 +80,7 @@ def test_a_look_costs_the_same_however_much_there_is(
         tried(store, hook_id, None)
     asked.clear()
     store.look(top.snapshot)
-    assert len(asked) == few < 16
+    assert len(asked) == few < 18
 
 
 class Terminal:

@@ -23,28 +23,23 @@ def test_a_key_is_made_rotated_and_imported(run, store: Store, hook_id):
     assert keys(run, hook_id) == []
     run("hook", "edit", hook_id, "--signatures", "sha256,v1a")
     (first,) = keys(run, hook_id)
-    made = run("hook", "rotate-signing-key", hook_id)
+    made = run("hook", "rotate-key", hook_id)
     second = made.stdout.strip()
     assert "the old one also signs until" in made.stderr
     assert keys(run, hook_id) == [second, first]
-    imported = run(
-        "hook", "rotate-signing-key", hook_id, "--key", "-", "--overlap", "0s", stdin=f"{KEY}\n"
-    )
+    imported = run("hook", "rotate-key", hook_id, "--key", "-", "--overlap", "0s", stdin=f"{KEY}\n")
     assert imported.stdout.strip() == PUBLIC
     assert KEY not in imported.output
     assert keys(run, hook_id) == [PUBLIC]
-    run("hook", "rotate-signing-key", hook_id)
-    run("hook", "rotate-signing-key", hook_id, "--end")
+    run("hook", "rotate-key", hook_id)
+    run("hook", "rotate-key", hook_id, "--end")
     assert len(keys(run, hook_id)) == 1
 
 
 def test_what_is_rejected(run, hook_id):
-    assert (
-        "32 bytes"
-        in run("hook", "rotate-signing-key", hook_id, "--key", "whsk_AAEC", code=2).stderr
-    )
+    assert "32 bytes" in run("hook", "rotate-key", hook_id, "--key", "whsk_AAEC", code=2).stderr
     assert "signatures" in run("hook", "edit", hook_id, "--signatures", "md5", code=2).stderr
-    run("hook", "rotate-signing-key", 99, code=4)
+    run("hook", "rotate-key", 99, code=4)
 
 
 def test_a_document_has_a_key(run, store: Store, hook_id, tmp_path):
