@@ -15,11 +15,11 @@ from store.hooks.event_names import (
     PLATFORM_EVENTS,
     WILDCARD,
 )
+from store.hooks.hook_targets import HookKind
 
 SECRETS = {"new": "make one", "own": "use my own", "none": "none, do not sign"}
 # The characters of a filter.
 LONGEST = 64 * 1024
-OWN_EVENTS = tuple(sorted(HUB_EVENTS - OPERATIONAL_EVENTS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +70,11 @@ class HookFields:
         if self.secret == "new":  # noqa: S105 - a key of SECRETS
             return {"secret": secrets.token_hex(32)}
         return {"secret": self.own_secret} if self.secret == "own" else {}  # noqa: S105 - the same
+
+
+def own_events(kind: HookKind) -> list[str]:
+    """Return the events of the hub itself that a hook of this kind can get."""
+    return sorted(HUB_EVENTS if kind == "system" else HUB_EVENTS - OPERATIONAL_EVENTS)
 
 
 def posted(form: Form) -> HookFields:

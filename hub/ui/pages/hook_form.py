@@ -7,7 +7,7 @@ from hub.api.hooks.hook_access import WRITE
 from hub.http.errors import HubError
 from hub.rest.context import Services
 from hub.ui.hook_form import fields, trial, validation
-from hub.ui.hook_form.fields import OWN_EVENTS, SECRETS, HookFields
+from hub.ui.hook_form.fields import SECRETS, HookFields
 from hub.ui.hook_form.options import OPTIONS
 from hub.ui.hook_form.validation import Mistakes
 from hub.ui.pages.hook import PATH, changeable_hook
@@ -29,11 +29,12 @@ CREATED = "The hook has been created. A ping is on its way to it."
 
 def form_values(look: ViewContext, shown: HookFields, hook: Row | None = None) -> dict[str, Any]:
     """Return the form's values for the template."""
+    kind = target_of(hook).kind if hook else "repository"
     return {
         "fields": shown,
         "hook": hook,
-        "platform": sorted(FITTING[target_of(hook).kind if hook else "repository"]),
-        "own": OWN_EVENTS,
+        "platform": sorted(FITTING[kind]),
+        "own": fields.own_events(kind),
         "options": OPTIONS,
         "secrets": SECRETS,
         "repositories": [] if hook else _suggested(look),

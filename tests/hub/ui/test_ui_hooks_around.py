@@ -1,5 +1,6 @@
 """Hooks of organizations and of the installation in the dashboard: who sees and changes them."""
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -185,3 +186,29 @@ async def test_examples_without_any_repository(store: Store, seed: Any) -> None:
         sent = {"event": "organization", "payload": '{"action": "member_added"}'}
         assert (await browser.post(at, sent, on=at)).status_code == 303
         assert len(waiting(store, made["id"])) == 1
+
+
+async def test_the_form_offers_operational_events_to_the_installation_alone(
+    store: Store, around: Around
+) -> None:
+    row = store.look(hooks.by_id, around.system)
+    store.do(hooks.update, row, events=["push", "backlog"])
+    root = store.look(accounts.by_login, "root")
+    assert root is not None
+    value = around.token(root, "repo", "admin:org_hook", "admin:repo_hook", "read:enterprise")
+    async with open_dashboard(store, value, last=False) as browser:
+        at = f"/ui/hooks/{around.system}"
+        page = await browser.page(f"{at}/edit")
+        form = {
+            "url": "https://receiver.example/system",
+            "content_type": "json",
+            "verify": "1",
+            "which": "some",
+            "events": re.findall(r'name="events" value="([^"]+)"[^>]*checked', page),
+        }
+        assert sorted(form["events"]) == ["backlog", "push"]
+        answer = await browser.post(f"{at}/edit", form, on=f"{at}/edit")
+        assert answer.status_code == 303, text_of(answer.text)
+        assert 'value="backlog"' not in await browser.page(f"/ui/hooks/{around.own}/edit")
+    assert set(store.look(hooks.by_id, around.system)["events"]) == {"push", "backlog"}
+    await store.close()

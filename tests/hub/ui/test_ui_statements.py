@@ -111,7 +111,9 @@ async def test_few_statements_whatever_there_is(
     token = store.do(operator) if who == "root" else seed.token
     # Figures that were looked at once are kept, however long the pages take.
     given = {"api_reference": "public", "imports": True, "clock": lambda: 1000.0}
-    mine = [path for path in PAGES if who == "root" or not re.search("jobs|apps|audit|reports", path)]
+    mine = [
+        path for path in PAGES if who == "root" or not re.search("jobs|apps|audit|reports", path)
+    ]
     asked = statements(monkeypatch)
     async with open_dashboard(store, token, **given) as browser:
         few = {path: await counted(browser, asked, path) for path in mine}
