@@ -80,6 +80,17 @@ JUDGED = {
     "orgs/set-cluster-deployment-records": (["422"], DIGEST),
     "pulls/create": (["422"], "branches that there are not"),
     "pulls/list": (["422"], "a head without its owner"),
+    "pulls/update": (["422"], "another base"),
+    **{
+        f"{target}/{name}": (["422"], "a hook that is sent its deliveries")
+        for target in ("repos", "orgs")
+        for name in (
+            "dequeue-webhook-deliveries",
+            "acknowledge-webhook-deliveries",
+            "reject-webhook-deliveries",
+            "extend-webhook-leases",
+        )
+    },
     "repos/create-commit-status": (["422"], "an address that is none of the web"),
     "repos/list-for-authenticated-user": (["422"], "a list of affiliations that is none"),
     "repos/add-collaborator": (["422"], "a permission that is none"),
