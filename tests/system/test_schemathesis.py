@@ -124,6 +124,8 @@ JUDGED = {
     "repos/update-webhook-config-for-repo": (["422"], "a callback that may not be used"),
     "repos/test-webhook-filter": (["422"], "a hook without a filter, an event of nobody's"),
     "repos/rotate-webhook-signing-key": (["422"], f"a key that is none, {NO_POINT}"),
+    "orgs/rotate-webhook-signing-key": (["422"], f"a key that is none, {NO_POINT}"),
+    "orgs/test-webhook-filter": (["422"], "a hook without a filter, an event of nobody's"),
     "orgs/create-webhook": (["422"], "a callback that may not be used, unknown events"),
     "orgs/update-webhook": (["422"], "a callback that may not be used, unknown events"),
     "orgs/update-webhook-config-for-org": (["422"], "a callback that may not be used"),
