@@ -12,8 +12,8 @@ from store.monitoring import name_search
 COLUMNS = "a.id, a.kind, a.hook_id, a.subject, a.data, a.opened_at, a.well_since, a.closed_at"
 HOOK = (
     f", h.url, h.repo_id, h.org_id, {NAMES},"
-    " CASE WHEN h.id IS NOT NULL AND h.repo_id IS NULL AND h.org_id IS NULL THEN 1 ELSE 0 END"
-    " AS of_system"
+    " CASE WHEN h.id IS NOT NULL AND h.repo_id IS NULL AND h.org_id IS NULL AND h.app_id IS NULL"
+    " THEN 1 ELSE 0 END AS of_system"
 )
 FROM = f"FROM alert a LEFT JOIN hook h ON h.id = a.hook_id{NAMED}"
 INSTALLATION = 0

@@ -7,6 +7,7 @@ from typing import Any
 from store.alerts.alerts import NewAlert
 from store.alerts.rules import (
     AHEAD,
+    CERTIFICATE,
     FAILING,
     HOOK_RULES,
     KEY_BLOCKED,
@@ -16,7 +17,7 @@ from store.alerts.rules import (
 )
 from store.clock import SECOND
 from store.database.connection import Connection, Row
-from store.hooks import hook_health
+from store.hooks import hook_certificates, hook_health
 
 # Alerts of each kind that one pass opens or closes at most. The next pass goes on.
 MOST = 500
@@ -33,7 +34,8 @@ def to_open(db: Connection) -> list[NewAlert]:
 def _of_rule(db: Connection, rule: HookRule) -> list[NewAlert]:
     given = {"now": db.now} if ":now" in rule.opens else {}
     rows = db.all(
-        f"SELECT h.id, {rule.since} AS since, h.disabled_reason AS reason FROM hook h"
+        f"SELECT h.id, {rule.since} AS since, coalesce(h.disabled_reason, h.pause_reason) AS reason"
+        " FROM hook h"
         f" WHERE {rule.opens} AND NOT EXISTS ({_OPEN}) ORDER BY h.id LIMIT :most",
         kind=rule.kind,
         most=MOST,
@@ -167,3 +169,24 @@ def freed_keys(db: Connection) -> list[int]:
         most=MOST,
     )
     return [number for (number,) in rows]
+
+
+def certificates(db: Connection) -> tuple[list[NewAlert], list[int]]:
+    """Return the alerts about certificates that open, and the open ones that are over.
+
+    Each of `hook_certificates.WARNED_DAYS` is an alert of its own.
+    """
+    ending = {(row["id"], f"{row['warned_days']}d"): row for row in hook_certificates.ending(db)}
+    known = {
+        (hook_id, subject): number
+        for number, hook_id, subject in db.tuples(
+            "SELECT id, hook_id, subject FROM alert WHERE kind = :kind AND closed_at IS NULL",
+            kind=CERTIFICATE,
+        )
+    }
+    opening = [
+        NewAlert(CERTIFICATE, hook_id, {"ends_at": row["certificate_ends_at"]}, subject)
+        for (hook_id, subject), row in ending.items()
+        if (hook_id, subject) not in known
+    ]
+    return opening[:MOST], [number for place, number in known.items() if place not in ending][:MOST]

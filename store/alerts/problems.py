@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from store.alerts import alerts
-from store.alerts.rules import BACKLOG_HIGH, CERTIFICATE, KEY_BLOCKED
+from store.alerts.rules import BACKLOG_HIGH, CERTIFICATE, CONFIG_ERROR, KEY_BLOCKED
 from store.clock import SECOND
 from store.database.connection import Connection, Row, json_array
 from store.delivery.attempts import FAILED
@@ -24,6 +24,7 @@ OPEN, ACKNOWLEDGED, MUTED = "open", "acknowledged", "muted"
 LABELS = {
     KEY_BLOCKED: "blocked keys",
     CERTIFICATE: "certificates that end soon",
+    CONFIG_ERROR: "hooks that cannot be used as they are configured",
     BACKLOG_HIGH: "high backlog",
 }
 INSTALLATION = "installation"
@@ -163,6 +164,9 @@ def _add_alerts(
     rows = alerts.list_open(db, LABELS, MOST_HOOKS, repo_ids, org_ids)
     hooks = hook_health.rows_of(db, {row["hook_id"] for row in rows if row["hook_id"]})
     for row in rows:
+        # If it has failed attempts, these are the problem. Without any, the hook was paused.
+        if row["kind"] == CONFIG_ERROR and "attempt" in row["data"]:
+            continue
         hook = hooks.get(row["hook_id"])
         host = INSTALLATION if hook is None else host_of(hook["url"])
         problem = found.setdefault(

@@ -27,6 +27,8 @@ AHEAD = DAY
 CONFIGURED = ("guard", "secret")
 
 _FAILS = "h.active = 1 AND h.failing_since IS NOT NULL AND h.deleted_at IS NULL"
+# The worker pauses a hook that cannot be used as it is configured.
+_UNUSABLE = "h.active = 1 AND h.pause_reason IS NOT NULL AND h.deleted_at IS NULL"
 _WRONG = " OR ".join(f"a.error LIKE '{stage}:%'" for stage in CONFIGURED)
 
 
@@ -60,9 +62,9 @@ HOOK_RULES = (
     ),
     HookRule(
         CONFIG_ERROR,
-        f"{_FAILS} AND EXISTS (SELECT 1 FROM attempt a WHERE a.id = (SELECT max(x.id) FROM"
-        f" attempt x WHERE x.hook_id = h.id) AND ({_WRONG}))",
-        _FAILS,
-        "h.failing_since",
+        f"({_UNUSABLE} OR {_FAILS} AND EXISTS (SELECT 1 FROM attempt a WHERE a.id ="
+        f" (SELECT max(x.id) FROM attempt x WHERE x.hook_id = h.id) AND ({_WRONG})))",
+        f"({_UNUSABLE} OR {_FAILS})",
+        "coalesce(h.failing_since, h.paused_at)",
     ),
 )

@@ -42,13 +42,15 @@ class Changes:
 
 def find(db: Connection, limits: Limits) -> Changes:
     """Return what has to change. This only reads."""
+    ending, renewed = hook_checks.certificates(db)
     changes = Changes(
         opening=[
             *hook_checks.to_open(db),
             *hook_checks.will_disable(db, limits.disable_after),
             *hook_checks.blocked_keys(db),
+            *ending,
         ],
-        closing=hook_checks.freed_keys(db),
+        closing=[*hook_checks.freed_keys(db), *renewed],
         relapsed=hook_checks.relapsed(db),
         died=[
             row["hook_id"] for row in exhausted.list_before(db, db.now - JOINED, hook_checks.MOST)

@@ -11,10 +11,10 @@ from ui_world import World, hook
 from hub.settings import HubSettings
 from hub.worker_events import WorkerEvents
 from store import Connection, Row, Store
-from store.alerts import alerts, transitions
+from store.alerts import alerts, problems, transitions
 from store.alerts.rules import EVENTS
 from store.alerts.transitions import Limits
-from store.clock import MovableClock
+from store.clock import DAY, MovableClock
 from store.database import body_codec
 from store.errors import Invalid
 from store.formats.chat import CHATS, render
@@ -162,6 +162,46 @@ async def test_a_refused_address_is_an_error_of_configuration(world: World, chec
     ((name, payload),) = await check()
     assert name == "hook.config_error"
     assert payload["last_attempt"]["error"] == "guard: 10.0.0.1 is private"
+
+
+def _set(hook_id: int, **columns: Any) -> Callable[[Connection], int]:
+    changes = ", ".join(f"{name} = :{name}" for name in columns)
+    return lambda db: db.execute(f"UPDATE hook SET {changes} WHERE id = :id", id=hook_id, **columns)
+
+
+async def test_a_hook_that_cannot_be_used_is_an_error_of_configuration(
+    world: World, check: Check
+) -> None:
+    """The worker pauses such a hook, and no attempt is on record."""
+    why, good = "the client certificate has ended", world.good["id"]
+    world.store.do(_set(good, paused_at=1, pause_reason=why))
+    ((name, payload),) = await check()
+    assert (name, payload["reason"], payload["last_attempt"]) == ("hook.config_error", why, None)
+    assert await check() == []
+    found = world.store.look(problems.list_all, None)
+    assert [one.label for one in found] == ["hooks that cannot be used as they are configured"]
+    world.store.do(_set(good, paused_at=None, pause_reason=None))
+    assert await check() == []
+    assert world.store.look(alerts.list_open, EVENTS, 10) == []
+
+
+async def test_a_certificate_that_ends_is_announced_three_times(
+    world: World, check: Check, clock: MovableClock
+) -> None:
+    good = world.good["id"]
+    world.store.do(_set(good, certificate_ends_at=clock.now() + 31 * DAY))
+    assert await check() == []
+    announced = []
+    for days in (1, 1, 22, 1, 5, 1):
+        clock.advance(seconds=days * DAYS)
+        announced.append(names(await check()))
+    news: list[str] = ["certificate.expiring"]
+    assert announced == [news, [], news, [], news, []]
+    (row,) = world.store.look(alerts.list_open, EVENTS, 10)
+    assert row["subject"] == "1d"
+    world.store.do(_set(good, certificate_ends_at=clock.now() + 300 * DAY))
+    assert await check() == []
+    assert world.store.look(alerts.list_open, EVENTS, 10) == []
 
 
 async def test_exhausted_deliveries_of_five_minutes_are_one_event(
