@@ -235,7 +235,12 @@ class JobRunner:
         return entries
 
     def _next_due(self, entries: Sequence[JobRecord]) -> JobRecord | None:
-        """Return the first job that is due. If there is none, set the timers."""
+        """Return the first job that is due. If there is none, set the timers.
+
+        A runner that has been aborted meanwhile starts nothing, and has no timers.
+        """
+        if not self._at_work:
+            return None
         now = self._store.clock.now()
         waiting = [entry for entry in entries if entry.job.name not in self._running]
         for entry in waiting:
