@@ -11,7 +11,7 @@ BASIC, POST, ASSERTION = "client_secret_basic", "client_secret_post", "private_k
 Text = Annotated[str, Field(min_length=1, max_length=1024, pattern=r"^[ -~]+$")]
 
 
-class OAuth2(BaseModel):
+class ClientCredentials(BaseModel):
     """How a hook gets access tokens: by the grant of client credentials (RFC 6749, 4.4)."""
 
     model_config = ConfigDict(extra="forbid")

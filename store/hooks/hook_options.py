@@ -6,7 +6,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from store.endpoint_access import static_headers
 from store.endpoint_access.client_tls import ClientTls
-from store.endpoint_access.oauth2 import OAuth2
+from store.endpoint_access.oauth2 import ClientCredentials
 from store.filters import payload_filter
 from store.formats.formats import Format
 from store.hooks import json_pointer
@@ -119,7 +119,7 @@ class DeliveryOptions(BaseModel):
     tls: ClientTls | None = Field(
         None, repr=False, description="client certificate and certificate authorities"
     )
-    oauth2: OAuth2 | None = Field(
+    oauth2: ClientCredentials | None = Field(
         None, repr=False, description="client credentials for an access token in each request"
     )
     handshake: Literal["none", "cloudevents"] | None = Field(

@@ -40,7 +40,7 @@ class AlertAttempt(TypedDict):
     started_at: str
 
 
-class HookEvent(TypedDict):
+class HookHealthEvent(TypedDict):
     """A hook fails, has recovered, will be disabled or was, or is configured wrongly
 
     `since` is the time since which it fails; for `recovered`, the time of the alert that ends.
@@ -107,7 +107,7 @@ class BacklogEvent(TypedDict):
 
 ops = OperationGroup("alerts")
 ops.declare_events(
-    hook=HookEvent,
+    hook=HookHealthEvent,
     delivery=DeliveryEvent,
     ordering=OrderingEvent,
     certificate=CertificateEvent,

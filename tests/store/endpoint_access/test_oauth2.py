@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from store_world import World
 
 from store.endpoint_access import oauth2
-from store.endpoint_access.oauth2 import OAuth2
+from store.endpoint_access.oauth2 import ClientCredentials
 from store.endpoint_access.secret_parts import MASK
 from store.errors import Invalid
 from store.hooks import hooks, option_secrets
@@ -39,7 +39,7 @@ USUAL = {"token_url": URL, "client_id": "tocsin", "client_secret": "hunter2"}
 )
 def test_unusable_credentials(more: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
-        OAuth2.model_validate(USUAL | more)
+        ClientCredentials.model_validate(USUAL | more)
 
 
 @pytest.mark.parametrize(
