@@ -22,9 +22,9 @@ SQL = re.compile(
 # Packages, lower ones first: a package imports those before it, and what is named with it.
 ORDER = {
     "store": (
-        "errors clock settings crypto database jobs audit accounts monitoring formats filters"
-        " endpoint_access hooks apps ordering delivery alerts pull repositories enterprises agents"
-        " devenvs"
+        "errors clock settings trace_context crypto database jobs audit accounts monitoring formats"
+        " filters endpoint_access hooks apps ordering delivery alerts pull repositories"
+        " enterprises agents devenvs"
         " secret_scanning artifacts checks"
         " workflows issues assistant imports projection registry pg_migration backup"
     ),

@@ -13,8 +13,8 @@ from store import Row
 
 NDJSON = ("application/x-ndjson", "application/ndjson", "application/jsonl")
 
-Keep = Callable[[bytes, Caller | None, Row | None], Awaitable[Response]]
-"""Stores the batch in a body. It is given the caller with a token, or else the source."""
+Keep = Callable[[Request, bytes, Caller | None, Row | None], Awaitable[Response]]
+"""Stores the batch in a request's body. It is given the caller with a token, or else the source."""
 
 
 class BatchEndpoint:
@@ -67,6 +67,6 @@ class BatchEndpoint:
             if caller is None:
                 source = await find_signer(signers, body, signature)
                 door.sender = f"source {source['name']}"
-            return await self._keep(body, caller, source)
+            return await self._keep(call, body, caller, source)
         finally:
             self._services.intake.give_back(len(body))

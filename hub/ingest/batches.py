@@ -18,18 +18,22 @@ from hub.http.response import Response, json_response
 from hub.ingest import event_envelope
 from hub.ingest.batch_endpoint import BatchEndpoint
 from hub.ingest.rejections import Rejections
+from hub.ingest.trace_headers import trace_of
 from hub.rest.context import Services
+from hub.rest.request import Request
 from hub.rest.resolve import find_repository
 from hub.rest.validation import read_object
-from store import Connection, Row
+from store import Connection, Row, trace_context
 from store.accounts import accounts
 from store.database import uuid7
 from store.delivery import events
 from store.delivery.events import IncomingEvent
 from store.errors import Missing
+from store.trace_context import TraceContext
 
 DESCRIPTION = """With Content-Type: application/x-ndjson the body is a batch, one JSON object per \
-line: {"id", "event", "repository": "owner/name", "payload": {...}}; id is optional. The batch is \
+line: {"id", "event", "repository": "owner/name", "payload": {...}}; id is optional, and so are \
+traceparent and tracestate. The batch is \
 signed by a source as above, or sent with a token that may push to each of the repositories. \
 If one line is bad, nothing is stored, and the response (400, 422) lists each bad line by its \
 number, from 1. \
@@ -54,6 +58,7 @@ class EventLine:
     organization: str
     payload: dict[str, Any]
     body: bytes
+    trace: TraceContext | None = None
 
 
 Found = dict[str, Row | HubError | None]
@@ -72,7 +77,9 @@ class Batches:
         self._needed = needed
         self.take = BatchEndpoint(services, sources, refusals, "batch", self._keep).take
 
-    async def _keep(self, body: bytes, caller: Caller | None, source: Row | None) -> Response:
+    async def _keep(
+        self, call: Request, body: bytes, caller: Caller | None, source: Row | None
+    ) -> Response:
         check = event_envelope.any_event if source else event_envelope.platform_event
         most = self._services.settings.max_batch_lines
         lines = await asyncio.to_thread(read, body, most, RESOURCE, partial(_line, check))
@@ -87,6 +94,9 @@ class Batches:
             )
         reject(RESOURCE, _errors(lines, found, organizations))
         arrived = await asyncio.to_thread(_arrivals, lines, found, organizations, source)
+        trace = trace_of(call.scope)
+        for line, event in zip(lines, arrived, strict=True):
+            event.trace = line.trace or trace
         receipts = await self._services.store.write(events.accept_all, arrived)
         self._services.measures.took(receipts)
         return json_response(202, _receipts(receipts))
@@ -107,8 +117,23 @@ def _line(check: Callable[[str], str], number: int, text: bytes) -> EventLine:
     guid = uuid7.new() if guid is None else event_envelope.checked_guid(guid)
     organization = event_envelope.organization_of(payload, repository) or ""
     return EventLine(
-        number, guid, check(name), repository, organization, payload, _written(payload)
+        number,
+        guid,
+        check(name),
+        repository,
+        organization,
+        payload,
+        _written(payload),
+        _trace(content),
     )
+
+
+def _trace(content: dict[str, Any]) -> TraceContext | None:
+    """Return the trace context of a line. Like the headers, it is ignored if it is not valid."""
+    parent, state = content.get("traceparent"), content.get("tracestate")
+    if not isinstance(parent, str):
+        return None
+    return trace_context.parse([parent], [state] if isinstance(state, str) else [])
 
 
 def _written(payload: dict[str, Any]) -> bytes:

@@ -15,6 +15,7 @@ from hub.ingest.auth_batcher import AuthBatcher
 from hub.ingest.batch_endpoint import NDJSON
 from hub.ingest.batches import Batches, organization_id
 from hub.ingest.rejections import RECORDED_ERRORS, IngestAttempt, Rejections
+from hub.ingest.trace_headers import trace_of
 from hub.rest.context import Services
 from hub.rest.request import Request
 from hub.rest.resolve import find_repository
@@ -68,6 +69,7 @@ class IngestEndpoints:
             try:
                 payload = await event_envelope.read_payload(body)
                 arrival = await _arrival(repo["id"], guid, repo["id"], 0, name, body, payload)
+                arrival.trace = trace_of(call.scope)
                 # Many requests wait for the commit at once, and a parsed payload takes many times
                 # its text.
                 del payload
@@ -126,6 +128,7 @@ class IngestEndpoints:
         repo_id, org_id = await self._services.store.read(place_of, source, name, payload)
         scope = -source["id"]
         arrival = await _arrival(scope, guid, repo_id, source["id"], name, body, payload, org_id)
+        arrival.trace = trace_of(call.scope)
         del payload
         return await self._accept(arrival)
 

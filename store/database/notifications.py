@@ -17,6 +17,8 @@ from typing import Protocol
 
 import orjson
 
+from store.trace_context import TraceContext
+
 # A datagram that exceeds the socket's buffer is refused. Beyond this many hooks, the worker is
 # notified to look at all of them.
 MOST_HOOKS = 500
@@ -57,6 +59,8 @@ class LeasedEvent:
     repo_id: int = 0
     turns: dict[int, Turn] = field(default_factory=dict)
     """The turns of the ordered deliveries, by delivery id."""
+    trace: TraceContext | None = None
+    """The place in a trace from which the event comes, or None."""
 
 
 class WorkerNotifier(Protocol):

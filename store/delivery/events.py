@@ -22,14 +22,15 @@ from store.monitoring import minute_counters
 from store.ordering import places
 from store.ordering.delivery_states import BEHIND, FILTERED, WAITING
 from store.ordering.places import NewDelivery
+from store.trace_context import TraceContext
 
 COLUMNS = (
     "e.id, e.guid, e.scope, e.repo_id, e.org_id, e.source_id, e.name, e.action, e.installation_id,"
-    " e.received_at, e.size"
+    " e.received_at, e.size, e.traceparent, e.tracestate"
 )
 INSERTED = (
     "guid, scope, repo_id, org_id, source_id, name, action, installation_id, received_at, size,"
-    " digest, body"
+    " digest, body, traceparent, tracestate"
 )
 
 # These stand in place of a source's id. LOCAL_SOURCE marks changes made through the API, which the
@@ -58,6 +59,8 @@ class IncomingEvent:
     org_id: int = 0
     packed: bytes = b""
     digest: bytes = b""
+    trace: TraceContext | None = None
+    """The place in a trace from which it comes, or None."""
 
     def __post_init__(self) -> None:
         # This runs on the caller's thread, because all callers share the writer's time.
@@ -131,6 +134,7 @@ def insert(db: Connection, arrivals: Sequence[IncomingEvent]) -> dict[tuple[str,
             len(arrival.body),
             arrival.digest,
             arrival.packed,
+            *_trace_columns(arrival.trace),
         )
         for arrival in arrivals
     ]
@@ -138,6 +142,10 @@ def insert(db: Connection, arrivals: Sequence[IncomingEvent]) -> dict[tuple[str,
     return {
         (guid, scope): id_ for id_, guid, scope in db.insert_many("event", INSERTED, rows, then)
     }
+
+
+def _trace_columns(trace: TraceContext | None) -> tuple[str | None, str | None]:
+    return (None, None) if trace is None else (trace.parent, trace.state or None)
 
 
 def _repeated(db: Connection, arrival: IncomingEvent) -> Receipt | Exception:
@@ -276,7 +284,7 @@ def _notify_worker(
             offer = offers[event_id] = LeasedEvent(
                 lease_id, event_id, arrival.guid, arrival.name, arrival.body, db.now, [], again
             )
-            offer.repo_id = arrival.repo_id
+            offer.repo_id, offer.trace = arrival.repo_id, arrival.trace
         # If the hook is gone, it has no version, and the worker marks the delivery as dead.
         offer.deliveries.append((delivery_id, hook_id, versions.get(hook_id, 0)))
         if delivery_id in turns:

@@ -26,6 +26,8 @@ def attributes(event: EventView, prefix: str) -> dict[str, str]:
         "type": f"{prefix}.{event.kind}",
         "time": _time(event),
     }
+    if event.trace is not None:
+        found |= event.trace.members()
     subject = _subject(event)
     return found if subject is None else found | {"subject": subject}
 

@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 
 from store.clock import iso
+from store.trace_context import TraceContext
 
 Json = dict[str, Any]
 # The object that an event is about: the member of the payload, and the members that name it.
@@ -36,6 +37,8 @@ class EventView:
     guid: str
     body: bytes
     accepted_at: int
+    trace: TraceContext | None = None
+    """The place in a trace from which it comes, or None."""
 
     @cached_property
     def payload(self) -> Json:

@@ -110,6 +110,10 @@ class DeliveryOptions(BaseModel):
         description="with an ordering: how long one delivery is retried while others wait for it;"
         " 3600 by default",
     )
+    propagate: Literal["always", "never"] | None = Field(
+        None,
+        description="whether the receiver gets the trace context of events; always by default",
+    )
     headers: StaticHeaders | None = Field(
         None,
         repr=False,

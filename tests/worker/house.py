@@ -246,10 +246,10 @@ class House:
         self.store.do(lambda db: hooks.update(db, _hook(db, hook_id), **changes))
 
     def arrival(
-        self, body: bytes = b"{}", name: str = "push", guid: str | None = None
+        self, body: bytes = b"{}", name: str = "push", guid: str | None = None, **given: Any
     ) -> IncomingEvent:
         guid = guid or f"guid-{next(self._numbers)}"
-        return IncomingEvent(self.repo["id"], guid, self.repo["id"], name, body)
+        return IncomingEvent(self.repo["id"], guid, self.repo["id"], name, body, **given)
 
     async def event(self, body: bytes = b"{}", name: str = "push", **given: Any) -> Receipt:
         """One event, as the hub takes it in."""

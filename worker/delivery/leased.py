@@ -193,6 +193,7 @@ class LocalDispatcher:
                 continue  # the lease has ended meanwhile: a poll finds the deliveries
             payload = Payload(offer.name, offer.guid, offer.body, accepted_at=offer.accepted_at)
             payload.republished, payload.repo_id = offer.republished, offer.repo_id
+            payload.trace = offer.trace
             self._payloads.put(offer.event_id, payload)
             self._leased.add([delivery_id for delivery_id, _, _ in offer.deliveries])
             for delivery_id, hook_id, version in offer.deliveries:

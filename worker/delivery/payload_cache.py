@@ -6,7 +6,7 @@ Each is built once, in each form that hooks ask for.
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
-from store import Connection, Row, Store
+from store import Connection, Row, Store, trace_context
 from store.delivery import events, websub, websub_feeds
 from store.delivery.websub_topics import CONTENT_EVENT, JSON, Topic, content_type
 from store.formats.event_view import EventView
@@ -14,6 +14,7 @@ from store.formats.formats import Rendered, render
 from store.formats.installed import with_installation
 from store.hooks import app_subscriptions
 from store.hooks.event_names import UNASKED_EVENTS
+from store.trace_context import TraceContext
 from worker.delivery.batch_loader import BatchLoader
 
 # The characters that application/x-www-form-urlencoded does not escape.
@@ -55,8 +56,10 @@ class Payload:
     """The event's repository, or 0."""
     installation_id: int | None = None
     """For the hook of an app: the installation that the body names."""
+    trace: TraceContext | None = None
+    """The place in a trace from which the event comes, or None."""
     _form: bytes | None = None
-    _rendered: dict[tuple[str, str], Rendered] = field(default_factory=dict)
+    _rendered: dict[tuple[str, str, bool], Rendered] = field(default_factory=dict)
 
     def body_as(self, content_type: str) -> bytes:
         """Return the exact bytes for a hook's content type, which is `json` or `form`."""
@@ -66,12 +69,16 @@ class Payload:
             self._form = form_encode(self.body)
         return self._form
 
-    def rendered(self, format_: str, prefix: str, now: int) -> Rendered:
-        """Return the event in a format. `now` is its time if the time of arrival is not known."""
-        known = self._rendered.get((format_, prefix))
+    def rendered(self, format_: str, prefix: str, now: int, *, traced: bool = True) -> Rendered:
+        """Return the event in a format. `now` is its time if the time of arrival is not known.
+
+        If `traced`, formats with a place for the trace context have it.
+        """
+        known = self._rendered.get((format_, prefix, traced))
         if known is None:
-            event = EventView(self.name, self.guid, self.body, self.accepted_at or now)
-            known = self._rendered[format_, prefix] = render(format_, event, prefix)
+            trace = self.trace if traced else None
+            event = EventView(self.name, self.guid, self.body, self.accepted_at or now, trace)
+            known = self._rendered[format_, prefix, traced] = render(format_, event, prefix)
         return known
 
 
@@ -139,7 +146,7 @@ class PayloadCache:
         body = with_installation(event.body, number)
         named = Payload(event.name, event.guid, body, accepted_at=event.accepted_at)
         named.republished, named.repo_id = event.republished, event.repo_id
-        named.installation_id = number
+        named.installation_id, named.trace = number, event.trace
         return self.put((event_id, f"installation {number}"), named)
 
 
@@ -158,6 +165,7 @@ def _payload(db: Connection, event_id: int, row: Row | None) -> Payload | None:
     payload = Payload(row["name"], row["guid"], row["body"], accepted_at=row["received_at"])
     payload.republished = row["source_id"] == events.REPUBLISHED_SOURCE
     payload.repo_id = row["repo_id"]
+    payload.trace = trace_context.stored(row["traceparent"], row["tracestate"])
     if row["name"] == CONTENT_EVENT:
         payload.media = websub.media_type_of(db, event_id) or JSON
     return payload

@@ -88,6 +88,8 @@ class DeliverySender:
             head = target.head(payload, rendered, timestamp, new_first=new_first)
             if item.turn is not None:
                 head = with_ordering(head, item.turn)
+            if payload.trace is not None:
+                head = target.with_trace(head, payload.trace)
             if target.access is None:
                 answer = await _post(self._sender, target, head, rendered.body, may_send, may_reach)
             else:

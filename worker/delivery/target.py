@@ -14,6 +14,7 @@ from store.hooks.hook_options import SIGNATURES
 from store.hooks.hook_ordering import is_ordered
 from store.hooks.hook_targets import target_of
 from store.hooks.signing_keys import SigningKey
+from store.trace_context import TraceContext
 from worker.delivery.payload_cache import Payload, PayloadCache
 from worker.delivery.policy import Policy, policy_for
 from worker.delivery.secret_rotation import SecretOverlap, current_overlap
@@ -79,6 +80,8 @@ class Target:
     """Whether the receiver fetches its deliveries. Then there is no endpoint, and no refusal."""
     app_id: int | None = None
     """The app to which the hook belongs, or None."""
+    propagates: bool = True
+    """Whether the receiver gets the trace context of events."""
 
     def __repr__(self) -> str:
         return f"Target({self.url!r}, version={self.version})"
@@ -117,7 +120,7 @@ class Target:
         """Return the body for this target, with its header lines. `now` is in microseconds."""
         if self.format == PLATFORM:
             return Rendered(payload.body_as(self.content_type))
-        return payload.rendered(self.format, self.type_prefix, now)
+        return payload.rendered(self.format, self.type_prefix, now, traced=self.propagates)
 
     def head(
         self, payload: Payload, rendered: Rendered, timestamp: int, *, new_first: bool = False
@@ -138,6 +141,10 @@ class Target:
         lines.append(self.signatures.headers(guid, body, timestamp, new_first=new_first))
         lines.append("\r\n")
         return "".join(lines)
+
+    def with_trace(self, head: str, trace: TraceContext) -> str:
+        """Return the head of a request with the trace context, if the receiver may have it."""
+        return f"{head[:-2]}{trace.lines()}\r\n" if self.propagates else head
 
     @property
     def overlap(self) -> SecretOverlap | None:
@@ -257,6 +264,7 @@ def make_target(
         access=access_for(row["options"]),
         app_id=row["app_id"],
         pulled=pull_urls.is_pull(row["url"]),
+        propagates=row["options"].get("propagate") != "never",
     ).with_handshake(row["handshake"], origin_of(settings), settings.user_agent)
 
 

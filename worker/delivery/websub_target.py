@@ -101,6 +101,8 @@ def load_websub_target(
         topic=Topic(row["repo_id"], row["topic_key"], row["self_url"]),
         hub=row["hub"],
         method=settings.websub_signature,
+        # Anybody may subscribe to a topic.
+        propagates=False,
     )
 
 

@@ -77,6 +77,8 @@ def _built(
     head = target.head(payload, rendered, now // SECOND)
     if item.turn is not None:
         head = with_ordering(head, item.turn)
+    if payload.trace is not None:
+        head = target.with_trace(head, payload.trace)
     access = target.access
     if access is None:
         return head, head, rendered.body

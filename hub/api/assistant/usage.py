@@ -125,7 +125,9 @@ class UsageDoor:
             raise Unsupported(f"Usage must be sent as lines of JSON: Content-Type: {NDJSON[0]}")
         return await self._door.take(call)
 
-    async def _keep(self, body: bytes, caller: Caller | None, source: Row | None) -> Response:
+    async def _keep(
+        self, call: Request, body: bytes, caller: Caller | None, source: Row | None
+    ) -> Response:
         services = self._services
         now, settings = services.store.clock.now(), services.settings
         first = usage_days.of_moment(now - round(settings.keep_usage * SECOND)) + 1

@@ -67,6 +67,8 @@ def _head(row: Row) -> Row:
         "guid": row["guid"],
         "from": _sender(row),
         "bytes": row["size"],
+        "traceparent": row["traceparent"],
+        "tracestate": row["tracestate"],
     }
 
 

@@ -49,6 +49,11 @@ DELIVERY = (
     click.option(
         "--type-prefix", metavar="NAME", help="How the types of CloudEvents begin: com.github."
     ),
+    click.option(
+        "--propagate",
+        metavar="always|never",
+        help="Whether the receiver gets the trace context of events.",
+    ),
     click.option("--filter", metavar="JSON", help="Conditions on an event; others are left out."),
     click.option(
         "--ordering",

@@ -155,6 +155,13 @@ OPTIONS = (
     ),
     TextOption("format", "Format", "The form of the body.", "", choices=FORMATS),
     TextOption("type_prefix", "Prefix of types", "How CloudEvents' types begin.", "com.example"),
+    TextOption(
+        "propagate",
+        "Trace context",
+        "Whether the receiver gets the headers traceparent and tracestate of events.",
+        "",
+        choices=("always", "never"),
+    ),
     JsonOption(
         "filter",
         "Filter",

@@ -332,6 +332,8 @@ CREATE TABLE event (
     size BIGINT NOT NULL,
     digest {blob} NOT NULL,             -- of the body, to recognise a repetition
     body {blob},                        -- zstd; NULL after retention has deleted it
+    traceparent TEXT,                   -- the trace from which it comes, if its sender named one
+    tracestate TEXT,
     UNIQUE (guid, scope)
 );
 

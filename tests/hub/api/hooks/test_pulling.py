@@ -46,8 +46,10 @@ def hook_id(path: str) -> int:
     return int(path.rpartition("/")[2])
 
 
-async def post(client: httpx.AsyncClient, guid: str = "g-1", payload: bytes = PAYLOAD) -> None:
-    headers = {"X-GitHub-Delivery": guid}
+async def post(
+    client: httpx.AsyncClient, guid: str = "g-1", payload: bytes = PAYLOAD, **headers: str
+) -> None:
+    headers = {"X-GitHub-Delivery": guid} | headers
     assert (await client.post(TOPIC, content=payload, headers=headers)).status_code == 202
 
 
@@ -104,6 +106,18 @@ async def test_a_delivery_has_the_headers_and_bytes_of_a_push(
         SECRET, "g-1", headers["webhook-timestamp"], body, headers["webhook-signature"]
     )
     assert await fetched(client, path) == []
+
+
+@pytest.mark.parametrize("propagate", ["always", "never"])
+async def test_a_delivery_has_the_trace_of_its_event(
+    client: httpx.AsyncClient, propagate: str
+) -> None:
+    parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+    path = await made(client, delivery={"propagate": propagate})
+    await post(client, traceparent=parent, tracestate="shop=1")
+    (one,) = await fetched(client, path)
+    found = [one["headers"].get(name) for name in ("traceparent", "tracestate")]
+    assert found == ([parent, "shop=1"] if propagate == "always" else [None, None])
 
 
 async def test_an_answer_is_an_attempt(client: httpx.AsyncClient, store: Store, path: str) -> None:

@@ -192,6 +192,16 @@ def test_a_hook_has_another_format(run, store: Store, hook_id):
     assert "type_prefix" in run("hook", "edit", hook_id, "--type-prefix", "A b", code=2).stderr
 
 
+def test_a_receiver_may_not_see_traces(run, store: Store, hook_id):
+    run("hook", "edit", hook_id, "--propagate", "never")
+    assert store.look(hooks.by_id, hook_id)["options"] == {"propagate": "never"}
+    run("hook", "edit", hook_id, "--propagate", "default")
+    assert store.look(hooks.by_id, hook_id)["options"] == {}
+    said = run("hook", "edit", hook_id, "--propagate", "sometimes", code=2).stderr
+    assert "propagate" in said
+    assert "'always' or 'never'" in said
+
+
 def test_a_pull_hook_shows_who_fetches(run, listed, store: Store, hook_id):
     run("hook", "add", "ada/bell", "pull:ci", "--expire-idle", "3600")
     assert [row["url"] for row in listed("hook", "list") if row["id"] == 2] == ["pull:ci"]
