@@ -194,7 +194,7 @@ class JobRunner:
 
     def wake(self) -> None:
         """Start the jobs that are due."""
-        self._again = True
+        self._again = self._at_work
         if self._polling is None and self._at_work:
             self._polling = asyncio.get_running_loop().create_task(self._poll())
 

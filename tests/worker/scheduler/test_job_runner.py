@@ -230,6 +230,30 @@ async def test_stopped_it_is_given_back(place: Place) -> None:
     assert place.row("long")["outcome"] == "done"
 
 
+async def test_aborted_while_it_looks_it_starts_nothing(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place.job("due", at(place, 0))
+    place.job("later", at(place, 60))
+    asked, go_on = asyncio.Event(), asyncio.Event()
+    read = place.store.read
+
+    async def slow(*given: Any) -> Any:
+        asked.set()
+        await go_on.wait()
+        return await read(*given)
+
+    monkeypatch.setattr(place.store, "read", slow)
+    runner = place.start()
+    await asked.wait()
+    runner.abort()
+    runner.wake()
+    go_on.set()
+    await until(lambda: runner.idle)
+    assert place.runs == []
+    assert runner.next_runs == {}
+
+
 async def test_after_a_crash(place: Place) -> None:
     place.job("long", at(place, 1))
     place.clock.advance(2)
