@@ -40,8 +40,8 @@ from hub.ui import assets
 from hub.ui import public_reference as reference
 from hub.ui import routes as doors
 from hub.ui.section import ROOT
-from hub.ui.sections import SECTIONS
 from hub.ui.serve import Dashboard
+from hub.ui.site_sections import SECTIONS
 from hub.websub import websub
 from store import Store
 from store.errors import Missing

@@ -159,4 +159,4 @@ STATES: dict[str, SnapshotSerializer] = {
         "pull_request_review_comment.edited", "comment", line_comment_serializers.one
     ),
 }
-"""Serializers by the names in `store.registry.snapshot_sources`. Groups declare their own."""
+"""Serializers by the names in `store.registry.snapshot_table`. Groups declare their own."""

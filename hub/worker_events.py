@@ -48,7 +48,7 @@ class WorkerEvents:
         outbox.emit_many(db, name, action or None, payloads)
 
     def again(self, db: Connection, resource: str, repo_id: int, rows: Sequence[Row]) -> None:
-        """Publish the present state of a repository's rows, as `snapshot_sources` reads them.
+        """Publish the present state of a repository's rows, as `snapshot_table` reads them.
 
         Raises KeyError for a resource that no group has declared.
         """

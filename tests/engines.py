@@ -36,13 +36,13 @@ def open_furnished(url: str, folder: Path, clock: "Clock | None" = None) -> "Sto
     from store.crypto.vault import open_vault
     from store.database.opening import open_unmigrated
 
-    if furnish(url, folder) and url == "sqlite":
+    if prepare_database(url, folder) and url == "sqlite":
         vault = open_vault(folder / "secret.key", create=False)
         return open_unmigrated(url, data_dir=folder, vault=vault, clock=clock)
     return open_store(url, data_dir=folder, clock=clock)
 
 
-def furnish(url: str, folder: Path) -> bool:
+def prepare_database(url: str, folder: Path) -> bool:
     """Put a key into the folder and, if the URL names SQLite, an empty database.
 
     Copying them is faster than having `open_store` make them. If the folder has either, do nothing,

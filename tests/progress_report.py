@@ -31,9 +31,9 @@ class Progress:
             self._outcomes[report.outcome] += 1
         if report.when == "teardown":
             self._done += 1
-            self._tell()
+            self._print()
 
-    def _tell(self) -> None:
+    def _print(self) -> None:
         assert self._session is not None
         share = 100 * self._done // max(self._session.testscollected, 1)
         if share // EVERY > self._said // EVERY:

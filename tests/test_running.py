@@ -122,6 +122,6 @@ def test_what_fails_is_named_at_once_and_progress_is_told(start: Start, workers:
     lines = during.splitlines()
     assert any(line.startswith("FAILED ") and line.endswith("::test_number[30]") for line in lines)
     assert any(line.endswith("::test_setup (setup)") for line in lines)
-    told = [line for line in lines if " %: " in line]
-    assert len(told) == 20, output
-    assert told[-1] == "100 %: 99 passed, 2 failed, 0 skipped"
+    reported = [line for line in lines if " %: " in line]
+    assert len(reported) == 20, output
+    assert reported[-1] == "100 %: 99 passed, 2 failed, 0 skipped"

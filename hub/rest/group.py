@@ -21,7 +21,7 @@ BackgroundSerializer = Callable[[Urls, Connection, Sequence[Row]], list[EventDat
 SnapshotSerializer = Callable[[Urls, Connection, Row, Sequence[Row]], list[SnapshotEvent]]
 """Returns the events that describe a repository's rows as they are now.
 
-The rows are read by `snapshot_sources`. `repository` and `sender` are added to payloads that lack
+The rows are read by `snapshot_table`. `repository` and `sender` are added to payloads that lack
 them.
 """
 
@@ -62,7 +62,7 @@ class OperationGroup:
         self.row_serializers |= row_serializers
 
     def current(self, **states: SnapshotSerializer) -> None:
-        """Declare, by resource name in `snapshot_sources`, the serializers of its present state."""
+        """Declare, by resource name in `snapshot_table`, the serializers of its present state."""
         self.states |= states
 
     def __call__(

@@ -7,9 +7,9 @@ from hub.rest.middleware import wrap
 from hub.rest.request import Handler
 from hub.ui import assets
 from hub.ui.section import ROOT
-from hub.ui.sections import SECTIONS
 from hub.ui.serve import Dashboard
 from hub.ui.sign_in.with_token import CALLBACK, START, SignIn
+from hub.ui.site_sections import SECTIONS
 from store.errors import Unusable
 
 if TYPE_CHECKING:

@@ -43,8 +43,8 @@ def put(db: Connection, organization_id: int, named: NamedArtifact, wanted: Stor
         upsert.insert_if_absent(db, "storage_record", values, KEY)
         artifacts.count(db, "storages", {artifact_id: 1})
     else:
-        told = {name: value for name, value in values.items() if value is not None}
-        upsert.update(db, "storage_record", before, told | {"updated_at": db.now})
+        changes = {name: value for name, value in values.items() if value is not None}
+        upsert.update(db, "storage_record", before, changes | {"updated_at": db.now})
     after = get(db, artifact_id, wanted)
     assert after is not None, "it has just been written"
     artifact = {"repo_id": named.key[0], "name": named.name, "version": named.version}

@@ -50,7 +50,7 @@ def create_backup(
     packed: bool = False,
     key: Path | None = None,
     overwrite: bool = False,
-    tell: ProgressCallback | None = None,
+    on_progress: ProgressCallback | None = None,
 ) -> Backup:
     """Back up a database to `target`, and its `key` file, if given, to `target`.key.
 
@@ -65,7 +65,7 @@ def create_backup(
     try:
         with _unfinished(target) as part:
             _check_room(database, target.parent, packed=packed)
-            file_copy.copy_database(database, part, tell)
+            file_copy.copy_database(database, part, on_progress)
             found = file.verify_database(part, target)
             if packed:
                 part = _packed(part)

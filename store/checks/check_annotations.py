@@ -46,10 +46,10 @@ def page(db: Connection, run_id: int, *, limit: int, offset: int) -> list[Row]:
 
 def replace(db: Connection, run_id: int, wanted: Sequence[Mapping[str, Any]]) -> bool:
     """Replace a run's annotations. Return whether that changes anything."""
-    told = [{column: each.get(column) for column in COLUMNS} for each in wanted]
-    if page(db, run_id, limit=len(told) + 1, offset=0) == told:
+    rows = [{column: each.get(column) for column in COLUMNS} for each in wanted]
+    if page(db, run_id, limit=len(rows) + 1, offset=0) == rows:
         return False
     db.execute("DELETE FROM check_annotation WHERE run_id = :run_id", run_id=run_id)
     db.execute("UPDATE check_run SET annotations = 0 WHERE id = :id", id=run_id)
-    append(db, run_id, told)
+    append(db, run_id, rows)
     return True

@@ -15,7 +15,7 @@ from store.repositories import head_commits
 COLUMNS = (
     "s.id, s.number, s.repo_id, s.head_sha, s.head_branch, s.before_sha, s.after_sha, s.app_id,"
     " s.foreign_app_id, s.app_number, s.reflected, s.status, s.conclusion, s.pulls,"
-    " s.head_commit, s.created_at, s.updated_at, s.told_at"
+    " s.head_commit, s.created_at, s.updated_at, s.reported_at"
 )
 SELECT = f"SELECT {COLUMNS} FROM check_suite s"
 STATUSES = ("queued", "in_progress", "completed", "waiting", "requested", "pending")
@@ -39,7 +39,7 @@ FIELDS: payload_reader.Readers = {
     "conclusion": payload_reader.nullable(payload_reader.one_of(*CONCLUSIONS, "startup_failure")),
     "created_at": payload_reader.timestamp,
     "updated_at": payload_reader.timestamp,
-    "told_at": ("updated_at", payload_reader.timestamp),
+    "reported_at": ("updated_at", payload_reader.timestamp),
 }
 PULL: payload_reader.Readers = {"id": payload_reader.number, "number": payload_reader.number}
 END = {"ref": payload_reader.text(255), "sha": payload_reader.text(64)}
@@ -238,17 +238,17 @@ def _add(
 
 def pulls_of(given: dict[str, Any]) -> str | None:
     """Return the pull requests in a payload in their stored form, or None."""
-    told = payload_reader.read_object_list(given, "pull_requests")
-    if told is None:
+    reported = payload_reader.read_object_list(given, "pull_requests")
+    if reported is None:
         return None
-    found = [_pull(each) for each in told]
+    found = [_pull(each) for each in reported]
     return orjson.dumps([each for each in found if each is not None]).decode()
 
 
 def _pull(given: dict[str, Any]) -> Row | None:
     fields: Row = payload_reader.read_fields(given, PULL)
     for end in ("head", "base"):
-        told = payload_reader.read_fields(payload_reader.read_object(given, end) or {}, END)
-        fields |= {f"{end}_{name}": value for name, value in told.items()}
+        reported = payload_reader.read_fields(payload_reader.read_object(given, end) or {}, END)
+        fields |= {f"{end}_{name}": value for name, value in reported.items()}
     wanted = {"id", "number", "head_ref", "head_sha", "base_ref", "base_sha"}
     return fields if fields.keys() == wanted else None

@@ -13,7 +13,7 @@ ProgressCallback = Callable[[int, int], None]
 """Called with the number of copied pages and the number of all pages."""
 
 
-def copy_database(path: Path, target: Path, tell: ProgressCallback | None = None) -> None:
+def copy_database(path: Path, target: Path, on_progress: ProgressCallback | None = None) -> None:
     """Copy a database with everything committed to one file, and sync it to disk.
 
     Writers do not wait for the copy, because it reads the database as it was at the start.
@@ -25,15 +25,15 @@ def copy_database(path: Path, target: Path, tell: ProgressCallback | None = None
         # Without its own transaction, the copy would start again whenever something is written.
         source.execute("BEGIN")
         source.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        progress = None if tell is None else _backup_progress(tell)
+        progress = None if on_progress is None else _backup_progress(on_progress)
         source.backup(copied, pages=PAGES, progress=progress, sleep=0.01)
         # Without WAL mode, the copy is a single file.
         copied.execute("PRAGMA journal_mode = DELETE")
     fsync(target)
 
 
-def _backup_progress(tell: ProgressCallback) -> Callable[[int, int, int], None]:
-    return lambda status, remaining, total: tell(total - remaining, total)
+def _backup_progress(on_progress: ProgressCallback) -> Callable[[int, int, int], None]:
+    return lambda status, remaining, total: on_progress(total - remaining, total)
 
 
 def fsync(path: Path) -> None:

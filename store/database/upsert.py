@@ -93,6 +93,6 @@ def set_related(
 
 
 def is_outdated(before: Row | None, fields: Mapping[str, Any]) -> bool:
-    """Return whether the payload is older than the stored row, by `told_at`."""
-    given, kept = fields.get("told_at"), before and before["told_at"]
+    """Return whether the payload is older than the stored row, by `reported_at`."""
+    given, kept = fields.get("reported_at"), before and before["reported_at"]
     return given is not None and kept is not None and given < kept

@@ -41,8 +41,8 @@ def list_all(db: Connection) -> list[Location]:
     aliases = {one.name: one.alias for one in KNOWN}
     rows = db.tuples("SELECT name, networks, is_default FROM devenv_location ORDER BY name")
     for name, networks, default in rows:
-        told = tuple(orjson.loads(networks))
-        found[name] = Location(name, aliases.get(name), told, bool(default))
+        served = tuple(orjson.loads(networks))
+        found[name] = Location(name, aliases.get(name), served, bool(default))
     return [*found.values()]
 
 

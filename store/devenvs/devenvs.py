@@ -139,9 +139,9 @@ def prebuilt(db: Connection, repo_id: int, ref: str) -> dict[str, str]:
 
 def prebuild(db: Connection, repo_id: int, ref: str, machine: str, availability: str) -> None:
     """Set the state of a prebuild."""
-    told = {"ref": _short(ref), "machine": machine, "availability": availability}
+    values = {"ref": _short(ref), "machine": machine, "availability": availability}
     upsert.insert_or_replace(
-        db, "devenv_prebuild", {"repo_id": repo_id, **told}, "repo_id, ref, machine"
+        db, "devenv_prebuild", {"repo_id": repo_id, **values}, "repo_id, ref, machine"
     )
 
 

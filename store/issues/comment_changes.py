@@ -34,7 +34,7 @@ def create(
 
 def update(db: Connection, repo: Row, issue: Row, comment: Row, by: int, body: str) -> Row:
     """Replace a comment's text."""
-    changes = {"body": body, "updated_at": db.now, "told_at": issue_changes.whole_second(db)}
+    changes = {"body": body, "updated_at": db.now, "reported_at": issue_changes.whole_second(db)}
     upsert.update(db, "issue_comment", comment, changes)
     issue_references.references_in(db, repo, issue, body, by=by, at=db.now)
     return issue_comments.of(db, [comment["id"]])[comment["id"]]

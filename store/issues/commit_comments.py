@@ -12,7 +12,7 @@ from store.repositories.markdown import Rendered
 
 COLUMNS = (
     "id, repo_id, foreign_id, commit_id, path, position, line, author_id, author_association,"
-    " body, html, plain, created_at, updated_at, told_at"
+    " body, html, plain, created_at, updated_at, reported_at"
 )
 MOST_BODY, MOST_PATH = 65_536, 4_096
 BODY = payload_reader.text(MOST_BODY)
@@ -31,7 +31,7 @@ FIELDS: payload_reader.Readers = {
     "body": BODY,
     "created_at": payload_reader.timestamp,
     "updated_at": payload_reader.timestamp,
-    "told_at": ("updated_at", payload_reader.timestamp),
+    "reported_at": ("updated_at", payload_reader.timestamp),
 }
 
 

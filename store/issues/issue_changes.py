@@ -35,7 +35,7 @@ def lock(db: Connection, issue: Row) -> Row:
 
 def touch(db: Connection, issue: Row, fields: Mapping[str, Any]) -> None:
     """Set columns of an issue, and the time of its last update."""
-    times = {"updated_at": db.now, "told_at": whole_second(db)}
+    times = {"updated_at": db.now, "reported_at": whole_second(db)}
     upsert.update(db, "issue", issue, {**fields, **times})
 
 
@@ -138,7 +138,7 @@ def set_assignees(db: Connection, issue: Row, by: int, wanted: Iterable[int]) ->
 def create(db: Connection, repo: Row, author_id: int, fields: Mapping[str, Any]) -> Row:
     """Create an issue with the next free number. `fields` has `title` and other columns."""
     db.alone(f"issue numbers of {repo['id']}")
-    values = {"author_id": author_id, "told_at": whole_second(db), **fields}
+    values = {"author_id": author_id, "reported_at": whole_second(db), **fields}
     while True:
         newest = db.value(
             "SELECT max(number) FROM issue WHERE repo_id = :repo_id", repo_id=repo["id"]

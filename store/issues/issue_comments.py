@@ -12,7 +12,7 @@ from store.issues.issues import ASSOCIATIONS
 
 COLUMNS = (
     "id, repo_id, issue_id, kind, number, author_id, author_association, body, state,"
-    " commit_id, details, pinned_at, pinned_by_id, created_at, updated_at, told_at"
+    " commit_id, details, pinned_at, pinned_by_id, created_at, updated_at, reported_at"
 )
 KINDS = ("comment", "review", "line")
 UNIQUE = "repo_id, kind, number"
@@ -25,7 +25,7 @@ FIELDS: payload_reader.Readers = {
     "commit_id": payload_reader.nullable(SHA),
     "created_at": payload_reader.timestamp,
     "updated_at": payload_reader.timestamp,
-    "told_at": ("updated_at", payload_reader.timestamp),
+    "reported_at": ("updated_at", payload_reader.timestamp),
 }
 # A review has no other times.
 SUBMITTED: payload_reader.Readers = {

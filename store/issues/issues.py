@@ -15,7 +15,7 @@ from store.issues.issue_field_options import COLORS
 COLUMNS = (
     "id, repo_id, number, foreign_id, is_pull, title, body, state, state_reason, author_id,"
     " author_association, closed_by_id, milestone_id, locked, lock_reason, comments, closed_at,"
-    " created_at, updated_at, told_at, deleted_at, moved_to, moved_number, type,"
+    " created_at, updated_at, reported_at, deleted_at, moved_to, moved_number, type,"
     " type_key"
 )
 REASONS = ("completed", "reopened", "not_planned", "duplicate")
@@ -43,7 +43,7 @@ FIELDS: payload_reader.Readers = {
     "closed_at": payload_reader.nullable(payload_reader.timestamp),
     "created_at": payload_reader.timestamp,
     "updated_at": payload_reader.timestamp,
-    "told_at": ("updated_at", payload_reader.timestamp),
+    "reported_at": ("updated_at", payload_reader.timestamp),
 }
 TYPE: payload_reader.Readers = {
     "id": payload_reader.number,
@@ -118,8 +118,8 @@ def _type(given: dict[str, Any]) -> Row:
 def _milestone(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> Row:
     if "milestone" not in given:
         return {}
-    told = payload_reader.read_object(given, "milestone")
-    return {"milestone_id": None if told is None else milestones.put(db, repo, told, event)}
+    reported = payload_reader.read_object(given, "milestone")
+    return {"milestone_id": None if reported is None else milestones.put(db, repo, reported, event)}
 
 
 def _write(db: Connection, repo_id: int, number: int, before: Row | None, fields: Row) -> int:
@@ -137,9 +137,9 @@ def _set(db: Connection, repo: Row, issue_id: int, given: dict[str, Any], event:
     assignees = placeholder_accounts.get_or_create_many(db, given, "assignees")
     if assignees is not None:
         upsert.set_related(db, "issue_assignee", ("issue_id", "account_id"), issue_id, assignees)
-    told = payload_reader.read_object_list(given, "labels")
-    if told is not None:
-        ids = [labels.put(db, repo, each, event) for each in told]
+    reported = payload_reader.read_object_list(given, "labels")
+    if reported is not None:
+        ids = [labels.put(db, repo, each, event) for each in reported]
         known = [each for each in ids if each is not None]
         upsert.set_related(db, "issue_label", ("issue_id", "label_id"), issue_id, known)
 
@@ -183,8 +183,8 @@ def move(db: Connection, issue: Row, repository: str, number: int) -> None:
 
 def record_event(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
     """Project the parts of an `issues` event beyond the issue: closing, deletion and transfer."""
-    told = payload_reader.read_object(payload, "issue") or {}
-    number = payload_reader.read_field(told, "number", payload_reader.number)
+    reported = payload_reader.read_object(payload, "issue") or {}
+    number = payload_reader.read_field(reported, "number", payload_reader.number)
     issue = None if number is None else get(db, repo["id"], number)
     if issue is None:
         return
@@ -192,8 +192,8 @@ def record_event(db: Connection, repo: Row, payload: dict[str, Any], event: Row)
         delete(db, issue)
     elif event["action"] == "closed" and event["sender_id"] is not None:
         # The event describes the same change as the issue, so the issue's time stays.
-        told_with = {"closed_by_id": event["sender_id"], "updated_at": issue["updated_at"]}
-        upsert.update(db, "issue", issue, told_with)
+        closing = {"closed_by_id": event["sender_id"], "updated_at": issue["updated_at"]}
+        upsert.update(db, "issue", issue, closing)
     elif event["action"] == "transferred":
         _transferred(db, issue, payload_reader.read_object(payload, "changes") or {})
 

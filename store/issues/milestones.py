@@ -9,7 +9,7 @@ from store.database.connection import Connection, Row, json_array
 
 COLUMNS = (
     "id, repo_id, number, foreign_id, title, description, state, creator_id, open_issues,"
-    " closed_issues, due_on, closed_at, created_at, updated_at, told_at"
+    " closed_issues, due_on, closed_at, created_at, updated_at, reported_at"
 )
 # The SQL of each order. Completeness is the share of closed issues.
 ORDERS = {
@@ -28,7 +28,7 @@ FIELDS: payload_reader.Readers = {
     "closed_at": payload_reader.nullable(payload_reader.timestamp),
     "created_at": payload_reader.timestamp,
     "updated_at": payload_reader.timestamp,
-    "told_at": ("updated_at", payload_reader.timestamp),
+    "reported_at": ("updated_at", payload_reader.timestamp),
 }
 
 

@@ -57,9 +57,9 @@ def encode(details: Mapping[str, Any]) -> str:
 
 
 def _auto_merge(db: Connection, given: Mapping[str, Any]) -> Row | None:
-    told = payload_reader.read_object(given, "auto_merge") or {}
-    by = placeholder_accounts.get_or_create(db, told.get("enabled_by"))
-    found: Row = payload_reader.read_fields(told, AUTO_MERGE)
+    reported = payload_reader.read_object(given, "auto_merge") or {}
+    by = placeholder_accounts.get_or_create(db, reported.get("enabled_by"))
+    found: Row = payload_reader.read_fields(reported, AUTO_MERGE)
     if by is None or "merge_method" not in found:
         return None
     return {"commit_title": None, "commit_message": None, **found, "enabled_by": by}

@@ -40,12 +40,12 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | N
     Return the issue's id, or None if the payload is not valid.
     """
     # Its id differs from the issue's id.
-    told = {**given, "pull_request": {}}
-    told.pop("id", None)
+    reported = {**given, "pull_request": {}}
+    reported.pop("id", None)
     number = payload_reader.read_field(given, "number", payload_reader.number)
     before = None if number is None else issues.get(db, repo["id"], number)
     stale = upsert.is_outdated(before, payload_reader.read_fields(given, issues.FIELDS))
-    issue_id = issues.put(db, repo, told, event)
+    issue_id = issues.put(db, repo, reported, event)
     if issue_id is not None and not stale:
         _write(db, repo["id"], issue_id, given)
     return issue_id
@@ -54,9 +54,10 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | N
 def _fields(db: Connection, given: dict[str, Any]) -> Row:
     fields: Row = payload_reader.read_fields(given, FIELDS)
     for end in ("head", "base"):
-        told = payload_reader.read_object(given, end) or {}
+        reported = payload_reader.read_object(given, end) or {}
         fields |= {
-            f"{end}_{key}": value for key, value in payload_reader.read_fields(told, END).items()
+            f"{end}_{key}": value
+            for key, value in payload_reader.read_fields(reported, END).items()
         }
     head = payload_reader.read_object(given, "head") or {}
     if "repo" in head:

@@ -34,10 +34,12 @@ class TableCheck:
 class Comparison:
     """Compares tables and collects wrong rows. A row may differ if it was recorded as changed."""
 
-    def __init__(self, source: SqliteSource, target: "PostgresTarget", tell: TableProgress) -> None:
+    def __init__(
+        self, source: SqliteSource, target: "PostgresTarget", on_progress: TableProgress
+    ) -> None:
         self._source = source
         self._target = target
-        self._tell = tell
+        self._on_progress = on_progress
         self._wrong: dict[Table, set[Any]] = {}
 
     def compare(self, table: Table) -> TableCheck:
@@ -50,7 +52,7 @@ class Comparison:
             theirs = self._target.between(table, after, rows[-1][0])
             summed += self._checksum(table, rows, theirs)
             after, done = rows[-1][0], done + len(rows)
-            self._tell("comparing", table.name, done, max(done, total))
+            self._on_progress("comparing", table.name, done, max(done, total))
         self._checksum(table, [], self._target.between(table, after, None))
         return TableCheck(table.name, done, f"{summed & MASK:032x}")
 

@@ -38,7 +38,7 @@ class Mover:
     def __init__(self, source: SqliteSource, target: "PostgresTarget") -> None:
         self.source = source
         self._target = target
-        self.tell: TableProgress = lambda *_: None
+        self.on_progress: TableProgress = lambda *_: None
 
     @property
     def shown(self) -> str:
@@ -144,7 +144,7 @@ class Mover:
         for rows in self.source.after(table, reached, high):
             self._target.extend(table, rows, rows[-1][0])
             moved += len(rows)
-            self.tell("copying", table.name, moved, total)
+            self.on_progress("copying", table.name, moved, total)
         self._target.extend(table, [], high)
         return moved
 
@@ -153,7 +153,7 @@ class Mover:
 
         Afterwards the target has statistics for queries.
         """
-        comparison = Comparison(self.source, self._target, self.tell)
+        comparison = Comparison(self.source, self._target, self.on_progress)
         compared = [comparison.compare(table) for table in self.source.tables]
         comparison.judge()
         self._target.analyze()
@@ -189,7 +189,7 @@ class Mover:
         nothing_done = True
         try:
             self.follow()
-            comparison = Comparison(self.source, self._target, self.tell)
+            comparison = Comparison(self.source, self._target, self.on_progress)
             compared = [comparison.count(table) for table in self.source.tables]
             comparison.judge()
             numbered = {t: self.source.highest(t) for t in self.source.tables if t.has_integer_key}

@@ -29,15 +29,15 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> Row | N
     Return None if the payload is not valid, or if a check run made here has its number.
     """
     number = payload_reader.read_field(given, "id", payload_reader.number)
-    told = payload_reader.read_object(given, "check_suite")
-    if number is None or told is None:
+    reported = payload_reader.read_object(given, "check_suite")
+    if number is None or reported is None:
         return None
     fields = payload_reader.read_fields(given, FIELDS) | payload_reader.read_fields(
         payload_reader.read_object(given, "output") or {}, OUTPUT
     )
     # The payload may have only part of the suite.
     named: Row = {key: given[key] for key in ("app", "head_sha") if key in given}
-    suite = check_suites.put(db, repo, {**named, **told}, event)
+    suite = check_suites.put(db, repo, {**named, **reported}, event)
     before = check_runs.get(db, repo["id"], number)
     if suite is None or (before and (not before["reflected"] or _older(fields, before))):
         return None
@@ -48,9 +48,9 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> Row | N
 
 def _older(fields: Row, before: Row) -> bool:
     """Return whether the payload is older than the stored run. It has no time of the change."""
-    told, kept = _moment(before | fields), _moment(before)
+    reported, kept = _moment(before | fields), _moment(before)
     again = before["status"] == "completed" and fields.get("status", "completed") != "completed"
-    return told < kept or (again and told == kept)
+    return reported < kept or (again and reported == kept)
 
 
 def _moment(row: Row) -> int:

@@ -58,19 +58,19 @@ def member(payload: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
     )
 
 
-def configured(db: Connection, run: Row, told: dict[str, Any]) -> None:
+def configured(db: Connection, run: Row, reported: dict[str, Any]) -> None:
     """Store the groups that a run's configuration names."""
-    names = told.get("configured")
+    names = reported.get("configured")
     for name in names[:MOST_CONFIGURED] if isinstance(names, list) else ():
         read = NAME(name)
         if read is not payload_reader.INVALID:
             concurrency_members.use(db, run, read)
 
 
-def called(db: Connection, run: Row, told: dict[str, Any], event: Row) -> None:
+def called(db: Connection, run: Row, reported: dict[str, Any], event: Row) -> None:
     """Update the groups of the reusable workflows that a run calls."""
     arrived = event["received_at"]
-    for each in payload_reader.read_object_list(told, "reusable") or ():
+    for each in payload_reader.read_object_list(reported, "reusable") or ():
         path = payload_reader.read_field(each, "path", PATH)
         if path is not None:
             apply_status(
@@ -79,10 +79,10 @@ def called(db: Connection, run: Row, told: dict[str, Any], event: Row) -> None:
 
 
 def apply_status(
-    db: Connection, run: Row, seat: GroupMember, told: dict[str, Any], else_: MemberStatus
+    db: Connection, run: Row, seat: GroupMember, reported: dict[str, Any], else_: MemberStatus
 ) -> None:
     """Move a member of a run into or out of its group, as the payload says."""
-    standing = payload_reader.read_fields(told, STANDING)
+    standing = payload_reader.read_fields(reported, STANDING)
     name, status = standing.get("group"), standing.get("status")
     if status in OVER or ("group" in standing and name is None):
         concurrency_members.leave(db, seat)

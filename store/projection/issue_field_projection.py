@@ -73,8 +73,8 @@ def _field(db: Connection, repo: Row, given: Mapping[str, Any], event: Row) -> R
 
 
 def _options(given: Mapping[str, Any]) -> list[dict[str, Any]]:
-    told = payload_reader.read_object_list(given, "options") or []
-    read = [payload_reader.read_fields(each, OPTION) for each in told[:MOST_OPTIONS]]
+    reported = payload_reader.read_object_list(given, "options") or []
+    read = [payload_reader.read_fields(each, OPTION) for each in reported[:MOST_OPTIONS]]
     return [
         {"color": "gray", "priority": number, **one}
         for number, one in enumerate(read)

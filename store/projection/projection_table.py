@@ -57,8 +57,8 @@ def _label_event(db: Connection, repo: Row, payload: dict[str, Any], event: Row)
 
 
 def _milestone_event(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
-    told = payload_reader.read_object(payload, "milestone") or {}
-    number = payload_reader.read_field(told, "number", payload_reader.number)
+    reported = payload_reader.read_object(payload, "milestone") or {}
+    number = payload_reader.read_field(reported, "number", payload_reader.number)
     if event["action"] == "deleted" and number is not None:
         milestones.delete(db, repo["id"], number)
 

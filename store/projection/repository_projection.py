@@ -23,7 +23,7 @@ HAPPENED: payload_reader.Readers = {
     "language": payload_reader.nullable(payload_reader.text(100)),
     "pushed_at": payload_reader.nullable(payload_reader.timestamp),
     "updated_at": payload_reader.timestamp,
-    "told_at": ("updated_at", payload_reader.timestamp),
+    "reported_at": ("updated_at", payload_reader.timestamp),
 }
 MOST_TOPICS = 100
 
@@ -89,8 +89,8 @@ def _renamed(db: Connection, payload: dict[str, Any], owner: str, name: str) -> 
     )
     before = payload_reader.read_field(renamed, "from", payload_reader.text(100))
     known = None if before is None else repositories.find(db, owner, before)
-    told = payload_reader.read_field(payload["repository"], "id", payload_reader.number)
-    if known is None or told is None or told != _row(db, known["id"])["foreign_id"]:
+    reported = payload_reader.read_field(payload["repository"], "id", payload_reader.number)
+    if known is None or reported is None or reported != _row(db, known["id"])["foreign_id"]:
         return None
     try:
         return repositories.rename(db, known, name)

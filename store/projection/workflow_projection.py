@@ -19,7 +19,7 @@ RUN: payload_reader.Readers = {
     "status": payload_reader.one_of(*STATUSES),
     "attempt": ("run_attempt", payload_reader.number),
     "created_at": payload_reader.timestamp,
-    "told_at": ("updated_at", payload_reader.timestamp),
+    "reported_at": ("updated_at", payload_reader.timestamp),
 }
 # The members of a job that describe its run.
 OF_JOB = {name: run_details.COLUMNS[name] for name in ("head_sha", "head_branch")}
@@ -44,26 +44,26 @@ def project_run(db: Connection, repo: Row, payload: dict[str, Any], event: Row) 
     if before is not None and run["attempt"] > before["attempt"]:
         # A new attempt does not keep the groups of the one before.
         concurrency_members.leave_all(db, run["id"])
-    told = concurrency_projection.member(payload, given)
-    concurrency_projection.configured(db, run, told)
+    reported = concurrency_projection.member(payload, given)
+    concurrency_projection.configured(db, run, reported)
     if run["status"] == COMPLETED:
-        told = {**told, "status": COMPLETED, "reusable": None}
+        reported = {**reported, "status": COMPLETED, "reusable": None}
         concurrency_members.leave_all(db, run["id"])
-    concurrency_projection.called(db, run, told, event)
+    concurrency_projection.called(db, run, reported, event)
     concurrency_projection.apply_status(
-        db, run, GroupMember(run["id"]), told, _of_run(run, fields, event)
+        db, run, GroupMember(run["id"]), reported, _of_run(run, fields, event)
     )
 
 
 def _outdated(before: Row, fields: Row) -> bool:
     """Return whether the payload is older than the stored run. Without a time, it is trusted."""
-    if "told_at" not in fields:
+    if "reported_at" not in fields:
         return bool(fields.get("attempt", before["attempt"]) < before["attempt"])
     return _moment(before | fields) < _moment(before)
 
 
 def _moment(run: Row) -> tuple[int, int, int]:
-    return run["attempt"], run["told_at"] or 0, RANK.get(run["status"], 0)
+    return run["attempt"], run["reported_at"] or 0, RANK.get(run["status"], 0)
 
 
 def _named(payload: dict[str, Any], given: dict[str, Any]) -> Row:
@@ -76,10 +76,10 @@ def _named(payload: dict[str, Any], given: dict[str, Any]) -> Row:
 
 
 def _of_run(run: Row, fields: Row, event: Row) -> MemberStatus:
-    known = {"created_at": event["received_at"], "told_at": event["received_at"], **fields}
+    known = {"created_at": event["received_at"], "reported_at": event["received_at"], **fields}
     return MemberStatus(
         known["created_at"],
-        known["told_at"],
+        known["reported_at"],
         holds=run["status"] == "in_progress",
     )
 
@@ -93,18 +93,18 @@ def project_job(db: Connection, repo: Row, payload: dict[str, Any], event: Row) 
         return
     attempt = payload_reader.read_field(given, "run_attempt", payload_reader.number) or 1
     run = _run_of(db, repo, run_number, attempt, given)
-    told = concurrency_projection.member(payload, given)
-    job = _job_of(db, run, number, given, told)
+    reported = concurrency_projection.member(payload, given)
+    job = _job_of(db, run, number, given, reported)
     if job is None:
         return
-    concurrency_projection.configured(db, run, told)
+    concurrency_projection.configured(db, run, reported)
     over = run["status"] == COMPLETED or attempt < run["attempt"]
     if not over:
-        concurrency_projection.called(db, run, told, event)
+        concurrency_projection.called(db, run, reported, event)
     if over or job["status"] == COMPLETED:
-        told = {**told, "status": COMPLETED}
+        reported = {**reported, "status": COMPLETED}
     seat = GroupMember(run["id"], job_id=job["id"])
-    concurrency_projection.apply_status(db, run, seat, told, _of_job(job, given, event))
+    concurrency_projection.apply_status(db, run, seat, reported, _of_job(job, given, event))
 
 
 def _run_of(db: Connection, repo: Row, number: int, attempt: int, given: dict[str, Any]) -> Row:
@@ -121,11 +121,11 @@ def _run_of(db: Connection, repo: Row, number: int, attempt: int, given: dict[st
 
 
 def _job_of(
-    db: Connection, run: Row, number: int, given: dict[str, Any], told: dict[str, Any]
+    db: Connection, run: Row, number: int, given: dict[str, Any], reported: dict[str, Any]
 ) -> Row | None:
     """Create or update the job. Return None if it belongs to another run."""
     fields = payload_reader.read_fields(given, JOB)
-    path = payload_reader.read_field(told, "path", concurrency_projection.PATH) or fields.get(
+    path = payload_reader.read_field(reported, "path", concurrency_projection.PATH) or fields.get(
         "name"
     )
     fields |= {} if path is None else {"path": path}

@@ -13,7 +13,7 @@ from store.jobs import jobs
 from store.jobs.runs import RunTable
 from store.registry import snapshot_source
 from store.registry.snapshot_source import Key, SnapshotSource
-from store.registry.snapshot_sources import EVENTS, SNAPSHOT_SOURCES
+from store.registry.snapshot_table import EVENTS, SNAPSHOT_SOURCES
 
 COLUMNS = (
     "id, topic, owner, repo, event, since, rate, scheduled, total, published, resource, repo_id,"

@@ -24,16 +24,16 @@ LOGIN: payload_reader.Readers = {"username": payload_reader.text(100)}
 
 def read(given: Mapping[str, Any]) -> str | None:
     """Return the member `head_commit` of a payload in its stored form; None without a whole one."""
-    told = payload_reader.read_object(given, "head_commit") or {}
-    found: Row = payload_reader.read_fields(told, COMMIT)
+    reported = payload_reader.read_object(given, "head_commit") or {}
+    found: Row = payload_reader.read_fields(reported, COMMIT)
     if found.keys() != COMMIT.keys():
         return None
-    people = {name: _person(told, name) for name in ("author", "committer")}
+    people = {name: _person(reported, name) for name in ("author", "committer")}
     return orjson.dumps(found | people).decode()
 
 
-def _person(told: Mapping[str, Any], name: str) -> Row | None:
-    given = payload_reader.read_object(told, name) or {}
+def _person(reported: Mapping[str, Any], name: str) -> Row | None:
+    given = payload_reader.read_object(reported, name) or {}
     found: Row = payload_reader.read_fields(given, PERSON)
     if found.keys() != PERSON.keys():
         return None

@@ -169,9 +169,9 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> None:
     )
     if actor_id is not None:
         fields["actor_id"] = actor_id
-    told = payload_reader.read_object_list(given, "rule_evaluations")
-    if told is not None:
-        fields |= _evaluated([one for one in map(_evaluation, told) if one is not None], fields)
+    reported = payload_reader.read_object_list(given, "rule_evaluations")
+    if reported is not None:
+        fields |= _evaluated([one for one in map(_evaluation, reported) if one is not None], fields)
     _write(db, repo, number, fields, event)
 
 

@@ -12,22 +12,22 @@ READERS: payload_reader.Readers = {
     "token_type": ("secret_type", payload_reader.text(255, 1)),
     "bypassed": ("push_protection_bypassed", payload_reader.flag),
     "resolution": payload_reader.nullable(payload_reader.text(255)),
-    "told_at": ("updated_at", payload_reader.timestamp),
+    "reported_at": ("updated_at", payload_reader.timestamp),
 }
-COLUMNS = "repo_id, number, token_type, false_positive, bypassed, told_at"
+COLUMNS = "repo_id, number, token_type, false_positive, bypassed, reported_at"
 
 
 def record(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
     """Count the alert in an event, once, for the organization that owns the repository."""
-    told = payload_reader.read_object(payload, "alert") or {}
-    fields = payload_reader.read_fields(told, READERS)
+    reported = payload_reader.read_object(payload, "alert") or {}
+    fields = payload_reader.read_fields(reported, READERS)
     if repo["owner_kind"] != "Organization" or not {"number", "token_type"} <= fields.keys():
         return
     before = _get(db, repo["id"], fields["number"])
     if upsert.is_outdated(before, fields):
         return
     after = _alert(repo, before, fields)
-    pattern = _pattern(db, repo["owner_id"], after["token_type"], told)
+    pattern = _pattern(db, repo["owner_id"], after["token_type"], reported)
     if pattern is None:
         return
     upsert.insert_or_replace(db, "secret_alert", after, "repo_id, number")
@@ -46,7 +46,7 @@ def _get(db: Connection, repo_id: int, number: int) -> Row | None:
 
 
 def _alert(repo: Row, before: Row | None, fields: dict[str, Any]) -> Row:
-    kept: Row = before or {"false_positive": 0, "bypassed": 0, "told_at": None}
+    kept: Row = before or {"false_positive": 0, "bypassed": 0, "reported_at": None}
     found = {
         "repo_id": repo["id"],
         "number": fields["number"],
@@ -54,7 +54,7 @@ def _alert(repo: Row, before: Row | None, fields: dict[str, Any]) -> Row:
         "token_type": kept.get("token_type", fields["token_type"]),
         "false_positive": kept["false_positive"],
         "bypassed": fields.get("bypassed", kept["bypassed"]),
-        "told_at": fields.get("told_at", kept["told_at"]),
+        "reported_at": fields.get("reported_at", kept["reported_at"]),
     }
     if "resolution" in fields:
         found["false_positive"] = int(fields["resolution"] == "false_positive")
@@ -73,14 +73,16 @@ def _counted(after: Row, alerts: int, before: Row | None = None) -> dict[str, in
     }
 
 
-def _pattern(db: Connection, organization_id: int, named: str, told: dict[str, Any]) -> Row | None:
+def _pattern(
+    db: Connection, organization_id: int, named: str, reported: dict[str, Any]
+) -> Row | None:
     """Return the pattern with this token type or slug. An unknown one is added as a provider's."""
     names = (named, named.upper())
     for row in secret_patterns.list_all(db, organization_id):
         if row["token_type"] in names or row["slug"] == named:
             return row
     shown = (
-        payload_reader.read_field(told, "secret_type_display_name", payload_reader.text(255, 1))
+        payload_reader.read_field(reported, "secret_type_display_name", payload_reader.text(255, 1))
         or named
     )
     given = {"token_type": named.upper(), "slug": named, "display_name": shown}
@@ -88,4 +90,4 @@ def _pattern(db: Connection, organization_id: int, named: str, told: dict[str, A
         secret_patterns.put_reported(db, organization_id, given)
     except Invalid:
         return None
-    return _pattern(db, organization_id, named, told)
+    return _pattern(db, organization_id, named, reported)

@@ -60,17 +60,17 @@ async def _expire(store: Store) -> tuple[float, float, float]:
 
         return await write(batch)
 
-    telling = WorkerEvents(HubSettings(base_url="https://forge.example/api/v3"))
+    reporting = WorkerEvents(HubSettings(base_url="https://forge.example/api/v3"))
     store.write = timed  # type: ignore[assignment]
     started, worked = time.perf_counter(), time.process_time()
     try:
-        await expire(store, telling)
+        await expire(store, reporting)
     finally:
         store.write = write  # type: ignore[method-assign]
     took, worked = time.perf_counter() - started, time.process_time() - worked
-    told = store.look(lambda db: db.value("SELECT count(*) FROM event"))
-    if told != MANY:
-        raise RuntimeError(f"{told} of {MANY} were told of")
+    reported = store.look(lambda db: db.value("SELECT count(*) FROM event"))
+    if reported != MANY:
+        raise RuntimeError(f"{reported} of {MANY} were told of")
     await store.close()
     return took, worked, max(batches)
 

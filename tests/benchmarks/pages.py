@@ -10,7 +10,7 @@ from typing import Any
 from hub.admin.observability import Observability
 from hub.app import create_app
 from hub.settings import HubSettings
-from hub.ui.sections import SECTIONS
+from hub.ui.site_sections import SECTIONS
 from store import open_store
 from tests.benchmarks.figure import Bench, Row, percentile
 from tests.benchmarks.pages_world import EVENTS, FANOUT, fill
@@ -73,18 +73,18 @@ def measure(bench: Bench) -> Iterator[Row]:
     """Milliseconds until a page is there."""
     _check_all()
     bench.said("pages: a million deliveries")
-    house = House(bench)
+    dashboard = DashboardBench(bench)
     try:
         for who, path in PAGES:
             bench.said(f"pages: {path}")
-            took, spent = house.ask(who, path)
+            took, spent = dashboard.ask(who, path)
             middle, worked = statistics.median(took), statistics.median(spent)
             figure = f"{path}, {who}: p95 (p50 {middle:.1f}, CPU {worked:.1f})"
             yield Row(
                 figure, "ms", percentile(took, 0.95), wanted=WANTED, more=False, absolute=True
             )
     finally:
-        house.close()
+        dashboard.close()
 
 
 def _check_all() -> None:
@@ -96,7 +96,7 @@ def _check_all() -> None:
             raise RuntimeError(f"{page.path} is not measured")
 
 
-class House:
+class DashboardBench:
     """A hub over all of it."""
 
     def __init__(self, bench: Bench) -> None:

@@ -8,7 +8,7 @@ import httpx
 import pytest
 from chromium import launched
 from daemon import ledger
-from dashboard_guests import Guest, House
+from dashboard_guests import DashboardServer, Guest
 from playwright.async_api import Browser, expect
 from waiting import PATIENCE
 
@@ -29,12 +29,12 @@ async def browser(anyio_backend: str) -> AsyncIterator[Browser]:
 
 
 @pytest.fixture(scope="package")
-async def house(
+async def server(
     anyio_backend: str, browser: Browser, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[House]:
+) -> AsyncIterator[DashboardServer]:
     """A daemon at work on the world of `world.py`; what tests add to it stays."""
     async with ledger() as receiver:
-        made = House(tmp_path_factory.mktemp("dashboard") / "data", receiver)
+        made = DashboardServer(tmp_path_factory.mktemp("dashboard") / "data", receiver)
         try:
             await made.open()
             yield made
@@ -43,7 +43,7 @@ async def house(
 
 
 @pytest.fixture
-async def visit(browser: Browser, house: House) -> AsyncIterator[Visiting]:
+async def visit(browser: Browser, server: DashboardServer) -> AsyncIterator[Visiting]:
     """`await visit("ada")`: a page of a browser of its own, signed in as ada (root, ada, bob;
     None: not at all). `dark`, `narrow`, `scripts=False`, `zone` as somebody may have it.
 
@@ -52,7 +52,7 @@ async def visit(browser: Browser, house: House) -> AsyncIterator[Visiting]:
     guests: list[Guest] = []
 
     async def call(login: str | None = "ada", **how: Any) -> Guest:
-        guests.append(await Guest.arrive(browser, house, login, **how))
+        guests.append(await Guest.arrive(browser, server, login, **how))
         return guests[-1]
 
     yield call
@@ -63,9 +63,9 @@ async def visit(browser: Browser, house: House) -> AsyncIterator[Visiting]:
 
 
 @pytest.fixture
-async def client(house: House) -> AsyncIterator[httpx.AsyncClient]:
+async def client(server: DashboardServer) -> AsyncIterator[httpx.AsyncClient]:
     """For requests that no page makes."""
-    async with httpx.AsyncClient(base_url=house.url, trust_env=False, timeout=PATIENCE) as opened:
+    async with httpx.AsyncClient(base_url=server.url, trust_env=False, timeout=PATIENCE) as opened:
         yield opened
 
 

@@ -10,7 +10,7 @@ from chromium import Watched
 from daemon import Ledger, Site
 from playwright.async_api import Browser, BrowserContext, Page
 from waiting import PATIENCE, until
-from world import World, furnish
+from world import World, fill_store
 
 from store.accounts import sessions, tokens
 
@@ -18,7 +18,7 @@ COOKIE = "tocsin_ui"
 WIDE, NARROW = {"width": 1280, "height": 800}, {"width": 360, "height": 740}
 
 
-class House(Site):
+class DashboardServer(Site):
     """A site with the world in it, and a daemon."""
 
     def __init__(self, folder: Path, receiver: Ledger) -> None:
@@ -26,7 +26,7 @@ class House(Site):
         self.receiver = receiver
         self.url = ""
         with self.opened() as store:
-            self.world: World = store.do(furnish, f"http://127.0.0.1:{receiver.port}")
+            self.world: World = store.do(fill_store, f"http://127.0.0.1:{receiver.port}")
 
     async def open(self) -> None:
         """Start the daemon; what waits is delivered, or has failed, when this returns."""
@@ -61,7 +61,7 @@ class House(Site):
 class Guest:
     """A page that somebody has open."""
 
-    house: House
+    server: DashboardServer
     context: BrowserContext
     page: Page
     watched: Watched
@@ -70,7 +70,7 @@ class Guest:
     async def arrive(
         cls,
         browser: Browser,
-        house: House,
+        server: DashboardServer,
         login: str | None,
         *,
         dark: bool = False,
@@ -80,7 +80,7 @@ class Guest:
     ) -> Self:
         """Open a browser of its own for somebody."""
         context = await browser.new_context(
-            base_url=house.url,
+            base_url=server.url,
             viewport=NARROW if narrow else WIDE,
             color_scheme="dark" if dark else "light",
             java_script_enabled=scripts,
@@ -89,12 +89,12 @@ class Guest:
             timezone_id=zone,
         )
         context.set_default_timeout(PATIENCE * 1000)
-        watched = Watched(context, house.url)
+        watched = Watched(context, server.url)
         if login is not None:
-            value = house.session(login)
+            value = server.session(login)
             cookie = {"name": COOKIE, "value": value, "domain": "127.0.0.1", "path": "/ui"}
             await context.add_cookies([{**cookie, "httpOnly": True, "sameSite": "Strict"}])
-        return cls(house, context, await context.new_page(), watched)
+        return cls(server, context, await context.new_page(), watched)
 
     async def go(self, path: str, status: int = 200) -> Page:
         """The page at a path, such as `/ui/hooks`, with the status that is expected of it."""

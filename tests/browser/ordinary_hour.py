@@ -23,7 +23,7 @@ RECEIVERS = {
 FAILING = "https://deploy.example/clock"
 
 
-def furnish(db: Connection) -> str:
+def fill_store(db: Connection) -> str:
     """Make all of it. Returns the session of somebody who runs the installation."""
     tower = accounts.create(db, "tower")
     event = 0

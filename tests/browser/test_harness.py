@@ -21,11 +21,11 @@ async def test_a_load_from_elsewhere_is_seen(browser: Browser):
     await context.close()
 
 
-async def test_the_world(house, client):
+async def test_the_world(server, client):
     assert (await client.get("/healthz")).status_code == 200
-    states = house.states()
+    states = server.states()
     # At least: other tests may have been here before.
     assert states["delivered"] >= 6
     assert states["dead"] >= 3
     assert states["waiting"] >= 3
-    assert house.receiver.got
+    assert server.receiver.got

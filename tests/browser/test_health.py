@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from chromium import violations
-from dashboard_guests import COOKIE, House
+from dashboard_guests import COOKIE, DashboardServer
 from playwright.async_api import expect
 from waiting import until
 from world import CLOSED
@@ -19,12 +19,12 @@ from store.hooks import hooks
 
 
 @pytest.fixture
-async def resting(house: House) -> Any:
+async def resting(server: DashboardServer) -> Any:
     """A hook of ada/engine that nothing listens behind, whose circuit is open for an hour."""
 
     def make(db: Connection) -> int:
         made = hooks.create(
-            db, house.world.engine, url=CLOSED + "/resting", events=["watch"],
+            db, server.world.engine, url=CLOSED + "/resting", events=["watch"],
             content_type="json", options={"retries": [0, 60]},
         )  # fmt: skip
         return int(made["id"])
@@ -34,22 +34,22 @@ async def resting(house: House) -> Any:
             "UPDATE hook SET resting_until = :at WHERE id = :id", at=db.now + HOUR, id=hook_id
         )
 
-    with house.opened() as store:
+    with server.opened() as store:
         hook_id = store.do(make)
-    guid = await house.post("watch", guid="to-the-resting-one")
-    await until(lambda: _attempts(house, guid), "the first attempt")
-    with house.opened() as store:
+    guid = await server.post("watch", guid="to-the-resting-one")
+    await until(lambda: _attempts(server, guid), "the first attempt")
+    with server.opened() as store:
         store.do(rest)
     yield hook_id
-    with house.opened() as store:
+    with server.opened() as store:
         store.do(lambda db: hooks.update(db, hooks.by_id(db, hook_id), active=False))
 
 
-def _attempts(house: House, guid: str) -> bool:
-    return any(row["attempts"] for row in house.rows() if row["guid"] == guid)
+def _attempts(server: DashboardServer, guid: str) -> bool:
+    return any(row["attempts"] for row in server.rows() if row["guid"] == guid)
 
 
-async def test_an_open_circuit_has_one_word_one_reason_and_one_time(visit, house, resting):
+async def test_an_open_circuit_has_one_word_one_reason_and_one_time(visit, server, resting):
     guest = await visit("ada")
     page = await guest.go("/ui")
     panel = page.get_by_role("region", name="Unhealthy endpoints, a table")
@@ -75,16 +75,16 @@ async def test_an_open_circuit_has_one_word_one_reason_and_one_time(visit, house
     assert await violations(page) == []
 
 
-async def test_what_waits_for_long_is_an_alarm(visit, house):
+async def test_what_waits_for_long_is_an_alarm(visit, server):
     def fail(db: Connection, ago: int) -> None:
         db.execute(
             "UPDATE hook SET failing_since = :at WHERE id = :id",
             at=db.now - ago,
-            id=house.world.retrying,
+            id=server.world.retrying,
         )
 
     guest = await visit("ada")
-    with house.opened() as store:
+    with server.opened() as store:
         store.do(fail, 20 * MINUTE)
     try:
         page = await guest.go("/ui")
@@ -94,17 +94,17 @@ async def test_what_waits_for_long_is_an_alarm(visit, house):
         await expect(share).to_contain_text(re.compile("[1-9][0-9]* wait"))
         assert await violations(page) == []
     finally:
-        with house.opened() as store:
+        with server.opened() as store:
             store.do(fail, 0)
 
 
-async def test_who_may_see_nothing_reads_why_and_who_can_change_it(visit, house):
+async def test_who_may_see_nothing_reads_why_and_who_can_change_it(visit, server):
     def begin(db: Connection) -> str:
         account = accounts.by_login(db, "eve") or accounts.create(db, "eve")
         _, token = tokens.create(db, account["id"], scopes=["repo", "admin:repo_hook"])
         return sessions.begin(db, token_id=token["id"])
 
-    with house.opened() as store:
+    with server.opened() as store:
         value = store.do(begin)
     guest = await visit(None)
     cookie = {"name": COOKIE, "value": value, "domain": "127.0.0.1", "path": "/ui"}

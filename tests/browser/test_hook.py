@@ -12,13 +12,13 @@ from store.hooks import hooks
 
 
 @pytest.fixture(scope="module")
-def mine(house):
+def mine(server):
     """A hook of ada/engine for these tests alone."""
-    with house.opened() as store:
+    with server.opened() as store:
         made = store.do(
             hooks.create,
-            house.world.engine,
-            url=f"http://127.0.0.1:{house.receiver.port}/mine",
+            server.world.engine,
+            url=f"http://127.0.0.1:{server.receiver.port}/mine",
             events=["push"],
             content_type="json",
         )
@@ -49,7 +49,7 @@ async def test_another_secret_is_shown_once(visit, mine):
     assert value not in await page.content()
 
 
-async def test_what_was_refused_is_not_done(visit, mine, house):
+async def test_what_was_refused_is_not_done(visit, mine, server):
     guest = await visit("ada")
     page = await guest.go(mine)
     page.on("dialog", lambda dialog: dialog.dismiss())
@@ -81,13 +81,13 @@ async def test_a_link_for_the_receivers_developer(visit, mine):
     await expect(other.page).to_have_url(re.compile("/ui/sign-in"))
 
 
-async def test_the_overview_goes_on_by_itself(visit, house):
+async def test_the_overview_goes_on_by_itself(visit, server):
     guest = await visit("ada")
     page = await guest.go("/ui")
     await expect(page.get_by_text("Live", exact=True)).to_be_visible()
     count = page.locator("dt", has_text="Events").locator("xpath=following-sibling::dd/strong")
     before = int(re.sub(r"\D", "", await count.inner_text()))
-    await house.post()
+    await server.post()
     await expect(count).to_have_text(str(before + 1))
 
 
@@ -121,7 +121,7 @@ async def test_the_theme_sets_the_colours(visit):
     assert page.url.endswith("/ui/hooks")
 
 
-async def test_a_list_without_scripts(visit, house):
+async def test_a_list_without_scripts(visit, server):
     guest = await visit("ada", scripts=False)
     page = await guest.go("/ui/hooks")
     await page.get_by_label("State").select_option("failing")

@@ -8,13 +8,13 @@ from playwright.async_api import expect
 from store.hooks import hooks
 
 
-def found(house, url):
-    with house.opened() as store:
-        return store.do(hooks.by_url, house.world.engine, url)
+def found(server, url):
+    with server.opened() as store:
+        return store.do(hooks.by_url, server.world.engine, url)
 
 
-async def test_make_a_hook_try_it_and_see_its_ping(visit, house):
-    url = f"http://127.0.0.1:{house.receiver.port}/made"
+async def test_make_a_hook_try_it_and_see_its_ping(visit, server):
+    url = f"http://127.0.0.1:{server.receiver.port}/made"
     guest = await visit("ada")
     page = await guest.go("/ui/hooks")
     await page.get_by_role("link", name="New hook").click()
@@ -30,7 +30,7 @@ async def test_make_a_hook_try_it_and_see_its_ping(visit, house):
     trial = page.locator("#trial")
     await expect(trial).to_contain_text("status 200")
     await expect(trial).to_contain_text("X-Hub-Signature-256: sha256=")
-    assert found(house, url) is None
+    assert found(server, url) is None
     # The form still has what was entered.
     await expect(page.get_by_label("Your own secret")).to_have_value("a secret to keep")
     assert await violations(page) == []
@@ -38,12 +38,12 @@ async def test_make_a_hook_try_it_and_see_its_ping(visit, house):
     await expect(page.get_by_role("status").first).to_contain_text("has been created")
     attempts = page.get_by_role("region", name="Latest attempts")
     await expect(attempts.get_by_role("row", name=re.compile("200.*ping"))).to_have_count(1)
-    assert found(house, url)["events"] == ["issues", "push"]
+    assert found(server, url)["events"] == ["issues", "push"]
 
 
-async def test_errors_lead_to_their_fields(visit, house):
+async def test_errors_lead_to_their_fields(visit, server):
     guest = await visit("ada")
-    page = await guest.go(f"/ui/hooks/{house.world.good}/edit")
+    page = await guest.go(f"/ui/hooks/{server.world.good}/edit")
     await page.get_by_label("Retry schedule").fill("0, later")
     await page.get_by_label("Timeout").fill("900")
     await page.get_by_role("button", name="Save").click()
@@ -57,8 +57,8 @@ async def test_errors_lead_to_their_fields(visit, house):
     assert await violations(page) == []
 
 
-async def test_a_hook_s_life_without_scripts(visit, house):
-    url = f"http://127.0.0.1:{house.receiver.port}/plain"
+async def test_a_hook_s_life_without_scripts(visit, server):
+    url = f"http://127.0.0.1:{server.receiver.port}/plain"
     guest = await visit("ada", scripts=False)
     page = await guest.go("/ui/hooks/new?repository=ada/engine")
     await page.get_by_label("URL", exact=True).fill(url)
@@ -75,10 +75,10 @@ async def test_a_hook_s_life_without_scripts(visit, house):
     await page.get_by_label("Rate").fill("5")
     await page.get_by_role("button", name="Save").click()
     await expect(page.get_by_role("status").first).to_contain_text("has been changed")
-    made = found(house, url)
+    made = found(server, url)
     assert (made["options"], made["events"], made["paused_at"]) == ({"rate": 5}, ["*"], None)
     await page.get_by_role("link", name="Edit").click()
     await page.get_by_role("link", name="Delete the hook").click()
     await page.get_by_role("button", name="Delete the hook").click()
     await expect(page.get_by_role("status").first).to_contain_text("has been deleted")
-    assert found(house, url) is None
+    assert found(server, url) is None

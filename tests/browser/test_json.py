@@ -6,10 +6,10 @@ from playwright.async_api import expect
 
 
 @pytest.fixture
-async def place(house):
+async def place(server):
     deep = {"issue": {"labels": [{"name": "bell"}, {"name": "tower"}], "open": True, "n": None}}
-    await house.post("fork", guid="json-tree", **deep)
-    with house.opened() as store:
+    await server.post("fork", guid="json-tree", **deep)
+    with server.opened() as store:
         event = store.look(lambda db: db.value("SELECT max(id) FROM event WHERE name = 'fork'"))
     return f"/ui/events/{event}"
 

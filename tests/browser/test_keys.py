@@ -40,8 +40,8 @@ async def test_the_whole_row_opens(visit):
     await expect(page).to_have_url(re.compile(r"/ui/deliveries/\d+$"))
 
 
-async def test_a_text_is_found_with_two_clicks(visit, house):
-    await house.post("push", guid="with-a-word", note="campanile")
+async def test_a_text_is_found_with_two_clicks(visit, server):
+    await server.post("push", guid="with-a-word", note="campanile")
     guest = await visit("ada", scripts=False)
     page = await guest.go("/ui/deliveries")
     await page.get_by_label("Text in payload or answer").fill("CAMPANILE")

@@ -48,10 +48,10 @@ async def test_a_period_in_ones_own_zone(visit):
     await expect(page.get_by_text("No matching deliveries")).to_be_visible()
 
 
-async def test_filters_accept_what_lists_show(visit, house):
+async def test_filters_accept_what_lists_show(visit, server):
     guest = await visit("ada")
     page = await guest.go("/ui/deliveries?event=issues.opened")
-    await house.post("issues", guid="an-opened-issue", action="opened")
+    await server.post("issues", guid="an-opened-issue", action="opened")
     # Other tests may have made hooks that get it, too.
     row = page.get_by_role("row", name=re.compile("an-opened-issue")).first
     await expect(row).to_be_visible()
@@ -70,11 +70,11 @@ async def test_filters_accept_what_lists_show(visit, house):
     await expect(page.get_by_role("alert")).to_contain_text("not a status code")
 
 
-async def test_secrets_in_urls_are_shown_when_asked_for(visit, house):
-    with house.opened() as store:
-        url = f"http://127.0.0.1:{house.receiver.port}/secret?token=s3cr3t"
+async def test_secrets_in_urls_are_shown_when_asked_for(visit, server):
+    with server.opened() as store:
+        url = f"http://127.0.0.1:{server.receiver.port}/secret?token=s3cr3t"
         made = store.do(
-            hooks.create, house.world.engine, url=url, events=["star"], content_type="json"
+            hooks.create, server.world.engine, url=url, events=["star"], content_type="json"
         )
     guest = await visit("ada")
     page = await guest.go(f"/ui/hooks/{made['id']}")
@@ -85,9 +85,9 @@ async def test_secrets_in_urls_are_shown_when_asked_for(visit, house):
     assert await violations(page) == []
 
 
-async def test_ones_own_link_keeps_one_signed_in(visit, house):
+async def test_ones_own_link_keeps_one_signed_in(visit, server):
     guest = await visit("ada")
-    page = await guest.go(f"/ui/shared?link={house.world.link}")
+    page = await guest.go(f"/ui/shared?link={server.world.link}")
     await expect(page.get_by_text("You stay signed in")).to_be_visible()
     await page.get_by_role("button", name="View the deliveries").click()
     await expect(page.get_by_role("button", name="Send a ping")).to_be_visible()

@@ -17,34 +17,34 @@ async def elsewhere(anyio_backend):
         yield made
 
 
-async def newest(house) -> int:
+async def newest(server) -> int:
     """The latest attempt at the hook that takes pushes and answers."""
-    with house.opened() as store:
-        wanted = attempt_feed.AttemptFilter(hook_id=house.world.good)
+    with server.opened() as store:
+        wanted = attempt_feed.AttemptFilter(hook_id=server.world.good)
         return int(store.look(attempt_feed.page, wanted, limit=1).rows[0]["id"])
 
 
-async def recorded(house, guid: str) -> None:
+async def recorded(server, guid: str) -> None:
     """Wait until this event has arrived wherever somebody listens, and that is there to be seen."""
-    closed = (house.world.failing, house.world.retrying)
+    closed = (server.world.failing, server.world.retrying)
 
     def arrived() -> bool:
-        rows = [row for row in house.rows() if row["guid"] == guid]
+        rows = [row for row in server.rows() if row["guid"] == guid]
         return all(row["state"] == "delivered" for row in rows if row["hook_id"] not in closed)
 
     await until(arrived, "the attempts")
 
 
-async def test_a_delivery_is_there_soon_after_its_event(visit, house):
+async def test_a_delivery_is_there_soon_after_its_event(visit, server):
     guest = await visit("ada")
     loading = Stopwatch()
-    page = await guest.go(f"/ui/deliveries?hook={house.world.good}")
+    page = await guest.go(f"/ui/deliveries?hook={server.world.good}")
     await expect(page.get_by_role("status").filter(has_text="Live")).to_be_visible()
     loaded = loading.seconds()
     waited = []
     for number in range(9):
         guid = f"seen-soon-{number}"
-        await house.post(guid=guid)
+        await server.post(guid=guid)
         posted = Stopwatch()
         await expect(page.get_by_role("row", name=re.compile(guid))).to_have_count(1)
         waited.append(posted.seconds())
@@ -53,20 +53,20 @@ async def test_a_delivery_is_there_soon_after_its_event(visit, house):
     assert sorted(waited)[4] < 10 * loaded, f"the page took {loaded} s, its news {waited} s"
 
 
-async def test_what_is_not_asked_for_does_not_appear(visit, house):
+async def test_what_is_not_asked_for_does_not_appear(visit, server):
     guest = await visit("ada")
     page = await guest.go("/ui/deliveries?event=issues")
     await expect(page.get_by_role("status").filter(has_text="Live")).to_be_visible()
     issues = page.get_by_role("row", name=re.compile("issues"))
     before = await issues.count()
-    await house.post(guid="a-push")
-    await house.post("issues", guid="an-issue", action="closed")
+    await server.post(guid="a-push")
+    await server.post("issues", guid="an-issue", action="closed")
     # Other tests may have made several hooks that get it.
     await expect(issues).not_to_have_count(before)
     assert await page.get_by_text("a-push").count() == 0
 
 
-async def test_filters_are_in_the_url(visit, house):
+async def test_filters_are_in_the_url(visit, server):
     guest = await visit("ada")
     page = await guest.go("/ui/deliveries")
     await page.get_by_label("Outcome").select_option("failed")
@@ -80,42 +80,42 @@ async def test_filters_are_in_the_url(visit, house):
     assert not [text for text in said if re.search(r"\b200\b", text)]
 
 
-async def test_another_sees_nothing_of_it(visit, house):
+async def test_another_sees_nothing_of_it(visit, server):
     guest = await visit("bob")
     page = await guest.go("/ui/deliveries")
     await expect(page.get_by_role("status").filter(has_text="Live")).to_be_visible()
     guid = "not-for-bob"
-    await house.post(guid=guid)
+    await server.post(guid=guid)
     await expect(page.get_by_text(guid)).to_have_count(0)
     assert await page.get_by_text("ada/engine").count() == 0
-    await guest.go(f"/ui/deliveries/{await newest(house)}", 403)
+    await guest.go(f"/ui/deliveries/{await newest(server)}", 403)
 
 
-async def test_delivered_again_from_its_page(visit, house):
-    guid = await house.post(guid="to-be-sent-again")
-    await recorded(house, guid)
+async def test_delivered_again_from_its_page(visit, server):
+    guid = await server.post(guid="to-be-sent-again")
+    await recorded(server, guid)
     guest = await visit("ada")
-    page = await guest.go(f"/ui/deliveries?guid={guid}&hook={house.world.good}")
+    page = await guest.go(f"/ui/deliveries?guid={guid}&hook={server.world.good}")
     await expect(row := page.get_by_role("row", name=re.compile("200"))).to_have_count(1)
     await row.get_by_role("link").first.click()
     await expect(page.get_by_role("heading", name="Timing")).to_be_visible()
-    before = house.receiver.got[guid]
+    before = server.receiver.got[guid]
     await page.get_by_role("button", name="Redeliver").click()
     await expect(page.get_by_role("status").first).to_contain_text("has been queued")
-    await until(lambda: house.receiver.got[guid] == before + 1, "the delivery once more")
+    await until(lambda: server.receiver.got[guid] == before + 1, "the delivery once more")
     assert await violations(page) == []
 
 
 @pytest.mark.parametrize("site", ["localhost", "127.0.0.1"])
-async def test_another_site_has_nothing_delivered_again(visit, house, elsewhere, site):
+async def test_another_site_has_nothing_delivered_again(visit, server, elsewhere, site):
     guest = await visit("ada")
     guest.watched.also(f"http://{site}:{elsewhere.port}")
-    elsewhere.target = f"{house.url}/ui/deliveries/{await newest(house)}/again"
-    before = len(house.rows())
+    elsewhere.target = f"{server.url}/ui/deliveries/{await newest(server)}/again"
+    before = len(server.rows())
     async with guest.page.expect_response(elsewhere.target) as answered:
         await guest.page.goto(f"http://{site}:{elsewhere.port}/")
     answer = await answered.value
     # Without the cookie, which does not come along from another site, one is led to the door.
     led = "sign-in" in (await answer.all_headers()).get("location", "")
     assert led if site == "localhost" else answer.status == 403
-    assert len(house.rows()) == before
+    assert len(server.rows()) == before

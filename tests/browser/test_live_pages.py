@@ -24,45 +24,45 @@ def row(page: Page, guid: str):
     return page.get_by_role("row", name=re.compile(guid))
 
 
-async def test_many_pages_of_one_browser_are_live(visit, house):
+async def test_many_pages_of_one_browser_are_live(visit, server):
     guest = await visit("ada")
-    place = f"/ui/hooks/{house.world.good}"
+    place = f"/ui/hooks/{server.world.good}"
     pages = [guest.page, *[await guest.context.new_page() for _ in range(MANY - 1)]]
     for page in pages:
         await page.goto(place)
         await live(page)
-    await house.post(guid="for-all-pages")
+    await server.post(guid="for-all-pages")
     for page in pages:
         await expect(row(page, "for-all-pages")).to_have_count(1)
     # One that leaves does not take the others' connection along.
     await pages[0].close()
     await pages[1].goto("/ui")
-    await house.post(guid="for-those-left")
+    await server.post(guid="for-those-left")
     for page in pages[2:]:
         await expect(row(page, "for-those-left")).to_have_count(1)
 
 
-async def test_a_browser_without_shared_workers_is_live(visit, house):
+async def test_a_browser_without_shared_workers_is_live(visit, server):
     guest = await visit("ada")
     await guest.context.add_init_script("delete window.SharedWorker")
-    page = await guest.go(f"/ui/hooks/{house.world.good}")
+    page = await guest.go(f"/ui/hooks/{server.world.good}")
     await live(page)
-    await house.post(guid="without-workers")
+    await server.post(guid="without-workers")
     await expect(row(page, "without-workers")).to_have_count(1)
 
 
 @pytest.mark.parametrize("shared", [True, False])
-async def test_a_hidden_page_continues_where_it_was(visit, house, shared):
+async def test_a_hidden_page_continues_where_it_was(visit, server, shared):
     guest = await visit("ada")
     if not shared:
         await guest.context.add_init_script("delete window.SharedWorker")
-    page = await guest.go(f"/ui/hooks/{house.world.good}")
+    page = await guest.go(f"/ui/hooks/{server.world.good}")
     await live(page)
     before, after = f"before-{shared}", f"after-{shared}"
-    await house.post(guid=before)
+    await server.post(guid=before)
     await expect(row(page, before)).to_have_count(1)
     await page.evaluate(HIDE, True)
-    await house.post(guid=after)
+    await server.post(guid=after)
     await page.evaluate(HIDE, False)
     await expect(row(page, after)).to_have_count(1)
     await expect(row(page, before)).to_have_count(1)
@@ -78,52 +78,52 @@ async def test_signing_out_on_one_page_renews_the_others(visit):
     await expect(page).to_have_url(re.compile("/ui/sign-in"))
 
 
-async def test_a_paused_list_counts_what_is_new(visit, house):
+async def test_a_paused_list_counts_what_is_new(visit, server):
     guest = await visit("ada")
-    page = await guest.go(f"/ui/deliveries?hook={house.world.good}")
+    page = await guest.go(f"/ui/deliveries?hook={server.world.good}")
     await live(page)
     await page.get_by_role("button", name="Pause").click()
     await expect(page.get_by_role("status").filter(has_text="Paused")).to_be_visible()
     for number in range(2):
-        await house.post(guid=f"while-paused-{number}")
+        await server.post(guid=f"while-paused-{number}")
     await expect(page.get_by_role("button", name="2 new")).to_be_visible()
     await expect(row(page, "while-paused")).to_have_count(0)
     await page.get_by_role("button", name="2 new").click()
     await expect(row(page, "while-paused")).to_have_count(2)
     await expect(page.get_by_role("row").nth(1)).to_contain_text("while-paused-1")
     await page.get_by_role("button", name="Resume").click()
-    await house.post(guid="no-longer-paused")
+    await server.post(guid="no-longer-paused")
     await expect(row(page, "no-longer-paused")).to_have_count(1)
 
 
-async def test_a_list_stays_still_under_the_pointer(visit, house):
+async def test_a_list_stays_still_under_the_pointer(visit, server):
     guest = await visit("ada")
-    page = await guest.go(f"/ui/deliveries?hook={house.world.good}")
+    page = await guest.go(f"/ui/deliveries?hook={server.world.good}")
     await live(page)
     first = page.get_by_role("row").nth(1)
     text = await first.inner_text()
     await first.hover()
-    await house.post(guid="under-the-pointer")
+    await server.post(guid="under-the-pointer")
     await expect(page.get_by_role("button", name="1 new")).to_be_visible()
     assert (await first.inner_text()).split()[1:4] == text.split()[1:4]
     await page.get_by_role("heading", level=1).hover()
     await expect(row(page, "under-the-pointer")).to_have_count(1)
 
 
-async def test_a_list_stays_still_while_it_has_the_focus(visit, house):
+async def test_a_list_stays_still_while_it_has_the_focus(visit, server):
     guest = await visit("ada")
-    page = await guest.go(f"/ui/deliveries?hook={house.world.good}")
+    page = await guest.go(f"/ui/deliveries?hook={server.world.good}")
     await live(page)
     link = page.get_by_role("row").nth(1).get_by_role("link").first
     await link.focus()
-    await house.post(guid="beside-the-focus")
+    await server.post(guid="beside-the-focus")
     await expect(page.get_by_role("button", name="1 new")).to_be_visible()
     await expect(link).to_be_focused()
     await page.get_by_role("button", name="1 new").press("Enter")
     await expect(row(page, "beside-the-focus")).to_have_count(1)
 
 
-async def test_the_focus_stays_where_a_panel_is_renewed(visit, house):
+async def test_the_focus_stays_where_a_panel_is_renewed(visit, server):
     guest = await visit("ada")
     page = await guest.go("/ui")
     await live(page)
@@ -131,7 +131,7 @@ async def test_the_focus_stays_where_a_panel_is_renewed(visit, house):
     await link.first.focus()
     href = await link.first.get_attribute("href")
     old = await link.first.element_handle()
-    await house.post()
+    await server.post()
     await page.wait_for_function("one => !one.isConnected", arg=old)
     assert await page.evaluate("document.activeElement.getAttribute('href')") == href
 

@@ -143,7 +143,7 @@ async def test_without_scripts_there_are_contents_and_no_dead_buttons(visit) -> 
 async def test_every_link_of_a_page_leads_somewhere(guest: Guest, client) -> None:
     page = await guest.go("/docs/")
     links = await page.eval_on_selector_all("a", "all => all.map((one) => one.href)")
-    ours = {one.partition("#")[0] for one in links if one.startswith(guest.house.url)}
+    ours = {one.partition("#")[0] for one in links if one.startswith(guest.server.url)}
     assert len(ours) > 40
     for link in sorted(ours):
         assert (await client.get(link)).status_code in (200, 303), link

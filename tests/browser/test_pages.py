@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 from chromium import violations
-from dashboard_guests import Guest, House
+from dashboard_guests import DashboardServer, Guest
 from pages import PAGES, Shown
 
 from hub.ui.section import ROOT
-from hub.ui.sections import SECTIONS
+from hub.ui.site_sections import SECTIONS
 from store.delivery import attempt_feed
 
 PICTURES = Path(__file__).parent / "pictures"
@@ -22,12 +22,12 @@ TALL = 1100
 LOOKS = {"light": {}, "dark-narrow": {"dark": True, "narrow": True}}
 
 
-def path_of(shown: Shown, house: House) -> str:
-    with house.opened() as store:
+def path_of(shown: Shown, server: DashboardServer) -> str:
+    with server.opened() as store:
         attempt = store.look(attempt_feed.page, attempt_feed.AttemptFilter(), limit=50).rows[-1][
             "id"
         ]
-    return shown.path.format(**asdict(house.world), attempt=attempt)
+    return shown.path.format(**asdict(server.world), attempt=attempt)
 
 
 def test_every_page_is_among_them():
@@ -50,9 +50,11 @@ SHOWN = [
 
 
 @pytest.mark.parametrize(("shown", "look"), SHOWN)
-async def test_page_is_accessible_and_fits_the_window(visit, house: House, shown: Shown, look: str):
+async def test_page_is_accessible_and_fits_the_window(
+    visit, server: DashboardServer, shown: Shown, look: str
+):
     guest: Guest = await visit(shown.login, **LOOKS[look])
-    page = await guest.go(path_of(shown, house), shown.status)
+    page = await guest.go(path_of(shown, server), shown.status)
     assert await page.get_by_role("heading", level=1).count() == 1
     assert await violations(page) == []
     scrolled = await page.evaluate("document.documentElement.scrollWidth - innerWidth")

@@ -8,7 +8,7 @@ import pytest
 from chromium import Watched
 from daemon import Site
 from dashboard_guests import COOKIE
-from ordinary_hour import FAILING, furnish
+from ordinary_hour import FAILING, fill_store
 from playwright.async_api import Browser, Page, expect
 
 PICTURE = Path(__file__).parents[2] / "hub" / "docs" / "images" / "dashboard.png"
@@ -21,7 +21,7 @@ async def overview(browser: Browser, tmp_path: Path) -> AsyncIterator[Page]:
     """The overview, after an ordinary hour."""
     site = Site(tmp_path)
     with site.opened() as store:
-        session = store.do(furnish)
+        session = store.do(fill_store)
     daemon = await site.serve()
     context = await browser.new_context(
         base_url=daemon.url, viewport=SIZE, reduced_motion="reduce", locale="en", timezone_id="UTC"

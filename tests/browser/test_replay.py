@@ -4,7 +4,7 @@ import re
 
 import pytest
 from chromium import violations
-from dashboard_guests import House
+from dashboard_guests import DashboardServer
 from playwright.async_api import Dialog, Page, expect
 from waiting import until
 
@@ -13,40 +13,40 @@ from store.hooks import hooks
 
 
 @pytest.fixture(scope="module")
-def fresh(house: House) -> int:
+def fresh(server: DashboardServer) -> int:
     """A hook that was not there when ada/engine's events came in."""
-    with house.opened() as store:
+    with server.opened() as store:
         made = store.do(
             hooks.create,
-            house.world.engine,
-            url=f"http://127.0.0.1:{house.receiver.port}/late",
+            server.world.engine,
+            url=f"http://127.0.0.1:{server.receiver.port}/late",
             events=["push"],
             content_type="json",
         )
     return int(made["id"])
 
 
-def replays(house: House) -> int:
-    with house.opened() as store:
+def replays(server: DashboardServer) -> int:
+    with server.opened() as store:
         return len(store.look(replay_runs.page, limit=100))
 
 
-async def test_counted_first_then_delivered(visit, house, fresh):
+async def test_counted_first_then_delivered(visit, server, fresh):
     guest = await visit("ada")
     page = await guest.go("/ui/replay")
-    before, rows = replays(house), len(house.rows())
+    before, rows = replays(server), len(server.rows())
     await page.get_by_label("Hook", exact=True).fill(str(fresh))
     await expect(page.get_by_label("Status")).to_have_value("failed")
     await page.get_by_label("Received since").fill("")
     await page.get_by_role("button", name="Count").click()
     dry_run = page.get_by_role("region", name="Dry run")
     await expect(dry_run).to_contain_text(re.compile(r"to be created\s*[1-9]"))
-    assert (replays(house), len(house.rows())) == (before, rows)
+    assert (replays(server), len(server.rows())) == (before, rows)
     assert await violations(page) == []
     questions: list[str] = []
     await _answer(page, questions, accept=False)
     await dry_run.get_by_role("button", name="Deliver them").click()
-    assert replays(house) == before
+    assert replays(server) == before
     await _answer(page, questions, accept=True)
     await dry_run.get_by_role("button", name="Deliver them").click()
     assert re.match(r"Create [1-9]\d* deliveries and send them\?", questions[0])
@@ -62,10 +62,10 @@ async def test_counted_first_then_delivered(visit, house, fresh):
     await expect(page.get_by_role("region", name="Replays", exact=True)).to_contain_text(
         f"hook {fresh}"
     )
-    done = [row for row in house.rows() if row["hook_id"] == fresh]
+    done = [row for row in server.rows() if row["hook_id"] == fresh]
     assert len(done) >= 3
     await until(
-        lambda: all(r["state"] == "delivered" for r in house.rows() if r["hook_id"] == fresh),
+        lambda: all(r["state"] == "delivered" for r in server.rows() if r["hook_id"] == fresh),
         "the deliveries",
     )
 
@@ -80,22 +80,22 @@ async def _answer(page: Page, questions: list[str], *, accept: bool) -> None:
     page.once("dialog", answer)
 
 
-async def test_from_a_hook_it_is_what_did_not_arrive_in_a_day(visit, house):
+async def test_from_a_hook_it_is_what_did_not_arrive_in_a_day(visit, server):
     guest = await visit("ada")
-    page = await guest.go(f"/ui/hooks/{house.world.failing}")
+    page = await guest.go(f"/ui/hooks/{server.world.failing}")
     await page.get_by_role("link", name="Retry what failed").click()
-    await expect(page.get_by_label("Hook", exact=True)).to_have_value(str(house.world.failing))
+    await expect(page.get_by_label("Hook", exact=True)).to_have_value(str(server.world.failing))
     await expect(page.get_by_label("Status")).to_have_value("failed")
     await expect(page.get_by_label("Received since")).to_have_value(re.compile("^20"))
 
 
-async def test_without_scripts(visit, house, fresh):
+async def test_without_scripts(visit, server, fresh):
     guest = await visit("ada", scripts=False)
     page = await guest.go(f"/ui/replay?hook={fresh}&count=1")
     await page.get_by_role("button", name="Deliver them").click()
     await expect(page.get_by_role("status").first).to_contain_text("this page may be closed")
     # Other tests count what is there.
-    with house.opened() as store:
+    with server.opened() as store:
         await until(lambda: not store.look(replay_runs.RUNS.current), "the replay")
 
 

@@ -10,13 +10,13 @@ from store.hooks import hooks
 
 
 @pytest.fixture(scope="module")
-def mine(house):
+def mine(server):
     """A hook of ada/engine for these tests alone."""
-    with house.opened() as store:
+    with server.opened() as store:
         made = store.do(
             hooks.create,
-            house.world.engine,
-            url=f"http://127.0.0.1:{house.receiver.port}/retry",
+            server.world.engine,
+            url=f"http://127.0.0.1:{server.receiver.port}/retry",
             events=["label"],
             content_type="json",
         )
@@ -58,7 +58,7 @@ async def test_a_wrong_payload_is_said_beside_it(visit, mine):
     await expect(page.get_by_role("status").first).to_contain_text("has been queued")
 
 
-async def test_without_scripts_a_retry_is_asked_for_first(visit, house):
+async def test_without_scripts_a_retry_is_asked_for_first(visit, server):
     guest = await visit("ada", scripts=False)
     page = await guest.go("/ui/deliveries?status=failure")
     await page.get_by_role("checkbox").nth(0).check()

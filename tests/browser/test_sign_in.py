@@ -15,17 +15,17 @@ async def elsewhere(anyio_backend: str) -> AsyncIterator[Elsewhere]:
         yield made
 
 
-async def test_signing_in_and_out(visit, house):
+async def test_signing_in_and_out(visit, server):
     guest = await visit(None)
     page = await guest.go("/ui")
     await expect(page).to_have_url(re.compile(r"/ui/sign-in\?next=%2Fui$"))
     await expect(page.get_by_label("Token")).to_be_focused()
-    await page.keyboard.type(house.world.ada)
+    await page.keyboard.type(server.world.ada)
     await page.keyboard.press("Enter")
-    await expect(page).to_have_url(f"{house.url}/ui")
+    await expect(page).to_have_url(f"{server.url}/ui")
     (cookie,) = [one for one in await guest.context.cookies() if one["name"] == "tocsin_ui"]
     assert (cookie["httpOnly"], cookie["sameSite"], cookie["path"]) == (True, "Strict", "/ui")
-    assert house.world.ada not in await page.content()
+    assert server.world.ada not in await page.content()
     await page.get_by_role("button", name="Sign out").click()
     await expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
     await guest.go("/ui")
@@ -47,12 +47,12 @@ async def test_a_wrong_token_is_said_so_to_everybody(visit):
     assert await violations(page) == []
 
 
-async def test_without_scripts(visit, house):
+async def test_without_scripts(visit, server):
     guest = await visit(None, scripts=False)
     page = await guest.go("/ui/sign-in")
-    await page.get_by_label("Token").fill(house.world.ada)
+    await page.get_by_label("Token").fill(server.world.ada)
     await page.get_by_role("button", name="Sign in").click()
-    await expect(page).to_have_url(f"{house.url}/ui")
+    await expect(page).to_have_url(f"{server.url}/ui")
 
 
 async def test_the_skip_link_is_the_first_stop(visit):
@@ -75,27 +75,27 @@ async def test_colours_are_kept(visit):
 
 
 @pytest.mark.parametrize("site", ["localhost", "127.0.0.1"])
-async def test_a_forged_post_is_refused(visit, house, elsewhere, site):
+async def test_a_forged_post_is_refused(visit, server, elsewhere, site):
     """From another site, and from another port of this one: to SameSite that is the same site, so
     the cookie comes along, and is not enough.
     """
     guest = await visit("ada")
     guest.watched.also(f"http://{site}:{elsewhere.port}")
-    elsewhere.target = f"{house.url}/ui/sign-out"
+    elsewhere.target = f"{server.url}/ui/sign-out"
     async with guest.page.expect_response(elsewhere.target) as answered:
         await guest.page.goto(f"http://{site}:{elsewhere.port}/")
     answer = await answered.value
     assert answer.status == 403
     page = await guest.go("/ui")
-    await expect(page).to_have_url(f"{house.url}/ui")
+    await expect(page).to_have_url(f"{server.url}/ui")
 
 
-async def test_the_cookie_alone_is_not_enough(house, client):
+async def test_the_cookie_alone_is_not_enough(server, client):
     """With the cookie, as a program would, and without what goes with the page's forms."""
-    cookie = f"tocsin_ui={house.session('ada')}"
+    cookie = f"tocsin_ui={server.session('ada')}"
     for headers in (
         {},
-        {"Origin": house.url},
+        {"Origin": server.url},
         {"Origin": "null"},
         {"Origin": "http://evil.example"},
     ):

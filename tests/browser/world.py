@@ -56,7 +56,7 @@ class World:
     """An app that is installed on ada, with a key and a hook."""
 
 
-def furnish(db: Connection, receiver: str) -> World:
+def fill_store(db: Connection, receiver: str) -> World:
     """Make all of it, beside ada/engine; deliveries are made once a worker is there."""
     root = accounts.create(db, "root", site_admin=True)
     ada, bob = accounts.by_login(db, "ada"), accounts.create(db, "bob")

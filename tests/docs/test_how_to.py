@@ -43,7 +43,7 @@ class Workshop:
         for process in self._processes:
             process.end()
 
-    def furnish(self) -> str:
+    def fill_store(self) -> str:
         """A repository with a hook that got a ping and a push. Returns a token for it."""
         with self._opened() as store:
             token = store.do(_people)
@@ -127,7 +127,7 @@ PAGES = [page for page in manual_pages() if commands(page)]
 
 @pytest.mark.parametrize("page", PAGES, ids=named)
 def test_the_commands_of_a_page_work(page: Path, workshop: Workshop, type_in) -> None:
-    type_in(commands(page), TOKEN=workshop.furnish())
+    type_in(commands(page), TOKEN=workshop.fill_store())
 
 
 def test_the_example_of_the_readme(workshop: Workshop, type_in) -> None:

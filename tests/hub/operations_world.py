@@ -563,18 +563,20 @@ def _checked(db: Connection, place: Place, app: Row) -> Place:
 
 
 def _pushed(db: Connection, repo: Row, number: int) -> None:
-    told = {"id": number, "ref": "refs/heads/main", "before_sha": "0" * 40, "after_sha": COMMIT}
-    rule_suites.put(db, repo, told | {"actor_name": "octo"}, projection_table.projected_events(db))
+    reported = {"id": number, "ref": "refs/heads/main", "before_sha": "0" * 40, "after_sha": COMMIT}
+    rule_suites.put(
+        db, repo, reported | {"actor_name": "octo"}, projection_table.projected_events(db)
+    )
 
 
 def _running(db: Connection, repo: Row) -> int:
     """The number of a run that holds a group, and names one that is not active."""
     number = 2_000 + int(repo["id"])
-    told = {
+    reported = {
         "workflow_run": {"id": number, "status": "in_progress", "actor": {"login": "octo"}},
         "concurrency": {"group": f"of-{repo['name']}", "configured": ["production"]},
     }
-    workflow_projection.project_run(db, repo, told, projection_table.projected_events(db))
+    workflow_projection.project_run(db, repo, reported, projection_table.projected_events(db))
     return number
 
 

@@ -6,7 +6,7 @@ from store import Connection, Row, Store
 from store.projection import projection_table
 
 
-def tell(store: Store, repo: Row, event: str, **payload: Any) -> None:
+def report(store: Store, repo: Row, event: str, **payload: Any) -> None:
     """Project an event (`name` or `name.action`) of the repository, as a source that signs."""
 
     def project(db: Connection) -> None:

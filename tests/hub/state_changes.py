@@ -24,16 +24,16 @@ class Step:
     """
 
     operation: str
-    told: tuple[str, ...]
+    reported: tuple[str, ...]
     body: Body | Callable[[World], Body] = None
     changed: dict[str, Any] = field(default_factory=dict)
     by: str = ""
     """Who asks: octo unless it is said; `app`: mill itself; `mill`: octo by a token of that app."""
 
 
-def step(operation: str, told: str, body: Any = None, by: str = "", **changed: Any) -> Step:
+def step(operation: str, reported: str, body: Any = None, by: str = "", **changed: Any) -> Step:
     """`told` is a list with spaces."""
-    return Step(operation, tuple(told.split()), body, changed, by)
+    return Step(operation, tuple(reported.split()), body, changed, by)
 
 
 def _held(app: str, account: str = "octo") -> Callable[[World], Body]:

@@ -57,7 +57,7 @@ class Platform:
         self.repo_id: int = world.repo["id"]
         """0 for an event of a repository that was not known when it came."""
 
-    def tell(self, name: str, action: str | None = None, **payload: Any) -> None:
+    def report(self, name: str, action: str | None = None, **payload: Any) -> None:
         event = {
             "id": 1,
             "name": name,

@@ -17,10 +17,10 @@ def _message(kind: bytes, body: bytes) -> bytes:
 
 
 def _greeting(version: str) -> bytes:
-    told = {"server_version": version, "server_encoding": "UTF8", "client_encoding": "UTF8"}
+    reported = {"server_version": version, "server_encoding": "UTF8", "client_encoding": "UTF8"}
     status = [
         _message(b"S", b"%s\0%s\0" % (name.encode(), value.encode()))
-        for name, value in told.items()
+        for name, value in reported.items()
     ]
     return b"".join([_message(b"R", struct.pack("!I", 0)), *status, _message(b"Z", b"I")])
 

@@ -48,7 +48,7 @@ class Process:
         return self.popen.wait(PATIENCE)
 
 
-class House:
+class Installation:
     """Hubs and workers on one database, with one key."""
 
     def __init__(self, folder: Path, store: str) -> None:

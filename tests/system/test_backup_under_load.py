@@ -48,7 +48,7 @@ async def test_a_backup_under_load(site: Site, tmp_path: Path) -> None:
         await until(lambda: len(poster.accepted) > 2_000, "2,000 events")
         before, watching = set(poster.accepted), asyncio.create_task(waits.watch())
         taken = Stopwatch()
-        told = await said(site.folder, "backup", str(backup), "--with-key")
+        reported = await said(site.folder, "backup", str(backup), "--with-key")
         took = taken.seconds()
         after = set(poster.accepted)
         watching.cancel()
@@ -56,7 +56,7 @@ async def test_a_backup_under_load(site: Site, tmp_path: Path) -> None:
         assert len(after) > len(before) + 100
         assert await daemon.end() == 0
         posting.cancel()
-    assert "checked, not damaged" in told
+    assert "checked, not damaged" in reported
     assert waits.longest < took / 2, "nobody waited for it"
     there = tmp_path / "there"
     await said(there, "restore", str(backup))

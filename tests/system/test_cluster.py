@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 from cluster_database import Server, own_server
-from cluster_processes import House, Receipt, Receiver, receiving
+from cluster_processes import Installation, Receipt, Receiver, receiving
 from cluster_sender import Sender, payload
 from ports import free_port
 from repeats import AT_A_KILL, Record, Repeats, Sending, repeats
@@ -70,8 +70,15 @@ def seed(db: Connection, receiver: str) -> str:
 
 
 class Cluster:
-    def __init__(self, house: House, server: Server, receiver: Receiver, token: str) -> None:
-        self.house, self.server, self.receiver, self.token = house, server, receiver, token
+    def __init__(
+        self, installation: Installation, server: Server, receiver: Receiver, token: str
+    ) -> None:
+        self.installation, self.server, self.receiver, self.token = (
+            installation,
+            server,
+            receiver,
+            token,
+        )
         self.ports = [free_port() for _ in range(3)]
         self.kills = Kills()
         self.killed: set[int] = set()
@@ -80,17 +87,17 @@ class Cluster:
 
     def start(self) -> None:
         for number, port in enumerate(self.ports):
-            self.house.hub(f"hub{number}", port)
-            self.house.worker(f"worker{number}")
-        self.house.at_work()
+            self.installation.hub(f"hub{number}", port)
+            self.installation.worker(f"worker{number}")
+        self.installation.at_work()
 
     async def kill_hub(self, number: int) -> None:
-        self.house.running[f"hub{number}"].kill()
+        self.installation.running[f"hub{number}"].kill()
         await asyncio.sleep(0.5)
         self.start_again(f"hub{number}")
 
     async def kill_worker(self, number: int) -> None:
-        process = self.house.running[f"worker{number}"]
+        process = self.installation.running[f"worker{number}"]
         process.kill()
         self.killed.add(process.popen.pid)
         self.kills.workers.add(process.name)
@@ -133,16 +140,16 @@ class Cluster:
         """Start again what could not start because the database was just away."""
         while True:
             await asyncio.sleep(0.5)
-            for name, process in list(self.house.running.items()):
+            for name, process in list(self.installation.running.items()):
                 if process.popen.poll() == 1:
                     self.start_again(name)
 
     def start_again(self, name: str) -> None:
         kind, number = name[:-1], int(name[-1])
         if kind == "hub":
-            self.house.hub(name, self.ports[number])
+            self.installation.hub(name, self.ports[number])
         else:
-            self.house.worker(name)
+            self.installation.worker(name)
 
     def arrived(self) -> int:
         return len({(one.guid, one.path) for one in self.receiver.look()})
@@ -154,11 +161,11 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
         store = open_store(server.url(), data_dir=tmp_path)
         token = store.do(seed, receiver.url)
         store.shut()
-        house = House(tmp_path, server.url())
+        installation = Installation(tmp_path, server.url())
         try:
-            yield Cluster(house, server, receiver, token)
+            yield Cluster(installation, server, receiver, token)
         finally:
-            house.close()
+            installation.close()
 
 
 def repeated(cluster: Cluster) -> Repeats:
@@ -181,8 +188,8 @@ def test_nothing_is_lost_and_nothing_that_was_recorded_is_sent_twice(
     asyncio.run(cluster.run())
     took = taken.seconds()
     # Who was started last may not know yet what a signal means.
-    cluster.house.at_work()
-    codes = [process.end() for process in cluster.house.running.values()]
+    cluster.installation.at_work()
+    codes = [process.end() for process in cluster.installation.running.values()]
     receipts = cluster.receiver.look()
     again = repeated(cluster)
     with capsys.disabled():
@@ -209,14 +216,14 @@ def test_nothing_is_lost_and_nothing_that_was_recorded_is_sent_twice(
 
 def test_from_accepted_to_received(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
     """Hub, worker and receiver are a process each."""
-    cluster.house.hub("hub0", cluster.ports[0])
-    cluster.house.worker("worker0")
-    cluster.house.at_work()
+    cluster.installation.hub("hub0", cluster.ports[0])
+    cluster.installation.worker("worker0")
+    cluster.installation.at_work()
     accepting, half, most = took(cluster, range(100))
     with capsys.disabled():
         print(f"\nfrom accepted to received: p50 {half:.1f} ms, p95 {most:.1f} ms")
     assert half < WAKE_UP * accepting
-    assert [process.end() for process in cluster.house.running.values()] == [0, 0]
+    assert [process.end() for process in cluster.installation.running.values()] == [0, 0]
 
 
 def took(cluster: Cluster, numbers: range) -> tuple[float, float, float]:

@@ -17,7 +17,7 @@ import psycopg
 import pytest
 from cluster_database import GUARDED, PASSWORD, Server, own_server
 from cluster_fake import server_of_version
-from cluster_processes import TOCSIN, House, Receiver, receiving
+from cluster_processes import TOCSIN, Installation, Receiver, receiving
 from cluster_sender import Sender, payload
 from cryptography.fernet import Fernet
 from ports import free_port
@@ -67,18 +67,25 @@ def seed(db: Connection, receiver: str) -> str:
 class Trouble:
     """One hub and two workers that are to live through it."""
 
-    def __init__(self, house: House, server: Server, receiver: Receiver, token: str) -> None:
-        self.house, self.server, self.receiver, self.token = house, server, receiver, token
+    def __init__(
+        self, installation: Installation, server: Server, receiver: Receiver, token: str
+    ) -> None:
+        self.installation, self.server, self.receiver, self.token = (
+            installation,
+            server,
+            receiver,
+            token,
+        )
         self.port = free_port()
         self._numbers = 0
         self.accepted: set[str] = set()
 
     def start(self) -> None:
         taken = Stopwatch()
-        self.house.hub("hub", self.port)
-        self.house.worker("worker1")
-        self.house.worker("worker2")
-        self.house.at_work()
+        self.installation.hub("hub", self.port)
+        self.installation.worker("worker1")
+        self.installation.worker("worker2")
+        self.installation.at_work()
         self.started = taken.seconds()
 
     def post(self, count: int = 50) -> None:
@@ -143,12 +150,12 @@ class Trouble:
     def ends_well(self) -> None:
         """All was recorded, nobody has ended meanwhile, nobody leaves anything behind."""
         self.all_recorded()
-        assert [process.end() for process in self.house.running.values()] == [0, 0, 0]
+        assert [process.end() for process in self.installation.running.values()] == [0, 0, 0]
         found = self.server.sql(
             "SELECT state, lease_id, count(*) FROM delivery GROUP BY 1, 2", "trouble"
         )
         assert [row[:2] for row in found] == [(1, None)]
-        for process in self.house.running.values():
+        for process in self.installation.running.values():
             assert "Traceback" not in process.said(), process.said()
             assert process.said().count("\n") < 400, "it says less, the longer it lasts"
 
@@ -160,15 +167,15 @@ def trouble(server: Server, database: str, tmp_path: Path) -> Iterator[Trouble]:
         store = open_store(url, data_dir=tmp_path)
         token = store.do(seed, receiver.url)
         store.shut()
-        house = House(tmp_path, url)
+        installation = Installation(tmp_path, url)
         try:
-            made = Trouble(house, server, receiver, token)
+            made = Trouble(installation, server, receiver, token)
             made.start()
             made.post()
             made.all_arrive()
             yield made
         finally:
-            house.close()
+            installation.close()
 
 
 @pytest.mark.parametrize("mode", ["fast", "immediate"])
@@ -270,9 +277,13 @@ def test_processes_end_while_the_database_is_away(trouble: Trouble) -> None:
     trouble.server.stop("immediate")
     trouble.is_refused()
     taken = Stopwatch()
-    for process in trouble.house.running.values():
+    for process in trouble.installation.running.values():
         process.popen.terminate()
-    assert [process.popen.wait(PATIENCE) for process in trouble.house.running.values()] == [0, 0, 0]
+    assert [process.popen.wait(PATIENCE) for process in trouble.installation.running.values()] == [
+        0,
+        0,
+        0,
+    ]
     assert taken.seconds() < DEFAULTS.stop_grace + STARTS * trouble.started
 
 
@@ -408,9 +419,9 @@ def test_the_log_keeps_the_password_to_itself(
     """Whatever happens to a process that knows it."""
     server.sql(f"GRANT ALL ON SCHEMA public TO {GUARDED}", database)
     (tmp_path / "secret.key").write_bytes(Fernet.generate_key())
-    house = House(tmp_path, server.url(database, GUARDED, PASSWORD))
+    installation = Installation(tmp_path, server.url(database, GUARDED, PASSWORD))
     try:
-        process = house.start("both", "--port", "0", log_level="debug")
+        process = installation.start("both", "--port", "0", log_level="debug")
         process.waits_for("tocsin is at work")
         server.stop("immediate")
         process.waits_for("there is no connection to the database")
@@ -418,6 +429,6 @@ def test_the_log_keeps_the_password_to_itself(
         assert process.end() == 0
         said: Any = process.said()
     finally:
-        house.close()
+        installation.close()
     for secret in (PASSWORD, PASSWORD.replace("%2F", "/"), "sesame"):
         assert secret not in said

@@ -14,7 +14,7 @@ MANY = 1_200
 CLOSED = "http://127.0.0.1:1/closed"
 
 
-def furnish(db: Connection) -> int:
+def fill_store(db: Connection) -> int:
     """Events, and then a hook that would have wanted them; the run that delivers them to it."""
     repo_id = db.value("SELECT id FROM repository")
     came = [IncomingEvent(repo_id, f"guid-{at}", repo_id, "push", b"{}") for at in range(MANY)]
@@ -32,7 +32,7 @@ def made(db: Connection) -> list[int]:
 
 async def test_killed_while_much_is_replayed(site: Site) -> None:
     with site.opened() as store:
-        run_id = store.do(furnish)
+        run_id = store.do(fill_store)
 
         def run() -> Row:
             return store.look(replay_runs.get, run_id)

@@ -212,10 +212,10 @@ class Waiting(Ledger):
 
     def __init__(self) -> None:
         super().__init__()
-        self.told = asyncio.Event()
+        self.reported = asyncio.Event()
 
     async def think(self) -> None:
-        await self.told.wait()
+        await self.reported.wait()
 
 
 async def test_what_is_seen_of_the_end(site: Site) -> None:
@@ -234,7 +234,7 @@ async def test_what_is_seen_of_the_end(site: Site) -> None:
         await seen.until("phase")
         assert (await seen.values())[("tocsin_attempts_in_flight",)] == 1
         taken = Stopwatch()
-        receiver.told.set()
+        receiver.reported.set()
         assert await ending == 0
         assert taken.seconds() < 5 * daemon.started, "it does not wait any longer"
 

@@ -25,7 +25,7 @@ def limit_many(db: Connection) -> None:
         interaction_limits.limit_repository(db, repo, "existing_users", db.now - HOUR)
 
 
-def told(db: Connection) -> list[tuple[int, int]]:
+def expired(db: Connection) -> list[tuple[int, int]]:
     """Repository and time of each end that was told of."""
     rows = db.tuples(
         "SELECT repo_id, received_at FROM event WHERE name = 'interaction_limit' ORDER BY id"
@@ -43,16 +43,16 @@ async def test_killed_while_much_expires(site: Site) -> None:
     with site.opened() as store:
         store.do(limit_many)
         worker = await site.serve("--only", "worker")
-        await until(lambda: store.look(told), "the first to be told of")
+        await until(lambda: store.look(expired), "the first to be told of")
         await worker.kill()
-        before = len(store.look(told))
+        before = len(store.look(expired))
         left = store.look(lambda db: db.value("SELECT count(*) FROM interaction_limit"))
         assert before + left == MANY, "gone and told of, or neither"
         assert left, "it was not in the middle of the work"
         assert job(store, "expire")["ended_at"] is None
         worker = await site.serve("--only", "worker")
         await until(lambda: job(store, "expire")["outcome"] == "done", "the rest")
-        found = [repo_id for repo_id, _ in store.look(told)]
+        found = [repo_id for repo_id, _ in store.look(expired)]
         assert found == sorted(set(found)), "each once, in order"
         assert len(found) == MANY
         assert await worker.end() == 0
@@ -73,9 +73,9 @@ async def test_at_the_moment_in_another_process(site: Site) -> None:
         for pause in (HOUR, SECOND):
             ends = store.clock.now() + pause
             store.do(interaction_limits.limit_repository, repo, "existing_users", ends)
-        await until(lambda: store.look(told), "its end")
-        ((_, told_at),) = store.look(told)
-        assert told_at >= ends
+        await until(lambda: store.look(expired), "its end")
+        ((_, expired_at),) = store.look(expired)
+        assert expired_at >= ends
 
 
 async def test_a_job_by_hand(site: Site) -> None:

@@ -38,13 +38,15 @@ def main(names: tuple[str, ...], rounds: int | None, seed: int) -> None:
     sys.exit(any(not finding.kept for finding in findings))
 
 
-def run(name: str, rounds: int, seed: int = 0, tell: object = None, **given: Any) -> list[Finding]:
+def run(
+    name: str, rounds: int, seed: int = 0, report: object = None, **given: Any
+) -> list[Finding]:
     """What a trial of this name finds; `given` says what of it is to be tried."""
     torture = importlib.import_module(f"tests.torture.{name}").torture
     with tempfile.TemporaryDirectory(prefix="tocsin-torture-") as directory:
         trial = Trial(Path(directory, name), rounds, seed)
-        if callable(tell):
-            trial.tell = tell
+        if callable(report):
+            trial.report = report
         asyncio.run(torture(trial, **given))
     return trial.findings
 

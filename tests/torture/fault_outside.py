@@ -10,8 +10,8 @@ from waiting import until
 
 from store.clock import DAY
 from tests.torture.finding import Trial
-from tests.worker.house import House, Post, said
 from tests.worker.receivers import ok, serving
+from tests.worker.worker_harness import Post, WorkerHarness, said
 from worker.http.answer import ExchangeResult
 from worker.http.guard import Guard
 
@@ -21,7 +21,7 @@ FORBIDDEN = ("127.0.0.3", "169.254.169.254", "10.0.0.1", "::ffff:10.0.0.1", "fd0
 
 async def clock(trial: Trial) -> None:
     """A day forward, a day back, in the middle of retries: each is made once, none is forgotten."""
-    house = House(trial.folder)
+    harness = WorkerHarness(trial.folder)
     sick = True
     well: Counter[str] = Counter()
 
@@ -29,31 +29,31 @@ async def clock(trial: Trial) -> None:
         well[post.guid] += not sick
         return said(500 if sick else 200)
 
-    house.network.script = answer
-    hook_id = house.hook(options={"breaker": 0, "disable_after": 0})
-    await house.work()
+    harness.network.script = answer
+    hook_id = harness.hook(options={"breaker": 0, "disable_after": 0})
+    await harness.work()
     try:
         for seconds in (0, 86_400, -86_400, 86_400, -86_400):
-            house.clock.advance(seconds)
-            before = len(house.network.posts)
-            await house.events(10)
-            await until(lambda before=before: len(house.network.posts) >= before + 10)
-        trial.none("leased in the past", _overdue(house))
+            harness.clock.advance(seconds)
+            before = len(harness.network.posts)
+            await harness.events(10)
+            await until(lambda before=before: len(harness.network.posts) >= before + 10)
+        trial.none("leased in the past", _overdue(harness))
         sick = False
         for _ in range(40):
-            await house.pass_time(3600)
-        await until(lambda: not house.counts()["waiting"])
-        counts = house.counts()
+            await harness.pass_time(3600)
+        await until(lambda: not harness.counts()["waiting"])
+        counts = harness.counts()
         trial.find("delivered in the end", "50", counts["delivered"], counts["delivered"] == 50)
         trial.none("sent again after a success", [guid for guid, n in well.items() if n > 1])
-        tried, sent = len(house.attempts(hook_id)), len(house.network.posts)
+        tried, sent = len(harness.attempts(hook_id)), len(harness.network.posts)
         trial.find("attempts on record", str(sent), tried, tried == sent)
     finally:
-        await house.close()
+        await harness.close()
 
 
-def _overdue(house: House) -> list[Any]:
-    return [row for row in house.leased() if row["due_at"] < house.clock.now() - DAY]
+def _overdue(harness: WorkerHarness) -> list[Any]:
+    return [row for row in harness.leased() if row["due_at"] < harness.clock.now() - DAY]
 
 
 async def names(trial: Trial) -> None:
@@ -66,40 +66,40 @@ async def names(trial: Trial) -> None:
         return answers
 
     guard = Guard(allow_networks=[f"{ALLOWED}/32"], resolver=resolve)
-    house = House(trial.folder)
+    harness = WorkerHarness(trial.folder)
     with dialled() as addresses:
         async with serving(ok, host=ALLOWED) as receiver:
-            house.hook(
+            harness.hook(
                 f"http://rebind.example:{receiver.port}/", options={"breaker": 0, "retries": [0, 1]}
             )
-            await house.work(real=True, guard=guard)
+            await harness.work(real=True, guard=guard)
             try:
-                await house.event()
-                await until(lambda: house.counts()["delivered"] == 1)
+                await harness.event()
+                await until(lambda: harness.counts()["delivered"] == 1)
                 for found in ([], *([one] for one in FORBIDDEN), [ALLOWED, FORBIDDEN[0]]):
                     answers[:] = found
-                    assert house.worker is not None
-                    house.worker.close_idle_connections()
-                    known = _tried(house)
-                    await house.event()
-                    await until(lambda known=known: _tried(house) > known)
+                    assert harness.worker is not None
+                    harness.worker.close_idle_connections()
+                    known = _tried(harness)
+                    await harness.event()
+                    await until(lambda known=known: _tried(harness) > known)
                 answers[:] = [ALLOWED]
-                await house.pass_time(10)
-                await until(lambda: not house.counts()["waiting"])
-                counts = house.counts()
+                await harness.pass_time(10)
+                await until(lambda: not harness.counts()["waiting"])
+                counts = harness.counts()
                 wanted = len(FORBIDDEN) + 3
                 trial.find(
                     "delivered in the end", str(wanted), counts["delivered"],
                     counts["delivered"] == wanted,
                 )  # fmt: skip
             finally:
-                await house.close()
+                await harness.close()
     trial.none("forbidden addresses dialled", addresses & set(FORBIDDEN))
     trial.find("addresses dialled", ALLOWED, ", ".join(addresses), addresses == {ALLOWED})
 
 
-def _tried(house: House) -> int:
-    return sum(row["attempts"] for row in house.deliveries())
+def _tried(harness: WorkerHarness) -> int:
+    return sum(row["attempts"] for row in harness.deliveries())
 
 
 _watching: list[set[str]] = []

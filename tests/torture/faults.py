@@ -24,7 +24,7 @@ async def torture(trial: Trial, names: Iterable[str] = tuple(FAULTS)) -> None:
     """All of them or some, each with a folder of its own."""
     for name in names:
         fault = FAULTS[name]
-        trial.tell(f"faults: {name}")
+        trial.report(f"faults: {name}")
         one = dataclasses.replace(trial, folder=trial.folder / name.replace(" ", "-"), findings=[])
         one.folder.mkdir(parents=True)
         await fault(one)

@@ -23,7 +23,7 @@ class Trial:
     folder: Path
     rounds: int
     seed: int = 0
-    tell: Callable[[str], None] = lambda text: None
+    report: Callable[[str], None] = lambda text: None
     """Says how far it is."""
     findings: list[Finding] = field(default_factory=list)
 

@@ -37,7 +37,7 @@ async def torture(trial: Trial) -> None:
         starts: list[Start] = []
         try:
             for number in range(trial.rounds):
-                trial.tell(f"ledger: kill {number + 1} of {trial.rounds}")
+                trial.report(f"ledger: kill {number + 1} of {trial.rounds}")
                 life = f"life-{number}"
                 starts += await _life(site, sender, book, life, Random(trial.seed + number))
                 kills.append(life)

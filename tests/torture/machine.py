@@ -20,7 +20,7 @@ from waiting import until
 from store import Connection
 from store.hooks import hooks
 from tests.torture.finding import Trial
-from tests.worker.house import House, Post, said
+from tests.worker.worker_harness import Post, WorkerHarness, said
 from worker.http.answer import ExchangeResult
 from worker.tuning import Tuning
 
@@ -57,15 +57,15 @@ class Hub(RuleBasedStateMachine):
         self.runner = asyncio.Runner()
         self.place = self.folder / str(Hub.stories)
         self.place.mkdir()
-        self.house = self.runner.run(self._house())
+        self.harness = self.runner.run(self._harness())
         self.model: dict[int, Expected] = {}
         self.answers: dict[str, str] = {}
 
-    async def _house(self) -> House:
-        house = House(self.place, tuning=Tuning(first_cooldown=0.01, max_cooldown=0.05))
-        house.network.script = self._answer
-        await house.work()
-        return house
+    async def _harness(self) -> WorkerHarness:
+        harness = WorkerHarness(self.place, tuning=Tuning(first_cooldown=0.01, max_cooldown=0.05))
+        harness.network.script = self._answer
+        await harness.work()
+        return harness
 
     async def _answer(self, post: Post) -> ExchangeResult:
         await asyncio.sleep(0)
@@ -81,7 +81,7 @@ class Hub(RuleBasedStateMachine):
     def subscribe(self, answer: str, breaker: int) -> None:
         host = f"s{len(self.model)}.example"
         options = {"retries": RETRIES, "disable_after": 0, "breaker": breaker}
-        hook_id = self.house.hook(f"https://{host}/", options=options)
+        hook_id = self.harness.hook(f"https://{host}/", options=options)
         self.model[hook_id] = Expected(host)
         self.answers[host] = answer
 
@@ -93,7 +93,7 @@ class Hub(RuleBasedStateMachine):
         self.runner.run(self._delete(hook_id))
 
     async def _delete(self, hook_id: int) -> None:
-        await self.house.store.write(_delete, self.house.repo["id"], hook_id)
+        await self.harness.store.write(_delete, self.harness.repo["id"], hook_id)
 
     @precondition(lambda self: self.model)
     @rule(data=st.data(), answer=st.sampled_from(sorted(ANSWERS)))
@@ -103,7 +103,7 @@ class Hub(RuleBasedStateMachine):
     @rule(count=st.integers(1, 5))
     def ingest(self, count: int) -> None:
         there = [each for each in self.model.values() if not each.gone]
-        receipts = self.runner.run(self.house.events(count))
+        receipts = self.runner.run(self.harness.events(count))
         for receipt in receipts:
             assert receipt.deliveries == len(there)
             for each in there:
@@ -111,7 +111,7 @@ class Hub(RuleBasedStateMachine):
 
     @rule(seconds=st.sampled_from([0, 1, 70, 4000, 86_400, -86_400]))
     def time(self, seconds: int) -> None:
-        self.runner.run(self.house.pass_time(seconds))
+        self.runner.run(self.harness.pass_time(seconds))
 
     @rule()
     def crash(self) -> None:
@@ -119,41 +119,41 @@ class Hub(RuleBasedStateMachine):
         self.runner.run(self._crash())
 
     async def _crash(self) -> None:
-        self.house.crash()
-        await self.house.work()
+        self.harness.crash()
+        await self.harness.work()
 
     @rule()
     def restart(self) -> None:
         self.runner.run(self._restart())
 
     async def _restart(self) -> None:
-        await self.house.rest()
-        await self.house.work()
+        await self.harness.rest()
+        await self.harness.work()
 
     @rule()
     def settle(self) -> None:
         self.runner.run(self._settle())
 
     async def _settle(self) -> None:
-        assert self.house.worker is not None
-        await self.house.worker.lease.scan()
+        assert self.harness.worker is not None
+        await self.harness.worker.lease.scan()
         await until(self._still, "everything that is due is done")
 
     def _still(self) -> bool:
-        assert self.house.worker is not None
-        dispatcher = self.house.worker.dispatcher
-        if dispatcher.in_flight or dispatcher.queued or self.house.leased():
+        assert self.harness.worker is not None
+        dispatcher = self.harness.worker.dispatcher
+        if dispatcher.in_flight or dispatcher.queued or self.harness.leased():
             return False
         resting = {lane.hook_id for lane in dispatcher.lanes if lane.cooldown_until}
-        now = self.house.clock.now()
-        waiting = [row for row in self.house.deliveries() if row["state"] == "waiting"]
+        now = self.harness.clock.now()
+        waiting = [row for row in self.harness.deliveries() if row["state"] == "waiting"]
         return not [row for row in waiting if row["due_at"] <= now - 1 and
                     row["hook_id"] not in resting]  # fmt: skip
 
     @invariant()
     def as_in_the_model(self) -> None:
         rows: dict[int, list[Any]] = {hook_id: [] for hook_id in self.model}
-        for row in self.house.deliveries():
+        for row in self.harness.deliveries():
             # That a hook is deleted is an event too.
             if row["guid"].startswith("guid-"):
                 rows[row["hook_id"]].append(row)
@@ -172,7 +172,7 @@ class Hub(RuleBasedStateMachine):
         try:
             self.answers = dict.fromkeys(self.answers, "yes")
             self.runner.run(self._end())
-            Hub.deliveries += len(self.house.deliveries())
+            Hub.deliveries += len(self.harness.deliveries())
         finally:
             self.runner.run(self._close())
             self.runner.close()
@@ -181,13 +181,13 @@ class Hub(RuleBasedStateMachine):
     async def _end(self) -> None:
         """Everybody says yes, and a week goes by."""
         for _ in range(24 * 7):
-            await self.house.pass_time(3600)
-            if not self.house.counts()["waiting"]:
+            await self.harness.pass_time(3600)
+            if not self.harness.counts()["waiting"]:
                 break
-        await until(lambda: not self.house.counts()["waiting"] and not self.house.leased())
+        await until(lambda: not self.harness.counts()["waiting"] and not self.harness.leased())
 
     async def _close(self) -> None:
-        await self.house.close()
+        await self.harness.close()
 
 
 def _delete(db: Connection, repo_id: int, hook_id: int) -> None:

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from house import House
+from worker_harness import WorkerHarness
 
 
 @pytest.fixture
@@ -13,8 +13,8 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture
-async def house(anyio_backend: str, url: str, tmp_path: Path) -> AsyncIterator[House]:
+async def harness(anyio_backend: str, url: str, tmp_path: Path) -> AsyncIterator[WorkerHarness]:
     """A house whose worker, if it has one at the end, must leave nothing leased."""
-    house = House(tmp_path, url=url)
-    yield house
-    await house.close()
+    harness = WorkerHarness(tmp_path, url=url)
+    yield harness
+    await harness.close()

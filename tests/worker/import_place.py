@@ -21,7 +21,7 @@ class Place:
     def __init__(self, store: Store, source: str, data_dir: Path) -> None:
         data_dir.mkdir(exist_ok=True)
         self.store, self.source, self.data_dir = store, source, data_dir
-        self.told: list[Row] = []
+        self.emitted: list[Row] = []
         self.pace = ImportPace()
         self.resolver: Resolver | None = None
         self.settings = WorkerSettings(data_dir=data_dir, allow_networks=["127.0.0.0/8"])
@@ -35,13 +35,13 @@ class Place:
     def restart(self, **changed: Any) -> Row:
         return self.store.do(imports.restart, self.row, self.octo["id"], changed)
 
-    def tell(self, db: Connection, event: str, rows: Any) -> None:
+    def emit(self, db: Connection, event: str, rows: Any) -> None:
         assert event == "repository_import"
-        self.told += rows
+        self.emitted += rows
 
     async def work(self, **changed: Any) -> Row:
         settings = self.settings.model_copy(update=changed)
-        await run_imports(self.store, settings, self.tell, pace=self.pace, resolver=self.resolver)
+        await run_imports(self.store, settings, self.emit, pace=self.pace, resolver=self.resolver)
         return self.row
 
     async def done(self, path: str = "/bells.git", **given: Any) -> Row:
@@ -56,7 +56,7 @@ class Place:
 
     @property
     def outcomes(self) -> list[str]:
-        return [row["outcome"] for row in self.told]
+        return [row["outcome"] for row in self.emitted]
 
     @property
     def made(self) -> Path:

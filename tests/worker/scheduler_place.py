@@ -3,8 +3,8 @@
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from house import settle
 from waiting import until
+from worker_harness import settle
 
 from store import Row, Store, open_store
 from store.clock import MovableClock

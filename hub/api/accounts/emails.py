@@ -74,7 +74,7 @@ def set_primary_email_visibility_for_authenticated_user(
     row = emails.set_visibility(ctx.db, _account_id(ctx), body["visibility"])
     if row is None:
         raise Missing("email")
-    ctx.emit("email.visibility_changed", None, email=_told(row))
+    ctx.emit("email.visibility_changed", None, email=_metadata(row))
     return [_shown(row)]
 
 
@@ -95,7 +95,7 @@ def add_email_for_authenticated_user(ctx: Context, body: Body) -> list[Email]:
     """
     rows = emails.add(ctx.db, _account_id(ctx), _addresses(body))
     for row in rows:
-        ctx.emit("email.added", None, email=_told(row))
+        ctx.emit("email.added", None, email=_metadata(row))
     return [_shown(row) for row in rows]
 
 
@@ -107,7 +107,7 @@ def delete_email_for_authenticated_user(ctx: Context, body: Body) -> None:
     removed.
     """
     for row in emails.remove(ctx.db, _account_id(ctx), _addresses(body)):
-        ctx.emit("email.removed", None, email=_told(row))
+        ctx.emit("email.removed", None, email=_metadata(row))
 
 
 @ops("GET /user/public_emails", READ)
@@ -135,10 +135,10 @@ def _page(ctx: Context, page: NumberedPaging, *, public: bool) -> list[Email]:
 
 
 def _shown(row: Row) -> Email:
-    return {"email": row["email"], **_told(row)}
+    return {"email": row["email"], **_metadata(row)}
 
 
-def _told(row: Row) -> EmailMetadata:
+def _metadata(row: Row) -> EmailMetadata:
     # Events are stored and read by others, so they do not contain the address.
     return {
         "primary": bool(row["is_primary"]),

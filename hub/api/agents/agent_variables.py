@@ -129,7 +129,7 @@ def create_org_variable(ctx: Context, org: Row, body: NewAgentVariable) -> Empty
     row = agent_variables.create(
         ctx.db, org["id"], body["name"], body["value"], body["visibility"], set(selected)
     )
-    _tell(ctx, "agent_variable.created", org, row)
+    _emit(ctx, "agent_variable.created", org, row)
     return TypedReply(201, {}, {"Location": ctx.urls.agent_variable(org["login"], row["name"])})
 
 
@@ -156,7 +156,7 @@ def update_org_variable(ctx: Context, org: Row, name: Row, body: AgentVariableCh
 def delete_org_variable(ctx: Context, org: Row, name: Row) -> None:
     """Delete an organization agent variable"""
     agent_variables.delete(ctx.db, name)
-    _tell(ctx, "agent_variable.deleted", org, name)
+    _emit(ctx, "agent_variable.deleted", org, name)
 
 
 @ops("GET /orgs/{org}/agents/variables/{name}/repositories", READ, errors=(409,))
@@ -216,23 +216,23 @@ def _change(ctx: Context, org: Row, row: Row, selected: list[int] | None, **fiel
     agent_repositories.check(ctx.db, org["id"], _viewer(ctx), selected or ())
     wanted = None if selected is None else set(selected)
     if agent_variables.update(ctx.db, row, selected=wanted, **fields):
-        _tell_changed(ctx, org, str({**row, **fields}["name"]))
+        _emit_updated(ctx, org, str({**row, **fields}["name"]))
 
 
 def _select(ctx: Context, org: Row, row: Row, repo: Row, *, wanted: bool) -> None:
     if not visible_among(ctx.db, _viewer(ctx), org["id"], [repo["id"]]):
         raise Missing("repository")
     if agent_repositories.select(ctx.db, row, repo["id"], wanted=wanted):
-        _tell_changed(ctx, org, row["name"])
+        _emit_updated(ctx, org, row["name"])
 
 
-def _tell_changed(ctx: Context, org: Row, name: str) -> None:
+def _emit_updated(ctx: Context, org: Row, name: str) -> None:
     row = agent_variables.get(ctx.db, org["id"], name)
     assert row is not None, "it was changed a moment ago"
-    _tell(ctx, "agent_variable.updated", org, row)
+    _emit(ctx, "agent_variable.updated", org, row)
 
 
-def _tell(ctx: Context, event: str, org: Row, row: Row) -> None:
+def _emit(ctx: Context, event: str, org: Row, row: Row) -> None:
     organization = organization_serializers.organization(ctx.urls, org)
     ctx.emit(
         event,

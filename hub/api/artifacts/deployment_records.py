@@ -82,7 +82,7 @@ def create_artifact_deployment_record(
     )
     wanted = [deployments.deployment(body, source)]
     rows = deployment_records.put(ctx.db, org["id"], place, wanted)
-    deployments.tell(ctx, rows)
+    deployments.emit_records(ctx, rows)
     return _shown(rows, returned=body.get("return_records", True))
 
 
@@ -110,7 +110,7 @@ def set_cluster_deployment_records(
     if not body.get("partial_success", False):
         deployments.refuse(found)
     rows = deployment_records.put(ctx.db, org["id"], place, found.good)
-    deployments.tell(ctx, rows)
+    deployments.emit_records(ctx, rows)
     shown = _shown(rows, returned=body.get("return_records", True))
     return TypedReply(207, shown | {"errors": found.errors}) if found.bad else shown
 

@@ -117,7 +117,7 @@ def deployment(entry: Mapping[str, Any], source: ArtifactSource) -> Deployment:
     )
 
 
-def tell(ctx: Context, rows: Iterable[Row]) -> None:
+def emit_records(ctx: Context, rows: Iterable[Row]) -> None:
     """Emit events for the records that are new or have changed."""
     changed = [row for row in rows if row["change"]]
     for change in ("created", "updated"):

@@ -115,7 +115,7 @@ def create_artifact_storage_record(
     )
     row = storage_records.put(ctx.db, org["id"], named, wanted)
     if row["change"]:
-        _tell(ctx, org, row)
+        _emit(ctx, org, row)
     if not body.get("return_records", True):
         return {"total_count": 1}
     return {"total_count": 1, "storage_records": [_shown(row)]}
@@ -142,7 +142,7 @@ def list_artifact_storage_records(
     return {"total_count": page.total, "storage_records": [_shown(row) for row in rows]}
 
 
-def _tell(ctx: Context, org: Row, row: Row) -> None:
+def _emit(ctx: Context, org: Row, row: Row) -> None:
     repo = repositories.get(ctx.db, row["repo_id"])
     ctx.emit(f"storage_record.{row['change']}", repo, **_payload(ctx.urls, org, row))
 

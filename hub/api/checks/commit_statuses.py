@@ -195,9 +195,9 @@ def _payload(urls: Urls, db: Connection, repo: Row, row: Row, shown: Status) -> 
     at = {"sha": sha, "url": urls.commit(repo, sha)}
     branches = [{"name": name, "commit": at} for name in names]
     members = ("id", "state", "description", "target_url", "context", "created_at", "updated_at")
-    told: Any = shown
+    members_of: Any = shown
     return {
-        **{name: told[name] for name in members},
+        **{name: members_of[name] for name in members},
         "sha": sha,
         "name": repo["full_name"],
         "avatar_url": shown["avatar_url"],

@@ -28,7 +28,7 @@ class EnterpriseTeamEvent(TypedDict):
     sender: SimpleUser | None
 
 
-def tell(ctx: Context, action: str, enterprise: Row, row: Row, **more: Any) -> EnterpriseTeam:
+def emit_event(ctx: Context, action: str, enterprise: Row, row: Row, **more: Any) -> EnterpriseTeam:
     """Emit the event `enterprise_team.<action>`, and return the serialized team."""
     shown = enterprise_serializers.team(ctx.urls, enterprise, row)
     ctx.emit(

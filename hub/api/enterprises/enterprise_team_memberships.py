@@ -5,7 +5,7 @@ from typing import Annotated
 from annotated_types import MaxLen
 from typing_extensions import TypedDict
 
-from hub.api.enterprises.enterprise_events import tell
+from hub.api.enterprises.enterprise_events import emit_event
 from hub.auth.enterprise_access import on_enterprise
 from hub.rest import serializers
 from hub.rest.context import Context
@@ -140,7 +140,7 @@ def _add(ctx: Context, enterprise: Row, team: Row, rows: list[Row]) -> None:
     new = [row for row in rows if row["id"] not in known]
     enterprise_memberships.add(ctx.db, team["id"], [row["id"] for row in new])
     if new:
-        tell(ctx, "members_added", enterprise, team, members=[row["login"] for row in new])
+        emit_event(ctx, "members_added", enterprise, team, members=[row["login"] for row in new])
 
 
 def _remove(ctx: Context, enterprise: Row, team: Row, rows: list[Row]) -> None:
@@ -148,4 +148,4 @@ def _remove(ctx: Context, enterprise: Row, team: Row, rows: list[Row]) -> None:
     old = [row for row in rows if row["id"] in known]
     enterprise_memberships.remove(ctx.db, team["id"], [row["id"] for row in old])
     if old:
-        tell(ctx, "members_removed", enterprise, team, members=[row["login"] for row in old])
+        emit_event(ctx, "members_removed", enterprise, team, members=[row["login"] for row in old])

@@ -5,7 +5,7 @@ from typing import Annotated
 from annotated_types import MaxLen
 from typing_extensions import TypedDict
 
-from hub.api.enterprises.enterprise_events import tell
+from hub.api.enterprises.enterprise_events import emit_event
 from hub.auth.enterprise_access import on_enterprise
 from hub.rest import organization_serializers
 from hub.rest.context import Context
@@ -134,7 +134,7 @@ def _add(ctx: Context, enterprise: Row, team: Row, rows: list[Row]) -> None:
     enterprise_assignments.add(ctx.db, team, [row["id"] for row in new])
     if new:
         names = [row["login"] for row in new]
-        tell(ctx, "organizations_added", enterprise, team, organizations=names)
+        emit_event(ctx, "organizations_added", enterprise, team, organizations=names)
 
 
 def _remove(ctx: Context, enterprise: Row, team: Row, rows: list[Row]) -> None:
@@ -143,4 +143,4 @@ def _remove(ctx: Context, enterprise: Row, team: Row, rows: list[Row]) -> None:
     enterprise_assignments.remove(ctx.db, team, [row["id"] for row in old])
     if old:
         names = [row["login"] for row in old]
-        tell(ctx, "organizations_removed", enterprise, team, organizations=names)
+        emit_event(ctx, "organizations_removed", enterprise, team, organizations=names)

@@ -6,7 +6,7 @@ from annotated_types import MaxLen, MinLen
 from typing_extensions import TypedDict
 
 from hub.api.enterprises import enterprise_serializers
-from hub.api.enterprises.enterprise_events import EnterpriseTeamEvent, tell
+from hub.api.enterprises.enterprise_events import EnterpriseTeamEvent, emit_event
 from hub.api.enterprises.enterprise_serializers import (
     EnterpriseTeam,
     FullEnterpriseTeam,
@@ -85,7 +85,7 @@ def create(ctx: Context, enterprise: Row, body: NewEnterpriseTeam) -> FullEnterp
     The slug is `ent:` followed by the name.
     """
     row = enterprise_teams.create(ctx.db, enterprise["id"], body["name"], **_columns(body))
-    tell(ctx, "created", enterprise, row)
+    emit_event(ctx, "created", enterprise, row)
     return _full(ctx, enterprise, row)
 
 
@@ -115,7 +115,7 @@ def update(
     if row["selection"] != "selected":
         enterprise_assignments.clear(ctx.db, row)
     if row != team_slug:
-        tell(ctx, "edited", enterprise, row)
+        emit_event(ctx, "edited", enterprise, row)
     return _full(ctx, enterprise, row)
 
 
@@ -125,7 +125,7 @@ def update(
 def delete(ctx: Context, enterprise: Row, team_slug: Row) -> None:
     """Delete an enterprise team"""
     enterprise_teams.delete(ctx.db, team_slug)
-    tell(ctx, "deleted", enterprise, team_slug)
+    emit_event(ctx, "deleted", enterprise, team_slug)
 
 
 def _full(ctx: Context, enterprise: Row, row: Row) -> FullEnterpriseTeam:

@@ -115,7 +115,7 @@ def set_issue_field_values(
 )
 def delete_issue_field_value(ctx: Context, repo: Row, issue: Row, issue_field: Row) -> None:
     """Delete an issue field value from an issue"""
-    _tell(ctx, repo, issue, issue_field_values.empty(ctx.db, issue, [issue_field["field_id"]]))
+    _emit(ctx, repo, issue, issue_field_values.empty(ctx.db, issue, [issue_field["field_id"]]))
 
 
 def _belongs(ctx: Context, repo: Row) -> bool:
@@ -146,7 +146,7 @@ def _filled(
         if field["id"] in wanted:
             raise _unknown(one["field_id"], "occurs twice", "invalid")
         wanted[field["id"]] = issue_field_values.assignment_of(field, one["value"])
-    _tell(ctx, repo, issue, issue_field_values.fill(ctx.db, issue, wanted, instead=instead))
+    _emit(ctx, repo, issue, issue_field_values.fill(ctx.db, issue, wanted, instead=instead))
     rows = issue_field_values.of_issue(ctx.db, issue["id"], members=_belongs(ctx, repo))
     return [issue_field_serializers.value(row) for row in rows]
 
@@ -157,7 +157,7 @@ def _unknown(field_id: int, what: str, code: str) -> Invalid:
     )
 
 
-def _tell(ctx: Context, repo: Row, issue: Row, changes: Sequence[Change]) -> None:
+def _emit(ctx: Context, repo: Row, issue: Row, changes: Sequence[Change]) -> None:
     """Emit the platform's event for each change."""
     if not changes:
         return

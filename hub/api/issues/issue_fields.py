@@ -86,7 +86,7 @@ def create_issue_field(ctx: Context, org: Row, body: NewIssueField) -> IssueFiel
         key: body[key] for key in ("description", "visibility", "options") if key in body
     }
     row = issue_fields.create(ctx.db, org["id"], body["name"], body["data_type"], **given)
-    return _told(ctx, "issue_field.created", org, row)
+    return _emit(ctx, "issue_field.created", org, row)
 
 
 @ops("PATCH /orgs/{org}/issue-fields/{issue_field_id}", WRITE, emits=("issue_field.edited",))
@@ -100,7 +100,7 @@ def update_issue_field(
     """
     changes: dict[str, Any] = {**body}
     row = issue_fields.update(ctx.db, issue_field, **changes)
-    return _told(ctx, "issue_field.edited", org, row)
+    return _emit(ctx, "issue_field.edited", org, row)
 
 
 @ops("DELETE /orgs/{org}/issue-fields/{issue_field_id}", WRITE, emits=("issue_field.deleted",))
@@ -110,10 +110,10 @@ def delete_issue_field(ctx: Context, org: Row, issue_field: Row) -> None:
     Its values are deleted with it.
     """
     issue_fields.delete(ctx.db, issue_field)
-    _told(ctx, "issue_field.deleted", org, issue_field)
+    _emit(ctx, "issue_field.deleted", org, issue_field)
 
 
-def _told(ctx: Context, event: str, org: Row, row: Row) -> IssueField:
+def _emit(ctx: Context, event: str, org: Row, row: Row) -> IssueField:
     shown = field(row)
     whose = organization_serializers.organization(ctx.urls, org)
     ctx.emit(event, None, issue_field=shown, organization=whose)

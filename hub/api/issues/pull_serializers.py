@@ -270,10 +270,10 @@ def _one(around: PullRelations, issue: Mapping[str, Any], row: Row) -> PullReque
 
 def _details(around: PullRelations, details: Mapping[str, Any]) -> dict[str, Any]:
     flags = (*pull_details.FLAGS, "maintainer_can_modify")
-    told = {name: details.get(name) for name in flags}
+    values = {name: details.get(name) for name in flags}
     return {
         **{name: details.get(name) for name in pull_details.SIZES},
-        **{name: None if flag is None else bool(flag) for name, flag in told.items()},
+        **{name: None if flag is None else bool(flag) for name, flag in values.items()},
         "mergeable_state": details.get("mergeable_state", "unknown"),
         "auto_merge": around.auto_merge(details.get("auto_merge")),
         "requested_reviewers": [

@@ -113,7 +113,7 @@ def update_commit_comment(
 ) -> CommitComment:
     """Update a commit comment"""
     row = commit_comments.update(ctx.db, comment, cast("Written", body)["rendered"])
-    ctx.emit("commit_comment_change.edited", repo, comment=_told(ctx, repo, row))
+    ctx.emit("commit_comment_change.edited", repo, comment=_event_comment(ctx, repo, row))
     return _one(ctx, repo, row)
 
 
@@ -126,7 +126,7 @@ def delete_commit_comment(ctx: Context, repo: Row, comment: Row) -> None:
     """Delete a commit comment"""
     issue_comment_projection.unpin(ctx.db, comment)
     commit_comments.delete(ctx.db, comment)
-    ctx.emit("commit_comment_change.deleted", repo, comment=_told(ctx, repo, comment))
+    ctx.emit("commit_comment_change.deleted", repo, comment=_event_comment(ctx, repo, comment))
 
 
 @ops("GET /repos/{owner}/{repo}/commits/{commit_sha}/comments", READ, errors=(422,), **FORMS)
@@ -171,7 +171,7 @@ def create_commit_comment(
         line=body.get("line"),
     )
     issue_comment_projection.pin(ctx.db, repo, row)
-    ctx.emit("commit_comment.created", repo, comment=_told(ctx, repo, row))
+    ctx.emit("commit_comment.created", repo, comment=_event_comment(ctx, repo, row))
     return _one(ctx, repo, row)
 
 
@@ -198,7 +198,7 @@ def _current(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list
     ]
 
 
-def _told(ctx: Context, repo: Row, row: Row) -> CommitComment:
+def _event_comment(ctx: Context, repo: Row, row: Row) -> CommitComment:
     return several(ctx.urls, ctx.db, repo, [row])[0]
 
 

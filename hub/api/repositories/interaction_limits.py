@@ -175,14 +175,14 @@ def _limit_account(ctx: Context, account: Row, body: NewInteractionLimit) -> Int
     limits = interaction_limits.limit_account(ctx.db, account["id"], *_given(ctx, body))
     row, overwritten = limits
     ctx.emit_all(REMOVED, event_data(ctx.urls, ctx.db, overwritten))
-    ctx.emit(SET, None, **_told(ctx.urls, row, account))
+    ctx.emit(SET, None, **_event_members(ctx.urls, row, account))
     return _shown(row, account)
 
 
 def _free_account(ctx: Context, account: Row) -> None:
     row = interaction_limits.remove_account_limit(ctx.db, account["id"])
     if row is not None:
-        ctx.emit(REMOVED, None, **_told(ctx.urls, row, account))
+        ctx.emit(REMOVED, None, **_event_members(ctx.urls, row, account))
 
 
 def _shown(row: Row, owner: Row | None = None) -> InteractionLimit:
@@ -194,7 +194,7 @@ def _shown(row: Row, owner: Row | None = None) -> InteractionLimit:
     return {"limit": row["allowed"], "origin": origin, "expires_at": iso(row["expires_at"])}
 
 
-def _told(urls: Urls, row: Row, owner: Row | None = None) -> dict[str, Any]:
+def _event_members(urls: Urls, row: Row, owner: Row | None = None) -> dict[str, Any]:
     payload: dict[str, Any] = {"interaction_limit": _shown(row, owner)}
     if owner is not None and owner["kind"] == "Organization":
         payload["organization"] = organization_serializers.organization(urls, owner)
@@ -212,12 +212,13 @@ def event_data(urls: Urls, db: Connection, rows: Sequence[Row]) -> list[EventDat
         db, {row["account_id"] for row in rows if row["account_id"] is not None}
     )
     return [
-        (repos.get(row["repo_id"]), _told(urls, row, owners.get(row["account_id"]))) for row in rows
+        (repos.get(row["repo_id"]), _event_members(urls, row, owners.get(row["account_id"])))
+        for row in rows
     ]
 
 
 def _current(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[SnapshotEvent]:
-    return [SnapshotEvent(SET, repo["id"], _told(urls, row)) for row in rows]
+    return [SnapshotEvent(SET, repo["id"], _event_members(urls, row)) for row in rows]
 
 
 ops.declare_events(interaction_limit=InteractionLimitEvent)

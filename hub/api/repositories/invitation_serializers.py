@@ -93,7 +93,7 @@ def page(ctx: Context, pages: NumberedPaging, side: InvitationSide) -> list[Repo
     return full(ctx.urls, ctx.db, rows)
 
 
-def tell(ctx: Context, action: str, repo: Row, row: Row) -> None:
+def emit_event(ctx: Context, action: str, repo: Row, row: Row) -> None:
     """Emit an event about an invitation."""
     shown = invitation(ctx.urls, repo, _people(ctx.urls, ctx.db, [row]), row)
     ctx.emit(f"repository_invitation.{action}", repo, invitation=shown)
@@ -128,7 +128,9 @@ def _people(urls: Urls, db: Connection, rows: Iterable[Row]) -> dict[int, Simple
     }
 
 
-def tell_member(ctx: Context, action: str, repo: Row, member: Row, role: dict[str, Any]) -> None:
+def emit_member_event(
+    ctx: Context, action: str, repo: Row, member: Row, role: dict[str, Any]
+) -> None:
     """Emit the platform's event for a new collaborator or a new role.
 
     `role` has the member `to`, and for a change also `from`.

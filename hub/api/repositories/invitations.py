@@ -7,8 +7,8 @@ from hub.api.repositories.invitation_serializers import (
     InvitationEvent,
     RepositoryInvitation,
     Role,
-    tell,
-    tell_member,
+    emit_event,
+    emit_member_event,
 )
 from hub.auth.access import on_repo
 from hub.http.errors import TooFast
@@ -71,7 +71,7 @@ def update_invitation(
     role = body.get("permissions", invitation["role"])
     if role != invitation["role"]:
         invitation = invitations.change_role(ctx.db, invitation, role)
-        tell(ctx, "edited", repo, invitation)
+        emit_event(ctx, "edited", repo, invitation)
     return _full(ctx, invitation)
 
 
@@ -83,7 +83,7 @@ def update_invitation(
 def delete_invitation(ctx: Context, repo: Row, invitation: Row) -> None:
     """Delete a repository invitation"""
     if invitations.end(ctx.db, invitation):
-        tell(ctx, "deleted", repo, invitation)
+        emit_event(ctx, "deleted", repo, invitation)
 
 
 @ops(
@@ -147,7 +147,7 @@ def _invite(ctx: Context, repo: Row, account: Row, role: str) -> RepositoryInvit
         )
     except invitations.TooManyInvitations as error:
         raise TooFast(error.seconds, ()) from None
-    tell(ctx, "created" if is_new else "edited", repo, row)
+    emit_event(ctx, "created" if is_new else "edited", repo, row)
     return _full(ctx, row)
 
 
@@ -156,11 +156,11 @@ def _grant(ctx: Context, repo: Row, account: Row, held: str | None, role: str) -
     repositories.grant(ctx.db, repo["id"], account["id"], role)
     pending = invitations.open_to(ctx.db, repo["id"], account["id"])
     if pending is not None and invitations.end(ctx.db, pending):
-        tell(ctx, "deleted", repo, pending)
+        emit_event(ctx, "deleted", repo, pending)
     if held is None:
-        tell_member(ctx, "added", repo, account, {"to": role})
+        emit_member_event(ctx, "added", repo, account, {"to": role})
     else:
-        tell_member(ctx, "edited", repo, account, {"from": held, "to": role})
+        emit_member_event(ctx, "edited", repo, account, {"from": held, "to": role})
 
 
 def _full(ctx: Context, row: Row) -> RepositoryInvitation:

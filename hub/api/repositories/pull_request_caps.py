@@ -148,7 +148,7 @@ def set_pull_request_bypass_list_for_repo(ctx: Context, repo: Row, body: UserLog
     Adds all of them or none. The list holds at most 100 users.
     """
     users = _users(ctx, body)
-    _tell(ctx, ADDED, repo, users, pull_request_caps.add_bypass(ctx.db, repo["id"], users.keys()))
+    _emit(ctx, ADDED, repo, users, pull_request_caps.add_bypass(ctx.db, repo["id"], users.keys()))
 
 
 @ops("DELETE /repos/{owner}/{repo}/interaction-limits/pulls/bypass-list", LIST, emits=(REMOVED,))
@@ -158,7 +158,7 @@ def remove_pull_request_bypass_list_for_repo(ctx: Context, repo: Row, body: User
     Users who are not on the list are ignored.
     """
     users = _users(ctx, body)
-    _tell(
+    _emit(
         ctx, REMOVED, repo, users, pull_request_caps.remove_bypass(ctx.db, repo["id"], users.keys())
     )
 
@@ -190,7 +190,7 @@ def _users(ctx: Context, body: UserLogins) -> dict[int, Row]:
     return {row["id"]: row for row in known.values()}
 
 
-def _tell(ctx: Context, event: str, repo: Row, users: dict[int, Row], changed: set[int]) -> None:
+def _emit(ctx: Context, event: str, repo: Row, users: dict[int, Row], changed: set[int]) -> None:
     if changed:
         shown = [serializers.simple_user(ctx.urls, users[key]) for key in sorted(changed)]
         ctx.emit(event, repo, users=shown)

@@ -1,7 +1,11 @@
 """Repository invitations (group 18), as invited users manage them."""
 
 from hub.api.repositories import invitation_serializers
-from hub.api.repositories.invitation_serializers import RepositoryInvitation, tell, tell_member
+from hub.api.repositories.invitation_serializers import (
+    RepositoryInvitation,
+    emit_event,
+    emit_member_event,
+)
 from hub.auth.access import on_user
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
@@ -43,10 +47,10 @@ def accept_invitation_for_authenticated_user(ctx: Context, invitation: Row) -> N
     role = invitation["role"]
     held = invitations.accept(ctx.db, invitation)
     if held is None:
-        tell_member(ctx, "added", repo, invitee, {"to": role})
+        emit_member_event(ctx, "added", repo, invitee, {"to": role})
     elif not repositories.at_least(held, role):
-        tell_member(ctx, "edited", repo, invitee, {"from": held, "to": role})
-    tell(ctx, "accepted", repo, invitation)
+        emit_member_event(ctx, "edited", repo, invitee, {"from": held, "to": role})
+    emit_event(ctx, "accepted", repo, invitation)
 
 
 @ops(
@@ -58,7 +62,7 @@ def decline_invitation_for_authenticated_user(ctx: Context, invitation: Row) -> 
     """Decline a repository invitation"""
     repo, _ = _between(ctx, invitation)
     if invitations.end(ctx.db, invitation):
-        tell(ctx, "declined", repo, invitation)
+        emit_event(ctx, "declined", repo, invitation)
 
 
 def _between(ctx: Context, invitation: Row) -> tuple[Row, Row]:

@@ -122,7 +122,7 @@ def _run(urls: Urls, run: Row, around: RunRelations, *, pulls: bool) -> Workflow
         **_urls(urls, repo, run),  # type: ignore[typeddict-item]  # its names are not literals
         "pull_requests": _pulls(urls, repo, details) if pulls else None,
         "created_at": iso(run["created_at"]),
-        "updated_at": iso(run["told_at"] or run["created_at"]),
+        "updated_at": iso(run["reported_at"] or run["created_at"]),
         "head_commit": head_commit(details.get("head_commit")),
         "repository": within,
         "head_repository": around.repository(details.get("head_repo")),

@@ -21,16 +21,18 @@ def join(configuration: Configuration, organization: str, login: str, role: str)
 
     If every member of the organization has a seat at the assistant, the new member gets one too.
     """
-    telling = WorkerEvents(configuration.settings)
+    worker_events = WorkerEvents(configuration.settings)
     store = options.opened(configuration.settings, create=False)
     try:
-        store.do(_join, telling, organization, login, role)
+        store.do(_join, worker_events, organization, login, role)
     finally:
         store.shut()
     click.echo(f"{login} is {role} of {organization}")
 
 
-def _join(db: Connection, telling: WorkerEvents, organization: str, login: str, role: str) -> None:
+def _join(
+    db: Connection, worker_events: WorkerEvents, organization: str, login: str, role: str
+) -> None:
     group, joining = options.account(db, organization), options.account(db, login)
     if group["kind"] != "Organization":
         raise options.missing(f"organization {organization!r}", "org list")
@@ -39,4 +41,4 @@ def _join(db: Connection, telling: WorkerEvents, organization: str, login: str, 
     new, refreshed = membership_seats.join(db, group["id"], joining["id"], role)
     for event, seats in (("assistant_seat.created", new), ("assistant_seat.refreshed", refreshed)):
         if seats:
-            telling(db, event, seats)
+            worker_events(db, event, seats)

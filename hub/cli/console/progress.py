@@ -14,7 +14,7 @@ COLUMNS = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.perc
 def bar(what: str) -> Iterator[Callable[[int, int], None]]:
     """Show a progress bar on standard error during the block, if that is a terminal.
 
-    Yields a function that sets the bar: `tell(done, total)`.
+    Yields a function that sets the bar: `set_bar(done, total)`.
     """
     console = output.console(error=True)
     with Progress(*COLUMNS, console=console, disable=not console.is_terminal) as progress:

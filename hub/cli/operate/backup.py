@@ -53,14 +53,14 @@ def backup(
         target = _target(file, settings, database, compress, store.clock.now())
         if keep is not None and file == target:
             raise click.UsageError("--keep needs a directory as FILE")
-        with bar("copying") as tell:
+        with bar("copying") as on_progress:
             made = making.create_backup(
                 database,
                 target,
                 packed=target.suffix == making.PACKED,
                 key=key_path(settings) if with_key else None,
                 overwrite=overwrite,
-                tell=tell,
+                on_progress=on_progress,
             )
         gone = [] if keep is None else making.prune_backups(target.parent, database, keep)
         options.attach_audit_actor(store).ids.update(

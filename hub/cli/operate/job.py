@@ -61,8 +61,8 @@ def _rows(settings: Settings) -> list[Row]:
 
 def table_of(store: Store, settings: Settings) -> list[ScheduledJob]:
     """Return all scheduled jobs with these settings."""
-    telling = WorkerEvents(settings)
-    return build_jobs(JobContext(store, settings, telling, telling.again))
+    worker_events = WorkerEvents(settings)
+    return build_jobs(JobContext(store, settings, worker_events, worker_events.again))
 
 
 def _shape(row: Row, now: int) -> Row:

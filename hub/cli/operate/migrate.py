@@ -129,7 +129,7 @@ class ProgressBars:
     progress: Progress
     tasks: dict[tuple[str, str], TaskID] = field(default_factory=dict)
 
-    def tell(self, stage: str, table: str, done: int, total: int) -> None:
+    def on_progress(self, stage: str, table: str, done: int, total: int) -> None:
         """Move a table's bar. This is a store.pg_migration.pg_migration.Tell."""
         task = self.tasks.get((stage, table))
         if task is None:
@@ -140,5 +140,5 @@ class ProgressBars:
 def _with_bars(moving: Mover, work: Callable[[], T]) -> T:
     console = output.console(error=True)
     with Progress(*COLUMNS, console=console, disable=not console.is_terminal) as progress:
-        moving.tell = ProgressBars(progress).tell
+        moving.on_progress = ProgressBars(progress).on_progress
         return work()

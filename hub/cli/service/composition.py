@@ -37,8 +37,8 @@ def running_guard(settings: Settings) -> Iterator[Guard]:
 @contextlib.asynccontextmanager
 async def running_worker(store: Store, settings: Settings, guard: Guard) -> AsyncIterator[Worker]:
     """Run a worker during the block."""
-    telling = WorkerEvents(settings)
-    worker = Worker(store, settings, guard=guard, emit=telling, publish=telling.again)
+    worker_events = WorkerEvents(settings)
+    worker = Worker(store, settings, guard=guard, emit=worker_events, publish=worker_events.again)
     try:
         await worker.start()
         yield worker

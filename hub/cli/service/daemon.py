@@ -82,8 +82,8 @@ class Daemon:
         if self.admin is not None:
             await self.admin.change(settings)
         if self.worker is not None:
-            telling = WorkerEvents(settings)
-            self.worker.change(settings, telling, telling.again)
+            worker_events = WorkerEvents(settings)
+            self.worker.change(settings, worker_events, worker_events.again)
         self.settings = settings
         if self.record is not None:
             self.record.write(settings)

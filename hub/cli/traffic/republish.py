@@ -67,7 +67,7 @@ def begin(
         )
         if not no_wait:
             run = _follow(settings, store, run)
-        _tell(run, as_json=as_json)
+        _report(run, as_json=as_json)
 
 
 @contextlib.contextmanager
@@ -115,7 +115,7 @@ def follow(configuration: Configuration, run_id: int, as_json: bool) -> None:
     """Watch the RUN with this id until it ends."""
     with _opened(configuration.settings) as store:
         run = _follow(configuration.settings, store, store.look(republish_runs.get, run_id))
-        _tell(run, as_json=as_json)
+        _report(run, as_json=as_json)
 
 
 @republish.command(examples=["tocsin republish stop 3"])
@@ -142,7 +142,7 @@ def _shape(row: Row) -> Row:
     }
 
 
-def _tell(run: Row, *, as_json: bool) -> None:
+def _report(run: Row, *, as_json: bool) -> None:
     if as_json:
         click.echo(output.dumps(_shape(run)))
     elif run["ended_at"] is None:

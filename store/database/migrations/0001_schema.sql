@@ -46,7 +46,7 @@ CREATE TABLE repository (
     pushed_at BIGINT,
     stars BIGINT NOT NULL DEFAULT 0,
     foreign_id BIGINT,
-    told_at BIGINT,    -- the platform's time of the last update
+    reported_at BIGINT,    -- the platform's time of the last update
     homepage TEXT,
     language TEXT,
     topics TEXT NOT NULL DEFAULT '[]',    -- JSON array
@@ -687,7 +687,7 @@ CREATE TABLE milestone (
     closed_at BIGINT,
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
-    told_at BIGINT,                     -- the platform's time of the last update
+    reported_at BIGINT,                     -- the platform's time of the last update
     UNIQUE (repo_id, number)
 );
 
@@ -712,7 +712,7 @@ CREATE TABLE issue (
     closed_at BIGINT,
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
-    told_at BIGINT,                     -- the platform's time of the last update
+    reported_at BIGINT,                     -- the platform's time of the last update
     deleted_at BIGINT,
     moved_to TEXT,                      -- owner/name of the repository to which it was transferred
     moved_number BIGINT,                -- its number there
@@ -823,7 +823,7 @@ CREATE TABLE commit_comment (
     plain TEXT NOT NULL,                -- without markup
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
-    told_at BIGINT,                     -- the platform's time of the last update
+    reported_at BIGINT,                     -- the platform's time of the last update
     UNIQUE (repo_id, foreign_id)
 );
 
@@ -874,7 +874,7 @@ CREATE TABLE issue_comment (
     pinned_by_id BIGINT REFERENCES account (id) ON DELETE SET NULL,
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
-    told_at BIGINT,                     -- the platform's time of the last update
+    reported_at BIGINT,                     -- the platform's time of the last update
     UNIQUE (repo_id, kind, number)
 );
 
@@ -968,7 +968,7 @@ CREATE TABLE check_suite (
     head_commit TEXT,                   -- JSON object; NULL if unknown
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
-    told_at BIGINT,                     -- the platform's time of the last update
+    reported_at BIGINT,                     -- the platform's time of the last update
     UNIQUE (repo_id, number),
     UNIQUE (repo_id, head_sha, app_id)
 );
@@ -1057,7 +1057,7 @@ CREATE TABLE workflow_run (
     actor_id BIGINT REFERENCES account (id) ON DELETE SET NULL,
     details TEXT NOT NULL DEFAULT '{{}}', -- JSON object: the other members that the API shows
     created_at BIGINT NOT NULL,
-    told_at BIGINT,                     -- the platform's time of the last update
+    reported_at BIGINT,                     -- the platform's time of the last update
     UNIQUE (repo_id, number)
 );
 
@@ -1297,7 +1297,7 @@ CREATE TABLE secret_alert (
     token_type TEXT NOT NULL,
     false_positive SMALLINT NOT NULL,
     bypassed SMALLINT NOT NULL,
-    told_at BIGINT,                     -- the platform's time of the last update
+    reported_at BIGINT,                     -- the platform's time of the last update
     PRIMARY KEY (repo_id, number)
 );
 

@@ -43,7 +43,7 @@ class _Listener:
         if self._deaf:
             # An empty list makes the worker look for work that was announced while nothing
             # listened.
-            self._tell([])
+            self._notify([])
         self._deaf = 0
         self._call(self.tried.set)
 
@@ -61,9 +61,9 @@ class _Listener:
             for said in raw.notifies(timeout=0.5):
                 hooks = parse_hooks(said.payload)
                 if hooks is not None:
-                    self._tell(hooks)
+                    self._notify(hooks)
 
-    def _tell(self, hooks: list[int]) -> None:
+    def _notify(self, hooks: list[int]) -> None:
         self._call(lambda: self._callback(hooks))
 
     def _call(self, call: Callable[[], None]) -> None:

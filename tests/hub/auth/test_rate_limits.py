@@ -39,7 +39,7 @@ def client_of(store: Store, token: str | None, **settings: Any) -> httpx.AsyncCl
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=BASE, headers=headers)
 
 
-def told(answer: httpx.Response) -> tuple[int, int, int, str]:
+def reported(answer: httpx.Response) -> tuple[int, int, int, str]:
     """Limit, remaining, used and resource, as the answer's headers tell."""
     names = ("Limit", "Remaining", "Used")
     numbers = [int(answer.headers[f"X-RateLimit-{name}"]) for name in names]
@@ -51,16 +51,16 @@ async def test_every_answer_has_the_limit_headers(
 ) -> None:
     for used, path in enumerate((HOOKS, f"{HOOKS}/9", "/nothing", "/versions"), 1):
         answer = await client.get(path)
-        assert told(answer) == (5000, 5000 - used, used, "core")
+        assert reported(answer) == (5000, 5000 - used, used, "core")
         reset = int(answer.headers["X-RateLimit-Reset"])
         assert 0 < reset - clock.now() // SECOND <= 3600
     other = {"Authorization": f"token {seed.reader_token}"}
-    assert told(await client.get(HOOKS, headers=other)) == (5000, 4999, 1, "core")
+    assert reported(await client.get(HOOKS, headers=other)) == (5000, 4999, 1, "core")
     del client.headers["Authorization"]
-    assert told(await client.get("/versions")) == (60, 59, 1, "core")
-    assert told(await client.get(HOOKS)) == (60, 58, 2, "core")
+    assert reported(await client.get("/versions")) == (60, 59, 1, "core")
+    assert reported(await client.get(HOOKS)) == (60, 58, 2, "core")
     bad = {"Authorization": "token x"}
-    assert told(await client.get(HOOKS, headers=bad)) == (60, 57, 3, "core")
+    assert reported(await client.get(HOOKS, headers=bad)) == (60, 57, 3, "core")
 
 
 async def test_all_tokens_of_a_user_share_and_installations_do_not(
@@ -71,7 +71,7 @@ async def test_all_tokens_of_a_user_share_and_installations_do_not(
     for kind, used in expected.items():
         value, _ = store.do(lambda db, kind=kind: tokens.create(db, seed.octo["id"], kind=kind))
         answer = await client.get("/versions", headers={"Authorization": f"token {value}"})
-        assert told(answer)[2] == used, kind
+        assert reported(answer)[2] == used, kind
 
 
 async def test_requests_beyond_the_limit(store: Store, seed: Any, clock: MovableClock) -> None:
@@ -80,9 +80,9 @@ async def test_requests_beyond_the_limit(store: Store, seed: Any, clock: Movable
             assert (await client.get("/versions")).status_code == 200
         answer = await client.get("/versions")
         assert_error(answer, 403, f"API rate limit exceeded for user ID {seed.octo['id']}.")
-        assert told(answer) == (2, 0, 2, "core")
+        assert reported(answer) == (2, 0, 2, "core")
         clock.advance(int(answer.headers["X-RateLimit-Reset"]) - clock.now() // SECOND)
-        assert told(await client.get("/versions")) == (2, 1, 1, "core")
+        assert reported(await client.get("/versions")) == (2, 1, 1, "core")
     await store.close()
 
 
@@ -99,7 +99,7 @@ async def test_a_request_that_fails_pays_and_one_that_is_refused_does_not(
 ) -> None:
     await client.post(HOOKS, content=b"{")
     await client.get("/nothing")
-    assert told(await client.get("/rate_limit"))[2] == 2
+    assert reported(await client.get("/rate_limit"))[2] == 2
 
 
 async def test_the_status_is_free(client: httpx.AsyncClient) -> None:
@@ -111,7 +111,7 @@ async def test_the_status_is_free(client: httpx.AsyncClient) -> None:
         assert content["rate"] == content["resources"]["core"]
         assert answer.headers["Cache-Control"] == "no-cache"
         assert "ETag" not in answer.headers
-        assert told(answer) == (5000, 4999, 1, "core")
+        assert reported(answer) == (5000, 4999, 1, "core")
     assert content["resources"].keys() == RATE_LIMITS.keys()
     assert content["resources"]["search"]["limit"] == 30
     newest = await client.get("/rate_limit", headers={"X-Service-Api-Version": "2026-03-10"})
@@ -142,7 +142,7 @@ async def test_points_a_minute(store: Store, seed: Any, clock: MovableClock) -> 
         assert 0 < wait <= 60
         assert content["message"].endswith(f"Please wait {wait} seconds before you try again.")
         # What was refused was not charged.
-        assert told(answer) == (5000, 4996, 4, "core")
+        assert reported(answer) == (5000, 4996, 4, "core")
         clock.advance(wait)
         assert (await client.get("/versions")).status_code == 200
     await store.close()
@@ -498,8 +498,8 @@ async def test_a_user_with_a_password_is_counted_as_that_user(store: Store) -> N
     account_id = store.do(make)
     async with client_of(store, None) as client:
         answer = await client.get("/authorizations", auth=("pass", "open sesame"))
-        assert told(answer) == (5000, 4999, 1, "core")
+        assert reported(answer) == (5000, 4999, 1, "core")
         answer = await client.get("/authorizations", auth=("pass", "wrong"))
-        assert told(answer) == (60, 59, 1, "core")
+        assert reported(answer) == (60, 59, 1, "core")
     await store.close()
     assert account_id

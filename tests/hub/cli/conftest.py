@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from cli_process import Process
 from click.testing import CliRunner, Result
-from engines import ENGINES, engine_url, furnish, open_furnished
+from engines import ENGINES, engine_url, open_furnished, prepare_database
 from installation import seed
 from isolating import isolate
 from service_manager import Manager
@@ -23,7 +23,7 @@ Listed = Callable[..., list[dict[str, Any]]]
 @pytest.fixture(autouse=True)
 def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The working and data directory of an installation; no setting comes from outside."""
-    furnish("sqlite", tmp_path)
+    prepare_database("sqlite", tmp_path)
     return isolate(tmp_path, monkeypatch)
 
 

@@ -24,9 +24,9 @@ class Manager:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.told = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self.told.bind(str(folder / "notify"))
-        self.told.settimeout(PATIENCE)
+        self.reported = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.reported.bind(str(folder / "notify"))
+        self.reported.settimeout(PATIENCE)
         self.listening = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self.listening.getsockname()[1]}"
         self.heard: list[str] = []
@@ -55,7 +55,7 @@ class Manager:
 
     def _next(self, wanted: str) -> str:
         try:
-            return self.told.recv(4096).decode()
+            return self.reported.recv(4096).decode()
         except TimeoutError:
             assert self.process is not None
             self.process.kill()
@@ -74,5 +74,5 @@ class Manager:
         if self.process is not None:
             self.process.kill()
             self.process.communicate()
-        self.told.close()
+        self.reported.close()
         self.listening.close()

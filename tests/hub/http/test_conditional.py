@@ -130,8 +130,8 @@ def get_thing(ctx: Context) -> list[str]:
 async def test_since_a_time(store: Any, since: str, status: int) -> None:
     async def judge(url: str) -> None: ...
 
-    house = Services(store, HubSettings(base_url=BASE), judge)
-    run = pipeline.operation_endpoint(house, ops.operations[0])
+    harness = Services(store, HubSettings(base_url=BASE), judge)
+    run = pipeline.operation_endpoint(harness, ops.operations[0])
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         await run(scope, receive, send, {})

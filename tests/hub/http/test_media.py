@@ -12,7 +12,7 @@ TOLD = "X-Service-Media-Type"
 
 
 @pytest.mark.parametrize(
-    ("accept", "told"),
+    ("accept", "reported"),
     [
         (None, "service.v3; format=json"),
         ("", "service.v3; format=json"),
@@ -35,11 +35,11 @@ TOLD = "X-Service-Media-Type"
         ("application/json;q=0.2, application/vnd.github.beta+json", "service.beta; format=json"),
     ],
 )
-async def test_what_is_taken(client: httpx.AsyncClient, accept: str | None, told: str) -> None:
+async def test_what_is_taken(client: httpx.AsyncClient, accept: str | None, reported: str) -> None:
     if accept is not None:
         client.headers["Accept"] = accept
     answer = await client.get(HOOKS)
-    assert (answer.status_code, answer.headers[TOLD]) == (200, told)
+    assert (answer.status_code, answer.headers[TOLD]) == (200, reported)
     assert answer.headers["Content-Type"] == "application/json; charset=utf-8"
 
 

@@ -35,14 +35,14 @@ async def test_a_batch_is_kept(client: httpx.AsyncClient, store: Store) -> None:
     body = lines(line("a"), line("b", repository="octo/vault"), line("c", event="issues"))
     answer = await post(client, body + b"\r\n")
     assert answer.status_code == 202
-    told = answer.json()
-    assert (told["accepted"], told["duplicates"]) == (3, 0)
-    assert [(one["id"], one["deliveries"]) for one in told["events"]] == [
+    reported = answer.json()
+    assert (reported["accepted"], reported["duplicates"]) == (3, 0)
+    assert [(one["id"], one["deliveries"]) for one in reported["events"]] == [
         ("a", 1), ("b", 0), ("c", 0)
     ]  # fmt: skip
     rows = {row["guid"]: row for row in kept(store)}
     assert rows["b"]["repository"] == "octo/vault"
-    assert [one["event_id"] for one in told["events"]] == [rows[guid]["id"] for guid in "abc"]
+    assert [one["event_id"] for one in reported["events"]] == [rows[guid]["id"] for guid in "abc"]
 
 
 async def test_again_and_twice_in_one(client: httpx.AsyncClient) -> None:
@@ -86,13 +86,13 @@ async def test_one_bad_line_and_nothing_is_kept(
     client: httpx.AsyncClient, store: Store, bad: Any, status: int, message: str
 ) -> None:
     answer = await post(client, lines(line("a"), bad, line("b")))
-    told = "1 line cannot be accepted, so nothing was stored"
-    content = assert_error(answer, status, told, code="custom")
+    reported = "1 line cannot be accepted, so nothing was stored"
+    content = assert_error(answer, status, reported, code="custom")
     (detail,) = content["errors"]
     assert detail["message"] == f"line 2: {message}"
     assert detail["index"] == 2
     assert kept(store) == []
-    assert refused(store)[0]["reason"] == told
+    assert refused(store)[0]["reason"] == reported
 
 
 async def test_every_bad_line_is_named(client: httpx.AsyncClient) -> None:

@@ -31,10 +31,10 @@ async def test_an_event_is_kept_and_goes_to_who_wants_it(
     body = b'{"action": "x",  "installation": {"id": 5}}'
     answer = await client.post(path, content=body)
     assert answer.status_code == 202
-    told = answer.json()
-    row = store.look(lambda db: events.get(db, told["event_id"]))
+    reported = answer.json()
+    row = store.look(lambda db: events.get(db, reported["event_id"]))
     assert row is not None
-    assert told == {"id": row["guid"], "event_id": row["id"], "deliveries": 2}
+    assert reported == {"id": row["guid"], "event_id": row["id"], "deliveries": 2}
     assert (row["name"], row["action"], row["installation_id"]) == ("push", "x", 5)
     assert row["repo_id"] == row["scope"] == 1
     assert row["body"] == body, "byte by byte"

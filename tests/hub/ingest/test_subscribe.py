@@ -252,7 +252,7 @@ async def test_what_may_not_be_seen_is_what_is_not_there(
         )
     )
     for value in (seed.reader_token, public, elsewhere):
-        told = []
+        reported = []
         for name in ("vault", "nothing"):
             data = form(mode=mode, topic=f"/octo/{name}/events/push", secret="new")
             header = {"Authorization": f"Bearer {value}"}
@@ -266,8 +266,8 @@ async def test_what_may_not_be_seen_is_what_is_not_there(
                 for key, value in answer.headers.items()
                 if key not in counted and not key.startswith("x-ratelimit-")
             }
-            told.append((content, kept))
-        assert told[0] == told[1]
+            reported.append((content, kept))
+        assert reported[0] == reported[1]
     (hook,) = (await client.get("/repos/octo/vault/hooks")).json()
     assert hook["events"] == ["push"]
     assert "secret" not in hook["config"]

@@ -101,17 +101,17 @@ def test_arguments_come_from_somewhere(function: Any) -> None:
 def test_what_else_is_refused() -> None:
     def bare(ctx: Context) -> None: ...
 
-    def told(ctx: Context) -> None:
+    def reported(ctx: Context) -> None:
         """Do something"""
 
     with pytest.raises(AssertionError, match="docstring"):
         ops()(f"GET {PATH}", ANY)(bare)
     with pytest.raises(KeyError, match="other_id"):
-        ops()("GET /repos/{owner}/{repo}/{other_id}", ANY)(told)
+        ops()("GET /repos/{owner}/{repo}/{other_id}", ANY)(reported)
     with pytest.raises(AssertionError):
         ops()("LOOK /repos", ANY)
     with pytest.raises(AssertionError, match="requires one in the path"):
-        ops()("GET /nowhere", ANY)(told)
+        ops()("GET /nowhere", ANY)(reported)
 
 
 def test_what_is_emitted_is_declared(seed: Any, store: Any) -> None:

@@ -100,7 +100,7 @@ def _newest(db: Connection) -> int:
     return db.value("SELECT coalesce(max(id), 0) FROM event") or 0
 
 
-def _told(db: Connection, after: int) -> tuple[str, ...]:
+def _reported(db: Connection, after: int) -> tuple[str, ...]:
     rows = db.tuples("SELECT name, action FROM event WHERE id > :after ORDER BY id", after=after)
     return tuple(name if action is None else f"{name}.{action}" for name, action in rows)
 
@@ -111,9 +111,9 @@ async def test_each_change_is_told_of_once(hub: httpx.AsyncClient, world: World)
         was, last = _state(world), world.store.look(_newest)
         answer = await _done(hub, world, step)
         assert answer.is_success, f"{step}: {answer.text}"
-        assert world.store.look(_told, last) == step.told, step
+        assert world.store.look(_reported, last) == step.reported, step
         # And the other way round: what tells nothing has changed nothing.
-        assert step.told or step.operation in SILENT or _state(world) == was, step
+        assert step.reported or step.operation in SILENT or _state(world) == was, step
     world.store.look(_delivered_once, before)
 
 
@@ -157,9 +157,9 @@ ELSEWHERE = {
 
 
 def test_all_that_is_declared_is_told() -> None:
-    told = {(step.operation, event) for step in STEPS for event in step.told}
+    reported = {(step.operation, event) for step in STEPS for event in step.reported}
     declared = {(one.id, event) for one in OPERATIONS for event in one.emits}
-    assert declared - told - {one for one in declared if one[0] in UNTOLD} == ELSEWHERE
+    assert declared - reported - {one for one in declared if one[0] in UNTOLD} == ELSEWHERE
 
 
 async def test_concurrent_changes_are_published_in_order(
@@ -175,10 +175,10 @@ async def test_concurrent_changes_are_published_in_order(
         assert answer.status_code == 200
 
     await asyncio.gather(*(change(number) for number in range(20)))
-    told = [body["comment"]["body"] for body in bodies(world.store, "commit_comment_change")]
-    assert sorted(told, key=int) == [str(number) for number in range(20)], "each once"
+    reported = [body["comment"]["body"] for body in bodies(world.store, "commit_comment_change")]
+    assert sorted(reported, key=int) == [str(number) for number in range(20)], "each once"
     shown = (await hub.get(at, headers=headers)).json()
-    assert shown["body"] == told[-1]
+    assert shown["body"] == reported[-1]
 
 
 async def test_what_fails_tells_nothing(hub: httpx.AsyncClient, world: World) -> None:
@@ -188,4 +188,4 @@ async def test_what_fails_tells_nothing(hub: httpx.AsyncClient, world: World) ->
     body = {"name": "ring", "head_sha": "3" * 40}
     answer = await hub.post("/repos/octo/hello/check-runs", headers=headers, json=body)
     assert answer.status_code == 403
-    assert world.store.look(_told, last) == ()
+    assert world.store.look(_reported, last) == ()

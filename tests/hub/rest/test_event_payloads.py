@@ -44,12 +44,12 @@ async def test_the_document_has_its_payload(client: httpx.AsyncClient, name: str
 
 
 def test_what_is_told_is_held_to_it() -> None:
-    told = {"action": "added", "email": {"primary": True, "verified": True, "visibility": None}}
-    hold_event("email", {**told, "sender": None})
+    reported = {"action": "added", "email": {"primary": True, "verified": True, "visibility": None}}
+    hold_event("email", {**reported, "sender": None})
     with pytest.raises(ValidationError):
-        hold_event("email", {**told, "action": "stolen", "sender": None})
+        hold_event("email", {**reported, "action": "stolen", "sender": None})
     with pytest.raises(AssertionError, match="secret"):
-        hold_event("email", {**told, "secret": 1, "sender": None})
+        hold_event("email", {**reported, "secret": 1, "sender": None})
 
 
 def _subscribe(db: Connection, repo_id: int, events: list[str]) -> Row:

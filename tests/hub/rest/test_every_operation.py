@@ -219,10 +219,10 @@ def successes(operation: Operation) -> set[int]:
 def same(one: httpx.Response, other: httpx.Response) -> None:
     """To the byte."""
     assert (one.status_code, one.content) == (other.status_code, other.content)
-    assert told(one) == told(other)
+    assert reported(one) == reported(other)
 
 
-def told(answer: httpx.Response) -> list[tuple[str, str]]:
+def reported(answer: httpx.Response) -> list[tuple[str, str]]:
     return [line for line in answer.headers.multi_items() if line[0] not in COUNTED]
 
 
@@ -301,13 +301,13 @@ async def test_what_would_do(ask: Asked, world: World, operation: Operation) -> 
     at = path(operation, world)
     for kind in () if operation.writes else access.kinds:
         answer = await ask(at, world.token(kind=kind))
-        told = {name for name in answer.headers if name.startswith("x-accepted-")}
+        reported = {name for name in answer.headers if name.startswith("x-accepted-")}
         if kind in CLASSIC:
-            assert told == {"x-accepted-oauth-scopes"}
+            assert reported == {"x-accepted-oauth-scopes"}
             assert answer.headers["X-Accepted-OAuth-Scopes"] == ", ".join(access.accepted)
         else:
             held = "; ".join(f"{name}={level}" for name, level in access.permissions)
-            assert told == {"x-accepted-service-permissions"}
+            assert reported == {"x-accepted-service-permissions"}
             assert answer.headers["X-Accepted-Service-Permissions"] == (held or PERMISSIONLESS)
 
 
@@ -706,7 +706,7 @@ async def test_every_get_answers_head(
         head = await anyone.head(at, headers=headers)
         assert head.status_code == whole.status_code
         assert head.content == b""
-        assert told(head) == told(whole)
+        assert reported(head) == reported(whole)
         length = None if whole.status_code == 204 else str(len(whole.content))
         assert head.headers.get("Content-Length") == length
 

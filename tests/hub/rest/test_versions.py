@@ -116,10 +116,10 @@ async def things(store: Any) -> Any:
 
     async def judge(url: str) -> None: ...
 
-    house = Services(store, HubSettings(base_url=BASE), judge)
+    harness = Services(store, HubSettings(base_url=BASE), judge)
 
     async def ask(number: int, **headers: str) -> httpx.Response:
-        run = pipeline.operation_endpoint(house, ops.operations[number])
+        run = pipeline.operation_endpoint(harness, ops.operations[number])
 
         async def app(scope: Any, receive: Any, send: Any) -> None:
             await run(scope, receive, send, {})

@@ -183,7 +183,7 @@ def looking(db: Any, seed: Any, query: str) -> Any:
 
 
 async def test_several_hooks_are_one_replay_for_each_repository(store: Store, seed: Any) -> None:
-    def furnish(db: Any) -> list[int]:
+    def fill_store(db: Any) -> list[int]:
         made = [
             hook(db, repo, "push", url=f"https://ci.example/{name}")["id"]
             for repo, name in ((seed.hello, "a"), (seed.hello, "b"), (seed.vault, "c"))
@@ -194,7 +194,7 @@ async def test_several_hooks_are_one_replay_for_each_repository(store: Store, se
         db.execute("UPDATE delivery SET state = 2")
         return made
 
-    one, two, three = store.do(furnish)
+    one, two, three = store.do(fill_store)
     async with open_dashboard(store, seed.token) as browser:
         for named in ("ci.example", f"{one},{two},{three}"):
             said = text_of(await browser.page(f"/ui/replay?hook={named}&status=failed&count=1"))

@@ -8,7 +8,7 @@ from ui_world import World
 
 from hub.rest.resolve import PARAMETER
 from hub.ui.section import Action, SectionPage
-from hub.ui.sections import SECTIONS
+from hub.ui.site_sections import SECTIONS
 from store import Store
 from store.accounts import accounts, apps, tokens
 from store.apps import installations
@@ -121,8 +121,8 @@ async def test_what_a_token_s_scopes_are_not_for_is_not_done(world: World) -> No
             everything = await browser.post("/ui/replay/start", {"since": "2026-01-01T00:00"})
             assert everything.status_code in (403, 404, 422), scopes
             assert kept(world) == before, scopes
-    told = {row["action"] for row in world.store.look(audit_log.page, limit=100)}
-    assert told == {"ui/sign-in"}
+    reported = {row["action"] for row in world.store.look(audit_log.page, limit=100)}
+    assert reported == {"ui/sign-in"}
 
 
 async def test_what_a_token_s_scopes_are_not_for_is_not_seen(world: World) -> None:

@@ -9,7 +9,7 @@ from statement_log import statements
 from ui_rows import arrive, hook, operator
 from usage_world import using
 
-from hub.ui.sections import SECTIONS
+from hub.ui.site_sections import SECTIONS
 from store import Connection, Store
 from store.assistant import reports
 from store.audit import audit_log

@@ -334,8 +334,8 @@ async def test_the_habits_of_pubsubhubbub_do_no_harm(hub: Site, subscriber: Peer
 )
 def test_what_is_put_off_says_once_until_when(error: StoreError, status: int, wait: bytes) -> None:
     answer = refusal(error)
-    told = [value for name, value in answer.headers if name == b"retry-after"]
-    assert (answer.status, told) == (status, [wait])
+    reported = [value for name, value in answer.headers if name == b"retry-after"]
+    assert (answer.status, reported) == (status, [wait])
 
 
 async def test_a_flood_for_one_host_or_from_one_address_is_refused(

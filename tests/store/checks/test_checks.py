@@ -54,7 +54,7 @@ def suite_told(**changed: Any) -> dict[str, Any]:
     }
 
 
-def told(**changed: Any) -> dict[str, Any]:
+def reported(**changed: Any) -> dict[str, Any]:
     """A check run in the platform's shape."""
     return {
         "id": 128620228,
@@ -121,7 +121,7 @@ def make_run(world: World, name: str = "lint", **fields: Any) -> Row:
 
 
 def test_a_run_is_kept_with_its_suite_and_app(world: World) -> None:
-    reflect(world, check_run=told())
+    reflect(world, check_run=reported())
     run, suite = run_of(world), suite_of(world)
     assert run is not None
     assert (
@@ -163,7 +163,7 @@ def test_a_run_is_kept_with_its_suite_and_app(world: World) -> None:
 
 
 def test_a_suite_stands_as_the_platform_says(world: World) -> None:
-    reflect(world, check_run=told(**DONE))
+    reflect(world, check_run=reported(**DONE))
     assert suite_of(world)["status"] == "queued"
     world.store.do(check_suites.roll_up, suite_of(world)["id"])
     assert suite_of(world)["status"] == "queued"
@@ -175,19 +175,19 @@ def test_a_suite_stands_as_the_platform_says(world: World) -> None:
 
 
 def test_a_smaller_word_blanks_nothing(world: World) -> None:
-    reflect(world, check_run=told())
+    reflect(world, check_run=reported())
     before = run_of(world)
     reflect(world, check_run={"id": 128620228, "check_suite": {"id": 118578147}})
     assert run_of(world) == before
     assert suite_of(world)["head_branch"] == "changes"
-    reflect(world, check_run=told(external_id=None, output={"title": "T"}))
+    reflect(world, check_run=reported(external_id=None, output={"title": "T"}))
     after = run_of(world)
     assert after is not None
     assert (after["external_id"], after["title"], after["summary"]) == (None, "T", "S")
 
 
 def test_a_suite_that_is_only_named(world: World) -> None:
-    reflect(world, check_run=told(check_suite={"id": 5}))
+    reflect(world, check_run=reported(check_suite={"id": 5}))
     assert suite_of(world, 5)["head_sha"] == SHA
     assert suite_of(world, 5)["app_number"] == 29310
 
@@ -195,11 +195,17 @@ def test_a_suite_that_is_only_named(world: World) -> None:
 @pytest.mark.parametrize(
     ("words", "status"),
     [
-        ([told(**DONE), told()], "completed"),
-        ([told(**DONE), told(status="in_progress", started_at=DONE["completed_at"])], "completed"),
-        ([told(**DONE), told(status="queued", started_at="2019-05-15T15:23:00Z")], "queued"),
-        ([told(), told(status="in_progress")], "in_progress"),
-        ([told(**DONE), told(**DONE | {"conclusion": "failure"})], "completed"),
+        ([reported(**DONE), reported()], "completed"),
+        (
+            [reported(**DONE), reported(status="in_progress", started_at=DONE["completed_at"])],
+            "completed",
+        ),
+        (
+            [reported(**DONE), reported(status="queued", started_at="2019-05-15T15:23:00Z")],
+            "queued",
+        ),
+        ([reported(), reported(status="in_progress")], "in_progress"),
+        ([reported(**DONE), reported(**DONE | {"conclusion": "failure"})], "completed"),
     ],
 )
 def test_it_does_not_go_back_in_time(world: World, words: list[Any], status: str) -> None:
@@ -213,15 +219,15 @@ def test_it_does_not_go_back_in_time(world: World, words: list[Any], status: str
 
 
 def test_stale_is_a_platform_s_word(world: World) -> None:
-    reflect(world, check_run=told(**DONE | {"conclusion": "stale"}))
+    reflect(world, check_run=reported(**DONE | {"conclusion": "stale"}))
     run = run_of(world)
     assert run is not None
     assert run["conclusion"] == "stale"
 
 
 def test_the_newest_of_a_name_by_the_platform_s_count(world: World) -> None:
-    reflect(world, check_run=told(id=9))
-    reflect(world, check_run=told(id=7))
+    reflect(world, check_run=reported(id=9))
+    reflect(world, check_run=reported(id=7))
     nine, seven = run_of(world, 9), run_of(world, 7)
     assert nine is not None
     assert seven is not None
@@ -230,8 +236,8 @@ def test_the_newest_of_a_name_by_the_platform_s_count(world: World) -> None:
 
 def test_what_was_made_here_is_not_the_platform_s(world: World) -> None:
     mine = make_run(world)
-    reflect(world, check_run=told(id=mine["number"]))
-    reflect(world, check_run=told(check_suite=suite_told(id=mine["suite_number"])))
+    reflect(world, check_run=reported(id=mine["number"]))
+    reflect(world, check_run=reported(check_suite=suite_told(id=mine["suite_number"])))
     reflect(world, check_suite=suite_told(id=mine["suite_number"], status="completed"))
     assert run_of(world, mine["number"]) == mine
     assert suite_of(world, mine["suite_number"])["status"] == "queued"
@@ -241,7 +247,7 @@ def test_what_was_made_here_is_not_the_platform_s(world: World) -> None:
 def test_a_platform_s_number_is_not_given_here(world: World) -> None:
     first = make_run(world)
     for number in range(first["id"] + 1, first["id"] + 4):
-        reflect(world, check_run=told(id=number, check_suite=suite_told(id=number)))
+        reflect(world, check_run=reported(id=number, check_suite=suite_told(id=number)))
     # Rows were used up by those three: their ids are above.
     numbers = {make_run(world)["number"] for _ in range(5)}
     suites = {own_suite(world, sha * 40)["number"] for sha in "abc"}
@@ -253,17 +259,17 @@ def test_a_platform_s_number_is_not_given_here(world: World) -> None:
 
 
 def test_numbers_are_a_repository_s(world: World) -> None:
-    reflect(world, check_run=told())
+    reflect(world, check_run=reported())
     elsewhere = world.another_repo()["id"]
     assert world.store.look(check_runs.get, elsewhere, 128620228) is None
     assert world.store.look(check_suites.get, elsewhere, 118578147) is None
 
 
 def test_an_app_s_later_word(world: World) -> None:
-    reflect(world, check_run=told())
+    reflect(world, check_run=reported())
     for name, at in (("renamed", "2020-01-01T00:00:00Z"), ("old", "2018-01-01T00:00:00Z")):
         app = APP | {"name": name, "updated_at": at}
-        reflect(world, check_run=told(app=app, check_suite=suite_told(app=app)))
+        reflect(world, check_run=reported(app=app, check_suite=suite_told(app=app)))
         # What was told of the suite last is not older.
         reflect(world, check_suite=suite_told(app=app))
     suite_id = suite_of(world)["id"]
@@ -275,7 +281,7 @@ odd = st.recursive(
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(
-            st.sampled_from([*told(), *suite_told(), *APP, *PULL, "title", "ref"]),
+            st.sampled_from([*reported(), *suite_told(), *APP, *PULL, "title", "ref"]),
             inner,
             max_size=5,
         )
@@ -287,10 +293,10 @@ odd = st.recursive(
 @settings(max_examples=60)
 @given(
     name=st.sampled_from(["check_run", "check_suite"]),
-    changed=st.dictionaries(st.sampled_from([*told(), *suite_told()]), odd, max_size=4),
+    changed=st.dictionaries(st.sampled_from([*reported(), *suite_told()]), odd, max_size=4),
 )
 def test_anything_may_come(world: World, name: str, changed: dict[str, Any]) -> None:
-    given = told() if name == "check_run" else suite_told()
+    given = reported() if name == "check_run" else suite_told()
     reflect(world, **{name: given | changed})
     reflect(world, **{name: changed})
 
@@ -306,7 +312,7 @@ def test_what_is_long_is_cut(world: World) -> None:
     output = {"title": long, "summary": long, "text": long}
     reflect(
         world,
-        check_run=told(
+        check_run=reported(
             name=long,
             output=output,
             external_id=long,

@@ -34,18 +34,18 @@ def test_what_is_written_meanwhile_is_not_in_it(
     before = {f"before-{number}" for number in range(50)}
     for guid in before:
         world.arrive(guid)
-    told: list[tuple[int, int]] = []
+    progress: list[tuple[int, int]] = []
 
     def meanwhile(done: int, total: int) -> None:
-        told.append((done, total))
-        if len(told) < 40:
-            world.arrive(f"meanwhile-{len(told)}")
+        progress.append((done, total))
+        if len(progress) < 40:
+            world.arrive(f"meanwhile-{len(progress)}")
 
     file_copy.copy_database(tmp_path / "data" / "tocsin.db", tmp_path / "copy.db", meanwhile)
     assert guids(tmp_path / "copy.db") == before
-    assert len({total for _, total in told}) == 1, "it did not begin anew"
-    assert [done for done, _ in told] == sorted(done for done, _ in told)
-    assert told[-1][0] == told[-1][1]
+    assert len({total for _, total in progress}) == 1, "it did not begin anew"
+    assert [done for done, _ in progress] == sorted(done for done, _ in progress)
+    assert progress[-1][0] == progress[-1][1]
     assert not list(tmp_path.glob("copy.db-*"))
     world.store.shut()
 

@@ -82,17 +82,17 @@ def test_a_column_of_another_name() -> None:
 
 
 def test_objects_within() -> None:
-    told = {"one": {"a": 1}, "some": [{"a": 1}, 2, None, {"b": 2}], "many": [{}] * 500}
-    assert payload_reader.read_object(told, "one") == {"a": 1}
-    assert payload_reader.read_object(told, "some") is None
-    assert payload_reader.read_object_list(told, "some") == [{"a": 1}, {"b": 2}]
-    assert payload_reader.read_object_list(told, "one") is None
-    assert payload_reader.read_object_list(told, "none") is None
-    assert len(payload_reader.read_object_list(told, "many") or []) == payload_reader.MOST_PARTS
+    reported = {"one": {"a": 1}, "some": [{"a": 1}, 2, None, {"b": 2}], "many": [{}] * 500}
+    assert payload_reader.read_object(reported, "one") == {"a": 1}
+    assert payload_reader.read_object(reported, "some") is None
+    assert payload_reader.read_object_list(reported, "some") == [{"a": 1}, {"b": 2}]
+    assert payload_reader.read_object_list(reported, "one") is None
+    assert payload_reader.read_object_list(reported, "none") is None
+    assert len(payload_reader.read_object_list(reported, "many") or []) == payload_reader.MOST_PARTS
 
 
 @given(st.fixed_dictionaries({}, optional=dict.fromkeys(READERS, JSON)))
-def test_nothing_is_raised(told: dict[str, Any]) -> None:
-    found = payload_reader.read_fields(told, READERS)
-    assert found.keys() <= told.keys()
+def test_nothing_is_raised(reported: dict[str, Any]) -> None:
+    found = payload_reader.read_fields(reported, READERS)
+    assert found.keys() <= reported.keys()
     assert all(value is not payload_reader.INVALID for value in found.values())

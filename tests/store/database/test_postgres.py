@@ -393,9 +393,9 @@ def test_a_job_is_begun_by_one_of_many(world: World, opened: Opened, clock: Mova
 @pytest.fixture
 async def heard(store: Store) -> AsyncIterator[list[list[int]]]:
     """What the first store hears of others."""
-    told: list[list[int]] = []
-    end = await store.listen(told.append)
-    yield told
+    reported: list[list[int]] = []
+    end = await store.listen(reported.append)
+    yield reported
     end()
 
 
@@ -664,9 +664,9 @@ def every_lease(db: Connection) -> Sequence[tuple[Any, ...]]:
 # Time.
 
 
-def agree(right: Callable[[], int], told: Callable[[], int]) -> bool:
+def agree(right: Callable[[], int], reported: Callable[[], int]) -> bool:
     """Whether a clock tells a time between two of the right one's, however far apart these are."""
-    before, found, after = right(), told(), right()
+    before, found, after = right(), reported(), right()
     return before - SECOND < found < after + SECOND
 
 

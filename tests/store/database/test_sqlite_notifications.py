@@ -28,7 +28,7 @@ async def heard(store: Store) -> AsyncIterator[asyncio.Queue[list[int]]]:
     deaf()
 
 
-async def told(heard: asyncio.Queue[list[int]]) -> list[int]:
+async def notified(heard: asyncio.Queue[list[int]]) -> list[int]:
     async with asyncio.timeout(PATIENCE):
         return await heard.get()
 
@@ -39,19 +39,19 @@ async def test_a_worker_hears_of_other_processes_hooks(
     hook = world.hook("push")["id"]
     other = opened()
     other.notifier.wake([3, 1, 2])
-    assert await told(heard) == [3, 1, 2]
+    assert await notified(heard) == [3, 1, 2]
     world.store = other
     world.arrive()
-    assert await told(heard) == [hook]
+    assert await notified(heard) == [hook]
 
 
 async def test_of_too_many_hooks_it_hears_that_there_are_some(
     store: Store, heard: asyncio.Queue[list[int]]
 ) -> None:
     store.notifier.wake(range(1, MOST_HOOKS + 1))
-    assert await told(heard) == list(range(1, MOST_HOOKS + 1))
+    assert await notified(heard) == list(range(1, MOST_HOOKS + 1))
     store.notifier.wake(range(MOST_HOOKS + 1))
-    assert await told(heard) == []
+    assert await notified(heard) == []
 
 
 async def test_nobody_listening_is_no_error(store: Store) -> None:
@@ -65,7 +65,7 @@ async def test_more_than_the_worker_can_hear_is_no_error(
 ) -> None:
     for hook in range(1000):
         store.notifier.wake([hook])
-    assert await told(heard) == [0]
+    assert await notified(heard) == [0]
 
 
 async def test_what_is_no_message_is_ignored(
@@ -76,7 +76,7 @@ async def test_what_is_no_message_is_ignored(
         for message in (b"", b"nonsense", b"7", b"null", b"[[[["):
             stranger.sendto(message, str(path))
     store.notifier.wake([9])
-    assert await told(heard) == [9]
+    assert await notified(heard) == [9]
 
 
 async def test_a_worker_takes_the_place_of_one_that_crashed(store: Store, tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ async def test_a_worker_takes_the_place_of_one_that_crashed(store: Store, tmp_pa
     queue: asyncio.Queue[list[int]] = asyncio.Queue()
     deaf = await store.listen(queue.put_nowait)
     store.notifier.wake([1])
-    assert await told(queue) == [1]
+    assert await notified(queue) == [1]
     assert stat.S_ISSOCK(path.stat().st_mode)
     deaf()
     assert not path.exists()
@@ -101,6 +101,6 @@ async def test_a_long_path_is_no_hindrance(tmp_path: Path) -> None:
     queue: asyncio.Queue[list[int]] = asyncio.Queue()
     deaf = await store.listen(queue.put_nowait)
     store.notifier.wake([1])
-    assert await told(queue) == [1]
+    assert await notified(queue) == [1]
     deaf()
     store.shut()

@@ -14,7 +14,7 @@ from store.repositories.markdown import Rendered
 SHA = "6113728f27ae82c7b1a177c8d03f9e96e0adf246"
 
 
-def told(**changed: Any) -> dict[str, Any]:
+def reported(**changed: Any) -> dict[str, Any]:
     """A comment in the platform's shape."""
     comment = {
         "id": 33548674,
@@ -32,7 +32,7 @@ def told(**changed: Any) -> dict[str, Any]:
 
 
 def event(**comment: Any) -> dict[str, Any]:
-    return {"action": "created", "comment": told(**comment), "sender": {"login": "Codertocat"}}
+    return {"action": "created", "comment": reported(**comment), "sender": {"login": "Codertocat"}}
 
 
 def reflect(world: World, payload: dict[str, Any]) -> None:

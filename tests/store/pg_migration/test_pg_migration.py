@@ -11,7 +11,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from engines import furnish, no_syncs
+from engines import no_syncs, prepare_database
 from moving_world import (
     Bustle,
     Load,
@@ -63,7 +63,7 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def store(folder: Path, clock: MovableClock) -> Iterator[Store]:
     """The installation that is moved, as its daemon has it open."""
-    furnish("sqlite", folder)
+    prepare_database("sqlite", folder)
     opened = open_store("sqlite", data_dir=folder, clock=clock)
     yield opened
     opened.shut()
@@ -164,7 +164,7 @@ def test_large_bodies_go_in_portions_of_their_own(
         world.arrive(f"g-{number}", body=random.Random(number).randbytes(100_000).hex().encode())
     sizes = []
     with moving() as mover:
-        mover.tell = lambda stage, table, done, total: (
+        mover.on_progress = lambda stage, table, done, total: (
             sizes.append(done) if (stage, table) == ("copying", "event") else None
         )
         mover.catch_up()
@@ -277,14 +277,14 @@ def test_what_changes_while_it_is_copied_arrives_too(
     settled(world)
     bustle = Bustle(world, seed)
     with moving() as mover:
-        mover.tell = bustle
+        mover.on_progress = bustle
         for _ in range(4):
             bustle()
             mover.catch_up()
         mover.compare()
         bustle()
         # Once it is closed nothing changes, and progress is told all the same.
-        mover.tell = lambda *_: None
+        mover.on_progress = lambda *_: None
         mover.switch()
     assert same(world.store, arrived())
 
@@ -328,7 +328,7 @@ def test_a_name_may_pass_to_another_row_while_they_are_read(
                 execute(world.store, sql, id=row_id, name=name)
 
     with moving() as mover:
-        mover.tell = rename
+        mover.on_progress = rename
         with pytest.raises(Collision):
             mover.follow()
         mover.catch_up()
@@ -367,7 +367,7 @@ def test_nothing_reads_for_long(world: World, folder: Path, moving: Moving) -> N
         raw.close()
 
     with moving() as mover:
-        mover.tell = checkpoint
+        mover.on_progress = checkpoint
         mover.follow()
         mover.compare()
     assert set(results) == {0}
@@ -389,21 +389,21 @@ def test_a_copy_that_was_interrupted_goes_on(
         world.arrive(f"g-{number}")
     copied = []
 
-    def tell(stage: str, table: str, done: int, total: int) -> None:
+    def on_progress(stage: str, table: str, done: int, total: int) -> None:
         if table == "event":
             copied.append(total - done)
             if len(copied) == 4:
                 raise Stop
 
     with moving() as mover:
-        mover.tell = tell
+        mover.on_progress = on_progress
         with pytest.raises(Stop):
             mover.catch_up()
     for _ in range(20):
         bustle()
     left = copied.pop()
     with moving() as mover:
-        mover.tell = tell
+        mover.on_progress = on_progress
         copied[:] = []
         with contextlib.suppress(Stop):
             mover.follow()
@@ -501,7 +501,7 @@ def test_a_lost_connection_is_said_and_the_move_goes_on(
         " WHERE datname = current_database() AND application_name = 'tocsin migrate'"
     )
     with moving() as mover:
-        mover.tell = lambda *_: on_target(target, cut)
+        mover.on_progress = lambda *_: on_target(target, cut)
         with pytest.raises(Unavailable):
             mover.catch_up()
     move(moving)
@@ -518,7 +518,9 @@ def test_a_connection_lost_in_the_switch_gives_the_old_one_back(
     )
     with moving() as mover:
         mover.catch_up()
-        mover.tell = lambda stage, *_: on_target(target, cut) if stage == "comparing" else None
+        mover.on_progress = lambda stage, *_: (
+            on_target(target, cut) if stage == "comparing" else None
+        )
         with pytest.raises(Unavailable):
             mover.switch()
     world.arrive("taken in by the old one")

@@ -48,7 +48,7 @@ def said(platform: Platform, kind: str, number: int) -> Row | None:
 
 
 def test_a_comment(platform: Platform) -> None:
-    platform.tell("issue_comment", "created", issue=issue(), comment=comment())
+    platform.report("issue_comment", "created", issue=issue(), comment=comment())
     row = said(platform, "comment", 492700400)
     assert row is not None
     assert (row["body"], row["author_association"]) == ("You are totally right!", "MEMBER")
@@ -62,16 +62,16 @@ def test_a_comment(platform: Platform) -> None:
 
 
 def test_a_comment_that_changes_and_goes(platform: Platform) -> None:
-    platform.tell("issue_comment", "created", issue=issue(), comment=comment())
+    platform.report("issue_comment", "created", issue=issue(), comment=comment())
     changed = comment(body="Hm", updated_at="2026-11-20T10:01:00Z")
-    platform.tell("issue_comment", "edited", issue=issue(), comment=changed)
+    platform.report("issue_comment", "edited", issue=issue(), comment=changed)
     # What is older than what is known changes nothing.
-    platform.tell("issue_comment", "edited", issue=issue(), comment=comment(body="old"))
+    platform.report("issue_comment", "edited", issue=issue(), comment=comment(body="old"))
     row = said(platform, "comment", 492700400)
     assert row is not None
     assert row["body"] == "Hm"
     assert platform.timeline() == ["commented"]
-    platform.tell("issue_comment", "deleted", issue=issue(), comment=changed)
+    platform.report("issue_comment", "deleted", issue=issue(), comment=changed)
     assert said(platform, "comment", 492700400) is None
     assert platform.timeline() == []
 
@@ -80,7 +80,7 @@ def test_a_pinned_comment(platform: Platform) -> None:
     issue_id = None
     for number, action in ((1, "created"), (2, "created"), (1, "pinned"), (2, "pinned")):
         platform.world.clock.advance(1)
-        platform.tell("issue_comment", action, issue=issue(), comment=comment(id=number))
+        platform.report("issue_comment", action, issue=issue(), comment=comment(id=number))
         issue_id = platform.issue()["id"]
     store = platform.world.store
     found = store.look(issue_comments.pinned, [issue_id])
@@ -89,18 +89,18 @@ def test_a_pinned_comment(platform: Platform) -> None:
     assert robin is not None
     assert found[issue_id]["pinned_by_id"] == robin["id"]
     for number in (1, 2):
-        platform.tell("issue_comment", "unpinned", issue=issue(), comment=comment(id=number))
+        platform.report("issue_comment", "unpinned", issue=issue(), comment=comment(id=number))
     assert store.look(issue_comments.pinned, [issue_id]) == {}
 
 
 def test_a_review_and_its_end(platform: Platform) -> None:
-    platform.tell("pull_request_review", "submitted", pull_request=pull(), review=review())
+    platform.report("pull_request_review", "submitted", pull_request=pull(), review=review())
     row = said(platform, "review", 237895671)
     assert row is not None
     assert (row["state"], row["commit_id"], row["body"]) == ("approved", SHA, "Looks *good*")
     assert row["created_at"] == later(6)
     dismissed = review(state="dismissed")
-    platform.tell("pull_request_review", "dismissed", pull_request=pull(), review=dismissed)
+    platform.report("pull_request_review", "dismissed", pull_request=pull(), review=dismissed)
     assert platform.timeline(2) == ["review_dismissed", "reviewed"]
     (event,) = platform.events(2)
     # As it was before.
@@ -124,8 +124,8 @@ def test_a_comment_on_a_line(platform: Platform) -> None:
         start_line=None,
         start_side="UP",
     )
-    tell = ("pull_request_review_comment", "created")
-    platform.tell(*tell, pull_request=pull(), comment=given)
+    report = ("pull_request_review_comment", "created")
+    platform.report(*report, pull_request=pull(), comment=given)
     assert platform.timeline(2) == ["line-commented"]
     row = said(platform, "line", 492700400)
     assert row is not None
@@ -141,23 +141,23 @@ def test_a_comment_on_a_line(platform: Platform) -> None:
     }
     # Less is told: the rest stays.
     less = comment(line=8, updated_at="2026-11-20T11:00:00Z")
-    platform.tell("pull_request_review_comment", "edited", pull_request=pull(), comment=less)
+    platform.report("pull_request_review_comment", "edited", pull_request=pull(), comment=less)
     row = said(platform, "line", 492700400)
     assert row is not None
     assert (row["details"]["line"], row["details"]["path"]) == (8, "a.py")
 
 
 def test_the_same_id_of_another_kind(platform: Platform) -> None:
-    platform.tell("issue_comment", "created", issue=issue(2), comment=comment(id=1))
-    platform.tell("pull_request_review", "submitted", pull_request=pull(), review=review(id=1))
+    platform.report("issue_comment", "created", issue=issue(2), comment=comment(id=1))
+    platform.report("pull_request_review", "submitted", pull_request=pull(), review=review(id=1))
     assert sorted(platform.timeline(2)) == ["commented", "reviewed"]
 
 
 def test_a_comment_on_the_commit_of_a_pull_request(platform: Platform) -> None:
-    platform.tell("pull_request", "opened", pull_request=pull())
+    platform.report("pull_request", "opened", pull_request=pull())
     for number, sha in ((1, SHA), (2, "0" * 40)):
         given = comment(id=number, commit_id=sha)
-        platform.tell("commit_comment", "created", comment=given)
+        platform.report("commit_comment", "created", comment=given)
     assert platform.timeline(2) == ["commit-commented"]
     store = platform.world.store
     (event,) = store.look(issue_events.timeline, platform.issue(2)["id"], limit=9, offset=0)
@@ -180,15 +180,15 @@ def test_a_comment_on_the_commit_of_a_pull_request(platform: Platform) -> None:
     ],
 )
 def test_odd_payloads_are_passed_over(platform: Platform, name: str, payload: Any) -> None:
-    platform.tell("issues", "opened", issue=issue())
+    platform.report("issues", "opened", issue=issue())
     for action in ("created", "deleted", "pinned", "submitted", "dismissed"):
-        platform.tell(name, action, **payload)
+        platform.report(name, action, **payload)
     assert platform.timeline() == []
 
 
 def test_nothing_is_said_on_what_is_gone(platform: Platform) -> None:
-    platform.tell("issues", "deleted", issue=issue())
-    platform.tell("issue_comment", "created", issue=issue(), comment=comment())
+    platform.report("issues", "deleted", issue=issue())
+    platform.report("issue_comment", "created", issue=issue(), comment=comment())
     assert said(platform, "comment", 492700400) is None
 
 
@@ -245,10 +245,10 @@ def test_people_are_mentioned_once(platform: Platform) -> None:
     store = platform.world.store
     amy = store.do(accounts.create, "amy")
     text = "@amy, @nobody: look"
-    platform.tell("issues", "opened", issue=issue(body=text))
-    platform.tell("issue_comment", "created", issue=issue(), comment=comment(body="And @Amy?"))
+    platform.report("issues", "opened", issue=issue(body=text))
+    platform.report("issue_comment", "created", issue=issue(), comment=comment(body="And @Amy?"))
     edited = issue(body="@amy and @ada", updated_at="2026-11-20T11:00:00Z")
-    platform.tell("issues", "edited", issue=edited)
+    platform.report("issues", "edited", issue=edited)
     ada = platform.world.user["id"]
     assert [(event["kind"], event["actor_id"]) for event in platform.events()] == [
         ("mentioned", amy["id"]),
@@ -264,15 +264,15 @@ def test_nobody_is_told_of_what_they_may_not_see(platform: Platform) -> None:
     store.do(accounts.create, "amy")
     bob = store.do(accounts.create, "bob")
     store.do(repositories.grant, repo["id"], bob["id"], "read")
-    platform.tell("issues", "opened", issue=issue(body="@amy @bob"))
+    platform.report("issues", "opened", issue=issue(body="@amy @bob"))
     assert {event["actor_id"] for event in platform.events()} == {bob["id"]}
 
 
 def test_other_issues_know_of_it_once(platform: Platform) -> None:
-    platform.tell("issues", "opened", issue=issue(1))
-    platform.tell("issues", "opened", issue=issue(3, body="As #1, #3 and ada/engine#1"))
-    platform.tell("issue_comment", "created", issue=issue(3), comment=comment(body="#1!"))
-    platform.tell("pull_request", "opened", pull_request=pull(2, body="Closes #1"))
+    platform.report("issues", "opened", issue=issue(1))
+    platform.report("issues", "opened", issue=issue(3, body="As #1, #3 and ada/engine#1"))
+    platform.report("issue_comment", "created", issue=issue(3), comment=comment(body="#1!"))
+    platform.report("pull_request", "opened", pull_request=pull(2, body="Closes #1"))
     assert platform.timeline(1) == ["cross-referenced"] * 2
     store = platform.world.store
     rows = store.look(issue_events.timeline, platform.issue(1)["id"], limit=9, offset=0)
@@ -288,6 +288,6 @@ def test_another_repository_is_left_alone(platform: Platform) -> None:
     elsewhere = Platform(
         World(platform.world.store, platform.world.clock, platform.world.user, other)
     )
-    elsewhere.tell("issues", "opened", issue=issue(1))
-    platform.tell("issues", "opened", issue=issue(2, body="See ada/other#1"))
+    elsewhere.report("issues", "opened", issue=issue(1))
+    platform.report("issues", "opened", issue=issue(2, body="See ada/other#1"))
     assert elsewhere.timeline(1) == []

@@ -111,7 +111,7 @@ PULLS = [
 def test_of_issues(
     platform: Platform, action: str, payload: Any, given: Any, kind: str, members: Any
 ) -> None:
-    platform.tell("issues", action, issue=issue(**given), **payload)
+    platform.report("issues", action, issue=issue(**given), **payload)
     (event,) = platform.events()
     assert (event["kind"], event["members"]) == (kind, members)
     assert event["actor_id"] == account(platform, "robin")
@@ -123,14 +123,14 @@ def test_of_issues(
 def test_of_pull_requests(
     platform: Platform, action: str, payload: Any, given: Any, kind: str, members: Any
 ) -> None:
-    platform.tell("pull_request", action, pull_request=pull(**given), **payload)
+    platform.report("pull_request", action, pull_request=pull(**given), **payload)
     (event,) = platform.events(2)
     assert (event["kind"], event["members"]) == (kind, members)
 
 
 @pytest.mark.parametrize("action", ["assigned", "unassigned"])
 def test_assignees(platform: Platform, action: str) -> None:
-    platform.tell("issues", action, issue=issue(), assignee=AMY)
+    platform.report("issues", action, issue=issue(), assignee=AMY)
     (event,) = platform.events()
     assert event["kind"] == action
     assert event["members"] == {
@@ -141,8 +141,8 @@ def test_assignees(platform: Platform, action: str) -> None:
 
 @pytest.mark.parametrize("action", ["review_requested", "review_request_removed"])
 def test_reviewers(platform: Platform, action: str) -> None:
-    platform.tell("pull_request", action, pull_request=pull(), requested_reviewer=AMY)
-    platform.tell("pull_request", action, pull_request=pull(), requested_team=TEAM)
+    platform.report("pull_request", action, pull_request=pull(), requested_reviewer=AMY)
+    platform.report("pull_request", action, pull_request=pull(), requested_team=TEAM)
     one, other = platform.events(2)
     assert one["kind"] == other["kind"] == action
     robin = account(platform, "robin")
@@ -155,7 +155,7 @@ def test_reviewers(platform: Platform, action: str) -> None:
 
 def test_a_merge(platform: Platform) -> None:
     merged = pull(state="closed", merged=True, merge_commit_sha=SHA)
-    platform.tell("pull_request", "closed", pull_request=merged)
+    platform.report("pull_request", "closed", pull_request=merged)
     assert [(event["kind"], event["commit_id"]) for event in platform.events(2)] == [
         ("merged", SHA),
         ("closed", None),
@@ -164,7 +164,7 @@ def test_a_merge(platform: Platform) -> None:
 
 def test_a_new_title_and_a_new_base_at_once(platform: Platform) -> None:
     changes = {"title": {"from": "Old"}, "base": {"ref": {"from": "next"}}}
-    platform.tell("pull_request", "edited", pull_request=pull(), changes=changes)
+    platform.report("pull_request", "edited", pull_request=pull(), changes=changes)
     assert [event["kind"] for event in platform.events(2)] == ["renamed", "base_ref_changed"]
     assert platform.timeline(2) == ["renamed"]
 
@@ -189,7 +189,7 @@ def test_what_says_too_little_or_nothing_of_the_kind(
     platform: Platform, name: str, action: str
 ) -> None:
     given = {"issue": issue()} if name == "issues" else {"pull_request": pull(1)}
-    platform.tell(name, action, **given)
+    platform.report(name, action, **given)
     assert platform.events() == []
 
 
@@ -206,7 +206,7 @@ def test_what_says_too_little_or_nothing_of_the_kind(
     ],
 )
 def test_odd_payloads_are_passed_over(platform: Platform, odd: Any) -> None:
-    platform.tell("issues", "labeled", **odd)
+    platform.report("issues", "labeled", **odd)
     rows = platform.world.store.look(
         issue_events.of_repository, platform.world.repo["id"], limit=9, offset=0
     )
@@ -215,9 +215,9 @@ def test_odd_payloads_are_passed_over(platform: Platform, odd: Any) -> None:
 
 def test_told_twice_it_happened_once(platform: Platform) -> None:
     for _ in range(2):
-        platform.tell("issues", "labeled", issue=issue(), label=BUG)
-    platform.tell("issues", "labeled", issue=issue(), label={**BUG, "name": "ui"})
-    platform.tell("issues", "labeled", issue=issue(updated_at="2026-11-20T10:00:01Z"), label=BUG)
+        platform.report("issues", "labeled", issue=issue(), label=BUG)
+    platform.report("issues", "labeled", issue=issue(), label={**BUG, "name": "ui"})
+    platform.report("issues", "labeled", issue=issue(updated_at="2026-11-20T10:00:01Z"), label=BUG)
     assert [event["members"]["label"]["name"] for event in platform.events()] == [
         "bug",
         "ui",
@@ -226,16 +226,16 @@ def test_told_twice_it_happened_once(platform: Platform) -> None:
 
 
 def test_the_time_is_the_platforms_and_not_after_now(platform: Platform) -> None:
-    platform.tell("issues", "pinned", issue=issue(updated_at="2030-01-01T00:00:00Z"))
-    platform.tell("issues", "unpinned", issue=issue(updated_at="never"))
+    platform.report("issues", "pinned", issue=issue(updated_at="2030-01-01T00:00:00Z"))
+    platform.report("issues", "unpinned", issue=issue(updated_at="never"))
     assert [event["created_at"] for event in platform.events()] == [platform.world.now] * 2
 
 
 def test_a_deleted_issue(platform: Platform) -> None:
-    platform.tell("issues", "pinned", issue=issue())
+    platform.report("issues", "pinned", issue=issue())
     (event,) = platform.events()
-    platform.tell("issues", "deleted", issue=issue())
-    platform.tell("issues", "labeled", issue=issue(), label=BUG)
+    platform.report("issues", "deleted", issue=issue())
+    platform.report("issues", "labeled", issue=issue(), label=BUG)
     assert platform.events() == []
     assert platform.timeline() == []
     store, repo = platform.world.store, platform.world.repo["id"]
@@ -247,18 +247,18 @@ def test_a_deleted_issue(platform: Platform) -> None:
 
 
 def test_an_issue_that_went_elsewhere(platform: Platform) -> None:
-    platform.tell("issues", "pinned", issue=issue())
+    platform.report("issues", "pinned", issue=issue())
     changes = {"new_issue": {"number": 7}, "new_repository": {"full_name": "ada/other"}}
-    platform.tell("issues", "transferred", issue=issue(), changes=changes)
+    platform.report("issues", "transferred", issue=issue(), changes=changes)
     assert platform.events() == []
     row = platform.issue()
     assert (row["moved_to"], row["moved_number"]) == ("ada/other", 7)
 
 
 def test_the_newest_first_over_all_issues(platform: Platform) -> None:
-    platform.tell("issues", "pinned", issue=issue(1))
-    platform.tell("issues", "pinned", issue=issue(3, updated_at="2026-11-20T08:00:00Z"))
-    platform.tell("pull_request", "locked", pull_request=pull(2))
+    platform.report("issues", "pinned", issue=issue(1))
+    platform.report("issues", "pinned", issue=issue(3, updated_at="2026-11-20T08:00:00Z"))
+    platform.report("pull_request", "locked", pull_request=pull(2))
     store, repo = platform.world.store, platform.world.repo["id"]
     rows = store.look(issue_events.of_repository, repo, limit=9, offset=0)
     assert [row["kind"] for row in rows] == ["locked", "pinned", "pinned"]
@@ -298,13 +298,13 @@ def test_relations(
     beside = platform.world.another_repo()["id"]
     elsewhere = {f"{other}_repo": {"full_name": "ada/other"}}
     given = {own: issue(1), other: issue(8, title="Another")}
-    platform.tell(name, action, **given, **elsewhere)
+    platform.report(name, action, **given, **elsewhere)
     (event,) = platform.events()
     assert event["kind"] == action
     assert event["members"] == {
         member: {"number": 8, "title": "Another", "state": "open", "repo_id": beside}
     }
-    platform.tell(name, action, **{own: issue(1), other: {"number": "8"}})
+    platform.report(name, action, **{own: issue(1), other: {"number": "8"}})
     assert len(platform.events()) == 1
 
 
@@ -324,10 +324,10 @@ def push(**changed: Any) -> dict[str, Any]:
 
 
 def test_a_push_to_the_branch_of_a_pull_request(platform: Platform) -> None:
-    platform.tell("issues", "opened", issue=issue(1))
-    platform.tell("pull_request", "opened", pull_request=pull())
+    platform.report("issues", "opened", issue=issue(1))
+    platform.report("pull_request", "opened", pull_request=pull())
     for _ in range(2):
-        platform.tell("push", **push())
+        platform.report("push", **push())
     assert platform.timeline(2) == ["committed"]
     assert platform.events(2) == []
     (event,) = platform.events(1)
@@ -345,8 +345,8 @@ def test_a_push_to_the_branch_of_a_pull_request(platform: Platform) -> None:
 
 
 def test_a_forced_push(platform: Platform) -> None:
-    platform.tell("pull_request", "opened", pull_request=pull())
-    platform.tell("push", **push(forced=True, commits=[]))
+    platform.report("pull_request", "opened", pull_request=pull())
+    platform.report("push", **push(forced=True, commits=[]))
     (event,) = platform.events(2)
     assert (event["kind"], event["commit_id"]) == ("head_ref_force_pushed", SHA)
 
@@ -362,23 +362,23 @@ def test_a_forced_push(platform: Platform) -> None:
     ],
 )
 def test_a_push_elsewhere(platform: Platform, changed: Any) -> None:
-    platform.tell("pull_request", "opened", pull_request=pull())
-    platform.tell("push", **push(**changed))
+    platform.report("pull_request", "opened", pull_request=pull())
+    platform.report("push", **push(**changed))
     assert platform.timeline(2) == []
 
 
 def test_a_push_to_a_closed_one_and_to_a_fork_of_it(platform: Platform) -> None:
-    platform.tell("pull_request", "opened", pull_request=pull(2, state="closed"))
+    platform.report("pull_request", "opened", pull_request=pull(2, state="closed"))
     fork = {"ref": "changes", "sha": SHA, "repo": {"full_name": "amy/engine"}}
-    platform.tell("pull_request", "opened", pull_request=pull(3, head=fork))
-    platform.tell("push", **push())
+    platform.report("pull_request", "opened", pull_request=pull(3, head=fork))
+    platform.report("push", **push())
     assert platform.timeline(2) == platform.timeline(3) == []
 
 
 def test_as_many_commits_of_a_push_as_are_looked_at(platform: Platform) -> None:
-    platform.tell("pull_request", "opened", pull_request=pull())
+    platform.report("pull_request", "opened", pull_request=pull())
     many = [{**push()["commits"][0], "id": f"{number:040x}"} for number in range(300)]
-    platform.tell("push", **push(commits=many))
+    platform.report("push", **push(commits=many))
     count = platform.world.store.look(
         issue_events.count_timeline, platform.issue(2)["id"], most=1000
     )
@@ -387,15 +387,15 @@ def test_as_many_commits_of_a_push_as_are_looked_at(platform: Platform) -> None:
 
 def test_a_branch_that_goes_and_comes_again(platform: Platform) -> None:
     gone = {"ref": "changes", "ref_type": "branch"}
-    platform.tell("create", **gone)
-    platform.tell("pull_request", "opened", pull_request=pull())
-    platform.tell("create", **gone)
+    platform.report("create", **gone)
+    platform.report("pull_request", "opened", pull_request=pull())
+    platform.report("create", **gone)
     assert platform.events(2) == []
-    platform.tell("delete", **gone)
+    platform.report("delete", **gone)
     platform.world.clock.advance(1)
-    platform.tell("create", **gone)
-    platform.tell("delete", ref="changes", ref_type="tag")
-    platform.tell("delete", ref="other", ref_type="branch")
+    platform.report("create", **gone)
+    platform.report("delete", ref="changes", ref_type="tag")
+    platform.report("delete", ref="other", ref_type="branch")
     assert [event["kind"] for event in platform.events(2)] == [
         "head_ref_deleted",
         "head_ref_restored",
@@ -403,8 +403,8 @@ def test_a_branch_that_goes_and_comes_again(platform: Platform) -> None:
 
 
 def test_a_deployment(platform: Platform) -> None:
-    platform.tell("pull_request", "opened", pull_request=pull())
+    platform.report("pull_request", "opened", pull_request=pull())
     for sha in (SHA, "0" * 40):
-        platform.tell("deployment", "created", deployment={"id": 1, "sha": sha})
-    platform.tell("deployment", "created", deployment="x")
+        platform.report("deployment", "created", deployment={"id": 1, "sha": sha})
+    platform.report("deployment", "created", deployment="x")
     assert [event["kind"] for event in platform.events(2)] == ["deployed"]

@@ -28,7 +28,7 @@ def platform(world: World) -> Platform:
 
     repo = world.store.do(make)
     found = Platform(World(world.store, world.clock, world.user, repo))
-    found.tell("issues", "opened", issue=issue())
+    found.report("issues", "opened", issue=issue())
     return found
 
 
@@ -56,7 +56,7 @@ def signed(platform: Platform, action: str, **payload: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "told", "kept_as"),
+    ("kind", "reported", "kept_as"),
     [
         ("text", {"value": "Hm"}, "Hm"),
         ("text", {"value": "a\0b"}, "ab"),
@@ -70,28 +70,30 @@ def signed(platform: Platform, action: str, **payload: Any) -> None:
         ),
     ],
 )
-def test_values_of_each_type(platform: Platform, kind: str, told: Any, kept_as: Any) -> None:
+def test_values_of_each_type(platform: Platform, kind: str, reported: Any, kept_as: Any) -> None:
     define(platform, "Field", kind, CHOICE if "select" in kind else None)
     field = {"id": 77, "name": "field", "data_type": kind}
-    platform.tell("issues", "field_added", issue=issue(), issue_field=field, issue_field_value=told)
+    platform.report(
+        "issues", "field_added", issue=issue(), issue_field=field, issue_field_value=reported
+    )
     assert values(platform) == {"Field": kept_as}
-    platform.tell("issues", "field_removed", issue=issue(), issue_field=field)
+    platform.report("issues", "field_removed", issue=issue(), issue_field=field)
     assert values(platform) == {}
 
 
 def test_a_field_that_is_not_known_is_made_where_it_is_signed(platform: Platform) -> None:
     field = {"name": "Size", "data_type": "single_select", "visibility": "all"}
-    told = {
+    reported = {
         "issue": issue(),
         "issue_field": {**field, "options": [*CHOICE, {"name": "none"}, {"color": "red"}]},
         "issue_field_value": {"single_select_option": {"name": "low"}},
     }
     # Who may post an event of a repository does not say what its organization has.
-    platform.tell("issues", "field_added", **told)
+    platform.report("issues", "field_added", **reported)
     owner = platform.world.repo["owner_id"]
     store = platform.world.store
     assert store.look(issue_fields.of_organization, owner) == []
-    signed(platform, "field_added", **told)
+    signed(platform, "field_added", **reported)
     (made,) = store.look(issue_fields.of_organization, owner)
     assert (made["name"], made["visibility"]) == ("Size", "all")
     assert [option["name"] for option in made["options"]] == ["high", "low", "none"]
@@ -99,7 +101,7 @@ def test_a_field_that_is_not_known_is_made_where_it_is_signed(platform: Platform
 
 
 @pytest.mark.parametrize(
-    "told",
+    "reported",
     [
         {},
         {"issue_field": "x"},
@@ -116,29 +118,29 @@ def test_a_field_that_is_not_known_is_made_where_it_is_signed(platform: Platform
         {"issue_field": {"name": " ", "data_type": "text"}, "issue_field_value": {"value": "x"}},
     ],
 )
-def test_what_is_not_understood_is_passed_over(platform: Platform, told: Any) -> None:
+def test_what_is_not_understood_is_passed_over(platform: Platform, reported: Any) -> None:
     define(platform, "Field", "text")
-    platform.tell("issues", "field_added", issue=issue(), **told)
-    signed(platform, "field_added", issue=issue(), **told)
+    platform.report("issues", "field_added", issue=issue(), **reported)
+    signed(platform, "field_added", issue=issue(), **reported)
     assert values(platform) == {}
 
 
 def test_a_users_repository_has_no_fields(world: World) -> None:
     platform = Platform(world)
-    told = {
+    reported = {
         "issue_field": {"name": "Size", "data_type": "text"},
         "issue_field_value": {"value": "x"},
     }
-    signed(platform, "field_added", issue=issue(), **told)
+    signed(platform, "field_added", issue=issue(), **reported)
     assert values(platform) == {}
 
 
 def test_nothing_is_filled_on_what_is_gone(platform: Platform) -> None:
     define(platform, "Field", "text")
-    platform.tell("issues", "deleted", issue=issue())
+    platform.report("issues", "deleted", issue=issue())
     field = {"name": "Field", "data_type": "text"}
     value = {"value": "x"}
-    platform.tell(
+    platform.report(
         "issues", "field_added", issue=issue(), issue_field=field, issue_field_value=value
     )
     assert values(platform) == {}

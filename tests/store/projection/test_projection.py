@@ -68,12 +68,12 @@ def label(platform: Platform, name: str) -> Row | None:
 
 
 def test_a_label_is_made_changed_renamed_and_gone(platform: Platform) -> None:
-    platform.tell("label", "created", label=BUG)
+    platform.report("label", "created", label=BUG)
     shown = {"name": "Bug", "color": "d73a4a", "description": "Broken", "is_default": 1}
     assert label(platform, "bug") == shown
-    platform.tell("label", "edited", label={"id": 11, "name": "bug", "color": "#FFFFFF"})
+    platform.report("label", "edited", label={"id": 11, "name": "bug", "color": "#FFFFFF"})
     assert label(platform, "BUG") == shown | {"name": "bug", "color": "ffffff"}
-    platform.tell("label", "edited", label={"id": 11, "name": "defect", "description": None})
+    platform.report("label", "edited", label={"id": 11, "name": "defect", "description": None})
     assert label(platform, "bug") is None
     assert label(platform, "defect") == {
         "name": "defect",
@@ -81,27 +81,27 @@ def test_a_label_is_made_changed_renamed_and_gone(platform: Platform) -> None:
         "description": None,
         "is_default": 1,
     }
-    platform.tell("issues", "labeled", issue=issue(labels=[{"id": 11, "name": "defect"}]))
-    platform.tell("label", "deleted", label={"id": 11, "name": "defect"})
+    platform.report("issues", "labeled", issue=issue(labels=[{"id": 11, "name": "defect"}]))
+    platform.report("label", "deleted", label={"id": 11, "name": "defect"})
     assert label(platform, "defect") is None
 
 
 def test_a_label_is_not_brought_back_where_it_comes_off(platform: Platform) -> None:
-    platform.tell("issues", "labeled", issue=issue(labels=[BUG]), label=BUG)
+    platform.report("issues", "labeled", issue=issue(labels=[BUG]), label=BUG)
     assert label(platform, "bug")
-    platform.tell("label", "deleted", label=BUG)
-    platform.tell("issues", "unlabeled", issue=issue(labels=[]), label=BUG)
+    platform.report("label", "deleted", label=BUG)
+    platform.report("issues", "unlabeled", issue=issue(labels=[]), label=BUG)
     assert label(platform, "bug") is None
 
 
 @pytest.mark.parametrize("odd", [{}, {"name": ""}, {"name": 7}, {"name": None, "color": "d73a4a"}])
 def test_what_is_no_label(platform: Platform, odd: dict[str, Any]) -> None:
-    platform.tell("label", "created", label=odd)
+    platform.report("label", "created", label=odd)
     assert platform.world.store.look(labels.list_all, platform.world.repo["id"]) == []
 
 
 def test_a_label_of_no_known_color(platform: Platform) -> None:
-    platform.tell("label", "created", label={"name": "plain", "color": "red"})
+    platform.report("label", "created", label={"name": "plain", "color": "red"})
     assert (label(platform, "plain") or {})["color"] == "ededed"
 
 
@@ -113,42 +113,42 @@ def milestone(platform: Platform) -> Row | None:
 
 
 def test_a_milestone(platform: Platform) -> None:
-    platform.tell("milestone", "created", milestone=PEAL)
+    platform.report("milestone", "created", milestone=PEAL)
     found = milestone(platform)
     assert found is not None
     ada = platform.world.user["id"]
     assert (found["title"], found["state"], found["creator_id"]) == ("v1.0", "open", ada)
     assert (found["open_issues"], found["closed_issues"]) == (4, 5)
     assert (found["updated_at"], found["closed_at"]) == (later(0), None)
-    platform.tell("milestone", "edited", milestone={"number": 3, "title": "v2.0"})
+    platform.report("milestone", "edited", milestone={"number": 3, "title": "v2.0"})
     assert milestone(platform) == found | {"title": "v2.0", "updated_at": platform.world.now}
-    platform.tell(
+    platform.report(
         "milestone", "closed", milestone=PEAL | {"state": "closed", "updated_at": "2026-11-01"}
     )
     assert (milestone(platform) or {})["state"] == "open"
-    platform.tell("milestone", "deleted", milestone=PEAL)
+    platform.report("milestone", "deleted", milestone=PEAL)
     assert milestone(platform) is None
 
 
 def test_an_issue_is_due_for_a_milestone_until_it_is_not(platform: Platform) -> None:
-    platform.tell("issues", "milestoned", issue=issue(milestone=PEAL), milestone=PEAL)
+    platform.report("issues", "milestoned", issue=issue(milestone=PEAL), milestone=PEAL)
     found = milestone(platform)
     assert found is not None
     assert platform.issue()["milestone_id"] == found["id"]
-    platform.tell("issue_comment", "created", issue={"number": 1})
+    platform.report("issue_comment", "created", issue={"number": 1})
     assert platform.issue()["milestone_id"] == found["id"]
-    platform.tell("issues", "demilestoned", issue=issue(milestone=None), milestone=PEAL)
+    platform.report("issues", "demilestoned", issue=issue(milestone=None), milestone=PEAL)
     assert platform.issue()["milestone_id"] is None
-    platform.tell("milestone", "deleted", milestone=PEAL)
-    platform.tell("issues", "demilestoned", issue=issue(), milestone=PEAL)
+    platform.report("milestone", "deleted", milestone=PEAL)
+    platform.report("issues", "demilestoned", issue=issue(), milestone=PEAL)
     assert milestone(platform) is None
 
 
 def test_milestones_count_what_no_platform_counted(platform: Platform) -> None:
     store, repo_id = platform.world.store, platform.world.repo["id"]
-    for number, told in ((1, {"number": 3}), (2, {"number": 3}), (3, PEAL | {"number": 4})):
-        platform.tell("issues", "opened", issue=issue(number, milestone=told))
-    platform.tell("issues", "closed", issue={"number": 2, "state": "closed"})
+    for number, reported in ((1, {"number": 3}), (2, {"number": 3}), (3, PEAL | {"number": 4})):
+        platform.report("issues", "opened", issue=issue(number, milestone=reported))
+    platform.report("issues", "closed", issue={"number": 2, "state": "closed"})
     store.do(milestones.recount, repo_id)
     found = (store.look(milestones.get, repo_id, number) for number in (3, 4))
     counts = [(row["open_issues"], row["closed_issues"]) for row in found if row]
@@ -167,8 +167,8 @@ def shown(platform: Platform, number: int = 1) -> tuple[list[str], list[int]]:
 
 def test_an_issue_with_all_that_is_in_it(platform: Platform) -> None:
     people = [{"login": "ada"}, {"login": "robin"}]
-    told = issue(labels=[BUG, {"name": "Also"}], assignees=people, comments=2, title="No ring")
-    platform.tell("issues", "opened", issue=told)
+    reported = issue(labels=[BUG, {"name": "Also"}], assignees=people, comments=2, title="No ring")
+    platform.report("issues", "opened", issue=reported)
     row = platform.issue()
     octo, robin = (account(platform, login) for login in ("octo-cat", "robin"))
     assert octo is not None
@@ -180,29 +180,29 @@ def test_an_issue_with_all_that_is_in_it(platform: Platform) -> None:
 
 
 def test_a_smaller_word_blanks_nothing(platform: Platform) -> None:
-    told = issue(labels=[BUG], assignees=[{"login": "ada"}], body="Text", milestone=PEAL)
-    platform.tell("issues", "opened", issue=told)
+    reported = issue(labels=[BUG], assignees=[{"login": "ada"}], body="Text", milestone=PEAL)
+    platform.report("issues", "opened", issue=reported)
     row, around = platform.issue(), shown(platform)
-    platform.tell("issue_comment", "created", issue={"number": 1, "title": "Other"})
+    platform.report("issue_comment", "created", issue={"number": 1, "title": "Other"})
     assert platform.issue() == row | {"title": "Other", "updated_at": platform.world.now}
     assert shown(platform) == around
-    platform.tell("issues", "edited", issue={"number": 1, "body": None, "labels": []})
+    platform.report("issues", "edited", issue={"number": 1, "body": None, "labels": []})
     assert platform.issue()["body"] is None
     assert shown(platform) == ([], around[1])
 
 
 def test_an_older_word_changes_nothing(platform: Platform) -> None:
-    platform.tell("issues", "closed", issue=issue(state="closed", labels=[BUG]))
+    platform.report("issues", "closed", issue=issue(state="closed", labels=[BUG]))
     row = platform.issue()
     old = issue(updated_at="2026-11-20T09:59:59Z", title="Old", labels=[{"name": "old"}])
-    platform.tell("issues", "opened", issue=old)
+    platform.report("issues", "opened", issue=old)
     assert platform.issue() == row
     assert shown(platform)[0] == ["Bug"]
     assert label(platform, "old") is None
 
 
 def test_who_closed_it(platform: Platform) -> None:
-    platform.tell("issues", "closed", issue=issue(state="closed", state_reason="completed"))
+    platform.report("issues", "closed", issue=issue(state="closed", state_reason="completed"))
     robin = account(platform, "robin")
     assert robin is not None
     assert platform.issue()["closed_by_id"] == robin["id"]
@@ -210,13 +210,15 @@ def test_who_closed_it(platform: Platform) -> None:
 
 
 def test_one_that_is_deleted_stays_so(platform: Platform) -> None:
-    platform.tell("issues", "opened", issue=issue())
-    platform.tell("issues", "deleted", issue=issue())
+    platform.report("issues", "opened", issue=issue())
+    platform.report("issues", "deleted", issue=issue())
     gone = platform.issue()
     assert gone["deleted_at"] == platform.world.now
     platform.world.clock.advance(5)
-    platform.tell("issues", "deleted", issue=issue())
-    platform.tell("issues", "edited", issue=issue(title="Back", updated_at="2026-11-20T11:00:00Z"))
+    platform.report("issues", "deleted", issue=issue())
+    platform.report(
+        "issues", "edited", issue=issue(title="Back", updated_at="2026-11-20T11:00:00Z")
+    )
     assert platform.issue() == gone
 
 
@@ -234,19 +236,19 @@ def test_one_that_went_elsewhere(
     platform: Platform, name: str, number: int | None, moved: tuple[Any, Any]
 ) -> None:
     changes = {"new_issue": {"number": number}, "new_repository": {"full_name": name}}
-    platform.tell("issues", "transferred", issue=issue(), changes=changes)
+    platform.report("issues", "transferred", issue=issue(), changes=changes)
     row = platform.issue()
     assert (row["moved_to"], row["moved_number"]) == moved
 
 
 def test_of_everything_only_so_much(platform: Platform) -> None:
-    told = issue(
+    reported = issue(
         title="t" * 9_999,
         body="b" * 999_999,
         labels=[{"name": f"l{at}"} for at in range(500)],
         assignees=[{"login": f"p{at}"} for at in range(500)],
     )
-    platform.tell("issues", "opened", issue=told)
+    platform.report("issues", "opened", issue=reported)
     row = platform.issue()
     assert (len(row["title"]), len(row["body"])) == (1_024, issues.MOST_BODY)
     assert [len(each) for each in shown(platform)] == [100, 100]
@@ -262,7 +264,7 @@ def pulled(platform: Platform, number: int = 2) -> Row:
 
 
 def test_a_pull_request_is_an_issue_too(platform: Platform) -> None:
-    platform.tell("pull_request", "opened", number=2, pull_request=pull(labels=[BUG], draft=True))
+    platform.report("pull_request", "opened", number=2, pull_request=pull(labels=[BUG], draft=True))
     row, found = platform.issue(2), pulled(platform)
     assert (row["is_pull"], row["foreign_id"]) == (1, None)
     assert found["foreign_id"] == 444500002
@@ -279,7 +281,7 @@ def test_a_pull_request_is_an_issue_too(platform: Platform) -> None:
 
 
 def test_a_pull_request_is_merged_and_its_fork_goes(platform: Platform) -> None:
-    platform.tell("pull_request", "opened", pull_request=pull())
+    platform.report("pull_request", "opened", pull_request=pull())
     merged = {
         "state": "closed",
         "merged_at": "2026-11-20T10:00:05Z",
@@ -288,20 +290,20 @@ def test_a_pull_request_is_merged_and_its_fork_goes(platform: Platform) -> None:
         "updated_at": "2026-11-20T10:00:05Z",
         "head": {"ref": "changes", "sha": SHA, "repo": None},
     }
-    platform.tell("pull_request", "closed", pull_request=pull(**merged))
+    platform.report("pull_request", "closed", pull_request=pull(**merged))
     found = pulled(platform)
     assert (found["merged_at"], found["merged_by_id"]) == (later(5), platform.world.user["id"])
     assert (found["merge_commit_sha"], found["head_repo"]) == ("c" * 40, None)
-    platform.tell("pull_request", "synchronize", pull_request=pull(merged_at=None))
+    platform.report("pull_request", "synchronize", pull_request=pull(merged_at=None))
     assert pulled(platform) == found
     assert platform.world.store.look(pulls.of_heads, platform.world.repo["id"], [SHA]) == {}
 
 
 def test_comments_on_a_pull_request_tell_of_an_issue(platform: Platform) -> None:
-    platform.tell("pull_request", "opened", pull_request=pull())
+    platform.report("pull_request", "opened", pull_request=pull())
     found = pulled(platform)
-    told = issue(2, pull_request={"url": "https://forge.example"}, comments=7)
-    platform.tell("issue_comment", "created", issue=told)
+    reported = issue(2, pull_request={"url": "https://forge.example"}, comments=7)
+    platform.report("issue_comment", "created", issue=reported)
     assert platform.issue(2)["comments"] == 7
     assert pulled(platform) == found
 
@@ -335,19 +337,19 @@ HAPPENED = {
     "language": "Ada",
     "pushed_at": 1557933657_000_000,
     "updated_at": later(0),
-    "told_at": later(0),
+    "reported_at": later(0),
 }
 
 
 def test_of_a_repository_whoever_posts_tells_what_happened(platform: Platform) -> None:
     before = repository(platform)
-    platform.tell("push", repository=TOLD | {"private": True})
+    platform.report("push", repository=TOLD | {"private": True})
     assert repository(platform) == before | HAPPENED
 
 
 def test_its_settings_are_the_platform_s_to_tell(signed: Platform) -> None:
     before = repository(signed)
-    signed.tell("repository", "edited", repository=TOLD)
+    signed.report("repository", "edited", repository=TOLD)
     after = before | HAPPENED
     assert repository(signed) == after | {
         "foreign_id": 186853002,
@@ -360,9 +362,9 @@ def test_its_settings_are_the_platform_s_to_tell(signed: Platform) -> None:
         "created_at": 1557933565_000_000,
     }
     kept = repository(signed)
-    signed.tell("star", "created", repository={"full_name": "ada/engine", "stargazers_count": 9})
+    signed.report("star", "created", repository={"full_name": "ada/engine", "stargazers_count": 9})
     assert repository(signed) == kept | {"stars": 9, "updated_at": signed.world.now}
-    signed.tell("push", repository=TOLD | {"updated_at": "2026-11-19", "description": "Old"})
+    signed.report("push", repository=TOLD | {"updated_at": "2026-11-19", "description": "Old"})
     assert repository(signed)["description"] == "It runs"
 
 
@@ -370,17 +372,17 @@ def test_hidden_at_once_and_shown_only_on_purpose(signed: Platform) -> None:
     def private() -> int:
         return int(repository(signed)["private"])
 
-    signed.tell("push", repository={"private": True})
+    signed.report("push", repository={"private": True})
     assert private() == 1
-    signed.tell("push", repository={"private": False})
-    signed.tell("repository", "edited", repository={"private": False})
+    signed.report("push", repository={"private": False})
+    signed.report("repository", "edited", repository={"private": False})
     assert private() == 1
-    signed.tell("repository", "publicized", repository={"private": False})
+    signed.report("repository", "publicized", repository={"private": False})
     assert private() == 0
-    signed.tell("repository", "privatized", repository={"private": True})
+    signed.report("repository", "privatized", repository={"private": True})
     signed.source_id = 0
     for name, action in (("public", None), ("repository", "publicized")):
-        signed.tell(name, action, repository={"private": False})
+        signed.report(name, action, repository={"private": False})
     assert private() == 1
 
 
@@ -392,20 +394,22 @@ def named(platform: Platform, name: str) -> Row | None:
 def test_a_platform_makes_its_repositories_known(signed: Platform) -> None:
     signed.repo_id = 0
     owner = {"login": "Tower", "type": "Organization", "id": 5}
-    told = TOLD | {"full_name": "Tower/Bells", "name": "Bells", "owner": owner, "private": True}
-    signed.tell("issues", "opened", repository=told, issue=issue(), organization={"login": "tower"})
+    reported = TOLD | {"full_name": "Tower/Bells", "name": "Bells", "owner": owner, "private": True}
+    signed.report(
+        "issues", "opened", repository=reported, issue=issue(), organization={"login": "tower"}
+    )
     made, tower = named(signed, "tower/bells"), account(signed, "tower")
     assert made is not None
     assert tower is not None
     assert (tower["kind"], tower["heard_of"], made["owner_id"]) == ("Organization", 1, tower["id"])
     assert (made["private"], made["description"]) == (1, "It runs")
     assert signed.world.store.look(issues.get, made["id"], 1) is not None
-    signed.tell("issues", "opened", repository=told, issue=issue(2))
+    signed.report("issues", "opened", repository=reported, issue=issue(2))
     assert signed.world.store.look(issues.get, made["id"], 2) is not None
 
 
 @pytest.mark.parametrize(
-    "told",
+    "reported",
     [
         {},
         {"repository": None},
@@ -418,45 +422,45 @@ def test_a_platform_makes_its_repositories_known(signed: Platform) -> None:
         {"repository": {"full_name": "tower/be\0lls"}},
     ],
 )
-def test_what_names_no_repository(signed: Platform, told: dict[str, Any]) -> None:
+def test_what_names_no_repository(signed: Platform, reported: dict[str, Any]) -> None:
     signed.repo_id = 0
-    signed.tell("issues", "opened", issue=issue(), **told)
+    signed.report("issues", "opened", issue=issue(), **reported)
     assert len(signed.world.store.look(repositories.list_all)) == 1
 
 
 def test_what_is_not_said_to_be_public_is_not(signed: Platform) -> None:
     signed.repo_id = 0
-    signed.tell("push", repository={"full_name": "ada/attic"})
+    signed.report("push", repository={"full_name": "ada/attic"})
     assert (named(signed, "ada/attic") or {})["private"] == 1
 
 
 def test_nobody_else_makes_any(signed: Platform) -> None:
-    world, told = signed.world, TOLD | {"full_name": "eve/attic", "owner": {"login": "eve"}}
+    world, reported = signed.world, TOLD | {"full_name": "eve/attic", "owner": {"login": "eve"}}
     signed.repo_id = 0
-    signed.tell("ping", repository=told)
+    signed.report("ping", repository=reported)
     own = world.store.do(sources.create, "own", "secret", owner_id=world.user["id"])
     for source_id in (0, own["id"], 999):
         signed.source_id = source_id
-        signed.tell("push", repository=told)
+        signed.report("push", repository=reported)
     assert named(signed, "eve/attic") is None
     assert account(signed, "eve") is None
     signed.source_id = own["id"]
-    signed.tell("push", repository=TOLD | {"full_name": "ada/attic"})
+    signed.report("push", repository=TOLD | {"full_name": "ada/attic"})
     assert named(signed, "ada/attic") is not None
 
 
 def test_a_new_name_is_followed(signed: Platform) -> None:
-    signed.tell("push", repository=TOLD)
+    signed.report("push", repository=TOLD)
     signed.repo_id = 0
     changes = {"repository": {"name": {"from": "engine"}}}
     new = TOLD | {"name": "motor", "full_name": "ada/motor", "updated_at": "2026-11-21T00:00:00Z"}
-    signed.tell("repository", "renamed", repository=new | {"id": 1}, changes=changes)
+    signed.report("repository", "renamed", repository=new | {"id": 1}, changes=changes)
     assert (named(signed, "ada/engine") or {})["id"] == signed.world.repo["id"]
     other = named(signed, "ada/motor")
     assert other is not None
     assert other["id"] != signed.world.repo["id"]
     new |= {"name": "turbine", "full_name": "ada/turbine"}
-    signed.tell("repository", "renamed", repository=new, changes=changes)
+    signed.report("repository", "renamed", repository=new, changes=changes)
     assert (named(signed, "ada/turbine") or {})["id"] == signed.world.repo["id"]
 
 
@@ -468,8 +472,8 @@ def ref(platform: Platform, name: str) -> str | None:
 
 
 def test_branches_and_tags_follow_pushes(platform: Platform) -> None:
-    platform.tell("push", ref="refs/heads/main", after="a" * 40)
-    platform.tell("push", ref="refs/tags/v1", after="b" * 40)
+    platform.report("push", ref="refs/heads/main", after="a" * 40)
+    platform.report("push", ref="refs/tags/v1", after="b" * 40)
     assert [ref(platform, name) for name in ("main", "heads/main", "refs/heads/main", "v1")] == [
         "a" * 40,
         "a" * 40,
@@ -477,14 +481,14 @@ def test_branches_and_tags_follow_pushes(platform: Platform) -> None:
         "b" * 40,
     ]
     assert ref(platform, "c" * 40) == "c" * 40
-    platform.tell("push", ref="refs/heads/main", after="0" * 40)
+    platform.report("push", ref="refs/heads/main", after="0" * 40)
     assert ref(platform, "main") is None
-    platform.tell("delete", ref="v1", ref_type="tag")
+    platform.report("delete", ref="v1", ref_type="tag")
     assert ref(platform, "v1") is None
 
 
 @pytest.mark.parametrize(
-    "told",
+    "reported",
     [
         {"ref": "main", "after": "a" * 40},
         {"ref": "refs/heads/main", "after": "a" * 39},
@@ -493,8 +497,8 @@ def test_branches_and_tags_follow_pushes(platform: Platform) -> None:
         {"ref": "refs/pull/1/head", "after": "a" * 40},
     ],
 )
-def test_what_is_no_push(platform: Platform, told: dict[str, Any]) -> None:
-    platform.tell("push", **told)
+def test_what_is_no_push(platform: Platform, reported: dict[str, Any]) -> None:
+    platform.report("push", **reported)
     assert platform.world.store.look(refs.list_all, platform.world.repo["id"]) == []
 
 
@@ -503,7 +507,7 @@ def test_what_is_no_push(platform: Platform, told: dict[str, Any]) -> None:
 
 def test_who_is_heard_of_has_nothing(platform: Platform) -> None:
     given = {"login": "Mallory[bot]", "id": 7, "type": "Bot", "site_admin": True, "name": "M"}
-    platform.tell("push", sender=given, pusher={"login": "nobody"})
+    platform.report("push", sender=given, pusher={"login": "nobody"})
     row = account(platform, "mallory[BOT]")
     assert row is not None
     assert (row["kind"], row["site_admin"], row["heard_of"], row["name"]) == ("Bot", 0, 1, "M")
@@ -515,23 +519,29 @@ def test_who_is_heard_of_has_nothing(platform: Platform) -> None:
 
 def test_somebody_who_was_made_is_left_alone(platform: Platform) -> None:
     before = account(platform, "ada")
-    told = {"login": "ADA", "id": 99, "type": "Organization", "name": "Mallory", "site_admin": True}
-    platform.tell("push", sender=told, organization=told)
+    reported = {
+        "login": "ADA",
+        "id": 99,
+        "type": "Organization",
+        "name": "Mallory",
+        "site_admin": True,
+    }
+    platform.report("push", sender=reported, organization=reported)
     assert account(platform, "ada") == before
 
 
 def test_more_is_learnt_of_who_is_heard_of(platform: Platform) -> None:
-    platform.tell("push", sender={"login": "robin"})
-    platform.tell("push", sender={"login": "robin", "name": "Robin"})
-    platform.tell("push", sender={"login": "robin", "name": "Mallory"})
+    platform.report("push", sender={"login": "robin"})
+    platform.report("push", sender={"login": "robin", "name": "Robin"})
+    platform.report("push", sender={"login": "robin", "name": "Mallory"})
     assert (account(platform, "robin") or {})["name"] == "Robin"
 
 
 def test_rights_come_from_no_event(signed: Platform) -> None:
     member = {"login": "robin", "type": "User"}
-    signed.tell("member", "added", member=member, repository=TOLD)
-    signed.tell("membership", "added", member=member, organization={"login": "tower"})
-    signed.tell("organization", "member_added", membership={"user": member, "role": "admin"})
+    signed.report("member", "added", member=member, repository=TOLD)
+    signed.report("membership", "added", member=member, organization={"login": "tower"})
+    signed.report("organization", "member_added", membership={"user": member, "role": "admin"})
     robin = account(signed, "robin")
     assert robin is not None
     private = signed.world.another_repo(private=True)
@@ -547,7 +557,7 @@ def test_what_is_nobody(platform: Platform, odd: Any) -> None:
 
 
 def test_an_account_that_is_made_takes_over_what_was_told_of_it(platform: Platform) -> None:
-    platform.tell("issues", "opened", issue=issue(), sender={"login": "Robin", "id": 5})
+    platform.report("issues", "opened", issue=issue(), sender={"login": "Robin", "id": 5})
     heard = account(platform, "robin")
     assert heard is not None
     made = platform.world.store.do(accounts.create, "robin", kind="Organization", name="R")
@@ -586,4 +596,4 @@ MEMBERS = sorted({*projection_table.MEMBERS, "sender", "organization", "changes"
 def test_nothing_is_raised(
     signed: Platform, name: str, action: str | None, payload: dict[str, Any]
 ) -> None:
-    signed.tell(name, action, **payload)
+    signed.report(name, action, **payload)

@@ -25,7 +25,7 @@ def repo(world: World) -> Row:
     return world.store.do(repositories.create, org["id"], "tools")
 
 
-def tell(world: World, repo: Row, action: str = "created", **alert: Any) -> None:
+def report(world: World, repo: Row, action: str = "created", **alert: Any) -> None:
     given = {"number": 1, "secret_type": "npm_access_token", "updated_at": FIRST} | alert
     payload = {"action": action, "alert": given, "repository": {"full_name": repo["full_name"]}}
     event = {
@@ -47,30 +47,30 @@ def counts(world: World, repo: Row, token_type: str = NPM) -> tuple[int, ...]:
 
 def test_an_alert_is_counted_once(world: World, repo: Row) -> None:
     for _ in range(2):
-        tell(world, repo)
+        report(world, repo)
     assert counts(world, repo) == (1, 0, 0, 0)
-    tell(world, repo, number=2, push_protection_bypassed=True)
+    report(world, repo, number=2, push_protection_bypassed=True)
     assert counts(world, repo) == (2, 0, 1, 1)
 
 
 def test_what_becomes_of_it(world: World, repo: Row) -> None:
-    tell(world, repo)
+    report(world, repo)
     later = "2026-01-02T00:00:00Z"
-    tell(world, repo, "resolved", resolution="false_positive", updated_at=later)
+    report(world, repo, "resolved", resolution="false_positive", updated_at=later)
     assert counts(world, repo) == (1, 1, 0, 0)
     # What comes late is not believed, and what is not told stays.
-    tell(world, repo, "resolved", resolution="revoked")
+    report(world, repo, "resolved", resolution="revoked")
     assert counts(world, repo) == (1, 1, 0, 0)
-    tell(world, repo, push_protection_bypassed=True, updated_at="2026-01-03T00:00:00Z")
+    report(world, repo, push_protection_bypassed=True, updated_at="2026-01-03T00:00:00Z")
     assert counts(world, repo) == (1, 1, 1, 1)
-    tell(world, repo, "reopened", resolution=None, updated_at="2026-01-04T00:00:00Z")
+    report(world, repo, "reopened", resolution=None, updated_at="2026-01-04T00:00:00Z")
     assert counts(world, repo) == (1, 0, 1, 1)
 
 
 @pytest.mark.parametrize("named", ["cp_1", "tower-key"])
 def test_an_organizations_own_pattern(world: World, repo: Row, named: str) -> None:
     before = world.store.look(secret_patterns.list_all, repo["owner_id"])[-1]["version"]
-    tell(world, repo, secret_type=named)
+    report(world, repo, secret_type=named)
     assert counts(world, repo, "cp_1") == (1, 0, 0, 0)
     # Alerts are no change of the pattern.
     assert world.store.look(secret_patterns.list_all, repo["owner_id"])[-1]["version"] == before
@@ -79,7 +79,7 @@ def test_an_organizations_own_pattern(world: World, repo: Row, named: str) -> No
 def test_a_pattern_that_is_not_known(world: World, repo: Row) -> None:
     name = {"secret_type": "bell_key", "secret_type_display_name": "Bell Key"}
     for number in (1, 2):
-        tell(world, repo, number=number, **name)
+        report(world, repo, number=number, **name)
     rows = world.store.look(secret_patterns.list_all, repo["owner_id"])
     (row,) = [one for one in rows if one["token_type"] == "BELL_KEY"]
     assert (row["slug"], row["display_name"], row["custom"]) == ("bell_key", "Bell Key", 0)
@@ -91,13 +91,13 @@ def test_so_many_that_are_not_known(
 ) -> None:
     monkeypatch.setattr(secret_patterns, "MOST", 2)
     for number in range(4):
-        tell(world, repo, number=number, secret_type=f"strange_{number}")
+        report(world, repo, number=number, secret_type=f"strange_{number}")
     rows = world.store.look(secret_patterns.list_all, repo["owner_id"])
     assert [row["slug"] for row in rows if "strange" in row["slug"]] == ["strange_0"]
 
 
 def test_a_users_repository_has_no_patterns(world: World) -> None:
-    tell(world, world.repo)
+    report(world, world.repo)
     assert world.store.look(lambda db: db.value("SELECT count(*) FROM secret_alert")) == 0
 
 
@@ -106,7 +106,9 @@ def test_nothing_odd_is_counted(world: World, repo: Row) -> None:
     odd = (None, -1, 1.5, "", [], {}, True, "x" * 1000, 2**70, "\0")
     members = ("number", "secret_type", "updated_at", "resolution", "push_protection_bypassed")
     for _ in range(100):
-        tell(world, repo, **{name: chance.choice(odd) for name in members if chance.random() < 0.5})
+        report(
+            world, repo, **{name: chance.choice(odd) for name in members if chance.random() < 0.5}
+        )
     alerts, false_positives, blocks, bypasses = counts(world, repo)
     assert alerts <= 1
     assert min(false_positives, blocks, bypasses) >= 0

@@ -143,14 +143,14 @@ def test_an_event_without_the_member_tells_of_the_status(world: World) -> None:
 
 
 def test_it_may_be_within_the_run(world: World) -> None:
-    told = {"id": 1, "status": "in_progress", "concurrency": {"group": "prod"}}
-    reflect(world, "workflow_run", workflow_run=told)
+    reported = {"id": 1, "status": "in_progress", "concurrency": {"group": "prod"}}
+    reflect(world, "workflow_run", workflow_run=reported)
     assert queue(world) == ["1+"]
 
 
 def test_it_may_say_what_the_status_does_not(world: World) -> None:
-    told = {"group": "prod", "status": "in_progress", "acquired_at": at(7)}
-    run(world, 1, concurrency=told)
+    reported = {"group": "prod", "status": "in_progress", "acquired_at": at(7)}
+    run(world, 1, concurrency=reported)
     run(world, 2, "in_progress", concurrency={"group": "prod", "status": "pending"})
     run(world, 3, concurrency={"group": "prod", "queued_at": at(0)})
     assert queue(world) == ["1+", "3", "2"]
@@ -208,14 +208,14 @@ def test_it_does_not_go_back_in_time(
 
 
 def test_another_attempt(world: World) -> None:
-    told = {"group": "prod"}
-    run(world, status="completed", moment=3, concurrency=told)
-    run(world, 1, "queued", 4, attempt=2, concurrency=told)
+    reported = {"group": "prod"}
+    run(world, status="completed", moment=3, concurrency=reported)
+    run(world, 1, "queued", 4, attempt=2, concurrency=reported)
     assert queue(world) == ["1"]
-    run(world, 1, "in_progress", 3, attempt=1, concurrency=told)
+    run(world, 1, "in_progress", 3, attempt=1, concurrency=reported)
     assert queue(world) == ["1"]
-    run(world, 1, "in_progress", 5, attempt=2, concurrency=told)
-    run(world, 1, "queued", 5, attempt=3, concurrency=told)
+    run(world, 1, "in_progress", 5, attempt=2, concurrency=reported)
+    run(world, 1, "queued", 5, attempt=3, concurrency=reported)
     assert queue(world) == ["1"]
 
 
@@ -427,12 +427,12 @@ odd = st.recursive(
     changed=st.dictionaries(
         st.sampled_from(["id", "run_id", "status", "run_attempt", "name", "updated_at"]), odd
     ),
-    told=odd,
+    reported=odd,
 )
-def test_anything_may_come(world: World, name: str, changed: Any, told: Any) -> None:
+def test_anything_may_come(world: World, name: str, changed: Any, reported: Any) -> None:
     given = {"id": 1, "run_id": 1, "status": "in_progress"} | changed
-    reflect(world, name, **{name: given, "concurrency": told})
-    reflect(world, name, **{name: changed, "concurrency": {"group": told}})
+    reflect(world, name, **{name: given, "concurrency": reported})
+    reflect(world, name, **{name: changed, "concurrency": {"group": reported}})
 
 
 # A model
@@ -525,8 +525,8 @@ def _step(
         return
     now = iso_micro(AT + moment * SECOND)
     event = {**projection_table.projected_events(db), "received_at": AT + moment * SECOND}
-    told = {"group": name, "status": "in_progress" if holds else "pending"}
-    told |= {"queued_at": now, "acquired_at": now}
+    reported = {"group": name, "status": "in_progress" if holds else "pending"}
+    reported |= {"queued_at": now, "acquired_at": now}
     given = {"id": number, "updated_at": now, "status": "queued"}
     if kind == "end":
         given["status"] = "completed"
@@ -538,24 +538,24 @@ def _step(
         if there is not None:
             model.lines[there].leave(f"run {number}")
     elif kind == "call":
-        reusable = {"reusable": [{**told, "path": "deploy"}]}
+        reusable = {"reusable": [{**reported, "path": "deploy"}]}
         _reflect(db, world, event, "workflow_run", given, reusable)
         model.stand(f"call {number}", name, holds)
     elif kind == "run":
-        _reflect(db, world, event, "workflow_run", given, told)
+        _reflect(db, world, event, "workflow_run", given, reported)
         model.stand(f"run {number}", name, holds)
     else:
         inside = number * 10 + (kind == "job2")
         job = {"id": inside, "run_id": number, "name": "deploy / x" if kind == "job2" else "x"}
-        _reflect(db, world, event, "workflow_job", job, told)
+        _reflect(db, world, event, "workflow_job", job, reported)
         model.stand(f"{kind} {number}", name, holds)
 
 
 def _reflect(
-    db: Connection, world: World, event: Row, name: str, given: Any, told: dict[str, Any]
+    db: Connection, world: World, event: Row, name: str, given: Any, reported: dict[str, Any]
 ) -> None:
     event |= {"name": name, "repo_id": world.repo["id"]}
-    projection_table.project(db, event, {name: given, "concurrency": told})
+    projection_table.project(db, event, {name: given, "concurrency": reported})
 
 
 def _compare(db: Connection, world: World, model: Model) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 import orjson
 import pytest
-from house import House, Post, said
 from waiting import until
+from worker_harness import Post, WorkerHarness, said
 
 from store import Connection, Row
 from store.accounts import apps
@@ -29,9 +29,9 @@ class Mill:
 
 
 @pytest.fixture
-def mill(house: House) -> Mill:
+def mill(harness: WorkerHarness) -> Mill:
     def make(db: Connection) -> Mill:
-        owner = {"id": house.repo["owner_id"], "login": "ada", "kind": "User"}
+        owner = {"id": harness.repo["owner_id"], "login": "ada", "kind": "User"}
         _, app = apps.create(
             db,
             owner["id"],
@@ -44,19 +44,19 @@ def mill(house: House) -> Mill:
         on = installations.create(db, app, owner)
         return Mill(app, on, app_hooks.create(db, app, url=URL, secret=SECRET, content_type="json"))
 
-    return house.store.do(make)
+    return harness.store.do(make)
 
 
-async def sent(house: House, body: bytes = b'{"ref":"refs/heads/main"}') -> Post:
-    await house.work()
-    await house.event(body)
-    await house.over(delivered=1)
-    (post,) = house.network.posts
+async def sent(harness: WorkerHarness, body: bytes = b'{"ref":"refs/heads/main"}') -> Post:
+    await harness.work()
+    await harness.event(body)
+    await harness.over(delivered=1)
+    (post,) = harness.network.posts
     return post
 
 
-async def test_a_payload_names_the_installation(house: House, mill: Mill) -> None:
-    post = await sent(house)
+async def test_a_payload_names_the_installation(harness: WorkerHarness, mill: Mill) -> None:
+    post = await sent(harness)
     payload = orjson.loads(post.body)
     assert payload == {"ref": "refs/heads/main", "installation": payload["installation"]}
     assert payload["installation"]["id"] == mill.on["id"]
@@ -69,63 +69,65 @@ async def test_a_payload_names_the_installation(house: House, mill: Mill) -> Non
     assert headers["x-service-hook-installation-target-id"] == str(mill.app["id"])
 
 
-async def test_only_the_payload_of_the_app_names_it(house: House, mill: Mill) -> None:
-    house.hook("https://own.example/hook")
-    await house.work()
-    await house.event(b'{"a":1}')
-    await house.over(delivered=2)
-    assert [post.body for post in house.network.to("own.example")] == [b'{"a":1}']
-    assert b"node_id" in house.network.to("mill.example")[0].body
+async def test_only_the_payload_of_the_app_names_it(harness: WorkerHarness, mill: Mill) -> None:
+    harness.hook("https://own.example/hook")
+    await harness.work()
+    await harness.event(b'{"a":1}')
+    await harness.over(delivered=2)
+    assert [post.body for post in harness.network.to("own.example")] == [b'{"a":1}']
+    assert b"node_id" in harness.network.to("mill.example")[0].body
 
 
-async def test_an_attempt_shows_what_was_sent(house: House, mill: Mill) -> None:
-    post = await sent(house)
-    (row,) = house.store.look(attempts.page, mill.hook["id"], limit=2)
+async def test_an_attempt_shows_what_was_sent(harness: WorkerHarness, mill: Mill) -> None:
+    post = await sent(harness)
+    (row,) = harness.store.look(attempts.page, mill.hook["id"], limit=2)
     assert row["installation_id"] == mill.on["id"]
-    shown = house.store.look(attempts.get_of_app, mill.app["id"], row["id"])
+    shown = harness.store.look(attempts.get_of_app, mill.app["id"], row["id"])
     assert shown["event_body"] == post.body
-    assert house.store.look(attempts.get_of_app, mill.app["id"] + 1, row["id"]) is None
+    assert harness.store.look(attempts.get_of_app, mill.app["id"] + 1, row["id"]) is None
 
 
-async def test_another_attempt_names_it_too(house: House, mill: Mill) -> None:
+async def test_another_attempt_names_it_too(harness: WorkerHarness, mill: Mill) -> None:
     answers = [said(500), said()]
-    house.network.script = lambda post: answers.pop(0)
-    await house.work(retry_schedule=[0, 30])
-    await house.event(b'{"a":1}')
-    await until(lambda: house.store.look(attempts.page, mill.hook["id"], limit=2))
-    await house.pass_time(31)
-    await house.over(delivered=1)
-    first, second = house.network.posts
+    harness.network.script = lambda post: answers.pop(0)
+    await harness.work(retry_schedule=[0, 30])
+    await harness.event(b'{"a":1}')
+    await until(lambda: harness.store.look(attempts.page, mill.hook["id"], limit=2))
+    await harness.pass_time(31)
+    await harness.over(delivered=1)
+    first, second = harness.network.posts
     assert first.body == second.body
 
 
 @pytest.mark.parametrize("change", ["suspend", "remove"])
 async def test_nothing_is_sent_once_the_installation_is_over(
-    house: House, mill: Mill, change: str
+    harness: WorkerHarness, mill: Mill, change: str
 ) -> None:
-    await house.event()
-    house.store.do(getattr(installations, change), mill.on)
-    await house.work()
-    await house.over(dead=1)
-    assert house.network.posts == []
-    (row,) = house.store.look(deliveries.page, limit=2)
+    await harness.event()
+    harness.store.do(getattr(installations, change), mill.on)
+    await harness.work()
+    await harness.over(dead=1)
+    assert harness.network.posts == []
+    (row,) = harness.store.look(deliveries.page, limit=2)
     assert "not installed there" in row["reason"]
 
 
-async def test_events_about_the_app_itself_stay_as_they_are(house: House, mill: Mill) -> None:
+async def test_events_about_the_app_itself_stay_as_they_are(
+    harness: WorkerHarness, mill: Mill
+) -> None:
     def emit(db: Connection, name: str, payload: dict[str, Any]) -> None:
         outbox.emit(db, name, None, 0, payload, only_hook=mill.hook["id"])
 
-    house.store.do(emit, "ping", {"zen": "Ring once."})
+    harness.store.do(emit, "ping", {"zen": "Ring once."})
     whole = {"installation": {"id": 7, "app_slug": "mill"}}
-    house.store.do(emit, "installation", whole)
-    await house.work()
-    await house.over(delivered=2)
-    found = {post.headers["x-service-event"]: post.body for post in house.network.posts}
+    harness.store.do(emit, "installation", whole)
+    await harness.work()
+    await harness.over(delivered=2)
+    found = {post.headers["x-service-event"]: post.body for post in harness.network.posts}
     assert {name: orjson.loads(body) for name, body in found.items()} == {
         "ping": {"zen": "Ring once."},
         "installation": whole,
     }
-    rows = house.store.look(attempts.page, mill.hook["id"], limit=3)
+    rows = harness.store.look(attempts.page, mill.hook["id"], limit=3)
     named = {row["event"]: row["installation_id"] for row in rows}
     assert named == {"ping": None, "installation": 7}

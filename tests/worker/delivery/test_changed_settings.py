@@ -1,9 +1,9 @@
 """Settings that change while the worker works."""
 
 import pytest
-from house import Gate, House, settle
 from receivers import ok, serving
 from waiting import until
+from worker_harness import Gate, WorkerHarness, settle
 
 from store.errors import Unusable
 from worker.http.guard import Guard, Refused
@@ -14,50 +14,50 @@ def settings(**changes: object) -> WorkerSettings:
     return WorkerSettings.model_validate({"allow_networks": ["127.0.0.0/8"], "jitter": 0} | changes)
 
 
-async def test_the_next_delivery_is_made_by_them(house: House) -> None:
-    worker = await house.work()
-    house.hook()
-    await house.event()
-    await until(lambda: house.states()["delivered"] == 1)
+async def test_the_next_delivery_is_made_by_them(harness: WorkerHarness) -> None:
+    worker = await harness.work()
+    harness.hook()
+    await harness.event()
+    await until(lambda: harness.states()["delivered"] == 1)
     worker.change(settings(user_agent="GitHub-Hookshot/other", timeout=3))
-    await house.event()
-    await until(lambda: house.states()["delivered"] == 2)
-    first, second = house.network.posts
+    await harness.event()
+    await until(lambda: harness.states()["delivered"] == 2)
+    first, second = harness.network.posts
     assert first.headers["user-agent"] == "GitHub-Hookshot/tocsin"
     assert second.headers["user-agent"] == "GitHub-Hookshot/other"
     assert (first.deadline, second.deadline) == (10, 3)
 
 
-async def test_what_is_in_flight_is_finished_and_nothing_is_lost(house: House) -> None:
-    worker = await house.work(concurrency=4)
-    house.hook("https://slow.example/hook")
-    gate = house.network.script = Gate(["slow.example"])
-    await house.events(30)
+async def test_what_is_in_flight_is_finished_and_nothing_is_lost(harness: WorkerHarness) -> None:
+    worker = await harness.work(concurrency=4)
+    harness.hook("https://slow.example/hook")
+    gate = harness.network.script = Gate(["slow.example"])
+    await harness.events(30)
     await until(lambda: worker.dispatcher.in_flight == 4)
     worker.change(settings(concurrency=2, max_in_flight=3))
     await settle()
     assert worker.dispatcher.in_flight == 4
-    house.network.most.clear()
+    harness.network.most.clear()
     gate.opened.set()
-    await until(lambda: house.states()["delivered"] == 30)
-    assert house.network.most["slow.example"] <= 4
-    assert len(house.network.posts) == 30
+    await until(lambda: harness.states()["delivered"] == 30)
+    assert harness.network.most["slow.example"] <= 4
+    assert len(harness.network.posts) == 30
 
 
-async def test_more_at_once_takes_up_what_waited(house: House) -> None:
-    worker = await house.work(max_in_flight=1)
-    gate = house.network.script = Gate(["a.example", "b.example"])
+async def test_more_at_once_takes_up_what_waited(harness: WorkerHarness) -> None:
+    worker = await harness.work(max_in_flight=1)
+    gate = harness.network.script = Gate(["a.example", "b.example"])
     for name in ("a", "b"):
-        house.hook(f"https://{name}.example/hook")
-    await house.event()
+        harness.hook(f"https://{name}.example/hook")
+    await harness.event()
     await until(lambda: worker.dispatcher.in_flight == 1)
     worker.change(settings(max_in_flight=2))
     await until(lambda: worker.dispatcher.in_flight == 2)
     gate.opened.set()
-    await until(lambda: house.states()["delivered"] == 2)
+    await until(lambda: harness.states()["delivered"] == 2)
 
 
-async def test_networks_that_are_no_longer_allowed_are_not_used(house: House) -> None:
+async def test_networks_that_are_no_longer_allowed_are_not_used(harness: WorkerHarness) -> None:
     """Not on a connection either that was opened when they were."""
 
     async def here(host: str, port: int) -> list[str]:
@@ -65,26 +65,26 @@ async def test_networks_that_are_no_longer_allowed_are_not_used(house: House) ->
 
     guard = Guard(allow_networks=["127.0.0.0/8"], resolver=here)
     async with serving(ok) as receiver:
-        worker = await house.work(real=True, guard=guard)
-        house.hook(f"http://receiver.example:{receiver.port}/")
-        await house.event()
-        await until(lambda: house.states()["delivered"] == 1)
+        worker = await harness.work(real=True, guard=guard)
+        harness.hook(f"http://receiver.example:{receiver.port}/")
+        await harness.event()
+        await until(lambda: harness.states()["delivered"] == 1)
         assert worker.open_connections == 1
         worker.change(settings(allow_networks=[]))
-        await house.event()
-        hook_id = house.deliveries()[0]["hook_id"]
-        await until(lambda: len(house.attempts(hook_id)) == 2)
-        assert house.attempts(hook_id)[-1]["error"].startswith("guard: ")
+        await harness.event()
+        hook_id = harness.deliveries()[0]["hook_id"]
+        await until(lambda: len(harness.attempts(hook_id)) == 2)
+        assert harness.attempts(hook_id)[-1]["error"].startswith("guard: ")
         assert len(receiver.heads) == 1
         worker.change(settings())
-        await house.event()
-        await until(lambda: house.states()["delivered"] == 2)
-        await house.rest()
+        await harness.event()
+        await until(lambda: harness.states()["delivered"] == 2)
+        await harness.rest()
         guard.close()
 
 
-async def test_settings_that_are_none_change_nothing(house: House) -> None:
-    worker = await house.work()
+async def test_settings_that_are_none_change_nothing(harness: WorkerHarness) -> None:
+    worker = await harness.work()
     with pytest.raises(Unusable, match="allow_networks or callback_ports: 'nonsense'"):
         worker.change(settings(allow_networks=["nonsense"], user_agent="other"))
     with pytest.raises(Unusable, match="not a range of ports"):
@@ -92,16 +92,16 @@ async def test_settings_that_are_none_change_nothing(house: House) -> None:
     worker.guard.check_address("127.0.0.1")
     with pytest.raises(Refused):
         worker.guard.check_address("10.0.0.1")
-    house.hook()
-    await house.event()
-    await until(lambda: house.states()["delivered"] == 1)
-    assert house.network.posts[0].headers["user-agent"] == "GitHub-Hookshot/tocsin"
+    harness.hook()
+    await harness.event()
+    await until(lambda: harness.states()["delivered"] == 1)
+    assert harness.network.posts[0].headers["user-agent"] == "GitHub-Hookshot/tocsin"
 
 
-async def test_stopping_begins_once(house: House) -> None:
-    worker = await house.work()
+async def test_stopping_begins_once(harness: WorkerHarness) -> None:
+    worker = await harness.work()
     begun = worker.start_stopping()
     assert worker.start_stopping() is begun
     await worker.stop()
     assert begun.done()
-    house.worker = None
+    harness.worker = None

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from certificates import DAY, NOW, Authority
-from house import House
 from receivers import ok, serving
 from waiting import until
+from worker_harness import WorkerHarness
 
 from store.clock import SECOND
 from worker.http import tls_contexts
@@ -21,88 +21,92 @@ def tls_of(days: float = 100, **more: Any) -> dict[str, Any]:
     return {"client_cert": certificate, "client_key": key, "ca": CA.pem, **more}
 
 
-async def test_a_receiver_that_asks_for_a_certificate(house: House, tmp_path: Path) -> None:
+async def test_a_receiver_that_asks_for_a_certificate(
+    harness: WorkerHarness, tmp_path: Path
+) -> None:
     async with serving(ok, context=CA.server(tmp_path)) as receiver:
         url = f"https://localhost:{receiver.port}/in"
-        with_one = house.hook(url, options={"tls": tls_of()})
-        without = house.hook(url + "2", options={"tls": {"ca": CA.pem}, "retries": [0]})
-        unknown = house.hook(url + "3", options={"retries": [0]})
-        await house.work(real=True)
-        await house.event()
-        await house.over(delivered=1, dead=2)
-        (attempt,) = await house.recorded(with_one, 1)
+        with_one = harness.hook(url, options={"tls": tls_of()})
+        without = harness.hook(url + "2", options={"tls": {"ca": CA.pem}, "retries": [0]})
+        unknown = harness.hook(url + "3", options={"retries": [0]})
+        await harness.work(real=True)
+        await harness.event()
+        await harness.over(delivered=1, dead=2)
+        (attempt,) = await harness.recorded(with_one, 1)
         assert (attempt["status_code"], attempt["error"]) == (200, None)
-        (attempt,) = await house.recorded(without, 1)
+        (attempt,) = await harness.recorded(without, 1)
         assert attempt["error"] is not None, "the receiver rejects it"
-        (attempt,) = await house.recorded(unknown, 1)
+        (attempt,) = await harness.recorded(unknown, 1)
         assert "certificate verify failed" in attempt["error"]
         assert len(receiver.heads) == 1
 
 
-async def test_connections_belong_to_their_material(house: House, tmp_path: Path) -> None:
+async def test_connections_belong_to_their_material(harness: WorkerHarness, tmp_path: Path) -> None:
     async with serving(ok, context=CA.server(tmp_path)) as receiver:
         url = f"https://localhost:{receiver.port}/in"
         shared = tls_of()
-        house.hook(url, options={"tls": shared, "ordering": "hook"})
-        await house.work(real=True)
+        harness.hook(url, options={"tls": shared, "ordering": "hook"})
+        await harness.work(real=True)
         for number in (1, 2):
-            await house.event()
-            await house.over(delivered=number)
+            await harness.event()
+            await harness.over(delivered=number)
         assert receiver.connections == 1, "the connection is kept"
-        house.hook(url + "2", options={"tls": tls_of()})
-        await house.event()
-        await house.over(delivered=4)
+        harness.hook(url + "2", options={"tls": tls_of()})
+        await harness.event()
+        await harness.over(delivered=4)
         assert receiver.connections == 2, "another certificate needs another connection"
 
 
-async def test_the_host_name_may_be_left_unchecked(house: House, tmp_path: Path) -> None:
+async def test_the_host_name_may_be_left_unchecked(harness: WorkerHarness, tmp_path: Path) -> None:
     context = CA.server(tmp_path)
     async with serving(ok, host="127.0.0.2", context=context) as receiver:
         url = f"https://127.0.0.2:{receiver.port}/in"
-        checked = house.hook(url, options={"tls": tls_of(), "retries": [0]})
-        house.hook(url + "2", options={"tls": tls_of(verify_hostname=False, min_version="1.3")})
-        await house.work(real=True)
-        await house.event()
-        await house.over(delivered=1, dead=1)
-        (attempt,) = await house.recorded(checked, 1)
+        checked = harness.hook(url, options={"tls": tls_of(), "retries": [0]})
+        harness.hook(url + "2", options={"tls": tls_of(verify_hostname=False, min_version="1.3")})
+        await harness.work(real=True)
+        await harness.event()
+        await harness.over(delivered=1, dead=1)
+        (attempt,) = await harness.recorded(checked, 1)
         assert "IP address mismatch" in attempt["error"]
 
 
-async def test_an_expired_certificate_pauses_the_hook(house: House) -> None:
-    house.clock.advance(NOW.timestamp() - house.clock.now() / SECOND)
-    hook_id = house.hook(options={"tls": tls_of(days=2)})
-    await house.work()
-    await house.event()
-    await house.over(delivered=1)
-    house.clock.advance(3 * 86_400)
-    await house.event()
-    await until(lambda: house.hook_row(hook_id)["paused_at"] is not None)
-    row = house.hook_row(hook_id)
+async def test_an_expired_certificate_pauses_the_hook(harness: WorkerHarness) -> None:
+    harness.clock.advance(NOW.timestamp() - harness.clock.now() / SECOND)
+    hook_id = harness.hook(options={"tls": tls_of(days=2)})
+    await harness.work()
+    await harness.event()
+    await harness.over(delivered=1)
+    harness.clock.advance(3 * 86_400)
+    await harness.event()
+    await until(lambda: harness.hook_row(hook_id)["paused_at"] is not None)
+    row = harness.hook_row(hook_id)
     assert row["pause_reason"] == "a certificate in the option tls has expired"
     assert row["failing_since"] is None, "it is no failure of the receiver"
-    await house.over(delivered=1, waiting=1)
-    assert len(house.attempts(hook_id)) == 1
-    house.edit(hook_id, options={"tls": tls_of(days=9)})
-    await house.over(delivered=2)
-    row = house.hook_row(hook_id)
+    await harness.over(delivered=1, waiting=1)
+    assert len(harness.attempts(hook_id)) == 1
+    harness.edit(hook_id, options={"tls": tls_of(days=9)})
+    await harness.over(delivered=2)
+    row = harness.hook_row(hook_id)
     assert (row["paused_at"], row["pause_reason"]) == (None, None)
 
 
-async def test_material_that_tls_rejects_pauses_the_hook(house: House, monkeypatch: Any) -> None:
+async def test_material_that_tls_rejects_pauses_the_hook(
+    harness: WorkerHarness, monkeypatch: Any
+) -> None:
     """Such as a key that a later OpenSSL counts as too weak."""
-    hook_id = house.hook(options={"tls": tls_of()})
+    hook_id = harness.hook(options={"tls": tls_of()})
 
     def rejected(*_: Any) -> None:
         raise ssl.SSLError(1, "[SSL: EE_KEY_TOO_SMALL] ee key too small")
 
     with monkeypatch.context() as patched:
         patched.setattr(ssl.SSLContext, "load_cert_chain", rejected)
-        await house.work()
-        await house.event()
-        await until(lambda: house.hook_row(hook_id)["paused_at"] is not None)
-    assert "cannot be used" in house.hook_row(hook_id)["pause_reason"]
-    assert house.network.posts == []
-    await house.over(waiting=1)
+        await harness.work()
+        await harness.event()
+        await until(lambda: harness.hook_row(hook_id)["paused_at"] is not None)
+    assert "cannot be used" in harness.hook_row(hook_id)["pause_reason"]
+    assert harness.network.posts == []
+    await harness.over(waiting=1)
 
 
 def test_one_context_for_equal_material_and_no_end_of_them() -> None:

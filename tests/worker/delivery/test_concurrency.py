@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 from calls import counting_calls
-from house import LOOPBACK, Gate, House, settle
 from receivers import OK, Call, serving
 from waiting import until
+from worker_harness import LOOPBACK, Gate, WorkerHarness, settle
 
 from store.delivery import deliveries
 from worker.delivery import concurrency
@@ -83,18 +83,18 @@ def test_a_turn_moves_to_the_host_it_was_for_if_there_is_room() -> None:
     assert semaphore.idle
 
 
-async def test_many_hooks_on_a_hanging_host_leave_room_for_another(house: House) -> None:
-    gate = house.network.script = Gate(["slow.example"])
-    slow = [house.hook(f"https://slow.example/{number}") for number in range(60)]
-    quick = house.hook("https://quick.example/")
-    await house.work(max_in_flight=18)
+async def test_many_hooks_on_a_hanging_host_leave_room_for_another(harness: WorkerHarness) -> None:
+    gate = harness.network.script = Gate(["slow.example"])
+    slow = [harness.hook(f"https://slow.example/{number}") for number in range(60)]
+    quick = harness.hook("https://quick.example/")
+    await harness.work(max_in_flight=18)
     for _ in range(3):
-        await house.event()
-    await until(lambda: house.states(quick) == {"delivered": 3})
-    assert house.network.most["slow.example"] <= 16
+        await harness.event()
+    await until(lambda: harness.states(quick) == {"delivered": 3})
+    assert harness.network.most["slow.example"] <= 16
     gate.opened.set()
-    await house.over(delivered=3 * (len(slow) + 1))
-    assert house.network.most["slow.example"] <= 16
+    await harness.over(delivered=3 * (len(slow) + 1))
+    assert harness.network.most["slow.example"] <= 16
 
 
 def on(machine: str, number: int, host: str = "") -> Lane:
@@ -222,45 +222,47 @@ def test_all_hooks_of_a_machine_have_their_turn() -> None:
     assert [sorted(order[part : part + 9]) for part in (0, 9, 18)] == [list(range(9))] * 3
 
 
-async def test_600_hooks_on_one_host_make_no_more_requests_than_it_may_have(house: House) -> None:
-    house.tuning = Tuning(quantum=0.0)
-    gate = house.network.script = Gate(["slow.example"])
-    slow = [house.hook(f"https://slow.example/{number}") for number in range(600)]
-    quick = house.hook("https://quick.example/")
-    worker = await house.work(max_in_flight_per_host=8)
-    await house.event()
-    await until(lambda: house.states(quick) == {"delivered": 1})
+async def test_600_hooks_on_one_host_make_no_more_requests_than_it_may_have(
+    harness: WorkerHarness,
+) -> None:
+    harness.tuning = Tuning(quantum=0.0)
+    gate = harness.network.script = Gate(["slow.example"])
+    slow = [harness.hook(f"https://slow.example/{number}") for number in range(600)]
+    quick = harness.hook("https://quick.example/")
+    worker = await harness.work(max_in_flight_per_host=8)
+    await harness.event()
+    await until(lambda: harness.states(quick) == {"delivered": 1})
     await until(lambda: worker.dispatcher.measures.held.read() == 600 - 8)
-    assert house.network.in_flight["slow.example"] == 8
+    assert harness.network.in_flight["slow.example"] == 8
     for _ in range(3):
-        await house.event()
-    await until(lambda: house.states(quick) == {"delivered": 4})
+        await harness.event()
+    await until(lambda: harness.states(quick) == {"delivered": 4})
     assert worker.lease.lag == 0, "nothing waits for this worker"
     gate.opened.set()
-    await house.over(delivered=4 * (len(slow) + 1))
-    assert house.network.most["slow.example"] == 8
-    firsts = [post.endpoint.target for post in house.network.to("slow.example")[:600]]
+    await harness.over(delivered=4 * (len(slow) + 1))
+    assert harness.network.most["slow.example"] == 8
+    firsts = [post.endpoint.target for post in harness.network.to("slow.example")[:600]]
     assert len(set(firsts)) == 600, "each has its permit before one has its second"
 
 
-async def test_a_host_of_many_names_and_ports_is_one_host(house: House) -> None:
-    gate = house.network.script = Gate([f"n{number}.example" for number in range(40)])
+async def test_a_host_of_many_names_and_ports_is_one_host(harness: WorkerHarness) -> None:
+    gate = harness.network.script = Gate([f"n{number}.example" for number in range(40)])
     for number in range(40):
-        house.network.addresses[f"n{number}.example"] = "192.0.2.7"
-        house.hook(f"https://n{number}.example:{8000 + number}/")
-    quick = house.hook("https://quick.example/")
-    worker = await house.work(max_in_flight_per_host=3)
-    await house.events(5)
-    await until(lambda: house.states(quick) == {"delivered": 5})
+        harness.network.addresses[f"n{number}.example"] = "192.0.2.7"
+        harness.hook(f"https://n{number}.example:{8000 + number}/")
+    quick = harness.hook("https://quick.example/")
+    worker = await harness.work(max_in_flight_per_host=3)
+    await harness.events(5)
+    await until(lambda: harness.states(quick) == {"delivered": 5})
     await until(lambda: worker.dispatcher.measures.held.read() == 40)
-    assert house.network.in_flight[""] == 3
+    assert harness.network.in_flight[""] == 3
     gate.opened.set()
-    await house.over(delivered=5 * 41)
-    assert sum(1 for post in house.network.posts if post.host != "quick.example") == 5 * 40
-    assert house.network.most[""] <= 3 + 4, "and those to the quick one"
+    await harness.over(delivered=5 * 41)
+    assert sum(1 for post in harness.network.posts if post.host != "quick.example") == 5 * 40
+    assert harness.network.most[""] <= 3 + 4, "and those to the quick one"
 
 
-async def test_as_receivers_see_it_by_whatever_port(house: House) -> None:
+async def test_as_receivers_see_it_by_whatever_port(harness: WorkerHarness) -> None:
     """On real sockets: names are resolved, and connections kept."""
     open_now = most = 0
 
@@ -276,47 +278,47 @@ async def test_as_receivers_see_it_by_whatever_port(house: House) -> None:
 
     async with serving(counting) as one, serving(counting) as two:
         for number in range(10):
-            house.hook(f"{one.url}{number}")
-            house.hook(f"{two.url.replace('127.0.0.1', 'localhost')}{number}")
-        await house.work(real=True, max_in_flight_per_host=3, guard=Guard(
+            harness.hook(f"{one.url}{number}")
+            harness.hook(f"{two.url.replace('127.0.0.1', 'localhost')}{number}")
+        await harness.work(real=True, max_in_flight_per_host=3, guard=Guard(
             allow_networks=LOOPBACK, resolver=loopback))  # fmt: skip
-        await house.events(20)
-        await house.over(delivered=400)
-        await house.rest()
+        await harness.events(20)
+        await harness.over(delivered=400)
+        await harness.rest()
     assert most == 3
-    assert all(len(house.attempts(hook_id)) == 20 for hook_id in range(1, 21)), "each once"
+    assert all(len(harness.attempts(hook_id)) == 20 for hook_id in range(1, 21)), "each once"
 
 
 async def loopback(host: str, port: int) -> list[str]:
     return ["127.0.0.1"]
 
 
-async def test_redeliveries_and_pings_have_no_way_around(house: House) -> None:
+async def test_redeliveries_and_pings_have_no_way_around(harness: WorkerHarness) -> None:
     for number in range(30):
-        house.hook(f"https://slow.example/{number}")
-    await house.work(max_in_flight_per_host=2)
-    receipt = await house.event()
-    await house.over(delivered=30)
-    gate = house.network.script = Gate(["slow.example"])
+        harness.hook(f"https://slow.example/{number}")
+    await harness.work(max_in_flight_per_host=2)
+    receipt = await harness.event()
+    await harness.over(delivered=30)
+    gate = harness.network.script = Gate(["slow.example"])
     for hook_id in range(1, 31):
-        house.store.do(deliveries.redeliver, receipt.event_id, hook_id, house.repo["id"])
-    await until(lambda: house.network.in_flight["slow.example"] == 2)
+        harness.store.do(deliveries.redeliver, receipt.event_id, hook_id, harness.repo["id"])
+    await until(lambda: harness.network.in_flight["slow.example"] == 2)
     await settle()
-    assert house.network.in_flight["slow.example"] == 2
+    assert harness.network.in_flight["slow.example"] == 2
     gate.opened.set()
-    await house.over(delivered=60)
-    assert house.network.most["slow.example"] == 2
+    await harness.over(delivered=60)
+    assert harness.network.most["slow.example"] == 2
 
 
-async def test_the_limit_of_a_host_can_be_changed(house: House) -> None:
-    gate = house.network.script = Gate(["slow.example"])
+async def test_the_limit_of_a_host_can_be_changed(harness: WorkerHarness) -> None:
+    gate = harness.network.script = Gate(["slow.example"])
     for number in range(10):
-        house.hook(f"https://slow.example/{number}")
-    worker = await house.work(max_in_flight_per_host=2)
-    await house.event()
-    await until(lambda: house.network.in_flight["slow.example"] == 2)
+        harness.hook(f"https://slow.example/{number}")
+    worker = await harness.work(max_in_flight_per_host=2)
+    await harness.event()
+    await until(lambda: harness.network.in_flight["slow.example"] == 2)
     worker.change(WorkerSettings(allow_networks=LOOPBACK, jitter=0, max_in_flight_per_host=5))
-    await until(lambda: house.network.in_flight["slow.example"] == 5)
+    await until(lambda: harness.network.in_flight["slow.example"] == 5)
     gate.opened.set()
-    await house.over(delivered=10)
-    assert house.network.most["slow.example"] == 5
+    await harness.over(delivered=10)
+    assert harness.network.most["slow.example"] == 5

@@ -5,8 +5,8 @@ import contextlib
 import random
 
 import pytest
-from house import House, Post, said
 from waiting import until
+from worker_harness import Post, WorkerHarness, said
 
 from store.delivery import attempts, deliveries
 from store.errors import Unavailable
@@ -33,13 +33,13 @@ IN_A_HURRY = Tuning(
 class Story:
     """A house in which things happen by chance."""
 
-    def __init__(self, house: House, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.house, self.monkeypatch = house, monkeypatch
+    def __init__(self, harness: WorkerHarness, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.harness, self.monkeypatch = harness, monkeypatch
         self.chance = random.Random(seed)
         self.sick = True
-        house.tuning = IN_A_HURRY
-        house.network.script = self.answer
-        self.hooks = [house.hook(options=self.options()) for _ in range(HOOKS)]
+        harness.tuning = IN_A_HURRY
+        harness.network.script = self.answer
+        self.hooks = [harness.hook(options=self.options()) for _ in range(HOOKS)]
 
     def options(self) -> dict[str, object]:
         return {
@@ -60,25 +60,25 @@ class Story:
         return said(200 if kind < 0.5 else 500)
 
     async def events(self) -> None:
-        await self.house.events(self.chance.randrange(1, 30))
+        await self.harness.events(self.chance.randrange(1, 30))
 
     async def time(self) -> None:
-        await self.house.pass_time(self.chance.choice([0, 1, 1, 60]))
+        await self.harness.pass_time(self.chance.choice([0, 1, 1, 60]))
 
     async def edit(self) -> None:
         hook_id = self.chance.choice(self.hooks)
-        self.house.edit(hook_id, options=self.options(), active=self.chance.random() < 0.8)
+        self.harness.edit(hook_id, options=self.options(), active=self.chance.random() < 0.8)
 
     async def look(self) -> None:
-        assert self.house.worker is not None
-        await self.house.worker.poll()
+        assert self.harness.worker is not None
+        await self.harness.worker.poll()
 
     async def restart(self) -> None:
-        await self.house.rest()
+        await self.harness.rest()
         await self.start()
 
     async def crash(self) -> None:
-        self.house.crash()
+        self.harness.crash()
         await self.start()
 
     async def trouble(self) -> None:
@@ -92,13 +92,13 @@ class Story:
             patched.setattr(module, name, failing)
             # Who is in a group with what fails is told so, and has to come again.
             with contextlib.suppress(Unavailable):
-                await self.house.events(1)
+                await self.harness.events(1)
             await asyncio.sleep(0.02)
         with contextlib.suppress(Unavailable):
-            await self.house.store.note(lambda db: None)  # the last of what fails is over
+            await self.harness.store.note(lambda db: None)  # the last of what fails is over
 
     async def start(self) -> None:
-        await self.house.work(max_in_flight=self.chance.choice([3, 1000]))
+        await self.harness.work(max_in_flight=self.chance.choice([3, 1000]))
 
     async def happen(self) -> None:
         await self.start()
@@ -110,30 +110,32 @@ class Story:
         """Everybody is well again, and time goes on."""
         self.sick = False
         for hook_id in self.hooks:
-            self.house.edit(hook_id, active=True)
+            self.harness.edit(hook_id, active=True)
         for _ in range(20):
-            await self.house.pass_time(60)
-            worker = self.house.worker
+            await self.harness.pass_time(60)
+            worker = self.harness.worker
             assert worker is not None
             await until(lambda d=worker.dispatcher: d.in_flight == 0 and d.queued == 0)
-        await until(lambda: self.house.counts()["waiting"] == 0)
+        await until(lambda: self.harness.counts()["waiting"] == 0)
 
 
 @pytest.mark.parametrize("seed", range(4))
-async def test_everything_ends(house: House, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    story = Story(house, seed, monkeypatch)
+async def test_everything_ends(
+    harness: WorkerHarness, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    story = Story(harness, seed, monkeypatch)
     await story.happen()
     await story.end()
-    rows = house.deliveries()
+    rows = harness.deliveries()
     assert rows
-    assert not house.leased()
+    assert not harness.leased()
     for row in rows:
         if row["state"] == "delivered":
-            tried = house.store.look(attempts.of_delivery, row["id"])
+            tried = harness.store.look(attempts.of_delivery, row["id"])
             assert 200 in {each["status_code"] for each in tried}
         else:
             assert row["attempts"] == 8 or row["reason"] == "the hook is not active"
-    worker = house.worker
+    worker = harness.worker
     assert worker is not None
     await worker.lease.scan()
     await until(lambda: not worker.dispatcher.admission.semaphore.waiting)

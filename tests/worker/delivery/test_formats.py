@@ -2,8 +2,8 @@
 
 import orjson
 import pytest
-from house import House
 from waiting import until
+from worker_harness import WorkerHarness
 
 from store.formats.formats import FORMATS, JSON
 from worker.delivery.sign import Signer
@@ -13,13 +13,13 @@ SECRET = "s3cret"
 
 
 @pytest.mark.parametrize("format_", FORMATS)
-async def test_a_delivery_in_each_format(house: House, format_: str) -> None:
+async def test_a_delivery_in_each_format(harness: WorkerHarness, format_: str) -> None:
     options = {"format": format_}
-    hook_id = house.hook(options=options, secret=SECRET, content_type="form")
-    await house.work()
-    await house.event(BODY)
-    await house.recorded(hook_id, 1)
-    (post,) = house.network.posts
+    hook_id = harness.hook(options=options, secret=SECRET, content_type="form")
+    await harness.work()
+    await harness.event(BODY)
+    await harness.recorded(hook_id, 1)
+    (post,) = harness.network.posts
     headers = post.headers
     signer = Signer(SECRET)
     assert headers["x-hub-signature-256"] == signer.sha256(post.body)
@@ -36,25 +36,25 @@ async def test_a_delivery_in_each_format(house: House, format_: str) -> None:
     orjson.loads(post.body)
 
 
-async def test_the_types_begin_as_the_hook_says(house: House) -> None:
-    house.hook(options={"format": "cloudevents_binary", "type_prefix": "com.github"})
-    await house.work()
-    await house.event(BODY)
-    await until(lambda: bool(house.network.posts))
-    headers = house.network.posts[0].headers
+async def test_the_types_begin_as_the_hook_says(harness: WorkerHarness) -> None:
+    harness.hook(options={"format": "cloudevents_binary", "type_prefix": "com.github"})
+    await harness.work()
+    await harness.event(BODY)
+    await until(lambda: bool(harness.network.posts))
+    headers = harness.network.posts[0].headers
     assert headers["ce-type"] == "com.github.push"
     assert headers["ce-id"] == headers["webhook-id"]
-    assert house.network.posts[0].body == BODY
+    assert harness.network.posts[0].body == BODY
 
 
-async def test_a_change_of_the_format_is_noticed(house: House) -> None:
-    hook_id = house.hook()
-    await house.work()
-    await house.event(BODY)
-    await house.recorded(hook_id, 1)
-    house.edit(hook_id, options={"format": "thin"})
-    await house.event(BODY)
-    await house.recorded(hook_id, 2)
-    first, second = house.network.posts
+async def test_a_change_of_the_format_is_noticed(harness: WorkerHarness) -> None:
+    hook_id = harness.hook()
+    await harness.work()
+    await harness.event(BODY)
+    await harness.recorded(hook_id, 1)
+    harness.edit(hook_id, options={"format": "thin"})
+    await harness.event(BODY)
+    await harness.recorded(hook_id, 2)
+    first, second = harness.network.posts
     assert first.body == BODY
     assert orjson.loads(second.body)["type"] == "push"

@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-from house import House, Post, said
 from waiting import until
+from worker_harness import Post, WorkerHarness, said
 
 from store.hooks import hook_pauses
 from worker.endpoint_access.handshake import read_consent
@@ -15,89 +15,89 @@ WANTED = {"handshake": "cloudevents"}
 GRANTED = b"WebHook-Allowed-Origin: hub.example\r\nWebHook-Allowed-Rate: 120"
 
 
-def answering(house: House, head: bytes, status: int = 200) -> None:
+def answering(harness: WorkerHarness, head: bytes, status: int = 200) -> None:
     """Answer OPTIONS with this head, and everything else with 200."""
 
     def script(post: Post) -> ExchangeResult:
         return said(status, head=head) if post.head.startswith(b"OPTIONS ") else said()
 
-    house.network.script = script
+    harness.network.script = script
 
 
-def methods(house: House) -> list[str]:
-    return [post.head.split(b" ", 1)[0].decode() for post in house.network.posts]
+def methods(harness: WorkerHarness) -> list[str]:
+    return [post.head.split(b" ", 1)[0].decode() for post in harness.network.posts]
 
 
-async def test_consent_comes_first_and_once(house: House) -> None:
-    answering(house, GRANTED)
-    hook_id = house.hook(options=WANTED | {"headers": {"X-Api-Key": "hunter2-hunter2"}})
-    worker = await house.work(request_origin=ORIGIN)
-    assert house.hook_row(hook_id)["handshake"] == "pending"
-    await house.event()
-    await house.over(delivered=1)
-    asked, post = house.network.posts
-    assert methods(house) == ["OPTIONS", "POST"]
+async def test_consent_comes_first_and_once(harness: WorkerHarness) -> None:
+    answering(harness, GRANTED)
+    hook_id = harness.hook(options=WANTED | {"headers": {"X-Api-Key": "hunter2-hunter2"}})
+    worker = await harness.work(request_origin=ORIGIN)
+    assert harness.hook_row(hook_id)["handshake"] == "pending"
+    await harness.event()
+    await harness.over(delivered=1)
+    asked, post = harness.network.posts
+    assert methods(harness) == ["OPTIONS", "POST"]
     assert asked.headers["webhook-request-origin"] == ORIGIN
     assert asked.headers["x-api-key"] == "hunter2-hunter2"
     assert "webhook-request-rate" not in asked.headers
     assert (asked.body, asked.head[-4:]) == (b"", b"\r\n\r\n")
     assert post.headers["webhook-request-origin"] == post.headers["origin"] == ORIGIN
-    row = house.hook_row(hook_id)
+    row = harness.hook_row(hook_id)
     assert (row["handshake"], row["handshake_rate"]) == ("granted", 120)
     assert worker.dispatcher.lanes.get(hook_id).rate == 2, "requests a second"
-    house.edit(hook_id, options=WANTED | {"timeout": 9})
-    await house.rest()
-    await house.work(request_origin=ORIGIN)
-    await house.event()
-    await house.over(delivered=2)
-    assert methods(house) == ["OPTIONS", "POST", "POST"]
+    harness.edit(hook_id, options=WANTED | {"timeout": 9})
+    await harness.rest()
+    await harness.work(request_origin=ORIGIN)
+    await harness.event()
+    await harness.over(delivered=2)
+    assert methods(harness) == ["OPTIONS", "POST", "POST"]
 
 
-async def test_another_url_needs_consent_of_its_own(house: House) -> None:
-    answering(house, GRANTED)
-    hook_id = house.hook(options=WANTED)
-    await house.work(request_origin=ORIGIN)
+async def test_another_url_needs_consent_of_its_own(harness: WorkerHarness) -> None:
+    answering(harness, GRANTED)
+    hook_id = harness.hook(options=WANTED)
+    await harness.work(request_origin=ORIGIN)
     for number, url in enumerate(["https://a.example/", "https://b.example/"], 1):
-        house.edit(hook_id, url=url)
-        assert house.hook_row(hook_id)["handshake"] == "pending"
-        await house.event()
-        await house.over(delivered=number)
-    assert methods(house) == ["OPTIONS", "POST"] * 2
-    assert [post.host for post in house.network.posts] == ["a.example"] * 2 + ["b.example"] * 2
+        harness.edit(hook_id, url=url)
+        assert harness.hook_row(hook_id)["handshake"] == "pending"
+        await harness.event()
+        await harness.over(delivered=number)
+    assert methods(harness) == ["OPTIONS", "POST"] * 2
+    assert [post.host for post in harness.network.posts] == ["a.example"] * 2 + ["b.example"] * 2
 
 
-async def test_the_rate_of_the_hook_is_asked_for_and_not_exceeded(house: House) -> None:
-    answering(house, b"WebHook-Allowed-Origin: *\r\nWebHook-Allowed-Rate: *")
-    hook_id = house.hook(options=WANTED | {"rate": 0.5})
-    worker = await house.work(request_origin=ORIGIN)
-    await house.event()
-    await house.over(delivered=1)
-    assert house.network.posts[0].headers["webhook-request-rate"] == "30"
+async def test_the_rate_of_the_hook_is_asked_for_and_not_exceeded(harness: WorkerHarness) -> None:
+    answering(harness, b"WebHook-Allowed-Origin: *\r\nWebHook-Allowed-Rate: *")
+    hook_id = harness.hook(options=WANTED | {"rate": 0.5})
+    worker = await harness.work(request_origin=ORIGIN)
+    await harness.event()
+    await harness.over(delivered=1)
+    assert harness.network.posts[0].headers["webhook-request-rate"] == "30"
     assert worker.dispatcher.lanes.get(hook_id).rate == 0.5
 
 
 @pytest.mark.parametrize("ends", ["resume", "edit"])
-async def test_without_consent_nothing_is_sent(house: House, ends: str) -> None:
-    answering(house, b"WebHook-Allowed-Origin: other.example", 204)
-    hook_id = house.hook(options=WANTED)
-    await house.work(request_origin=ORIGIN)
-    await house.event()
-    await until(lambda: house.hook_row(hook_id)["handshake"] == "failed")
-    row = house.hook_row(hook_id)
+async def test_without_consent_nothing_is_sent(harness: WorkerHarness, ends: str) -> None:
+    answering(harness, b"WebHook-Allowed-Origin: other.example", 204)
+    hook_id = harness.hook(options=WANTED)
+    await harness.work(request_origin=ORIGIN)
+    await harness.event()
+    await until(lambda: harness.hook_row(hook_id)["handshake"] == "failed")
+    row = harness.hook_row(hook_id)
     assert row["paused_at"] is not None
     assert row["pause_reason"] == (
         "the handshake failed: the receiver allows another origin than hub.example"
     )
-    await house.over(waiting=1)
-    assert methods(house) == ["OPTIONS"]
-    assert house.attempts(hook_id) == []
-    answering(house, GRANTED)
+    await harness.over(waiting=1)
+    assert methods(harness) == ["OPTIONS"]
+    assert harness.attempts(hook_id) == []
+    answering(harness, GRANTED)
     if ends == "resume":
-        house.store.do(lambda db: hook_pauses.resume(db, row))
+        harness.store.do(lambda db: hook_pauses.resume(db, row))
     else:
-        house.edit(hook_id, options={})
-    await house.over(delivered=1)
-    assert methods(house) == ["OPTIONS", *(["OPTIONS"] if ends == "resume" else []), "POST"]
+        harness.edit(hook_id, options={})
+    await harness.over(delivered=1)
+    assert methods(harness) == ["OPTIONS", *(["OPTIONS"] if ends == "resume" else []), "POST"]
 
 
 @pytest.mark.parametrize(

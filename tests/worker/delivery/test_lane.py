@@ -3,8 +3,8 @@
 import asyncio
 
 import pytest
-from house import settle
 from waiting import until
+from worker_harness import settle
 
 from store.clock import SECOND, MovableClock
 from worker.delivery.lane import FIRST_WINDOW, Lane, QueuedDelivery

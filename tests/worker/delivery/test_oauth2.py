@@ -7,7 +7,6 @@ import pytest
 from certificates import pem_of
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
-from house import LOOPBACK, House
 from oauth2_server import (
     CLIENT_ID,
     CLIENT_SECRET,
@@ -17,6 +16,7 @@ from oauth2_server import (
     issuing,
 )
 from receivers import OK, Call, ok, says, serving
+from worker_harness import LOOPBACK, WorkerHarness
 
 from store.clock import Clock
 from worker.endpoint_access.token_cache import TokenCache
@@ -40,43 +40,43 @@ def asking(server: TokenServer, **more: Any) -> dict[str, Any]:
     return {"oauth2": usual | more}
 
 
-async def test_one_token_for_many_deliveries(house: House) -> None:
+async def test_one_token_for_many_deliveries(harness: WorkerHarness) -> None:
     async with issuing() as server, serving(ok) as receiver:
         options = asking(server, scope="deliver", audience="bells")
-        hook_ids = [house.hook(receiver.url + str(n), options=options) for n in range(3)]
-        await house.work(real=True)
-        await house.events(4)
-        await house.over(delivered=12)
+        hook_ids = [harness.hook(receiver.url + str(n), options=options) for n in range(3)]
+        await harness.work(real=True)
+        await harness.events(4)
+        await harness.over(delivered=12)
         assert server.issued == ["token-number-1"], "one request was under way, and no more"
         assert bearers(receiver) == server.issued * 12
         assert server.forms == [
             {"grant_type": "client_credentials", "scope": "deliver", "audience": "bells"}
         ]
         for hook_id in hook_ids:
-            for attempt in await house.recorded(hook_id, 4):
+            for attempt in await harness.recorded(hook_id, 4):
                 assert attempt["request_headers"]["Authorization"] == "Bearer ********"
                 assert "token-number" not in repr(attempt)
                 assert "hunter2" not in repr(attempt)
                 assert "token" in attempt["timings"]
 
 
-async def test_a_token_is_masked_in_the_answer(house: House) -> None:
+async def test_a_token_is_masked_in_the_answer(harness: WorkerHarness) -> None:
     async def repeating(call: Call) -> None:
         await call.request()
         said = bearers(call.receiver)[-1].encode()
         await call.say(b"HTTP/1.1 200 X\r\nContent-Length: %d\r\n\r\n" % len(said), said)
 
     async with issuing() as server, serving(repeating) as receiver:
-        hook_id = house.hook(receiver.url, options=asking(server))
-        await house.work(real=True)
-        await house.event()
-        (attempt,) = await house.recorded(hook_id, 1)
+        hook_id = harness.hook(receiver.url, options=asking(server))
+        await harness.work(real=True)
+        await harness.event()
+        (attempt,) = await harness.recorded(hook_id, 1)
         assert attempt["response_body"] == "********"
 
 
 @pytest.mark.parametrize("rejections", [1, 2])
 async def test_a_rejected_token_is_replaced_once_in_the_same_attempt(
-    house: House, rejections: int
+    harness: WorkerHarness, rejections: int
 ) -> None:
     async def rejecting(call: Call) -> None:
         while True:
@@ -84,42 +84,42 @@ async def test_a_rejected_token_is_replaced_once_in_the_same_attempt(
             await call.say(NOT_OK if len(call.receiver.heads) <= rejections else OK)
 
     async with issuing() as server, serving(rejecting) as receiver:
-        hook_id = house.hook(receiver.url, options=asking(server) | {"retries": [0]})
-        await house.work(real=True)
-        await house.event()
-        (attempt,) = await house.recorded(hook_id, 1)
+        hook_id = harness.hook(receiver.url, options=asking(server) | {"retries": [0]})
+        await harness.work(real=True)
+        await harness.event()
+        (attempt,) = await harness.recorded(hook_id, 1)
         assert attempt["status_code"] == (200 if rejections == 1 else 401)
         assert bearers(receiver) == ["token-number-1", "token-number-2"]
         assert server.issued == bearers(receiver)
 
 
-async def test_tokens_are_renewed_before_their_end(house: House) -> None:
+async def test_tokens_are_renewed_before_their_end(harness: WorkerHarness) -> None:
     async with issuing(lifetime=100) as server, serving(ok) as receiver:
-        house.hook(receiver.url, options=asking(server))
-        await house.work(real=True)
+        harness.hook(receiver.url, options=asking(server))
+        await harness.work(real=True)
         for number, seconds in enumerate([0, 89, 2], 1):
-            house.clock.advance(seconds)
-            await house.event()
-            await house.over(delivered=number)
+            harness.clock.advance(seconds)
+            await harness.event()
+            await harness.over(delivered=number)
         first, second = server.issued
         assert bearers(receiver) == [first, first, second]
 
 
-async def test_a_token_is_used_to_its_end_if_it_cannot_be_renewed(house: House) -> None:
+async def test_a_token_is_used_to_its_end_if_it_cannot_be_renewed(harness: WorkerHarness) -> None:
     async with issuing(lifetime=1000) as server, serving(ok) as receiver:
-        house.hook(receiver.url, options=asking(server))
-        await house.work(real=True)
-        await house.event()
-        await house.over(delivered=1)
+        harness.hook(receiver.url, options=asking(server))
+        await harness.work(real=True)
+        await harness.event()
+        await harness.over(delivered=1)
         server.failing = True
-        house.clock.advance(970)
-        await house.event()
-        await house.over(delivered=2)
+        harness.clock.advance(970)
+        await harness.event()
+        await harness.over(delivered=2)
         assert bearers(receiver) == server.issued * 2
         assert len(server.forms) == 2
 
 
-async def test_errors_of_the_token_url_are_told_apart_and_retried(house: House) -> None:
+async def test_errors_of_the_token_url_are_told_apart_and_retried(harness: WorkerHarness) -> None:
     async with issuing() as server, serving(ok) as receiver:
         wrong = asking(server, client_secret="wrong")
         inside = asking(server, token_url="http://10.0.0.1/token")
@@ -128,29 +128,29 @@ async def test_errors_of_the_token_url_are_told_apart_and_retried(house: House) 
             (inside, "token: guard: 10.0.0.1 is refused"),
         ]
         hooks = [
-            house.hook(f"{receiver.url}{n}", options=options | {"retries": [0, 3600]})
+            harness.hook(f"{receiver.url}{n}", options=options | {"retries": [0, 3600]})
             for n, (options, _) in enumerate(failing)
         ]
-        await house.work(real=True)
-        await house.event()
+        await harness.work(real=True)
+        await harness.event()
         for hook_id, (_, said) in zip(hooks, failing, strict=True):
-            (attempt,) = await house.recorded(hook_id, 1)
+            (attempt,) = await harness.recorded(hook_id, 1)
             assert attempt["error"].startswith(said)
             assert attempt["status_code"] is None
             assert attempt["request_headers"]["Authorization"] == "Bearer ********"
-        await house.over(waiting=2)
+        await harness.over(waiting=2)
         assert receiver.heads == []
 
 
-async def test_a_secret_in_an_error_of_the_token_url_is_masked(house: House) -> None:
+async def test_a_secret_in_an_error_of_the_token_url_is_masked(harness: WorkerHarness) -> None:
     said = b'{"error": "invalid_client %b"}' % CLIENT_SECRET.encode()
     head = b"HTTP/1.1 400 X\r\nContent-Length: %d\r\n\r\n" % len(said)
     async with serving(says(head, said)) as server:
         oauth2 = {"token_url": server.url, "client_id": "a", "client_secret": CLIENT_SECRET}
-        hook_id = house.hook(options={"oauth2": oauth2, "retries": [0]})
-        await house.work(real=True)
-        await house.event()
-        (attempt,) = await house.recorded(hook_id, 1)
+        hook_id = harness.hook(options={"oauth2": oauth2, "retries": [0]})
+        await harness.work(real=True)
+        await harness.event()
+        (attempt,) = await harness.recorded(hook_id, 1)
         assert attempt["error"] == "token: the token URL answered 400 invalid_client ********"
 
 

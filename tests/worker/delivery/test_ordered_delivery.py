@@ -6,8 +6,8 @@ from collections import Counter, defaultdict
 from typing import Any
 
 import pytest
-from house import Gate, House, Post, said, settle
 from waiting import until
+from worker_harness import Gate, Post, WorkerHarness, said, settle
 
 from store.delivery import deliveries, events, replay_selection
 from store.delivery.replay_selection import ReplaySelection
@@ -55,167 +55,167 @@ class Receiver:
         return said(status)
 
 
-async def test_each_key_is_sent_in_order(house: House) -> None:
-    receiver = house.network.script = Receiver()
-    hook_id = house.hook(options=BY_NUMBER)
-    await house.work()
+async def test_each_key_is_sent_in_order(harness: WorkerHarness) -> None:
+    receiver = harness.network.script = Receiver()
+    hook_id = harness.hook(options=BY_NUMBER)
+    await harness.work()
     for step in range(20):
         for key in range(5):
-            await house.event(body(key, step=step))
-    await house.over(delivered=100)
+            await harness.event(body(key, step=step))
+    await harness.over(delivered=100)
     assert receiver.steps == {key: [*range(20)] for key in range(5)}
-    sequences = [int(post.headers["webhook-sequence"]) for post in house.network.posts]
+    sequences = [int(post.headers["webhook-sequence"]) for post in harness.network.posts]
     assert sorted(sequences) == [*range(1, 101)]
-    assert {post.headers["webhook-ordering-key"] for post in house.network.posts} == set("01234")
-    assert house.states(hook_id) == {"delivered": 100}
+    assert {post.headers["webhook-ordering-key"] for post in harness.network.posts} == set("01234")
+    assert harness.states(hook_id) == {"delivered": 100}
 
 
-async def test_a_filtered_event_takes_no_place_in_the_order(house: House) -> None:
-    receiver = house.network.script = Receiver()
+async def test_a_filtered_event_takes_no_place_in_the_order(harness: WorkerHarness) -> None:
+    receiver = harness.network.script = Receiver()
     even = {"payload": {"even": True}}
-    hook_id = house.hook(options=BY_NUMBER | {"filter": even})
-    await house.work()
+    hook_id = harness.hook(options=BY_NUMBER | {"filter": even})
+    await harness.work()
     for step in range(6):
-        await house.event(body(1, step=step, even=step % 2 == 0))
-    await house.over(delivered=3, filtered=3)
+        await harness.event(body(1, step=step, even=step % 2 == 0))
+    await harness.over(delivered=3, filtered=3)
     assert receiver.steps == {1: [0, 2, 4]}
-    assert [post.headers["webhook-sequence"] for post in house.network.posts] == ["1", "2", "3"]
-    assert house.states(hook_id) == {"delivered": 3, "filtered": 3}
+    assert [post.headers["webhook-sequence"] for post in harness.network.posts] == ["1", "2", "3"]
+    assert harness.states(hook_id) == {"delivered": 3, "filtered": 3}
 
 
-async def test_different_keys_are_in_flight_together(house: House) -> None:
-    gate = house.network.script = Gate(["slow.example"])
-    house.hook("https://slow.example/hook", options=BY_NUMBER)
-    await house.work()
+async def test_different_keys_are_in_flight_together(harness: WorkerHarness) -> None:
+    gate = harness.network.script = Gate(["slow.example"])
+    harness.hook("https://slow.example/hook", options=BY_NUMBER)
+    await harness.work()
     for key in (1, 2, 3, 1, 1):
-        await house.event(body(key))
-    await until(lambda: len(house.network.posts) == 3)
+        await harness.event(body(key))
+    await until(lambda: len(harness.network.posts) == 3)
     await settle()
-    assert len(house.network.posts) == 3, "the others of key 1 wait for their turn"
+    assert len(harness.network.posts) == 3, "the others of key 1 wait for their turn"
     gate.opened.set()
-    await house.over(delivered=5)
+    await harness.over(delivered=5)
 
 
-async def test_a_failing_key_blocks_only_itself(house: House) -> None:
-    receiver = house.network.script = Receiver({1: [500] * 3})
-    house.hook(options=BY_NUMBER | {"retries": [0, 10, 10, 10], "breaker": 2})
-    await house.work()
+async def test_a_failing_key_blocks_only_itself(harness: WorkerHarness) -> None:
+    receiver = harness.network.script = Receiver({1: [500] * 3})
+    harness.hook(options=BY_NUMBER | {"retries": [0, 10, 10, 10], "breaker": 2})
+    await harness.work()
     for step in range(3):
         for key in (1, 2):
-            await house.event(body(key, step=step))
-    await house.over(delivered=3, waiting=3)
+            await harness.event(body(key, step=step))
+    await harness.over(delivered=3, waiting=3)
     for _ in range(3):
-        await house.pass_time(11)
+        await harness.pass_time(11)
         await settle(5)
-        await house.event(body(2, step=9))
-        await until(lambda: not house.worker.dispatcher.in_flight)
-    await house.over(delivered=9)
+        await harness.event(body(2, step=9))
+        await until(lambda: not harness.worker.dispatcher.in_flight)
+    await harness.over(delivered=9)
     assert receiver.steps[1] == [0, 1, 2]
 
 
-async def test_the_next_request_after_a_death_names_the_gap(house: House) -> None:
-    receiver = house.network.script = Receiver({7: [500, 500, 500]})
-    house.hook(options=BY_NUMBER | {"retries": [0]})
-    await house.work()
-    lost = [(await house.event(body(7, step=step))).guid for step in range(2)]
-    await house.over(dead=2)
+async def test_the_next_request_after_a_death_names_the_gap(harness: WorkerHarness) -> None:
+    receiver = harness.network.script = Receiver({7: [500, 500, 500]})
+    harness.hook(options=BY_NUMBER | {"retries": [0]})
+    await harness.work()
+    lost = [(await harness.event(body(7, step=step))).guid for step in range(2)]
+    await harness.over(dead=2)
     for step in (2, 3, 4):
-        await house.event(body(7, step=step))
-    await house.over(dead=3, delivered=2)
-    gaps = [post.headers.get("webhook-gap") for post in house.network.posts]
-    third = house.network.posts[2].guid
+        await harness.event(body(7, step=step))
+    await harness.over(dead=3, delivered=2)
+    gaps = [post.headers.get("webhook-gap") for post in harness.network.posts]
+    third = harness.network.posts[2].guid
     every = [None, lost[0], ", ".join(lost), ", ".join([*lost, third]), None]
     assert gaps == every, "a gap is named until a later delivery has arrived"
     assert receiver.steps[7] == [3, 4]
 
 
-async def test_a_key_that_blocks_waits_for_an_operator(house: House) -> None:
-    receiver = house.network.script = Receiver({1: [500]})
-    hook_id = house.hook(options=BY_NUMBER | {"on_exhausted": "block", "retries": [0]})
-    await house.work()
+async def test_a_key_that_blocks_waits_for_an_operator(harness: WorkerHarness) -> None:
+    receiver = harness.network.script = Receiver({1: [500]})
+    hook_id = harness.hook(options=BY_NUMBER | {"on_exhausted": "block", "retries": [0]})
+    await harness.work()
     for step in range(3):
-        await house.event(body(1, step=step))
-        await house.event(body(2, step=step))
-    await house.over(delivered=3, dead=1, waiting=2)
-    (key,) = house.store.look(operations.keys, hook_id, 10)
+        await harness.event(body(1, step=step))
+        await harness.event(body(2, step=step))
+    await harness.over(delivered=3, dead=1, waiting=2)
+    (key,) = harness.store.look(operations.keys, hook_id, 10)
     assert (key["key"], key["behind"]) == ("1", 2)
     assert key["blocked_at"] is not None
-    house.store.do(operations.skip, hook_id, "1")
-    house.worker.wake([hook_id])
-    await house.over(delivered=5, dead=1)
+    harness.store.do(operations.skip, hook_id, "1")
+    harness.worker.wake([hook_id])
+    await harness.over(delivered=5, dead=1)
     assert receiver.steps[1] == [1, 2]
-    assert house.network.posts[-2].headers["webhook-gap"] == house.network.posts[0].guid
+    assert harness.network.posts[-2].headers["webhook-gap"] == harness.network.posts[0].guid
 
 
-async def test_a_redelivery_frees_the_key_that_it_blocked(house: House) -> None:
-    receiver = house.network.script = Receiver({1: [500]})
-    hook_id = house.hook(options=BY_NUMBER | {"on_exhausted": "block", "retries": [0]})
-    await house.work()
-    first = await house.event(body(1, step=0))
-    await house.event(body(1, step=1))
-    await house.over(dead=1, waiting=1)
-    house.store.do(deliveries.redeliver, first.event_id, hook_id, house.repo["id"])
-    house.worker.wake([hook_id])
-    await house.over(dead=1, delivered=2)
+async def test_a_redelivery_frees_the_key_that_it_blocked(harness: WorkerHarness) -> None:
+    receiver = harness.network.script = Receiver({1: [500]})
+    hook_id = harness.hook(options=BY_NUMBER | {"on_exhausted": "block", "retries": [0]})
+    await harness.work()
+    first = await harness.event(body(1, step=0))
+    await harness.event(body(1, step=1))
+    await harness.over(dead=1, waiting=1)
+    harness.store.do(deliveries.redeliver, first.event_id, hook_id, harness.repo["id"])
+    harness.worker.wake([hook_id])
+    await harness.over(dead=1, delivered=2)
     assert receiver.steps[1] == [0, 1]
-    again, after = (post.headers for post in house.network.posts[1:])
+    again, after = (post.headers for post in harness.network.posts[1:])
     assert (again["webhook-redelivery"], again["webhook-sequence"]) == ("true", "1")
     assert "webhook-gap" not in after, "nothing is missing any more"
 
 
-async def test_a_redelivery_waits_for_the_request_in_flight(house: House) -> None:
-    gate = house.network.script = Gate(["slow.example"])
-    hook_id = house.hook("https://slow.example/hook", options={"ordering": "hook"})
-    await house.work()
-    first = await house.event(b"{}")
-    await until(lambda: house.network.posts)
-    house.store.do(deliveries.redeliver, first.event_id, hook_id, house.repo["id"])
-    house.worker.wake([hook_id])
+async def test_a_redelivery_waits_for_the_request_in_flight(harness: WorkerHarness) -> None:
+    gate = harness.network.script = Gate(["slow.example"])
+    hook_id = harness.hook("https://slow.example/hook", options={"ordering": "hook"})
+    await harness.work()
+    first = await harness.event(b"{}")
+    await until(lambda: harness.network.posts)
+    harness.store.do(deliveries.redeliver, first.event_id, hook_id, harness.repo["id"])
+    harness.worker.wake([hook_id])
     await settle()
-    assert len(house.network.posts) == 1
+    assert len(harness.network.posts) == 1
     gate.opened.set()
-    await house.over(delivered=2)
+    await harness.over(delivered=2)
 
 
-async def test_a_failing_redelivery_does_not_hold_the_key(house: House) -> None:
-    receiver = house.network.script = Receiver({1: [200, 500, 200, 200]})
-    hook_id = house.hook(options=BY_NUMBER | {"retries": [0, 60]})
-    await house.work()
-    first = await house.event(body(1, step=0))
-    await house.over(delivered=1)
-    house.store.do(deliveries.redeliver, first.event_id, hook_id, house.repo["id"])
-    house.worker.wake([hook_id])
-    await house.recorded(hook_id, 2)
-    await house.event(body(1, step=1))
-    await house.over(delivered=2, waiting=1)
-    await house.pass_time(70)
-    await house.over(delivered=3)
+async def test_a_failing_redelivery_does_not_hold_the_key(harness: WorkerHarness) -> None:
+    receiver = harness.network.script = Receiver({1: [200, 500, 200, 200]})
+    hook_id = harness.hook(options=BY_NUMBER | {"retries": [0, 60]})
+    await harness.work()
+    first = await harness.event(body(1, step=0))
+    await harness.over(delivered=1)
+    harness.store.do(deliveries.redeliver, first.event_id, hook_id, harness.repo["id"])
+    harness.worker.wake([hook_id])
+    await harness.recorded(hook_id, 2)
+    await harness.event(body(1, step=1))
+    await harness.over(delivered=2, waiting=1)
+    await harness.pass_time(70)
+    await harness.over(delivered=3)
     assert receiver.steps[1] == [0, 1, 0]
 
 
-async def test_a_delivery_dies_when_others_have_waited_for_long(house: House) -> None:
-    receiver = house.network.script = Receiver({1: [500] * 4})
-    hook_id = house.hook(options=BY_NUMBER | {"retries": [0, 60, 60, 600], "max_block": 150})
-    await house.work()
-    await house.event(body(1, step=0))
-    await house.event(body(1, step=1))
+async def test_a_delivery_dies_when_others_have_waited_for_long(harness: WorkerHarness) -> None:
+    receiver = harness.network.script = Receiver({1: [500] * 4})
+    hook_id = harness.hook(options=BY_NUMBER | {"retries": [0, 60, 60, 600], "max_block": 150})
+    await harness.work()
+    await harness.event(body(1, step=0))
+    await harness.event(body(1, step=1))
     for number, seconds in enumerate((60, 60, 30), 1):
-        await house.recorded(hook_id, number)
-        await house.pass_time(seconds)
-    await house.over(dead=1, delivered=1)
+        await harness.recorded(hook_id, number)
+        await harness.pass_time(seconds)
+    await harness.over(dead=1, delivered=1)
     assert receiver.steps[1] == [1]
-    begun = [row["started_at"] for row in house.attempts(hook_id)]
+    begun = [row["started_at"] for row in harness.attempts(hook_id)]
     assert begun[3] - begun[0] == 150_000_000, "the last try is made at the limit"
 
 
-async def test_payloads_without_a_key_are_ordered_together(house: House) -> None:
-    hook_id = house.hook(options=BY_NUMBER)
-    await house.work()
+async def test_payloads_without_a_key_are_ordered_together(harness: WorkerHarness) -> None:
+    hook_id = harness.hook(options=BY_NUMBER)
+    await harness.work()
     for value in (None, [1], {"a": 1}):
-        await house.event(json.dumps({"pull_request": {"id": value}}).encode())
-    await house.event(b"{}")
-    await house.over(delivered=4)
-    overview = house.store.look(operations.overview, hook_id)
+        await harness.event(json.dumps({"pull_request": {"id": value}}).encode())
+    await harness.event(b"{}")
+    await harness.over(delivered=4)
+    overview = harness.store.look(operations.overview, hook_id)
     assert overview == {
         "ordering": "/pull_request/id",
         "sequence": 4,
@@ -223,7 +223,7 @@ async def test_payloads_without_a_key_are_ordered_together(house: House) -> None
         "blocked": 0,
         "draining": False,
     }
-    assert all("webhook-ordering-key" not in post.headers for post in house.network.posts)
+    assert all("webhook-ordering-key" not in post.headers for post in harness.network.posts)
 
 
 @pytest.mark.parametrize(
@@ -236,108 +236,108 @@ async def test_payloads_without_a_key_are_ordered_together(house: House) -> None
         ("é" * 200, "%C3%A9" * 128),
     ],
 )
-async def test_keys_are_text(house: House, value: Any, sent: str) -> None:
-    house.hook(options=BY_NUMBER)
-    await house.work()
-    await house.event(body(value))
-    await house.over(delivered=1)
-    assert house.network.posts[0].headers["webhook-ordering-key"] == sent
+async def test_keys_are_text(harness: WorkerHarness, value: Any, sent: str) -> None:
+    harness.hook(options=BY_NUMBER)
+    await harness.work()
+    await harness.event(body(value))
+    await harness.over(delivered=1)
+    assert harness.network.posts[0].headers["webhook-ordering-key"] == sent
 
 
-async def test_a_disabled_hook_keeps_what_waits_for_it(house: House) -> None:
-    receiver = house.network.script = Receiver({1: [410]})
-    hook_id = house.hook(options=BY_NUMBER)
+async def test_a_disabled_hook_keeps_what_waits_for_it(harness: WorkerHarness) -> None:
+    receiver = harness.network.script = Receiver({1: [410]})
+    hook_id = harness.hook(options=BY_NUMBER)
     for step in range(4):
-        await house.event(body(1, step=step))
-    await house.work()
-    await house.over(dead=1, waiting=3)
+        await harness.event(body(1, step=step))
+    await harness.work()
+    await harness.over(dead=1, waiting=3)
     await settle()
-    house.edit(hook_id, active=True)
-    house.worker.wake([hook_id])
-    await house.over(dead=1, delivered=3)
+    harness.edit(hook_id, active=True)
+    harness.worker.wake([hook_id])
+    await harness.over(dead=1, delivered=3)
     assert receiver.steps[1] == [1, 2, 3]
 
 
-async def test_what_waits_for_a_deleted_hook_dies(house: House) -> None:
-    hook_id = house.hook(options=BY_NUMBER)
+async def test_what_waits_for_a_deleted_hook_dies(harness: WorkerHarness) -> None:
+    hook_id = harness.hook(options=BY_NUMBER)
     for step in range(3):
-        await house.event(body(1, step=step))
-    house.store.do(lambda db: hooks.delete(db, hooks.by_id(db, hook_id)))
-    await house.work()
-    await house.over(dead=3)
+        await harness.event(body(1, step=step))
+    harness.store.do(lambda db: hooks.delete(db, hooks.by_id(db, hook_id)))
+    await harness.work()
+    await harness.over(dead=3)
 
 
-async def test_a_changed_ordering_waits_for_the_old_keys(house: House) -> None:
-    receiver = house.network.script = Receiver({1: [500]})
-    hook_id = house.hook(options=BY_NUMBER | {"retries": [0, 60]})
-    await house.work()
-    await house.event(body(1, step=0))
-    await house.recorded(hook_id, 1)
-    house.edit(hook_id, options={})
+async def test_a_changed_ordering_waits_for_the_old_keys(harness: WorkerHarness) -> None:
+    receiver = harness.network.script = Receiver({1: [500]})
+    hook_id = harness.hook(options=BY_NUMBER | {"retries": [0, 60]})
+    await harness.work()
+    await harness.event(body(1, step=0))
+    await harness.recorded(hook_id, 1)
+    harness.edit(hook_id, options={})
     for step in (1, 2):
-        await house.event(body(step, step=step))
+        await harness.event(body(step, step=step))
     await settle()
-    assert len(house.network.posts) == 1, "the old key has not drained"
-    await house.pass_time(60)
-    await house.over(delivered=3)
+    assert len(harness.network.posts) == 1, "the old key has not drained"
+    await harness.pass_time(60)
+    await harness.over(delivered=3)
     assert receiver.steps[1] == [0, 1]
-    await house.event(body(1, step=3))
-    await house.over(delivered=4)
-    assert "webhook-sequence" not in house.network.posts[-1].headers
+    await harness.event(body(1, step=3))
+    await harness.over(delivered=4)
+    assert "webhook-sequence" not in harness.network.posts[-1].headers
 
 
-async def test_a_replay_keeps_the_order_of_its_events(house: House) -> None:
-    receiver = house.network.script = Receiver()
-    house.hook(options=BY_NUMBER)
-    receipts = [await house.event(body(1, step=step)) for step in range(6)]
-    await house.work()
-    await house.over(delivered=6)
+async def test_a_replay_keeps_the_order_of_its_events(harness: WorkerHarness) -> None:
+    receiver = harness.network.script = Receiver()
+    harness.hook(options=BY_NUMBER)
+    receipts = [await harness.event(body(1, step=step)) for step in range(6)]
+    await harness.work()
+    await harness.over(delivered=6)
     last = receipts[-1].event_id
-    chosen = ReplaySelection(repo_id=house.repo["id"])
-    house.store.do(replay_selection.create_deliveries, chosen, 0, last, 100)
-    await house.over(delivered=12)
+    chosen = ReplaySelection(repo_id=harness.repo["id"])
+    harness.store.do(replay_selection.create_deliveries, chosen, 0, last, 100)
+    await harness.over(delivered=12)
     assert receiver.steps[1] == [*range(6), *range(6)]
-    assert [post.headers["webhook-sequence"] for post in house.network.posts[6:]] == [
+    assert [post.headers["webhook-sequence"] for post in harness.network.posts[6:]] == [
         str(number) for number in range(7, 13)
     ]
 
 
-async def test_a_crash_does_not_change_the_order(house: House) -> None:
-    gate = house.network.script = Gate(["slow.example"])
-    house.hook("https://slow.example/hook", options=BY_NUMBER)
-    await house.work()
+async def test_a_crash_does_not_change_the_order(harness: WorkerHarness) -> None:
+    gate = harness.network.script = Gate(["slow.example"])
+    harness.hook("https://slow.example/hook", options=BY_NUMBER)
+    await harness.work()
     for step in range(3):
-        await house.event(body(1, step=step))
-    await until(lambda: house.network.posts)
-    house.crash()
+        await harness.event(body(1, step=step))
+    await until(lambda: harness.network.posts)
+    harness.crash()
     gate.opened.set()
-    receiver = house.network.script = Receiver()
-    await house.work()
-    if not house.store.engine.single_worker:
+    receiver = harness.network.script = Receiver()
+    await harness.work()
+    if not harness.store.engine.single_worker:
         # Its last request might still be in flight.
         await settle()
         assert not receiver.steps
-        await house.pass_time(120)
-    await house.over(delivered=3)
+        await harness.pass_time(120)
+    await harness.over(delivered=3)
     assert receiver.steps[1] == [0, 1, 2]
 
 
-async def test_a_request_in_flight_cannot_be_skipped(house: House) -> None:
-    gate = house.network.script = Gate(["slow.example"])
-    hook_id = house.hook("https://slow.example/hook", options=BY_NUMBER)
-    await house.work()
-    await house.event(body(1))
-    await house.event(body(1))
-    await until(lambda: house.network.posts)
+async def test_a_request_in_flight_cannot_be_skipped(harness: WorkerHarness) -> None:
+    gate = harness.network.script = Gate(["slow.example"])
+    hook_id = harness.hook("https://slow.example/hook", options=BY_NUMBER)
+    await harness.work()
+    await harness.event(body(1))
+    await harness.event(body(1))
+    await until(lambda: harness.network.posts)
     with pytest.raises(Conflict, match="in flight"):
-        house.store.do(operations.skip, hook_id, "1")
-    assert house.store.do(operations.discard, hook_id, "1") == 1
+        harness.store.do(operations.skip, hook_id, "1")
+    assert harness.store.do(operations.discard, hook_id, "1") == 1
     gate.opened.set()
-    await house.over(delivered=1, dead=1)
+    await harness.over(delivered=1, dead=1)
 
 
 @pytest.mark.parametrize("url", ["postgres"], indirect=True)
-async def test_two_workers_and_two_hubs_keep_the_order(house: House) -> None:
+async def test_two_workers_and_two_hubs_keep_the_order(harness: WorkerHarness) -> None:
     numbers: dict[str, list[int]] = defaultdict(list)
     busy: Counter[str] = Counter()
 
@@ -351,22 +351,22 @@ async def test_two_workers_and_two_hubs_keep_the_order(house: House) -> None:
         busy[key] -= 1
         return said(500 if first else 200)
 
-    house.network.script = script
-    house.hook(options=BY_NUMBER | {"retries": [0, 0]})
-    await house.work()
-    store = house.another_store()
+    harness.network.script = script
+    harness.hook(options=BY_NUMBER | {"retries": [0, 0]})
+    await harness.work()
+    store = harness.another_store()
     chosen = WorkerSettings.model_validate({"allow_networks": ["127.0.0.0/8"], "jitter": 0})
-    other = Worker(store, chosen, sender=house.network, tuning=house.tuning)
+    other = Worker(store, chosen, sender=harness.network, tuning=harness.tuning)
     await other.start()
     try:
-        arrivals = [house.arrival(body(at % 5)) for at in range(150)]
+        arrivals = [harness.arrival(body(at % 5)) for at in range(150)]
         await asyncio.gather(
             *(
-                (house.store, store)[at % 2].batch(events.accept, arrival)
+                (harness.store, store)[at % 2].batch(events.accept, arrival)
                 for at, arrival in enumerate(arrivals)
             )
         )
-        await house.over(delivered=150)
+        await harness.over(delivered=150)
     finally:
         await other.stop()
         await store.close()

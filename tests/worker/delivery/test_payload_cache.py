@@ -3,9 +3,9 @@
 from urllib.parse import parse_qs, quote_plus
 
 import pytest
-from house import House
 from hypothesis import given
 from hypothesis import strategies as st
+from worker_harness import WorkerHarness
 
 from worker.delivery import payload_cache as module
 from worker.delivery.payload_cache import Payload, PayloadCache, form_encode
@@ -51,7 +51,7 @@ def test_the_form_is_built_once_for_all_hooks() -> None:
 
 
 async def test_one_event_to_many_form_hooks_is_encoded_once(
-    house: House, monkeypatch: pytest.MonkeyPatch
+    harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     built: list[bytes] = []
 
@@ -61,19 +61,19 @@ async def test_one_event_to_many_form_hooks_is_encoded_once(
 
     monkeypatch.setattr(module, "form_encode", counted)
     for _ in range(5):
-        house.hook(content_type="form")
-    house.hook(content_type="json")
-    await house.work()
-    await house.event(b'{"ref": "main"}')
-    await house.over(delivered=6)
+        harness.hook(content_type="form")
+    harness.hook(content_type="json")
+    await harness.work()
+    await harness.event(b'{"ref": "main"}')
+    await harness.over(delivered=6)
     assert built == [b'{"ref": "main"}']
-    forms = {post.body for post in house.network.posts} - {b'{"ref": "main"}'}
+    forms = {post.body for post in harness.network.posts} - {b'{"ref": "main"}'}
     assert forms == {form_encode(b'{"ref": "main"}')}
 
 
-async def test_payloads_beyond_the_size_are_read_again(house: House) -> None:
-    receipts = [await house.event(bytes((65 + n,)) * 60) for n in range(3)]
-    contents = PayloadCache(house.store, max_bytes=100)
+async def test_payloads_beyond_the_size_are_read_again(harness: WorkerHarness) -> None:
+    receipts = [await harness.event(bytes((65 + n,)) * 60) for n in range(3)]
+    contents = PayloadCache(harness.store, max_bytes=100)
     for receipt in receipts:
         content = await contents.get(receipt.event_id)
         assert content is not None
@@ -84,8 +84,8 @@ async def test_payloads_beyond_the_size_are_read_again(house: House) -> None:
     assert again.body == b"A" * 60
 
 
-async def test_the_least_recently_used_is_dropped(house: House) -> None:
-    contents = PayloadCache(house.store, max_bytes=100)
+async def test_the_least_recently_used_is_dropped(harness: WorkerHarness) -> None:
+    contents = PayloadCache(harness.store, max_bytes=100)
     contents.put(1, Payload("push", "a", b"1" * 40))
     contents.put(2, Payload("push", "b", b"2" * 40))
     assert (await contents.get(1)) is not None
@@ -94,11 +94,11 @@ async def test_the_least_recently_used_is_dropped(house: House) -> None:
     assert 2 not in contents
 
 
-async def test_one_larger_than_the_size_is_kept_while_it_is_alone(house: House) -> None:
-    contents = PayloadCache(house.store, max_bytes=100)
+async def test_one_larger_than_the_size_is_kept_while_it_is_alone(harness: WorkerHarness) -> None:
+    contents = PayloadCache(harness.store, max_bytes=100)
     contents.put(1, Payload("push", "a", b"1" * 400))
     assert 1 in contents
 
 
-async def test_what_is_not_there_is_none(house: House) -> None:
-    assert await PayloadCache(house.store).get(404) is None
+async def test_what_is_not_there_is_none(harness: WorkerHarness) -> None:
+    assert await PayloadCache(harness.store).get(404) is None

@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
 import pytest
-from house import START
 from hypothesis import example, given
 from hypothesis import strategies as st
+from worker_harness import START
 
 from store.clock import SECOND
 from store.hooks.hook_options import DeliveryOptions

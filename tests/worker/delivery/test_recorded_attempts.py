@@ -6,9 +6,9 @@ import socket
 from typing import Any
 
 import pytest
-from house import LOOPBACK, House, Network, said
 from receivers import Handler, deaf, ok, repeats, says, serving, silent
 from waiting import until
+from worker_harness import LOOPBACK, Network, WorkerHarness, said
 
 from store import Row
 from worker.http.answer import MAX_BODY
@@ -19,36 +19,36 @@ MASK = "********"
 SECRET = "s3cret-value"
 
 
-async def one_attempt(house: House, handler: Handler, **hook: Any) -> Row:
+async def one_attempt(harness: WorkerHarness, handler: Handler, **hook: Any) -> Row:
     """The record of one attempt at a receiver of this kind."""
     async with serving(handler) as receiver:
-        hook_id = house.hook(receiver.url, **hook)
-        await house.work(real=True)
-        await house.event(b'{"a":1}')
-        (row,) = await house.recorded(hook_id, 1)
-        await house.rest()
+        hook_id = harness.hook(receiver.url, **hook)
+        await harness.work(real=True)
+        await harness.event(b'{"a":1}')
+        (row,) = await harness.recorded(hook_id, 1)
+        await harness.rest()
     return row
 
 
 async def late_attempt(
-    house: House, handler: Handler, stage: str, seconds: float, body: bytes = b"{}"
+    harness: WorkerHarness, handler: Handler, stage: str, seconds: float, body: bytes = b"{}"
 ) -> Row:
     """The record of an attempt that took too long at a stage. A busy machine may need more time to
     get there than the shortest timeout leaves.
     """
     async with serving(handler) as receiver:
-        hook_id = house.hook(receiver.url)
-        await house.work(real=True)
+        hook_id = harness.hook(receiver.url)
+        await harness.work(real=True)
         for many, timeout in enumerate((seconds, 5 * seconds, 25 * seconds), 1):
-            house.edit(hook_id, options={"timeout": timeout})
-            await house.event(body)
-            row = (await house.recorded(hook_id, many))[-1]
+            harness.edit(hook_id, options={"timeout": timeout})
+            await harness.event(body)
+            row = (await harness.recorded(hook_id, many))[-1]
             if row["error"].startswith(f"timeout: {stage}: "):
                 break
-        await house.rest()
+        await harness.rest()
     assert row["error"] == f"timeout: {stage}: no whole answer within {timeout:g} s"
     assert row["duration"] >= 900_000 * timeout
-    assert house.states() == {"waiting": many}
+    assert harness.states() == {"waiting": many}
     return row
 
 
@@ -57,15 +57,15 @@ def answers(head: str, body: bytes = b"") -> Handler:
     return says(f"HTTP/1.1 {head}\r\n{length}\r\n".encode() + body)
 
 
-async def test_a_worker_that_stops_has_counted_its_attempts(house: House) -> None:
-    row = await one_attempt(house, ok)
-    counted = house.store.look(lambda db: db.tuples("SELECT hook_id, code FROM hook_tally"))
+async def test_a_worker_that_stops_has_counted_its_attempts(harness: WorkerHarness) -> None:
+    row = await one_attempt(harness, ok)
+    counted = harness.store.look(lambda db: db.tuples("SELECT hook_id, code FROM hook_tally"))
     assert counted == [(row["hook_id"], row["status_code"])]
 
 
-async def test_all_of_a_success(house: House) -> None:
+async def test_all_of_a_success(harness: WorkerHarness) -> None:
     handler = answers("202 Accepted\r\nX-One: 1\r\nX-Two: a\r\nX-Two: b", "grün".encode())
-    row = await one_attempt(house, handler, secret=SECRET)
+    row = await one_attempt(harness, handler, secret=SECRET)
     assert (row["status_code"], row["error"]) == (202, None)
     assert row["response_headers"] == {"X-One": "1", "X-Two": "a, b", "Content-Length": "5"}
     assert row["response_body"] == "grün"
@@ -76,33 +76,33 @@ async def test_all_of_a_success(house: House) -> None:
     assert row["address"] == "127.0.0.1"
     assert row["url"].startswith("http://127.0.0.1:")
     assert (row["number"], row["redelivery"]) == (1, 0)
-    assert row["started_at"] == house.clock.now()
+    assert row["started_at"] == harness.clock.now()
     assert {"connect", "wait", "read", "total"} <= set(row["timings"])
     assert row["duration"] == row["timings"]["total"]
     assert 0 < row["duration"] < 10_000_000
-    assert row["guid"] == house.deliveries()[0]["guid"]
+    assert row["guid"] == harness.deliveries()[0]["guid"]
 
 
-async def test_the_headers_kept_are_those_sent(house: House) -> None:
+async def test_the_headers_kept_are_those_sent(harness: WorkerHarness) -> None:
     async with serving(ok) as receiver:
-        hook_id = house.hook(receiver.url, secret=SECRET)
-        await house.work(real=True)
-        await house.event()
-        await house.over(delivered=1)
-        await house.rest()
-    (row,) = house.attempts(hook_id)
+        hook_id = harness.hook(receiver.url, secret=SECRET)
+        await harness.work(real=True)
+        await harness.event()
+        await harness.over(delivered=1)
+        await harness.rest()
+    (row,) = harness.attempts(hook_id)
     lines = receiver.heads[0].decode().split("\r\n")[1:-2]
     assert [": ".join(pair) for pair in row["request_headers"].items()] == lines
 
 
-async def test_secrets_are_masked_wherever_they_come_back(house: House) -> None:
+async def test_secrets_are_masked_wherever_they_come_back(harness: WorkerHarness) -> None:
     handler = answers(
         f"200 OK\r\nX-Echo: <{SECRET}>\r\nSet-Cookie: session=abc\r\nSET-COOKIE2: def\r\n"
         "set-cookie: more=ghi; HttpOnly\r\nAuthorization: Basic xyz\r\n"
         "Proxy-Authorization: jkl\r\nCookie: mno\r\nX-Cookie-Policy: strict",
         f'{{"config": {{"secret": "{SECRET}"}}, "again": "{SECRET}{SECRET}"}}'.encode(),
     )
-    row = await one_attempt(house, handler, secret=SECRET)
+    row = await one_attempt(harness, handler, secret=SECRET)
     headers = row["response_headers"]
     assert headers["X-Echo"] == f"<{MASK}>"
     assert headers["X-Cookie-Policy"] == "strict"
@@ -117,74 +117,76 @@ async def test_secrets_are_masked_wherever_they_come_back(house: House) -> None:
         assert private not in stored
 
 
-async def test_64_kb_of_the_answer_are_kept(house: House) -> None:
-    row = await one_attempt(house, answers("200 OK", b"x" * (MAX_BODY + 1000)))
+async def test_64_kb_of_the_answer_are_kept(harness: WorkerHarness) -> None:
+    row = await one_attempt(harness, answers("200 OK", b"x" * (MAX_BODY + 1000)))
     assert MAX_BODY == 64 * 1024
     assert row["response_body"] == "x" * MAX_BODY
     assert (row["status_code"], row["error"]) == (200, None)
-    assert house.counts()["delivered"] == 1
+    assert harness.counts()["delivered"] == 1
 
 
-async def test_exactly_64_kb(house: House) -> None:
-    row = await one_attempt(house, answers("200 OK", b"y" * MAX_BODY))
+async def test_exactly_64_kb(harness: WorkerHarness) -> None:
+    row = await one_attempt(harness, answers("200 OK", b"y" * MAX_BODY))
     assert row["response_body"] == "y" * MAX_BODY
 
 
-async def test_an_answer_that_never_ends_is_left(house: House) -> None:
+async def test_an_answer_that_never_ends_is_left(harness: WorkerHarness) -> None:
     start = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-    row = await one_attempt(house, repeats(start, b"2000\r\n" + b"z" * 8192 + b"\r\n"))
+    row = await one_attempt(harness, repeats(start, b"2000\r\n" + b"z" * 8192 + b"\r\n"))
     assert row["response_body"] == "z" * MAX_BODY
     assert row["error"] is None
 
 
-async def test_what_is_not_text_is_kept_readable(house: House) -> None:
-    row = await one_attempt(house, answers("500 No", b"a\x00b\xff\xfec\xc3"))
+async def test_what_is_not_text_is_kept_readable(harness: WorkerHarness) -> None:
+    row = await one_attempt(harness, answers("500 No", b"a\x00b\xff\xfec\xc3"))
     assert row["response_body"] == "a\ufffdb\ufffd\ufffdc\ufffd"
 
 
-async def test_nothing_is_decompressed(house: House) -> None:
+async def test_nothing_is_decompressed(harness: WorkerHarness) -> None:
     packed = b"\x1f\x8b" + b"\x02" * 20
-    row = await one_attempt(house, answers("200 OK\r\nContent-Encoding: gzip", packed))
+    row = await one_attempt(harness, answers("200 OK\r\nContent-Encoding: gzip", packed))
     assert row["response_headers"]["Content-Encoding"] == "gzip"
     assert row["response_body"].endswith("\x02" * 20)
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-async def test_a_redirect_is_a_failure_and_not_followed(house: House, status: int) -> None:
+async def test_a_redirect_is_a_failure_and_not_followed(
+    harness: WorkerHarness, status: int
+) -> None:
     async with serving(ok) as elsewhere:
         handler = answers(f"{status} Moved\r\nLocation: {elsewhere.url}")
-        row = await one_attempt(house, handler)
+        row = await one_attempt(harness, handler)
         assert elsewhere.connections == 0
     assert row["status_code"] == status
     assert row["response_headers"]["Location"] == elsewhere.url
-    assert house.states() == {"waiting": 1}
+    assert harness.states() == {"waiting": 1}
 
 
-async def test_nobody_listens(house: House) -> None:
+async def test_nobody_listens(harness: WorkerHarness) -> None:
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
-        hook_id = house.hook(f"http://127.0.0.1:{silent.getsockname()[1]}/")
-        await house.work(real=True)
-        await house.event()
-        (row,) = await house.recorded(hook_id, 1)
+        hook_id = harness.hook(f"http://127.0.0.1:{silent.getsockname()[1]}/")
+        await harness.work(real=True)
+        await harness.event()
+        (row,) = await harness.recorded(hook_id, 1)
     assert row["error"] == "connect: Connection refused"
     assert row["address"] == "127.0.0.1"
     assert (row["status_code"], row["response_headers"], row["response_body"]) == (None, None, None)
-    assert house.states() == {"waiting": 1}
+    assert harness.states() == {"waiting": 1}
 
 
-async def test_a_receiver_that_never_answers(house: House) -> None:
-    row = await late_attempt(house, silent, "wait", 0.1)
+async def test_a_receiver_that_never_answers(harness: WorkerHarness) -> None:
+    row = await late_attempt(harness, silent, "wait", 0.1)
     assert row["status_code"] is None
 
 
-async def test_a_receiver_that_never_reads(house: House) -> None:
-    await late_attempt(house, deaf, "send", 0.2, b"[" + b'"x",' * 4_000_000 + b"0]")
+async def test_a_receiver_that_never_reads(harness: WorkerHarness) -> None:
+    await late_attempt(harness, deaf, "send", 0.2, b"[" + b'"x",' * 4_000_000 + b"0]")
 
 
-async def test_a_receiver_that_drips(house: House) -> None:
+async def test_a_receiver_that_drips(harness: WorkerHarness) -> None:
     start = b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n"
-    row = await late_attempt(house, repeats(start, b".", 0.01), "read", 0.15)
+    row = await late_attempt(harness, repeats(start, b".", 0.01), "read", 0.15)
     assert row["status_code"] == 200, "and yet it is no success"
     assert set(row["response_body"]) == {"."}
 
@@ -198,20 +200,20 @@ async def test_a_receiver_that_drips(house: House) -> None:
         (says(b"HTTP/1.1 200 OK\r\nX: " + b"y" * 20_000 + b"\r\n\r\n"), "protocol: headers too"),
     ],
 )
-async def test_the_stage_of_an_error(house: House, handler: Handler, error: str) -> None:
-    row = await one_attempt(house, handler)
+async def test_the_stage_of_an_error(harness: WorkerHarness, handler: Handler, error: str) -> None:
+    row = await one_attempt(harness, handler)
     assert row["error"].startswith(error)
-    assert house.states() == {"waiting": 1}
+    assert harness.states() == {"waiting": 1}
 
 
-async def test_a_name_that_does_not_resolve(house: House) -> None:
+async def test_a_name_that_does_not_resolve(harness: WorkerHarness) -> None:
     async def nothing(host: str, port: int) -> list[str]:
         raise OSError(f"no such host: {host}")
 
-    hook_id = house.hook("https://nowhere.example/hook")
-    await house.work(real=True, guard=Guard(resolver=nothing))
-    await house.event()
-    (row,) = await house.recorded(hook_id, 1)
+    hook_id = harness.hook("https://nowhere.example/hook")
+    await harness.work(real=True, guard=Guard(resolver=nothing))
+    await harness.event()
+    (row,) = await harness.recorded(hook_id, 1)
     assert row["error"] == "resolve: no such host: nowhere.example"
     assert row["address"] is None
 
@@ -219,34 +221,36 @@ async def test_a_name_that_does_not_resolve(house: House) -> None:
 # The guard.
 
 
-async def refused(house: House, url: str, resolver: Any = None, **settings: Any) -> Row:
+async def refused(harness: WorkerHarness, url: str, resolver: Any = None, **settings: Any) -> Row:
     guard = None if resolver is None else Guard(resolver=resolver)
-    hook_id = house.hook(url)
-    await house.work(real=True, guard=guard, **settings)
-    await house.event()
-    (row,) = await house.recorded(hook_id, 1)
+    hook_id = harness.hook(url)
+    await harness.work(real=True, guard=guard, **settings)
+    await harness.event()
+    (row,) = await harness.recorded(hook_id, 1)
     assert row["status_code"] is None
-    assert house.states() == {"waiting": 1}
+    assert harness.states() == {"waiting": 1}
     return row
 
 
-async def test_a_refused_address_names_rule_and_setting(house: House) -> None:
-    row = await refused(house, "http://10.1.2.3/hook", allow_networks=[])
+async def test_a_refused_address_names_rule_and_setting(harness: WorkerHarness) -> None:
+    row = await refused(harness, "http://10.1.2.3/hook", allow_networks=[])
     assert row["error"].startswith("guard: ")
     assert "10.1.2.3" in row["error"]
     assert "private" in row["error"]
     assert "allow_networks" in row["error"]
 
 
-async def test_a_refused_port_names_the_setting(house: House) -> None:
-    row = await refused(house, "http://192.0.2.1:8080/hook", callback_ports="443")
+async def test_a_refused_port_names_the_setting(harness: WorkerHarness) -> None:
+    row = await refused(harness, "http://192.0.2.1:8080/hook", callback_ports="443")
     assert row["error"].startswith("guard: ")
     assert "8080" in row["error"]
     assert "callback_ports" in row["error"]
 
 
-async def test_a_refused_attempt_shows_all_that_would_have_been_sent(house: House) -> None:
-    row = await refused(house, "http://10.1.2.3/hook?a=b", allow_networks=[])
+async def test_a_refused_attempt_shows_all_that_would_have_been_sent(
+    harness: WorkerHarness,
+) -> None:
+    row = await refused(harness, "http://10.1.2.3/hook?a=b", allow_networks=[])
     headers = row["request_headers"]
     assert headers["X-Service-Event"] == headers["X-GitHub-Event"] == "push"
     assert headers["X-GitHub-Hook-ID"] == "1"
@@ -254,7 +258,9 @@ async def test_a_refused_attempt_shows_all_that_would_have_been_sent(house: Hous
     assert headers["User-Agent"] == "GitHub-Hookshot/tocsin"
 
 
-async def test_a_name_that_points_elsewhere_by_the_time_of_the_delivery(house: House) -> None:
+async def test_a_name_that_points_elsewhere_by_the_time_of_the_delivery(
+    harness: WorkerHarness,
+) -> None:
     addresses = ["93.184.216.34"]
 
     async def rebinding(host: str, port: int) -> list[str]:
@@ -263,17 +269,17 @@ async def test_a_name_that_points_elsewhere_by_the_time_of_the_delivery(house: H
     guard = Guard(resolver=rebinding)
     await guard.judge("http://rebind.example/hook")  # the subscription is made
     addresses[:] = ["127.0.0.1"]
-    hook_id = house.hook("http://rebind.example/hook")
-    await house.work(real=True, guard=guard)
-    await house.event()
-    (row,) = await house.recorded(hook_id, 1)
+    hook_id = harness.hook("http://rebind.example/hook")
+    await harness.work(real=True, guard=guard)
+    await harness.event()
+    (row,) = await harness.recorded(hook_id, 1)
     assert row["error"].startswith("guard: ")
     for word in ("127.0.0.1", "rebind.example", "loopback", "allow_networks"):
         assert word in row["error"]
 
 
 async def test_the_address_that_was_judged_is_dialled(
-    house: House, monkeypatch: pytest.MonkeyPatch
+    harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The second answer would be another: it must not be asked for.
     asked: list[str] = []
@@ -286,84 +292,84 @@ async def test_the_address_that_was_judged_is_dialled(
         raise AssertionError("the system's resolver was asked")
 
     async with serving(ok) as receiver:
-        hook_id = house.hook(f"http://flip.example:{receiver.port}/")
-        await house.work(real=True, guard=Guard(allow_networks=LOOPBACK, resolver=flipping))
+        hook_id = harness.hook(f"http://flip.example:{receiver.port}/")
+        await harness.work(real=True, guard=Guard(allow_networks=LOOPBACK, resolver=flipping))
         monkeypatch.setattr(socket, "gethostbyname", forbidden)
-        await house.event()
-        await house.over(delivered=1)
-        (row,) = house.attempts(hook_id)
-        await house.rest()
+        await harness.event()
+        await harness.over(delivered=1)
+        (row,) = harness.attempts(hook_id)
+        await harness.rest()
     assert asked == ["flip.example"]
     assert receiver.hosts == ["127.0.0.1"]
     assert row["address"] == "127.0.0.1"
     assert row["request_headers"]["Host"] == f"flip.example:{receiver.port}"
 
 
-async def test_one_forbidden_answer_refuses_them_all(house: House) -> None:
+async def test_one_forbidden_answer_refuses_them_all(harness: WorkerHarness) -> None:
     async def mixed(host: str, port: int) -> list[str]:
         return ["93.184.216.34", "169.254.169.254"]
 
-    row = await refused(house, "https://mixed.example/", resolver=mixed)
+    row = await refused(harness, "https://mixed.example/", resolver=mixed)
     assert "169.254.169.254" in row["error"]
 
 
 # What must not happen.
 
 
-async def test_a_secret_that_does_not_open_is_a_failure_to_see(house: House) -> None:
-    hook_id = house.hook(secret=SECRET)
-    house.store.do(lambda db: db.execute("UPDATE hook SET secret = :other", other=b"damaged"))
-    await house.work()
-    await house.event()
-    (row,) = await house.recorded(hook_id, 1)
+async def test_a_secret_that_does_not_open_is_a_failure_to_see(harness: WorkerHarness) -> None:
+    hook_id = harness.hook(secret=SECRET)
+    harness.store.do(lambda db: db.execute("UPDATE hook SET secret = :other", other=b"damaged"))
+    await harness.work()
+    await harness.event()
+    (row,) = await harness.recorded(hook_id, 1)
     assert row["error"].startswith("secret: ")
     assert "key" in row["error"]
-    assert not house.network.posts, "nothing goes out unsigned"
-    assert house.states() == {"waiting": 1}
+    assert not harness.network.posts, "nothing goes out unsigned"
+    assert harness.states() == {"waiting": 1}
 
 
 async def test_an_error_of_ours_costs_the_attempt_and_not_the_delivery(
-    house: House, caplog: pytest.LogCaptureFixture
+    harness: WorkerHarness, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(post: Any) -> Any:
         raise RuntimeError("a mistake")
 
-    house.network.script = broken
-    hook_id = house.hook()
-    other = house.hook(events=["issues"])
-    await house.work()
-    await house.event()
-    (row,) = await house.recorded(hook_id, 1)
+    harness.network.script = broken
+    hook_id = harness.hook()
+    other = harness.hook(events=["issues"])
+    await harness.work()
+    await harness.event()
+    (row,) = await harness.recorded(hook_id, 1)
     assert row["error"] == "internal: RuntimeError: a mistake"
     assert "a mistake" in caplog.text
-    house.network.script = lambda post: said()
-    await house.event(name="issues")
-    await until(lambda: house.states(other) == {"delivered": 1})
-    await house.pass_time(5)
-    await house.over(delivered=2)
+    harness.network.script = lambda post: said()
+    await harness.event(name="issues")
+    await until(lambda: harness.states(other) == {"delivered": 1})
+    await harness.pass_time(5)
+    await harness.over(delivered=2)
 
 
-async def test_attempts_are_recorded_once_each(house: House) -> None:
+async def test_attempts_are_recorded_once_each(harness: WorkerHarness) -> None:
     async with serving(ok) as receiver:
-        hook_id = house.hook(receiver.url)
-        await house.work(real=True)
-        await asyncio.gather(*(house.events(20) for _ in range(5)))
-        await house.over(delivered=100)
-        await house.rest()
+        hook_id = harness.hook(receiver.url)
+        await harness.work(real=True)
+        await asyncio.gather(*(harness.events(20) for _ in range(5)))
+        await harness.over(delivered=100)
+        await harness.rest()
     assert len(receiver.bodies) == 100
-    rows = house.attempts(hook_id)
+    rows = harness.attempts(hook_id)
     assert len({row["delivery_id"] for row in rows}) == len(rows) == 100
 
 
-async def test_a_kept_connection_is_used_again(house: House) -> None:
+async def test_a_kept_connection_is_used_again(harness: WorkerHarness) -> None:
     async with serving(ok) as receiver:
-        hook_id = house.hook(receiver.url)
-        await house.work(real=True)
+        hook_id = harness.hook(receiver.url)
+        await harness.work(real=True)
         for count in range(1, 4):
-            await house.event()
-            await house.over(delivered=count)
-        rows = house.attempts(hook_id)
-        await house.rest()
+            await harness.event()
+            await harness.over(delivered=count)
+        rows = harness.attempts(hook_id)
+        await harness.rest()
     assert receiver.connections == 1
     assert "connect" in rows[0]["timings"]
     assert all("connect" not in row["timings"] for row in rows[1:])

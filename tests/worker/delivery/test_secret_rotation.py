@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from house import House, Post, said
 from receivers import Call, serving
 from standardwebhooks import Webhook, WebhookVerificationError
 from waiting import PATIENCE, until
+from worker_harness import Post, WorkerHarness, said
 
 from store.clock import SECOND, MovableClock
 from store.hooks import hook_secrets
@@ -51,79 +51,83 @@ class Strict:
             await call.say(OK if good else NO % self.refusal)
 
 
-async def overlapping(house: House, url: str | None = None, **settings: Any) -> int:
+async def overlapping(harness: WorkerHarness, url: str | None = None, **settings: Any) -> int:
     """A hook whose secret was changed a moment ago, and a worker."""
-    hook_id = house.hook(url, secret=OLD)
-    house.edit(hook_id, secret=NEW, overlap=DAY * SECOND)
-    await house.work(**settings)
+    hook_id = harness.hook(url, secret=OLD)
+    harness.edit(hook_id, secret=NEW, overlap=DAY * SECOND)
+    await harness.work(**settings)
     return hook_id
 
 
-async def events(house: House, count: int) -> None:
+async def events(harness: WorkerHarness, count: int) -> None:
     """So many events, one after the other, each delivered at last."""
     for _ in range(count):
-        known = house.counts()["delivered"]
-        await house.event(b'{"a":1}')
-        await until(lambda known=known: house.counts()["delivered"] > known or house.worker is None)
+        known = harness.counts()["delivered"]
+        await harness.event(b'{"a":1}')
+        await until(
+            lambda known=known: harness.counts()["delivered"] > known or harness.worker is None
+        )
 
 
 @pytest.mark.parametrize("header", ["X-Hub-Signature-256", "X-Hub-Signature"])
-async def test_a_receiver_that_knows_of_nothing(house: House, header: str) -> None:
+async def test_a_receiver_that_knows_of_nothing(harness: WorkerHarness, header: str) -> None:
     """It still has the former secret, and misses nothing."""
     receiver = Strict(OLD, header)
     async with serving(receiver) as server:
-        await overlapping(house, server.url, real=True)
-        await events(house, 5)
-        await house.rest()
+        await overlapping(harness, server.url, real=True)
+        await events(harness, 5)
+        await harness.rest()
     assert receiver.verified == [True] * 5
 
 
-async def test_a_receiver_that_has_the_new_secret_only(house: House) -> None:
+async def test_a_receiver_that_has_the_new_secret_only(harness: WorkerHarness) -> None:
     """It refuses once, gets the same again five seconds later, and refuses no more."""
     receiver = Strict(NEW)
     async with serving(receiver) as server:
-        hook_id = await overlapping(house, server.url, real=True)
-        await house.event()
-        await house.recorded(hook_id, 1)
-        await house.pass_time(5)
-        await house.over(delivered=1)
-        await events(house, 5)
+        hook_id = await overlapping(harness, server.url, real=True)
+        await harness.event()
+        await harness.recorded(hook_id, 1)
+        await harness.pass_time(5)
+        await harness.over(delivered=1)
+        await events(harness, 5)
         # Also where the hook is read again: what was learned stays.
-        house.edit(hook_id, events=["push", "issues"])
-        await events(house, 2)
-        await house.rest()
+        harness.edit(hook_id, events=["push", "issues"])
+        await events(harness, 2)
+        await harness.rest()
     assert receiver.verified == [False] + [True] * 8
 
 
 @pytest.mark.parametrize("refusal", [400, 401, 403, 404, 422])
-async def test_a_receiver_whose_secret_is_exchanged_meanwhile(house: House, refusal: int) -> None:
+async def test_a_receiver_whose_secret_is_exchanged_meanwhile(
+    harness: WorkerHarness, refusal: int
+) -> None:
     receiver = Strict(OLD)
     receiver.refusal = refusal
     async with serving(receiver) as server:
-        hook_id = await overlapping(house, server.url, real=True)
-        await events(house, 2)
+        hook_id = await overlapping(harness, server.url, real=True)
+        await events(harness, 2)
         receiver.secret = NEW
-        await house.event()
-        await house.recorded(hook_id, 3)
-        await house.pass_time(5)
-        await house.over(delivered=3)
-        await events(house, 2)
-        await house.rest()
+        await harness.event()
+        await harness.recorded(hook_id, 3)
+        await harness.pass_time(5)
+        await harness.over(delivered=3)
+        await events(harness, 2)
+        await harness.rest()
     assert receiver.verified == [True, True, False, True, True, True]
 
 
-async def test_a_receiver_that_looks_at_both_headers(house: House) -> None:
+async def test_a_receiver_that_looks_at_both_headers(harness: WorkerHarness) -> None:
     """Whichever secret it has, and whatever else has been refused."""
-    hook_id = await overlapping(house)
+    hook_id = await overlapping(harness)
     answers = [said(401), said(401), said(401), said()]
-    house.network.script = lambda post: answers.pop(0)
-    await house.event()
+    harness.network.script = lambda post: answers.pop(0)
+    await harness.event()
     for number, seconds in enumerate((5, 300, 1800), 1):
-        await house.recorded(hook_id, number)
-        await house.pass_time(seconds)
-    await house.over(delivered=1)
+        await harness.recorded(hook_id, number)
+        await harness.pass_time(seconds)
+    await harness.over(delivered=1)
     firsts = []
-    for post in house.network.posts:
+    for post in harness.network.posts:
         first = post.headers["x-hub-signature-256"]
         assert {first, post.headers["x-hub-signature-256-alternate"]} == {
             by(OLD, post.body),
@@ -137,55 +141,57 @@ async def test_a_receiver_that_looks_at_both_headers(house: House) -> None:
 
 @pytest.mark.parametrize("answer", [said(500), said(408), said(429), said(413), said(302),
                                     said(error="connect: refused")])  # fmt: skip
-async def test_what_says_nothing_of_the_signature(house: House, answer: Any) -> None:
+async def test_what_says_nothing_of_the_signature(harness: WorkerHarness, answer: Any) -> None:
     answers = [answer, said()]
-    house.network.script = lambda post: answers.pop(0)
-    hook_id = await overlapping(house)
-    await house.event()
-    await house.recorded(hook_id, 1)
-    await house.pass_time(60)
-    await house.over(delivered=1)
-    for post in house.network.posts:
+    harness.network.script = lambda post: answers.pop(0)
+    hook_id = await overlapping(harness)
+    await harness.event()
+    await harness.recorded(hook_id, 1)
+    await harness.pass_time(60)
+    await harness.over(delivered=1)
+    for post in harness.network.posts:
         assert post.headers["x-hub-signature-256"] == by(OLD, post.body)
 
 
-async def test_many_at_once_that_are_refused_move_it_once(house: House) -> None:
+async def test_many_at_once_that_are_refused_move_it_once(harness: WorkerHarness) -> None:
     def strict(post: Post) -> Any:
         good = post.headers["x-hub-signature-256"] == by(NEW, post.body)
         return said() if good else said(401)
 
-    house.network.script = strict
-    await overlapping(house)
-    await house.events(20)
-    await until(lambda: house.counts()["delivered"] > 0 or house.worker is None)
-    await house.pass_time(5)
-    await house.over(delivered=20)
-    refused = len(house.network.posts) - 20
+    harness.network.script = strict
+    await overlapping(harness)
+    await harness.events(20)
+    await until(lambda: harness.counts()["delivered"] > 0 or harness.worker is None)
+    await harness.pass_time(5)
+    await harness.over(delivered=20)
+    refused = len(harness.network.posts) - 20
     assert 0 < refused <= 4, "no more than were in flight when the first was refused"
 
 
 @pytest.mark.parametrize("secret", [OLD, NEW])
 async def test_standard_webhooks_by_their_package(tmp_path: Path, url: str, secret: str) -> None:
     """Either secret verifies, before the receiver has refused anything and after."""
-    house = House(tmp_path, MovableClock(), url)  # the package compares with the time of day
+    harness = WorkerHarness(
+        tmp_path, MovableClock(), url
+    )  # the package compares with the time of day
     key = secret if secret == NEW else b64encode(secret.encode()).decode()
     answers = [said(), said(401), said()]
-    house.network.script = lambda post: answers.pop(0)
+    harness.network.script = lambda post: answers.pop(0)
     try:
-        hook_id = await overlapping(house)
-        await events(house, 1)
-        await house.event(b'{"a":1}')
-        await house.recorded(hook_id, 2)
-        await house.pass_time(5)
-        await house.over(delivered=2)
-        assert len(house.network.posts) == 3
-        for post in house.network.posts:
+        hook_id = await overlapping(harness)
+        await events(harness, 1)
+        await harness.event(b'{"a":1}')
+        await harness.recorded(hook_id, 2)
+        await harness.pass_time(5)
+        await harness.over(delivered=2)
+        assert len(harness.network.posts) == 3
+        for post in harness.network.posts:
             body = post.body.decode()
             assert Webhook(key).verify(body, post.headers) == json.loads(body)
             with pytest.raises(WebhookVerificationError):
                 Webhook(b64encode(b"another").decode()).verify(body, post.headers)
     finally:
-        await house.close()
+        await harness.close()
 
 
 def only(secret: str, post: Post) -> bool:
@@ -194,80 +200,80 @@ def only(secret: str, post: Post) -> bool:
     return post.headers["x-hub-signature-256"] == by(secret, post.body)
 
 
-async def test_when_it_is_over(house: House) -> None:
-    await overlapping(house)
-    await events(house, 1)
-    await house.advance(DAY - 1)
-    await events(house, 1)
-    assert "x-hub-signature-256-alternate" in house.network.posts[-1].headers
-    await house.advance(1)
-    await events(house, 1)
-    assert only(NEW, house.network.posts[-1])
+async def test_when_it_is_over(harness: WorkerHarness) -> None:
+    await overlapping(harness)
+    await events(harness, 1)
+    await harness.advance(DAY - 1)
+    await events(harness, 1)
+    assert "x-hub-signature-256-alternate" in harness.network.posts[-1].headers
+    await harness.advance(1)
+    await events(harness, 1)
+    assert only(NEW, harness.network.posts[-1])
 
 
-async def test_it_can_be_ended(house: House) -> None:
-    hook_id = await overlapping(house)
-    await events(house, 1)
-    house.edit(hook_id, overlap=0)
-    await events(house, 1)
-    assert only(NEW, house.network.posts[-1])
+async def test_it_can_be_ended(harness: WorkerHarness) -> None:
+    hook_id = await overlapping(harness)
+    await events(harness, 1)
+    harness.edit(hook_id, overlap=0)
+    await events(harness, 1)
+    assert only(NEW, harness.network.posts[-1])
 
 
-async def test_without_an_overlap_the_new_secret_signs_alone(house: House) -> None:
-    hook_id = house.hook(secret=OLD)
-    house.edit(hook_id, secret=NEW)
-    await house.work()
-    await events(house, 1)
-    assert only(NEW, house.network.posts[-1])
-    house.edit(hook_id, secret=None)
-    await events(house, 1)
-    assert not [name for name in house.network.posts[-1].headers if "signature" in name]
+async def test_without_an_overlap_the_new_secret_signs_alone(harness: WorkerHarness) -> None:
+    hook_id = harness.hook(secret=OLD)
+    harness.edit(hook_id, secret=NEW)
+    await harness.work()
+    await events(harness, 1)
+    assert only(NEW, harness.network.posts[-1])
+    harness.edit(hook_id, secret=None)
+    await events(harness, 1)
+    assert not [name for name in harness.network.posts[-1].headers if "signature" in name]
 
 
-async def test_neither_secret_is_recorded_or_shown(house: House) -> None:
-    house.network.script = lambda post: said(200, body=f"I know {OLD} and {NEW}".encode())
-    hook_id = await overlapping(house)
-    await house.event()
-    (row,) = await house.recorded(hook_id, 1)
+async def test_neither_secret_is_recorded_or_shown(harness: WorkerHarness) -> None:
+    harness.network.script = lambda post: said(200, body=f"I know {OLD} and {NEW}".encode())
+    hook_id = await overlapping(harness)
+    await harness.event()
+    (row,) = await harness.recorded(hook_id, 1)
     assert row["response_body"] == "I know ******** and ********"
-    assert house.worker is not None
-    shown = repr(house.worker.dispatcher.lanes)
+    assert harness.worker is not None
+    shown = repr(harness.worker.dispatcher.lanes)
     assert OLD not in shown
     assert NEW not in shown
 
 
-async def test_a_former_secret_that_does_not_open_is_passed_over(house: House) -> None:
-    hook_id = house.hook(secret=OLD)
-    house.edit(hook_id, secret=NEW, overlap=DAY * SECOND)
-    house.store.do(lambda db: db.execute("UPDATE hook SET previous_secret = :x", x=b"damaged"))
-    await house.work()
-    await events(house, 1)
-    assert only(NEW, house.network.posts[-1])
+async def test_a_former_secret_that_does_not_open_is_passed_over(harness: WorkerHarness) -> None:
+    hook_id = harness.hook(secret=OLD)
+    harness.edit(hook_id, secret=NEW, overlap=DAY * SECOND)
+    harness.store.do(lambda db: db.execute("UPDATE hook SET previous_secret = :x", x=b"damaged"))
+    await harness.work()
+    await events(harness, 1)
+    assert only(NEW, harness.network.posts[-1])
 
 
-async def test_it_is_forgotten_once_it_is_over(house: House) -> None:
-    hook_id = house.hook(secret=OLD)
-    other = house.hook(secret=OLD)
-    house.edit(hook_id, secret=NEW, overlap=DAY * SECOND)
-    house.edit(other, secret=NEW, overlap=2 * DAY * SECOND)
-    house.clock.advance(DAY)
-    await prune(house.store, WorkerSettings())
-    assert house.hook_row(hook_id)["previous_secret"] is None
-    assert house.hook_row(hook_id)["previous_until"] is None
-    assert house.hook_row(other)["previous_secret"] is not None
-    assert house.store.look(hook_secrets.previous_secret, house.hook_row(other)) is not None
+async def test_it_is_forgotten_once_it_is_over(harness: WorkerHarness) -> None:
+    hook_id = harness.hook(secret=OLD)
+    other = harness.hook(secret=OLD)
+    harness.edit(hook_id, secret=NEW, overlap=DAY * SECOND)
+    harness.edit(other, secret=NEW, overlap=2 * DAY * SECOND)
+    harness.clock.advance(DAY)
+    await prune(harness.store, WorkerSettings())
+    assert harness.hook_row(hook_id)["previous_secret"] is None
+    assert harness.hook_row(hook_id)["previous_until"] is None
+    assert harness.hook_row(other)["previous_secret"] is not None
+    assert harness.store.look(hook_secrets.previous_secret, harness.hook_row(other)) is not None
 
 
-async def refused_once(house: House, hook_id: int) -> None:
+async def refused_once(harness: WorkerHarness, hook_id: int) -> None:
     """A receiver with the new secret alone refuses a delivery, and takes the next attempt."""
-    house.network.script = knows(NEW)
-    await house.event()
-    await house.recorded(hook_id, 1)
-    await house.pass_time(5)
-    await house.over(delivered=1)
-    assert signed(house.network.posts) == [OLD, NEW]
-    await until(lambda: house.hook_row(hook_id)["secret_taken"] == 1)
-    house.network.posts.clear()
+    harness.network.script = knows(NEW)
+    await harness.event()
+    await harness.recorded(hook_id, 1)
+    await harness.pass_time(5)
+    await harness.over(delivered=1)
+    assert signed(harness.network.posts) == [OLD, NEW]
+    await until(lambda: harness.hook_row(hook_id)["secret_taken"] == 1)
+    harness.network.posts.clear()
 
 
 def knows(*secrets: str, otherwise: int = 401) -> Any:
@@ -288,89 +294,89 @@ def signed(posts: list[Post]) -> list[str]:
     return [firsts[post.headers["x-hub-signature-256"]] for post in posts]
 
 
-async def test_what_was_taken_is_kept_when_the_lane_is_forgotten(house: House) -> None:
-    hook_id = await overlapping(house)
-    await refused_once(house, hook_id)
+async def test_what_was_taken_is_kept_when_the_lane_is_forgotten(harness: WorkerHarness) -> None:
+    hook_id = await overlapping(harness)
+    await refused_once(harness, hook_id)
     for _ in range(3):
-        assert house.worker is not None
-        await until(lambda: house.worker is not None and house.worker.dispatcher.in_flight == 0)
+        assert harness.worker is not None
+        await until(lambda: harness.worker is not None and harness.worker.dispatcher.in_flight == 0)
         async with asyncio.timeout(PATIENCE):
             # A claim may be under way for a moment. A scan of SQLite never suspends, so without the
             # pause that claim could not end.
-            while hook_id in house.worker.dispatcher.lanes:
-                await house.worker.lease.scan()
+            while hook_id in harness.worker.dispatcher.lanes:
+                await harness.worker.lease.scan()
                 await asyncio.sleep(0.01)
-        await events(house, 1)
-    assert signed(house.network.posts) == [NEW] * 3
+        await events(harness, 1)
+    assert signed(harness.network.posts) == [NEW] * 3
 
 
-async def test_what_was_taken_survives_a_crash(house: House) -> None:
-    hook_id = await overlapping(house)
-    await refused_once(house, hook_id)
-    house.crash()
-    await house.work()
-    await events(house, 2)
-    assert signed(house.network.posts) == [NEW] * 2
+async def test_what_was_taken_survives_a_crash(harness: WorkerHarness) -> None:
+    hook_id = await overlapping(harness)
+    await refused_once(harness, hook_id)
+    harness.crash()
+    await harness.work()
+    await events(harness, 2)
+    assert signed(harness.network.posts) == [NEW] * 2
 
 
-async def test_what_was_taken_holds_for_another_worker(house: House) -> None:
+async def test_what_was_taken_holds_for_another_worker(harness: WorkerHarness) -> None:
     """Also for one that has signed by the former secret before."""
-    hook_id = await overlapping(house)
-    await events(house, 1)
-    target = next(iter(house.worker.dispatcher.lanes)).target if house.worker else None
+    hook_id = await overlapping(harness)
+    await events(harness, 1)
+    target = next(iter(harness.worker.dispatcher.lanes)).target if harness.worker else None
     assert target is not None
     assert target.overlap is not None
     assert not target.overlap.confirmed
-    row = house.hook_row(hook_id)
-    house.store.do(hook_secrets.learn, hook_id, Taken(row["previous_until"], new=True))
-    house.network.posts.clear()
-    await events(house, 2)
-    assert signed(house.network.posts) == [NEW] * 2
+    row = harness.hook_row(hook_id)
+    harness.store.do(hook_secrets.learn, hook_id, Taken(row["previous_until"], new=True))
+    harness.network.posts.clear()
+    await events(harness, 2)
+    assert signed(harness.network.posts) == [NEW] * 2
 
 
-async def test_what_was_taken_ends_with_the_next_exchange(house: House) -> None:
-    hook_id = await overlapping(house)
-    await refused_once(house, hook_id)
-    until_then = house.hook_row(hook_id)["previous_until"]
-    house.edit(hook_id, secret="a third one", overlap=DAY * SECOND)
-    assert house.hook_row(hook_id)["secret_taken"] == 0
-    house.clock.advance(1)
+async def test_what_was_taken_ends_with_the_next_exchange(harness: WorkerHarness) -> None:
+    hook_id = await overlapping(harness)
+    await refused_once(harness, hook_id)
+    until_then = harness.hook_row(hook_id)["previous_until"]
+    harness.edit(hook_id, secret="a third one", overlap=DAY * SECOND)
+    assert harness.hook_row(hook_id)["secret_taken"] == 0
+    harness.clock.advance(1)
     late = Taken(until_then - 1, new=True)
-    house.store.do(hook_secrets.learn, hook_id, late)
-    assert house.hook_row(hook_id)["secret_taken"] == 0, "that was another overlap"
-    await events(house, 1)
-    assert signed(house.network.posts) == [NEW], "which is the former one now"
+    harness.store.do(hook_secrets.learn, hook_id, late)
+    assert harness.hook_row(hook_id)["secret_taken"] == 0, "that was another overlap"
+    await events(harness, 1)
+    assert signed(harness.network.posts) == [NEW], "which is the former one now"
 
 
-async def test_what_one_delivery_is_refused_for_is_its_own(house: House) -> None:
+async def test_what_one_delivery_is_refused_for_is_its_own(harness: WorkerHarness) -> None:
     """A receiver that has taken the new secret refuses some events for what they hold."""
-    hook_id = await overlapping(house)
-    await refused_once(house, hook_id)
+    hook_id = await overlapping(harness)
+    await refused_once(harness, hook_id)
     verifies = knows(NEW)
-    house.network.script = lambda post: said(422) if post.body == b'"bad"' else verifies(post)
-    await house.event(b'"bad"')
-    await house.recorded(hook_id, 3)
-    await events(house, 3)
-    assert signed(house.network.posts) == [NEW] * 4
-    await house.pass_time(5)
-    await house.recorded(hook_id, 7)
-    assert signed(house.network.posts)[4:] == [OLD], "its next attempt"
-    await events(house, 1)
-    assert signed(house.network.posts)[5:] == [NEW]
+    harness.network.script = lambda post: said(422) if post.body == b'"bad"' else verifies(post)
+    await harness.event(b'"bad"')
+    await harness.recorded(hook_id, 3)
+    await events(harness, 3)
+    assert signed(harness.network.posts) == [NEW] * 4
+    await harness.pass_time(5)
+    await harness.recorded(hook_id, 7)
+    assert signed(harness.network.posts)[4:] == [OLD], "its next attempt"
+    await events(harness, 1)
+    assert signed(harness.network.posts)[5:] == [NEW]
 
 
-async def test_a_receiver_that_goes_back_to_the_former_secret(house: House) -> None:
+async def test_a_receiver_that_goes_back_to_the_former_secret(harness: WorkerHarness) -> None:
     """It refuses one delivery once, and no more."""
-    hook_id = await overlapping(house)
-    await refused_once(house, hook_id)
-    house.network.script = knows(OLD)
-    await house.event()
-    await house.recorded(hook_id, 3)
-    await house.pass_time(5)
-    await house.over(delivered=2)
-    await until(lambda: house.hook_row(hook_id)["secret_taken"] == 0)
-    await events(house, 3)
-    assert signed(house.network.posts) == [NEW] + [OLD] * 4
+    hook_id = await overlapping(harness)
+    await refused_once(harness, hook_id)
+    harness.network.script = knows(OLD)
+    await harness.event()
+    await harness.recorded(hook_id, 3)
+    await harness.pass_time(5)
+    await harness.over(delivered=2)
+    await until(lambda: harness.hook_row(hook_id)["secret_taken"] == 0)
+    await events(harness, 3)
+    assert signed(harness.network.posts) == [NEW] + [OLD] * 4
 
 
 def test_what_is_remembered_of_refusals_has_a_bound() -> None:

@@ -9,10 +9,10 @@ from pathlib import Path
 from urllib.parse import parse_qs
 
 import pytest
-from house import House, Post, said
 from receivers import ok, serving
 from standardwebhooks import Webhook, WebhookVerificationError
 from waiting import until
+from worker_harness import Post, WorkerHarness, said
 
 from store.clock import SECOND, MovableClock
 from store.delivery import deliveries
@@ -24,13 +24,13 @@ PAYLOAD = json.dumps(
 SECRET = "open sesame"
 
 
-async def one_post(house: House, body: bytes = PAYLOAD, **hook: object) -> Post:
+async def one_post(harness: WorkerHarness, body: bytes = PAYLOAD, **hook: object) -> Post:
     """The one request that an event to the hook makes."""
-    house.hook(**hook)
-    await house.work()
-    await house.event(body, guid="72d3162e-cc78-11e3-81ab-4c9367dc0958")
-    await house.over(delivered=1)
-    (post,) = house.network.posts
+    harness.hook(**hook)
+    await harness.work()
+    await harness.event(body, guid="72d3162e-cc78-11e3-81ab-4c9367dc0958")
+    await harness.over(delivered=1)
+    (post,) = harness.network.posts
     return post
 
 
@@ -38,8 +38,8 @@ def hexdigest(secret: str, body: bytes, kind: str) -> str:
     return f"{kind}=" + hmac.new(secret.encode(), body, getattr(hashlib, kind)).hexdigest()
 
 
-async def test_the_headers_of_a_delivery(house: House) -> None:
-    post = await one_post(house, url="https://h1.example:8443/a%20b?c=d")
+async def test_the_headers_of_a_delivery(harness: WorkerHarness) -> None:
+    post = await one_post(harness, url="https://h1.example:8443/a%20b?c=d")
     assert post.head.startswith(b"POST /a%20b?c=d HTTP/1.1\r\n")
     expected = {
         "host": "h1.example:8443",
@@ -48,7 +48,7 @@ async def test_the_headers_of_a_delivery(house: House) -> None:
         "content-type": "application/json",
         "content-length": str(len(PAYLOAD)),
         "webhook-id": "72d3162e-cc78-11e3-81ab-4c9367dc0958",
-        "webhook-timestamp": str(house.clock.now() // SECOND),
+        "webhook-timestamp": str(harness.clock.now() // SECOND),
     }
     for prefix in ("x-service-", "x-github-"):
         expected |= {
@@ -56,7 +56,7 @@ async def test_the_headers_of_a_delivery(house: House) -> None:
             f"{prefix}delivery": "72d3162e-cc78-11e3-81ab-4c9367dc0958",
             f"{prefix}hook-id": "1",
             f"{prefix}hook-installation-target-type": "repository",
-            f"{prefix}hook-installation-target-id": str(house.repo["id"]),
+            f"{prefix}hook-installation-target-id": str(harness.repo["id"]),
         }
     assert post.headers == expected
     assert post.body == PAYLOAD
@@ -64,54 +64,54 @@ async def test_the_headers_of_a_delivery(house: House) -> None:
 
 @pytest.mark.parametrize("stored_before", [False, True])
 async def test_the_target_of_a_hook_around_the_repository(
-    house: House, stored_before: bool
+    harness: WorkerHarness, stored_before: bool
 ) -> None:
-    targets = [organization(house.repo["owner_id"]), SYSTEM]
-    made = [house.hook(target=target) for target in targets]
+    targets = [organization(harness.repo["owner_id"]), SYSTEM]
+    made = [harness.hook(target=target) for target in targets]
     if stored_before:
-        await house.event()
-    await house.work()
+        await harness.event()
+    await harness.work()
     if not stored_before:
-        await house.event()
-    await house.over(delivered=2)
-    found = {post.headers["x-service-hook-id"]: post.headers for post in house.network.posts}
+        await harness.event()
+    await harness.over(delivered=2)
+    found = {post.headers["x-service-hook-id"]: post.headers for post in harness.network.posts}
     for hook_id, target in zip(made, targets, strict=True):
         headers = found[str(hook_id)]
         assert headers["x-service-hook-installation-target-type"] == target.kind
         assert headers["x-service-hook-installation-target-id"] == str(target.id)
-        (attempt,) = await house.recorded(hook_id, 1)
-        assert attempt["repo_id"] == house.repo["id"]
+        (attempt,) = await harness.recorded(hook_id, 1)
+        assert attempt["repo_id"] == harness.repo["id"]
 
 
-async def test_the_prefixes_and_the_user_agent_are_settings(house: House) -> None:
-    house.hook(secret=SECRET)
-    await house.work(header_prefixes=["X-Acme-"], user_agent="acme/1")
-    await house.event()
-    await house.over(delivered=1)
-    (post,) = house.network.posts
+async def test_the_prefixes_and_the_user_agent_are_settings(harness: WorkerHarness) -> None:
+    harness.hook(secret=SECRET)
+    await harness.work(header_prefixes=["X-Acme-"], user_agent="acme/1")
+    await harness.event()
+    await harness.over(delivered=1)
+    (post,) = harness.network.posts
     assert post.headers["x-acme-event"] == "push"
     assert post.headers["user-agent"] == "acme/1"
     assert not [name for name in post.headers if name.startswith(("x-github", "x-service"))]
     assert "x-hub-signature-256" in post.headers
 
 
-async def test_without_a_secret_nothing_is_signed(house: House) -> None:
-    post = await one_post(house)
+async def test_without_a_secret_nothing_is_signed(harness: WorkerHarness) -> None:
+    post = await one_post(harness)
     assert not [name for name in post.headers if "signature" in name]
 
 
 @pytest.mark.parametrize("secret", [SECRET, "ünïcödé ✓", "whsec_" + b64encode(b"k" * 24).decode()])
 @pytest.mark.parametrize("content_type", ["json", "form"])
 async def test_hub_signatures_over_the_exact_bytes(
-    house: House, secret: str, content_type: str
+    harness: WorkerHarness, secret: str, content_type: str
 ) -> None:
-    post = await one_post(house, secret=secret, content_type=content_type)
+    post = await one_post(harness, secret=secret, content_type=content_type)
     assert post.headers["x-hub-signature"] == hexdigest(secret, post.body, "sha1")
     assert post.headers["x-hub-signature-256"] == hexdigest(secret, post.body, "sha256")
 
 
-async def test_a_form_is_what_a_form_parser_reads(house: House) -> None:
-    post = await one_post(house, content_type="form")
+async def test_a_form_is_what_a_form_parser_reads(harness: WorkerHarness) -> None:
+    post = await one_post(harness, content_type="form")
     assert post.headers["content-type"] == "application/x-www-form-urlencoded"
     assert int(post.headers["content-length"]) == len(post.body)
     fields = parse_qs(post.body.decode("ascii"), strict_parsing=True)
@@ -120,13 +120,13 @@ async def test_a_form_is_what_a_form_parser_reads(house: House) -> None:
     assert json.loads(fields["payload"][0]) == json.loads(PAYLOAD)
 
 
-async def test_the_official_vector_through_the_whole_path(house: House) -> None:
+async def test_the_official_vector_through_the_whole_path(harness: WorkerHarness) -> None:
     async with serving(ok) as receiver:
-        house.hook(receiver.url, secret="It's a Secret to Everybody")
-        await house.work(real=True)
-        await house.event(b"Hello, World!")
-        await house.over(delivered=1)
-        await house.rest()
+        harness.hook(receiver.url, secret="It's a Secret to Everybody")
+        await harness.work(real=True)
+        await harness.event(b"Hello, World!")
+        await harness.over(delivered=1)
+        await harness.rest()
     assert receiver.bodies == [b"Hello, World!"]
     headers = BytesHeaderParser().parsebytes(receiver.heads[0].partition(b"\r\n")[2])
     assert headers.get_all("X-Hub-Signature-256") == [
@@ -149,9 +149,11 @@ async def test_the_official_vector_through_the_whole_path(house: House) -> None:
 async def test_standard_webhooks_verified_by_their_package(
     tmp_path: Path, url: str, secret: str, key: str, content_type: str
 ) -> None:
-    house = House(tmp_path, MovableClock(), url)  # the package compares with the time of day
+    harness = WorkerHarness(
+        tmp_path, MovableClock(), url
+    )  # the package compares with the time of day
     try:
-        post = await one_post(house, b'{"a":1}', secret=secret, content_type=content_type)
+        post = await one_post(harness, b'{"a":1}', secret=secret, content_type=content_type)
         verifier = Webhook(key)
         body = post.body.decode()
         if content_type == "json":
@@ -165,24 +167,24 @@ async def test_standard_webhooks_verified_by_their_package(
         with pytest.raises(WebhookVerificationError):
             verifier.verify(body + " ", post.headers)
     finally:
-        await house.close()
+        await harness.close()
 
 
-async def test_the_guid_stays_and_the_timestamp_moves(house: House) -> None:
+async def test_the_guid_stays_and_the_timestamp_moves(harness: WorkerHarness) -> None:
     answers = [said(500), said(500), said(), said()]
-    house.network.script = lambda post: answers.pop(0)
-    hook_id = house.hook(secret=SECRET)
-    await house.work()
-    receipt = await house.event(guid="g-stays")
-    await house.recorded(hook_id, 1)
-    await house.pass_time(5)
-    await house.recorded(hook_id, 2)
-    await house.pass_time(300)
-    await house.over(delivered=1)
-    await house.pass_time(1000)
-    house.store.do(deliveries.redeliver, receipt.event_id, hook_id, house.repo["id"])
-    await house.over(delivered=2)
-    posts = house.network.posts
+    harness.network.script = lambda post: answers.pop(0)
+    hook_id = harness.hook(secret=SECRET)
+    await harness.work()
+    receipt = await harness.event(guid="g-stays")
+    await harness.recorded(hook_id, 1)
+    await harness.pass_time(5)
+    await harness.recorded(hook_id, 2)
+    await harness.pass_time(300)
+    await harness.over(delivered=1)
+    await harness.pass_time(1000)
+    harness.store.do(deliveries.redeliver, receipt.event_id, hook_id, harness.repo["id"])
+    await harness.over(delivered=2)
+    posts = harness.network.posts
     for name in ("x-github-delivery", "x-service-delivery", "webhook-id"):
         assert [post.headers[name] for post in posts] == ["g-stays"] * 4
     start = int(posts[0].headers["webhook-timestamp"])
@@ -191,50 +193,50 @@ async def test_the_guid_stays_and_the_timestamp_moves(house: House) -> None:
     signatures = {post.headers["webhook-signature"] for post in posts}
     assert len(signatures) == 4
     assert len({post.headers["x-hub-signature-256"] for post in posts}) == 1
-    flags = [row["redelivery"] for row in house.attempts(hook_id)]
+    flags = [row["redelivery"] for row in harness.attempts(hook_id)]
     assert flags[0] == 0
     assert flags[3] == 1
 
 
-async def test_one_guid_for_all_hooks_of_an_event(house: House) -> None:
+async def test_one_guid_for_all_hooks_of_an_event(harness: WorkerHarness) -> None:
     for _ in range(3):
-        house.hook()
-    await house.work()
-    await house.event(guid="g-1")
-    await house.over(delivered=3)
-    assert {post.guid for post in house.network.posts} == {"g-1"}
-    assert sorted(post.headers["x-github-hook-id"] for post in house.network.posts) == list("123")
+        harness.hook()
+    await harness.work()
+    await harness.event(guid="g-1")
+    await harness.over(delivered=3)
+    assert {post.guid for post in harness.network.posts} == {"g-1"}
+    assert sorted(post.headers["x-github-hook-id"] for post in harness.network.posts) == list("123")
 
 
-async def test_tls_and_deadline_are_the_hooks(house: House) -> None:
-    house.hook()
-    house.hook(insecure_ssl=True, options={"timeout": 3.5})
-    await house.work()
-    await house.event()
-    await house.over(delivered=2)
-    (first,) = house.network.to("h1.example")
-    (second,) = house.network.to("h2.example")
+async def test_tls_and_deadline_are_the_hooks(harness: WorkerHarness) -> None:
+    harness.hook()
+    harness.hook(insecure_ssl=True, options={"timeout": 3.5})
+    await harness.work()
+    await harness.event()
+    await harness.over(delivered=2)
+    (first,) = harness.network.to("h1.example")
+    (second,) = harness.network.to("h2.example")
     assert (first.verify_tls, first.deadline) == (True, 10.0)
     assert (second.verify_tls, second.deadline) == (False, 3.5)
 
 
-async def test_a_large_body_arrives_whole(house: House) -> None:
+async def test_a_large_body_arrives_whole(harness: WorkerHarness) -> None:
     body = json.dumps({"data": "0123456789abcdef" * 65536}).encode()
     async with serving(ok) as receiver:
-        house.hook(receiver.url, secret=SECRET, content_type="form")
-        await house.work(real=True)
-        await house.event(body)
-        await house.over(delivered=1)
-        await house.rest()
+        harness.hook(receiver.url, secret=SECRET, content_type="form")
+        await harness.work(real=True)
+        await harness.event(body)
+        await harness.over(delivered=1)
+        await harness.rest()
     assert parse_qs(receiver.bodies[0].decode()) == {"payload": [body.decode()]}
     headers = BytesHeaderParser().parsebytes(receiver.heads[0].partition(b"\r\n")[2])
     assert headers["X-Hub-Signature-256"] == hexdigest(SECRET, receiver.bodies[0], "sha256")
 
 
-async def test_the_repr_of_a_target_shows_no_secret(house: House) -> None:
-    house.hook(secret=SECRET)
-    worker = await house.work()
-    await house.event()
-    await house.over(delivered=1)
+async def test_the_repr_of_a_target_shows_no_secret(harness: WorkerHarness) -> None:
+    harness.hook(secret=SECRET)
+    worker = await harness.work()
+    await harness.event()
+    await harness.over(delivered=1)
     await until(lambda: worker.dispatcher.in_flight == 0)
     assert SECRET not in repr([*worker.dispatcher.lanes])

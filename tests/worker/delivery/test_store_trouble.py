@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from calls import counting_calls
 from engines import embedded
-from house import Gate, House, Post, said, settle
 from waiting import PATIENCE, until
+from worker_harness import Gate, Post, WorkerHarness, said, settle
 
 from store import Connection
 from store.delivery import attempts, deliveries, events, leases
@@ -24,8 +24,8 @@ PAUSE = 0.02
 
 
 @pytest.fixture(autouse=True)
-def short_pauses(house: House) -> None:
-    house.tuning = Tuning(record_pauses=(PAUSE,), retry_delay=PAUSE)
+def short_pauses(harness: WorkerHarness) -> None:
+    harness.tuning = Tuning(record_pauses=(PAUSE,), retry_delay=PAUSE)
 
 
 class Trouble:
@@ -60,8 +60,8 @@ async def insisting(write: Callable[[], Awaitable[Any]]) -> None:
                 return
 
 
-async def events_at_last(house: House, count: int) -> None:
-    await asyncio.gather(*(insisting(house.event) for _ in range(count)))
+async def events_at_last(harness: WorkerHarness, count: int) -> None:
+    await asyncio.gather(*(insisting(harness.event) for _ in range(count)))
 
 
 @pytest.fixture(params=[Unavailable("disk full"), Busy("too much")], ids=["unavailable", "busy"])
@@ -69,180 +69,184 @@ def error(request: pytest.FixtureRequest) -> StoreError:
     return request.param  # type: ignore[no-any-return]
 
 
-async def test_recording_is_tried_until_it_works(house: House, error: StoreError) -> None:
-    hook_id = house.hook()
-    await house.work()
+async def test_recording_is_tried_until_it_works(harness: WorkerHarness, error: StoreError) -> None:
+    hook_id = harness.hook()
+    await harness.work()
     with Trouble(attempts, "record", error) as trouble:
-        await house.event()
+        await harness.event()
         await until(lambda: trouble.tried >= 3)
-        assert len(house.network.posts) == 1
-    await house.over(delivered=1)
-    assert len(house.attempts(hook_id)) == 1
-    assert len(house.network.posts) == 1, "it was not sent again"
+        assert len(harness.network.posts) == 1
+    await harness.over(delivered=1)
+    assert len(harness.attempts(hook_id)) == 1
+    assert len(harness.network.posts) == 1, "it was not sent again"
 
 
 async def test_while_nothing_can_be_recorded_nothing_is_sent(
-    house: House, caplog: pytest.LogCaptureFixture
+    harness: WorkerHarness, caplog: pytest.LogCaptureFixture
 ) -> None:
-    gate = house.network.script = Gate([f"h{number}.example" for number in range(1, 6)])
+    gate = harness.network.script = Gate([f"h{number}.example" for number in range(1, 6)])
     for _ in range(5):
-        house.hook()
-    await house.work()
+        harness.hook()
+    await harness.work()
     with Trouble(attempts, "record", Unavailable("disk full")) as trouble:
-        await house.event()
-        await until(lambda: len(house.network.posts) == 5)
+        await harness.event()
+        await until(lambda: len(harness.network.posts) == 5)
         gate.opened.set()
         await until(lambda: trouble.tried >= 2)
-        await events_at_last(house, 20)
+        await events_at_last(harness, 20)
         seen = trouble.tried
         await until(lambda: trouble.tried >= seen + 3)
-        assert len(house.network.posts) == 5
-    await house.over(delivered=105)
-    assert len(house.network.posts) == 105
+        assert len(harness.network.posts) == 5
+    await harness.over(delivered=105)
+    assert len(harness.network.posts) == 105
     assert caplog.text.count("deliveries pause") == 1
 
 
-async def test_pausing_costs_nothing(house: House) -> None:
+async def test_pausing_costs_nothing(harness: WorkerHarness) -> None:
     for _ in range(10):
-        house.hook()
-    await house.work()
+        harness.hook()
+    await harness.work()
     with Trouble(attempts, "record", Unavailable("disk full")) as trouble:
-        await house.event()
+        await harness.event()
         await until(lambda: trouble.tried >= 2)
-        await events_at_last(house, 5)
+        await events_at_last(harness, 5)
         seen = trouble.tried
         with counting_calls(delivery) as calls:
             await until(lambda: trouble.tried >= seen + 8)
         assert calls[0] < 1000, "nothing is tried while it cannot be recorded"
-    await house.over(delivered=60)
+    await harness.over(delivered=60)
 
 
-async def test_outcomes_that_come_during_the_pause_are_kept(house: House) -> None:
-    gate = house.network.script = Gate(["h1.example"])
-    slow = house.hook()
-    house.hook()
-    await house.work()
-    await house.events(4)
-    await house.over(delivered=4, waiting=4)
+async def test_outcomes_that_come_during_the_pause_are_kept(harness: WorkerHarness) -> None:
+    gate = harness.network.script = Gate(["h1.example"])
+    slow = harness.hook()
+    harness.hook()
+    await harness.work()
+    await harness.events(4)
+    await harness.over(delivered=4, waiting=4)
     with Trouble(attempts, "record", Unavailable("disk full")) as trouble:
         gate.opened.set()
         await until(lambda: trouble.tried >= 3)
-    await house.over(delivered=8)
-    assert len(house.attempts(slow)) == 4
-    assert len(house.network.posts) == 8
+    await harness.over(delivered=8)
+    assert len(harness.attempts(slow)) == 4
+    assert len(harness.network.posts) == 8
 
 
 @embedded("a lease that others cannot end, for there are none")
-async def test_trouble_that_outlasts_a_lease_sends_nothing_twice(house: House) -> None:
-    hook_id = house.hook()
-    worker = await house.work()
+async def test_trouble_that_outlasts_a_lease_sends_nothing_twice(harness: WorkerHarness) -> None:
+    hook_id = harness.hook()
+    worker = await harness.work()
     with Trouble(attempts, "record", Unavailable("disk full")) as trouble:
-        await events_at_last(house, 5)
+        await events_at_last(harness, 5)
         await until(lambda: trouble.tried >= 3)
-        house.clock.advance(3600)
+        harness.clock.advance(3600)
         await insisting(worker.poll)
-    await house.over(delivered=5)
-    assert len(house.network.posts) == 5
-    assert len(house.attempts(hook_id)) == 5
+    await harness.over(delivered=5)
+    assert len(harness.network.posts) == 5
+    assert len(harness.attempts(hook_id)) == 5
 
 
-async def test_claiming_is_tried_until_it_works(house: House, error: StoreError) -> None:
-    house.hook()
-    await house.events(10)
+async def test_claiming_is_tried_until_it_works(harness: WorkerHarness, error: StoreError) -> None:
+    harness.hook()
+    await harness.events(10)
     with Trouble(deliveries, "claim", error) as trouble:
-        await house.work()
+        await harness.work()
         await until(lambda: trouble.tried >= 3)
-        assert not house.network.posts
-    await house.over(delivered=10)
+        assert not harness.network.posts
+    await harness.over(delivered=10)
 
 
 @pytest.mark.parametrize(
     ("module", "name"), [(target_cache, "load_target"), (events, "get_many")], ids=["hook", "event"]
 )
 async def test_reading_is_tried_until_it_works(
-    house: House, error: StoreError, module: Any, name: str
+    harness: WorkerHarness, error: StoreError, module: Any, name: str
 ) -> None:
-    house.hook()
-    house.hook()
-    await house.events(20)
+    harness.hook()
+    harness.hook()
+    await harness.events(20)
     with Trouble(module, name, error) as trouble:
-        await house.work()
+        await harness.work()
         await until(lambda: trouble.tried >= 10)
         loop = asyncio.get_running_loop()
         began, seen = loop.time(), trouble.tried
         await until(lambda: trouble.tried >= seen + 10)
         assert loop.time() - began >= PAUSE / 2, "it does not try without pausing"
-        assert not house.network.posts
-    await house.over(delivered=40)
-    assert len(house.network.posts) == 40
+        assert not harness.network.posts
+    await harness.over(delivered=40)
+    assert len(harness.network.posts) == 40
 
 
 async def test_a_hook_that_cannot_be_read_after_an_edit_is_not_used_as_it_was(
-    house: House, error: StoreError
+    harness: WorkerHarness, error: StoreError
 ) -> None:
-    gate = house.network.script = Gate(["h1.example"])
-    hook_id = house.hook(options={"concurrency": 2})
-    await house.work()
-    await house.events(20)
-    await until(lambda: house.network.in_flight["h1.example"] == 2)
+    gate = harness.network.script = Gate(["h1.example"])
+    hook_id = harness.hook(options={"concurrency": 2})
+    await harness.work()
+    await harness.events(20)
+    await until(lambda: harness.network.in_flight["h1.example"] == 2)
     with Trouble(target_cache, "load_target", error) as trouble:
-        house.edit(hook_id, url="https://moved.example/x")
+        harness.edit(hook_id, url="https://moved.example/x")
         gate.opened.set()
         await until(lambda: trouble.tried >= 5)
-    await house.over(delivered=20)
-    assert len(house.network.to("h1.example")) == 2
-    assert len(house.network.to("moved.example")) == 18
+    await harness.over(delivered=20)
+    assert len(harness.network.to("h1.example")) == 2
+    assert len(harness.network.to("moved.example")) == 18
 
 
-async def test_burying_is_tried_until_it_works(house: House, error: StoreError) -> None:
-    hook_id = house.hook()
-    await house.events(5)
-    house.edit(hook_id, active=False)
+async def test_burying_is_tried_until_it_works(harness: WorkerHarness, error: StoreError) -> None:
+    hook_id = harness.hook()
+    await harness.events(5)
+    harness.edit(hook_id, active=False)
     with Trouble(deliveries, "mark_dead", error) as trouble:
-        await house.work()
+        await harness.work()
         await until(lambda: trouble.tried >= 3)
-    await house.over(dead=5)
+    await harness.over(dead=5)
 
 
-async def test_giving_back_is_tried_until_it_works(house: House, error: StoreError) -> None:
-    house.network.script = lambda post: said(500)
-    house.hook(options={"breaker": 1})
-    await house.work()
+async def test_giving_back_is_tried_until_it_works(
+    harness: WorkerHarness, error: StoreError
+) -> None:
+    harness.network.script = lambda post: said(500)
+    harness.hook(options={"breaker": 1})
+    await harness.work()
     with Trouble(deliveries, "release", error) as trouble:
-        await events_at_last(house, 20)
+        await events_at_last(harness, 20)
         await until(lambda: trouble.tried >= 3)
-        assert house.leased()
-    await until(lambda: not house.leased())
+        assert harness.leased()
+    await until(lambda: not harness.leased())
 
 
-async def test_looking_is_tried_again(house: House, caplog: pytest.LogCaptureFixture) -> None:
-    house.hook()
-    await house.events(3)
-    worker = await house.work()
-    await house.over(delivered=3)
+async def test_looking_is_tried_again(
+    harness: WorkerHarness, caplog: pytest.LogCaptureFixture
+) -> None:
+    harness.hook()
+    await harness.events(3)
+    worker = await harness.work()
+    await harness.over(delivered=3)
     with Trouble(deliveries, "waiting_hooks", Unavailable("disk full")) as trouble:
         worker.wake([])
         await until(lambda: trouble.tried == 1)
         await until(lambda: "disk full" in caplog.text)
-    await house.event()
-    await house.over(delivered=4)
+    await harness.event()
+    await harness.over(delivered=4)
 
 
 async def test_a_mistake_while_recording_does_not_stop_the_others(
-    house: House, caplog: pytest.LogCaptureFixture
+    harness: WorkerHarness, caplog: pytest.LogCaptureFixture
 ) -> None:
-    house.hook()
-    await house.work()
+    harness.hook()
+    await harness.work()
     with Trouble(attempts, "record", Unavailable("disk full")) as trouble:
-        await house.event()
+        await harness.event()
         await until(lambda: trouble.tried >= 2)
         trouble.error = RuntimeError("a mistake")
         await until(lambda: "a mistake" in caplog.text)
-    await house.events(5)
-    await until(lambda: house.counts()["delivered"] == 5)
-    await house.rest()
-    await house.work()
-    await house.over(delivered=6)
+    await harness.events(5)
+    await until(lambda: harness.counts()["delivered"] == 5)
+    await harness.rest()
+    await harness.work()
+    await harness.over(delivered=6)
 
 
 # A disk that is really full.
@@ -253,56 +257,56 @@ def _limit_pages(db: Connection, pages: int) -> None:
 
 
 @embedded("a full disk is made by a limit of SQLite; a server has its own tests of outages")
-async def test_a_full_disk(house: House) -> None:
+async def test_a_full_disk(harness: WorkerHarness) -> None:
     for _ in range(3):
-        house.hook()
-    gate = house.network.script = Gate(
+        harness.hook()
+    gate = harness.network.script = Gate(
         ["h1.example", "h2.example", "h3.example"], lambda: said(body=b"x" * 60_000)
     )
-    await house.work()
-    await house.events(20)
-    await house.store.note(_limit_pages, 1)
+    await harness.work()
+    await harness.events(20)
+    await harness.store.note(_limit_pages, 1)
     gate.opened.set()
-    await until(lambda: len(house.network.posts) >= 12)
-    worker = house.worker
+    await until(lambda: len(harness.network.posts) >= 12)
+    worker = harness.worker
     assert worker is not None
     await until(lambda: worker.dispatcher.admission.blocked())
-    sent = len(house.network.posts)
+    sent = len(harness.network.posts)
     await settle()
-    assert len(house.network.posts) <= sent + 12
+    assert len(harness.network.posts) <= sent + 12
     with pytest.raises(Unavailable):
-        await house.event(os.urandom(200_000))
-    await insisting(lambda: house.store.note(_limit_pages, 1_000_000))
-    await house.over(delivered=60)
-    assert len(house.network.posts) == 60
+        await harness.event(os.urandom(200_000))
+    await insisting(lambda: harness.store.note(_limit_pages, 1_000_000))
+    await harness.over(delivered=60)
+    assert len(harness.network.posts) == 60
 
 
 async def test_what_is_answered_and_not_recorded_is_bounded(
-    house: House, monkeypatch: pytest.MonkeyPatch
+    harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However slow the store is: it would all be sent again after a crash."""
-    house.tuning = replace(house.tuning, max_unrecorded=20)
+    harness.tuning = replace(harness.tuning, max_unrecorded=20)
     over = asyncio.Event()
     for _ in range(3):
-        house.hook(options={"concurrency": 4})
-    worker = await house.work()
-    note = house.store.note
+        harness.hook(options={"concurrency": 4})
+    worker = await harness.work()
+    note = harness.store.note
 
     async def slow(function: Any, *given: Any) -> Any:
         if function is attempts.record:
             await over.wait()
         return await note(function, *given)
 
-    monkeypatch.setattr(house.store, "note", slow)
-    await house.events(100)
+    monkeypatch.setattr(harness.store, "note", slow)
+    await harness.events(100)
     await until(lambda: worker.dispatcher.admission.blocked())
     await until(lambda: worker.dispatcher.in_flight == 0)
     await settle()
     # Those that were in flight when the bound was reached are over it.
-    assert 20 <= len(house.network.posts) <= 20 + 3 * 4
+    assert 20 <= len(harness.network.posts) <= 20 + 3 * 4
     over.set()
-    await house.over(delivered=300)
-    assert len(house.network.posts) == 300
+    await harness.over(delivered=300)
+    assert len(harness.network.posts) == 300
 
 
 # Ending in trouble.
@@ -313,53 +317,53 @@ async def ends(stopping: Callable[[], Any]) -> None:
         await stopping()
 
 
-async def test_stopping_does_not_wait_for_a_store_that_stays_away(house: House) -> None:
-    house.tuning = replace(house.tuning, stop_grace=0.1, final_flush=0.1)
-    house.hook()
-    worker = await house.work()
-    house.worker = None
+async def test_stopping_does_not_wait_for_a_store_that_stays_away(harness: WorkerHarness) -> None:
+    harness.tuning = replace(harness.tuning, stop_grace=0.1, final_flush=0.1)
+    harness.hook()
+    worker = await harness.work()
+    harness.worker = None
     with (
         Trouble(attempts, "record", Unavailable("disk full")) as trouble,
         Trouble(leases, "release", Unavailable("disk full")),
     ):
-        await events_at_last(house, 3)
+        await events_at_last(harness, 3)
         await until(lambda: trouble.tried >= 1)
         await ends(worker.stop)
-    assert len(house.leased()) == 3
-    house.outlive()
-    await house.work()
-    await house.over(delivered=3)
-    assert len({post.guid for post in house.network.posts}) == 3
+    assert len(harness.leased()) == 3
+    harness.outlive()
+    await harness.work()
+    await harness.over(delivered=3)
+    assert len({post.guid for post in harness.network.posts}) == 3
 
 
-async def test_stopping_waits_for_outcomes_to_be_recorded(house: House) -> None:
-    hook_id = house.hook()
-    worker = await house.work()
-    house.worker = None
+async def test_stopping_waits_for_outcomes_to_be_recorded(harness: WorkerHarness) -> None:
+    hook_id = harness.hook()
+    worker = await harness.work()
+    harness.worker = None
     with Trouble(attempts, "record", Unavailable("disk full")) as trouble:
-        await house.event()
+        await harness.event()
         await until(lambda: trouble.tried >= 1)
         stopping = asyncio.create_task(worker.stop())
         await until(lambda: trouble.tried >= 3)
         assert not stopping.done()
     await stopping
-    assert house.counts()["delivered"] == 1
-    assert len(house.attempts(hook_id)) == 1
-    assert not house.leased()
+    assert harness.counts()["delivered"] == 1
+    assert len(harness.attempts(hook_id)) == 1
+    assert not harness.leased()
 
 
-async def test_a_failing_receiver_in_a_store_in_trouble(house: House) -> None:
+async def test_a_failing_receiver_in_a_store_in_trouble(harness: WorkerHarness) -> None:
     def failing(post: Post) -> Any:
         return said(500)
 
-    house.network.script = failing
-    hook_id = house.hook(options={"breaker": 0})
-    await house.work()
+    harness.network.script = failing
+    hook_id = harness.hook(options={"breaker": 0})
+    await harness.work()
     with Trouble(attempts, "record", Unavailable("disk full")) as trouble:
-        await events_at_last(house, 6)
+        await events_at_last(harness, 6)
         await until(lambda: trouble.tried >= 3)
-    await house.recorded(hook_id, 6)
-    await until(lambda: not house.leased())
-    house.network.script = lambda post: said()
-    await house.pass_time(5)
-    await house.over(delivered=6)
+    await harness.recorded(hook_id, 6)
+    await until(lambda: not harness.leased())
+    harness.network.script = lambda post: said()
+    await harness.pass_time(5)
+    await harness.over(delivered=6)

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from house import Network, Post, said
 from receivers import ok, serving
+from worker_harness import Network, Post, said
 
 from store.clock import MovableClock
 from store.errors import Busy

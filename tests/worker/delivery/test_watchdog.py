@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 import pytest
-from house import Gate, House, settle
 from passing import hasten
 from waiting import until
+from worker_harness import Gate, WorkerHarness, settle
 
 from store import Store
 from store.delivery import attempts, deliveries
@@ -45,36 +45,36 @@ async def test_what_is_expected_and_does_not_come() -> None:
     assert pulse.stalled(LIMIT) is None
 
 
-async def test_a_worker_at_rest_and_at_work_is_not_stuck(house: House) -> None:
-    worker = await house.work()
-    house.hook()
+async def test_a_worker_at_rest_and_at_work_is_not_stuck(harness: WorkerHarness) -> None:
+    worker = await harness.work()
+    harness.hook()
     hasten(2 * LIMIT)
     await settle()
     assert worker.dispatcher.watchdog.stalled(LIMIT) is None
-    await house.events(20)
-    await until(lambda: house.states()["delivered"] == 20)
+    await harness.events(20)
+    await until(lambda: harness.states()["delivered"] == 20)
     assert worker.dispatcher.watchdog.stalled(LIMIT) is None
 
 
-async def test_an_endpoint_that_hangs_is_no_standstill(house: House) -> None:
-    worker = await house.work()
-    house.hook("https://slow.example/hook")
-    gate = house.network.script = Gate(["slow.example"])
-    await house.event()
+async def test_an_endpoint_that_hangs_is_no_standstill(harness: WorkerHarness) -> None:
+    worker = await harness.work()
+    harness.hook("https://slow.example/hook")
+    gate = harness.network.script = Gate(["slow.example"])
+    await harness.event()
     await until(lambda: worker.dispatcher.in_flight == 1)
     hasten(2 * LIMIT)
     await settle()
     assert worker.dispatcher.watchdog.stalled(LIMIT) is None
     gate.opened.set()
-    await until(lambda: house.states()["delivered"] == 1)
+    await until(lambda: harness.states()["delivered"] == 1)
 
 
-async def test_attempts_that_never_end_are_one(house: House) -> None:
-    house.tuning = Tuning(max_attempt=0)
-    worker = await house.work()
-    house.hook("https://slow.example/hook")
-    gate = house.network.script = Gate(["slow.example"])
-    await house.event()
+async def test_attempts_that_never_end_are_one(harness: WorkerHarness) -> None:
+    harness.tuning = Tuning(max_attempt=0)
+    worker = await harness.work()
+    harness.hook("https://slow.example/hook")
+    gate = harness.network.script = Gate(["slow.example"])
+    await harness.event()
     await until(lambda: worker.dispatcher.in_flight == 1)
     hasten(2 * LIMIT)
     await until(lambda: str(worker.dispatcher.watchdog.stalled(LIMIT)).startswith("attempts: "))
@@ -86,7 +86,7 @@ async def test_attempts_that_never_end_are_one(house: House) -> None:
     ("function", "part"), [(deliveries.claim, "claiming"), (attempts.record, "recording")]
 )
 async def test_a_store_that_never_answers(
-    house: House, monkeypatch: pytest.MonkeyPatch, function: object, part: str
+    harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch, function: object, part: str
 ) -> None:
     asked, released = asyncio.Event(), asyncio.Event()
 
@@ -101,9 +101,9 @@ async def test_a_store_that_never_answers(
 
     for kept in (Store.note, Store.write):
         monkeypatch.setattr(Store, kept.__name__, hangs(kept))
-    hook_id = house.hook()
-    worker = await house.work()
-    await house.event()
+    hook_id = harness.hook()
+    worker = await harness.work()
+    await harness.event()
     worker.dispatcher.local.wake([hook_id])
     await asked.wait()
     hasten(2 * LIMIT)
@@ -113,13 +113,13 @@ async def test_a_store_that_never_answers(
 
 
 async def test_a_store_that_refuses_is_no_standstill(
-    house: House, monkeypatch: pytest.MonkeyPatch
+    harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*args: object) -> None:
         raise Unavailable("disk full")
 
-    worker = await house.work()
-    hook_id = house.hook()
+    worker = await harness.work()
+    hook_id = harness.hook()
     with monkeypatch.context() as patched:
         for name in ("claim", "waiting_hooks"):
             patched.setattr(deliveries, name, full)

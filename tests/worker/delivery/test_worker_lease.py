@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from engines import embedded
-from house import Gate, House, settle
 from waiting import until
+from worker_harness import Gate, WorkerHarness, settle
 
 from store import Connection
 from store.clock import SECOND
@@ -30,263 +30,269 @@ def held(db: Connection) -> list[int]:
 # Stopping.
 
 
-async def test_stopping_lets_what_is_in_flight_end_and_gives_back_the_rest(house: House) -> None:
-    gate = house.network.script = Gate(["h1.example"])
-    house.hook()
-    worker = await house.work()
-    await house.events(30)
-    await until(lambda: house.network.in_flight["h1.example"] == 4)
-    assert len(house.leased()) == 30
-    stopping = asyncio.create_task(house.rest())
+async def test_stopping_lets_what_is_in_flight_end_and_gives_back_the_rest(
+    harness: WorkerHarness,
+) -> None:
+    gate = harness.network.script = Gate(["h1.example"])
+    harness.hook()
+    worker = await harness.work()
+    await harness.events(30)
+    await until(lambda: harness.network.in_flight["h1.example"] == 4)
+    assert len(harness.leased()) == 30
+    stopping = asyncio.create_task(harness.rest())
     await until(lambda: worker.dispatcher.leased.closed)
     await settle(10)
     assert not stopping.done()
     gate.opened.set()
     await stopping
-    assert house.counts() == {"waiting": 26, "delivered": 4, "dead": 0, "filtered": 0}
-    assert not house.leased()
-    assert house.store.look(held) == []
-    await house.work()
-    await house.over(delivered=30)
-    assert len(house.network.posts) == 30
+    assert harness.counts() == {"waiting": 26, "delivered": 4, "dead": 0, "filtered": 0}
+    assert not harness.leased()
+    assert harness.store.look(held) == []
+    await harness.work()
+    await harness.over(delivered=30)
+    assert len(harness.network.posts) == 30
 
 
-async def test_what_hangs_is_given_back_after_a_while(house: House) -> None:
-    assert house.tuning.stop_grace == 10
-    house.tuning = Tuning(stop_grace=0.05)
-    gate = house.network.script = Gate(["h1.example"])
-    hook_id = house.hook()
-    await house.work()
-    await house.events(10)
-    await until(lambda: house.network.in_flight["h1.example"] == 4)
-    await house.rest()
-    assert house.network.in_flight["h1.example"] == 0
-    assert house.states(hook_id) == {"waiting": 10}
-    assert house.attempts(hook_id) == []
+async def test_what_hangs_is_given_back_after_a_while(harness: WorkerHarness) -> None:
+    assert harness.tuning.stop_grace == 10
+    harness.tuning = Tuning(stop_grace=0.05)
+    gate = harness.network.script = Gate(["h1.example"])
+    hook_id = harness.hook()
+    await harness.work()
+    await harness.events(10)
+    await until(lambda: harness.network.in_flight["h1.example"] == 4)
+    await harness.rest()
+    assert harness.network.in_flight["h1.example"] == 0
+    assert harness.states(hook_id) == {"waiting": 10}
+    assert harness.attempts(hook_id) == []
     gate.opened.set()
-    await house.work()
-    await house.over(delivered=10)
+    await harness.work()
+    await harness.over(delivered=10)
 
 
-async def test_events_that_come_while_it_stops_wait(house: House) -> None:
-    gate = house.network.script = Gate(["h1.example"])
-    house.hook()
-    await house.work()
-    await house.events(3)
-    await until(lambda: house.network.in_flight["h1.example"] == 3)
-    arriving = asyncio.gather(*(house.event() for _ in range(20)))
-    stopping = asyncio.create_task(house.rest())
+async def test_events_that_come_while_it_stops_wait(harness: WorkerHarness) -> None:
+    gate = harness.network.script = Gate(["h1.example"])
+    harness.hook()
+    await harness.work()
+    await harness.events(3)
+    await until(lambda: harness.network.in_flight["h1.example"] == 3)
+    arriving = asyncio.gather(*(harness.event() for _ in range(20)))
+    stopping = asyncio.create_task(harness.rest())
     await arriving
-    await house.events(20)
+    await harness.events(20)
     gate.opened.set()
     await stopping
-    await house.events(5)
-    assert not house.leased()
-    await house.work()
-    await house.over(delivered=48)
+    await harness.events(5)
+    assert not harness.leased()
+    await harness.work()
+    await harness.over(delivered=48)
 
 
-async def test_a_worker_without_work_stops_at_once(house: House) -> None:
-    await house.work()
-    await house.rest()
-    assert house.store.look(held) == []
+async def test_a_worker_without_work_stops_at_once(harness: WorkerHarness) -> None:
+    await harness.work()
+    await harness.rest()
+    assert harness.store.look(held) == []
 
 
-async def test_stopped_and_started_again_and_again(house: House) -> None:
-    house.hook()
+async def test_stopped_and_started_again_and_again(harness: WorkerHarness) -> None:
+    harness.hook()
     for _ in range(5):
-        await house.work()
-        await house.events(5)
-        await house.rest()
-    await house.work()
-    await house.over(delivered=25)
+        await harness.work()
+        await harness.events(5)
+        await harness.rest()
+    await harness.work()
+    await harness.over(delivered=25)
 
 
 # Crashing.
 
 
-async def test_after_a_crash_everything_is_delivered(house: House) -> None:
-    gate = house.network.script = Gate(["h1.example", "h2.example"])
+async def test_after_a_crash_everything_is_delivered(harness: WorkerHarness) -> None:
+    gate = harness.network.script = Gate(["h1.example", "h2.example"])
     for _ in range(3):
-        house.hook()
-    await house.work()
-    await house.events(100)
-    await until(lambda: len(house.network.to("h3.example")) == 100)
-    house.crash()
-    assert len(house.leased()) >= 200
+        harness.hook()
+    await harness.work()
+    await harness.events(100)
+    await until(lambda: len(harness.network.to("h3.example")) == 100)
+    harness.crash()
+    assert len(harness.leased()) >= 200
     gate.opened.set()
-    await house.work()
-    await house.over(delivered=300)
-    sent = Counter((post.host, post.guid) for post in house.network.posts)
+    await harness.work()
+    await harness.over(delivered=300)
+    sent = Counter((post.host, post.guid) for post in harness.network.posts)
     assert len(sent) == 300, "each at least once"
-    assert house.store.look(held) == [2]
+    assert harness.store.look(held) == [2]
 
 
-async def test_a_crash_before_the_outcome_is_recorded_sends_again(house: House) -> None:
-    house.hook()
-    await house.work()
-    await house.event(guid="twice")
-    await until(lambda: len(house.network.posts) == 1)
-    house.crash()
-    await house.work()
-    await house.over(delivered=1)
-    assert {post.guid for post in house.network.posts} == {"twice"}
+async def test_a_crash_before_the_outcome_is_recorded_sends_again(harness: WorkerHarness) -> None:
+    harness.hook()
+    await harness.work()
+    await harness.event(guid="twice")
+    await until(lambda: len(harness.network.posts) == 1)
+    harness.crash()
+    await harness.work()
+    await harness.over(delivered=1)
+    assert {post.guid for post in harness.network.posts} == {"twice"}
 
 
 # The one worker of a database.
 
 
 @embedded("one worker at a time; on a server there may be many")
-async def test_a_second_worker_is_refused(house: House) -> None:
-    await house.work()
-    other = house.another_store()
-    second = Worker(other, WorkerSettings(), sender=house.network)
+async def test_a_second_worker_is_refused(harness: WorkerHarness) -> None:
+    await harness.work()
+    other = harness.another_store()
+    second = Worker(other, WorkerSettings(), sender=harness.network)
     with pytest.raises(Unusable, match="another worker is running on this database"):
         await second.start()
     await second.stop()
     await other.close()
-    house.hook()
-    await house.event()
-    await house.over(delivered=1)
+    harness.hook()
+    await harness.event()
+    await harness.over(delivered=1)
 
 
-async def test_when_the_first_has_ended_the_second_may_work(house: House) -> None:
-    await house.work()
-    await house.rest()
-    await house.store.close()
-    house.store = house.another_store()
-    await house.work()
-    house.hook()
-    await house.event()
-    await house.over(delivered=1)
+async def test_when_the_first_has_ended_the_second_may_work(harness: WorkerHarness) -> None:
+    await harness.work()
+    await harness.rest()
+    await harness.store.close()
+    harness.store = harness.another_store()
+    await harness.work()
+    harness.hook()
+    await harness.event()
+    await harness.over(delivered=1)
 
 
 # A lease that ends.
 
 
 @pytest.fixture
-def one_of_many(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+def one_of_many(harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a server's database, where other workers may take what this one had."""
-    monkeypatch.setattr(house.store.engine, "single_worker", False)
+    monkeypatch.setattr(harness.store.engine, "single_worker", False)
 
 
 @embedded("one worker at a time, so that its lease need not end")
-async def test_the_only_worker_keeps_its_lease_whatever_the_clock_does(house: House) -> None:
-    gate = house.network.script = Gate(["h1.example"])
-    hook_id = house.hook()
-    worker = await house.work()
-    (lease_id,) = house.store.look(held)
-    await house.events(20)
-    await until(lambda: house.network.in_flight["h1.example"] == 4)
+async def test_the_only_worker_keeps_its_lease_whatever_the_clock_does(
+    harness: WorkerHarness,
+) -> None:
+    gate = harness.network.script = Gate(["h1.example"])
+    hook_id = harness.hook()
+    worker = await harness.work()
+    (lease_id,) = harness.store.look(held)
+    await harness.events(20)
+    await until(lambda: harness.network.in_flight["h1.example"] == 4)
     for seconds in (HOUR, 1000 * 24 * HOUR, -2000 * 24 * HOUR, 2000 * 24 * HOUR):
-        house.clock.advance(seconds)
+        harness.clock.advance(seconds)
         await worker.poll()
-        assert house.store.look(held) == [lease_id]
+        assert harness.store.look(held) == [lease_id]
     gate.opened.set()
-    await house.over(delivered=20)
-    assert len(house.attempts(hook_id)) == 20, "nothing was sent twice"
+    await harness.over(delivered=20)
+    assert len(harness.attempts(hook_id)) == 20, "nothing was sent twice"
 
 
-async def test_a_lease_is_renewed(house: House, one_of_many: None) -> None:
-    worker = await house.work()
-    (lease_id,) = house.store.look(held)
+async def test_a_lease_is_renewed(harness: WorkerHarness, one_of_many: None) -> None:
+    worker = await harness.work()
+    (lease_id,) = harness.store.look(held)
     for _ in range(20):
-        house.clock.advance(20)
+        harness.clock.advance(20)
         await worker.poll()
-    assert house.store.look(held) == [lease_id]
+    assert harness.store.look(held) == [lease_id]
 
 
 async def test_a_lease_that_is_renewed_late_is_kept_where_nobody_ended_it(
-    house: House, one_of_many: None
+    harness: WorkerHarness, one_of_many: None
 ) -> None:
-    gate = house.network.script = Gate(["h1.example"])
-    house.hook()
-    worker = await house.work()
-    await house.events(50)
-    await until(lambda: house.network.in_flight["h1.example"] == 4)
-    house.clock.advance(HOUR)
+    gate = harness.network.script = Gate(["h1.example"])
+    harness.hook()
+    worker = await harness.work()
+    await harness.events(50)
+    await until(lambda: harness.network.in_flight["h1.example"] == 4)
+    harness.clock.advance(HOUR)
     await worker.poll()
-    assert house.store.look(held) == [1]
+    assert harness.store.look(held) == [1]
     gate.opened.set()
-    await house.over(delivered=50)
-    assert len(house.network.posts) == 50, "nothing was sent twice"
+    await harness.over(delivered=50)
+    assert len(harness.network.posts) == 50, "nothing was sent twice"
 
 
 async def test_the_lease_is_renewed_while_a_poll_takes_long(
-    house: House, one_of_many: None, monkeypatch: pytest.MonkeyPatch
+    harness: WorkerHarness, one_of_many: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    worker = await house.work()
-    slow = Slow(house, deliveries.waiting_hooks, monkeypatch)
+    worker = await harness.work()
+    slow = Slow(harness, deliveries.waiting_hooks, monkeypatch)
     polling = asyncio.create_task(worker.poll())
     await until(lambda: slow.begun)
     for _ in range(5):
-        house.clock.advance(20)
+        harness.clock.advance(20)
         await worker.lease.renew()
         assert worker.dispatcher.leased.can_send
-        assert not house.store.do(leases.release_expired)
+        assert not harness.store.do(leases.release_expired)
     slow.over.set()
     await polling
-    assert house.store.look(held) == [1]
+    assert harness.store.look(held) == [1]
 
 
-async def test_after_the_clock_has_jumped_nothing_is_stuck(house: House, one_of_many: None) -> None:
-    gate = house.network.script = Gate(["h1.example"])
-    house.hook()
-    worker = await house.work()
-    (first,) = house.store.look(held)
-    await house.events(50)
-    await until(lambda: house.network.in_flight["h1.example"] == 4)
-    house.clock.advance(HOUR)
-    house.store.do(leases.release_expired)
+async def test_after_the_clock_has_jumped_nothing_is_stuck(
+    harness: WorkerHarness, one_of_many: None
+) -> None:
+    gate = harness.network.script = Gate(["h1.example"])
+    harness.hook()
+    worker = await harness.work()
+    (first,) = harness.store.look(held)
+    await harness.events(50)
+    await until(lambda: harness.network.in_flight["h1.example"] == 4)
+    harness.clock.advance(HOUR)
+    harness.store.do(leases.release_expired)
     await worker.poll()
-    (second,) = house.store.look(held)
+    (second,) = harness.store.look(held)
     assert second != first
     assert worker.dispatcher.local.lease() == second
-    await house.events(20)
-    assert {row["lease_id"] for row in house.leased()} <= {second}
+    await harness.events(20)
+    assert {row["lease_id"] for row in harness.leased()} <= {second}
     gate.opened.set()
-    await house.over(delivered=70)
+    await harness.over(delivered=70)
     await until(lambda: worker.dispatcher.in_flight == 0)
     assert worker.dispatcher.queued == 0
-    assert len({post.guid for post in house.network.posts}) == 70
+    assert len({post.guid for post in harness.network.posts}) == 70
 
 
-async def test_jumps_while_it_works(house: House, one_of_many: None) -> None:
+async def test_jumps_while_it_works(harness: WorkerHarness, one_of_many: None) -> None:
     for _ in range(3):
-        house.hook()
-    worker = await house.work()
+        harness.hook()
+    worker = await harness.work()
     for _ in range(10):
-        await house.events(10)
-        house.clock.advance(HOUR)
-        arriving = asyncio.gather(*(house.event() for _ in range(10)))
+        await harness.events(10)
+        harness.clock.advance(HOUR)
+        arriving = asyncio.gather(*(harness.event() for _ in range(10)))
         await worker.poll()
         await arriving
-    await house.over(delivered=600)
-    assert not house.leased()
+    await harness.over(delivered=600)
+    assert not harness.leased()
 
 
-async def test_a_lease_that_another_worker_ended(house: House, one_of_many: None) -> None:
+async def test_a_lease_that_another_worker_ended(harness: WorkerHarness, one_of_many: None) -> None:
     # On a server's database others end it, while this one stands still and does not know.
-    gate = house.network.script = Gate(["h1.example"])
-    house.hook()
-    worker = await house.work()
-    await house.events(10)
-    house.clock.advance(HOUR)
-    house.store.do(leases.release_expired)
-    await house.events(10)
+    gate = harness.network.script = Gate(["h1.example"])
+    harness.hook()
+    worker = await harness.work()
+    await harness.events(10)
+    harness.clock.advance(HOUR)
+    harness.store.do(leases.release_expired)
+    await harness.events(10)
     await worker.poll()
     gate.opened.set()
-    await house.over(delivered=20)
+    await harness.over(delivered=20)
 
 
 async def test_a_lease_that_could_not_be_ended_at_once_is_ended_later(
-    house: House, one_of_many: None, monkeypatch: pytest.MonkeyPatch
+    harness: WorkerHarness, one_of_many: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    gate = house.network.script = Gate(["h1.example"])
-    house.hook()
-    worker = await house.work()
-    await house.events(10)
-    house.clock.advance(HOUR)
+    gate = harness.network.script = Gate(["h1.example"])
+    harness.hook()
+    worker = await harness.work()
+    await harness.events(10)
+    harness.clock.advance(HOUR)
 
     def failing(*args: Any) -> int:
         raise Unavailable("disk full")
@@ -297,26 +303,28 @@ async def test_a_lease_that_could_not_be_ended_at_once_is_ended_later(
             await worker.poll()
     gate.opened.set()
     await worker.poll()
-    await house.over(delivered=10)
+    await harness.over(delivered=10)
 
 
 @pytest.mark.parametrize("url", ["postgres"], indirect=True)
-async def test_a_worker_that_starts_after_an_outage_spares_those_who_live(house: House) -> None:
-    gate = house.network.script = Gate(["h1.example"])
-    house.hook()
-    worker = await house.work()
-    await house.events(3)
-    await until(lambda: len(house.network.posts) == 3)
-    house.clock.advance(HOUR)
-    other = house.another_store()
-    newcomer = Worker(other, WorkerSettings(), sender=house.network, tuning=Tuning())
+async def test_a_worker_that_starts_after_an_outage_spares_those_who_live(
+    harness: WorkerHarness,
+) -> None:
+    gate = harness.network.script = Gate(["h1.example"])
+    harness.hook()
+    worker = await harness.work()
+    await harness.events(3)
+    await until(lambda: len(harness.network.posts) == 3)
+    harness.clock.advance(HOUR)
+    other = harness.another_store()
+    newcomer = Worker(other, WorkerSettings(), sender=harness.network, tuning=Tuning())
     await newcomer.start()
     await newcomer.poll()
-    assert len(house.leased()) == 3, "their owner may have seen the same outage"
+    assert len(harness.leased()) == 3, "their owner may have seen the same outage"
     await worker.poll()
     gate.opened.set()
-    await house.over(delivered=3)
-    assert len(house.network.posts) == 3
+    await harness.over(delivered=3)
+    assert len(harness.network.posts) == 3
     await newcomer.stop()
     await other.close()
 
@@ -327,12 +335,14 @@ async def test_a_worker_that_starts_after_an_outage_spares_those_who_live(house:
 class Slow:
     """A function that reads takes until `over` is set. Then it may fail."""
 
-    def __init__(self, house: House, function: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(
+        self, harness: WorkerHarness, function: object, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         self.over = asyncio.Event()
         self.begun = 0
         self.error: Exception | None = None
-        self._function, self._read = function, house.store.read
-        monkeypatch.setattr(house.store, "read", self)
+        self._function, self._read = function, harness.store.read
+        monkeypatch.setattr(harness.store, "read", self)
 
     async def __call__(self, function: Any, *given: Any) -> Any:
         found = await self._read(function, *given)
@@ -348,141 +358,141 @@ TakeOver = Callable[[], list[int]]
 
 
 @pytest.fixture
-def take_over(house: House, one_of_many: None) -> Iterator[TakeOver]:
+def take_over(harness: WorkerHarness, one_of_many: None) -> Iterator[TakeOver]:
     """What another worker does: end what has expired, and take what is free."""
     taken: list[int] = []
 
     def take() -> list[int]:
-        house.store.do(leases.release_expired)
-        taken.append(house.store.do(leases.acquire, "other", 100 * HOUR * SECOND))
-        claimed, _ = house.store.do(deliveries.claim, [1], taken[-1], 100)
+        harness.store.do(leases.release_expired)
+        taken.append(harness.store.do(leases.acquire, "other", 100 * HOUR * SECOND))
+        claimed, _ = harness.store.do(deliveries.claim, [1], taken[-1], 100)
         return [one.id for one in claimed]
 
     yield take
     for lease_id in taken:
-        house.store.do(leases.release, lease_id)
+        harness.store.do(leases.release, lease_id)
 
 
 async def test_what_was_about_to_be_sent_when_the_lease_ended_is_not_sent(
-    house: House, take_over: TakeOver, monkeypatch: pytest.MonkeyPatch
+    harness: WorkerHarness, take_over: TakeOver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    house.hook()
-    worker = await house.work()
-    slow = Slow(house, load_target, monkeypatch)
-    await house.event()
+    harness.hook()
+    worker = await harness.work()
+    slow = Slow(harness, load_target, monkeypatch)
+    await harness.event()
     await until(lambda: slow.begun)
-    house.clock.advance(HOUR)
+    harness.clock.advance(HOUR)
     assert len(take_over()) == 1
     slow.over.set()
     await until(lambda: worker.dispatcher.in_flight == 0)
     await worker.poll()
     await settle()
-    assert house.network.posts == []
+    assert harness.network.posts == []
     assert worker.dispatcher.queued == 0
 
 
 async def test_what_was_about_to_be_sent_is_not_sent_under_the_next_lease(
-    house: House, take_over: TakeOver, monkeypatch: pytest.MonkeyPatch
+    harness: WorkerHarness, take_over: TakeOver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    house.hook()
-    worker = await house.work()
-    slow = Slow(house, load_target, monkeypatch)
-    await house.event()
+    harness.hook()
+    worker = await harness.work()
+    slow = Slow(harness, load_target, monkeypatch)
+    await harness.event()
     await until(lambda: slow.begun)
-    house.clock.advance(HOUR)
+    harness.clock.advance(HOUR)
     assert len(take_over()) == 1
     await worker.poll()
     assert worker.dispatcher.leased.can_send
     slow.over.set()
     await until(lambda: worker.dispatcher.in_flight == 0)
     await settle()
-    assert house.network.posts == []
+    assert harness.network.posts == []
     assert worker.dispatcher.queued == 0
 
 
 async def test_what_the_store_could_not_give_is_not_sent_under_the_next_lease(
-    house: House, take_over: TakeOver, monkeypatch: pytest.MonkeyPatch
+    harness: WorkerHarness, take_over: TakeOver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    house.hook()
-    worker = await house.work()
-    slow = Slow(house, load_target, monkeypatch)
+    harness.hook()
+    worker = await harness.work()
+    slow = Slow(harness, load_target, monkeypatch)
     slow.error = Unavailable("gone for a moment")
-    await house.event()
+    await harness.event()
     await until(lambda: slow.begun)
-    house.clock.advance(HOUR)
+    harness.clock.advance(HOUR)
     assert len(take_over()) == 1
     await worker.poll()
     slow.over.set()
     await until(lambda: worker.dispatcher.in_flight == 0)
     await settle()
     assert worker.dispatcher.queued == 0
-    assert house.network.posts == []
+    assert harness.network.posts == []
 
 
 async def test_what_is_offered_under_a_lease_that_has_ended_is_left_to_others(
-    house: House, take_over: TakeOver, monkeypatch: pytest.MonkeyPatch
+    harness: WorkerHarness, take_over: TakeOver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    house.hook()
-    worker = await house.work()
+    harness.hook()
+    worker = await harness.work()
     offered: list[Any] = []
     offer = worker.dispatcher.local.dispatch
     monkeypatch.setattr(worker.dispatcher.local, "dispatch", offered.extend)
-    await house.event()
+    await harness.event()
     assert len(offered) == 1
-    house.clock.advance(HOUR)
+    harness.clock.advance(HOUR)
     assert len(take_over()) == 1
     await worker.poll()
     offer(offered)
     await settle()
-    assert house.network.posts == []
+    assert harness.network.posts == []
     assert worker.dispatcher.queued == 0
 
 
 async def test_what_arrives_after_the_lease_ended_is_not_sent_again(
-    house: House, one_of_many: None
+    harness: WorkerHarness, one_of_many: None
 ) -> None:
-    gate = house.network.script = Gate(["h1.example"])
-    hook_id = house.hook()
-    worker = await house.work()
-    await house.events(4)
-    await until(lambda: house.network.in_flight["h1.example"] == 4)
-    house.clock.advance(HOUR)
+    gate = harness.network.script = Gate(["h1.example"])
+    hook_id = harness.hook()
+    worker = await harness.work()
+    await harness.events(4)
+    await until(lambda: harness.network.in_flight["h1.example"] == 4)
+    harness.clock.advance(HOUR)
     # Another has ended the lease, and has not taken anything yet.
-    house.store.do(leases.release_expired)
+    harness.store.do(leases.release_expired)
     gate.opened.set()
-    await house.over(delivered=4)
+    await harness.over(delivered=4)
     await worker.poll()
     await settle()
-    assert len(house.network.posts) == 4
-    assert [row["number"] for row in house.attempts(hook_id)] == [1] * 4
-    assert not house.leased()
+    assert len(harness.network.posts) == 4
+    assert [row["number"] for row in harness.attempts(hook_id)] == [1] * 4
+    assert not harness.leased()
 
 
 async def test_what_another_has_in_hand_stays_its_own_when_a_late_outcome_comes(
-    house: House, take_over: TakeOver
+    harness: WorkerHarness, take_over: TakeOver
 ) -> None:
-    gate = house.network.script = Gate(["h1.example"])
-    hook_id = house.hook()
-    await house.work()
-    await house.events(4)
-    await until(lambda: house.network.in_flight["h1.example"] == 4)
-    house.clock.advance(HOUR)
+    gate = harness.network.script = Gate(["h1.example"])
+    hook_id = harness.hook()
+    await harness.work()
+    await harness.events(4)
+    await until(lambda: harness.network.in_flight["h1.example"] == 4)
+    harness.clock.advance(HOUR)
     taken = take_over()
     gate.opened.set()
-    await house.recorded(hook_id, 4)
-    assert house.counts() == {"waiting": 4, "delivered": 0, "dead": 0, "filtered": 0}
-    assert sorted(row["id"] for row in house.leased()) == sorted(taken)
+    await harness.recorded(hook_id, 4)
+    assert harness.counts() == {"waiting": 4, "delivered": 0, "dead": 0, "filtered": 0}
+    assert sorted(row["id"] for row in harness.leased()) == sorted(taken)
 
 
-async def test_the_clock_is_set_back(house: House, one_of_many: None) -> None:
-    house.hook()
-    worker = await house.work()
-    await house.events(5)
-    house.clock.advance(-HOUR)
-    await house.events(5)
+async def test_the_clock_is_set_back(harness: WorkerHarness, one_of_many: None) -> None:
+    harness.hook()
+    worker = await harness.work()
+    await harness.events(5)
+    harness.clock.advance(-HOUR)
+    await harness.events(5)
     await worker.poll()
-    await house.over(delivered=10)
-    house.clock.advance(HOUR)
+    await harness.over(delivered=10)
+    harness.clock.advance(HOUR)
     await worker.poll()
-    await house.events(5)
-    await house.over(delivered=15)
+    await harness.events(5)
+    await harness.over(delivered=15)

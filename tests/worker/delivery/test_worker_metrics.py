@@ -3,9 +3,9 @@
 import logging
 
 import pytest
-from house import Gate, House, said, settle
 from passing import hasten
 from waiting import until
+from worker_harness import Gate, WorkerHarness, said, settle
 
 from store.clock import SECOND
 from store.database.metrics import HistogramMetric
@@ -25,13 +25,13 @@ def total(spread: HistogramMetric) -> float:
     return sum(total for _, total in spread.values().values())
 
 
-async def test_counts_are_what_happened(house: House) -> None:
-    house.hook()
-    house.hook()
-    worker = await house.work()
+async def test_counts_are_what_happened(harness: WorkerHarness) -> None:
+    harness.hook()
+    harness.hook()
+    worker = await harness.work()
     measures = worker.measures
-    await house.events(30)
-    await house.over(delivered=60)
+    await harness.events(30)
+    await harness.over(delivered=60)
     await until(lambda: count(measures.latency) == 60)
     assert measures.deliveries.values() == {("delivered",): 60, ("dead",): 0, ("dropped",): 0}
     assert measures.attempts.values()[("2xx",)] == 60
@@ -42,16 +42,16 @@ async def test_counts_are_what_happened(house: House) -> None:
     assert worker.lease.lag == 0
 
 
-async def test_failures_and_retries(house: House) -> None:
+async def test_failures_and_retries(harness: WorkerHarness) -> None:
     answers = iter([said(503), said(error="connect: refused"), said(301), said(200)])
-    house.network.script = lambda post: next(answers)
-    hook_id = house.hook()
-    measures = (await house.work()).measures
-    await house.event()
+    harness.network.script = lambda post: next(answers)
+    hook_id = harness.hook()
+    measures = (await harness.work()).measures
+    await harness.event()
     for number, pause in enumerate((5, 300, 1800), 1):
-        await house.recorded(hook_id, number)
-        await house.pass_time(pause)
-    await house.over(delivered=1)
+        await harness.recorded(hook_id, number)
+        await harness.pass_time(pause)
+    await harness.over(delivered=1)
     await until(lambda: count(measures.latency) == 1)
     attempts = {name: many for (name,), many in measures.attempts.values().items() if many}
     assert attempts == {"5xx": 1, "connect": 1, "3xx": 1, "2xx": 1}
@@ -59,68 +59,68 @@ async def test_failures_and_retries(house: House) -> None:
     assert total(measures.latency) == pytest.approx(5 + 300 + 1800, abs=1)
 
 
-async def test_what_is_dead(house: House, caplog: pytest.LogCaptureFixture) -> None:
+async def test_what_is_dead(harness: WorkerHarness, caplog: pytest.LogCaptureFixture) -> None:
     gate = Gate(["h1.example"], lambda: said(410))
-    house.network.script = gate
-    hook_id = house.hook()
-    measures = (await house.work()).measures
-    await house.event()
-    await until(lambda: house.network.in_flight["h1.example"] == 1)
+    harness.network.script = gate
+    hook_id = harness.hook()
+    measures = (await harness.work()).measures
+    await harness.event()
+    await until(lambda: harness.network.in_flight["h1.example"] == 1)
     with caplog.at_level(logging.WARNING):
         gate.opened.set()
-        await house.over(dead=1)
+        await harness.over(dead=1)
         await until(lambda: measures.deliveries.values()[("dead",)] == 1)
     assert measures.disabled.values() == {(): 1}
     assert f"hook {hook_id}: 1 deliveries are dead" in caplog.text
 
 
-async def test_what_cannot_be_tried_is_dropped(house: House) -> None:
-    house.hook()
-    await house.event()
-    house.store.do(lambda db: db.execute("UPDATE event SET body = NULL"))
-    measures = (await house.work()).measures
-    await house.over(dead=1)
+async def test_what_cannot_be_tried_is_dropped(harness: WorkerHarness) -> None:
+    harness.hook()
+    await harness.event()
+    harness.store.do(lambda db: db.execute("UPDATE event SET body = NULL"))
+    measures = (await harness.work()).measures
+    await harness.over(dead=1)
     await until(lambda: measures.deliveries.values()[("dropped",)] == 1)
     assert measures.deliveries.values()[("dead",)] == 0
     assert count(measures.durations) == 0
 
 
-async def test_a_redelivery_is_no_first_delivery(house: House) -> None:
-    house.hook()
-    measures = (await house.work()).measures
-    receipt = await house.event()
-    await house.over(delivered=1)
-    await house.advance(50)
-    await house.store.write(deliveries.redeliver, receipt.event_id, 1, house.repo["id"])
-    await house.over(delivered=2)
+async def test_a_redelivery_is_no_first_delivery(harness: WorkerHarness) -> None:
+    harness.hook()
+    measures = (await harness.work()).measures
+    receipt = await harness.event()
+    await harness.over(delivered=1)
+    await harness.advance(50)
+    await harness.store.write(deliveries.redeliver, receipt.event_id, 1, harness.repo["id"])
+    await harness.over(delivered=2)
     await until(lambda: measures.deliveries.values()[("delivered",)] == 2)
     assert count(measures.latency) == 1
 
 
-async def test_what_was_claimed_is_measured_from_its_acceptance_too(house: House) -> None:
-    house.hook()
-    await house.event()
-    house.clock.advance(40)
-    measures = (await house.work()).measures
-    await house.over(delivered=1)
+async def test_what_was_claimed_is_measured_from_its_acceptance_too(harness: WorkerHarness) -> None:
+    harness.hook()
+    await harness.event()
+    harness.clock.advance(40)
+    measures = (await harness.work()).measures
+    await harness.over(delivered=1)
     await until(lambda: count(measures.latency) == 1)
     assert total(measures.latency) == pytest.approx(40, abs=1)
 
 
-async def test_resting_endpoints(house: House) -> None:
-    house.network.script = lambda post: said(500)
-    house.hook(options={"breaker": 1})
-    measures = (await house.work()).measures
+async def test_resting_endpoints(harness: WorkerHarness) -> None:
+    harness.network.script = lambda post: said(500)
+    harness.hook(options={"breaker": 1})
+    measures = (await harness.work()).measures
     assert measures.cooling_down.read() == 0
-    await house.event()
+    await harness.event()
     await until(lambda: measures.cooling_down.read() == 1)
 
 
-async def test_jobs_are_counted(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_jobs_are_counted(harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch) -> None:
     def away(*args: object) -> None:
         raise Unavailable("disk full")
 
-    worker = await house.work()
+    worker = await harness.work()
     (poll,) = [task for task in worker.periodic_tasks() if task.name == "look"]
     await poll.run()
     monkeypatch.setattr(leases, "renew", away)
@@ -132,51 +132,51 @@ async def test_jobs_are_counted(house: House, monkeypatch: pytest.MonkeyPatch) -
 
 
 class TestLag:
-    async def test_a_slow_endpoint_is_no_lag(self, house: House) -> None:
+    async def test_a_slow_endpoint_is_no_lag(self, harness: WorkerHarness) -> None:
         gate = Gate(["h1.example"])
-        house.network.script = gate
-        house.hook(options={"concurrency": 1})
-        worker = await house.work()
-        await house.events(20)
-        await until(lambda: house.network.in_flight["h1.example"] == 1)
+        harness.network.script = gate
+        harness.hook(options={"concurrency": 1})
+        worker = await harness.work()
+        await harness.events(20)
+        await until(lambda: harness.network.in_flight["h1.example"] == 1)
         hasten(5)
         await settle()
         assert worker.lease.lag == 0
         gate.opened.set()
-        await house.over(delivered=20)
+        await harness.over(delivered=20)
 
-    async def test_who_waits_for_a_turn_lags(self, house: House) -> None:
+    async def test_who_waits_for_a_turn_lags(self, harness: WorkerHarness) -> None:
         gate = Gate(["h1.example", "h2.example"])
-        house.network.script = gate
-        house.hook()
-        house.hook()
-        worker = await house.work(max_in_flight=1)
-        await house.event()
-        await until(lambda: len(house.network.posts) == 1)
+        harness.network.script = gate
+        harness.hook()
+        harness.hook()
+        worker = await harness.work(max_in_flight=1)
+        await harness.event()
+        await until(lambda: len(harness.network.posts) == 1)
         first = worker.lease.lag
         await until(lambda: worker.lease.lag > max(first, 0.02))
         gate.opened.set()
-        await house.over(delivered=2)
+        await harness.over(delivered=2)
         assert worker.lease.lag == 0
 
     async def test_a_store_that_gives_nothing_makes_it_lag(
-        self, house: House, monkeypatch: pytest.MonkeyPatch
+        self, harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def away(*args: object) -> None:
             raise Unavailable("disk full")
 
-        house.hook()
-        worker = await house.work()
+        harness.hook()
+        worker = await harness.work()
         with monkeypatch.context() as patched:
             patched.setattr(deliveries, "claim", away)
-            house.store.notifier.wake([1])
+            harness.store.notifier.wake([1])
             await until(lambda: worker.lease.lag > 0.02)
         await until(lambda: worker.lease.lag == 0)
 
     async def test_it_is_said_with_the_lease(
-        self, house: House, monkeypatch: pytest.MonkeyPatch
+        self, harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        worker = await house.work()
+        worker = await harness.work()
         said: list[int] = []
         renew = leases.renew
 

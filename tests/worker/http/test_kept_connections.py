@@ -11,9 +11,9 @@ import struct
 from collections.abc import AsyncIterator, Callable
 
 import pytest
-from house import House, settle, until
 from receivers import OK, Call, Receiver, ok, serving
 from transports import LOOPBACK, anyio_backend, opened, post, settled
+from worker_harness import WorkerHarness, settle, until
 
 from worker.http import connection
 from worker.http.answer import Withheld
@@ -81,30 +81,30 @@ async def test_a_request_that_was_read_is_not_sent_again(
 
 @pytest.mark.parametrize(("end", "error"), ENDS)
 async def test_each_attempt_is_recorded_and_the_schedule_repeats_it(
-    house: House, end: End, error: str
+    harness: WorkerHarness, end: End, error: str
 ) -> None:
     handler = Second(end)
     handler.now.set()
     async with serving(handler) as receiver:
-        hook_id = house.hook(receiver.url)
-        await house.work(real=True)
-        await house.event()
-        await house.over(delivered=1)
-        await house.event()
-        failed = (await house.recorded(hook_id, 2))[-1]
+        hook_id = harness.hook(receiver.url)
+        await harness.work(real=True)
+        await harness.event()
+        await harness.over(delivered=1)
+        await harness.event()
+        failed = (await harness.recorded(hook_id, 2))[-1]
         await settle()
         assert len(receiver.bodies) == 2, "it was sent again before its time"
-        await house.over(delivered=1, waiting=1)
-        await house.pass_time(5.1)
-        await house.over(delivered=2)
+        await harness.over(delivered=1, waiting=1)
+        await harness.pass_time(5.1)
+        await harness.over(delivered=2)
         assert len(receiver.bodies) == 3
-    rows = house.attempts(hook_id)
+    rows = harness.attempts(hook_id)
     assert [(row["error"], row["status_code"]) for row in rows] == [
         (None, 200), (error, None), (None, 200)
     ]  # fmt: skip
     assert failed["id"] == rows[1]["id"]
     assert [row["number"] for row in rows] == [1, 1, 2]
-    await house.rest()
+    await harness.rest()
 
 
 class Held:

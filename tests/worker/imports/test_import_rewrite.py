@@ -97,8 +97,8 @@ def test_tags_of_all_sorts(repo: Path) -> None:
     tags, inner = [], made
     for at, (kind, oid) in enumerate((("commit", made), ("tag", ""), ("tag", ""), ("blob", blob))):
         who = b"Ada <ada@tower.example> 1700000000 +0100"
-        told = f"object {oid or inner}\ntype {kind}\ntag t{at}\ntagger ".encode()
-        inner = wrote(repo, "tag", told + who + b"\n\nT\n")
+        reported = f"object {oid or inner}\ntype {kind}\ntag t{at}\ntagger ".encode()
+        inner = wrote(repo, "tag", reported + who + b"\n\nT\n")
         tags.append(inner)
         point(repo, f"tags/t{at}", inner)
     point(repo, "tags/plain-blob", blob)

@@ -361,16 +361,16 @@ async def test_progress_of_a_large_one(place: GitPlace, monkeypatch: pytest.Monk
     place.site.repository("large", stream(800, 5_000))
     place.site.pause = 0.02
     seen = [place.start("/large.git")]
-    tell = import_rounds.report_progress
+    emit = import_rounds.report_progress
 
-    def telling(db: Connection, row: Row, changed: dict[str, Any]) -> bool:
-        wanted = tell(db, row, changed)
+    def emitting(db: Connection, row: Row, changed: dict[str, Any]) -> bool:
+        wanted = emit(db, row, changed)
         now = imports.get(db, row["repo_id"])
         assert now is not None
         seen.append(now)
         return wanted
 
-    monkeypatch.setattr(import_rounds, "report_progress", telling)
+    monkeypatch.setattr(import_rounds, "report_progress", emitting)
     assert (await place.work())["status"] == "complete"
     order = ["detecting", "importing", "mapping", "pushing", "complete"]
     assert [*dict.fromkeys(row["status"] for row in seen), "complete"][:5] == order
@@ -401,7 +401,7 @@ async def test_it_is_cancelled(place: GitPlace) -> None:
     assert running(place.data_dir) == []
     assert place.left() == []
     assert not place.made.exists()
-    assert place.told == []
+    assert place.emitted == []
 
 
 async def test_it_is_begun_anew_meanwhile(place: GitPlace) -> None:
@@ -486,7 +486,7 @@ async def test_so_many_at_once(place: GitPlace, monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(steps.ImportSteps, "fetch", fetching)
     pace = ImportPace(poll=0.02)
-    await run_imports(place.store, place.settings, place.tell, pace=pace)
+    await run_imports(place.store, place.settings, place.emit, pace=pace)
     assert place.outcomes == ["success"] * 3
     assert most == 2
 

@@ -27,7 +27,7 @@ NAMES = ("interaction_limit", "repository_invitation", "authorization")
 
 
 @pytest.fixture
-def tell(settings: HubSettings) -> WorkerEvents:
+def worker_events(settings: HubSettings) -> WorkerEvents:
     return WorkerEvents(settings)
 
 
@@ -65,12 +65,14 @@ def left(db: Connection) -> list[int]:
     return [db.value(f"SELECT count(*) FROM {name}") for name in names]
 
 
-async def test_each_at_its_time(kept: Store, clock: MovableClock, tell: WorkerEvents) -> None:
+async def test_each_at_its_time(
+    kept: Store, clock: MovableClock, worker_events: WorkerEvents
+) -> None:
     assert kept.look(expiring.next_due) == after(kept, DAY)
     assert kept.look(left) == [1, 1, 3]
     for days, expected in ((0.9, [0, 0, 0]), (0.1, [1, 0, 0]), (1, [1, 0, 1]), (5, [1, 1, 1])):
         clock.advance(days * 86_400)
-        await expire(kept, tell)
+        await expire(kept, worker_events)
         assert list(ended(kept).values()) == expected, days
     assert kept.look(left) == [0, 0, 2]
     assert kept.look(expiring.next_due) is None
@@ -97,7 +99,7 @@ async def test_every_reader_sees_it_gone_before_the_worker_comes(
 
 
 async def test_what_is_told(
-    kept: Store, seed: Any, clock: MovableClock, tell: WorkerEvents
+    kept: Store, seed: Any, clock: MovableClock, worker_events: WorkerEvents
 ) -> None:
     store = kept
     for name in NAMES:
@@ -107,7 +109,7 @@ async def test_what_is_told(
     store.do(interaction_limits.limit_account, organization["id"], "collaborators_only", ends)
     store.do(interaction_limits.limit_account, seed.reader["id"], "contributors_only", ends)
     clock.advance(8 * 86_400)
-    await expire(store, tell)
+    await expire(store, worker_events)
     of_repo, of_org, of_user = bodies(store, "interaction_limit")
     assert of_repo.keys() == {"action", "interaction_limit", "repository"}
     assert of_repo["interaction_limit"] == {
@@ -141,7 +143,7 @@ async def test_in_batches_each_with_its_events(
     store: Store,
     seed: Any,
     clock: MovableClock,
-    tell: WorkerEvents,
+    worker_events: WorkerEvents,
     open_one: None,
 ) -> None:
     store.do(limit_many, seed.octo["id"], 10)
@@ -152,16 +154,16 @@ async def test_in_batches_each_with_its_events(
         calls.append(len(rows))
         if len(calls) == 3:
             raise Unavailable("disk full")
-        tell(db, event, rows)
+        worker_events(db, event, rows)
 
     with pytest.raises(Unavailable):
         await expire(store, failing, batch=4)
     assert calls == [4, 4, 2]
     assert store.look(left)[0] == 2
     assert ended(store)["interaction_limit"] == 8
-    await expire(store, tell)
-    told = [each["repository"]["name"] for each in bodies(store, "interaction_limit")]
-    assert told == [f"many-{number}" for number in range(10)]
+    await expire(store, worker_events)
+    published = [each["repository"]["name"] for each in bodies(store, "interaction_limit")]
+    assert published == [f"many-{number}" for number in range(10)]
 
 
 async def test_nobody_there_to_tell(store: Store, seed: Any, clock: MovableClock) -> None:
@@ -177,7 +179,7 @@ async def test_as_few_statements_for_many(
     store: Store,
     seed: Any,
     clock: MovableClock,
-    tell: WorkerEvents,
+    worker_events: WorkerEvents,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     from statement_log import statements
@@ -188,7 +190,7 @@ async def test_as_few_statements_for_many(
         clock.advance(1)
         with monkeypatch.context() as patched:
             asked = statements(patched)
-            rows = store.do(expire_batch, expiring.EXPIRING[0], tell, many)
+            rows = store.do(expire_batch, expiring.EXPIRING[0], worker_events, many)
             counts.append(len(asked))
         assert rows == many
     # Rows go in by 64, 16, 4 and 1.
@@ -197,12 +199,17 @@ async def test_as_few_statements_for_many(
 
 @pytest.mark.parametrize("url", ["postgres"], indirect=True)
 async def test_once_by_several_workers(
-    store: Store, seed: Any, clock: MovableClock, tell: WorkerEvents, url: str, tmp_path: Path
+    store: Store,
+    seed: Any,
+    clock: MovableClock,
+    worker_events: WorkerEvents,
+    url: str,
+    tmp_path: Path,
 ) -> None:
     store.do(limit_many, seed.octo["id"], 600)
     clock.advance(1)
     others = [open_store(url, data_dir=tmp_path, clock=clock) for _ in range(3)]
-    await asyncio.gather(*(expire(each, tell) for each in [store, *others]))
+    await asyncio.gather(*(expire(each, worker_events) for each in [store, *others]))
     found = store.look(lambda db: db.value("SELECT count(*) FROM event"))
     assert (found, store.look(left)[0]) == (600, 0)
     for each in [store, *others]:
@@ -236,8 +243,8 @@ async def lateness(store: Store, repo: Row, nth: int) -> int:
             interaction_limits.limit_repository, repo, "existing_users", after(store, pause)
         )
     await until(lambda: ended(store)["interaction_limit"] == nth)
-    told_at: int = store.look(lambda db: db.value("SELECT max(received_at) FROM event"))
-    return told_at - int(limit["expires_at"])
+    reported_at: int = store.look(lambda db: db.value("SELECT max(received_at) FROM event"))
+    return reported_at - int(limit["expires_at"])
 
 
 def test_the_table_has_it(store: Store) -> None:

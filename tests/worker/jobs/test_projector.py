@@ -6,8 +6,8 @@ import logging
 from typing import Any
 
 import pytest
-from house import House
 from waiting import until
+from worker_harness import WorkerHarness
 
 from store import Connection, Row
 from store.database.body_codec import compress
@@ -23,8 +23,8 @@ from worker.tuning import Tuning
 
 
 def issue(number: int, **more: Any) -> bytes:
-    told = {"number": number, "title": f"No. {number}", "state": "open", **more}
-    return json.dumps({"action": "opened", "issue": told, "sender": {"login": "bob"}}).encode()
+    reported = {"number": number, "title": f"No. {number}", "state": "open", **more}
+    return json.dumps({"action": "opened", "issue": reported, "sender": {"login": "bob"}}).encode()
 
 
 def counting(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
@@ -43,111 +43,112 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(projection_table.EVENTS, "push", (counting,))
 
 
-def taken_up(house: House) -> int:
-    found: int = house.store.look(repositories.get, house.repo["id"])["forks"]
+def taken_up(harness: WorkerHarness) -> int:
+    found: int = harness.store.look(repositories.get, harness.repo["id"])["forks"]
     return found
 
 
-def state(house: House) -> Row:
-    return house.store.look(projection_cursor.state)
+def state(harness: WorkerHarness) -> Row:
+    return harness.store.look(projection_cursor.state)
 
 
-async def done(house: House) -> None:
+async def done(harness: WorkerHarness) -> None:
     def caught_up() -> bool:
-        now = state(house)
+        now = state(harness)
         return bool(now["event_id"] == now["newest"])
 
     await until(caught_up, "all is taken up")
 
 
-async def test_an_event_becomes_state_a_moment_after_it_came(house: House) -> None:
-    await house.work()
-    await house.event(issue(7), "issues")
-    await until(lambda: house.store.look(issues.get, house.repo["id"], 7) is not None)
+async def test_an_event_becomes_state_a_moment_after_it_came(harness: WorkerHarness) -> None:
+    await harness.work()
+    await harness.event(issue(7), "issues")
+    await until(lambda: harness.store.look(issues.get, harness.repo["id"], 7) is not None)
 
 
-async def test_what_came_while_nobody_worked_is_taken_up_first(house: House) -> None:
-    await house.event(issue(1), "issues")
-    await house.event(issue(1, title="Later"), "issues")
-    await house.work()
-    await done(house)
-    found = house.store.look(issues.get, house.repo["id"], 1)
+async def test_what_came_while_nobody_worked_is_taken_up_first(harness: WorkerHarness) -> None:
+    await harness.event(issue(1), "issues")
+    await harness.event(issue(1, title="Later"), "issues")
+    await harness.work()
+    await done(harness)
+    found = harness.store.look(issues.get, harness.repo["id"], 1)
     assert found is not None
     assert found["title"] == "Later"
 
 
-async def test_in_order_and_each_once(house: House) -> None:
+async def test_in_order_and_each_once(harness: WorkerHarness) -> None:
     many = 2 * projection_cursor.MOST_EVENTS + 3
     for nth in range(4):
-        await house.event(b'{"nth": %d}' % (nth + 1))
-    await house.work()
-    await done(house)
+        await harness.event(b'{"nth": %d}' % (nth + 1))
+    await harness.work()
+    await done(harness)
     assert (
-        house.store.look(repositories.get, house.repo["id"])["size"] == 1 * 343 + 2 * 49 + 3 * 7 + 4
+        harness.store.look(repositories.get, harness.repo["id"])["size"]
+        == 1 * 343 + 2 * 49 + 3 * 7 + 4
     )
-    house.store.do(lambda db: db.execute("UPDATE repository SET size = 0"))
-    await house.events(many)
-    await done(house)
-    assert taken_up(house) == 4 + many
+    harness.store.do(lambda db: db.execute("UPDATE repository SET size = 0"))
+    await harness.events(many)
+    await done(harness)
+    assert taken_up(harness) == 4 + many
 
 
 async def test_large_events_are_read_a_few_at_a_time(
-    house: House, monkeypatch: pytest.MonkeyPatch
+    harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(projection_cursor, "MOST_BYTES", 100)
     for _ in range(5):
-        await house.event(b'{"fill": "%s"}' % (b"x" * 60))
-    ahead = house.store.look(projection_cursor.pending, None)
+        await harness.event(b'{"fill": "%s"}' % (b"x" * 60))
+    ahead = harness.store.look(projection_cursor.pending, None)
     assert len(ahead.events) == 1
-    await house.work()
-    await done(house)
-    assert taken_up(house) == 5
+    await harness.work()
+    await done(harness)
+    assert taken_up(harness) == 5
 
 
-async def test_each_once_whatever_happens_to_the_worker(house: House) -> None:
-    house.tuning = Tuning(projection_batch=1e-9)
-    await house.events(100)
+async def test_each_once_whatever_happens_to_the_worker(harness: WorkerHarness) -> None:
+    harness.tuning = Tuning(projection_batch=1e-9)
+    await harness.events(100)
     for _ in range(5):
-        before = taken_up(house)
-        await house.work()
-        await until(lambda before=before: taken_up(house) > before)  # type: ignore[misc]
-        house.crash()
-    await house.work()
-    await done(house)
-    assert taken_up(house) == 100
+        before = taken_up(harness)
+        await harness.work()
+        await until(lambda before=before: taken_up(harness) > before)  # type: ignore[misc]
+        harness.crash()
+    await harness.work()
+    await done(harness)
+    assert taken_up(harness) == 100
 
 
 async def test_one_that_cannot_be_taken_up_is_passed_over(
-    house: House, caplog: pytest.LogCaptureFixture
+    harness: WorkerHarness, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.ERROR)
     for body in (b"{}", b'{"bad": 1}', b"{}", b"{}", b'{"bad": 2}', b"{}"):
-        await house.event(body)
-    await house.work()
-    await done(house)
-    assert taken_up(house) == 4
-    assert state(house)["skipped"] == 2
+        await harness.event(body)
+    await harness.work()
+    await done(harness)
+    assert taken_up(harness) == 4
+    assert state(harness)["skipped"] == 2
     said = [record.getMessage() for record in caplog.records]
     assert len(said) == 2
-    assert f"event 2 (push, repository {house.repo['id']}) is left out" in said[0]
+    assert f"event 2 (push, repository {harness.repo['id']}) is left out" in said[0]
     assert "KeyError" in said[0]
     assert "secret" not in said[0]
 
 
 async def test_one_that_cannot_even_be_prepared_is_passed_over(
-    house: House, monkeypatch: pytest.MonkeyPatch
+    harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(projection_table.PREPARED, "push", lambda payload: payload["missing"])
     for body in (b'{"missing": 1}', b"{}", b'{"missing": 1}'):
-        await house.event(body)
-    await house.work()
-    await done(house)
-    assert taken_up(house) == 2
-    assert state(house)["skipped"] == 1
+        await harness.event(body)
+    await harness.work()
+    await done(harness)
+    assert taken_up(harness) == 2
+    assert state(harness)["skipped"] == 1
 
 
 async def test_nothing_is_lost_while_the_store_is_in_trouble(
-    house: House, monkeypatch: pytest.MonkeyPatch
+    harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trouble = 3
 
@@ -160,51 +161,51 @@ async def test_nothing_is_lost_while_the_store_is_in_trouble(
 
     real = projection_cursor.advance
     monkeypatch.setattr(projection_cursor, "advance", troubled)
-    worker = await house.work()
-    await house.event()
+    worker = await harness.work()
+    await harness.event()
     for _ in range(4):
         await until(lambda: worker.projector.idle)
         worker.projector.wake()
-    await done(house)
-    assert taken_up(house) == 1
-    assert state(house)["skipped"] == 0
+    await done(harness)
+    assert taken_up(harness) == 1
+    assert state(harness)["skipped"] == 0
 
 
-async def test_changes_made_here_are_in_the_state_already(house: House) -> None:
-    await house.store.write(outbox.emit, "push", None, house.repo["id"], {})
-    await house.event()
-    await house.work()
-    await done(house)
-    assert taken_up(house) == 1
+async def test_changes_made_here_are_in_the_state_already(harness: WorkerHarness) -> None:
+    await harness.store.write(outbox.emit, "push", None, harness.repo["id"], {})
+    await harness.event()
+    await harness.work()
+    await done(harness)
+    assert taken_up(harness) == 1
 
 
-async def test_a_body_that_was_let_go_of_is_passed_over(house: House) -> None:
+async def test_a_body_that_was_let_go_of_is_passed_over(harness: WorkerHarness) -> None:
     for body in (b"{}", b"{}", b"[]"):
-        await house.event(body)
-    house.store.do(lambda db: db.execute("UPDATE event SET body = NULL WHERE id = 1"))
-    await house.work()
-    await done(house)
-    assert taken_up(house) == 1
-    assert state(house)["skipped"] == 0
+        await harness.event(body)
+    harness.store.do(lambda db: db.execute("UPDATE event SET body = NULL WHERE id = 1"))
+    await harness.work()
+    await done(harness)
+    assert taken_up(harness) == 1
+    assert state(harness)["skipped"] == 0
 
 
-async def test_events_that_retention_dropped_are_no_reason_to_wait(house: House) -> None:
-    await house.events(5)
-    house.store.do(lambda db: db.execute("DELETE FROM event WHERE id IN (1, 2, 4)"))
-    await house.work()
-    await done(house)
-    assert taken_up(house) == 2
+async def test_events_that_retention_dropped_are_no_reason_to_wait(harness: WorkerHarness) -> None:
+    await harness.events(5)
+    harness.store.do(lambda db: db.execute("DELETE FROM event WHERE id IN (1, 2, 4)"))
+    await harness.work()
+    await done(harness)
+    assert taken_up(harness) == 2
 
 
-async def test_only_where_the_settings_want_it(house: House) -> None:
-    worker = await house.work(reflect=False)
-    await house.event()
+async def test_only_where_the_settings_want_it(harness: WorkerHarness) -> None:
+    worker = await harness.work(reflect=False)
+    await harness.event()
     await worker.projector.tick()
     assert worker.projector.idle
-    assert taken_up(house) == 0
+    assert taken_up(harness) == 0
     worker.change(WorkerSettings(reflect=True))
-    await done(house)
-    assert taken_up(house) == 1
+    await done(harness)
+    assert taken_up(harness) == 1
 
 
 async def test_it_rests_the_longer_the_more_others_do() -> None:
@@ -231,92 +232,96 @@ async def test_it_rests_the_longer_the_more_others_do() -> None:
     assert slept[0] < 2.5 < slept[3] < slept[5] <= 1 + module.CROWD
 
 
-async def test_a_turn_is_short(house: House) -> None:
-    await house.events(50)
-    house.store.do(projection_cursor.claim, 1)
-    ahead = house.store.look(projection_cursor.pending, None)
+async def test_a_turn_is_short(harness: WorkerHarness) -> None:
+    await harness.events(50)
+    harness.store.do(projection_cursor.claim, 1)
+    ahead = harness.store.look(projection_cursor.pending, None)
     items = projection_cursor.parsed(ahead.events)
-    assert house.store.do(projection_cursor.advance, 0, items, ahead.upto, 1e-9) == 1
-    assert state(house)["event_id"] == 1
+    assert harness.store.do(projection_cursor.advance, 0, items, ahead.upto, 1e-9) == 1
+    assert state(harness)["event_id"] == 1
 
 
-async def test_a_cursor_moves_for_one_only(house: House) -> None:
-    await house.events(2)
-    house.store.do(projection_cursor.claim, 1)
-    ahead = house.store.look(projection_cursor.pending, None)
+async def test_a_cursor_moves_for_one_only(harness: WorkerHarness) -> None:
+    await harness.events(2)
+    harness.store.do(projection_cursor.claim, 1)
+    ahead = harness.store.look(projection_cursor.pending, None)
     items = projection_cursor.parsed(ahead.events)
-    house.store.do(projection_cursor.advance, 0, items, ahead.upto)
+    harness.store.do(projection_cursor.advance, 0, items, ahead.upto)
     with pytest.raises(projection_cursor.CursorMoved):
-        house.store.do(projection_cursor.advance, 0, items, ahead.upto)
+        harness.store.do(projection_cursor.advance, 0, items, ahead.upto)
     with pytest.raises(projection_cursor.CursorMoved):
-        house.store.do(projection_cursor.skip, 0, 1)
-    assert taken_up(house) == 2
+        harness.store.do(projection_cursor.skip, 0, 1)
+    assert taken_up(harness) == 2
 
 
-async def test_of_several_workers_one_does_it(house: House) -> None:
-    if house.store.engine.single_worker:
+async def test_of_several_workers_one_does_it(harness: WorkerHarness) -> None:
+    if harness.store.engine.single_worker:
         pytest.skip("there is one worker at a time")
-    await house.work()
-    other = house.another_store()
-    second = Worker(other, WorkerSettings(jitter=0), sender=house.network)
+    await harness.work()
+    other = harness.another_store()
+    second = Worker(other, WorkerSettings(jitter=0), sender=harness.network)
     await second.start()
     try:
-        await asyncio.gather(house.events(200), house.events(200, other))
-        await done(house)
-        assert taken_up(house) == 400
-        holder = state(house)["lease_id"]
-        assert house.worker is not None
-        assert holder in (house.worker.lease.lease_id, second.lease.lease_id)
+        await asyncio.gather(harness.events(200), harness.events(200, other))
+        await done(harness)
+        assert taken_up(harness) == 400
+        holder = state(harness)["lease_id"]
+        assert harness.worker is not None
+        assert holder in (harness.worker.lease.lease_id, second.lease.lease_id)
     finally:
         await second.stop()
         await other.close()
-    await house.rest()
-    await house.work()
-    await house.event()
-    await done(house)
-    assert state(house)["lease_id"] != holder or taken_up(house) == 401
+    await harness.rest()
+    await harness.work()
+    await harness.event()
+    await done(harness)
+    assert state(harness)["lease_id"] != holder or taken_up(harness) == 401
 
 
-async def test_an_event_whose_transaction_ends_late_is_not_passed_over(house: House) -> None:
-    if house.store.engine.single_worker:
+async def test_an_event_whose_transaction_ends_late_is_not_passed_over(
+    harness: WorkerHarness,
+) -> None:
+    if harness.store.engine.single_worker:
         pytest.skip("there is one writer at a time")
-    late = house.store.engine.session()
-    late.begin(house.clock.now(), write=True)
-    late.db.insert_many("event", events.INSERTED, [_row(house, "late", b'{"nth": 1}')])
-    await house.event(b'{"nth": 2}')
-    await house.work()
+    late = harness.store.engine.session()
+    late.begin(harness.clock.now(), write=True)
+    late.db.insert_many("event", events.INSERTED, [_row(harness, "late", b'{"nth": 1}')])
+    await harness.event(b'{"nth": 2}')
+    await harness.work()
     await asyncio.sleep(5 * module.GAP_POLL_SECONDS)
-    assert taken_up(house) == 0
+    assert taken_up(harness) == 0
     late.commit()
     late.close()
-    await done(house)
-    assert taken_up(house) == 2
-    assert house.store.look(repositories.get, house.repo["id"])["size"] == 1 * 7 + 2
+    await done(harness)
+    assert taken_up(harness) == 2
+    assert harness.store.look(repositories.get, harness.repo["id"])["size"] == 1 * 7 + 2
 
 
-async def test_an_id_that_nobody_has_any_more_holds_nothing_up(house: House) -> None:
-    session = house.store.engine.session()
-    session.begin(house.clock.now(), write=True)
-    session.db.insert_many("event", events.INSERTED, [_row(house, "undone", b"{}")])
+async def test_an_id_that_nobody_has_any_more_holds_nothing_up(harness: WorkerHarness) -> None:
+    session = harness.store.engine.session()
+    session.begin(harness.clock.now(), write=True)
+    session.db.insert_many("event", events.INSERTED, [_row(harness, "undone", b"{}")])
     session.rollback()
     session.close()
-    await house.event()
-    await house.work()
-    await done(house)
-    assert taken_up(house) == 1
+    await harness.event()
+    await harness.work()
+    await done(harness)
+    assert taken_up(harness) == 1
 
 
-def _row(house: House, guid: str, body: bytes) -> tuple[Any, ...]:
-    repo_id = house.repo["id"]
-    given = (guid, repo_id, repo_id, 0, 0, "push", None, None, house.clock.now(), len(body))
+def _row(harness: WorkerHarness, guid: str, body: bytes) -> tuple[Any, ...]:
+    repo_id = harness.repo["id"]
+    given = (guid, repo_id, repo_id, 0, 0, "push", None, None, harness.clock.now(), len(body))
     return (*given, b"", compress(body))
 
 
-async def test_a_branch_follows_its_pushes(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_branch_follows_its_pushes(
+    harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(projection_table.EVENTS, "push", (refs.pushed,))
-    await house.work()
+    await harness.work()
     for after in ("a" * 40, "b" * 40):
         body = json.dumps({"ref": "refs/heads/main", "after": after}).encode()
-        await house.event(body)
-    await done(house)
-    assert house.store.look(refs.resolve, house.repo["id"], "main") == "b" * 40
+        await harness.event(body)
+    await done(harness)
+    assert harness.store.look(refs.resolve, harness.repo["id"], "main") == "b" * 40

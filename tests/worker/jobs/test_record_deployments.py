@@ -67,12 +67,12 @@ class Trouble:
     """Tells, but for one batch."""
 
     def __init__(self, settings: HubSettings, batch: int, error: Exception) -> None:
-        self._tell = WorkerEvents(settings)
+        self._report = WorkerEvents(settings)
         self._left = batch
         self._error = error
 
     def __call__(self, db: Connection, event: str, rows: Sequence[Row]) -> None:
-        self._tell(db, event, rows)
+        self._report(db, event, rows)
         self._left -= 1
         if self._left == 0:
             raise self._error
@@ -80,14 +80,14 @@ class Trouble:
 
 async def test_cut_off_it_goes_on(kept: Store, settings: HubSettings) -> None:
     job_id = ask(kept, MANY)
-    tell = Trouble(settings, 2, Unavailable("the disk is full"))
+    report = Trouble(settings, 2, Unavailable("the disk is full"))
     with pytest.raises(Unavailable):
-        await record_deployments(kept, tell, batch=BATCH)
+        await record_deployments(kept, report, batch=BATCH)
     row = job(kept, job_id)
     assert (row["status"], row["total_count"]) == ("processing", BATCH)
     assert count(kept, "deployment_record") == count(kept, "event") == BATCH
     assert kept.look(deployment_jobs.next_due) == row["created_at"]
-    await record_deployments(kept, tell, batch=BATCH)
+    await record_deployments(kept, report, batch=BATCH)
     row = job(kept, job_id)
     assert (row["status"], row["total_count"], row["errors"]) == ("completed", MANY, [])
     assert count(kept, "deployment_record") == count(kept, "event") == MANY
@@ -134,8 +134,8 @@ async def test_the_oldest_first(kept: Store, settings: HubSettings, clock: Any) 
         clock.advance(1)
     assert kept.look(deployment_jobs.next_due) == clock.now() - 3 * SECOND
     await record_deployments(kept, WorkerEvents(settings), batch=BATCH)
-    told = bodies(kept, "deployment_record")
-    assert [each["deployment_record"]["cluster"] for each in told] == ["a", "b", "c"]
+    reported = bodies(kept, "deployment_record")
+    assert [each["deployment_record"]["cluster"] for each in reported] == ["a", "b", "c"]
     assert {job(kept, job_id)["status"] for job_id in ids} == {"completed"}
 
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from house import House
 from waiting import until
+from worker_harness import WorkerHarness
 
 from store.delivery import replay_runs
 from store.delivery.replay_selection import ReplaySelection
@@ -11,48 +11,48 @@ from worker.jobs.replay import replay
 from worker.settings import WorkerSettings
 
 
-def ask(house: House, **given: Any) -> Any:
-    return house.store.do(replay_runs.create, ReplaySelection(**given), "ada")
+def ask(harness: WorkerHarness, **given: Any) -> Any:
+    return harness.store.do(replay_runs.create, ReplaySelection(**given), "ada")
 
 
-def run_of(house: House, run_id: int) -> Any:
-    return house.store.look(replay_runs.get, run_id)
+def run_of(harness: WorkerHarness, run_id: int) -> Any:
+    return harness.store.look(replay_runs.get, run_id)
 
 
-async def test_what_is_asked_for_is_delivered(house: House) -> None:
-    house.hook()
-    await house.events(5)
-    await house.work()
-    await house.over(delivered=5)
-    run = ask(house)
-    await house.over(delivered=10)
-    await until(lambda: run_of(house, run["id"])["outcome"] == "done")
-    assert run_of(house, run["id"])["made"] == 5
+async def test_what_is_asked_for_is_delivered(harness: WorkerHarness) -> None:
+    harness.hook()
+    await harness.events(5)
+    await harness.work()
+    await harness.over(delivered=5)
+    run = ask(harness)
+    await harness.over(delivered=10)
+    await until(lambda: run_of(harness, run["id"])["outcome"] == "done")
+    assert run_of(harness, run["id"])["made"] == 5
 
 
-async def test_what_was_asked_for_before_is_taken_up(house: House) -> None:
-    house.hook()
-    await house.events(3)
-    run = ask(house)
-    house.store.do(replay_runs.run_step, run, 1)
-    await house.work()
-    await house.over(delivered=6)
-    await until(lambda: run_of(house, run["id"])["made"] == 3)
+async def test_what_was_asked_for_before_is_taken_up(harness: WorkerHarness) -> None:
+    harness.hook()
+    await harness.events(3)
+    run = ask(harness)
+    harness.store.do(replay_runs.run_step, run, 1)
+    await harness.work()
+    await harness.over(delivered=6)
+    await until(lambda: run_of(harness, run["id"])["made"] == 3)
 
 
-async def test_no_faster_than_it_may_and_not_once_cancelled(house: House) -> None:
-    house.hook()
-    await house.events(20)
-    run = ask(house)
+async def test_no_faster_than_it_may_and_not_once_cancelled(harness: WorkerHarness) -> None:
+    harness.hook()
+    await harness.events(20)
+    run = ask(harness)
     slept: list[float] = []
 
     async def sleep(seconds: float) -> None:
         slept.append(seconds)
         if len(slept) == 3:
-            house.store.do(replay_runs.cancel, run["id"])
+            harness.store.do(replay_runs.cancel, run["id"])
 
     # A clock that stands still, and sleep that takes no time.
-    await replay(house.store, WorkerSettings(replay_rate=10), clock=lambda: 0.0, sleep=sleep)
+    await replay(harness.store, WorkerSettings(replay_rate=10), clock=lambda: 0.0, sleep=sleep)
     # A quarter of a second's at a time; and of what took no time, none is made up for.
-    assert run_of(house, run["id"])["made"] == 6
+    assert run_of(harness, run["id"])["made"] == 6
     assert [round(seconds, 1) for seconds in slept] == [0.2, 0.4, 0.6]

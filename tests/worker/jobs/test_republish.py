@@ -12,8 +12,8 @@ import orjson
 import pytest
 from assertions import bodies, signature
 from contract_checks import hold_event
-from house import House
 from operations_world import World, make
+from worker_harness import WorkerHarness
 
 from hub import snapshots
 from hub.operations import MODULES
@@ -34,7 +34,7 @@ from store.issues import issues, milestones
 from store.jobs.runs import StaleRun
 from store.projection import issue_comment_projection, projection_table
 from store.registry import republish_runs
-from store.registry.snapshot_sources import SNAPSHOT_SOURCES
+from store.registry.snapshot_table import SNAPSHOT_SOURCES
 from store.repositories import interaction_limits, pull_request_caps, repositories, watching
 from worker.job_table import JobContext, build_jobs
 from worker.jobs.republish import publish_batch, republish, request_scheduled
@@ -54,7 +54,7 @@ async def world(store: Store) -> AsyncIterator[World]:
 
 
 @pytest.fixture
-def telling(settings: HubSettings) -> WorkerEvents:
+def worker_events(settings: HubSettings) -> WorkerEvents:
     return WorkerEvents(settings)
 
 
@@ -87,7 +87,7 @@ def _records(db: Connection, world: World) -> None:
     storage_records.put(db, org["id"], named, Storage("https://registry.example"))
 
 
-def told(store: Store) -> list[Row]:
+def published(store: Store) -> list[Row]:
     """What was published again, in order, with its `payload`."""
 
     def read(db: Connection) -> list[Row]:
@@ -107,17 +107,17 @@ def ask(store: Store, topic: str = "*/*/events/*", **given: Any) -> Row:
     return store.do(lambda db: republish_runs.create(db, wanted, total, **given))
 
 
-async def published(
+async def republished(
     store: Store,
-    telling: WorkerEvents,
+    worker_events: WorkerEvents,
     topic: str,
     pace: Mapping[str, Any] | None = None,
     **given: Any,
 ) -> list[Row]:
-    before = len(told(store))
+    before = len(published(store))
     ask(store, topic, **given)
-    await republish(store, telling.again, **(pace or {}))
-    return told(store)[before:]
+    await republish(store, worker_events.again, **(pace or {}))
+    return published(store)[before:]
 
 
 def test_every_kind_can_be_told_of() -> None:
@@ -126,10 +126,10 @@ def test_every_kind_can_be_told_of() -> None:
     assert not of_groups & snapshots.STATES.keys()
 
 
-async def test_each_of_every_kind_once(world: World, telling: WorkerEvents) -> None:
+async def test_each_of_every_kind_once(world: World, worker_events: WorkerEvents) -> None:
     counts = world.store.look(republish_runs.count, ALL, None)
     assert all(counts.values()), "there is something of every kind"
-    rows = await published(world.store, telling, "*/*/events/*")
+    rows = await republished(world.store, worker_events, "*/*/events/*")
     assert len(rows) == sum(counts.values())
     kinds = [one.event for one in SNAPSHOT_SOURCES for _ in range(counts[one.name])]
     assert [row["name"] for row in rows] == kinds, "what others need comes before them"
@@ -154,37 +154,37 @@ def test_the_manual_names_their_events() -> None:
         assert re.search(rf"`{one.event}(\.[a-z_]+)?`", text), one.event
 
 
-async def test_it_is_as_it_is_now(world: World, telling: WorkerEvents) -> None:
+async def test_it_is_as_it_is_now(world: World, worker_events: WorkerEvents) -> None:
     repo = world.hello.repo
-    (row,) = await published(world.store, telling, "OCTO/hello/events/milestone")
+    (row,) = await republished(world.store, worker_events, "OCTO/hello/events/milestone")
     assert row["payload"]["milestone"]["title"] == "dawn"
     changed = {"number": 7, "title": "dusk"}
     world.store.do(
         lambda db: milestones.put(db, repo, changed, projection_table.projected_events(db))
     )
-    (row,) = await published(
-        world.store, telling, "https://hub.example/x/octo/hello/events/milestone"
+    (row,) = await republished(
+        world.store, worker_events, "https://hub.example/x/octo/hello/events/milestone"
     )
     assert row["payload"]["milestone"]["title"] == "dusk"
     world.store.do(milestones.delete, repo["id"], 7)
-    assert await published(world.store, telling, "octo/hello/events/milestone") == []
+    assert await republished(world.store, worker_events, "octo/hello/events/milestone") == []
 
 
 async def test_what_a_receiver_rebuilds_a_pull_request_from(
-    world: World, telling: WorkerEvents
+    world: World, worker_events: WorkerEvents
 ) -> None:
-    (row,) = await published(world.store, telling, "octo/hello/events/pull_request")
+    (row,) = await republished(world.store, worker_events, "octo/hello/events/pull_request")
     pull = row["payload"]["pull_request"]
     assert row["payload"]["number"] == pull["number"] == world.hello.issue
     assert {"head", "base", "merged", "draft", "labels", "user", "state", "url"} <= pull.keys()
-    (row,) = await published(world.store, telling, "octo/hello/events/pull_request_review")
+    (row,) = await republished(world.store, worker_events, "octo/hello/events/pull_request_review")
     payload = row["payload"]
     assert (payload["review"]["state"], payload["sender"]["login"]) == ("approved", "reader")
     assert payload["pull_request"]["number"] == pull["number"]
 
 
-async def test_secrets_stay_secret(world: World, telling: WorkerEvents) -> None:
-    for row in await published(world.store, telling, "*/*/events/*"):
+async def test_secrets_stay_secret(world: World, worker_events: WorkerEvents) -> None:
+    for row in await republished(world.store, worker_events, "*/*/events/*"):
         assert b"s" * 40 not in row["body"]
         assert "encrypted_value" not in row["payload"].get("secret", {})
 
@@ -199,17 +199,19 @@ async def test_secrets_stay_secret(world: World, telling: WorkerEvents) -> None:
         ("*/%/events/repository", []),
     ],
 )
-async def test_patterns(world: World, telling: WorkerEvents, topic: str, wanted: list[str]) -> None:
+async def test_patterns(
+    world: World, worker_events: WorkerEvents, topic: str, wanted: list[str]
+) -> None:
     if "%" in topic:
         with pytest.raises(republish_runs.Invalid):
             republish_runs.parse_pattern(topic)
         return
-    rows = await published(world.store, telling, topic)
+    rows = await republished(world.store, worker_events, topic)
     assert sorted(row["payload"]["repository"]["full_name"] for row in rows) == wanted
 
 
 async def test_only_what_has_changed_since(
-    world: World, telling: WorkerEvents, clock: MovableClock
+    world: World, worker_events: WorkerEvents, clock: MovableClock
 ) -> None:
     clock.advance(2 * DAY / SECOND)
     repo = world.hello.repo
@@ -220,7 +222,7 @@ async def test_only_what_has_changed_since(
     since = clock.now() - DAY
     counts = world.store.look(republish_runs.count, ALL, since)
     assert {name for name, many in counts.items() if many} == {"milestone", "collaborator"}
-    rows = await published(world.store, telling, "*/*/events/*", since=since)
+    rows = await republished(world.store, worker_events, "*/*/events/*", since=since)
     assert [row["name"] for row in rows] == ["milestone", "member"]
 
 
@@ -233,7 +235,7 @@ def _many(db: Connection, world: World, n: int) -> None:
 
 
 async def test_what_has_not_changed_is_passed_over_in_batches(
-    world: World, telling: WorkerEvents, clock: MovableClock
+    world: World, worker_events: WorkerEvents, clock: MovableClock
 ) -> None:
     world.store.do(_many, world, 14)
     clock.advance(3600)
@@ -246,51 +248,55 @@ async def test_what_has_not_changed_is_passed_over_in_batches(
             issues.put(db, world.vault.repo, given, projection_table.projected_events(db))
 
     world.store.do(change)
-    rows = await published(world.store, telling, "octo/*/events/issues", {"batch": 3}, since=since)
+    rows = await republished(
+        world.store, worker_events, "octo/*/events/issues", {"batch": 3}, since=since
+    )
     assert [row["payload"]["issue"]["number"] for row in rows] == changed
 
 
 @pytest.mark.parametrize("at", [1, 2, 4, 6])
-async def test_cut_off_it_is_gone_on_with(world: World, telling: WorkerEvents, at: int) -> None:
+async def test_cut_off_it_is_gone_on_with(
+    world: World, worker_events: WorkerEvents, at: int
+) -> None:
     """Whatever was not committed was not published; nothing is missed, nothing comes twice."""
     world.store.do(_many, world, 20)
     ask(world.store, "octo/*/events/issues")
     steps = itertools.count(1)
 
     def dying(db: Connection, resource: str, repo_id: int, rows: Sequence[Row]) -> None:
-        telling.again(db, resource, repo_id, rows)
+        worker_events.again(db, resource, repo_id, rows)
         if next(steps) == at:
             raise asyncio.CancelledError
 
     with pytest.raises(asyncio.CancelledError):
         await republish(world.store, dying, batch=7)
-    before = len(told(world.store))
+    before = len(published(world.store))
     assert before < 40
-    await republish(world.store, telling.again, batch=7)
+    await republish(world.store, worker_events.again, batch=7)
     numbers = [
         (row["repo_id"], row["payload"]["issue"]["number"])
-        for row in told(world.store)
+        for row in published(world.store)
         if row["action"] == "edited"
     ]
     assert numbers == sorted(set(numbers)), "each once, in order"
     assert len(numbers) == 41, "the twenty of each, and the issue that was there"
 
 
-async def test_two_workers_do_no_step_twice(world: World, telling: WorkerEvents) -> None:
+async def test_two_workers_do_no_step_twice(world: World, worker_events: WorkerEvents) -> None:
     world.store.do(_many, world, 20)
     run = ask(world.store, "octo/hello/events/issues")
     upcoming = world.store.look(republish_runs.next_batch, run)
     assert upcoming is not None
-    world.store.do(publish_batch, run, upcoming, 5, telling.again)
+    world.store.do(publish_batch, run, upcoming, 5, worker_events.again)
     with pytest.raises(StaleRun):
-        world.store.do(publish_batch, run, upcoming, 5, telling.again)
-    await republish(world.store, telling.again)
-    numbers = [row["payload"]["issue"]["number"] for row in told(world.store)]
+        world.store.do(publish_batch, run, upcoming, 5, worker_events.again)
+    await republish(world.store, worker_events.again)
+    numbers = [row["payload"]["issue"]["number"] for row in published(world.store)]
     assert len([n for n in numbers if n >= 1000]) == 20
 
 
 async def test_a_change_waits_for_what_is_being_published(
-    world: World, telling: WorkerEvents, url: str, tmp_path: Path, clock: MovableClock
+    world: World, worker_events: WorkerEvents, url: str, tmp_path: Path, clock: MovableClock
 ) -> None:
     """So that what is published last of a thing is how it has become."""
     other = open_store(url, data_dir=tmp_path, clock=clock)
@@ -306,7 +312,7 @@ async def test_a_change_waits_for_what_is_being_published(
         changing.start()
         changing.join(0.2)
         assert changing.is_alive(), "it waits"
-        telling.again(db, resource, repo_id, rows)
+        worker_events.again(db, resource, repo_id, rows)
 
     changing = threading.Thread(target=other.do, args=(change,))
     ask(world.store, "octo/hello/events/milestone")
@@ -317,34 +323,34 @@ async def test_a_change_waits_for_what_is_being_published(
     other.shut()
 
 
-async def test_one_that_was_stopped(world: World, telling: WorkerEvents) -> None:
+async def test_one_that_was_stopped(world: World, worker_events: WorkerEvents) -> None:
     run = ask(world.store)
 
     def stopped(db: Connection, resource: str, repo_id: int, rows: Sequence[Row]) -> None:
-        telling.again(db, resource, repo_id, rows)
+        worker_events.again(db, resource, repo_id, rows)
         if republish_runs.get(db, run["id"])["ended_at"] is None:
             republish_runs.cancel(db, run["id"])
 
     await republish(world.store, stopped)
     row = world.store.look(republish_runs.get, run["id"])
     assert row["outcome"] == "stopped"
-    assert len(told(world.store)) < row["total"]
+    assert len(published(world.store)) < row["total"]
     with pytest.raises(Conflict, match="is over"):
         world.store.do(republish_runs.cancel, run["id"])
 
 
 async def test_one_that_cannot_be_published_keeps_nothing_back(
-    world: World, telling: WorkerEvents, caplog: pytest.LogCaptureFixture
+    world: World, worker_events: WorkerEvents, caplog: pytest.LogCaptureFixture
 ) -> None:
     def choking(db: Connection, resource: str, repo_id: int, rows: Sequence[Row]) -> None:
         if any(row.get("title") == "7" for row in rows):
             raise ValueError("a secret of the payload")
-        telling.again(db, resource, repo_id, rows)
+        worker_events.again(db, resource, repo_id, rows)
 
     world.store.do(_many, world, 12)
     run = ask(world.store, "octo/hello/events/issues")
     await republish(world.store, choking)
-    titles = [row["payload"]["issue"]["title"] for row in told(world.store)]
+    titles = [row["payload"]["issue"]["title"] for row in published(world.store)]
     assert [title for title in titles if title.isdigit()] == [str(n) for n in range(12) if n != 7]
     row = world.store.look(republish_runs.get, run["id"])
     assert (row["outcome"], row["published"]) == ("done", row["total"] - 1)
@@ -352,11 +358,11 @@ async def test_one_that_cannot_be_published_keeps_nothing_back(
     assert "a secret" not in caplog.text
 
 
-async def test_no_faster_than_it_may(world: World, telling: WorkerEvents) -> None:
+async def test_no_faster_than_it_may(world: World, worker_events: WorkerEvents) -> None:
     world.store.do(_many, world, 10)
     pauses: list[float] = []
     still = {"clock": lambda: 0.0, "sleep": _counting(pauses)}
-    rows = await published(world.store, telling, "octo/*/events/issues", still, rate=8)
+    rows = await republished(world.store, worker_events, "octo/*/events/issues", still, rate=8)
     assert sum(pauses) == pytest.approx(len(rows) / 8)
     assert max(pauses) == 2 / 8, "spread over the second"
 
@@ -368,10 +374,12 @@ def _counting(pauses: list[float]) -> Any:
     return sleep
 
 
-async def test_by_the_schedule(world: World, telling: WorkerEvents, clock: MovableClock) -> None:
+async def test_by_the_schedule(
+    world: World, worker_events: WorkerEvents, clock: MovableClock
+) -> None:
     given = {"republish_at": "0 4 * * *", "republish_topics": ["octo/hello/events/label"]}
     settings = WorkerSettings.model_validate(given)
-    works = JobContext(world.store, settings, telling, telling.again)
+    works = JobContext(world.store, settings, worker_events, worker_events.again)
     jobs = {job.name: job for job in build_jobs(works)}
     assert jobs["republish-begin"].when.words == "0 4 * * *"
     await jobs["republish-begin"].run()
@@ -383,7 +391,7 @@ async def test_by_the_schedule(world: World, telling: WorkerEvents, clock: Movab
     assert current_run is not None
     assert current_run["id"] == manual["id"], "who asks does not wait for the schedule"
     await jobs["republish"].run()
-    assert [row["name"] for row in told(world.store)] == ["repository", "label"]
+    assert [row["name"] for row in published(world.store)] == ["repository", "label"]
     await request_scheduled(world.store, settings.republish_topics, 5)
     assert len(world.store.look(republish_runs.page, limit=9)) == 3
     assert "republish-begin" not in {
@@ -399,8 +407,8 @@ def test_topics_that_are_none(topic: str) -> None:
         WorkerSettings(republish_topics=[topic])
 
 
-async def test_retention_lets_go_of_runs(world: World, telling: WorkerEvents) -> None:
-    await published(world.store, telling, "octo/hello/events/label")
+async def test_retention_lets_go_of_runs(world: World, worker_events: WorkerEvents) -> None:
+    await republished(world.store, worker_events, "octo/hello/events/label")
     ask(world.store)
     now = world.store.clock.now()
     assert world.store.do(republish_runs.RUNS.forget, now) == 0
@@ -408,24 +416,24 @@ async def test_retention_lets_go_of_runs(world: World, telling: WorkerEvents) ->
     assert [row["outcome"] for row in world.store.look(republish_runs.page, limit=9)] == [None]
 
 
-async def test_what_a_hook_gets(house: House, telling: WorkerEvents) -> None:
+async def test_what_a_hook_gets(harness: WorkerHarness, worker_events: WorkerEvents) -> None:
     """A header and a member mark it; what a change brings has neither."""
-    all_of_it = house.hook("https://all.example/", events=[WILDCARD], secret="hush")
-    by_name = house.hook("https://own.example/", events=["repository_subscription"])
-    house.store.do(
+    all_of_it = harness.hook("https://all.example/", events=[WILDCARD], secret="hush")
+    by_name = harness.hook("https://own.example/", events=["repository_subscription"])
+    harness.store.do(
         lambda db: watching.put(
-            db, house.repo["id"], house.repo["owner_id"], subscribed=True, ignored=False
+            db, harness.repo["id"], harness.repo["owner_id"], subscribed=True, ignored=False
         )
     )
-    await house.work()
-    await house.event(b"{}", name="push")
-    ask(house.store, f"{house.repo['full_name']}/events/*")
-    await republish(house.store, telling.again)
+    await harness.work()
+    await harness.event(b"{}", name="push")
+    ask(harness.store, f"{harness.repo['full_name']}/events/*")
+    await republish(harness.store, worker_events.again)
     # The platform's to the one: a push, and how repository and hooks are; the own event and the
     # ping to the other.
-    await house.recorded(all_of_it, 3)
-    await house.recorded(by_name, 2)
-    found = {post.headers["x-github-event"]: post for post in house.network.to("all.example")}
+    await harness.recorded(all_of_it, 3)
+    await harness.recorded(by_name, 2)
+    found = {post.headers["x-github-event"]: post for post in harness.network.to("all.example")}
     assert found.keys() == {"push", "repository", "ping"}
     assert "x-hub-republished" not in found["push"].headers
     for name in ("repository", "ping"):
@@ -433,16 +441,18 @@ async def test_what_a_hook_gets(house: House, telling: WorkerEvents) -> None:
         assert orjson.loads(found[name].body)["republished"] is True
     signed = found["repository"]
     assert signed.headers["x-hub-signature-256"] == signature("hush", signed.body)
-    names = [post.headers["x-github-event"] for post in house.network.to("own.example")]
+    names = [post.headers["x-github-event"] for post in harness.network.to("own.example")]
     assert sorted(names) == ["ping", "repository_subscription"]
 
 
-async def test_the_mark_outlives_the_worker(house: House, telling: WorkerEvents) -> None:
+async def test_the_mark_outlives_the_worker(
+    harness: WorkerHarness, worker_events: WorkerEvents
+) -> None:
     """Also where the delivery is read from the store."""
-    hook = house.hook("https://all.example/", events=["repository"])
-    ask(house.store, "*/*/events/repository")
-    await republish(house.store, telling.again)
-    await house.work()
-    await house.recorded(hook, 1)
-    (post,) = house.network.to("all.example")
+    hook = harness.hook("https://all.example/", events=["repository"])
+    ask(harness.store, "*/*/events/repository")
+    await republish(harness.store, worker_events.again)
+    await harness.work()
+    await harness.recorded(hook, 1)
+    (post,) = harness.network.to("all.example")
     assert post.headers["x-hub-republished"] == "true"

@@ -5,8 +5,8 @@ from collections import Counter
 from functools import partial
 
 import pytest
-from house import House, said
 from waiting import PATIENCE, until
+from worker_harness import WorkerHarness, said
 
 from store import Connection
 from store.audit import audit_check, audit_log
@@ -34,16 +34,16 @@ def count(db: Connection) -> Counter[str]:
 # The table, and what each worker does for itself.
 
 
-async def test_the_table(house: House) -> None:
-    worker = await house.work()
+async def test_the_table(harness: WorkerHarness) -> None:
+    worker = await harness.work()
     # Where others may claim too, the lease is prolonged on its own, whatever a look waits for.
-    lease = [] if house.store.engine.single_worker else ["lease"]
+    lease = [] if harness.store.engine.single_worker else ["lease"]
     names = [task.name for task in worker.periodic_tasks()]
     assert names == [*lease, "look", "websub", "reflect"]
     assert 3 * DEFAULTS.poll_interval <= DEFAULTS.lease / SECOND, "it outlives a poll that fails"
     table = {job.name: job.when.words for job in worker.jobs.table}
-    await until(lambda: len(house.store.look(jobs.every)) == len(table))
-    found = {row["name"]: row["schedule"] for row in house.store.look(jobs.every)}
+    await until(lambda: len(harness.store.look(jobs.every)) == len(table))
+    found = {row["name"]: row["schedule"] for row in harness.store.look(jobs.every)}
     assert found == table
     assert {found[name] for name in ("deploy", "expire", "replay")} == {"at the moment"}
     assert found["prune"] == "*/10 * * * *"
@@ -90,13 +90,13 @@ async def test_a_beat_that_fails_goes_on(caplog: pytest.LogCaptureFixture) -> No
 prune_few_at_a_time = partial(prune, batch=3, pause=0)
 
 
-async def test_pruning_keeps_to_the_settings(house: House) -> None:
+async def test_pruning_keeps_to_the_settings(harness: WorkerHarness) -> None:
     settings = WorkerSettings()
     assert (settings.keep_attempts, settings.keep_bodies) == (30 * DAY, 7 * DAY)
-    hook_id = house.hook()
-    await house.work()
-    await house.events(10)
-    await house.over(delivered=10)
+    hook_id = harness.hook()
+    await harness.work()
+    await harness.events(10)
+    await harness.over(delivered=10)
     all_of_it = {"event": 10, "delivery": 10, "attempt": 10, "hook": 1, "bodies": 10}
     for days, expected in (
         (6.9, all_of_it),
@@ -104,13 +104,13 @@ async def test_pruning_keeps_to_the_settings(house: House) -> None:
         (22.8, {**all_of_it, "bodies": 0}),
         (0.2, {"hook": 1}),
     ):
-        house.clock.advance(days * DAY)
-        await prune_few_at_a_time(house.store, settings)
-        assert house.store.look(count) == +Counter(expected), days
-    assert house.store.look(attempts.page, hook_id, limit=10) == []
+        harness.clock.advance(days * DAY)
+        await prune_few_at_a_time(harness.store, settings)
+        assert harness.store.look(count) == +Counter(expected), days
+    assert harness.store.look(attempts.page, hook_id, limit=10) == []
 
 
-async def test_the_audit_log_is_kept_longest(house: House) -> None:
+async def test_the_audit_log_is_kept_longest(harness: WorkerHarness) -> None:
     assert WorkerSettings().keep_audit == 400 * DAY
 
     def write(db: Connection) -> None:
@@ -119,65 +119,65 @@ async def test_the_audit_log_is_kept_longest(house: House) -> None:
                 db, audit_log.AuditEntry(audit_log.Actor("ada", "token"), "x", f"/{number}", "204")
             )
 
-    house.store.do(write)
+    harness.store.do(write)
     for days, settings, left in (
         (399, WorkerSettings(), 8),
         (3, WorkerSettings(keep_audit=0), 8),
         (0, WorkerSettings(), 1),
         (9, WorkerSettings(), 1),
     ):
-        house.clock.advance(days * DAY)
-        await prune_few_at_a_time(house.store, settings)
-        assert len(house.store.look(audit_log.page, limit=10)) == left
-    chain = house.store.look(audit_check.start_check)
-    house.store.look(audit_check.check, chain, 10)
+        harness.clock.advance(days * DAY)
+        await prune_few_at_a_time(harness.store, settings)
+        assert len(harness.store.look(audit_log.page, limit=10)) == left
+    chain = harness.store.look(audit_check.start_check)
+    harness.store.look(audit_check.check, chain, 10)
     assert (chain.first, chain.count, chain.problems) == (9, 1, [])
 
 
-async def test_what_still_waits_is_kept(house: House) -> None:
-    house.network.script = lambda post: said(500)
-    house.hook(options={"disable_after": 0, "breaker": 0})
-    await house.work()
-    await house.events(10)
-    await until(lambda: house.store.look(count)["attempt"] == 10)
-    await house.rest()
-    house.clock.advance(100 * DAY)
+async def test_what_still_waits_is_kept(harness: WorkerHarness) -> None:
+    harness.network.script = lambda post: said(500)
+    harness.hook(options={"disable_after": 0, "breaker": 0})
+    await harness.work()
+    await harness.events(10)
+    await until(lambda: harness.store.look(count)["attempt"] == 10)
+    await harness.rest()
+    harness.clock.advance(100 * DAY)
     async with asyncio.timeout(PATIENCE):
-        await prune_few_at_a_time(house.store, WorkerSettings())
-    assert house.store.look(count) == +Counter(event=10, delivery=10, hook=1, bodies=10)
-    house.network.script = lambda post: said()
-    await house.work()
-    await house.over(delivered=10)
+        await prune_few_at_a_time(harness.store, WorkerSettings())
+    assert harness.store.look(count) == +Counter(event=10, delivery=10, hook=1, bodies=10)
+    harness.network.script = lambda post: said()
+    await harness.work()
+    await harness.over(delivered=10)
 
 
-async def test_what_waits_is_not_in_the_way_of_what_may_go(house: House) -> None:
-    receipts = [await house.event(name="push") for _ in range(5)]
-    hook_id = house.hook()
-    await house.events(5)
-    house.store.do(hooks.disable, hook_id, "a test")
-    late = [await house.event() for _ in range(5)]
-    house.clock.advance(8 * DAY)
-    await prune_few_at_a_time(house.store, WorkerSettings())
+async def test_what_waits_is_not_in_the_way_of_what_may_go(harness: WorkerHarness) -> None:
+    receipts = [await harness.event(name="push") for _ in range(5)]
+    hook_id = harness.hook()
+    await harness.events(5)
+    harness.store.do(hooks.disable, hook_id, "a test")
+    late = [await harness.event() for _ in range(5)]
+    harness.clock.advance(8 * DAY)
+    await prune_few_at_a_time(harness.store, WorkerSettings())
     for receipt in receipts + late:
-        row = house.store.look(events.get, receipt.event_id)
+        row = harness.store.look(events.get, receipt.event_id)
         assert row is not None
         assert row["body"] is None
-    assert house.store.look(count)["bodies"] == 5
+    assert harness.store.look(count)["bodies"] == 5
 
 
-async def test_deleted_hooks_go_with_their_attempts(house: House) -> None:
-    hook_id = house.hook()
-    house.store.do(lambda db: hooks.delete(db, house.hook_row(hook_id)))
-    house.clock.advance(29 * DAY)
-    await prune(house.store, WorkerSettings())
-    assert house.store.look(hooks.by_id, hook_id) is not None
-    house.clock.advance(2 * DAY)
-    await prune(house.store, WorkerSettings())
-    assert house.store.look(hooks.by_id, hook_id) is None
+async def test_deleted_hooks_go_with_their_attempts(harness: WorkerHarness) -> None:
+    hook_id = harness.hook()
+    harness.store.do(lambda db: hooks.delete(db, harness.hook_row(hook_id)))
+    harness.clock.advance(29 * DAY)
+    await prune(harness.store, WorkerSettings())
+    assert harness.store.look(hooks.by_id, hook_id) is not None
+    harness.clock.advance(2 * DAY)
+    await prune(harness.store, WorkerSettings())
+    assert harness.store.look(hooks.by_id, hook_id) is None
 
 
 async def test_others_get_their_turn_between_batches(
-    house: House, monkeypatch: pytest.MonkeyPatch
+    harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order: list[str] = []
     drop = retention.drop_bodies
@@ -188,23 +188,23 @@ async def test_others_get_their_turn_between_batches(
 
     spied.__name__ = "drop_bodies"
     monkeypatch.setattr(retention, "drop_bodies", spied)
-    await house.events(20)
-    house.clock.advance(8 * DAY)
-    pruning = asyncio.create_task(prune(house.store, WorkerSettings(), batch=2))
+    await harness.events(20)
+    harness.clock.advance(8 * DAY)
+    pruning = asyncio.create_task(prune(harness.store, WorkerSettings(), batch=2))
     await until(lambda: "prune" in order)
-    await house.event()
+    await harness.event()
     order.append("event")
     await pruning
     assert order.index("event") < len(order) - 1
     assert order.count("prune") == 11
 
 
-async def test_the_worker_prunes_by_its_settings(house: House) -> None:
-    house.hook()
-    worker = await house.work(keep_bodies=60)
-    await house.event()
-    await house.over(delivered=1)
-    house.clock.advance(61)
+async def test_the_worker_prunes_by_its_settings(harness: WorkerHarness) -> None:
+    harness.hook()
+    worker = await harness.work(keep_bodies=60)
+    await harness.event()
+    await harness.over(delivered=1)
+    harness.clock.advance(61)
     (pruning,) = [job for job in worker.jobs.table if job.name == "prune"]
     await pruning.run()
-    assert house.store.look(count)["bodies"] == 0
+    assert harness.store.look(count)["bodies"] == 0

@@ -5,8 +5,8 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
-from house import House, settle
 from waiting import PATIENCE, until
+from worker_harness import WorkerHarness, settle
 
 from store import Row, Store
 from store.clock import DAY
@@ -24,17 +24,19 @@ from worker.settings import WorkerSettings
 SETTINGS = WorkerSettings(retries=[0, 60], jitter=0)
 
 
-def fetch(house: House, hook_id: int, batch: int = 10) -> list[FetchedDelivery]:
-    return house.store.do(FetchQueue(SETTINGS).fetch, row_of(house, hook_id), Fetch("tests", batch))
+def fetch(harness: WorkerHarness, hook_id: int, batch: int = 10) -> list[FetchedDelivery]:
+    return harness.store.do(
+        FetchQueue(SETTINGS).fetch, row_of(harness, hook_id), Fetch("tests", batch)
+    )
 
 
-def answer(house: House, hook_id: int, *fetched: FetchedDelivery) -> None:
+def answer(harness: WorkerHarness, hook_id: int, *fetched: FetchedDelivery) -> None:
     answers = [Acknowledgement(one.lease_id) for one in fetched]
-    house.store.do(FetchQueue(SETTINGS).acknowledge, row_of(house, hook_id), answers)
+    harness.store.do(FetchQueue(SETTINGS).acknowledge, row_of(harness, hook_id), answers)
 
 
-def row_of(house: House, hook_id: int) -> Row:
-    found = house.store.look(hooks.by_id, hook_id)
+def row_of(harness: WorkerHarness, hook_id: int) -> Row:
+    found = harness.store.look(hooks.by_id, hook_id)
     assert found is not None
     return found
 
@@ -44,103 +46,105 @@ async def heard(waiter: Waiter) -> None:
         await waiter.wait()
 
 
-async def test_a_worker_sends_nothing_to_a_pull_hook(house: House) -> None:
-    pulled, pushed = house.hook("pull:ci"), house.hook()
-    await house.work()
-    await house.events(3)
-    await until(lambda: house.states(pushed) == {"delivered": 3})
+async def test_a_worker_sends_nothing_to_a_pull_hook(harness: WorkerHarness) -> None:
+    pulled, pushed = harness.hook("pull:ci"), harness.hook()
+    await harness.work()
+    await harness.events(3)
+    await until(lambda: harness.states(pushed) == {"delivered": 3})
     await settle()
-    assert house.states(pulled) == {"waiting": 3}
-    fetched = fetch(house, pulled)
+    assert harness.states(pulled) == {"waiting": 3}
+    fetched = fetch(harness, pulled)
     assert len(fetched) == 3
-    answer(house, pulled, *fetched)
-    assert all("pull:" not in post.endpoint.authority for post in house.network.posts)
+    answer(harness, pulled, *fetched)
+    assert all("pull:" not in post.endpoint.authority for post in harness.network.posts)
 
 
-async def test_a_hook_that_begins_to_pull_gets_what_waited(house: House) -> None:
-    hook_id = house.hook()
-    await house.event()
-    house.edit(hook_id, url="pull:ci")
-    await house.work()
+async def test_a_hook_that_begins_to_pull_gets_what_waited(harness: WorkerHarness) -> None:
+    hook_id = harness.hook()
+    await harness.event()
+    harness.edit(hook_id, url="pull:ci")
+    await harness.work()
     await settle()
-    assert house.states(hook_id) == {"waiting": 1}
-    answer(house, hook_id, *fetch(house, hook_id))
-    assert house.states(hook_id) == {"delivered": 1}
+    assert harness.states(hook_id) == {"waiting": 1}
+    answer(harness, hook_id, *fetch(harness, hook_id))
+    assert harness.states(hook_id) == {"delivered": 1}
 
 
-async def test_what_a_deleted_hook_left_is_dead(house: House) -> None:
-    hook_id = house.hook("pull:ci")
-    await house.events(2)
-    (leased,) = fetch(house, hook_id, 1)
-    house.store.do(hooks.delete, row_of(house, hook_id))
-    await house.work()
-    await until(lambda: house.states(hook_id) == {"waiting": 1, "dead": 1})
-    house.clock.advance(61)
-    await lapse(house.store, SETTINGS)
-    assert house.states(hook_id) == {"dead": 2}
-    (row,) = [one for one in house.deliveries() if one["id"] == leased.delivery_id]
+async def test_what_a_deleted_hook_left_is_dead(harness: WorkerHarness) -> None:
+    hook_id = harness.hook("pull:ci")
+    await harness.events(2)
+    (leased,) = fetch(harness, hook_id, 1)
+    harness.store.do(hooks.delete, row_of(harness, hook_id))
+    await harness.work()
+    await until(lambda: harness.states(hook_id) == {"waiting": 1, "dead": 1})
+    harness.clock.advance(61)
+    await lapse(harness.store, SETTINGS)
+    assert harness.states(hook_id) == {"dead": 2}
+    (row,) = [one for one in harness.deliveries() if one["id"] == leased.delivery_id]
     assert row["reason"] == "the hook was deleted"
 
 
-async def test_what_waits_for_an_inactive_hook_is_dead_when_it_is_fetched(house: House) -> None:
-    hook_id = house.hook("pull:ci")
-    await house.event()
-    house.edit(hook_id, active=False)
-    assert fetch(house, hook_id) == []
-    assert house.states(hook_id) == {"dead": 1}
+async def test_what_waits_for_an_inactive_hook_is_dead_when_it_is_fetched(
+    harness: WorkerHarness,
+) -> None:
+    hook_id = harness.hook("pull:ci")
+    await harness.event()
+    harness.edit(hook_id, active=False)
+    assert fetch(harness, hook_id) == []
+    assert harness.states(hook_id) == {"dead": 1}
 
 
-async def test_the_job_ends_leases_that_expire(house: House) -> None:
-    hook_id = house.hook("pull:ci")
-    await house.events(2)
-    first, _ = fetch(house, hook_id)
-    due = house.store.look(next_due)
+async def test_the_job_ends_leases_that_expire(harness: WorkerHarness) -> None:
+    hook_id = harness.hook("pull:ci")
+    await harness.events(2)
+    first, _ = fetch(harness, hook_id)
+    due = harness.store.look(next_due)
     assert due == first.expires_at
-    await lapse(house.store, SETTINGS)
-    assert house.attempts(hook_id) == []
-    house.clock.advance(61)
-    await lapse(house.store, SETTINGS)
-    assert [row["error"] for row in house.attempts(hook_id)] == [
+    await lapse(harness.store, SETTINGS)
+    assert harness.attempts(hook_id) == []
+    harness.clock.advance(61)
+    await lapse(harness.store, SETTINGS)
+    assert [row["error"] for row in harness.attempts(hook_id)] == [
         "lease: it expired before an answer"
     ] * 2
-    assert house.store.look(next_due) is None
-    house.clock.advance(61)
-    again = fetch(house, hook_id)
+    assert harness.store.look(next_due) is None
+    harness.clock.advance(61)
+    again = fetch(harness, hook_id)
     assert [one.number for one in again] == [2, 2]
-    answer(house, hook_id, *again)
-    assert house.states(hook_id) == {"delivered": 2}
+    answer(harness, hook_id, *again)
+    assert harness.states(hook_id) == {"delivered": 2}
 
 
-async def test_ended_leases_are_forgotten(house: House) -> None:
-    hook_id = house.hook("pull:ci")
-    await house.event()
-    (one,) = fetch(house, hook_id)
-    now = house.store.clock.now()
-    assert house.store.do(pull_leases.drop_ended, now + DAY, 10) == 0
-    answer(house, hook_id, one)
-    assert house.store.do(pull_leases.drop_ended, now + DAY, 10) == 1
+async def test_ended_leases_are_forgotten(harness: WorkerHarness) -> None:
+    hook_id = harness.hook("pull:ci")
+    await harness.event()
+    (one,) = fetch(harness, hook_id)
+    now = harness.store.clock.now()
+    assert harness.store.do(pull_leases.drop_ended, now + DAY, 10) == 0
+    answer(harness, hook_id, one)
+    assert harness.store.do(pull_leases.drop_ended, now + DAY, 10) == 1
 
 
-async def test_an_idle_hook_is_removed(house: House) -> None:
-    idle = house.hook("pull:idle", options={"expire_idle": 60})
-    used = house.hook("pull:used", options={"expire_idle": 60})
-    kept = house.hook("pull:kept")
-    house.clock.advance(40)
-    fetch(house, used)
-    house.clock.advance(30)
-    assert house.store.do(idle_hooks.remove) == [idle]
-    assert [row["id"] for row in house.store.look(hooks.every)] == [used, kept]
-    assert house.store.look(next_due) == house.store.clock.now() + 30 * 1_000_000
+async def test_an_idle_hook_is_removed(harness: WorkerHarness) -> None:
+    idle = harness.hook("pull:idle", options={"expire_idle": 60})
+    used = harness.hook("pull:used", options={"expire_idle": 60})
+    kept = harness.hook("pull:kept")
+    harness.clock.advance(40)
+    fetch(harness, used)
+    harness.clock.advance(30)
+    assert harness.store.do(idle_hooks.remove) == [idle]
+    assert [row["id"] for row in harness.store.look(hooks.every)] == [used, kept]
+    assert harness.store.look(next_due) == harness.store.clock.now() + 30 * 1_000_000
 
 
-async def test_waiters_are_woken_by_this_process(house: House) -> None:
-    hook_id, other = house.hook("pull:ci"), house.hook("pull:other")
-    await house.work()
+async def test_waiters_are_woken_by_this_process(harness: WorkerHarness) -> None:
+    hook_id, other = harness.hook("pull:ci"), harness.hook("pull:other")
+    await harness.work()
     with (
-        house.store.wakeups.waiting(hook_id) as waiter,
-        house.store.wakeups.waiting(other + 1) as deaf,
+        harness.store.wakeups.waiting(hook_id) as waiter,
+        harness.store.wakeups.waiting(other + 1) as deaf,
     ):
-        await house.event()
+        await harness.event()
         await heard(waiter)
         quiet = asyncio.create_task(deaf.wait())
         await settle()
@@ -148,17 +152,17 @@ async def test_waiters_are_woken_by_this_process(house: House) -> None:
         quiet.cancel()
 
 
-async def test_waiters_are_woken_by_other_processes(house: House) -> None:
+async def test_waiters_are_woken_by_other_processes(harness: WorkerHarness) -> None:
     """A command without a worker, and a worker, each beside the hub of another process."""
-    hook_id = house.hook("pull:ci")
-    hub = house.another_store()
+    hook_id = harness.hook("pull:ci")
+    hub = harness.another_store()
     await hub.listen_for_waiters()
     with hub.wakeups.waiting(hook_id) as waiter:
-        await house.event()
+        await harness.event()
         await heard(waiter)
-        await house.work()
-        event_id = house.deliveries()[0]["event_id"]
-        await redeliver(house.store, event_id, hook_id)
+        await harness.work()
+        event_id = harness.deliveries()[0]["event_id"]
+        await redeliver(harness.store, event_id, hook_id)
         await heard(waiter)
     await hub.close()
 
@@ -167,30 +171,30 @@ async def redeliver(store: Store, event_id: int, hook_id: int) -> None:
     await store.write(deliveries.redeliver, event_id, hook_id, 1)
 
 
-async def test_waiters_are_limited(house: House) -> None:
+async def test_waiters_are_limited(harness: WorkerHarness) -> None:
     with ExitStack() as stack:
         for _ in range(MOST_WAITERS):
-            stack.enter_context(house.store.wakeups.waiting(1))
-        with pytest.raises(Busy), house.store.wakeups.waiting(1):
+            stack.enter_context(harness.store.wakeups.waiting(1))
+        with pytest.raises(Busy), harness.store.wakeups.waiting(1):
             pass
-        with house.store.wakeups.waiting(2):
+        with harness.store.wakeups.waiting(2):
             pass
-    with house.store.wakeups.waiting(1):
+    with harness.store.wakeups.waiting(1):
         pass
 
 
-async def test_no_hook_of_the_whole_installation_pulls(house: House) -> None:
+async def test_no_hook_of_the_whole_installation_pulls(harness: WorkerHarness) -> None:
     with pytest.raises(Invalid, match="repositories and organizations"):
-        house.store.do(hooks.create, SYSTEM, url="pull:ci", events=["push"])
+        harness.store.do(hooks.create, SYSTEM, url="pull:ci", events=["push"])
 
 
 @pytest.mark.parametrize(
     "options", [{"handshake": "cloudevents"}, {"oauth2": {"token_url": "https://tower.example"}}]
 )
 async def test_a_pull_hook_needs_no_access_to_an_endpoint(
-    house: House, options: dict[str, Any]
+    harness: WorkerHarness, options: dict[str, Any]
 ) -> None:
     with pytest.raises(Invalid, match="is for hooks with an endpoint"):
-        house.store.do(
-            hooks.create, house.repo["id"], url="pull:ci", events=["push"], options=options
+        harness.store.do(
+            hooks.create, harness.repo["id"], url="pull:ci", events=["push"], options=options
         )

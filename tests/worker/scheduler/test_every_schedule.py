@@ -165,14 +165,14 @@ def made(place: Place) -> Row:
 
 def at_work(place: Place) -> None:
     """Start the real table with what the real jobs do."""
-    telling = WorkerEvents(HubSettings())
+    reporting = WorkerEvents(HubSettings())
     place.table.extend(
-        build_jobs(JobContext(place.store, WorkerSettings(), telling, telling.again))
+        build_jobs(JobContext(place.store, WorkerSettings(), reporting, reporting.again))
     )
     place.start()
 
 
-def told(place: Place) -> list[str]:
+def reported(place: Place) -> list[str]:
     rows = place.store.look(lambda db: db.tuples("SELECT name, action FROM event ORDER BY id"))
     return [f"{name}.{action}" for name, action in rows]
 
@@ -188,18 +188,18 @@ async def test_at_its_moment(place: Place, event: str) -> None:
     await place.quiet()
     place.store.do(ENDING[event], repo, place.clock.now() + 2 * HOUR)
     await place.passed(2 * 3600 - 60)
-    assert told(place) == []
+    assert reported(place) == []
     timetable = place.timetables[0]
     left = timetable.next_runs["expire"].timestamp() - time.time()
     assert 0 < left <= 60, "this process is woken at the moment, it does not look now and then"
     await place.passed(59)
-    assert told(place) == []
+    assert reported(place) == []
     await place.passed(1)
-    assert told(place) == [event]
+    assert reported(place) == [event]
     await place.passed(-7200)
     await place.passed(7200)
     await place.passed(86_400)
-    assert told(place) == [event]
+    assert reported(place) == [event]
 
 
 @pytest.mark.parametrize("event", sorted(ENDING))
@@ -209,7 +209,7 @@ async def test_what_ended_while_nobody_was_there(place: Place, event: str) -> No
     place.clock.advance(86_400)
     at_work(place)
     await place.quiet()
-    assert told(place) == [event]
+    assert reported(place) == [event]
 
 
 async def test_what_is_asked_for_is_done_whatever_the_clock_does(place: Place) -> None:
@@ -230,6 +230,6 @@ async def test_what_is_asked_for_is_done_whatever_the_clock_does(place: Place) -
     )
     place.clock.advance(-86_400)
     await place.passed(0)
-    assert sorted(told(place)) == ["deployment_record.created", "repository.edited"]
+    assert sorted(reported(place)) == ["deployment_record.created", "repository.edited"]
     await place.passed(86_400)
-    assert len(told(place)) == 2
+    assert len(reported(place)) == 2

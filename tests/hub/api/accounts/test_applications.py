@@ -143,9 +143,9 @@ async def test_a_reset_takes_effect_at_once(
     assert_error(await lab.post(TOKEN, json=named(held.plain)), 404)
     assert store.look(tokens.find, held.plain) is None
     assert store.look(tokens.find, value)["scopes"] == {"repo"}
-    (told,) = bodies(store, "authorization")
-    assert (told["action"], told["user"]["login"]) == ("reset", "octo")
-    assert value not in str(told)
+    (reported,) = bodies(store, "authorization")
+    assert (reported["action"], reported["user"]["login"]) == ("reset", "octo")
+    assert value not in str(reported)
 
 
 async def test_a_token_is_deleted_and_its_grant_stays(
@@ -155,7 +155,7 @@ async def test_a_token_is_deleted_and_its_grant_stays(
     assert (answer.status_code, answer.content) == (204, b"")
     assert store.look(tokens.find, held.plain) is None
     assert store.look(grants.of_app, seed.octo["id"], held.lab["id"])["scopes"] == []
-    assert [told["action"] for told in bodies(store, "authorization")] == ["deleted"]
+    assert [reported["action"] for reported in bodies(store, "authorization")] == ["deleted"]
 
 
 async def test_with_a_grant_go_the_app_s_tokens_of_that_user(
@@ -177,8 +177,8 @@ async def test_with_a_grant_go_the_app_s_tokens_of_that_user(
     ):
         assert (store.look(tokens.find, value) is not None) is there
     assert store.look(grants.of_app, seed.octo["id"], held.lab["id"]) is None
-    (told,) = bodies(store, "application_grant")
-    assert (told["action"], told["user"]["login"]) == ("deleted", "octo")
+    (reported,) = bodies(store, "application_grant")
+    assert (reported["action"], reported["user"]["login"]) == ("deleted", "octo")
 
 
 async def test_an_integration_is_told_that_it_was_revoked(
@@ -186,8 +186,8 @@ async def test_an_integration_is_told_that_it_was_revoked(
 ) -> None:
     answer = await delete(mill, "/applications/mill-client/grant", held.narrow)
     assert answer.status_code == 204
-    (told,) = bodies(store, "github_app_authorization")
-    assert (told["action"], told["sender"]["login"]) == ("revoked", "octo")
+    (reported,) = bodies(store, "github_app_authorization")
+    assert (reported["action"], reported["sender"]["login"]) == ("revoked", "octo")
 
 
 @pytest.mark.parametrize("body", [b"{}", b"", b'{"access_token": 1}', b'{"access_token": null}'])
@@ -231,8 +231,8 @@ async def test_a_scoped_token(mill: httpx.AsyncClient, store: Store, seed: Any, 
     assert store.look(tokens.find, held.narrow)["target_id"] is None
     again = await mill.post("/applications/mill-client/token", json=named(content["token"]))
     assert again.json()["installation"] == found
-    (told,) = bodies(store, "authorization")
-    assert (told["action"], content["token"] in str(told)) == ("created", False)
+    (reported,) = bodies(store, "authorization")
+    assert (reported["action"], content["token"] in str(reported)) == ("created", False)
 
 
 async def test_a_scoped_token_for_all_of_an_account(

@@ -99,14 +99,14 @@ async def test_no_event_has_the_value(own: httpx.AsyncClient, store: Store, app:
     await own.delete(f"{OWN}/{one['id']}")
     (grant,) = (await own.get(GRANTS)).json()
     await own.delete(f"{GRANTS}/{grant['id']}")
-    told = bodies(store, "authorization")
-    assert [each["action"] for each in told] == ["created", "created", "edited", "deleted"]
-    assert told[2]["authorization"]["scopes"] == ["repo", "gist"]
-    assert {each["sender"]["login"] for each in told} == {"octo"}
+    reported = bodies(store, "authorization")
+    assert [each["action"] for each in reported] == ["created", "created", "edited", "deleted"]
+    assert reported[2]["authorization"]["scopes"] == ["repo", "gist"]
+    assert {each["sender"]["login"] for each in reported} == {"octo"}
     (ended,) = bodies(store, "application_grant")
     assert (ended["action"], ended["grant"]["app"]["name"]) == ("deleted", "Lab")
-    assert one["token"] not in str(told)
-    assert other["token"] not in str(told) + str(ended)
+    assert one["token"] not in str(reported)
+    assert other["token"] not in str(reported) + str(ended)
 
 
 @pytest.mark.parametrize(
@@ -370,8 +370,8 @@ async def test_an_integration_is_told_that_it_was_revoked(
     store.do(integrate)
     (grant,) = (await own.get(GRANTS)).json()
     await own.delete(f"{GRANTS}/{grant['id']}")
-    (told,) = bodies(store, "github_app_authorization")
-    assert (told["action"], told["sender"]["login"]) == ("revoked", "octo")
+    (reported,) = bodies(store, "github_app_authorization")
+    assert (reported["action"], reported["sender"]["login"]) == ("revoked", "octo")
     assert bodies(store, "application_grant") == []
 
 

@@ -151,12 +151,12 @@ async def test_an_event_tells_of_an_address_and_not_which(
     await hub.post(EMAILS, json=[FIRST, SECOND])
     await hub.patch(VISIBILITY, json={"visibility": "public"})
     await remove(hub, SECOND)
-    told = bodies(store, "email")
+    reported = bodies(store, "email")
     actions = ["added", "added", "visibility_changed", "removed"]
-    assert [each["action"] for each in told] == actions
-    assert told[2]["email"] == {"primary": True, "verified": False, "visibility": "public"}
-    assert all(each["sender"]["login"] == "octo" for each in told)
-    assert "@" not in str(told)
+    assert [each["action"] for each in reported] == actions
+    assert reported[2]["email"] == {"primary": True, "verified": False, "visibility": "public"}
+    assert all(each["sender"]["login"] == "octo" for each in reported)
+    assert "@" not in str(reported)
 
 
 async def test_a_refused_change_is_no_event(hub: httpx.AsyncClient, store: Store) -> None:

@@ -116,12 +116,12 @@ async def test_a_variable_from_beginning_to_end(
     }
     assert (await hub.delete(f"{AT}/zone", headers=acme.octo)).status_code == 204
     assert_error(await hub.delete(f"{AT}/zone", headers=acme.octo), 404)
-    told = bodies(store, "agent_variable")
-    assert [each["action"] for each in told] == ["created", "updated", "deleted"]
-    assert [each["variable"]["name"] for each in told] == ["REGION", "ZONE", "ZONE"]
-    assert told[0].keys() == {"action", "variable", "organization", "sender"}
-    assert told[0]["organization"]["login"] == "acme"
-    assert "north" not in str(told)
+    reported = bodies(store, "agent_variable")
+    assert [each["action"] for each in reported] == ["created", "updated", "deleted"]
+    assert [each["variable"]["name"] for each in reported] == ["REGION", "ZONE", "ZONE"]
+    assert reported[0].keys() == {"action", "variable", "organization", "sender"}
+    assert reported[0]["organization"]["login"] == "acme"
+    assert "north" not in str(reported)
 
 
 async def test_every_change_may_be_left_out(
@@ -237,8 +237,8 @@ async def test_selected_repositories(hub: httpx.AsyncClient, store: Store, acme:
     assert await names() == ["acme/tools", "acme/safe"]
     await hub.put(f"{at}/repositories", headers=acme.octo, json={"selected_repository_ids": []})
     assert await names() == []
-    told = bodies(store, "agent_variable")
-    assert [each["action"] for each in told] == ["created", *["updated"] * 4]
+    reported = bodies(store, "agent_variable")
+    assert [each["action"] for each in reported] == ["created", *["updated"] * 4]
 
 
 async def test_pages_of_selected_repositories(

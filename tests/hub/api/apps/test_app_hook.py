@@ -111,7 +111,9 @@ class TestEventsAboutInstallations:
 
         return installed.store.do(work)
 
-    def told(self, installed: Any, hook: Row, name: str = "installation") -> list[dict[str, Any]]:
+    def reported(
+        self, installed: Any, hook: Row, name: str = "installation"
+    ) -> list[dict[str, Any]]:
         """The payloads of events, all of which the app's hook gets."""
         found = bodies(installed.store, name)
         rows = waiting(installed.store, hook["id"])
@@ -123,7 +125,7 @@ class TestEventsAboutInstallations:
         assert not self.change(installed, "suspend", installed.on_acme)
         assert self.change(installed, "unsuspend", installed.on_acme)
         assert not self.change(installed, "unsuspend", installed.on_acme)
-        suspended, resumed = self.told(installed, hook)
+        suspended, resumed = self.reported(installed, hook)
         assert (suspended["action"], resumed["action"]) == ("suspend", "unsuspend")
         assert suspended["installation"]["suspended_at"] is not None
         assert resumed["installation"]["suspended_at"] is None
@@ -134,7 +136,7 @@ class TestEventsAboutInstallations:
     async def test_creation_and_deletion(self, installed: Any, hook: Row, seed: Any) -> None:
         made = self.change(installed, "install", installed.app, seed.reader)
         self.change(installed, "remove", made)
-        created, deleted = self.told(installed, hook)
+        created, deleted = self.reported(installed, hook)
         assert (created["action"], deleted["action"]) == ("created", "deleted")
         assert created["installation"] == deleted["installation"]
         assert created["installation"]["account"]["login"] == "reader"
@@ -142,14 +144,14 @@ class TestEventsAboutInstallations:
 
     async def test_the_end_of_an_account(self, installed: Any, hook: Row) -> None:
         self.change(installed, "remove_all", installed.on_acme["account_id"])
-        (deleted,) = self.told(installed, hook)
+        (deleted,) = self.reported(installed, hook)
         assert deleted["action"] == "deleted"
 
     async def test_accepted_permissions(self, installed: Any, hook: Row) -> None:
         assert not self.change(installed, "accept", installed.on_acme, installed.app, None)
         accepted = {"issues": "read"}
         assert self.change(installed, "accept", installed.on_acme, installed.app, accepted)
-        (event,) = self.told(installed, hook)
+        (event,) = self.reported(installed, hook)
         assert event["action"] == "new_permissions_accepted"
         assert event["installation"]["permissions"] == {"issues": "read", "metadata": "read"}
 
@@ -157,7 +159,7 @@ class TestEventsAboutInstallations:
         wanted = [seed.hello["id"]]
         assert self.change(installed, "choose", installed.on_octo, wanted)
         assert not self.change(installed, "choose", installed.on_octo, wanted)
-        added, removed = self.told(installed, hook, "installation_repositories")
+        added, removed = self.reported(installed, hook, "installation_repositories")
         assert (added["action"], removed["action"]) == ("added", "removed")
         assert [one["name"] for one in added["repositories_added"]] == ["hello"]
         assert [one["name"] for one in removed["repositories_removed"]] == ["vault"]

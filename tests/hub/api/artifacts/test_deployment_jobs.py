@@ -85,11 +85,11 @@ async def test_a_job(
     found = await records(hub)
     assert [each["deployment_name"] for each in found] == ["web", "api"]
     assert {(each["cluster"], each["physical_environment"]) for each in found} == {("moon", "n")}
-    told = bodies(store, "deployment_record")
-    assert [each["action"] for each in told] == ["created", "created"]
-    assert {each["sender"]["login"] for each in told} == {"octo"}
-    assert told[0]["repository"]["full_name"] == "acme/tools"
-    assert told[0].keys() == {
+    reported = bodies(store, "deployment_record")
+    assert [each["action"] for each in reported] == ["created", "created"]
+    assert {each["sender"]["login"] for each in reported} == {"octo"}
+    assert reported[0]["repository"]["full_name"] == "acme/tools"
+    assert reported[0].keys() == {
         "action",
         "deployment_record",
         "artifact",

@@ -201,8 +201,8 @@ async def test_an_attestation_counts_for_more(
         del body["github_repository"]
         (one,) = (await posted(hub, RECORD, body | named))["deployment_records"]
         assert one["attestation_id"] == latest
-    told = bodies(store, "deployment_record")
-    assert {each["repository"]["full_name"] for each in told} == {"acme/bells"}
+    reported = bodies(store, "deployment_record")
+    assert {each["repository"]["full_name"] for each in reported} == {"acme/bells"}
 
 
 async def test_what_cannot_be_found(hub: httpx.AsyncClient, store: Store, acme: Acme) -> None:

@@ -93,11 +93,11 @@ async def test_one_for_each_place(
     for other in others:
         assert (await put(hub, **other))["id"] != first["id"]
     clock.advance(60)
-    told = len(bodies(store, "storage_record"))
+    reported = len(bodies(store, "storage_record"))
     # What is not given stays, and what was told before is nothing to tell others.
     again = await put(hub)
     assert again == first | {"updated_at": "2026-11-21T07:34:00Z"}
-    assert len(bodies(store, "storage_record")) == told
+    assert len(bodies(store, "storage_record")) == reported
     for status in ("eol", "deleted", "active"):
         assert (await put(hub, status=status))["status"] == status
     assert bodies(store, "storage_record")[-1]["action"] == "updated"

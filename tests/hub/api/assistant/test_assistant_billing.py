@@ -111,12 +111,12 @@ async def test_a_seat_from_its_giving_to_its_end(
     assert await seats(client) == {"ben": None}, "also where the worker is late"
     assert_error(await client.get("/orgs/acme/members/ann/assistant"), 404)
     assert await give(client, "ann") == 1
-    told = bodies(store, "assistant_seat")
-    assert [each["action"] for each in told] == (
+    reported = bodies(store, "assistant_seat")
+    assert [each["action"] for each in reported] == (
         ["created"] * 2 + ["cancellation_pending"] + ["created", "refreshed"]
         + ["cancellation_pending"] * 2 + ["created"]
     )  # fmt: skip
-    assert told[2]["seat"]["pending_cancellation_date"] == iso(ends)[:10]
+    assert reported[2]["seat"]["pending_cancellation_date"] == iso(ends)[:10]
 
 
 async def test_the_seats_of_teams(client: httpx.AsyncClient) -> None:

@@ -155,12 +155,12 @@ async def test_a_policy_that_is_not_on(
     client: httpx.AsyncClient, store: Store, world: Using, policy: str
 ) -> None:
     store.do(enterprises.enable_usage_metrics, world.enterprise, policy)
-    told = "The usage metrics policy of the enterprise is not enabled everywhere."
+    reported = "The usage metrics policy of the enterprise is not enabled everywhere."
     for kind in (*ONE_DAY, "repos-1-day"):
         for day in (DAY, "2026-01-01"):
-            assert_error(await client.get(f"{AT}/{kind}?day={day}"), 403, told)
+            assert_error(await client.get(f"{AT}/{kind}?day={day}"), 403, reported)
     for kind in WINDOWS:
-        assert_error(await client.get(f"{AT}/{kind}"), 403, told)
+        assert_error(await client.get(f"{AT}/{kind}"), 403, reported)
 
 
 async def test_who_may_see_assistant_metrics(

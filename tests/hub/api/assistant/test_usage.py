@@ -134,16 +134,16 @@ BAD: list[tuple[Any, int, str]] = [
 
 
 async def test_one_bad_line_and_nothing_is_kept(client: httpx.AsyncClient, store: Store) -> None:
-    told = "1 line cannot be accepted, so nothing was stored"
+    reported = "1 line cannot be accepted, so nothing was stored"
     for bad, status, message in BAD:
         answer = await post(client, lines(line(), bad, line(user="ben")))
-        content = assert_error(answer, status, told, code="custom")
+        content = assert_error(answer, status, reported, code="custom")
         (detail,) = content["errors"]
         assert detail["message"].startswith(f"line 2: {message}")
         assert (detail["index"], detail["resource"]) == (2, "Usage")
     assert kept(store) == []
     refused = store.look(rejections.page, limit=100)
-    assert [(row["event"], row["reason"]) for row in refused] == [("usage", told)] * len(BAD)
+    assert [(row["event"], row["reason"]) for row in refused] == [("usage", reported)] * len(BAD)
 
 
 async def test_the_first_day_of_all(
@@ -175,7 +175,7 @@ async def test_a_full_queue(
 
 
 @pytest.mark.parametrize(
-    ("role", "given", "told"),
+    ("role", "given", "reported"),
     [
         (None, {"scopes": ["manage_billing:assistant"]}, "No organization"),
         ("member", {"scopes": ["admin:enterprise"]}, "Must be an owner or a billing manager"),
@@ -199,7 +199,7 @@ async def test_who_may_report_usage(
     world: Using,
     role: str | None,
     given: Any,
-    told: str | None,
+    reported: str | None,
 ) -> None:
     if role is None:
         # Whoever is none of theirs learns nothing of them.
@@ -212,10 +212,10 @@ async def test_who_may_report_usage(
     store.do(enterprises.join, world.enterprise["id"], world.ben["id"], role)
     header = f"Bearer {token(store, world.ben, **given)}"
     answer = await post(client, lines(line()), Authorization=header)
-    if told is None:
+    if reported is None:
         assert answer.status_code == 202
     else:
-        assert told in assert_error(answer, 422)["errors"][0]["message"]
+        assert reported in assert_error(answer, 422)["errors"][0]["message"]
 
 
 async def test_without_a_name(client: httpx.AsyncClient) -> None:
@@ -249,8 +249,8 @@ async def test_a_source_reports_usage(
         answer = await post(client, body, **signed)
         assert answer.status_code == status, secret
         if status == 422:
-            told = answer.json()["errors"][0]["message"]
-            assert told == "line 1: source own may not send data for acme"
+            reported = answer.json()["errors"][0]["message"]
+            assert reported == "line 1: source own may not send data for acme"
 
 
 async def test_a_source_of_one_owner_learns_nothing_of_others(

@@ -561,7 +561,7 @@ async def test_a_private_repository_s(
 
 
 def pull(store: Store, repo: Any, number: int, head_repo: str, **given: Any) -> None:
-    told = {
+    reported = {
         "id": 1000 + number,
         "number": number,
         "title": "Change",
@@ -570,7 +570,7 @@ def pull(store: Store, repo: Any, number: int, head_repo: str, **given: Any) -> 
         "base": {"ref": "main", "sha": "e" * 40, "repo": {"full_name": "octo/hello"}},
         **given,
     }
-    store.do(lambda db: pulls.put(db, repo, told, projection_table.projected_events(db)))
+    store.do(lambda db: pulls.put(db, repo, reported, projection_table.projected_events(db)))
 
 
 async def test_pull_requests(
@@ -626,18 +626,18 @@ async def test_what_is_told(hub: httpx.AsyncClient, store: Store, seed: Any, min
     )
     assert ended["check_suite"]["latest_check_runs_count"] == 1
     await changed(hub, mine, run, conclusion="failure")
-    told = [event["action"] for event in bodies(store, "check_run")]
-    assert told == ["created", "completed", "completed"]
+    reported = [event["action"] for event in bodies(store, "check_run")]
+    assert reported == ["created", "completed", "completed"]
     assert bodies(store, "check_suite")[-1]["check_suite"]["conclusion"] == "failure"
     assert store.look(lambda db: db.value("SELECT count(*) FROM delivery")) == 6
 
 
 async def test_made_complete(hub: httpx.AsyncClient, store: Store, mine: Headers) -> None:
     await made(hub, mine, conclusion="neutral")
-    told = [event["action"] for event in bodies(store, "check_run")]
-    assert told == ["created", "completed"]
-    told = [event["action"] for event in bodies(store, "check_suite")]
-    assert told == ["requested", "completed"]
+    reported = [event["action"] for event in bodies(store, "check_run")]
+    assert reported == ["created", "completed"]
+    reported = [event["action"] for event in bodies(store, "check_suite")]
+    assert reported == ["requested", "completed"]
 
 
 def suite_of(store: Store, seed: Any, run: dict[str, Any]) -> tuple[str, str | None]:

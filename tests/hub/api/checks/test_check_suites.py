@@ -34,7 +34,7 @@ def suite(number: int, **changed: Any) -> dict[str, Any]:
 
 
 async def test_a_suite_with_its_commit(hub: httpx.AsyncClient, platform: Platform) -> None:
-    platform.tell("check_suite", "completed", check_suite=suite(5))
+    platform.report("check_suite", "completed", check_suite=suite(5))
     shown = (await hub.get(f"{HELLO}/check-suites/5")).json()
     assert shown["head_commit"] == COMMIT
     assert shown["repository"]["full_name"] == "octo/hello"
@@ -47,7 +47,7 @@ async def test_a_suite_whose_commit_is_not_known(
     hub: httpx.AsyncClient, platform: Platform
 ) -> None:
     given = suite(5, head_commit={"id": SHA, "message": "half of it"})
-    platform.tell("check_suite", "completed", check_suite=given)
+    platform.report("check_suite", "completed", check_suite=given)
     assert (await hub.get(f"{HELLO}/check-suites/5")).json()["head_commit"] is None
 
 
@@ -55,9 +55,9 @@ async def test_a_commit_that_a_push_has_described(
     hub: httpx.AsyncClient, platform: Platform
 ) -> None:
     author = {"name": "Robin", "email": "robin@tower.example", "username": "robin"}
-    told = COMMIT | {"author": author, "committer": None}
-    platform.tell("check_suite", "completed", check_suite=suite(5, head_commit=None))
-    platform.tell("push", None, ref="refs/heads/main", after=SHA, head_commit=told)
+    reported = COMMIT | {"author": author, "committer": None}
+    platform.report("check_suite", "completed", check_suite=suite(5, head_commit=None))
+    platform.report("push", None, ref="refs/heads/main", after=SHA, head_commit=reported)
     shown = (await hub.get(f"{HELLO}/check-suites/5")).json()
     assert shown["head_commit"] == COMMIT | {"committer": None}
 
@@ -67,10 +67,10 @@ async def test_suites_of_a_branch(
 ) -> None:
     store.do(refs.put, seed.hello["id"], "refs/heads/topic/bell", SHA)
     other = APP | {"id": 901, "name": "Ring", "slug": "ring"}
-    platform.tell("check_suite", "completed", check_suite=suite(6, app=other))
+    platform.report("check_suite", "completed", check_suite=suite(6, app=other))
     run = {"id": 1, "name": "tone", "status": "queued", "head_sha": SHA, "check_suite": suite(5)}
-    platform.tell("check_run", "created", check_run=run)
-    platform.tell("check_suite", "completed", check_suite=suite(7, head_sha="1" * 40))
+    platform.report("check_run", "created", check_run=run)
+    platform.report("check_suite", "completed", check_suite=suite(7, head_sha="1" * 40))
     at = f"{HELLO}/commits/topic/bell/check-suites"
     for query, expected in (
         ("", [5, 6]),

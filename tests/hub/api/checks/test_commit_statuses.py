@@ -78,7 +78,7 @@ async def test_the_newest_of_each_context_counts(hub: httpx.AsyncClient) -> None
 
 
 async def test_statuses_of_a_platform(hub: httpx.AsyncClient, platform: Platform) -> None:
-    told = {
+    reported = {
         "id": 6805126730,
         "sha": SHA,
         "context": "default",
@@ -89,7 +89,7 @@ async def test_statuses_of_a_platform(hub: httpx.AsyncClient, platform: Platform
         "updated_at": "2026-11-20T10:00:00+00:00",
     }
     for _ in range(2):
-        platform.tell("status", None, **told)
+        platform.report("status", None, **reported)
     (shown,) = (await hub.get(LIST)).json()
     assert (shown["id"], shown["state"], shown["creator"]["login"]) == (
         6805126730,
@@ -106,7 +106,7 @@ async def test_statuses_of_a_platform(hub: httpx.AsyncClient, platform: Platform
 async def test_a_platforms_status_that_is_none(
     hub: httpx.AsyncClient, platform: Platform, change: dict[str, Any]
 ) -> None:
-    platform.tell("status", None, **{"id": 1, "sha": SHA, "state": "success"} | change)
+    platform.report("status", None, **{"id": 1, "sha": SHA, "state": "success"} | change)
     assert (await hub.get(LIST)).json() == []
 
 

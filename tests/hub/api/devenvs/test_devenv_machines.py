@@ -53,8 +53,8 @@ def built(answer: httpx.Response) -> dict[str, str]:
 
 def only(store: Store, name: str, location: str) -> None:
     """A machine of its own, offered there and nowhere else."""
-    told = Machine(name, name, "linux", 64 * GIB, 4 * GIB, 1, (location,))
-    store.do(devenv_machines.put, told)
+    reported = Machine(name, name, "linux", 64 * GIB, 4 * GIB, 1, (location,))
+    store.do(devenv_machines.put, reported)
 
 
 async def test_what_is_known_without_being_told(hub: httpx.AsyncClient) -> None:
@@ -195,9 +195,9 @@ async def test_bad_refs_are_refused(hub: httpx.AsyncClient) -> None:
 
 async def test_a_machine_that_is_no_longer_offered(hub: httpx.AsyncClient, store: Store) -> None:
     gone = devenv_machines.KNOWN[0]
-    told = Machine(gone.name, "gone", "linux", 1, 1, 1, None, False)
-    assert store.do(devenv_machines.put, told)
-    assert not store.do(devenv_machines.put, told)
+    reported = Machine(gone.name, "gone", "linux", 1, 1, 1, None, False)
+    assert store.do(devenv_machines.put, reported)
+    assert not store.do(devenv_machines.put, reported)
     assert names(await hub.get(AT)) == KNOWN[1:]
 
 

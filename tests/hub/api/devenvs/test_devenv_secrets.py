@@ -67,10 +67,10 @@ async def test_a_secret_from_beginning_to_end(
     assert (await hub.delete(f"{AT}/key")).status_code == 204
     assert_error(await hub.get(f"{AT}/key"), 404)
     assert_error(await hub.delete(f"{AT}/key"), 404)
-    told = bodies(store, "devenv_secret")
-    assert [each["action"] for each in told] == ["created", "updated", "deleted"]
-    assert told[0].keys() == {"action", "secret", "repository", "sender"}
-    assert told[0]["secret"] == shown.json()
+    reported = bodies(store, "devenv_secret")
+    assert [each["action"] for each in reported] == ["created", "updated", "deleted"]
+    assert reported[0].keys() == {"action", "secret", "repository", "sender"}
+    assert reported[0]["secret"] == shown.json()
 
 
 async def test_nothing_of_a_value_is_told_or_kept_in_the_open(

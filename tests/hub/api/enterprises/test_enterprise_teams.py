@@ -96,7 +96,7 @@ async def assigned(client: httpx.AsyncClient, team: str) -> list[str]:
     return [each["login"] for each in answer.json()]
 
 
-def told(store: Store) -> list[dict[str, Any]]:
+def reported(store: Store) -> list[dict[str, Any]]:
     return bodies(store, "enterprise_team")
 
 
@@ -126,15 +126,15 @@ async def test_a_team_from_its_making_to_its_end(client: httpx.AsyncClient, stor
     assert_error(await client.get(f"{TEAMS}/{made['slug']}"), 404)
     assert (await client.delete(f"{TEAMS}/ent:on-call")).status_code == 204
     assert (await client.get(TEAMS)).json() == []
-    assert [each["action"] for each in told(store)] == ["created", "edited", "deleted"]
-    assert told(store)[0]["enterprise"]["slug"] == "globe"
+    assert [each["action"] for each in reported(store)] == ["created", "edited", "deleted"]
+    assert reported(store)[0]["enterprise"]["slug"] == "globe"
 
 
 async def test_nothing_new_is_no_event(client: httpx.AsyncClient, store: Store, team: str) -> None:
     before = (await client.get(team)).json()
     answer = await client.patch(team, json={"name": None})
     assert answer.json() == before
-    assert len(told(store)) == 1
+    assert len(reported(store)) == 1
 
 
 @pytest.mark.parametrize("name", ["", "!!!", "x" * 101])
@@ -175,7 +175,7 @@ async def test_organizations_one_by_one(client: httpx.AsyncClient, store: Store,
     assert (await client.delete(f"{at}/acme")).status_code == 204
     assert (await client.delete(f"{at}/acme")).status_code == 204
     assert await assigned(client, team) == []
-    actions = [each["action"] for each in told(store)]
+    actions = [each["action"] for each in reported(store)]
     assert actions == ["created", "organizations_added", "organizations_removed"]
 
 
@@ -185,7 +185,7 @@ async def test_many_organizations_at_once(
     at = f"{team}/organizations"
     answer = await client.post(f"{at}/add", json={"organization_slugs": ["beta", "Acme", "acme"]})
     assert [each["login"] for each in answer.json()] == ["acme", "beta"]
-    assert told(store)[-1]["organizations"] == ["acme", "beta"]
+    assert reported(store)[-1]["organizations"] == ["acme", "beta"]
     answer = await client.post(f"{at}/remove", json={"organization_slugs": ["acme"]})
     assert (answer.status_code, answer.content) == (204, b"")
     assert await assigned(client, team) == ["beta"]
@@ -228,7 +228,7 @@ async def test_members_one_by_one(client: httpx.AsyncClient, store: Store, team:
     assert [each["login"] for each in (await client.get(at)).json()] == ["ben"]
     assert (await client.delete(f"{at}/ben")).status_code == 204
     assert (await client.get(at)).json() == []
-    assert [each["action"] for each in told(store)][1:] == ["members_added", "members_removed"]
+    assert [each["action"] for each in reported(store)][1:] == ["members_added", "members_removed"]
 
 
 async def test_many_members_at_once(client: httpx.AsyncClient, store: Store, team: str) -> None:
@@ -237,7 +237,7 @@ async def test_many_members_at_once(client: httpx.AsyncClient, store: Store, tea
     assert sorted(each["login"] for each in answer.json()) == ["ben", "mia", "olga"]
     answer = await client.post(f"{at}/remove", json={"usernames": ["MIA"]})
     assert [each["login"] for each in answer.json()] == ["mia"]
-    assert told(store)[-1]["members"] == ["mia"]
+    assert reported(store)[-1]["members"] == ["mia"]
 
 
 @pytest.mark.parametrize("other", ["stranger", "acme", "nobody"])

@@ -343,16 +343,16 @@ async def test_a_ping_and_what_came_back(client: httpx.AsyncClient, store: Store
     assert (answer.status_code, answer.content) == (204, b"")
     assert len(waiting(store, hook["id"])) == 2
     attempted(store, hook["id"])
-    told = {"code": 200, "status": "active", "message": "OK"}
-    assert (await client.get(path)).json()["last_response"] == told
+    reported = {"code": 200, "status": "active", "message": "OK"}
+    assert (await client.get(path)).json()["last_response"] == reported
     await client.post(f"{path}/pings")
     attempted(store, hook["id"], status=500)
-    told = {"code": 500, "status": "failed", "message": "Invalid HTTP Response: 500"}
-    assert (await client.get(HOOKS)).json()[0]["last_response"] == told
+    reported = {"code": 500, "status": "failed", "message": "Invalid HTTP Response: 500"}
+    assert (await client.get(HOOKS)).json()[0]["last_response"] == reported
     await client.post(f"{path}/pings")
     attempted(store, hook["id"], status=None, error="connect: refused")
-    told = {"code": None, "status": "failed", "message": "connect: refused"}
-    assert (await client.get(path)).json()["last_response"] == told
+    reported = {"code": None, "status": "failed", "message": "connect: refused"}
+    assert (await client.get(path)).json()["last_response"] == reported
 
 
 async def test_the_latest_push_is_sent_again(client: httpx.AsyncClient, store: Store) -> None:
@@ -370,16 +370,16 @@ async def test_the_latest_push_is_sent_again(client: httpx.AsyncClient, store: S
     assert len(waiting(store, other["id"])) == 1
 
 
-@pytest.mark.parametrize(("events", "told"), [(["meta"], 1), (["*"], 1), (["push"], 0)])
+@pytest.mark.parametrize(("events", "reported"), [(["meta"], 1), (["*"], 1), (["push"], 0)])
 async def test_a_deleted_hook_is_gone_and_told_so(
-    client: httpx.AsyncClient, store: Store, events: list[str], told: int
+    client: httpx.AsyncClient, store: Store, events: list[str], reported: int
 ) -> None:
     hook = await made(client, events=events)
     other = await made(client, config={"url": "https://other.example/"}, events=["meta"])
     answer = await client.delete(f"{HOOKS}/{hook['id']}")
     assert (answer.status_code, answer.content) == (204, b"")
     assert_error(await client.get(f"{HOOKS}/{hook['id']}"), 404, "Not Found")
-    assert [row["name"] for row in waiting(store, hook["id"])] == ["ping"] + ["meta"] * told
+    assert [row["name"] for row in waiting(store, hook["id"])] == ["ping"] + ["meta"] * reported
     assert [row["name"] for row in waiting(store, other["id"])] == ["ping"]
     for payload in bodies(store, "meta"):
         assert payload["action"] == "deleted"

@@ -241,11 +241,11 @@ async def test_it_is_cancelled(client: httpx.AsyncClient, store: Store) -> None:
     assert (await client.delete(AT)).status_code == 204
     assert not store.look(import_rounds.is_current, row)
     assert_error(await client.get(AT), 404)
-    (told,) = bodies(store, "repository_import")
-    assert told.keys() == {"status", "repository", "sender"}
-    assert told["status"] == "cancelled"
-    assert told["repository"]["full_name"] == "octo/hello"
-    assert told["sender"]["login"] == "octo"
+    (reported,) = bodies(store, "repository_import")
+    assert reported.keys() == {"status", "repository", "sender"}
+    assert reported["status"] == "cancelled"
+    assert reported["repository"]["full_name"] == "octo/hello"
+    assert reported["sender"]["login"] == "octo"
 
 
 async def test_one_that_is_complete_is_forgotten(client: httpx.AsyncClient, store: Store) -> None:

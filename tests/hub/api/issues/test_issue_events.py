@@ -87,7 +87,7 @@ async def test_an_event_with_its_issue(hub: httpx.AsyncClient, platform: Platfor
         active_lock_reason="spam",
         locked=True,
     )
-    platform.tell("issues", "closed", issue=given)
+    platform.report("issues", "closed", issue=given)
     (event,) = await listed(hub, ALL)
     shown = event.pop("issue")
     number = event["id"]
@@ -162,7 +162,7 @@ async def test_a_pull_requests_event(hub: httpx.AsyncClient, platform: Platform)
         merged_at="2026-11-20T10:00:00Z",
         draft=True,
     )
-    platform.tell("pull_request", "closed", pull_request=merged)
+    platform.report("pull_request", "closed", pull_request=merged)
     closed, merge = await listed(hub, ALL)
     assert (closed["event"], merge["event"]) == ("closed", "merged")
     assert merge["commit_id"] == SHA
@@ -181,7 +181,7 @@ async def test_a_pull_requests_event(hub: httpx.AsyncClient, platform: Platform)
 
 async def test_the_newest_first_and_in_pages(hub: httpx.AsyncClient, platform: Platform) -> None:
     for number in range(1, 6):
-        platform.tell("issues", "pinned", issue=issue(number, updated_at=f"2026-11-0{number}"))
+        platform.report("issues", "pinned", issue=issue(number, updated_at=f"2026-11-0{number}"))
     answer = await hub.get(f"{ALL}?per_page=2")
     assert [event["issue"]["number"] for event in answer.json()] == [5, 4]
     assert links(answer) == {
@@ -197,9 +197,9 @@ async def test_too_far_back(hub: httpx.AsyncClient) -> None:
 
 
 async def test_of_one_issue_the_oldest_first(hub: httpx.AsyncClient, platform: Platform) -> None:
-    platform.tell("issues", "labeled", issue=issue(), label=BUG)
-    platform.tell("issues", "pinned", issue=issue(updated_at="2026-11-20T11:00:00Z"))
-    platform.tell("issues", "pinned", issue=issue(3))
+    platform.report("issues", "labeled", issue=issue(), label=BUG)
+    platform.report("issues", "pinned", issue=issue(updated_at="2026-11-20T11:00:00Z"))
+    platform.report("issues", "pinned", issue=issue(3))
     found = await listed(hub, f"{ONE}/events")
     assert [event["event"] for event in found] == ["labeled", "pinned"]
     assert found[0]["label"] == BUG
@@ -211,10 +211,12 @@ async def test_of_one_issue_the_oldest_first(hub: httpx.AsyncClient, platform: P
 
 async def test_members_that_are_people(hub: httpx.AsyncClient, platform: Platform) -> None:
     amy = {"login": "amy", "type": "User"}
-    platform.tell("issues", "assigned", issue=issue(), assignee=amy)
-    platform.tell("pull_request", "review_requested", pull_request=forked(), requested_reviewer=amy)
+    platform.report("issues", "assigned", issue=issue(), assignee=amy)
+    platform.report(
+        "pull_request", "review_requested", pull_request=forked(), requested_reviewer=amy
+    )
     team = {"id": 4, "name": "Core", "slug": "core", "description": None, "permission": "push"}
-    platform.tell("pull_request", "review_requested", pull_request=forked(), requested_team=team)
+    platform.report("pull_request", "review_requested", pull_request=forked(), requested_team=team)
     (assigned,) = await listed(hub, f"{ONE}/events")
     assert (assigned["assignee"]["login"], assigned["assigner"]["login"]) == ("amy", "robin")
     one, other = await listed(hub, f"{HELLO}/issues/2/events")
@@ -231,7 +233,7 @@ async def test_members_that_are_people(hub: httpx.AsyncClient, platform: Platfor
 async def test_somebody_who_is_known_no_more(
     hub: httpx.AsyncClient, store: Store, platform: Platform
 ) -> None:
-    platform.tell("issues", "pinned", issue=issue())
+    platform.report("issues", "pinned", issue=issue())
     store.do(lambda db: db.execute("UPDATE issue_event SET actor_id = NULL"))
     (event,) = await listed(hub, f"{ONE}/events")
     assert event["actor"]["login"] == "ghost"
@@ -241,7 +243,7 @@ async def test_an_issue_elsewhere_that_may_not_be_seen_by_all(
     hub: httpx.AsyncClient, store: Store, platform: Platform, octo: dict[str, str]
 ) -> None:
     for name in ("octo/hello", "octo/vault", "else/where"):
-        platform.tell(
+        platform.report(
             "sub_issues",
             "sub_issue_added",
             parent_issue=issue(1, updated_at=f"2026-11-20T10:00:0{len(name) % 3}Z"),
@@ -263,7 +265,9 @@ async def test_all_that_is_in_a_timeline(
     hub: httpx.AsyncClient, platform: Platform, octo: dict[str, str]
 ) -> None:
     clock = platform.world.clock
-    platform.tell("pull_request", "opened", pull_request=forked(updated_at="2026-11-20T10:00:00Z"))
+    platform.report(
+        "pull_request", "opened", pull_request=forked(updated_at="2026-11-20T10:00:00Z")
+    )
     author = {"name": "Octo", "email": "octo@cat.example"}
     commit = {
         "id": SHA,
@@ -273,19 +277,19 @@ async def test_all_that_is_in_a_timeline(
         "author": author,
         "committer": author,
     }
-    platform.tell("push", ref="refs/heads/changes", after=SHA, commits=[commit])
+    platform.report("push", ref="refs/heads/changes", after=SHA, commits=[commit])
     by_octo = {"user": {"login": "octo"}, "author_association": "OWNER", "body": "Hm"}
     at = {"created_at": "2026-11-20T10:00:02Z", "updated_at": "2026-11-20T10:00:02Z"}
-    platform.tell("issue_comment", "created", issue=issue(2), comment={"id": 5, **by_octo, **at})
+    platform.report("issue_comment", "created", issue=issue(2), comment={"id": 5, **by_octo, **at})
     review = {"id": 6, "state": "approved", "commit_id": SHA, **by_octo}
     review["submitted_at"] = "2026-11-20T10:00:03Z"
-    platform.tell("pull_request_review", "submitted", pull_request=forked(), review=review)
+    platform.report("pull_request_review", "submitted", pull_request=forked(), review=review)
     at = {"created_at": "2026-11-20T10:00:04Z", "updated_at": "2026-11-20T10:00:04Z"}
     line = {"id": 7, "path": "a.py", "line": 3, "side": "RIGHT", "diff_hunk": "@@", **by_octo}
     line |= {"commit_id": SHA, "pull_request_review_id": 6, "start_line": None, **at}
-    platform.tell("pull_request_review_comment", "created", pull_request=forked(), comment=line)
+    platform.report("pull_request_review_comment", "created", pull_request=forked(), comment=line)
     speaks = issue(3, body="See #2", updated_at="2026-11-20T10:00:05Z")
-    platform.tell("issues", "opened", issue=speaks)
+    platform.report("issues", "opened", issue=speaks)
     clock.advance(1)
     said = await hub.post(f"{HELLO}/commits/{SHA}/comments", json={"body": "Nice"}, headers=octo)
     assert said.status_code == 201
@@ -320,7 +324,7 @@ async def test_all_that_is_in_a_timeline(
     assert await listed(hub, f"{HELLO}/issues/2/events") == []
     # And what is taken back is gone from it.
     await hub.delete(f"{HELLO}/comments/{said.json()['id']}", headers=octo)
-    platform.tell("issue_comment", "deleted", issue=issue(2), comment={"id": 5})
+    platform.report("issue_comment", "deleted", issue=issue(2), comment={"id": 5})
     assert [event["event"] for event in await listed(hub, path)] == [
         "committed",
         "reviewed",
@@ -330,9 +334,9 @@ async def test_all_that_is_in_a_timeline(
 
 
 async def test_without_some(hub: httpx.AsyncClient, platform: Platform) -> None:
-    platform.tell("issues", "labeled", issue=issue(), label=BUG)
-    platform.tell("issues", "pinned", issue=issue())
-    platform.tell("issue_comment", "created", issue=issue(), comment={"id": 5})
+    platform.report("issues", "labeled", issue=issue(), label=BUG)
+    platform.report("issues", "pinned", issue=issue())
+    platform.report("issue_comment", "created", issue=issue(), comment={"id": 5})
     path = f"{ONE}/timeline"
     found = await listed(hub, f"{path}?exclude=labeled,%20commented")
     assert [event["event"] for event in found] == ["pinned"]
@@ -345,8 +349,8 @@ async def test_without_some(hub: httpx.AsyncClient, platform: Platform) -> None:
 async def test_a_pinned_comment(hub: httpx.AsyncClient, platform: Platform) -> None:
     comment = {"id": 5, "body": "Read this", "user": {"login": "octo"}}
     for action in ("created", "pinned"):
-        platform.tell("issue_comment", action, issue=issue(), comment=comment)
-    platform.tell("issues", "pinned", issue=issue())
+        platform.report("issue_comment", action, issue=issue(), comment=comment)
+    platform.report("issues", "pinned", issue=issue())
     (event,) = await listed(hub, ALL)
     pinned = event["issue"]["pinned_comment"]
     assert (pinned["id"], pinned["body"], pinned["user"]["login"]) == (5, "Read this", "octo")
@@ -357,9 +361,9 @@ async def test_a_pinned_comment(hub: httpx.AsyncClient, platform: Platform) -> N
 
 
 async def test_a_deleted_issue(hub: httpx.AsyncClient, platform: Platform) -> None:
-    platform.tell("issues", "pinned", issue=issue())
+    platform.report("issues", "pinned", issue=issue())
     (event,) = await listed(hub, ALL)
-    platform.tell("issues", "deleted", issue=issue())
+    platform.report("issues", "deleted", issue=issue())
     for path in (f"{ONE}/events", f"{ONE}/timeline"):
         assert_error(await hub.get(path), 410, "This issue was deleted")
     assert_error(await hub.get(f"{ALL}/{event['id']}"), 410, "This event was deleted")
@@ -370,10 +374,10 @@ async def test_an_issue_that_went_to_another_repository(
     hub: httpx.AsyncClient, store: Store, seed: Any, platform: Platform
 ) -> None:
     tools = store.do(repositories.create, seed.octo["id"], "tools")
-    platform.tell("issues", "pinned", issue=issue())
+    platform.report("issues", "pinned", issue=issue())
     (event,) = await listed(hub, ALL)
     changes = {"new_issue": {"number": 7}, "new_repository": {"full_name": "octo/tools"}}
-    platform.tell("issues", "transferred", issue=issue(), changes=changes)
+    platform.report("issues", "transferred", issue=issue(), changes=changes)
     for rest in ("events", "timeline"):
         answer = await hub.get(f"{ONE}/{rest}?per_page=5")
         assert answer.status_code == 301
@@ -388,7 +392,7 @@ async def test_an_issue_that_went_to_another_repository(
 async def test_an_issue_that_went_where_it_may_not_be_seen(
     hub: httpx.AsyncClient, store: Store, platform: Platform, octo: dict[str, str], name: str
 ) -> None:
-    platform.tell("issues", "pinned", issue=issue())
+    platform.report("issues", "pinned", issue=issue())
     store.do(issues.move, platform.issue(), name, 7)
     assert_error(await hub.get(f"{ONE}/events"), 404, "Not Found")
     answer = await hub.get(f"{ONE}/events", headers=octo)
@@ -398,9 +402,9 @@ async def test_an_issue_that_went_where_it_may_not_be_seen(
 async def test_what_is_not_there(
     hub: httpx.AsyncClient, store: Store, clock: MovableClock, seed: Any, platform: Platform
 ) -> None:
-    platform.tell("issue_comment", "created", issue=issue(), comment={"id": 5})
+    platform.report("issue_comment", "created", issue=issue(), comment={"id": 5})
     secret = of(store, clock, seed.vault)
-    secret.tell("issues", "pinned", issue=issue(4))
+    secret.report("issues", "pinned", issue=issue(4))
     (hidden,) = secret.events(4)
     (only_shown,) = store.look(issue_events.timeline, platform.issue()["id"], limit=9, offset=0)
     for path in (
@@ -419,7 +423,7 @@ async def test_which_permissions_do(
     hub: httpx.AsyncClient, store: Store, clock: MovableClock, seed: Any
 ) -> None:
     secret = of(store, clock, seed.vault)
-    secret.tell("issues", "pinned", issue=issue())
+    secret.report("issues", "pinned", issue=issue())
     (event,) = secret.events()
     one = f"{VAULT}/issues/1"
     for permissions, of_all, of_one in (
@@ -443,7 +447,7 @@ async def test_every_kind_that_there_is(
     hub: httpx.AsyncClient, store: Store, platform: Platform
 ) -> None:
     """Every one is as the contract has it, also those that no event of a platform tells of."""
-    platform.tell("issues", "opened", issue=issue())
+    platform.report("issues", "opened", issue=issue())
     kinds = sorted(issue_events.KINDS - issue_events.NOT_LISTED)
     card = {"id": 1, "url": f"{BASE}/x", "project_id": 2, "project_url": f"{BASE}/y"}
     members = {"project_card": {**card, "column_name": "Done"}}
@@ -473,16 +477,16 @@ async def test_a_page_costs_the_same_however_much_is_on_it(
 ) -> None:
     def happen(number: int) -> None:
         people = {"assignees": [{"login": f"u{number}"}], "labels": [{"name": f"l{number}"}]}
-        platform.tell(
+        platform.report(
             "issues",
             "assigned",
             issue=issue(number, **people, milestone={"number": number, "title": "x"}),
             assignee={"login": f"u{number}"},
         )
-        platform.tell("issues", "labeled", issue=issue(1), label={"name": f"l{number}"})
+        platform.report("issues", "labeled", issue=issue(1), label={"name": f"l{number}"})
         comment = {"id": number, "user": {"login": f"v{number}"}}
-        platform.tell("issue_comment", "created", issue=issue(1), comment=comment)
-        platform.tell("issue_comment", "pinned", issue=issue(1), comment=comment)
+        platform.report("issue_comment", "created", issue=issue(1), comment=comment)
+        platform.report("issue_comment", "pinned", issue=issue(1), comment=comment)
 
     happen(1)
     paths = (ALL, f"{ONE}/events", f"{ONE}/timeline")

@@ -71,7 +71,7 @@ def platform(store: Store, clock: MovableClock, acme: Row) -> Platform:
     repo = store.look(repositories.find, "acme", "tools")
     assert repo is not None
     found = Platform(World(store, clock, {}, repo))
-    found.tell("issues", "opened", issue=issue())
+    found.report("issues", "opened", issue=issue())
     return found
 
 
@@ -284,7 +284,7 @@ async def test_a_users_repository_has_no_fields(
 ) -> None:
     hello = store.look(repositories.get, seed.hello["id"])
     assert hello is not None
-    Platform(World(store, clock, {}, hello)).tell("issues", "opened", issue=issue())
+    Platform(World(store, clock, {}, hello)).report("issues", "opened", issue=issue())
     path = "/repos/octo/hello/issues/1/issue-field-values"
     assert (await hub.get(path)).json() == []
     answer = await hub.post(path, json=body(fields, text="x"), headers=by(seed.token))
@@ -401,7 +401,7 @@ async def test_the_platforms_events(
     await hub.put(VALUES, json=body(fields, text="b"), headers=writer)
     await hub.delete(f"{VALUES}/{fields['text']}", headers=writer)
     found = bodies(store, "issues")
-    told = [
+    reported = [
         (
             event["action"],
             event["issue_field"]["name"],
@@ -411,7 +411,7 @@ async def test_the_platforms_events(
         for event in found
     ]
     # What stays as it is is no event.
-    assert told == [
+    assert reported == [
         ("field_added", "The text", "a", None),
         ("field_added", "The multi_select", "low", None),
         ("field_added", "The text", "b", "a"),
@@ -442,7 +442,7 @@ async def test_writing_counts_as_content(
 async def test_of_a_pull_request(
     hub: httpx.AsyncClient, platform: Platform, fields: dict[str, int], writer: dict[str, str]
 ) -> None:
-    platform.tell("pull_request", "opened", pull_request=pull(2))
+    platform.report("pull_request", "opened", pull_request=pull(2))
     path = f"{TOOLS}/issues/2/issue-field-values"
     assert of(await hub.post(path, json=body(fields, text="a"), headers=writer)) == {"text": "a"}
 
@@ -454,7 +454,7 @@ async def test_a_deleted_issue(
     hub: httpx.AsyncClient, platform: Platform, fields: dict[str, int], writer: dict[str, str]
 ) -> None:
     await hub.post(VALUES, json=body(fields, text="a"), headers=writer)
-    platform.tell("issues", "deleted", issue=issue())
+    platform.report("issues", "deleted", issue=issue())
     given = body(fields, text="b")
     for answer in (
         await hub.get(VALUES),

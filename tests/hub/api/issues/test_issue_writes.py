@@ -45,8 +45,8 @@ def platform(store: Store, clock: MovableClock, seed: Any) -> Platform:
     row = store.look(repositories.get, seed.hello["id"])
     assert row is not None
     found = Platform(World(store, clock, {}, row))
-    found.tell("issues", "opened", issue=issue(1))
-    found.tell("pull_request", "opened", pull_request=pull(2))
+    found.report("issues", "opened", issue=issue(1))
+    found.report("pull_request", "opened", pull_request=pull(2))
     return found
 
 
@@ -110,13 +110,13 @@ async def test_a_platform_and_the_api_change_the_same_comment(
     hub: httpx.AsyncClient, platform: Platform
 ) -> None:
     said = {"id": 99, "body": "one", "user": {"login": "robin"}}
-    platform.tell("issue_comment", "created", issue=issue(), comment=said)
+    platform.report("issue_comment", "created", issue=issue(), comment=said)
     await done(await hub.patch(f"{ISSUES}/comments/99", json={"body": "two"}))
-    platform.tell("issue_comment", "edited", issue=issue(), comment=said | {"body": "three"})
+    platform.report("issue_comment", "edited", issue=issue(), comment=said | {"body": "three"})
     assert [one["body"] for one in (await hub.get(COMMENTS)).json()] == ["three"]
     made = await done(await hub.post(COMMENTS, json={"body": "mine"}), 201)
     theirs = {"id": made["id"], "body": "changed elsewhere"}
-    platform.tell("issue_comment", "edited", issue=issue(), comment=theirs)
+    platform.report("issue_comment", "edited", issue=issue(), comment=theirs)
     found = (await hub.get(f"{ISSUES}/comments/{made['id']}")).json()
     assert (found["body"], found["user"]["login"]) == ("changed elsewhere", "octo")
 
@@ -141,7 +141,7 @@ async def test_a_text_that_is_none(
 
 
 async def test_a_locked_issue(hub: httpx.AsyncClient, platform: Platform, reader: Headers) -> None:
-    platform.tell("issues", "locked", issue=issue(1, locked=True))
+    platform.report("issues", "locked", issue=issue(1, locked=True))
     answer = await hub.post(COMMENTS, json={"body": "Hm"}, headers=reader)
     assert_error(answer, 403, "Unable to create comment because issue is locked.")
     await done(await hub.post(COMMENTS, json={"body": "Hm"}), 201)
@@ -192,7 +192,7 @@ async def test_interaction_limits_hold_comments_and_issues(
 
 async def test_a_new_issue(hub: httpx.AsyncClient, platform: Platform, store: Store) -> None:
     due = {"number": 4, "title": "v1.0", "open_issues": 2, "closed_issues": 0}
-    platform.tell("milestone", "created", milestone=due)
+    platform.report("milestone", "created", milestone=due)
     body = {
         "title": "A crack",
         "body": "As in #1",
@@ -209,11 +209,11 @@ async def test_a_new_issue(hub: httpx.AsyncClient, platform: Platform, store: St
     assert await done(await hub.get(f"{ISSUES}/3")) == made
     assert await kinds(hub) == ["cross-referenced"]
     assert await kinds(hub, 3) == ["milestoned", "labeled", "labeled", "assigned"]
-    told = [payload["action"] for payload in bodies(store, "issues")]
-    assert told == ["opened", "milestoned", "labeled", "labeled", "assigned"]
+    reported = [payload["action"] for payload in bodies(store, "issues")]
+    assert reported == ["opened", "milestoned", "labeled", "labeled", "assigned"]
     assert [one["label"]["name"] for one in bodies(store, "label")] == ["bug", "Loud"]
     # The next number is free for whichever comes first.
-    platform.tell("issues", "opened", issue=issue(4))
+    platform.report("issues", "opened", issue=issue(4))
     assert (await done(await hub.post(ISSUES, json={"title": "x"}), 201))["number"] == 5
 
 
@@ -261,9 +261,9 @@ async def test_title_and_text(hub: httpx.AsyncClient, platform: Platform, store:
     assert payload["changes"] == {"title": {"from": "Spelling error"}, "body": {"from": ""}}
     assert await kinds(hub) == ["renamed", "mentioned", "subscribed"]
     # An older event of the platform changes nothing, and a newer one does.
-    platform.tell("issues", "edited", issue=issue(1, title="Old"))
+    platform.report("issues", "edited", issue=issue(1, title="Old"))
     assert (await hub.get(ONE)).json()["title"] == "Louder"
-    platform.tell("issues", "edited", issue=issue(1, title="New", updated_at="2026-12-01"))
+    platform.report("issues", "edited", issue=issue(1, title="New", updated_at="2026-12-01"))
     assert (await hub.get(ONE)).json()["title"] == "New"
 
 
@@ -272,7 +272,7 @@ async def test_closing_and_reopening(
 ) -> None:
     due = {"number": 4, "title": "v1.0", "open_issues": 1, "closed_issues": 0}
     milestone = {"milestone": due, "updated_at": "2026-11-20T10:01:00Z"}
-    platform.tell("issues", "milestoned", issue=issue(1, **milestone))
+    platform.report("issues", "milestoned", issue=issue(1, **milestone))
     closed = await done(
         await hub.patch(ONE, json={"state": "closed", "state_reason": "not_planned"})
     )
@@ -310,7 +310,7 @@ async def test_what_an_author_may_change(
 
 
 async def test_labels(hub: httpx.AsyncClient, platform: Platform, store: Store) -> None:
-    platform.tell("label", "created", label={"name": "Bug", "color": "d73a4a"})
+    platform.report("label", "created", label={"name": "Bug", "color": "d73a4a"})
     at = f"{ONE}/labels"
     found = await done(await hub.post(at, json={"labels": ["bug", "new"]}))
     assert [one["name"] for one in found] == ["Bug", "new"]
@@ -325,8 +325,8 @@ async def test_labels(hub: httpx.AsyncClient, platform: Platform, store: Store) 
     assert await kinds(hub) == [
         *("labeled", "labeled", "unlabeled", "labeled", "unlabeled", "unlabeled")
     ]
-    told = [(one["action"], one["label"]["name"]) for one in bodies(store, "issues")]
-    assert told[2:] == [
+    reported = [(one["action"], one["label"]["name"]) for one in bodies(store, "issues")]
+    assert reported[2:] == [
         ("unlabeled", "Bug"),
         ("labeled", "other"),
         ("unlabeled", "new"),
@@ -337,7 +337,7 @@ async def test_labels(hub: httpx.AsyncClient, platform: Platform, store: Store) 
 async def test_labels_of_those_who_may_not_write(
     hub: httpx.AsyncClient, platform: Platform, reader: Headers, helper: Headers
 ) -> None:
-    platform.tell("label", "created", label={"name": "bug"})
+    platform.report("label", "created", label={"name": "bug"})
     at = f"{ONE}/labels"
     await done(await hub.post(at, json=["bug"], headers=helper))
     assert_error(await hub.post(at, json=["new"], headers=helper), 403)
@@ -362,8 +362,8 @@ async def test_assignees(
     assert [one["login"] for one in found["assignees"]] == ["octo", "reader"]
     left = await done(await hub.request("DELETE", at, json={"assignees": ["Octo", "stranger"]}))
     assert [one["login"] for one in left["assignees"]] == ["reader"]
-    told = [(one["action"], one["assignee"]["login"]) for one in bodies(store, "pull_request")]
-    assert told == [("assigned", "octo"), ("assigned", "reader"), ("unassigned", "octo")]
+    reported = [(one["action"], one["assignee"]["login"]) for one in bodies(store, "pull_request")]
+    assert reported == [("assigned", "octo"), ("assigned", "reader"), ("unassigned", "octo")]
     assert await kinds(hub, 2) == ["assigned", "assigned", "unassigned"]
 
 

@@ -27,11 +27,11 @@ FORMS["full"] = FORMS["raw"] | FORMS["text"] | FORMS["html"]
 BODIES = ("body", "body_text", "body_html")
 
 
-def told(platform: Platform, number: int, **changed: Any) -> None:
+def reported(platform: Platform, number: int, **changed: Any) -> None:
     """Each issue is a minute younger than the one before."""
     minute = f"2026-11-20T10:{number:02}:00Z"
     times = {"created_at": minute, "updated_at": minute}
-    platform.tell("issues", "opened", issue=issue(number, **times | changed))
+    platform.report("issues", "opened", issue=issue(number, **times | changed))
 
 
 async def numbers(hub: httpx.AsyncClient, query: str = "", at: str = ISSUES) -> list[int]:
@@ -41,10 +41,10 @@ async def numbers(hub: httpx.AsyncClient, query: str = "", at: str = ISSUES) -> 
 
 
 async def test_the_open_issues_newest_first(hub: httpx.AsyncClient, platform: Platform) -> None:
-    told(platform, 1)
-    told(platform, 2, state="closed")
-    told(platform, 3)
-    platform.tell("pull_request", "opened", pull_request=pull(4))
+    reported(platform, 1)
+    reported(platform, 2, state="closed")
+    reported(platform, 3)
+    platform.report("pull_request", "opened", pull_request=pull(4))
     assert await numbers(hub) == [3, 1, 4]
     assert await numbers(hub, "state=closed") == [2]
     assert await numbers(hub, "state=all&direction=asc") == [4, 1, 2, 3]
@@ -53,9 +53,9 @@ async def test_the_open_issues_newest_first(hub: httpx.AsyncClient, platform: Pl
 
 
 async def test_orders(hub: httpx.AsyncClient, platform: Platform) -> None:
-    told(platform, 1, updated_at="2026-11-20T12:00:00Z", comments=1)
-    told(platform, 2, comments=5)
-    told(platform, 3, comments=3)
+    reported(platform, 1, updated_at="2026-11-20T12:00:00Z", comments=1)
+    reported(platform, 2, comments=5)
+    reported(platform, 3, comments=3)
     assert await numbers(hub, "sort=updated") == [1, 3, 2]
     assert await numbers(hub, "sort=comments") == [2, 3, 1]
     assert await numbers(hub, "sort=comments&direction=asc") == [1, 3, 2]
@@ -65,9 +65,9 @@ async def test_orders(hub: httpx.AsyncClient, platform: Platform) -> None:
 async def test_filters(hub: httpx.AsyncClient, platform: Platform, seed: Any) -> None:
     due = {"number": 3, "title": "v1.0", "state": "open"}
     bug = {"id": 5, "name": "Bug", "description": "Wrong", "color": "red"}
-    told(platform, 1, labels=[{"name": "Red"}, {"name": "big"}], milestone=due)
-    told(platform, 2, labels=[{"name": "red"}], assignees=[{"login": "octo"}], type=bug)
-    told(platform, 3, user={"login": "Robin"}, body="@reader, look")
+    reported(platform, 1, labels=[{"name": "Red"}, {"name": "big"}], milestone=due)
+    reported(platform, 2, labels=[{"name": "red"}], assignees=[{"login": "octo"}], type=bug)
+    reported(platform, 3, user={"login": "Robin"}, body="@reader, look")
     for query, expected in (
         ("labels=RED", [2, 1]),
         ("labels=red,big", [1]),
@@ -92,11 +92,11 @@ async def test_filters(hub: httpx.AsyncClient, platform: Platform, seed: Any) ->
 
 async def test_its_type(hub: httpx.AsyncClient, platform: Platform) -> None:
     bug = {"id": 5, "name": "Bug", "description": "Wrong", "color": "red"}
-    told(platform, 1, type=bug)
+    reported(platform, 1, type=bug)
     shown = (await hub.get(f"{ISSUES}/1")).json()["type"]
     assert shown.pop("node_id")
     assert shown == bug
-    told(platform, 1, type=None)
+    reported(platform, 1, type=None)
     assert "type" not in (await hub.get(f"{ISSUES}/1")).json()
 
 
@@ -111,7 +111,7 @@ async def test_values_of_fields_that_everybody_may_see(
         for name, visibility in (("Place", "all"), ("Price", "organization_members_only"))
     ]
     for number in (1, 2):
-        told(platform, number)
+        reported(platform, number)
         values = {field["id"]: FieldAssignment(f"No. {number}") for field in made}
         store.do(issue_field_values.fill, platform.issue(number), values)
     at = "/repos/tower/bell/issues"
@@ -134,7 +134,7 @@ async def test_too_many_labels(hub: httpx.AsyncClient) -> None:
 
 async def test_pages(hub: httpx.AsyncClient, platform: Platform) -> None:
     for number in range(1, 6):
-        told(platform, number)
+        reported(platform, number)
     answer = await hub.get(f"{ISSUES}?state=all&per_page=2")
     assert [one["number"] for one in answer.json()] == [5, 4]
     assert links(answer) == {
@@ -144,16 +144,16 @@ async def test_pages(hub: httpx.AsyncClient, platform: Platform) -> None:
 
 
 async def test_deleted_and_moved_ones(hub: httpx.AsyncClient, platform: Platform) -> None:
-    told(platform, 1)
+    reported(platform, 1)
     said = {"id": 9, "body": "Hm", "user": {"login": "robin"}}
     for number in (2, 3):
-        told(platform, number)
-        platform.tell(
+        reported(platform, number)
+        platform.report(
             "issue_comment", "created", issue=issue(number), comment=said | {"id": number}
         )
-    platform.tell("issues", "deleted", issue=issue(2))
+    platform.report("issues", "deleted", issue=issue(2))
     changes = {"new_repository": {"full_name": "octo/vault"}, "new_issue": {"number": 9}}
-    platform.tell("issues", "transferred", issue=issue(3), changes=changes)
+    platform.report("issues", "transferred", issue=issue(3), changes=changes)
     assert await numbers(hub, "state=all") == [1]
     for at in (f"{ISSUES}/2", f"{ISSUES}/2/comments", f"{ISSUES}/2/labels"):
         assert_error(await hub.get(at), 410)
@@ -165,9 +165,9 @@ async def test_deleted_and_moved_ones(hub: httpx.AsyncClient, platform: Platform
 
 @pytest.mark.parametrize("form", FORMS)
 async def test_forms_of_texts(hub: httpx.AsyncClient, platform: Platform, form: str) -> None:
-    told(platform, 1, body=MARKDOWN)
+    reported(platform, 1, body=MARKDOWN)
     said = {"id": 9, "body": MARKDOWN, "user": {"login": "robin"}}
-    platform.tell("issue_comment", "created", issue=issue(body=MARKDOWN), comment=said)
+    platform.report("issue_comment", "created", issue=issue(body=MARKDOWN), comment=said)
     headers = {"Accept": f"application/vnd.service.{form}+json"}
     for at in (ISSUES, f"{ISSUES}/1", f"{ISSUES}/1/comments", f"{ISSUES}/comments/9"):
         answer = await hub.get(at, headers=headers)
@@ -184,7 +184,7 @@ async def test_texts_beyond_what_one_answer_renders(
     hub: httpx.AsyncClient, platform: Platform
 ) -> None:
     for number in range(1, 5):
-        told(platform, number, body="*a* " + "b" * 200_000)
+        reported(platform, number, body="*a* " + "b" * 200_000)
     headers = {"Accept": "application/vnd.service.html+json"}
     shown = [one["body_html"] for one in (await hub.get(ISSUES, headers=headers)).json()]
     assert [html.startswith("<p><em>a</em>") for html in shown] == [True, True, False, False]
@@ -192,7 +192,7 @@ async def test_texts_beyond_what_one_answer_renders(
 
 
 async def test_comments(hub: httpx.AsyncClient, platform: Platform) -> None:
-    told(platform, 1)
+    reported(platform, 1)
     for number in (12, 11):
         said = {
             "id": number,
@@ -202,7 +202,7 @@ async def test_comments(hub: httpx.AsyncClient, platform: Platform) -> None:
             "updated_at": f"2026-11-20T10:{number}:00Z",
             "author_association": "MEMBER",
         }
-        platform.tell("issue_comment", "created", issue=issue(), comment=said)
+        platform.report("issue_comment", "created", issue=issue(), comment=said)
     at = f"{ISSUES}/1/comments"
     found = (await hub.get(at)).json()
     assert [one["id"] for one in found] == [11, 12]
@@ -217,8 +217,8 @@ async def test_comments(hub: httpx.AsyncClient, platform: Platform) -> None:
 
 async def test_labels(hub: httpx.AsyncClient, platform: Platform) -> None:
     bug = {"id": 7, "name": "Bug", "color": "D73A4A", "description": "Wrong", "default": True}
-    told(platform, 1, labels=[bug, {"name": "area/bell"}])
-    platform.tell("label", "created", label={"name": "zinc", "color": "ededed"})
+    reported(platform, 1, labels=[bug, {"name": "area/bell"}])
+    platform.report("label", "created", label={"name": "zinc", "color": "ededed"})
     found = (await hub.get(f"{HELLO}/labels")).json()
     assert [one["name"] for one in found] == ["area/bell", "Bug", "zinc"]
     on_issue = (await hub.get(f"{ISSUES}/1/labels")).json()
@@ -238,7 +238,7 @@ async def test_milestones(hub: httpx.AsyncClient, platform: Platform) -> None:
     ):
         counts = {"open_issues": 4 - done, "closed_issues": done}
         given = {"number": number, "title": f"v{number}", "state": state, "due_on": due, **counts}
-        platform.tell("milestone", "created", milestone=given)
+        platform.report("milestone", "created", milestone=given)
     at = f"{HELLO}/milestones"
     for query, expected in (
         ("", [3, 2, 1]),

@@ -74,7 +74,7 @@ async def test_a_pull_request(hub: httpx.AsyncClient, store: Store) -> None:
 async def test_a_push_moves_its_head(hub: httpx.AsyncClient, platform: Platform) -> None:
     await made(hub, NEW)
     for after in ("4" * 40, "0" * 40):
-        platform.tell("push", None, ref="refs/heads/tone", after=after, commits=[])
+        platform.report("push", None, ref="refs/heads/tone", after=after, commits=[])
     assert (await hub.get(f"{PULLS}/1")).json()["head"]["sha"] == "4" * 40
 
 
@@ -82,8 +82,8 @@ async def test_a_platforms_head_is_moved_by_the_platform(
     hub: httpx.AsyncClient, platform: Platform
 ) -> None:
     ends = {"head": {"ref": "tone", "sha": TONE, "repo": {"full_name": "octo/hello"}}}
-    platform.tell("pull_request", "opened", pull_request=pull(**ends))
-    platform.tell("push", None, ref="refs/heads/tone", after="4" * 40, commits=[])
+    platform.report("pull_request", "opened", pull_request=pull(**ends))
+    platform.report("push", None, ref="refs/heads/tone", after="4" * 40, commits=[])
     assert (await hub.get(f"{PULLS}/2")).json()["head"]["sha"] == TONE
 
 
@@ -194,7 +194,7 @@ async def test_a_cap_of_an_organization(hub: httpx.AsyncClient, store: Store) ->
 
 async def test_merged_ones_stay_closed(hub: httpx.AsyncClient, platform: Platform) -> None:
     over = {"state": "closed", "merged": True, "merged_at": "2026-11-20T10:00:00Z"}
-    platform.tell("pull_request", "closed", pull_request=pull(2, **over))
+    platform.report("pull_request", "closed", pull_request=pull(2, **over))
     answer = await hub.patch(f"{HELLO}/issues/2", json={"state": "open"})
     assert_error(answer, 422)
 

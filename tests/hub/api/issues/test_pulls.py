@@ -16,7 +16,7 @@ FORK = {"full_name": "robin/hello"}
 SIZES = {"commits": 3, "additions": 10, "deletions": 2, "changed_files": 1, "review_comments": 4}
 
 
-def told(platform: Platform, number: int, **changed: Any) -> None:
+def reported(platform: Platform, number: int, **changed: Any) -> None:
     """Each pull request is a minute younger than the one before."""
     minute = f"2026-11-20T10:{number:02}:00Z"
     ends = {
@@ -24,7 +24,7 @@ def told(platform: Platform, number: int, **changed: Any) -> None:
         "base": {"ref": "main", "sha": "f" * 40, "repo": OWN},
     }
     given = {"created_at": minute, "updated_at": minute, **ends, **changed}
-    platform.tell("pull_request", "opened", pull_request=pull(number, **given))
+    platform.report("pull_request", "opened", pull_request=pull(number, **given))
 
 
 async def numbers(hub: httpx.AsyncClient, query: str = "") -> list[int]:
@@ -35,7 +35,7 @@ async def numbers(hub: httpx.AsyncClient, query: str = "") -> list[int]:
 
 async def test_all_that_a_platform_tells(hub: httpx.AsyncClient, platform: Platform) -> None:
     team = {"id": 3, "name": "Choir", "slug": "choir"}
-    told(
+    reported(
         platform,
         2,
         title="Louder",
@@ -90,7 +90,7 @@ async def test_all_that_a_platform_tells(hub: httpx.AsyncClient, platform: Platf
 
 
 async def test_what_no_event_has_told(hub: httpx.AsyncClient, platform: Platform) -> None:
-    platform.tell("issues", "opened", issue=issue(3, pull_request={}))
+    platform.report("issues", "opened", issue=issue(3, pull_request={}))
     shown = (await hub.get(f"{PULLS}/3")).json()
     assert {shown[name] for name in (*SIZES, "mergeable", "maintainer_can_modify")} == {None}
     assert shown["mergeable_state"] == "unknown"
@@ -101,8 +101,8 @@ async def test_what_no_event_has_told(hub: httpx.AsyncClient, platform: Platform
 async def test_later_payloads_change_what_they_have(
     hub: httpx.AsyncClient, platform: Platform
 ) -> None:
-    told(platform, 2, requested_reviewers=[{"login": "robin"}], **SIZES)
-    told(platform, 2, requested_reviewers=[], commits=4, updated_at="2026-11-20T11:00:00Z")
+    reported(platform, 2, requested_reviewers=[{"login": "robin"}], **SIZES)
+    reported(platform, 2, requested_reviewers=[], commits=4, updated_at="2026-11-20T11:00:00Z")
     shown = (await hub.get(f"{PULLS}/2")).json()
     assert shown["requested_reviewers"] == []
     assert (shown["commits"], shown["additions"]) == (4, 10)
@@ -110,7 +110,7 @@ async def test_later_payloads_change_what_they_have(
 
 async def test_merged(hub: httpx.AsyncClient, platform: Platform) -> None:
     over = {"merged_at": "2026-11-20T10:30:00Z", "merge_commit_sha": "1" * 40}
-    told(platform, 2, state="closed", merged=True, merged_by={"login": "robin"}, **over)
+    reported(platform, 2, state="closed", merged=True, merged_by={"login": "robin"}, **over)
     shown = (await hub.get(f"{PULLS}/2")).json()
     assert {name: shown[name] for name in over} == over
     assert (shown["merged"], shown["merged_by"]["login"]) == (True, "robin")
@@ -124,7 +124,7 @@ async def test_heads_in_other_repositories(
     hidden = store.do(accounts.create, "hidden")
     store.do(repositories.create, hidden["id"], "hello", private=True)
     for number, source in ((1, FORK), (2, {"full_name": "hidden/hello"}), (3, None)):
-        told(platform, number, head={"ref": "b", "sha": SHA, "repo": source})
+        reported(platform, number, head={"ref": "b", "sha": SHA, "repo": source})
     heads = [(await hub.get(f"{PULLS}/{number}")).json()["head"] for number in (1, 2, 3)]
     assert [head["label"] for head in heads] == ["robin:b", "hidden:b", "b"]
     assert [head["repo"] and head["repo"]["full_name"] for head in heads] == [
@@ -136,13 +136,13 @@ async def test_heads_in_other_repositories(
 
 
 async def test_filters_and_orders(hub: httpx.AsyncClient, platform: Platform) -> None:
-    told(platform, 1, updated_at="2026-11-20T12:00:00Z", comments=2)
-    told(platform, 2, state="closed", comments=1)
-    told(platform, 3, head={"ref": "b1", "sha": SHA, "repo": FORK}, comments=9)
-    told(platform, 4, base={"ref": "next", "sha": SHA, "repo": OWN}, comments=3)
+    reported(platform, 1, updated_at="2026-11-20T12:00:00Z", comments=2)
+    reported(platform, 2, state="closed", comments=1)
+    reported(platform, 3, head={"ref": "b1", "sha": SHA, "repo": FORK}, comments=9)
+    reported(platform, 4, base={"ref": "next", "sha": SHA, "repo": OWN}, comments=3)
     old = {"created_at": "2026-01-01T00:00:00Z", "updated_at": "2026-11-19T00:00:00Z"}
-    told(platform, 5, **old)
-    platform.tell("issues", "opened", issue=issue(6))
+    reported(platform, 5, **old)
+    platform.report("issues", "opened", issue=issue(6))
     for query, expected in (
         ("", [4, 3, 1, 5]),
         ("state=closed", [2]),
@@ -164,7 +164,7 @@ async def test_filters_and_orders(hub: httpx.AsyncClient, platform: Platform) ->
 
 
 async def test_forms_of_its_text(hub: httpx.AsyncClient, platform: Platform) -> None:
-    told(platform, 2, body="**Ring**")
+    reported(platform, 2, body="**Ring**")
     for at in (PULLS, f"{PULLS}/2"):
         accept = {"Accept": "application/vnd.service.full+json"}
         found = (await hub.get(at, headers=accept)).json()
@@ -177,7 +177,7 @@ async def test_forms_of_its_text(hub: httpx.AsyncClient, platform: Platform) -> 
 
 
 async def test_a_deleted_one(hub: httpx.AsyncClient, platform: Platform) -> None:
-    told(platform, 2)
-    platform.tell("issues", "deleted", issue=issue(2))
+    reported(platform, 2)
+    platform.report("issues", "deleted", issue=issue(2))
     assert_error(await hub.get(f"{PULLS}/2"), 410)
     assert await numbers(hub, "state=all") == []

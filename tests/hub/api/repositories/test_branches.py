@@ -6,7 +6,7 @@ import httpx
 import pytest
 from assertions import BASE, assert_error, links
 from hub_client import anonymously
-from platform_events import tell
+from platform_events import report
 
 from store import Store
 from store.repositories import branch_protection, refs
@@ -24,7 +24,7 @@ HEAD = {
 
 
 def push(store: Store, repo: Any, name: str, sha: str = SHA, head: Any = HEAD) -> None:
-    tell(store, repo, "push", ref=f"refs/{name}", after=sha, head_commit=head)
+    report(store, repo, "push", ref=f"refs/{name}", after=sha, head_commit=head)
 
 
 async def test_a_branch_is_shown_as_the_push_described_it(
@@ -62,7 +62,7 @@ async def test_a_branch_that_is_not_there(
 ) -> None:
     push(store, seed.hello, "heads/main")
     push(store, seed.hello, "tags/v1")
-    tell(store, seed.hello, "delete", ref="main", ref_type="branch")
+    report(store, seed.hello, "delete", ref="main", ref_type="branch")
     for name in ("main", "v1", "heads/main"):
         assert_error(await client.get(f"{HELLO}/branches/{name}"), 404, "Not Found")
 
@@ -82,8 +82,8 @@ async def test_rules_protect_branches(client: httpx.AsyncClient, store: Store, s
     for name in ("main", "release/1", "topic"):
         push(store, seed.hello, f"heads/{name}")
     for action, name in (("created", "main"), ("created", "release/*"), ("created", "topic")):
-        tell(store, seed.hello, f"branch_protection_rule.{action}", rule={"name": name})
-    tell(store, seed.hello, "branch_protection_rule.deleted", rule={"name": "topic"})
+        report(store, seed.hello, f"branch_protection_rule.{action}", rule={"name": name})
+    report(store, seed.hello, "branch_protection_rule.deleted", rule={"name": "topic"})
 
     async def listed(query: str) -> dict[str, bool]:
         answer = await client.get(f"{HELLO}/branches?{query}")
@@ -103,9 +103,9 @@ async def test_rules_protect_branches(client: httpx.AsyncClient, store: Store, s
 async def test_a_rule_gets_another_pattern(
     client: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
-    tell(store, seed.hello, "branch_protection_rule.created", rule={"name": "main"})
+    report(store, seed.hello, "branch_protection_rule.created", rule={"name": "main"})
     changes = {"name": {"from": "main"}}
-    tell(
+    report(
         store, seed.hello, "branch_protection_rule.edited", rule={"name": "trunk"}, changes=changes
     )
     assert store.look(branch_protection.patterns, seed.hello["id"]) == ["trunk"]

@@ -5,7 +5,7 @@ from typing import Any
 import httpx
 import pytest
 from assertions import BASE, assert_error, links
-from platform_events import tell
+from platform_events import report
 
 from store import Row, Store
 from store.accounts import accounts, teams, tokens
@@ -168,8 +168,8 @@ def test_a_team_gets_no_role_elsewhere(store: Store, seed: Any, people: dict[str
 
 async def test_stargazers(client: httpx.AsyncClient, store: Store, seed: Any) -> None:
     sender = {"login": "reader"}
-    tell(store, seed.hello, "star.created", sender=sender, starred_at="2026-11-20T10:00:00Z")
-    tell(store, seed.hello, "star.created", sender={"login": "octo"})
+    report(store, seed.hello, "star.created", sender=sender, starred_at="2026-11-20T10:00:00Z")
+    report(store, seed.hello, "star.created", sender={"login": "octo"})
     path = "/repos/octo/hello/stargazers"
     answer = await client.get(path)
     assert [one["login"] for one in answer.json()] == ["reader", "octo"]
@@ -181,7 +181,7 @@ async def test_stargazers(client: httpx.AsyncClient, store: Store, seed: Any) ->
     assert (first["starred_at"], first["user"]["login"]) == ("2026-11-20T10:00:00Z", "reader")
     paged = await client.get(f"{path}?per_page=1")
     assert links(paged)["next"] == f"{BASE}{path}?per_page=1&page=2"
-    tell(store, seed.hello, "star.deleted", sender=sender)
+    report(store, seed.hello, "star.deleted", sender=sender)
     assert [one["login"] for one in (await client.get(path)).json()] == ["octo"]
 
 

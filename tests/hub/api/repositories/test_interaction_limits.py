@@ -46,7 +46,7 @@ def reader(store: Store, seed: Any) -> Headers:
     return token(store, seed.reader, scopes=["repo", "user", "admin:org"])
 
 
-def told(store: Store) -> list[tuple[str, str]]:
+def reported(store: Store) -> list[tuple[str, str]]:
     """Of each event the action, and whose limit it was."""
     found = []
     for body in bodies(store, "interaction_limit"):
@@ -119,7 +119,7 @@ async def test_no_interaction_limit_is_set(
     assert (answer.status_code, answer.content) == (204, b"")
     for path in (ORG, BELLS, MINE):
         assert (await hub.delete(path, headers=octo)).status_code == 204
-    assert told(store) == []
+    assert reported(store) == []
 
 
 @pytest.mark.parametrize("path", [ORG, BELLS, MINE])
@@ -152,7 +152,7 @@ async def test_what_is_no_limit(
     hub: httpx.AsyncClient, tower: Row, octo: Headers, store: Store, path: str, body: Any
 ) -> None:
     assert_error(await hub.put(path, json=body, headers=octo), 422)
-    assert told(store) == []
+    assert reported(store) == []
 
 
 async def test_the_organization_s_overwrites_those_of_its_repositories(
@@ -170,7 +170,7 @@ async def test_the_organization_s_overwrites_those_of_its_repositories(
     for path in (ORG, BELLS, CLOCK):
         assert (await hub.get(path, headers=octo)).json() == expected
     assert (await hub.get(HELLO, headers=octo)).json()["origin"] == "repository"
-    assert told(store) == [
+    assert reported(store) == [
         ("set", "tower/bells"),
         ("set", "octo/hello"),
         ("removed", "tower/bells"),
@@ -196,7 +196,7 @@ async def test_no_change_while_the_owner_has_one(
     assert_error(await hub.put(part, json={"limit": "contributors_only"}, headers=octo), 409)
     assert_error(await hub.delete(part, headers=octo), 409)
     assert (await hub.get(part, headers=octo)).json() == before
-    assert len(told(store)) == 1
+    assert len(reported(store)) == 1
     clock.advance(86_400)
     answer = await hub.put(part, json={"limit": "contributors_only"}, headers=octo)
     assert answer.json()["origin"] == "repository"
@@ -212,7 +212,7 @@ async def test_a_user_s_is_that_of_their_repositories(
     await hub.put(MINE, json={"limit": "existing_users"}, headers=octo)
     assert (await hub.get(HELLO, headers=octo)).json()["origin"] == "user"
     assert (await hub.get(BELLS, headers=octo)).json() == {}
-    assert told(store)[1:] == [("removed", "octo/hello"), ("set", "octo")]
+    assert reported(store)[1:] == [("removed", "octo/hello"), ("set", "octo")]
 
 
 async def test_set_again_it_counts_anew(
@@ -224,7 +224,7 @@ async def test_set_again_it_counts_anew(
         answer = await hub.put(path, json={"limit": "contributors_only"}, headers=octo)
         assert answer.json()["expires_at"] == iso(clock.now() + 86_400_000_000)
         assert (await hub.get(path, headers=octo)).json() == answer.json()
-    assert [action for action, _ in told(store)] == ["set"] * 4
+    assert [action for action, _ in reported(store)] == ["set"] * 4
 
 
 async def test_what_is_told(
@@ -353,14 +353,14 @@ async def test_whom_it_keeps_out(
 
 
 def merge_a_pull_request_of(db: Connection, repo: Row, author: Row) -> None:
-    told = {
+    reported = {
         "number": 7,
         "title": "Ring twice",
         "state": "closed",
         "user": {"login": author["login"]},
         "merged_at": "2026-11-20T07:33:00Z",
     }
-    pulls.put(db, repo, told, projection_table.projected_events(db))
+    pulls.put(db, repo, reported, projection_table.projected_events(db))
 
 
 async def test_private_repositories_are_not_limited(

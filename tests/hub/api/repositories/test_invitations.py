@@ -53,7 +53,7 @@ def role(store: Store, repo: Row, account: Row) -> str | None:
     return store.look(membership_dump.granted, repo["id"], account["id"])
 
 
-def told(store: Store, name: str = "repository_invitation") -> list[str]:
+def reported(store: Store, name: str = "repository_invitation") -> list[str]:
     return [body["action"] for body in bodies(store, name)]
 
 
@@ -111,7 +111,7 @@ async def test_accepting_makes_a_collaborator(
     assert (await hub.get(SENT)).json() == (await hub.get(MINE, headers=reader)).json() == []
     assert_error(await hub.patch(path, headers=reader), 404)
     assert_error(await hub.delete(path, headers=reader), 404)
-    assert told(store) == ["created", "accepted"]
+    assert reported(store) == ["created", "accepted"]
     (member,) = bodies(store, "member")
     assert member["action"] == "added"
     assert member["member"]["login"] == member["sender"]["login"] == "reader"
@@ -127,8 +127,8 @@ async def test_an_invitation_is_declined(
     assert_error(await hub.delete(path, headers=reader), 404)
     assert role(store, seed.hello, seed.reader) is None
     assert (await hub.get(SENT)).json() == []
-    assert told(store) == ["created", "declined"]
-    assert told(store, "member") == []
+    assert reported(store) == ["created", "declined"]
+    assert reported(store, "member") == []
 
 
 async def test_withdrawing(hub: httpx.AsyncClient, store: Store, reader: Headers) -> None:
@@ -137,7 +137,7 @@ async def test_withdrawing(hub: httpx.AsyncClient, store: Store, reader: Headers
     assert (await hub.delete(path)).status_code == 204
     assert_error(await hub.delete(path), 404)
     assert_error(await hub.patch(f"{MINE}/{shown['id']}", headers=reader), 404)
-    assert told(store) == ["created", "deleted"]
+    assert reported(store) == ["created", "deleted"]
 
 
 async def test_another_permission(hub: httpx.AsyncClient, store: Store, reader: Headers) -> None:
@@ -145,14 +145,14 @@ async def test_another_permission(hub: httpx.AsyncClient, store: Store, reader: 
     path = f"{SENT}/{shown['id']}"
     for body in (None, {}, {"permissions": "write"}):
         assert (await hub.patch(path, json=body)).json() == shown
-    assert told(store) == ["created"]
+    assert reported(store) == ["created"]
     for name in ("read", "triage", "maintain", "admin", "write"):
         answer = await hub.patch(path, json={"permissions": name})
         assert answer.json() == shown | {"permissions": name}
     for body in ({"permissions": "push"}, {"permissions": None}, {"permissions": 7}):
         assert_error(await hub.patch(path, json=body), 422)
     assert (await hub.get(MINE, headers=reader)).json() == [shown]
-    assert told(store) == ["created"] + ["edited"] * 5
+    assert reported(store) == ["created"] + ["edited"] * 5
 
 
 async def test_once_more_it_is_the_same_invitation_for_longer(
@@ -164,7 +164,7 @@ async def test_once_more_it_is_the_same_invitation_for_longer(
     assert again == first | {"permissions": "read"}
     clock.advance(6 * 86_400)
     assert (await hub.get(SENT)).json() == [again]
-    assert told(store) == ["created", "edited"]
+    assert reported(store) == ["created", "edited"]
 
 
 async def test_after_seven_days_it_is_gone(
@@ -181,7 +181,7 @@ async def test_after_seven_days_it_is_gone(
             answer = await hub.request(method, f"{path}/{shown['id']}", headers=who)
             assert_error(answer, 404)
     assert (await invite(hub))["id"] != shown["id"]
-    assert told(store) == ["created", "created"]
+    assert reported(store) == ["created", "created"]
 
 
 async def test_who_is_a_collaborator_needs_no_invitation(
@@ -196,7 +196,7 @@ async def test_who_is_a_collaborator_needs_no_invitation(
     (member,) = bodies(store, "member")
     assert member["action"] == "edited"
     assert member["changes"]["permission"] == {"from": "triage", "to": "admin"}
-    assert told(store) == []
+    assert reported(store) == []
 
 
 async def test_who_belongs_to_the_organization_needs_none(
@@ -212,8 +212,8 @@ async def test_who_belongs_to_the_organization_needs_none(
     assert role(store, bells, seed.reader) == "maintain"
     # What was asked before is settled with it.
     assert (await hub.get("/repos/tower/bells/invitations")).json() == []
-    assert told(store) == ["created", "deleted"]
-    assert told(store, "member") == ["added"]
+    assert reported(store) == ["created", "deleted"]
+    assert reported(store, "member") == ["added"]
 
 
 @pytest.mark.parametrize(("before", "after"), [("read", "write"), ("admin", "admin")])
@@ -224,7 +224,7 @@ async def test_made_a_collaborator_meanwhile(
     store.do(repositories.grant, seed.hello["id"], seed.reader["id"], before)
     assert (await hub.patch(f"{MINE}/{shown['id']}", headers=reader)).status_code == 204
     assert role(store, seed.hello, seed.reader) == after
-    assert told(store, "member") == (["edited"] if before == "read" else [])
+    assert reported(store, "member") == (["edited"] if before == "read" else [])
 
 
 async def test_who_cannot_be_invited(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
@@ -236,7 +236,7 @@ async def test_who_cannot_be_invited(hub: httpx.AsyncClient, store: Store, seed:
         answer = await hub.put(f"{PEOPLE}/reader", json={"permission": permission})
         assert_error(answer, 422)
     assert (await hub.get(SENT)).json() == []
-    assert told(store) == []
+    assert reported(store) == []
 
 
 async def test_fifty_in_a_day(
@@ -248,12 +248,12 @@ async def test_fifty_in_a_day(
         if number == 0:
             clock.advance(3600)
             await hub.delete(f"{SENT}/{shown['id']}")
-    before = told(store)
+    before = reported(store)
     for login in ("guest-51", "guest-1"):
         answer = await hub.put(f"{PEOPLE}/{login}")
         assert_error(answer, 403)
         assert answer.headers["Retry-After"] == str(23 * 3600 + 1)
-    assert told(store) == before
+    assert reported(store) == before
     # Another repository has its own fifty; and a day after the first there is room for one.
     other = await hub.put("/repos/octo/vault/collaborators/reader")
     assert other.status_code == 201

@@ -51,10 +51,10 @@ async def test_a_cap(hub: httpx.AsyncClient, store: Store, path: str) -> None:
         answer = await hub.patch(path, json=body)
         assert (answer.status_code, answer.json()) == (200, expected)
         assert (await hub.get(path)).json() == expected
-    told = bodies(store, "pull_request_creation_cap")
-    assert [each["action"] for each in told] == ["changed"] * 4
-    assert told[-1]["pull_request_creation_cap"] == expected
-    whose = told[-1].get("organization") or told[-1]["repository"]["owner"]
+    reported = bodies(store, "pull_request_creation_cap")
+    assert [each["action"] for each in reported] == ["changed"] * 4
+    assert reported[-1]["pull_request_creation_cap"] == expected
+    whose = reported[-1].get("organization") or reported[-1]["repository"]["owner"]
     assert whose["login"] in ("tower", "octo")
 
 
@@ -132,11 +132,11 @@ async def test_the_bypass_list(hub: httpx.AsyncClient, store: Store) -> None:
     assert (await change(hub, "DELETE", "User-1", "reader")).status_code == 204
     assert (await change(hub, "DELETE", "user-1")).status_code == 204
     assert await logins(hub) == ["user-0", "user-2"]
-    told = [
+    reported = [
         (each["action"], [user["login"] for user in each["users"]])
         for each in bodies(store, "pull_request_bypass_list")
     ]
-    assert told == [
+    assert reported == [
         ("added", ["user-0", "user-1"]),
         ("added", ["user-2"]),
         ("removed", ["user-1"]),

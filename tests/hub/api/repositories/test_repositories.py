@@ -6,7 +6,7 @@ import httpx
 import pytest
 from assertions import BASE, assert_error, links
 from hub_client import anonymously
-from platform_events import tell
+from platform_events import report
 
 from store import Row, Store
 from store.accounts import accounts, tokens
@@ -41,7 +41,7 @@ def acme(store: Store, seed: Any) -> Row:
     store.do(repositories.create, made["id"], "tools")
     store.do(lambda db: repositories.create(db, made["id"], "kit", private=True))
     fork = store.do(repositories.create, made["id"], "fork")
-    tell(store, fork, "push", repository={"fork": True})
+    report(store, fork, "push", repository={"fork": True})
     return made
 
 
@@ -98,10 +98,10 @@ async def test_a_repository_by_its_id(client: httpx.AsyncClient, seed: Any) -> N
 async def test_what_events_bring_is_shown(
     client: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
-    told = {"has_wiki": True, "has_issues": False, "mirror_url": "https://mirror.example/hello"}
-    tell(store, seed.hello, "repository.edited", repository={**told, "disabled": True})
+    reported = {"has_wiki": True, "has_issues": False, "mirror_url": "https://mirror.example/hello"}
+    report(store, seed.hello, "repository.edited", repository={**reported, "disabled": True})
     found = (await client.get(HELLO)).json()
-    assert {name: found[name] for name in told} == told
+    assert {name: found[name] for name in reported} == reported
     assert found["disabled"] is True
 
 
@@ -110,8 +110,8 @@ async def test_open_issues_and_pull_requests_are_counted(
 ) -> None:
     def put(db: Any) -> None:
         for number, state in enumerate(("open", "closed", "open"), 1):
-            told = {"number": number, "title": "T", "state": state}
-            issues.put(db, seed.hello, told, projection_table.projected_events(db))
+            reported = {"number": number, "title": "T", "state": state}
+            issues.put(db, seed.hello, reported, projection_table.projected_events(db))
 
     store.do(put)
     found = (await client.get(HELLO)).json()
@@ -132,7 +132,7 @@ async def test_an_organization_s_repository_names_it(client: httpx.AsyncClient, 
 
 
 async def test_topics_have_pages(client: httpx.AsyncClient, store: Store, seed: Any) -> None:
-    tell(store, seed.hello, "repository.edited", repository={"topics": ["a", "b", "c"]})
+    report(store, seed.hello, "repository.edited", repository={"topics": ["a", "b", "c"]})
     answer = await client.get(f"{HELLO}/topics?per_page=2")
     assert answer.json() == {"names": ["a", "b"]}
     assert links(answer)["next"] == f"{BASE}{HELLO}/topics?per_page=2&page=2"

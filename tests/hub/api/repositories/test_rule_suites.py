@@ -143,10 +143,10 @@ async def test_results_that_follow(
     hub: httpx.AsyncClient, store: Store, seed: Any, rules: Any, result: str, evaluated: str | None
 ) -> None:
     given = {name: TOLD[name] for name in ("id", "before_sha", "after_sha", "ref")}
-    told = [
+    reported = [
         {**EVALUATIONS[0], "enforcement": enforcement, "result": one} for enforcement, one in rules
     ]
-    reflect(store, seed.hello, given | {"rule_evaluations": told})
+    reflect(store, seed.hello, given | {"rule_evaluations": reported})
     whole = (await hub.get(f"{HELLO}/21")).json()
     assert (whole["result"], whole["evaluation_result"]) == (result, evaluated)
 

@@ -101,9 +101,9 @@ async def test_settings_of_providers_patterns(
         assert (await pattern(hub, NPM))["setting"] == setting
         assert (await listed(hub))["pattern_config_version"] == versions[-1]
     assert len(set(versions)) == 3
-    told = bodies(store, "secret_scanning_pattern_configuration")
-    assert [each["pattern_config_version"] for each in told] == versions
-    assert told[0].keys() == {
+    reported = bodies(store, "secret_scanning_pattern_configuration")
+    assert [each["pattern_config_version"] for each in reported] == versions
+    assert reported[0].keys() == {
         "action",
         "pattern_config_version",
         "provider_pattern_settings",
@@ -111,8 +111,10 @@ async def test_settings_of_providers_patterns(
         "organization",
         "sender",
     }
-    assert told[0]["provider_pattern_settings"] == provider("enabled")["provider_pattern_settings"]
-    assert told[0]["organization"]["login"] == "acme"
+    assert (
+        reported[0]["provider_pattern_settings"] == provider("enabled")["provider_pattern_settings"]
+    )
+    assert reported[0]["organization"]["login"] == "acme"
 
 
 async def test_what_changes_nothing_has_the_same_version(
@@ -264,13 +266,13 @@ async def test_reading_takes_less_than_changing(
 
 
 async def test_percentages(hub: httpx.AsyncClient, store: Store, acme: Row) -> None:
-    def told(db: Connection) -> None:
+    def reported(db: Connection) -> None:
         counts = {"alerts": 15, "false_positives": 2, "blocks": 30, "bypasses": 4}
         secret_patterns.put_reported(db, acme["id"], {"token_type": NPM, **counts})
         counts = {"alerts": 27, "false_positives": 27, "blocks": 3, "bypasses": 2}
         secret_patterns.put_reported(db, acme["id"], OWN | counts)
 
-    store.do(told)
+    store.do(reported)
     rates = ("alert_total", "alert_total_percentage", "false_positives", "false_positive_rate")
     shown = await pattern(hub, NPM)
     assert [shown[name] for name in (*rates, "bypass_rate")] == [15, 36, 2, 13, 13]

@@ -17,7 +17,7 @@ RUN_1 = f"{HELLO}/actions/runs/1/concurrency_groups"
 Headers = dict[str, str]
 
 
-def told(store: Store, repo: Any, name: str, given: Any, concurrency: Any) -> None:
+def reported(store: Store, repo: Any, name: str, given: Any, concurrency: Any) -> None:
     def take_up(db: Connection) -> None:
         event = {**projection_table.projected_events(db), "name": name, "repo_id": repo["id"]}
         projection_table.project(db, event, {name: given, "concurrency": concurrency})
@@ -28,7 +28,7 @@ def told(store: Store, repo: Any, name: str, given: Any, concurrency: Any) -> No
 def run(store: Store, seed: Any, number: int, status: str = "queued", **concurrency: Any) -> None:
     created = f"2026-11-20T00:00:{number:02}Z"
     given = {"id": number, "name": f"CI {number}", "status": status, "created_at": created}
-    told(store, seed.hello, "workflow_run", given, concurrency)
+    reported(store, seed.hello, "workflow_run", given, concurrency)
 
 
 def job(
@@ -36,7 +36,7 @@ def job(
 ) -> None:
     name = concurrency.pop("name", f"job {number}")
     given = {"id": number, "run_id": run_id, "name": name, "status": status}
-    told(store, seed.hello, "workflow_job", given, concurrency)
+    reported(store, seed.hello, "workflow_job", given, concurrency)
 
 
 def of_run(number: int, status: str) -> dict[str, Any]:
@@ -216,7 +216,7 @@ async def test_active_groups(hub: httpx.AsyncClient, store: Store, seed: Any) ->
     acquired = "2026-11-20T10:00:00Z"
     run(store, seed, 2, group="a", status="in_progress")
     run(store, seed, 3, group="c", acquired_at=acquired)
-    told(
+    reported(
         store,
         seed.hello,
         "workflow_run",
@@ -303,7 +303,7 @@ async def test_cursors_are_good_for_their_list_and_one_way(
 
 async def test_a_private_repository_s(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
     given = {"id": 1, "status": "in_progress"}
-    told(store, seed.vault, "workflow_run", given, {"group": "prod"})
+    reported(store, seed.vault, "workflow_run", given, {"group": "prod"})
     paths = (
         f"{VAULT}/actions/concurrency_groups",
         f"{VAULT}/actions/concurrency_groups/prod",

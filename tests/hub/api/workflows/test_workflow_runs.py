@@ -55,7 +55,7 @@ async def listed(hub: httpx.AsyncClient, query: str = "") -> list[int]:
 
 
 async def test_a_run(hub: httpx.AsyncClient, platform: Platform) -> None:
-    platform.tell("workflow_run", "completed", workflow_run=run())
+    platform.report("workflow_run", "completed", workflow_run=run())
     shown = (await hub.get(f"{RUNS}/1")).json()
     given = run()
     same = given.keys() - {"actor", "triggering_actor", "head_repository", "check_suite_id"}
@@ -73,7 +73,7 @@ async def test_a_run(hub: httpx.AsyncClient, platform: Platform) -> None:
 
 async def test_a_run_of_which_little_is_known(hub: httpx.AsyncClient, platform: Platform) -> None:
     job = {"id": 5, "run_id": 1, "name": "lint", "status": "queued", "head_sha": SHA}
-    platform.tell("workflow_job", "queued", workflow_job=job)
+    platform.report("workflow_job", "queued", workflow_job=job)
     shown = (await hub.get(f"{RUNS}/1")).json()
     assert (shown["head_sha"], shown["status"]) == (SHA, "queued")
     unknown = ("name", "path", "run_number", "event", "workflow_id", "head_commit", "display_title")
@@ -84,9 +84,9 @@ async def test_a_run_of_which_little_is_known(hub: httpx.AsyncClient, platform: 
 async def test_what_a_later_payload_leaves_out_stays(
     hub: httpx.AsyncClient, platform: Platform
 ) -> None:
-    platform.tell("workflow_run", "requested", workflow_run=run(status="queued", conclusion=None))
+    platform.report("workflow_run", "requested", workflow_run=run(status="queued", conclusion=None))
     later = {"id": 1, "status": "completed", "conclusion": "failure"}
-    platform.tell("workflow_run", "completed", workflow_run=later)
+    platform.report("workflow_run", "completed", workflow_run=later)
     shown = (await hub.get(f"{RUNS}/1")).json()
     assert (shown["status"], shown["conclusion"]) == ("completed", "failure")
     assert (shown["run_number"], shown["head_branch"]) == (31, "main")
@@ -96,8 +96,8 @@ async def test_a_private_repository_of_a_fork_is_not_shown(
     hub: httpx.AsyncClient, platform: Platform
 ) -> None:
     for number, name in ((1, "octo/vault"), (2, "nobody/here")):
-        told = run(number, head_repository={"full_name": name})
-        platform.tell("workflow_run", "completed", workflow_run=told)
+        reported = run(number, head_repository={"full_name": name})
+        platform.report("workflow_run", "completed", workflow_run=reported)
         assert (await hub.get(f"{RUNS}/{number}")).json()["head_repository"] is None
 
 
@@ -107,7 +107,7 @@ async def test_filters(hub: httpx.AsyncClient, platform: Platform) -> None:
         run(2, status="in_progress", conclusion=None, actor={"login": "octo"}),
         run(3, conclusion="failure", head_sha="1" * 40, check_suite_id=56),
     ):
-        platform.tell("workflow_run", "completed", workflow_run=given)
+        platform.report("workflow_run", "completed", workflow_run=given)
     for query, expected in (
         ("", [3, 2, 1]),
         ("event=schedule", [1]),

@@ -198,15 +198,15 @@ def outcomes(result) -> list[str]:
 def test_a_document(run, store: Store):
     result = load(run)
     assert outcomes(result) == ["created"] * 7
-    told = json.loads(result.stdout)
+    reported = json.loads(result.stdout)
     mill = store.look(apps.by_name, "mill")
-    assert list(told["app_secrets"]) == ["Mill"]
-    assert apps.check_secret(mill, told["app_secrets"]["Mill"])
+    assert list(reported["app_secrets"]) == ["Mill"]
+    assert apps.check_secret(mill, reported["app_secrets"]["Mill"])
     assert apps.check_secret(store.look(apps.by_client_id, "lab-client"), "s" * 40)
     mine = store.look(accounts.by_login, "ada")["id"]
     assert store.look(accounts.check_password, mine, "sesame")
     assert store.look(totp.is_set_up, mine, SECRET)
-    found = store.look(tokens.find, told["tokens"]["ada lab first"])
+    found = store.look(tokens.find, reported["tokens"]["ada lab first"])
     assert (found["kind"], found["scopes"]) == ("oauth", {"repo"})
     assert store.look(grants.count, mine) == 2
     again = load(run)

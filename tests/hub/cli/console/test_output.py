@@ -97,8 +97,8 @@ def test_a_pipe_gets_a_line_with_tabs_for_each_row(capsys):
 
 def test_no_rows_are_an_advice_beside_the_output(capsys):
     output.print_rows([], as_json=False, empty="make one")
-    told = capsys.readouterr()
-    assert (told.out, told.err) == ("", "make one\n")
+    reported = capsys.readouterr()
+    assert (reported.out, reported.err) == ("", "make one\n")
 
 
 def test_markup_and_control_characters_stay_text(capsys, terminal):

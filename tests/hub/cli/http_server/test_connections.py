@@ -274,8 +274,8 @@ async def test_half_a_head(world):
     world.limit(header_timeout=world.soon)
     client = await world.connect()
     await client.send(HEAD)
-    told = f"The headers were not complete within {world.soon:g} seconds."
-    assert await client.refusal() == (408, told)
+    reported = f"The headers were not complete within {world.soon:g} seconds."
+    assert await client.refusal() == (408, reported)
 
 
 async def test_half_a_second_head(world):

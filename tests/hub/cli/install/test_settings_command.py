@@ -17,9 +17,9 @@ def test_the_settings_fit_a_hundred_columns_and_lose_nothing(run, listed, termin
     assert max(map(len, lines)) <= 100
     for setting in all_settings():
         assert any(line.split()[:1] == [setting.name] for line in lines), setting.name
-    told = " ".join(lines)
+    reported = " ".join(lines)
     retries = next(row["value"] for row in listed("settings") if row["setting"] == "retries")
-    assert all(f"{delay}" in told for delay in retries)
+    assert all(f"{delay}" in reported for delay in retries)
 
 
 def test_only_what_was_changed(run, listed, terminal, monkeypatch):

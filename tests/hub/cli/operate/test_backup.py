@@ -159,8 +159,8 @@ def test_without_room(run, seeded, monkeypatch):
 def test_a_copy_that_is_damaged_is_none(run, seeded, monkeypatch):
     real = file_copy.copy_database
 
-    def damaging(path, target, tell=None):
-        real(path, target, tell)
+    def damaging(path, target, on_progress=None):
+        real(path, target, on_progress)
         with target.open("r+b") as file:
             file.seek(4096)
             file.write(b"\xff" * 8192)

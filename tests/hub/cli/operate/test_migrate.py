@@ -112,8 +112,8 @@ def test_progress_bars_of_a_migration():
     with Progress(*command.COLUMNS, console=console, auto_refresh=False) as progress:
         bars = command.ProgressBars(progress)
         for done in (1000, 2000, 2345):
-            bars.tell("copying", "event", done, 2345)
-        bars.tell("comparing", "event", 5, 10)
+            bars.on_progress("copying", "event", done, 2345)
+        bars.on_progress("comparing", "event", 5, 10)
     text = shown.getvalue()
     assert re.search(r"copying event .*2345/2345", text)
     assert re.search(r"comparing event .* 5/10", text)

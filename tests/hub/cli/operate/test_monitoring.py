@@ -74,9 +74,9 @@ def check_value(measure: AnyMetric, label: str, value: str) -> None:
     """Of what is known to be told, a value that is asked for is one."""
     if not isinstance(measure, CounterMetric) or label not in measure.labels:
         return
-    told = {values[measure.labels.index(label)] for values in measure.values()}
-    if told:
-        assert set(value.split("|")) <= told, (measure.name, value)
+    reported = {values[measure.labels.index(label)] for values in measure.values()}
+    if reported:
+        assert set(value.split("|")) <= reported, (measure.name, value)
 
 
 def test_groups_are_of_labels_that_there_are() -> None:

@@ -97,10 +97,10 @@ def test_settings_are_read_again(manager, tmp_path):
     assert httpx.get(f"{manager.url}/versions", **request).status_code == 403
     (tmp_path / "tocsin.toml").write_text("port = 1\nrequire_user_agent = false\n")
     manager.signal(signal.SIGHUP)
-    told = manager.until("^READY=1$")
-    (began,) = (text for text in told if "RELOADING" in text)
+    reported = manager.until("^READY=1$")
+    (began,) = (text for text in reported if "RELOADING" in text)
     assert re.fullmatch(r"RELOADING=1\nMONOTONIC_USEC=\d+", began)
-    assert told[-1].endswith(f"listening on {manager.url}; 0 in flight, 0 queued")
+    assert reported[-1].endswith(f"listening on {manager.url}; 0 in flight, 0 queued")
     assert httpx.get(f"{manager.url}/versions", **request).is_success
     manager.signal(signal.SIGTERM)
     code, said = manager.ended()
@@ -222,7 +222,7 @@ def test_more_connections_than_there_may_be_files(manager):
 
 
 @pytest.fixture
-def told(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], str]]:
+def reported(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], str]]:
     """What a notifier of this process says, through an abstract socket."""
     name = f"\0tocsin-test-{os.getpid()}"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as receiver:
@@ -232,12 +232,12 @@ def told(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], str]]:
         yield lambda: receiver.recv(4096).decode()
 
 
-def test_a_status_is_said_once_and_on_one_line(told):
+def test_a_status_is_said_once_and_on_one_line(reported):
     notifier = notify.Notifier()
     notifier.status("one\nREADY=1")
     notifier.status("one\nREADY=1")
     notifier.status("two")
-    assert [told(), told()] == ["STATUS=one READY=1", "STATUS=two"]
+    assert [reported(), reported()] == ["STATUS=one READY=1", "STATUS=two"]
 
 
 def test_nobody_listens(monkeypatch, tmp_path):
@@ -276,8 +276,8 @@ def test_commands_judge_by_the_settings_of_the_running_daemon(manager, run, list
     assert found["allow_networks"]["value"] == ["127.0.0.0/8"]
     assert found["allow_networks"]["from"] == "the running daemon"
     said = json.loads(run("doctor", "--json", code=1).stdout)["findings"]
-    (told,) = [one["said"] for one in said if "allow_networks" in one["said"]]
-    assert 'allow_networks = ["127.0.0.0/8"], and this shell has []' in told
+    (reported,) = [one["said"] for one in said if "allow_networks" in one["said"]]
+    assert 'allow_networks = ["127.0.0.0/8"], and this shell has []' in reported
     manager.process.kill()
     manager.process.wait()
     left = list(manager.folder.glob("daemon-*.json"))

@@ -115,7 +115,7 @@ def test_what_changes(load, store: Store, fields: dict[str, Any]):
 
 
 @pytest.mark.parametrize(
-    ("fields", "told"),
+    ("fields", "reported"),
     [
         ({"app": "Lab"}, "is no integration"),
         ({"app": "None"}, "no app"),
@@ -128,6 +128,6 @@ def test_what_changes(load, store: Store, fields: dict[str, Any]):
         ({"output": {"annotations": [{**LINE, "start_line": -1}]}}, "annotations[0].start_line"),
     ],
 )
-def test_what_cannot_be(load, fields: dict[str, Any], told: str):
+def test_what_cannot_be(load, fields: dict[str, Any], reported: str):
     answer = load(changed(0, **fields), code=1)
-    assert told in answer.output
+    assert reported in answer.output

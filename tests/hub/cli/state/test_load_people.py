@@ -88,7 +88,7 @@ def test_addresses_are_described(load, store: Store):
 
 
 @pytest.mark.parametrize(
-    ("user", "told"),
+    ("user", "reported"),
     [
         ({"emails": ["ada"]}, "no email address"),
         ({"emails": ["bob@tower.example"]}, "already in use"),
@@ -97,15 +97,15 @@ def test_addresses_are_described(load, store: Store):
         ({"email": "bob@tower.example"}, "already in use"),
     ],
 )
-def test_bad_addresses(load, user: dict[str, Any], told: str):
+def test_bad_addresses(load, user: dict[str, Any], reported: str):
     load(DOCUMENT)
     answer = load({"users": [{"login": "ada", **user}]}, code=1)
-    assert told in answer.output
+    assert reported in answer.output
     assert "users[0]" in answer.output
 
 
 @pytest.mark.parametrize(
-    ("repository", "told"),
+    ("repository", "reported"),
     [
         ({"license_file": {"name": "", "text": "x"}}, "is no path of a license file"),
         ({"license_file": {"name": "x", "text": "x" * 262_145}}, "at most 262,144 bytes"),
@@ -114,10 +114,10 @@ def test_bad_addresses(load, user: dict[str, Any], told: str):
         ({"watchers": {"ada": "staring"}}, "'watching' or 'ignoring'"),
     ],
 )
-def test_what_cannot_be_around_a_repository(load, repository: dict[str, Any], told: str):
+def test_what_cannot_be_around_a_repository(load, repository: dict[str, Any], reported: str):
     load(DOCUMENT)
     answer = load({"repositories": [{"name": "ada/engine", **repository}]}, code=1)
-    assert told in answer.output
+    assert reported in answer.output
     assert "repositories[0]" in answer.output
 
 

@@ -77,7 +77,7 @@ def test_what_changes(load, fields: dict[str, Any]):
 
 
 @pytest.mark.parametrize(
-    ("fields", "told"),
+    ("fields", "reported"),
     [
         ({"repository": "ada/other"}, "no repository"),
         ({"actor": "eve"}, "no account"),
@@ -86,6 +86,6 @@ def test_what_changes(load, fields: dict[str, Any]):
         ({"after_sha": "x"}, "rule_suites[0].after_sha"),
     ],
 )
-def test_what_cannot_be(load, fields: dict[str, Any], told: str):
+def test_what_cannot_be(load, fields: dict[str, Any], reported: str):
     answer = load(changed(**fields), code=1)
-    assert told in answer.output
+    assert reported in answer.output

@@ -63,5 +63,5 @@ def test_a_seat_that_comes_with_joining_is_told(load, run, store: Store):
     run("org", "join", "tower", "eve")
     assert seats(store) == {"ada": False, "bob": False, "eve": False}
     run("org", "join", "tower", "eve", "--role", "admin")
-    told = store.look(lambda db: db.all("SELECT name, action FROM event"))
-    assert told == [{"name": "assistant_seat", "action": "created"}]
+    reported = store.look(lambda db: db.all("SELECT name, action FROM event"))
+    assert reported == [{"name": "assistant_seat", "action": "created"}]

@@ -97,7 +97,7 @@ def test_what_changes(load, store: Store, fields: dict[str, Any], left: list[Any
 
 
 @pytest.mark.parametrize(
-    ("fields", "told"),
+    ("fields", "reported"),
     [
         ({"repository": "ada/other"}, "no repository"),
         ({"id": 2}, "is there 2 times"),
@@ -107,6 +107,6 @@ def test_what_changes(load, store: Store, fields: dict[str, Any], left: list[Any
         ({"concurrency": {"reusable": [{"group": "a"}]}}, "reusable[0].path"),
     ],
 )
-def test_what_cannot_be(load, fields: dict[str, Any], told: str):
+def test_what_cannot_be(load, fields: dict[str, Any], reported: str):
     answer = load(changed(0, **fields), code=1)
-    assert told in answer.output
+    assert reported in answer.output

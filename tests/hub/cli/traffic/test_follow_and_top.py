@@ -142,15 +142,17 @@ def test_following_real_deliveries(start, store: Store, directory: Path):
     receiver = start("listen", "--port", "0", "--json")
     callback = receiver.said(r"(http://127\.0\.0\.1:\d+/)", error=True)[1]
     hub = url_of(start("serve", "--port", "0", **ALLOWED))
-    told = start("delivery", "list", "--follow", "--json", "--repo", "ada/bell", "--event", "push")
+    reported = start(
+        "delivery", "list", "--follow", "--json", "--repo", "ada/bell", "--event", "push"
+    )
     shown = start("delivery", "list", "--follow", "--state", "delivered")
     subscribe_and_push(hub, callback, token)
-    found = json.loads(told.said(r"^{.*}$")[0])
+    found = json.loads(reported.said(r"^{.*}$")[0])
     assert (found["event"], found["state"], found["status"]) == ("push", "delivered", 200)
     assert (found["repository"], found["attempts"], found["problem"]) == ("ada/bell", 1, None)
     line = r"(ping|push) +200 .* hook 1  http"
     assert {shown.said(line)[1], shown.said(line)[1]} == {"ping", "push"}
-    code, out, err = told.end(signal.SIGINT)
+    code, out, err = reported.end(signal.SIGINT)
     assert (code, out, err) == (0, "", "")
     assert shown.end(signal.SIGTERM)[0] == 0
 
@@ -158,11 +160,11 @@ def test_following_real_deliveries(start, store: Store, directory: Path):
 def test_following_begins_with_what_was(start, store: Store, hook_id: int):
     tried(store, hook_id, 503)
     tried(store, hook_id, 200)
-    told = start("delivery", "list", "--follow", "--json", "--limit", "1")
-    assert json.loads(told.said("^{.*")[0])["status"] == 200
+    reported = start("delivery", "list", "--follow", "--json", "--limit", "1")
+    assert json.loads(reported.said("^{.*")[0])["status"] == 200
     store.do(deliveries.redeliver, 1, hook_id, 1)
     tried(store, hook_id, 503)
-    found = json.loads(told.said("^{.*")[0])
+    found = json.loads(reported.said("^{.*")[0])
     assert (found["status"], found["state"]) == (503, "waiting")
     assert found["next_at"] > found["at"]
 

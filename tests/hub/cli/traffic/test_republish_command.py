@@ -29,7 +29,7 @@ def bells(store: Store) -> None:
     store.do(make)
 
 
-def told(store: Store) -> list[str]:
+def reported(store: Store) -> list[str]:
     return [row["repository"] for row in store.look(event_queries.newest, limit=99)][::-1]
 
 
@@ -37,7 +37,7 @@ def told(store: Store) -> list[str]:
 def test_without_a_worker_it_is_done_here(run, listed, store: Store):
     said = run("republish", "--topic", "ada/*/events/repository")
     assert said.stdout == "run 1: 3 published to ada/*/events/repository\n"
-    assert told(store) == ["ada/bell-0", "ada/bell-1", "ada/bell-2"]
+    assert reported(store) == ["ada/bell-0", "ada/bell-1", "ada/bell-2"]
     (row,) = listed("republish", "list")
     assert (row["published"], row["total"], row["outcome"]) == (3, 3, "done")
     (job,) = [row for row in listed("job", "list") if row["name"] == "republish"]
@@ -64,7 +64,7 @@ def test_how_many_it_would_be(run, store: Store):
         "republish", "--topic", "*/*/events/*", "--dry-run", "--since", "2100-01-01T00:00:00Z"
     )
     assert "there are no such resources" in since.stderr
-    assert told(store) == []
+    assert reported(store) == []
     assert store.look(republish_runs.page, limit=9) == []
 
 
@@ -86,7 +86,7 @@ def test_left_to_the_worker(run, listed, store: Store):
     assert "run 1 is over" in run("republish", "stop", "1", code=5).stderr
     assert "there is no run 9" in run("republish", "stop", "9", code=4).stderr
     run("republish", "follow", "1", code=1)
-    assert told(store) == []
+    assert reported(store) == []
 
 
 @pytest.mark.usefixtures("bells")

@@ -44,8 +44,8 @@ def test_listing_and_revoking(store, listed, run):
     assert listed("websub", "list") == []
     (row,) = listed("websub", "list", "--ended")
     assert (row["state"], row["signed"]) == ("enough", False)
-    (told,) = store.do(requests.claim, 10)
-    assert (told["mode"], told["reason"]) == ("denied", "enough")
+    (reported,) = store.do(requests.claim, 10)
+    assert (reported["mode"], reported["reason"]) == ("denied", "enough")
     assert "there is no" in run("websub", "remove", "--yes", row["id"], code=4).stderr
 
 

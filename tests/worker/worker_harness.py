@@ -149,7 +149,7 @@ class Gate:
 PROMPT = Tuning(outage_grace=0.0)
 
 
-class House:
+class WorkerHarness:
     """A store with the repository ada/engine, and at most one worker on it."""
 
     def __init__(
