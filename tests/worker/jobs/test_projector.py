@@ -312,7 +312,7 @@ async def test_an_id_that_nobody_has_any_more_holds_nothing_up(harness: WorkerHa
 def _row(harness: WorkerHarness, guid: str, body: bytes) -> tuple[Any, ...]:
     repo_id = harness.repo["id"]
     given = (guid, repo_id, repo_id, 0, 0, "push", None, None, harness.clock.now(), len(body))
-    return (*given, b"", compress(body))
+    return (*given, b"", compress(body), None, None)
 
 
 async def test_a_branch_follows_its_pushes(
