@@ -34,8 +34,8 @@ def to_open(db: Connection) -> list[NewAlert]:
 def _of_rule(db: Connection, rule: HookRule) -> list[NewAlert]:
     given = {"now": db.now} if ":now" in rule.opens else {}
     rows = db.all(
-        f"SELECT h.id, {rule.since} AS since, coalesce(h.disabled_reason, h.pause_reason) AS reason"
-        " FROM hook h"
+        f"SELECT h.id, {rule.since} AS since, h.pause_reason,"
+        " coalesce(h.disabled_reason, h.pause_reason) AS reason FROM hook h"
         f" WHERE {rule.opens} AND NOT EXISTS ({_OPEN}) ORDER BY h.id LIMIT :most",
         kind=rule.kind,
         most=MOST,
@@ -46,7 +46,9 @@ def _of_rule(db: Connection, rule: HookRule) -> list[NewAlert]:
 
 def _alerts(db: Connection, kind: str, rows: Iterable[Row]) -> list[NewAlert]:
     found = list(rows)
-    attempts = hook_health.recent_attempts(db, [row["id"] for row in found], 1)
+    # A hook that the worker has paused failed without an attempt.
+    tried = [row["id"] for row in found if not row.get("pause_reason")]
+    attempts = hook_health.recent_attempts(db, tried, 1)
     return [NewAlert(kind, row["id"], _data(row, attempts.get(row["id"], []))) for row in found]
 
 

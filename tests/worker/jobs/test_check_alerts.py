@@ -174,6 +174,7 @@ async def test_a_hook_that_cannot_be_used_is_an_error_of_configuration(
 ) -> None:
     """The worker pauses such a hook, and no attempt is on record."""
     why, good = "the client certificate has ended", world.good["id"]
+    world.send(world.good, "a")
     world.store.do(_set(good, paused_at=1, pause_reason=why))
     ((name, payload),) = await check()
     assert (name, payload["reason"], payload["last_attempt"]) == ("hook.config_error", why, None)
