@@ -162,6 +162,16 @@ def of_account(db: Connection, account_id: int) -> list[Row]:
     return [_decoded(row) for row in rows]
 
 
+def with_chosen(db: Connection, repo_id: int) -> list[Row]:
+    """Return the installations for which a repository was chosen, oldest first."""
+    rows = db.all(
+        f"{SELECT} WHERE i.every_repository = 0 AND EXISTS (SELECT 1 FROM installation_repository c"
+        " WHERE c.installation_id = i.id AND c.repo_id = :repo_id) ORDER BY i.id",
+        repo_id=repo_id,
+    )
+    return [_decoded(row) for row in rows]
+
+
 def concerns(db: Connection, installation: Row, app_id: int, user_id: int) -> bool:
     """Return whether an installation is one of this app, on an account of the user."""
     where, given = _where(app_id, user_id, None, False)

@@ -60,6 +60,15 @@ def choose(ctx: Context, installation: Row, chosen: Iterable[int] | None) -> boo
     return changed
 
 
+def lose(ctx: Context, repo: Row) -> None:
+    """Report that a repository goes to the apps whose installations chose it.
+
+    The repository must still exist.
+    """
+    for installation in installations.with_chosen(ctx.db, repo["id"]):
+        _emit_chosen(ctx, "removed", installation, {repo["id"]})
+
+
 def _emit_chosen(ctx: Context, action: str, installation: Row, repo_ids: set[int]) -> None:
     if repo_ids:
         members: dict[str, Any] = {"repositories_added": [], "repositories_removed": []}

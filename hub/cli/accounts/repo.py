@@ -5,7 +5,6 @@ import click
 from hub.cli.console import options, output
 from hub.cli.console.arguments import FullNameType
 from hub.cli.console.grammar import noun
-from hub.cli.console.removal import agree
 from store import Connection, Row, Store
 from store.repositories import membership_dump, repositories, repository_removal
 
@@ -14,7 +13,11 @@ FULL_NAME = click.argument("full_name", metavar="OWNER/NAME", type=FullNameType(
 
 @noun(
     examples=["tocsin repo add ada/bell-tower", "tocsin repo show ada/bell-tower"],
-    lazy={"grant": "accounts.repo_access:grant", "rename": "accounts.repo_access:rename"},
+    lazy={
+        "remove": "accounts.repo_remove:remove",
+        "grant": "accounts.repo_access:grant",
+        "rename": "accounts.repo_access:rename",
+    },
 )
 def repo() -> None:
     """Create, change and remove repositories, and give roles in them."""
@@ -117,23 +120,3 @@ def edit(
 
     store.do(change)
     click.echo(f"changed repository {'/'.join(full_name)}")
-
-
-@repo.command(examples=["tocsin repo remove ada/bell-tower --yes"])
-@FULL_NAME
-@options.yes
-@options.with_store
-def remove(store: Store, full_name: tuple[str, str], yes: bool) -> None:
-    """Remove a repository with its hooks, issues and subscriptions.
-
-    Nothing more is delivered to its hooks. Events and attempts stay until retention deletes them.
-    """
-
-    def find(db: Connection) -> tuple[Row, dict[str, int]]:
-        row = options.repository(db, full_name)
-        return row, repository_removal.parts(db, row["id"])
-
-    row, parts = store.look(find)
-    agree(f"the repository {row['full_name']}", parts, yes=yes)
-    store.do(lambda db: repository_removal.remove(db, options.repository(db, full_name)))
-    click.echo(f"removed repository {row['full_name']}")

@@ -80,6 +80,19 @@ def test_commands_report_what_becomes_of_installations(run: Any, store: Store) -
     assert len(waiting(store, hook["id"])) == 1 + len(actions)
 
 
+@pytest.mark.usefixtures("mill")
+def test_an_app_hears_that_a_repository_it_was_given_is_removed(run: Any, store: Store) -> None:
+    for name in ("engine", "loom"):
+        run("repo", "add", f"ada/{name}")
+    run("app", "install", "Mill", "ada", "--repo", "engine")
+    run("repo", "remove", "ada/loom", "--yes")
+    assert bodies(store, "installation_repositories") == []
+    run("repo", "remove", "ada/engine", "--yes")
+    (event,) = bodies(store, "installation_repositories")
+    (lost,) = event["repositories_removed"]
+    assert (event["action"], lost["full_name"]) == ("removed", "ada/engine")
+
+
 def test_a_document_has_the_hook(run: Any, store: Store) -> None:
     def loaded(text: str) -> dict[str, str]:
         made = json.loads(run("load", "-", "--json", stdin=text).stdout)

@@ -1,0 +1,44 @@
+"""`tocsin repo remove`: the end of a repository, which the apps that chose it hear of."""
+
+import click
+
+from hub.api.apps import installation_changes
+from hub.cli.accounts.repo import FULL_NAME
+from hub.cli.console import options
+from hub.cli.console.grammar import command
+from hub.cli.console.removal import agree
+from hub.cli.service.configuration import Configuration
+from hub.cli.traffic import api_context
+from store import Connection, Row
+from store.accounts import accounts
+from store.repositories import repository_removal
+
+
+@command("remove", examples=["tocsin repo remove ada/bell-tower --yes"])
+@FULL_NAME
+@options.yes
+@options.configured
+def remove(configuration: Configuration, full_name: tuple[str, str], yes: bool) -> None:
+    """Remove a repository with its hooks, issues and subscriptions.
+
+    Nothing more is delivered to its hooks. Events and attempts stay until retention deletes them.
+    """
+
+    def find(db: Connection) -> tuple[Row, dict[str, int]]:
+        row = options.repository(db, full_name)
+        return row, repository_removal.parts(db, row["id"])
+
+    def change(db: Connection) -> None:
+        row = options.repository(db, full_name)
+        owner = accounts.get(db, row["owner_id"])
+        assert owner is not None, "every repository has one"
+        emits = installation_changes.EMITS
+        context = api_context.for_account(db, configuration.settings, owner, emits)
+        installation_changes.lose(context, row)
+        repository_removal.remove(db, row)
+
+    with options.opening(configuration.settings) as store:
+        row, parts = store.look(find)
+        agree(f"the repository {row['full_name']}", parts, yes=yes)
+        store.do(change)
+    click.echo(f"removed repository {row['full_name']}")
