@@ -49,6 +49,19 @@ SHOWN = [
 ]
 
 
+# The innermost elements without which the page would fit.
+TOO_WIDE = """(() => {
+    const root = document.documentElement, wide = root.scrollWidth, found = [];
+    for (const one of document.body.querySelectorAll("*")) {
+        const before = one.style.display;
+        one.style.display = "none";
+        if (root.scrollWidth < wide) found.push(`${one.tagName} ${one.outerHTML.slice(0, 120)}`);
+        one.style.display = before;
+    }
+    return found.slice(-2);
+})()"""
+
+
 @pytest.mark.parametrize(("shown", "look"), SHOWN)
 async def test_page_is_accessible_and_fits_the_window(
     visit, server: DashboardServer, shown: Shown, look: str
@@ -58,7 +71,7 @@ async def test_page_is_accessible_and_fits_the_window(
     assert await page.get_by_role("heading", level=1).count() == 1
     assert await violations(page) == []
     scrolled = await page.evaluate("document.documentElement.scrollWidth - innerWidth")
-    assert scrolled <= 0, "the page scrolls sideways"
+    assert scrolled <= 0, f"the page scrolls sideways: {await page.evaluate(TOO_WIDE)}"
     if shown.picture and os.environ.get("TOCSIN_PICTURES"):
         await _picture(guest, PICTURES / f"{shown.picture}-{look}.png")
 
