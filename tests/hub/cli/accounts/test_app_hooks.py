@@ -31,7 +31,7 @@ installations:
 
 
 @pytest.fixture
-def mill(run: Any) -> None:
+def mill(url: str, run: Any) -> None:
     run("user", "add", "ada")
     given = ("--owner", "ada", "--url", "https://mill.example/", "--kind", "integration")
     run("app", "add", "Mill", *given, "--permission", "issues=read", "--event", "issues")
