@@ -109,9 +109,9 @@ def listen(
     With --subscribe, the installation on this machine delivers the events of a repository here.
     The hook has a random secret unless you give one, and the signatures are checked with it.
 
-    With --server, nothing has to reach this machine: deliveries are fetched from a hub elsewhere.
-    They come from a pull hook (--hook), or from a hook that exists as long as the command runs
-    (--subscribe). The hub records the answers as attempts.
+    With --server, the command fetches deliveries from a hub elsewhere, so this machine needs no
+    public address. They belong to a pull hook (--hook), or to a hook that exists as long as the
+    command runs (--subscribe). The hub records the answers as attempts.
     """
     wanted = ListenOptions(**given)
     _check(wanted)
