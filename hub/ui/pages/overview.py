@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from hub.ui.charts import Series, curves, stacked
+from hub.ui.charts import Series, stacked
 from hub.ui.pages.hooks import hook_row
 from hub.ui.section import ROOT, PanelUpdate, Section
+from hub.ui.trends.latency_chart import latency
 from hub.ui.view_context import ViewContext
 from store import Row
 from store.alerts import problems
@@ -148,28 +149,9 @@ def _charts(found: dict[int, PeriodCounts], minutes: list[int], step: int) -> li
             ],
             [Series("events", "busy", [one.events for one in tally], "solid")],
         ),
-        curves(
-            "Latency",
+        latency(
             "from the event to the receiver's response, for successful first attempts",
             moments,
-            [
-                Series(
-                    "p50", "good", [one.quantile(0.5) for one in tally], "solid", "half took less"
-                ),
-                Series(
-                    "p95",
-                    "warn",
-                    [one.quantile(0.95) for one in tally],
-                    "dashed",
-                    "1 in 20 took longer",
-                ),
-                Series(
-                    "p99",
-                    "bad",
-                    [one.quantile(0.99) for one in tally],
-                    "dotted",
-                    "1 in 100 took longer",
-                ),
-            ],
+            tally,
         ),
     ]

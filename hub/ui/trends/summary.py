@@ -3,7 +3,8 @@
 from http import HTTPStatus
 from typing import Any
 
-from hub.ui.charts import Chart, Series, curves, stacked
+from hub.ui.charts import Chart, Series, stacked
+from hub.ui.trends.latency_chart import latency
 from hub.ui.view_context import ViewContext
 from store.clock import MINUTE
 from store.monitoring import hook_tallies
@@ -76,28 +77,5 @@ def _charts(found: dict[int, HookCounts], minutes: list[int], step: int) -> list
             moments,
             [one for one in bars if any(one.values)] or bars[:1],
         ),
-        curves(
-            "Latency",
-            f"of all attempts, {each}",
-            moments,
-            [
-                Series(
-                    "p50", "good", [one.quantile(0.5) for one in tally], "solid", "half took less"
-                ),
-                Series(
-                    "p95",
-                    "warn",
-                    [one.quantile(0.95) for one in tally],
-                    "dashed",
-                    "1 in 20 took longer",
-                ),
-                Series(
-                    "p99",
-                    "bad",
-                    [one.quantile(0.99) for one in tally],
-                    "dotted",
-                    "1 in 100 took longer",
-                ),
-            ],
-        ),
+        latency(f"of all attempts, {each}", moments, tally),
     ]
