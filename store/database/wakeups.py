@@ -109,6 +109,9 @@ class AnnouncingNotifier:
         self._inner.due(chosen)
         self._wakeups.announce(chosen)
 
+    def pushed(self, hooks: Iterable[int]) -> None:
+        self._inner.wake(hooks)
+
     def pulled(self, hooks: Iterable[int]) -> None:
         chosen = list(hooks)
         if isinstance(self._inner, RemoteNotifier):

@@ -301,7 +301,7 @@ def _wake(db: Connection, hook_ids: set[int]) -> None:
     notifier, pulled = db.notifier, set(pull_hooks.among(db, hook_ids))
     others = hook_ids - pulled
     if others:
-        db.after_commit(lambda: notifier.wake(others))
+        db.after_commit(lambda: notifier.pushed(others))
     if pulled:
         db.after_commit(lambda: notifier.pulled(pulled))
 

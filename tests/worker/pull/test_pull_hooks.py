@@ -167,6 +167,17 @@ async def test_waiters_are_woken_by_other_processes(harness: WorkerHarness) -> N
     await hub.close()
 
 
+async def test_only_the_pull_hooks_of_an_event_are_announced(harness: WorkerHarness) -> None:
+    """An announcement of other hooks would cost a look into the store in each burst."""
+    harness.hook()
+    hook_id = harness.hook("pull:ci")
+    announced: list[int] = []
+    harness.store.wakeups.forward = announced.extend
+    await harness.event()
+    assert {row["hook_id"] for row in harness.deliveries()} > {hook_id}
+    assert announced == [hook_id]
+
+
 async def redeliver(store: Store, event_id: int, hook_id: int) -> None:
     await store.write(deliveries.redeliver, event_id, hook_id, 1)
 
