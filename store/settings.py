@@ -5,6 +5,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from store.errors import Unusable
+
 PASSWORD = re.compile(r"(?<=[?&]password=)[^&]+")
 
 
@@ -15,6 +17,21 @@ def redact_url(url: str) -> str:
     name, colon, password = login.partition(":")
     login = f"{name}{colon}..." if password else login
     return f"{scheme}{separator}{login}{at}{PASSWORD.sub('...', place)}"
+
+
+def read_secret(setting: str, path: Path) -> str:
+    """Return the secret in the file of a setting, without the white space around it.
+
+    Raises Unusable, which names the setting, if the file cannot be read or holds no secret.
+    """
+    try:
+        secret = path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "it is not a text"
+        raise Unusable(f"{setting}: cannot read {path}: {why}") from None
+    if not secret:
+        raise Unusable(f"{setting}: {path} is empty")
+    return secret
 
 
 class SettingsPart(BaseModel):

@@ -7,7 +7,6 @@ the installation.
 import hashlib
 import hmac
 import ipaddress
-from pathlib import Path
 
 from starlette.types import Scope
 
@@ -20,6 +19,7 @@ from hub.rest.context import Services
 from hub.rest.request import Request
 from store import Connection
 from store.errors import Unusable
+from store.settings import read_secret
 
 LOOK, RUN = ("read:enterprise",), ("admin:enterprise",)
 """The scopes of a site administrator's token to see the installation, and to operate it."""
@@ -166,17 +166,10 @@ def _token_digest(settings: AdminSettings) -> bytes | None:
 
 
 def _token(settings: AdminSettings) -> str | None:
-    if settings.admin_token_file is not None:
-        return _read(settings.admin_token_file)
-    return None if settings.admin_token is None else settings.admin_token.get_secret_value()
-
-
-def _read(path: Path) -> str:
-    try:
-        token = path.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or "it is not a text"
-        raise Unusable(f"admin_token_file: cannot read {path}: {why}") from None
+    path = settings.admin_token_file
+    if path is None:
+        return None if settings.admin_token is None else settings.admin_token.get_secret_value()
+    token = read_secret("admin_token_file", path)
     if len(token) < LEAST_TOKEN:
         raise Unusable(f"admin_token_file: {path} holds fewer than {LEAST_TOKEN} characters")
     return token

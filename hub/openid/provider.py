@@ -14,7 +14,7 @@ from hub.openid.documents import fetch
 from hub.openid.errors import ProviderUnavailable, SignInFailed
 from hub.openid.id_token import Claims, Expected, key_id, verify
 from hub.openid_settings import OpenIDSettings, is_secure
-from store.errors import Unusable
+from store.settings import read_secret
 
 WELL_KNOWN = "/.well-known/openid-configuration"
 # Seconds that the description and the keys are used.
@@ -196,11 +196,4 @@ def client_secret(settings: OpenIDSettings) -> str | None:
     if path is None:
         secret = settings.openid_client_secret
         return None if secret is None else secret.get_secret_value()
-    try:
-        found = path.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or "it is not a text"
-        raise Unusable(f"openid_client_secret_file: cannot read {path}: {why}") from None
-    if not found:
-        raise Unusable(f"openid_client_secret_file: {path} is empty")
-    return found
+    return read_secret("openid_client_secret_file", path)

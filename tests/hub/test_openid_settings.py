@@ -35,5 +35,13 @@ def test_the_secret_is_never_shown(tmp_path: Path) -> None:
     path.write_text(f"{SECRET}\n")
     assert provider.client_secret(HubSettings(**given, openid_client_secret_file=path)) == SECRET
     assert provider.client_secret(HubSettings(**given)) is None
+
+
+@pytest.mark.parametrize("content", [None, b"", b" \n", b"\xff" * 20])
+def test_a_file_without_a_secret(tmp_path: Path, content: bytes | None) -> None:
+    given = {"openid_issuer": "https://tower.example", "openid_client_id": CLIENT}
+    path = tmp_path / "secret"
+    if content is not None:
+        path.write_bytes(content)
     with pytest.raises(Unusable, match="openid_client_secret_file"):
-        provider.client_secret(HubSettings(**given, openid_client_secret_file=tmp_path / "none"))
+        provider.client_secret(HubSettings(**given, openid_client_secret_file=path))
