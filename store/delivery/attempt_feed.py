@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from store.database import paging
 from store.database.connection import Connection, Row, json_array
 from store.database.id_search import first_id_since
 from store.delivery.attempts import FAILED, SUCCEEDED
@@ -129,13 +130,8 @@ def count(db: Connection, wanted: AttemptFilter, before: int, most: int) -> int:
     elif wanted.hook_id is not None:
         where += " AND x.hook_id = :hook_id"
         given["hook_id"] = wanted.hook_id
-    found: int = db.value(
-        f"SELECT count(*) FROM (SELECT x.id FROM {source} WHERE {where} LIMIT :most) AS f",
-        before=before,
-        most=most,
-        **given,
-    )
-    return found
+    query = f"SELECT x.id FROM {source} WHERE {where}"
+    return paging.count(db, query, most, before=before, **given)
 
 
 def count_among(db: Connection, wanted: AttemptFilter, ids: Sequence[int]) -> int:

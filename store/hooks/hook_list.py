@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from store.database import paging
 from store.database.connection import Connection, Row, json_array
 from store.database.list_order import MOST, Matches, SortOrder, counted
 from store.hooks import hook_health
@@ -111,8 +112,7 @@ def page(
 def count(db: Connection, wanted: HookFilter) -> Matches:
     """Return the number of matching hooks, up to MOST."""
     source, given = wanted.sql(db)
-    sql = f"SELECT count(*) FROM (SELECT h.id FROM {source} LIMIT :most) AS f"
-    return counted(db.value(sql, most=MOST + 1, **given))
+    return counted(paging.count(db, f"SELECT h.id FROM {source}", MOST + 1, **given))
 
 
 def latest(db: Connection) -> int:

@@ -6,7 +6,8 @@ from typing import Any
 
 import orjson
 
-from store.database.connection import ENDLESS, Connection, Row, json_array
+from store.database import paging
+from store.database.connection import ENDLESS, Connection, Row, json_array, prefixed
 from store.endpoint_access import handshake
 from store.errors import Invalid, Missing
 from store.hooks import (
@@ -236,21 +237,18 @@ def by_url(
 def page(db: Connection, target: HookTarget | int, *, limit: int, offset: int = 0) -> list[Row]:
     """Return a page of the target's hooks, oldest first. A number is the id of a repository."""
     target = as_target(target)
-    rows = db.all(
-        f"SELECT {COLUMNS} FROM hook WHERE {target.condition} AND deleted_at IS NULL"
-        " ORDER BY id LIMIT :limit OFFSET :offset",
-        target_id=target.id,
-        limit=limit,
-        offset=offset,
+    query = (
+        f"SELECT {COLUMNS} FROM hook WHERE {target.condition} AND deleted_at IS NULL ORDER BY id"
     )
+    rows = paging.page(db, query, limit, offset, target_id=target.id)
     return [decode_row(row) for row in rows]
 
 
 def every(db: Connection) -> list[Row]:
     """Return every hook, oldest first, each with its `repository`, `organization` or `app`."""
-    named = ", ".join(f"h.{column}" for column in COLUMNS.split(", "))
     rows = db.all(
-        f"SELECT {named}, {NAMES} FROM hook h{NAMED} WHERE h.deleted_at IS NULL ORDER BY h.id"
+        f"SELECT {prefixed('h', COLUMNS)}, {NAMES} FROM hook h{NAMED}"
+        " WHERE h.deleted_at IS NULL ORDER BY h.id"
     )
     return [decode_row(row) for row in rows]
 
@@ -258,13 +256,8 @@ def every(db: Connection) -> list[Row]:
 def count(db: Connection, target: HookTarget | int, most: int = ENDLESS) -> int:
     """Return how many hooks the target has, up to `most`. A number is the id of a repository."""
     target = as_target(target)
-    found: int = db.value(
-        f"SELECT count(*) FROM (SELECT id FROM hook WHERE {target.condition}"
-        " AND deleted_at IS NULL LIMIT :most) AS f",
-        target_id=target.id,
-        most=most,
-    )
-    return found
+    query = f"SELECT id FROM hook WHERE {target.condition} AND deleted_at IS NULL"
+    return paging.count(db, query, most, target_id=target.id)
 
 
 def update(db: Connection, hook: Row, *, most: int = 0, **changes: Any) -> Row:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from store.database import paging
 from store.database.connection import Connection, Row, json_array
 from store.database.list_order import MOST, Matches, SortOrder, counted
 from store.imports.imports import AT_WORK, NEEDS_ATTENTION
@@ -85,17 +86,14 @@ def page(
 ) -> list[Row]:
     """Return a page of imports, `skip` of them left out."""
     source, given = wanted.sql(db)
-    return db.all(
+    query = (
         f"SELECT {COLUMNS}, {NAME} AS repository{source}"
-        f" ORDER BY {order.sql(ORDERS, 'i.repo_id DESC')} LIMIT :limit OFFSET :skip",
-        limit=limit,
-        skip=skip,
-        **given,
+        f" ORDER BY {order.sql(ORDERS, 'i.repo_id DESC')}"
     )
+    return paging.page(db, query, limit, skip, **given)
 
 
 def count(db: Connection, wanted: ImportFilter) -> Matches:
     """Return the number of matching imports, up to MOST."""
     source, given = wanted.sql(db)
-    sql = f"SELECT count(*) FROM (SELECT i.repo_id{source} LIMIT :most) AS f"
-    return counted(db.value(sql, most=MOST + 1, **given))
+    return counted(paging.count(db, f"SELECT i.repo_id{source}", MOST + 1, **given))

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from store.database import paging
 from store.database.connection import Connection, Row, json_array
 from store.database.list_order import MOST, Matches, SortedPage, SortOrder, counted
 from store.delivery import event_queries
@@ -75,15 +76,9 @@ def count(db: Connection, wanted: EventFilter) -> Matches:
     if wanted.narrowed or wanted.repo_ids is not None:
         ids, floor = _found(db, wanted, LOOKED)
         return Matches(len(ids), examined=LOOKED if floor else 0)
-    return counted(
-        db.value(
-            "SELECT count(*) FROM (SELECT e.id FROM event e WHERE e.id < :before AND e.id >= :first"
-            " LIMIT :most) AS f",
-            before=wanted.before or NEWEST,
-            first=wanted.first,
-            most=MOST + 1,
-        )
-    )
+    query = "SELECT e.id FROM event e WHERE e.id < :before AND e.id >= :first"
+    given = {"before": wanted.before or NEWEST, "first": wanted.first}
+    return counted(paging.count(db, query, MOST + 1, **given))
 
 
 def latest(db: Connection) -> int:

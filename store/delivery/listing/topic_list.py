@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from store.database import paging
 from store.database.connection import Connection, Row, json_array
 from store.database.list_order import MOST, Matches, SortOrder, counted
 from store.hooks.event_names import WILDCARD
@@ -99,5 +100,4 @@ def page(
 def count(db: Connection, wanted: TopicFilter) -> Matches:
     """Return the number of matching repositories, up to MOST."""
     source, given = wanted.sql(db)
-    sql = f"SELECT count(*) FROM (SELECT r.id{source} LIMIT :most) AS f"
-    return counted(db.value(sql, most=MOST + 1, **given))
+    return counted(paging.count(db, f"SELECT r.id{source}", MOST + 1, **given))
