@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping
 from hmac import compare_digest
 from urllib.parse import urlsplit
 
+from typing_extensions import TypedDict, Unpack
+
 from store.accounts import bots
 from store.accounts.permissions import checked
 from store.database.connection import Connection, Row
@@ -146,29 +148,30 @@ def set_secret(db: Connection, app_id: int, client_secret: str) -> None:
     )
 
 
-def update(
-    db: Connection,
-    app_id: int,
-    *,
-    url: str,
-    description: str | None,
-    permissions: Mapping[str, str],
-    events: Iterable[str],
-    public: bool,
-) -> None:
+class AppFields(TypedDict):
+    """The fields of an application that its owner changes."""
+
+    url: str
+    description: str | None
+    permissions: Mapping[str, str]
+    events: Iterable[str]
+    public: bool
+
+
+def update(db: Connection, app_id: int, **fields: Unpack[AppFields]) -> None:
     """Change an application, and the most permissions its tokens may have.
 
     Installations get no further permissions by that: their accounts accept them first.
     """
-    check_url(url, "url")
+    check_url(fields["url"], "url")
     db.execute(
         "UPDATE app SET url = :url, description = :description, permissions = :permissions,"
         " events = :events, public = :public, updated_at = :now WHERE id = :id",
-        url=url,
-        description=description,
-        permissions=_written(permissions),
-        events=json.dumps(checked_events(events)),
-        public=int(public),
+        url=fields["url"],
+        description=fields["description"],
+        permissions=_written(fields["permissions"]),
+        events=json.dumps(checked_events(fields["events"])),
+        public=int(fields["public"]),
         now=db.now,
         id=app_id,
     )

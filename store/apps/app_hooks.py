@@ -1,8 +1,10 @@
 """The hook of an app: at most one, which gets the events to which the app subscribes."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
+
+from typing_extensions import Unpack
 
 from store.accounts import apps
 from store.database.connection import Connection, Row
@@ -42,26 +44,9 @@ def _fitting(events: Iterable[str]) -> list[str]:
     return [name for name in events if name == WILDCARD or name in FITTING["app"]]
 
 
-def update_app(
-    db: Connection,
-    app_id: int,
-    *,
-    url: str,
-    description: str | None,
-    permissions: Mapping[str, str],
-    events: Iterable[str],
-    public: bool,
-) -> None:
+def update_app(db: Connection, app_id: int, **fields: Unpack[apps.AppFields]) -> None:
     """Change an app as `apps.update` does, and its hook with it."""
-    apps.update(
-        db,
-        app_id,
-        url=url,
-        description=description,
-        permissions=permissions,
-        events=events,
-        public=public,
-    )
+    apps.update(db, app_id, **fields)
     hook = of(db, app_id)
     if hook is None:
         return
