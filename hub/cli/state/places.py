@@ -18,11 +18,17 @@ LINE = re.compile(r"line (\d+): ")
 
 def located(name: str, text: str, message: str) -> str:
     """Return a message with the file's name and the line number before each of its lines."""
+    lines = message.splitlines()
+    # A message without a place may be about a document that is too long to read.
+    root = _root(text) if any(map(PLACE.match, lines)) else None
+    return "\n".join(f"{name}{_line(root, line)}" for line in lines)
+
+
+def _root(text: str) -> yaml.Node | None:
     try:
-        root = Strict(text).get_single_node()
+        return Strict(text).get_single_node()
     except (ValueError, yaml.YAMLError, RecursionError):
-        root = None
-    return "\n".join(f"{name}{_line(root, line)}" for line in message.splitlines())
+        return None
 
 
 def _line(root: yaml.Node | None, message: str) -> str:
