@@ -6,7 +6,7 @@ A path is one node that knows all its methods. A tree is faster than a list of p
 tried from the top, and every event passes through here.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -91,6 +91,12 @@ class Routes(BaseRoute):
 
     def _made(self, line: Line) -> Endpoint:
         return self._endpoints.setdefault(line, self._makers[line](line))
+
+
+def matched(paths: Iterable[str], lines: Iterable[Line]) -> list[str]:
+    """Return the paths that one of the lines would match."""
+    tree = _tree_of(tuple(lines))
+    return [path for path in paths if _find(tree, path.split("/"), 1, []) is not None]
 
 
 @lru_cache(maxsize=8)

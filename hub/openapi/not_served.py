@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from functools import cache
 from typing import NamedTuple
 
-from hub.rest.resolve import PARAMETER, SLASHED
+from hub.http.routing import Line, matched
+from hub.rest.resolve import SLASHED
 
 PAGE = "/reference/not-served"
 BY_ID = re.compile(r"^/repositories/[^/]+")
@@ -223,13 +224,8 @@ FAMILIES = (
 
 def overlapping_paths(served: Iterable[str]) -> list[str]:
     """Return the paths that a parameter in one of the served paths would match."""
-    patterns = [_pattern(_starred(path)) for path in served]
-    found = [path for one in FAMILIES for path in one.paths]
-    return [path for path in found if any(one.fullmatch(path) for one in patterns)]
-
-
-def _starred(path: str) -> str:
-    return PARAMETER.sub(lambda one: f"{{*{one[1]}}}" if one[1] in SLASHED else one[0], path)
+    lines = (Line("GET", path, SLASHED) for path in served)
+    return matched((path for one in FAMILIES for path in one.paths), lines)
 
 
 def family_of(path: str) -> Family | None:
