@@ -3,7 +3,7 @@
 from typing import Annotated, Literal
 
 from annotated_types import MaxLen, MinLen
-from pydantic import Field
+from pydantic import WithJsonSchema
 from typing_extensions import TypedDict
 
 from hub.auth.access import on_user
@@ -21,7 +21,10 @@ ops = OperationGroup("users")
 READ = on_user("email_addresses", "read", scopes=("user:email",))
 WRITE = on_user("email_addresses", "write", scopes=("user",))
 
-Address = Annotated[Text, MaxLen(320), Field(json_schema_extra={"format": "email"})]
+# The format alone excludes what the pattern of Text does.
+Address = Annotated[
+    Text, MaxLen(320), WithJsonSchema({"type": "string", "format": "email", "maxLength": 320})
+]
 Addresses = Annotated[list[Address], MinLen(1), MaxLen(emails.MOST)]
 
 
