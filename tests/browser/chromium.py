@@ -96,8 +96,11 @@ class Watched:
 async def violations(page: Page, *impacts: str) -> list[dict[str, Any]]:
     """What axe finds wrong with a page as it is: of these impacts, or serious and critical."""
     await page.evaluate(AXE.read_text(encoding="utf-8") + "; null")
+    # All that axe looked at is megabytes, which take longer to bring here than to look at.
     found = await page.evaluate(
-        "tags => axe.run(document, {runOnly: tags, resultTypes: ['violations']})", TAGS
+        "tags => axe.run(document, {runOnly: tags, resultTypes: ['violations']})"
+        ".then(result => result.violations)",
+        TAGS,
     )
     wanted = impacts or ("serious", "critical")
     return [
@@ -107,6 +110,6 @@ async def violations(page: Page, *impacts: str) -> list[dict[str, Any]]:
             "help": one["help"],
             "at": [[*node["target"], node["failureSummary"]] for node in one["nodes"][:5]],
         }
-        for one in found["violations"]
+        for one in found
         if one["impact"] in wanted
     ]

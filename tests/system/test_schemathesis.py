@@ -23,7 +23,7 @@ from store.hooks import signing_keys
 SECONDS = 1800
 # Requests by chance for each operation. About 35 more for each follow from its schema. More
 # examples, or another seed, find other things: for whoever looks for them.
-EXAMPLES = os.environ.get("TOCSIN_TEST_EXAMPLES", str(often(6, 40)))
+EXAMPLES = os.environ.get("TOCSIN_TEST_EXAMPLES", str(often(3, 40)))
 SEED = os.environ.get("TOCSIN_TEST_SEED", "1")
 HERE = Path(__file__).parent
 # Nobody who guesses is shut out: that would be all there is to see.
