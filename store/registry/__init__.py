@@ -1,4 +1,5 @@
-"""Tables with an entry for each domain: expiring objects, and snapshots of the state.
+"""Modules with a part for each domain: expiring objects, snapshots of the state, and the removal
+of accounts.
 
 Imports every domain of the store.
 """

@@ -4,10 +4,10 @@ Readers ignore expired objects, so that the worker's exact timing does not matte
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from store.accounts import token_expiry
-from store.assistant import assistant_seats
+from store.assistant import seat_rows, seat_tally
 from store.database.connection import Connection, Row
 from store.repositories import interaction_limits, invitations
 
@@ -52,10 +52,19 @@ def of_table(event: str, table: str, columns: str) -> ExpiringKind:
     return ExpiringKind(event, next_due, expire)
 
 
+SEATS = of_table("assistant_seat.cancelled", "assistant_seat", seat_rows.COLUMNS)
+
+
+def _expire_seats(db: Connection, limit: int) -> Sequence[Row]:
+    rows = SEATS.expire(db, limit)
+    seat_tally.subtract(db, rows)
+    return rows
+
+
 EXPIRING = (
     of_table("interaction_limit.expired", "interaction_limit", interaction_limits.COLUMNS),
     of_table("repository_invitation.expired", "repository_invitation", invitations.COLUMNS),
-    of_table("assistant_seat.cancelled", "assistant_seat", assistant_seats.COLUMNS),
+    replace(SEATS, expire=_expire_seats),
     ExpiringKind("authorization.expired", token_expiry.next_due, token_expiry.expire),
 )
 

@@ -4,7 +4,6 @@
 """
 
 from store.database.connection import Connection
-from store.repositories import watching
 
 
 def members(db: Connection, organization_id: int) -> dict[str, str]:
@@ -37,12 +36,6 @@ def granted(db: Connection, repo_id: int, account_id: int) -> str | None:
         account_id=account_id,
     )
     return role
-
-
-def delete(db: Connection, account_id: int) -> None:
-    """Delete an account and everything that belongs to it. It must own no repository and no app."""
-    watching.forget(db, account_id)
-    db.execute("DELETE FROM account WHERE id = :id", id=account_id)
 
 
 def set_site_admin(db: Connection, account_id: int, site_admin: bool) -> None:

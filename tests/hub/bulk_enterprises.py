@@ -7,6 +7,7 @@ from enterprises_world import TEAM
 from operations_world import DIGEST, World
 
 from store import Connection
+from store.assistant import seat_rows
 
 
 def _of_globe(db: Connection, what: str, **given: Any) -> int:
@@ -45,9 +46,7 @@ def organizations(db: Connection, world: World, n: int) -> None:
 
 def seats(db: Connection, world: World, n: int) -> None:
     acme = world.acme.account["id"]
-    rows = [(acme, account_id, 1, 1, 1) for account_id in people(db, n)]
-    columns = "organization_id, account_id, personal, created_at, updated_at"
-    db.insert_many("assistant_seat", columns, rows)
+    seat_rows.insert(db, acme, dict.fromkeys(people(db, n)), personal=True)
 
 
 def _artifact(db: Connection, world: World, n: int, kind: str) -> int:

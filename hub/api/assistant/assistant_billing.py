@@ -20,7 +20,7 @@ from hub.rest.paging import NumberedPaging
 from hub.rest.validation import Text
 from store import Connection, Row
 from store.accounts import accounts, organizations, teams
-from store.assistant import assistant_seats, assistant_subscriptions
+from store.assistant import assistant_seats, assistant_subscriptions, seat_tally
 from store.errors import Invalid, Missing
 
 ops = OperationGroup("assistant", org=organizations.by_login, username=accounts.by_login)
@@ -109,7 +109,7 @@ def get_assistant_organization_details(ctx: Context, org: Row) -> AssistantBilli
 def list_assistant_seats(ctx: Context, org: Row, page: NumberedPaging) -> AssistantSeats:
     """List all assistant seat assignments for an organization"""
     plan = _plan(ctx.db, org["id"])
-    page.total = assistant_seats.count(ctx.db, org["id"])
+    page.total = seat_tally.total(ctx.db, org["id"])
     rows = assistant_seats.page(ctx.db, org["id"], limit=page.limit, offset=page.offset)
     return {"total_seats": page.total, "seats": several(ctx.urls, ctx.db, org, plan, rows)}
 

@@ -11,7 +11,7 @@ from hub.cli.console.removal import agree
 from hub.cli.service.configuration import Configuration
 from hub.cli.traffic import api_context
 from store import Connection, Row
-from store.repositories import account_removal
+from store.registry import account_removal
 
 LOGIN = click.argument("login", shell_complete=suggestions.logins)
 

@@ -6,7 +6,8 @@ from hub.cli.console import options, output, suggestions
 from hub.cli.console.grammar import noun
 from store import Connection, Row, Store
 from store.accounts import accounts
-from store.repositories import account_removal, membership_dump
+from store.registry import account_removal
+from store.repositories import membership_dump
 
 
 @noun(

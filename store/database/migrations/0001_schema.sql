@@ -1620,9 +1620,13 @@ CREATE INDEX assistant_seat_page ON assistant_seat (organization_id, id);
 
 CREATE INDEX assistant_seat_expiry ON assistant_seat (expires_at, id) WHERE expires_at IS NOT NULL;
 
--- Seats are counted by indexes alone: all seats minus those that have ended.
-
-CREATE INDEX assistant_seat_over ON assistant_seat (organization_id, expires_at) WHERE expires_at IS NOT NULL;
+-- How many seats end at each time. A list of seats has their number, which takes long to count.
+CREATE TABLE assistant_seat_tally (
+    organization_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+    ends_at BIGINT NOT NULL,            -- 0: they do not end
+    seats BIGINT NOT NULL,
+    PRIMARY KEY (organization_id, ends_at)
+);
 
 -- An enterprise's settings for the providers' patterns, for all its organizations.
 CREATE TABLE enterprise_secret_pattern (

@@ -16,7 +16,8 @@ from store.hooks import hook_targets, hooks
 from store.hooks.event_names import APP_EVENTS, FITTING, ORGANIZATION_EVENTS, WILDCARD
 from store.hooks.hook_targets import SYSTEM, HookTarget
 from store.ordering.delivery_states import DEAD, DELIVERED
-from store.repositories import account_removal, repositories, repository_removal
+from store.registry import account_removal
+from store.repositories import repositories, repository_removal
 
 
 @dataclass

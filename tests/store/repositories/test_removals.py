@@ -8,7 +8,8 @@ from store.accounts import accounts, apps, tokens
 from store.delivery import deliveries, event_queries, sources
 from store.errors import Conflict
 from store.hooks import hooks
-from store.repositories import account_removal, membership_dump, repositories, repository_removal
+from store.registry import account_removal
+from store.repositories import membership_dump, repositories, repository_removal
 
 
 def remove_repository(world: World) -> None:

@@ -10,7 +10,8 @@ from store_world import World
 from store import Connection, Row, Store
 from store.accounts import accounts, sso, tokens
 from store.accounts.viewers import RepositoryViewer
-from store.repositories import membership_dump, repositories, watching
+from store.registry import account_removal
+from store.repositories import repositories, watching
 
 NOBODY = RepositoryViewer(None)
 
@@ -187,7 +188,7 @@ def test_what_is_deleted_watches_nothing(world: World, bob: Row) -> None:
     put(world, world.user)
     put(world, bob)
     put(world, bob, repo=ignored, subscribed=False, ignored=True)
-    world.store.do(membership_dump.delete, bob["id"])
+    world.store.do(account_removal.remove, bob)
     ids = [world.repo["id"], ignored["id"], quiet["id"]]
     counted = world.store.look(watching.counts, ids)
     assert [counted[repo_id][0] for repo_id in ids] == [1, 0, 0]

@@ -21,7 +21,7 @@ from store.accounts import accounts, tokens
 from store.artifacts import deployment_jobs
 from store.artifacts.deployment_records import Deployment
 from store.artifacts.deployment_records import DeploymentPlace as Where
-from store.assistant import assistant_seats, assistant_subscriptions
+from store.assistant import assistant_seats, assistant_subscriptions, seat_rows
 from store.clock import DAY, HOUR, SECOND, MovableClock, iso, parse
 from store.jobs import jobs
 from store.registry import republish_runs
@@ -140,7 +140,7 @@ def _seat(db: Connection, repo: Row, ends: int) -> None:
     accounts.join(db, org["id"], repo["owner_id"], "admin")
     assistant_subscriptions.put(db, org["id"])
     assistant_seats.give_users(db, org["id"], [repo["owner_id"]])
-    db.execute("UPDATE assistant_seat SET expires_at = :ends", ends=ends)
+    seat_rows.cancel(db, list(seat_rows.of_users(db, org["id"], [repo["owner_id"]]).values()), ends)
 
 
 def _token(db: Connection, repo: Row, ends: int) -> None:

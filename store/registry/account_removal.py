@@ -3,11 +3,12 @@
 from collections import Counter
 
 from store.accounts import apps
+from store.assistant import seat_rows
 from store.database.connection import Connection, Row
 from store.delivery import sources
 from store.errors import Conflict
 from store.hooks.hook_targets import organization
-from store.repositories import membership_dump, repositories, repository_removal
+from store.repositories import repositories, repository_removal, watching
 
 GONE = "the organization was removed"
 
@@ -80,4 +81,7 @@ def remove(db: Connection, account: Row) -> None:
     # A source without its owner could send events of all repositories.
     for (source_id,) in db.tuples("SELECT id FROM source WHERE owner_id = :id", id=account["id"]):
         sources.remove(db, source_id)
-    membership_dump.delete(db, account["id"])
+    # Their counts would be wrong if the account alone was deleted.
+    watching.forget(db, account["id"])
+    seat_rows.forget(db, account["id"])
+    db.execute("DELETE FROM account WHERE id = :id", id=account["id"])

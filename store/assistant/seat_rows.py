@@ -1,0 +1,98 @@
+"""The rows of seats. Whatever inserts or deletes them, or changes their end, changes the tally."""
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+
+from store.assistant import seat_tally
+from store.database.connection import Connection, Row, json_array
+
+COLUMNS = (
+    "id, organization_id, account_id, team_id, personal, created_at, updated_at, expires_at,"
+    " active_at, editor, authenticated_at"
+)
+
+
+def of_users(
+    db: Connection, organization_id: int, account_ids: Collection[int] | Mapping[int, object]
+) -> dict[int, Row]:
+    """Return account id to seat, and lock these seats."""
+    rows = db.all(
+        f"SELECT {COLUMNS} FROM assistant_seat WHERE organization_id = :organization_id"
+        f" AND account_id IN (SELECT w.id FROM {db.each('ids', id='integer')} AS w)"
+        f" ORDER BY id{db.for_update}",
+        organization_id=organization_id,
+        ids=json_array(account_ids),
+    )
+    return {row["account_id"]: row for row in rows}
+
+
+def insert(
+    db: Connection, organization_id: int, team_ids: Mapping[int, int | None], personal: bool
+) -> None:
+    """Create seats that do not end. `team_ids` has the accounts, each with its team or None."""
+    db.insert_many(
+        "assistant_seat",
+        "organization_id, account_id, team_id, personal, created_at, updated_at",
+        [
+            (organization_id, account_id, team_id, int(personal), db.now, db.now)
+            for account_id, team_id in team_ids.items()
+        ],
+    )
+    seat_tally.add(db, Counter({(organization_id, seat_tally.NEVER): len(team_ids)}))
+
+
+def delete(db: Connection, ids: Collection[int]) -> None:
+    """Delete seats."""
+    if ids:
+        deleted = db.all(
+            f"DELETE FROM assistant_seat WHERE id {_among(db)} RETURNING {COLUMNS}",
+            ids=json_array(ids),
+        )
+        seat_tally.subtract(db, deleted)
+
+
+def forget(db: Connection, account_id: int) -> None:
+    """Delete all seats of an account before the account is deleted.
+
+    Deleting the account alone would leave the tally of seats wrong.
+    """
+    deleted = db.all(
+        f"DELETE FROM assistant_seat WHERE account_id = :account_id RETURNING {COLUMNS}",
+        account_id=account_id,
+    )
+    seat_tally.subtract(db, deleted)
+
+
+def keep(db: Connection, rows: Collection[Row], personal: bool) -> None:
+    """Undo the cancellation of locked seats. If `personal`, they become personal."""
+    changed = "personal = 1" if personal else "personal = personal"
+    db.execute(
+        f"UPDATE assistant_seat SET {changed}, expires_at = NULL, updated_at = :now"
+        f" WHERE id {_among(db)}",
+        ids=json_array(row["id"] for row in rows),
+        now=db.now,
+    )
+    seat_tally.move(db, rows, None)
+
+
+def release(db: Connection, ids: Collection[int]) -> None:
+    """Make seats no longer personal."""
+    db.execute(
+        f"UPDATE assistant_seat SET personal = 0 WHERE id {_among(db)}",
+        ids=json_array(ids),
+    )
+
+
+def cancel(db: Connection, rows: Collection[Row], ends: int) -> None:
+    """Let locked seats end at this time."""
+    db.execute(
+        f"UPDATE assistant_seat SET expires_at = :ends, updated_at = :now WHERE id {_among(db)}",
+        ids=json_array(row["id"] for row in rows),
+        ends=ends,
+        now=db.now,
+    )
+    seat_tally.move(db, rows, ends)
+
+
+def _among(db: Connection) -> str:
+    return f"IN (SELECT w.id FROM {db.each('ids', id='integer')} AS w)"
