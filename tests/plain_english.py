@@ -9,11 +9,30 @@ BANNED = (
     r"\btold of\b",
     r"\blet(s|ting)? go of\b",
     r"\bnobody wanted\b",
-    r"\bturned away\b",
+    r"\b(turn|turns|turned) away\b",
+    r"\bresting\b",
+    r"\bis taken in\b",
     r"^(What|Of)\b",
     r"^Who(ever)? .* is\b",
 )
+LONGEST = 40
 
 
 def found_in(sentence: str) -> list[str]:
     return [turn for turn in BANNED if re.search(turn, sentence)]
+
+
+def split(text: str) -> list[str]:
+    """The sentences of a paragraph. They end with a mark and a space, or with the paragraph."""
+    pieces = re.split(r"(?<=[.?!])[)\"”]?\s+(?=[^a-z])", text.strip())
+    return [piece for piece in pieces if re.search(r"\w", piece)]
+
+
+def words(sentence: str) -> int:
+    """How many words a sentence has."""
+    return len([word for word in sentence.split() if re.search(r"\w", word)])
+
+
+def hard_to_read(text: str) -> list[str]:
+    """The sentences of a paragraph that are too long, or have a banned turn."""
+    return [one for one in split(text) if found_in(one) or words(one) > LONGEST]

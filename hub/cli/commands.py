@@ -37,7 +37,7 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "status": ("operate.status:status", "Count accounts, hooks, deliveries and the backlog."),
         "top": ("operate.top:top", "Watch rates, latency, backlog and endpoints."),
         "doctor": ("operate.doctor:doctor", "Check this installation and suggest remedies."),
-        "alert": ("operate.alert:alert", "What is wrong, and who knows of it."),
+        "alert": ("operate.alert:alert", "Problems: list, acknowledge and mute them."),
         "job": ("operate.job:job", "Scheduled jobs."),
         "audit": ("operate.audit:audit", "The audit log: who changed what."),
         "backup": ("operate.backup:backup", "Back up the database while tocsin runs."),

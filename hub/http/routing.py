@@ -41,7 +41,7 @@ class Node:
     fixed: dict[str, "Node"] = field(default_factory=dict)
     parameter: "Node | None" = None
     slashed: "Node | None" = None
-    """What follows a parameter that may hold slashes."""
+    """The node after a parameter that may hold slashes."""
     methods: dict[str, tuple[Line, list[str]]] = field(default_factory=dict)
 
 

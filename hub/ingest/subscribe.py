@@ -24,10 +24,12 @@ from store.errors import Invalid, Missing
 
 DESCRIPTION = """Subscribe to events of a repository, or unsubscribe
 
-Form fields, urlencoded or multipart: `hub.mode` (subscribe or unsubscribe), `hub.topic` (a URL \
-whose path ends with /{owner}/{repo}/events/{event}, on any host; with .json, or with the header \
-Accept: application/json, deliveries are raw JSON, otherwise a form with the field payload), \
-`hub.callback`, and `hub.secret` (at most 1024 bytes). The response is 204.
+The form is urlencoded or multipart. Its fields are `hub.mode` (subscribe or unsubscribe), \
+`hub.topic`, `hub.callback`, and `hub.secret` (at most 1024 bytes). The response is 204.
+
+`hub.topic` is a URL whose path ends with /{owner}/{repo}/events/{event}, on any host. If it ends \
+with .json, or if the request has the header Accept: application/json, deliveries are raw JSON. \
+Otherwise a delivery is a form with the field payload.
 
 If the repository has a hook with this callback already, subscribing changes that hook. \
 A secret that is left out stays; an empty one removes it. Unsubscribing from an event without a \

@@ -135,7 +135,7 @@ FAMILIES = (
     ),
     Family(
         "Lists of issues across repositories",
-        "Each repository has its own list of issues. A milestone's labels are those of its issues.",
+        "Each repository has its own list of issues. A milestone has the labels of its issues.",
         (
             "/issues",
             "/user/issues",

@@ -75,7 +75,7 @@ class OperationOptions(TypedDict, total=False):
     category: str
     """The rate limit category it counts for; empty for none."""
     points: int
-    """What it costs of the points per minute. Default: 5 if it writes, and else 1."""
+    """Its cost in points, which are limited per minute. Default: 5 if it writes, and else 1."""
     conditional: bool
     """Whether its response has an ETag. Default: true for GET."""
     audited: bool

@@ -27,7 +27,7 @@ class Series:
     values: Values
     dash: str = ""
     note: str = ""
-    """What the series has that the others have not, for the legend."""
+    """A remark in the legend that tells this series from the others."""
 
 
 @dataclass(frozen=True, slots=True)

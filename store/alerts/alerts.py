@@ -28,7 +28,7 @@ class NewAlert:
     hook_id: int
     data: dict[str, Any] = field(default_factory=dict)
     subject: str = ""
-    """What it is about within the hook, such as an ordering key."""
+    """The part of the hook that it is about, such as an ordering key."""
     momentary: bool = False
     """Whether it reports what happened, and so closes at once."""
 

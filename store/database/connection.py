@@ -1,10 +1,13 @@
 """The interface that every statement in the store is written against, and its two implementations.
 
 Statements use the subset of SQL that SQLite and PostgreSQL share. These mark the differences:
-`{id}` and `{blob}` in migrations, `db.each(...)` for the rows of a batch, `db.lateral(...)` for the
-first rows of each group, `db.skip_locked` after a claim and `db.chosen(...)` around it, and
-`db.for_share` after rows that must not change until the transaction ends, and `db.for_update`
-after rows that it locks for itself.
+
+- `{id}` and `{blob}` in migrations;
+- `db.each(...)` for the rows of a batch;
+- `db.lateral(...)` for the first rows of each group;
+- `db.skip_locked` after a claim, and `db.chosen(...)` around it;
+- `db.for_share` after rows that must not change until the transaction ends;
+- `db.for_update` after rows that the transaction locks for itself.
 """
 
 from collections.abc import Callable, Iterable, Sequence

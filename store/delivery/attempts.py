@@ -74,7 +74,7 @@ class Outcome:
     throttled: bool = False
     """Whether the attempt uses up no retry, because it was answered 429."""
     instruction: str | None = None
-    """What the receiver asked for, such as "retry-after=120", or None."""
+    """The receiver's instruction, such as "retry-after=120", or None."""
     taken: Taken | None = None
     """The secret that the receiver has, if two are valid and this attempt showed which it is."""
     turn: Turn | None = None

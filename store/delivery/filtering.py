@@ -1,7 +1,7 @@
 """Filters in the fan-out: new deliveries that a hook's filter leaves out become filtered.
 
-Such a delivery stays on record with the reason, and is never sent. What a person requests for one
-hook, such as a ping or a redelivery, is not filtered.
+Such a delivery stays on record with the reason, and is never sent. Deliveries that a person
+requests for one hook, such as a ping or a redelivery, are not filtered.
 """
 
 from collections.abc import Callable, Sequence

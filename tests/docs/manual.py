@@ -8,10 +8,13 @@ from pathlib import Path
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+from plain_english import split
+
+from hub.cli.manual.generate import PAGES
 
 ROOT = Path(__file__).parents[2]
 MANUAL = ROOT / "hub" / "docs"
-GENERATED = MANUAL / "reference"
+GENERATED = tuple(MANUAL / "reference" / f"{name}.md" for name in PAGES)
 README = ROOT / "README.md"
 AROUND = (
     README,
@@ -36,7 +39,12 @@ class Block:
 def manual_pages() -> list[Path]:
     """The pages of the manual that are written by hand."""
     pages = sorted(MANUAL.rglob("*.md"))
-    return [page for page in pages if not page.is_relative_to(GENERATED)]
+    return [page for page in pages if page not in GENERATED]
+
+
+def all_pages() -> list[Path]:
+    """All pages, generated ones too."""
+    return [*written_pages(), *GENERATED]
 
 
 def written_pages() -> list[Path]:
@@ -105,7 +113,18 @@ def links(page: Path) -> list[str]:
 
 def sentences(page: Path) -> list[str]:
     """The sentences of paragraphs and list items, without code blocks, tables and headings."""
-    return [one for text in _paragraphs(page) for one in _split(text)]
+    return [one for text in _paragraphs(page) for one in split(text)]
+
+
+def cells(page: Path) -> list[str]:
+    """The sentences in cells of tables."""
+    found = tokens(page)
+    texts = [
+        _text(token)
+        for at, token in enumerate(found)
+        if token.type == "inline" and found[at - 1].type in ("td_open", "th_open")
+    ]
+    return [one for text in texts for one in split(text)]
 
 
 def _paragraphs(page: Path) -> Iterator[str]:
@@ -126,14 +145,3 @@ def _text(token: Token) -> str:
         elif child.type == "text":
             parts.append(child.content)
     return "".join(parts)
-
-
-def _split(text: str) -> list[str]:
-    """Sentences end with a mark and a space, and the last one with the paragraph."""
-    pieces = re.split(r"(?<=[.?!])[)\"”]?\s+(?=[^a-z])", text.strip())
-    return [piece for piece in pieces if re.search(r"\w", piece)]
-
-
-def words(sentence: str) -> int:
-    """How many words a sentence has."""
-    return len([word for word in sentence.split() if re.search(r"\w", word)])

@@ -7,6 +7,8 @@ from typing import Any
 import httpx
 import orjson
 
+from hub.manual.library import manual
+from hub.manual.page import INDEX
 from store import Connection, Row, Store
 from store.delivery import event_queries, events
 from store.delivery.attempts import Outcome, record
@@ -24,7 +26,7 @@ def assert_error(
     assert answer.headers["X-Service-Request-Id"]
     content: dict[str, Any] = answer.json()
     assert content["status"] == str(status)
-    assert content["documentation_url"].startswith(f"{BASE}/docs")
+    assert_documented(content["documentation_url"], f"{BASE}/docs")
     assert content.keys() <= {"message", "documentation_url", "status", "errors", "code"}
     if message is not None:
         assert content["message"] == message
@@ -33,6 +35,19 @@ def assert_error(
         assert detail["code"] == code
         assert {"resource", "field"} <= detail.keys()
     return content
+
+
+def assert_documented(url: str, documentation: str) -> None:
+    """`documentation_url` leads to a page of the manual, and to a heading there."""
+    assert url.startswith(documentation)
+    assert is_in_manual(url.removeprefix(documentation)), url
+
+
+def is_in_manual(place: str) -> bool:
+    """Whether a path below `/docs`, such as `/reference/errors#conflict`, is in the manual."""
+    name, _, anchor = place.removeprefix("/").partition("#")
+    page = manual().pages.get(name or INDEX)
+    return page is not None and (not anchor or anchor in page.anchors)
 
 
 def links(answer: httpx.Response) -> dict[str, str]:

@@ -65,7 +65,7 @@ class Target:
     type_prefix: str = PREFIX
     signatures: DeliverySignatures = field(default_factory=DeliverySignatures)
     access: EndpointAccess | None = None
-    """What requests present besides, or None."""
+    """Static headers, a client certificate and an OAuth 2.0 token, or None."""
     misconfigured: str = ""
     """Why the hook itself cannot be used, or an empty text. Then nothing is sent."""
     handshake: HandshakeRequest | None = None

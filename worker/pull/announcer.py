@@ -1,7 +1,7 @@
 """Announcements of due deliveries of pull hooks to the hubs of other processes.
 
-The hubs there have requests that wait for them. What a worker of this process does for pushed
-deliveries concerns no other process, so only pull hooks are announced.
+The hubs there have requests that wait for them. Only pull hooks are announced: deliveries that
+the hub pushes concern no other process.
 """
 
 import asyncio

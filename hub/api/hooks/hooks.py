@@ -1,6 +1,6 @@
 """Hooks of repositories (group 21), including those created with `POST /hub`.
 
-What does not depend on a hook's target is also an operation on an organization's hooks.
+Organizations' hooks share the operations that do not depend on a hook's target.
 """
 
 from hub.api.hooks.hook_access import READ, TO_ORGANIZATION, WRITE

@@ -54,7 +54,7 @@ class NewIssue(IssuePeople):
 
 
 class IssueEdit(IssuePeople, total=False):
-    """A change of an issue. What is not given stays."""
+    """A change of an issue. Members that are not given stay."""
 
     title: Title
     body: Body | None

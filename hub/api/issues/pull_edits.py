@@ -49,7 +49,9 @@ class NewPullRequest(TypedDict):
 
 
 class PullRequestEdit(TypedDict, total=False):
-    """A change of a pull request. What is not given stays. `base` must be its present base."""
+    """A change of a pull request. Members that are not given stay. `base` must be the present
+    base.
+    """
 
     title: Title
     body: Body | None

@@ -76,7 +76,7 @@ def add(store: Store, name: str, file: IO[str] | None) -> None:
 @options.yes
 @options.with_store
 def remove(store: Store, name: str, key_id: int, yes: bool) -> None:
-    """Remove a key of the application NAME. What it has signed is rejected from then on."""
+    """Remove a key of the application NAME. The server then rejects tokens that it has signed."""
 
     def end(db: Connection) -> None:
         if not app_keys.revoke(db, options.integration(db, name)["id"], key_id):

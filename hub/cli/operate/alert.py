@@ -1,4 +1,4 @@
-"""`tocsin alert`: what is wrong at present, and who knows of it."""
+"""`tocsin alert`: the problems of the moment."""
 
 from collections.abc import Callable
 
@@ -17,7 +17,7 @@ PROBLEM = click.argument("name", metavar="PROBLEM")
 
 @noun(examples=["tocsin alert list", "tocsin alert mute ci.example/503 --for 8h"])
 def alert() -> None:
-    """List what is wrong at present, acknowledge it, or mute it."""
+    """List the problems of the moment, acknowledge them, or mute them."""
 
 
 @alert.command("list", examples=["tocsin alert list", "tocsin alert list --json"])

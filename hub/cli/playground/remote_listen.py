@@ -146,7 +146,7 @@ class RemoteListener:
             extending.cancel()
 
     async def _finish(self) -> None:
-        """Wait for the last answers. What is not answered lapses, and is delivered again."""
+        """Wait for the last answers. Leases without an answer lapse, and the hub delivers again."""
         if self._tasks:
             _, late = await asyncio.wait(self._tasks, timeout=GRACE)
             for task in late:

@@ -74,7 +74,7 @@ DELIVERY = (
     click.option(
         "--expire-idle",
         metavar="SECONDS",
-        help="Of a pull hook: remove it when nobody has fetched for so long.",
+        help="Remove the hook if nobody fetches from it for this long. For pull hooks only.",
     ),
 )
 """The delivery options, which are named like the members of DeliveryOptions."""

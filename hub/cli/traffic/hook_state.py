@@ -88,7 +88,7 @@ def ping(configuration: Configuration, hook_id: int) -> None:
 @options.yes
 @options.configured
 def remove(configuration: Configuration, hook_id: int, yes: bool) -> None:
-    """Remove a hook. What waits for it is not sent.
+    """Remove a hook. Deliveries that wait for it are not sent.
 
     If it subscribes to `meta`, its last event reports the removal. Its past deliveries stay until
     retention deletes them.

@@ -35,7 +35,7 @@ PLATFORM = {
     "installation_repositories": "The repositories of an installed app changed.",
     "installation_target": "The account of an installed app was renamed.",
     "issue_comment": "A comment on an issue or a pull request changed.",
-    "issue_dependencies": "What blocks an issue changed.",
+    "issue_dependencies": "The issues that block an issue changed.",
     "issues": "An issue changed.",
     "label": "A label changed.",
     "marketplace_purchase": "Somebody bought, changed or ended a plan.",

@@ -30,7 +30,7 @@ class Period:
     since: int | None = None
     until: int | None = None
     problem: str = ""
-    """What is wrong with the times. Then the period is not limited."""
+    """The error in the times. If there is one, the period is not limited."""
 
 
 def period(look: ViewContext) -> Period:

@@ -27,7 +27,7 @@ class SearchIndex {
 
   add(text, at, field) {
     for (const word of words(text)) {
-      // What is joined by _ is found by its parts as well.
+      // Words that are joined by _ are found by their parts as well.
       for (const part of word.includes("_") ? [word, ...word.split("_")] : [word]) {
         if (!part) continue;
         const found = this.places.get(part) || this.places.set(part, new Map()).get(part);

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from assertions import assert_documented
 from certificate_authority import Authority
 from waiting import PATIENCE
 
@@ -77,7 +78,7 @@ class Client:
         assert headers["connection"] == "close"
         assert headers["content-type"] == "application/json; charset=utf-8"
         content = json.loads(body)
-        assert content["documentation_url"].startswith(f"{DOCS}/reference/errors#")
+        assert_documented(content["documentation_url"], DOCS)
         assert content["status"] == str(status)
         await self.ended()
         return status, content["message"]

@@ -514,7 +514,7 @@ class TestFilter:
             assert "filtered" in text
             assert 'event does not satisfy $eq "star"' in text
             text = text_of(await browser.page(f"/ui/hooks/{world.good['id']}"))
-            assert "Of the events on record, 1 did not." in text
+            assert "On record, 1 did not." in text
 
 
 class TestSigningKey:
