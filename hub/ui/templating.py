@@ -25,6 +25,13 @@ def _with_code(text: str) -> "Markup":
     return Markup(CODE.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704 - it is escaped
 
 
+def _breakable(path: str) -> "Markup":
+    """A path that may be broken before each slash, so that its words stay whole."""
+    from markupsafe import Markup, escape
+
+    return escape(path[:1]) + escape(path[1:]).replace("/", Markup("<wbr>/"))
+
+
 def _labelled(rows: str, names: list[str]) -> "Markup":
     """Rows that arrive without the head of their table."""
     from markupsafe import Markup
@@ -53,6 +60,7 @@ def _environment() -> "Environment":
         "clock": formatting.clock,
         "size": formatting.size,
         "masked": formatting.masked,
+        "breakable": _breakable,
         "labelled": _labelled,
         "prose": _with_code,
         "iso": iso,

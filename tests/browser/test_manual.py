@@ -188,5 +188,31 @@ async def test_underscores_of_links_can_be_seen(guest: Guest) -> None:
     assert float(offset.removesuffix("px")) > 0.35 * float(size.removesuffix("px"))
 
 
+@pytest.mark.parametrize("guest", [LOOKS["narrow-light"]], ids=["narrow"], indirect=True)
+async def test_text_in_cells_flows_on_a_phone(guest: Guest) -> None:
+    """Code within a sentence stays in its line, beside the name of the column."""
+    page = await guest.go("/docs/reference/headers")
+    cell = page.locator("td", has_text="Bearer TOKEN").first
+    assert await cell.evaluate("cell => getComputedStyle(cell).display") == "flow-root"
+    page = await guest.go("/docs/explanation/compared")
+    cell = page.locator("td[data-label=Svix]").first
+    assert await cell.evaluate("cell => parseFloat(getComputedStyle(cell).paddingLeft)") > 100
+    assert '"Svix"' in await cell.evaluate("cell => getComputedStyle(cell, '::before').content")
+
+
+@pytest.mark.parametrize("guest", [LOOKS["narrow-light"]], ids=["narrow"], indirect=True)
+async def test_paths_break_before_a_slash_on_a_phone(guest: Guest) -> None:
+    page = await guest.go("/reference")
+    link = page.locator("a > code", has_text="/actions/concurrency_groups").first
+    assert "/actions/concurrency_groups" in await link.inner_text()
+    assert await link.locator("wbr").count() > 3
+
+
+async def test_the_contents_show_the_entry_of_the_page(guest: Guest) -> None:
+    page = await guest.go("/docs/explanation/performance")
+    contents = page.get_by_role("navigation", name="Contents")
+    await expect(contents.locator("[aria-current]")).to_be_in_viewport()
+
+
 def test_the_pages_that_are_looked_at_are_there() -> None:
     assert {one.removeprefix("/docs/") for one in SHOWN if one[:6] == "/docs/"} <= {*manual().pages}

@@ -135,5 +135,5 @@ async def open_dashboard(
 
 def text_of(html: str) -> str:
     """What a page says, without its marks, in one line."""
-    body = re.sub(r"<(script|style|svg).*?</\1>", " ", html, flags=re.DOTALL)
+    body = re.sub(r"<(script|style|svg).*?</\1>", " ", html.replace("<wbr>", ""), flags=re.DOTALL)
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", body)).split())

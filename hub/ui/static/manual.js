@@ -202,9 +202,18 @@ function addCopyButtons() {
   });
 }
 
+// Contents that are longer than the window show the entry of this page.
+function showPlace(side) {
+  const entry = side && side.querySelector("[aria-current]");
+  if (!entry) return;
+  const below = entry.getBoundingClientRect().bottom - side.getBoundingClientRect().bottom;
+  if (below > 0) side.scrollTop += below + side.clientHeight / 3;
+}
+
 for (const form of document.querySelectorAll("form[data-index]")) startSearch(form);
 for (const form of document.querySelectorAll("form[data-filter]")) startFilter(form);
 addCopyButtons();
+showPlace(document.querySelector(".side"));
 if (matchMedia("(max-width: 52rem)").matches) {
   for (const one of document.querySelectorAll("[data-folds]")) one.open = false;
 }

@@ -15,7 +15,7 @@ from store import Store
 @embedded("nothing of it is stored")
 async def test_every_operation_and_every_schema_is_there(store: Store, seed: Any) -> None:
     async with open_dashboard(store, seed.token) as browser:
-        index = await browser.page("/ui/reference")
+        index = (await browser.page("/ui/reference")).replace("<wbr>", "")
         for operation in OPERATIONS:
             assert f">{operation.method}</span>" in index
             assert f"<code>{operation.path}</code>" in index
