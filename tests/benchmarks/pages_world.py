@@ -3,19 +3,21 @@
 import orjson
 
 from store import Connection, Store
-from store.accounts import accounts, sessions, tokens
+from store.accounts import accounts, apps, sessions, tokens
+from store.apps import installations
 from store.clock import DAY, SECOND
 from store.database import body_codec
 from store.delivery import replay_runs
 from store.delivery.replay_selection import ReplaySelection
 from store.hooks import hooks
+from store.imports import imports
 from store.jobs import jobs
 from store.jobs.jobs import JobSchedule
 from store.repositories import repositories
 
 REPOSITORIES, HOOKS, EVENTS, FANOUT = 200, 5, 250_000, 4
 """Of each repository's hooks one has had nothing; each event went to the others."""
-PERIOD = 5 * DAY
+PERIOD, HALF_A_DAY = 5 * DAY, DAY // 2
 NAMES = ("push", "issues", "pull_request", "check_run", "star")
 BODY = orjson.dumps({"ref": "refs/heads/main", "commits": [{"message": "x" * 40}] * 20})
 NUMBERS = (
@@ -27,7 +29,7 @@ HEAD = "POST /hook HTTP/1.1\r\nHost: receiver.example\r\nContent-Type: applicati
 def fill(store: Store) -> dict[str, str]:
     """Make all of it; the session of somebody who administers half of it, and of an operator."""
     found = store.do(_people)
-    for step in (_events, _deliveries, _attempts, _waiting, _tallies, _rest):
+    for step in (_events, _deliveries, _attempts, _waiting, _failing, _tallies, _rest):
         store.do(step)
     store.do(lambda db: db.execute("ANALYZE"))
     return found
@@ -99,7 +101,25 @@ def _waiting(db: Connection) -> None:
     )
 
 
+def _failing(db: Connection) -> None:
+    """Of every tenth hook the latest attempts failed."""
+    db.execute(
+        "UPDATE attempt SET status_code = 500 WHERE hook_id % 10 = 6"
+        " AND id > (SELECT max(id) - 100000 FROM attempt)"
+    )
+    db.execute(
+        "UPDATE hook SET failing_since = :since WHERE id % 10 = 6", since=db.now - HALF_A_DAY
+    )
+
+
 def _tallies(db: Connection) -> None:
+    db.execute(
+        f"{NUMBERS} hook_tally (minute, hook_id, code, shard, l3, l9)"
+        " SELECT (:now / 60000000 / 5 - i) * 5, h.id, 200, 1, 100, 3 FROM n"
+        " JOIN hook h ON h.id <= 50",
+        many=30 * 288,
+        now=db.now,
+    )
     db.execute(
         f"{NUMBERS} tally (repo_id, minute, shard, events, delivered, failed, b3, b9)"
         " SELECT r.id, :now / 60000000 - i, 1, 35, 140, 3, 100, 20 FROM n"
@@ -115,6 +135,12 @@ def _rest(db: Connection) -> None:
     jobs.save_schedules(
         db, [JobSchedule(f"job-{number}", "at the moment", None) for number in range(8)]
     )
+    owner = accounts.by_login(db, "ada")
+    assert owner is not None
+    imports.start(db, 1, owner["id"], "https://origin.example/repository.git")
+    given = {"url": "https://mill.example/", "kind": "integration", "events": ["push"]}
+    _, app = apps.create(db, owner["id"], "Mill", permissions={"contents": "read"}, **given)
+    installations.create(db, app, owner)
     db.execute(
         f"{NUMBERS} interaction_limit (id, repo_id, allowed, created_at, expires_at)"
         " SELECT i, i, 'existing_users', :now, :now + 86400000000 FROM n",

@@ -8,7 +8,7 @@ from playwright.async_api import Page, expect
 from hub.ui.formatting import ago
 from store.clock import SECOND
 
-MANY = 8
+MANY = 10
 """More than the connections that a browser opens to one host."""
 HIDE = """hidden => {
   Object.defineProperty(document, "visibilityState", {value: hidden ? "hidden" : "visible", configurable: true});

@@ -32,9 +32,12 @@ KINDS = {"done": "good", "cancelled": "none", "under way": "busy", "waiting": "b
 
 @ui.page("/replay", "replay.html")
 def plan_replay(look: ViewContext) -> dict[str, Any]:
-    """Show the selection form, its dry run, and the list of replays."""
+    """Show the selection form, its dry run, and the list of replays.
+
+    `count=1` counts what the form has selected, and `count=usual` what is usually selected.
+    """
     asked = {name: look.asked(name, LONGEST) for name in FIELDS}
-    chosen = asked if look.asked("count") else _usual(asked, look.now)
+    chosen = asked if look.asked("count") == "1" else _usual(asked, look.now)
     before = look.asked_number("before")
     repo_ids = look.repositories()
     runs = replay_runs.page(look.db, limit=PAGE + 1, before=before, repo_ids=repo_ids)
@@ -43,7 +46,7 @@ def plan_replay(look: ViewContext) -> dict[str, Any]:
         "chosen": chosen,
         "names": sorted(PLATFORM_EVENTS),
         "everything": repo_ids is None,
-        **_dry_run(look, asked),
+        **_dry_run(look, chosen),
         "runs": [run_row(row) for row in runs[:PAGE]],
         "older": older(f"{ROOT}/replay", {}, last),
         "newest": f"{ROOT}/replay" if before else "",

@@ -110,9 +110,7 @@ for (const name of ["renewed", "htmx:afterSwap"]) {
 // Ask before an action that cannot be undone.
 document.addEventListener("submit", (event) => {
   const question = event.target.dataset.confirm || (event.submitter && event.submitter.dataset.confirm);
-  const number = document.querySelector("[data-number]");
-  const asked = question && question.replace("{number}", number ? number.textContent.trim() : "");
-  if (asked && !confirm(asked)) event.preventDefault();
+  if (question && !confirm(question)) event.preventDefault();
   else if (local) {
     turnFields(event.target, false);
     event.target.dataset.sent = "";

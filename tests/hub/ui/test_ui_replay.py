@@ -32,7 +32,7 @@ async def test_the_count_comes_first_and_sends_nothing(store: Store, seed: Any) 
         assert store.look(replay_runs.page, limit=9) == []
         none = text_of(await browser.page(f"/ui/replay?hook={one['id']}&status=failed&count=1"))
         assert "to be created 0" in none
-        assert "Deliver them" not in none
+        assert "Send 0" not in none
 
 
 async def test_a_replay_is_asked_for_followed_and_cancelled(store: Store, seed: Any) -> None:

@@ -1,0 +1,36 @@
+"""What somebody on call does from the overview on, where 300,000 deliveries are behind it."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+from busy_night import NightServer
+from counted_clicks import Clicks
+from daemon import ledger
+from dashboard_guests import Guest
+from on_call_tasks import START, TASKS, Task
+from playwright.async_api import Browser
+
+
+@pytest.fixture(scope="module")
+async def night(
+    anyio_backend: str, browser: Browser, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[NightServer]:
+    async with ledger() as receiver:
+        made = NightServer(tmp_path_factory.mktemp("night") / "data", receiver)
+        try:
+            await made.open()
+            yield made
+        finally:
+            await made.close()
+
+
+@pytest.mark.parametrize("task", [pytest.param(one, id=one.name) for one in TASKS])
+async def test_clicks_of(browser: Browser, night: NightServer, task: Task):
+    guest = await Guest.arrive(browser, night, "ada")
+    clicks = await Clicks.counted(guest.page)
+    await task.steps(await guest.go(START), clicks, night)
+    await guest.context.close()
+    guest.watched.check()
+    assert clicks.many <= task.most
+    # What is not counted proves nothing.
+    assert clicks.many > 0
