@@ -76,6 +76,36 @@ def list_all(
     `repo_ids` and `org_ids` limit them to hooks of these repositories and organizations. If
     `repo_ids` is None, there is no limit.
     """
+    found = _uncounted(db, repo_ids, org_ids)
+    _count_deliveries(db, found)
+    order = {OPEN: 0, ACKNOWLEDGED: 1, MUTED: 2}
+    return sorted(found, key=lambda one: (order[one.state], -one.deliveries, one.since))
+
+
+def are_all_muted(
+    db: Connection, repo_ids: Sequence[int] | None, org_ids: Sequence[int] = ()
+) -> bool:
+    """Return whether there are problems and all are muted, so that nobody wants an alarm."""
+    found = _uncounted(db, repo_ids, org_ids)
+    return bool(found) and all(problem.state == MUTED for problem in found)
+
+
+def find(
+    db: Connection,
+    wanted: tuple[str, str],
+    repo_ids: Sequence[int] | None,
+    org_ids: Sequence[int] = (),
+) -> Problem | None:
+    """Return the problem of a host and a kind, or None."""
+    named = [p for p in _uncounted(db, repo_ids, org_ids) if (p.host, p.kind) == wanted]
+    _count_deliveries(db, named)
+    return named[0] if named else None
+
+
+def _uncounted(
+    db: Connection, repo_ids: Sequence[int] | None, org_ids: Sequence[int]
+) -> list[Problem]:
+    """Return the problems without the numbers of their deliveries, which take long to count."""
     failing = hook_health.failing(db, repo_ids, MOST_HOOKS, org_ids=org_ids)
     latest = _latest_failures(db, failing)
     found: dict[tuple[str, str], Problem] = {}
@@ -87,42 +117,37 @@ def list_all(
     notes = _notes(db, {hook["id"] for problem in found.values() for hook in problem.noted})
     for problem in found.values():
         _judge(problem, notes, db.now)
-    order = {OPEN: 0, ACKNOWLEDGED: 1, MUTED: 2}
-    return sorted(found.values(), key=lambda one: (order[one.state], -one.deliveries, one.since))
-
-
-def are_all_muted(
-    db: Connection, repo_ids: Sequence[int] | None, org_ids: Sequence[int] = ()
-) -> bool:
-    """Return whether there are problems and all are muted, so that nobody wants an alarm."""
-    found = list_all(db, repo_ids, org_ids)
-    return bool(found) and all(problem.state == MUTED for problem in found)
-
-
-def find(
-    db: Connection,
-    wanted: tuple[str, str],
-    repo_ids: Sequence[int] | None,
-    org_ids: Sequence[int] = (),
-) -> Problem | None:
-    """Return the problem of a host and a kind, or None."""
-    found = list_all(db, repo_ids, org_ids)
-    return next((one for one in found if (one.host, one.kind) == wanted), None)
+    return list(found.values())
 
 
 def _latest_failures(db: Connection, hooks: Iterable[Row]) -> dict[int, Row]:
-    failed = FAILED.replace("a.", "x.")
     rows = db.all(
-        "SELECT w.hook_id, a.id, a.status_code, a.error, a.started_at, (SELECT"
-        " count(DISTINCT f.delivery_id) FROM (SELECT x.delivery_id FROM attempt x"
-        f" WHERE x.hook_id = w.hook_id AND {failed} AND x.started_at + x.duration >= w.since"
-        f" ORDER BY x.id DESC LIMIT {MOST_DELIVERIES}) AS f) AS deliveries"
-        f" FROM {db.each('hooks', hook_id='integer', since='integer')} AS w"
+        "SELECT w.hook_id, a.id, a.status_code, a.error, a.started_at"
+        f" FROM {db.each('hooks', hook_id='integer')} AS w"
         " JOIN attempt a ON a.id = (SELECT max(x.id) FROM attempt x"
-        f" WHERE x.hook_id = w.hook_id AND {failed})",
-        hooks=json_array((hook["id"], (hook["failing_since"] or db.now) - SLACK) for hook in hooks),
+        f" WHERE x.hook_id = w.hook_id AND {FAILED.replace('a.', 'x.')})",
+        hooks=json_array(hook["id"] for hook in hooks),
     )
     return {row["hook_id"]: row for row in rows}
+
+
+def _count_deliveries(db: Connection, found: Iterable[Problem]) -> None:
+    """Set the numbers of deliveries that failed since the hooks of these problems fail."""
+    failing = [(problem, hook) for problem in found for hook in problem.hooks if hook["attempt_id"]]
+    failed = FAILED.replace("a.", "x.")
+    many = db.tuples(
+        "SELECT w.hook_id, (SELECT"
+        " count(DISTINCT f.delivery_id) FROM (SELECT x.delivery_id FROM attempt x"
+        f" WHERE x.hook_id = w.hook_id AND {failed} AND x.started_at + x.duration >= w.since"
+        f" ORDER BY x.id DESC LIMIT {MOST_DELIVERIES}) AS f)"
+        f" FROM {db.each('hooks', hook_id='integer', since='integer')} AS w",
+        hooks=json_array(
+            (hook["id"], (hook["failing_since"] or db.now) - SLACK) for _, hook in failing
+        ),
+    )
+    counted = dict(many)
+    for problem, hook in failing:
+        problem.deliveries += max(counted[hook["id"]], 1)
 
 
 def _notes(db: Connection, hook_ids: Iterable[int]) -> dict[tuple[int, str], Row]:
@@ -147,7 +172,6 @@ def _add(found: dict[tuple[str, str], Problem], hook: Row, attempt: Row) -> None
     problem = found.setdefault(key, Problem(*key, label))
     since = min(hook["failing_since"] or attempt["started_at"], attempt["started_at"])
     problem.since = min(problem.since or since, since)
-    problem.deliveries += max(attempt["deliveries"], 1)
     problem.hooks.append({**hook, "since": since, "attempt_id": attempt["id"]})
     if attempt["id"] > problem.attempt_id:
         problem.attempt_id, problem.last_at = attempt["id"], attempt["started_at"]
