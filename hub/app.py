@@ -74,6 +74,7 @@ def create_app(
         trials,
         pulls,
         ending=lambda: seeing.phase == "ending",
+        tracer=seeing.tracer,
     )
     admins = AdminAuth(services, apart=False)
     described = OpenAPICache(services.urls, services.vocabulary, _texts(services))

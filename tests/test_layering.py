@@ -22,10 +22,9 @@ SQL = re.compile(
 # Packages, lower ones first: a package imports those before it, and what is named with it.
 ORDER = {
     "store": (
-        "errors clock settings trace_context crypto database jobs audit accounts monitoring formats"
-        " filters endpoint_access hooks apps ordering delivery alerts pull repositories"
-        " enterprises agents devenvs"
-        " secret_scanning artifacts checks"
+        "errors clock settings trace_context tracing crypto database jobs audit accounts"
+        " monitoring formats filters endpoint_access hooks apps ordering delivery alerts pull"
+        " repositories enterprises agents devenvs secret_scanning artifacts checks"
         " workflows issues assistant imports projection registry pg_migration backup"
     ),
     "worker": (
@@ -37,8 +36,8 @@ ORDER = {
         " api operations openapi openid ui manual app snapshots worker_events cli"
     ),
     "hub.cli": (
-        "commands http_server service console install operate traffic accounts playground state"
-        " manual"
+        "commands http_server telemetry service console install operate traffic accounts"
+        " playground state manual"
     ),
 }
 MOST_MODULES = 26

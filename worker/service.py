@@ -10,6 +10,7 @@ from dataclasses import replace
 from store import Store
 from store.delivery import leases
 from store.errors import InUse, Invalid, Unusable
+from store.tracing import Tracer
 from worker.background_tasks import BackgroundTasks
 from worker.delivery.dispatcher import Dispatcher
 from worker.delivery.lease_keeper import LeaseKeeper
@@ -85,7 +86,8 @@ def _transport(guard: Guard, settings: WorkerSettings) -> Transport:
 class Worker:
     """The worker: it delivers the events in the store, from `start` to `stop`.
 
-    `emit` and `publish` write events about the changes that its jobs make and republish.
+    `emit` and `publish` write events about the changes that its jobs make and republish. With a
+    `tracer`, attempts are spans.
     """
 
     def __init__(
@@ -98,6 +100,7 @@ class Worker:
         emit: EventEmitter = refuse_emit,
         publish: SnapshotPublisher = refuse_publish,
         tuning: Tuning = DEFAULTS,
+        tracer: Tracer | None = None,
     ) -> None:
         self._store, self._settings, self._tuning = store, settings, tuning
         self.guard = guard or make_guard(settings)
@@ -105,7 +108,7 @@ class Worker:
         self._holder = f"{socket.gethostname()}:{os.getpid()}"
         self._transport = _transport(self.guard, settings) if sender is None else None
         used = sender or self._own_transport()
-        self.dispatcher = Dispatcher(store, settings, self.guard, used, tuning)
+        self.dispatcher = Dispatcher(store, settings, self.guard, used, tuning, tracer)
         self.lease = LeaseKeeper(store, self.dispatcher, self._holder, tuning)
         self._client = GuardedClient(self.guard, used)
         self.websub = WebSubTasks(store, settings, self.guard, self._client)

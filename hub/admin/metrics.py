@@ -11,6 +11,7 @@ from hub.http.response import Response, header
 from hub.rest.request import Handler, Request
 from store.database.metrics import AnyMetric, CounterMetric, HistogramMetric
 from store.errors import StoreError
+from store.monitoring.stats import DeliveryStats
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry, Metric
@@ -25,10 +26,7 @@ def metrics(seeing: Observability) -> Handler:
     kept: list[CollectorRegistry] = []
 
     async def work(call: Request) -> Response:
-        try:
-            standing.figures = await seeing.figures.get(PATIENCE)
-        except (StoreError, TimeoutError):
-            standing.figures = None
+        standing.figures = await store_figures(seeing)
         if not kept:
             # Created on the first request, as it takes a tenth of a second that not every process
             # needs.
@@ -36,6 +34,14 @@ def metrics(seeing: Observability) -> Handler:
         return _answer(kept[0], call)
 
     return work
+
+
+async def store_figures(seeing: Observability) -> DeliveryStats | None:
+    """Return the store's figures. Return None if it does not answer within PATIENCE seconds."""
+    try:
+        return await seeing.figures.get(PATIENCE)
+    except (StoreError, TimeoutError):
+        return None
 
 
 def _answer(metrics_registry: "CollectorRegistry", call: Request) -> Response:

@@ -12,6 +12,7 @@ from store import Connection, Store
 from store.database.metrics import MetricSet
 from store.monitoring import stats as figures
 from store.monitoring.stats import DeliveryStats
+from store.tracing import Tracer
 
 # The number of rows for write probes. If two processes share one, that does no harm.
 COMPONENTS = 1024
@@ -28,6 +29,8 @@ class Observability:
     stuck: Callable[[float], str | None] = lambda limit: None
     """Returns a message if a part of the delivery loop gave no sign of life for `limit` seconds."""
     phase: Literal["starting", "serving", "ending"] = "serving"
+    tracer: Tracer | None = None
+    """The exporter of spans, or None."""
     clock: Callable[[], float] = time.monotonic
     """The clock of the caches, in seconds."""
     figures: TTLCache[DeliveryStats] = field(init=False)

@@ -17,6 +17,7 @@ from hub.http.ndjson import read, reject
 from hub.http.response import Response, json_response
 from hub.ingest import event_envelope
 from hub.ingest.batch_endpoint import BatchEndpoint
+from hub.ingest.event_spans import EventSpans
 from hub.ingest.rejections import Rejections
 from hub.ingest.trace_headers import trace_of
 from hub.rest.context import Services
@@ -75,6 +76,7 @@ class Batches:
     ) -> None:
         self._services = services
         self._needed = needed
+        self._spans = EventSpans(services.tracer, services.store.clock)
         self.take = BatchEndpoint(services, sources, refusals, "batch", self._keep).take
 
     async def _keep(
@@ -94,10 +96,10 @@ class Batches:
             )
         reject(RESOURCE, _errors(lines, found, organizations))
         arrived = await asyncio.to_thread(_arrivals, lines, found, organizations, source)
-        trace = trace_of(call.scope)
         for line, event in zip(lines, arrived, strict=True):
-            event.trace = line.trace or trace
-        receipts = await self._services.store.write(events.accept_all, arrived)
+            event.trace = line.trace
+        with self._spans.accepting(arrived, trace_of(call.scope)) as receipts:
+            receipts += await self._services.store.write(events.accept_all, arrived)
         self._services.measures.took(receipts)
         return json_response(202, _receipts(receipts))
 

@@ -14,6 +14,7 @@ from hub.ingest import event_envelope
 from hub.ingest.auth_batcher import AuthBatcher
 from hub.ingest.batch_endpoint import NDJSON
 from hub.ingest.batches import Batches, organization_id
+from hub.ingest.event_spans import EventSpans
 from hub.ingest.rejections import RECORDED_ERRORS, IngestAttempt, Rejections
 from hub.ingest.trace_headers import trace_of
 from hub.rest.context import Services
@@ -53,6 +54,7 @@ class IngestEndpoints:
         self._sources = SourceVerifier(services.store)
         self._refusals = Rejections(services.store)
         self._admission = AuthBatcher(services.store, PUSH)
+        self._spans = EventSpans(services.tracer, services.store.clock)
         self._batches = Batches(services, self._sources, self._refusals, PUSH)
 
     async def topic(self, call: Request) -> Response:
@@ -69,11 +71,10 @@ class IngestEndpoints:
             try:
                 payload = await event_envelope.read_payload(body)
                 arrival = await _arrival(repo["id"], guid, repo["id"], 0, name, body, payload)
-                arrival.trace = trace_of(call.scope)
                 # Many requests wait for the commit at once, and a parsed payload takes many times
                 # its text.
                 del payload
-                return await self._accept(arrival)
+                return await self._accept(call, arrival)
             finally:
                 self._services.intake.give_back(len(body))
         except RECORDED_ERRORS as error:
@@ -128,14 +129,15 @@ class IngestEndpoints:
         repo_id, org_id = await self._services.store.read(place_of, source, name, payload)
         scope = -source["id"]
         arrival = await _arrival(scope, guid, repo_id, source["id"], name, body, payload, org_id)
-        arrival.trace = trace_of(call.scope)
         del payload
-        return await self._accept(arrival)
+        return await self._accept(call, arrival)
 
-    async def _accept(self, arrival: IncomingEvent) -> Response:
-        receipt: Receipt = await self._services.store.batch(
-            events.accept, arrival, weight=len(arrival.body)
-        )
+    async def _accept(self, call: Request, arrival: IncomingEvent) -> Response:
+        with self._spans.accepting([arrival], trace_of(call.scope)) as receipts:
+            receipt: Receipt = await self._services.store.batch(
+                events.accept, arrival, weight=len(arrival.body)
+            )
+            receipts.append(receipt)
         self._services.measures.took([receipt])
         return json_response(
             202,

@@ -28,6 +28,7 @@ from store.delivery import events, outbox
 from store.errors import Invalid
 from store.hooks import pull_urls
 from store.hooks.trial import TrialAnswer, TrialRequest
+from store.tracing import Tracer
 
 CallbackValidator = Callable[[str], Awaitable[None]]
 
@@ -57,6 +58,8 @@ class Services:
     pulls: Pulls | None = None
     """None if this process cannot build deliveries."""
     ending: Ending = lambda: False
+    tracer: Tracer | None = None
+    """None if no spans are exported."""
     polls: LongPolls = field(init=False)
     urls: Urls = field(init=False)
     documentation: str = field(init=False)

@@ -19,6 +19,7 @@ from store.monitoring.hook_tallies import NO_ANSWER
 from store.ordering import places
 from store.ordering.delivery_states import BEHIND, DEAD, DELIVERED, WAITING
 from store.ordering.stalled_keys import EndedDelivery
+from store.trace_context import TraceContext
 
 # The sum keeps the database from using the index on `lease_id`. A lease may have many deliveries,
 # so the database must find the rows by their ids.
@@ -81,6 +82,8 @@ class Outcome:
     """The delivery's place, if its hook is ordered."""
     installation_id: int | None = None
     """The installation in the payload, if the hook belongs to an app."""
+    trace: TraceContext | None = None
+    """The attempt's own place in a trace, if its span is exported."""
 
     def recorded(self) -> tuple[object, ...]:
         """Return the values of the columns in INSERTED."""

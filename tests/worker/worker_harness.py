@@ -20,6 +20,7 @@ from store.delivery.deliveries import STATES
 from store.delivery.events import IncomingEvent, Receipt
 from store.hooks import hooks
 from store.repositories import repositories as repos
+from store.tracing import Tracer
 from worker.http.answer import MAX_BODY, ExchangeResult, Withheld
 from worker.http.endpoint import Endpoint
 from worker.http.tls_contexts import TlsChoice
@@ -178,11 +179,20 @@ class WorkerHarness:
 
     # The worker.
 
-    async def work(self, *, real: bool = False, guard: Any = None, **settings: Any) -> Worker:
+    async def work(
+        self,
+        *,
+        real: bool = False,
+        guard: Any = None,
+        tracer: Tracer | None = None,
+        **settings: Any,
+    ) -> Worker:
         """Start the worker, on real sockets or the scripted network."""
         chosen = WorkerSettings.model_validate({"allow_networks": LOOPBACK, "jitter": 0} | settings)
         sender = None if real else self.network
-        self.worker = Worker(self.store, chosen, guard=guard, sender=sender, tuning=self.tuning)
+        self.worker = Worker(
+            self.store, chosen, guard=guard, sender=sender, tuning=self.tuning, tracer=tracer
+        )
         await self.worker.start()
         return self.worker
 

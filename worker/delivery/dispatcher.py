@@ -12,6 +12,7 @@ from store.database.log_context import LOG_CONTEXT
 from store.delivery.attempts import Outcome
 from store.errors import Busy, Unavailable
 from store.ordering.delivery_states import DELIVERED, WAITING
+from store.tracing import Tracer
 from worker.background_tasks import BackgroundTasks
 from worker.delivery.admission import Admission
 from worker.delivery.claimer import Claimer
@@ -22,6 +23,7 @@ from worker.delivery.metrics import WorkerMetrics
 from worker.delivery.payload_cache import PayloadCache
 from worker.delivery.recorder import Recorder
 from worker.delivery.send import DeliverySender
+from worker.delivery.spans import DeliverySpans
 from worker.delivery.target import Target
 from worker.delivery.target_cache import TargetCache
 from worker.delivery.watchdog import Watchdog
@@ -46,14 +48,16 @@ class Dispatcher:
         guard: Guard,
         sender: HttpSender,
         tuning: Tuning = DEFAULTS,
+        tracer: Tracer | None = None,
     ) -> None:
         self._store, self._tuning = store, tuning
+        spans = None if tracer is None else DeliverySpans(tracer)
         payloads = PayloadCache(store)
         tokens = TokenCache(guard, sender, store.clock)
         self.targets = TargetCache(store, settings, guard, Handshaker(sender, tokens))
-        self._sender = DeliverySender(store, payloads, sender, tokens)
+        self._sender = DeliverySender(store, payloads, sender, tokens, spans)
         self.watchdog = Watchdog()
-        self._recorder = Recorder(store, self._on_recorded, self.watchdog, tuning)
+        self._recorder = Recorder(store, self._on_recorded, self.watchdog, tuning, spans)
         self.lanes = LaneTable(tuning)
         self.leased = LeasedDeliveries(store, tuning)
         self.claimer = Claimer(store, self.lanes, self.leased, self._start, self.watchdog, tuning)

@@ -12,6 +12,7 @@ from store.errors import Busy, Unavailable
 from store.monitoring import hook_tallies
 from store.ordering.delivery_states import DEAD
 from worker.delivery.metrics import stage_of
+from worker.delivery.spans import DeliverySpans
 from worker.delivery.watchdog import Watchdog
 from worker.tuning import DEFAULTS, Tuning
 
@@ -25,6 +26,7 @@ class Recorder:
     """The recorder of outcomes, which collects them into groups.
 
     When a group is committed, `on_recorded` is called with it and with the hooks that it disabled.
+    With `spans`, the recording of a group is a span.
     """
 
     def __init__(
@@ -33,8 +35,10 @@ class Recorder:
         on_recorded: Callable[[Sequence[Outcome], set[int]], None],
         watchdog: Watchdog | None = None,
         tuning: Tuning = DEFAULTS,
+        spans: DeliverySpans | None = None,
     ) -> None:
         self._store = store
+        self._spans = spans
         self._watchdog = watchdog or Watchdog()
         self._tuning = tuning
         self._on_recorded = on_recorded
@@ -76,7 +80,7 @@ class Recorder:
         task.add_done_callback(self._writes.discard)
 
     async def _write(self, outcomes: list[Outcome]) -> None:
-        many = len(outcomes)
+        many, started_at = len(outcomes), self._store.clock.now()
         try:
             disabled = await self._record(outcomes)
         except Exception:
@@ -88,6 +92,8 @@ class Recorder:
             outcomes, disabled = [], set()
         self._blocked = False
         self._unrecorded -= many
+        if self._spans is not None:
+            self._spans.recorded(outcomes, started_at, self._store.clock.now())
         log_dead(outcomes)
         self._tally(outcomes)
         self._on_recorded(outcomes, disabled)

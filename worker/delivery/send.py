@@ -10,10 +10,12 @@ from store.clock import SECOND
 from store.delivery import deliveries
 from store.delivery.attempts import Outcome
 from store.endpoint_access.secret_parts import MASK
+from store.trace_context import TraceContext
 from worker.delivery.lane import QueuedDelivery
 from worker.delivery.ordering_headers import with_ordering
 from worker.delivery.payload_cache import Payload, PayloadCache
 from worker.delivery.policy import Reply, decide
+from worker.delivery.spans import DeliverySpans
 from worker.delivery.target import Target
 from worker.endpoint_access.access import EndpointAccess
 from worker.endpoint_access.exchange import exchange
@@ -32,15 +34,24 @@ SENSITIVE_HEADERS = ("set-cookie", "set-cookie2", "authorization", "proxy-author
 
 
 class DeliverySender:
-    """The sender of attempts, with payloads from `payloads` and tokens from `tokens`."""
+    """The sender of attempts, with payloads from `payloads` and tokens from `tokens`.
+
+    With `spans`, each attempt is a span.
+    """
 
     def __init__(
-        self, store: Store, payloads: PayloadCache, sender: HttpSender, tokens: TokenCache
+        self,
+        store: Store,
+        payloads: PayloadCache,
+        sender: HttpSender,
+        tokens: TokenCache,
+        spans: DeliverySpans | None = None,
     ) -> None:
         self._store = store
         self._payloads = payloads
         self._sender = sender
         self._tokens = tokens
+        self._spans = spans
 
     async def attempt(
         self,
@@ -63,7 +74,16 @@ class DeliverySender:
             return None
         assert target is not None
         assert payload is not None
-        return await self._send(target, payload, item, hook_id, lease_id, may_send, may_reach)
+        if self._spans is not None:
+            span = self._spans.start(payload, self._store.clock.now())
+            outcome = await self._send(
+                target, payload, item, hook_id, lease_id, may_send, may_reach, span.context
+            )
+            self._spans.end(span, target, payload, outcome)
+            return outcome
+        return await self._send(
+            target, payload, item, hook_id, lease_id, may_send, may_reach, payload.trace
+        )
 
     async def _send(
         self,
@@ -74,6 +94,7 @@ class DeliverySender:
         lease_id: int,
         may_send: Callable[[], bool],
         may_reach: Callable[[str], bool],
+        trace: TraceContext | None,
     ) -> Outcome:
         clock = self._store.clock.now
         started = clock()
@@ -88,8 +109,8 @@ class DeliverySender:
             head = target.head(payload, rendered, timestamp, new_first=new_first)
             if item.turn is not None:
                 head = with_ordering(head, item.turn)
-            if payload.trace is not None:
-                head = target.with_trace(head, payload.trace)
+            if trace is not None:
+                head = target.with_trace(head, trace)
             if target.access is None:
                 answer = await _post(self._sender, target, head, rendered.body, may_send, may_reach)
             else:

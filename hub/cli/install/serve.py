@@ -25,6 +25,7 @@ from hub.cli.service.daemon_record import recorded
 from hub.cli.service.notify import Notifier, inherited_sockets
 from hub.cli.service.reload import reload_on_hangup
 from hub.cli.service.watchdog_ping import ping_watchdog
+from hub.cli.telemetry.running import running_telemetry
 from worker.service import CallbackGuard
 
 log = logging.getLogger("tocsin.serve")
@@ -104,13 +105,15 @@ def wait_until_settled() -> None:
 async def _start(daemon: Daemon, only: str | None, stack: contextlib.AsyncExitStack) -> None:
     store, settings, seeing = daemon.store, daemon.settings, daemon.seeing
     guard = stack.enter_context(running_guard(settings))
+    # It exports until the others have ended.
+    seeing.tracer = await stack.enter_async_context(running_telemetry(seeing))
     # Started first and ended last, because it reports how the others begin and end.
     watching = running_admin(
         store, settings, seeing, CallbackGuard(guard), describes=only != "worker"
     )
     daemon.admin = await stack.enter_async_context(watching)
     if only != "hub":
-        running = running_worker(store, settings, guard)
+        running = running_worker(store, settings, guard, seeing.tracer)
         daemon.worker = await stack.enter_async_context(running)
         seeing.others = [daemon.worker.measures]
     if only != "worker":

@@ -16,6 +16,7 @@ from hub.cli.service.swappable_app import SwappableApp
 from hub.cli.service.tls import TLSContext
 from hub.worker_events import WorkerEvents
 from store import Store
+from store.tracing import Tracer
 from worker.delivery.trial import TrialSender
 from worker.http.guard import Guard
 from worker.pull.fetch_queue import FetchQueue
@@ -35,10 +36,12 @@ def running_guard(settings: Settings) -> Iterator[Guard]:
 
 
 @contextlib.asynccontextmanager
-async def running_worker(store: Store, settings: Settings, guard: Guard) -> AsyncIterator[Worker]:
-    """Run a worker during the block."""
-    worker_events = WorkerEvents(settings)
-    worker = Worker(store, settings, guard=guard, emit=worker_events, publish=worker_events.again)
+async def running_worker(
+    store: Store, settings: Settings, guard: Guard, tracer: Tracer | None = None
+) -> AsyncIterator[Worker]:
+    """Run a worker during the block. With a tracer, it exports spans."""
+    emit = WorkerEvents(settings)
+    worker = Worker(store, settings, guard=guard, emit=emit, publish=emit.again, tracer=tracer)
     try:
         await worker.start()
         yield worker

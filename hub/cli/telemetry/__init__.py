@@ -1,0 +1,5 @@
+"""The export of traces and metrics with OpenTelemetry, as its environment variables say.
+
+Everything but `signals` and `running` needs the extra `otel`, and is imported only where
+the variables ask for an export.
+"""

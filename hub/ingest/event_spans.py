@@ -1,0 +1,96 @@
+"""The spans of accepted events."""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+
+from store.clock import Clock
+from store.delivery.events import IncomingEvent, Receipt
+from store.errors import StoreError
+from store.trace_context import TraceContext
+from store.tracing import Span, Tracer, Value
+
+
+class EventSpans:
+    """The spans of a hub. Without a tracer there are none, and events keep what came with them."""
+
+    def __init__(self, tracer: Tracer | None, clock: Clock) -> None:
+        self._tracer = tracer
+        self._clock = clock
+
+    @contextlib.contextmanager
+    def accepting(
+        self, arrivals: Sequence[IncomingEvent], trace: TraceContext | None
+    ) -> Iterator[list[Receipt]]:
+        """Have a span for the block, which stores events of a request with this trace context.
+
+        Events without a trace of their own get the span's context. The block puts its receipts into
+        the list.
+        """
+        receipts: list[Receipt] = []
+        if self._tracer is None:
+            _inherit(arrivals, trace)
+            yield receipts
+            return
+        own = [one.trace for one in arrivals if one.trace is not None]
+        name = f"create {_destination(arrivals)}"
+        span = self._tracer.start(name, "producer", self._clock.now(), trace, own)
+        _inherit(arrivals, span.context)
+        try:
+            yield receipts
+        except Exception as error:
+            self._end(self._tracer, span, arrivals, receipts, _kind(error))
+            raise
+        self._end(self._tracer, span, arrivals, receipts)
+
+    def _end(
+        self,
+        tracer: Tracer,
+        span: Span,
+        arrivals: Sequence[IncomingEvent],
+        receipts: Sequence[Receipt],
+        error: str | None = None,
+    ) -> None:
+        if error is not None or span.sampled:
+            found = _attributes(arrivals) | _results(receipts)
+            tracer.end(span, self._clock.now(), found, error)
+
+
+def _inherit(arrivals: Sequence[IncomingEvent], trace: TraceContext | None) -> None:
+    for arrival in arrivals:
+        arrival.trace = arrival.trace or trace
+
+
+def _destination(arrivals: Sequence[IncomingEvent]) -> str:
+    """Return the name of the events. If a batch has several, there is one word for all."""
+    names = {arrival.name for arrival in arrivals}
+    return names.pop() if len(names) == 1 else "events"
+
+
+def _attributes(arrivals: Sequence[IncomingEvent]) -> dict[str, Value]:
+    found: dict[str, Value] = {
+        "messaging.system": "tocsin",
+        "messaging.operation.name": "create",
+        "messaging.operation.type": "create",
+        "messaging.destination.name": _destination(arrivals),
+    }
+    if len(arrivals) != 1:
+        return found | {"messaging.batch.message_count": len(arrivals)}
+    (arrival,) = arrivals
+    size = len(arrival.body)
+    return found | {"messaging.message.id": arrival.guid, "messaging.message.body.size": size}
+
+
+def _results(receipts: Sequence[Receipt]) -> dict[str, Value]:
+    if not receipts:
+        return {}
+    found: dict[str, Value] = {"tocsin.deliveries": sum(one.deliveries for one in receipts)}
+    if repeated := sum(one.duplicate for one in receipts):
+        found["tocsin.events.repeated"] = repeated
+    if len(receipts) == 1:
+        found["tocsin.event.id"] = receipts[0].event_id
+    return found
+
+
+def _kind(error: Exception) -> str:
+    """Return the kind of an error. Its message may have parts of the request."""
+    return type(error).__name__ if isinstance(error, StoreError) else "internal"

@@ -1,0 +1,102 @@
+"""The spans of deliveries: each attempt, and the recording of outcomes."""
+
+from collections.abc import Sequence
+
+from store.clock import MINUTE, SECOND
+from store.delivery.attempts import Outcome
+from store.ordering.delivery_states import DELIVERED
+from store.tracing import Span, Tracer, Value
+from worker.delivery.metrics import stage_of
+from worker.delivery.payload_cache import Payload
+from worker.delivery.target import Target
+
+SYSTEM = "tocsin"
+# A later attempt begins a trace of its own. Backends do not wait longer for the rest of a trace.
+LATE = MINUTE
+HIDDEN = "REDACTED"
+
+
+class DeliverySpans:
+    """The spans of a worker."""
+
+    def __init__(self, tracer: Tracer) -> None:
+        self._tracer = tracer
+
+    def start(self, payload: Payload, now: int) -> Span:
+        """Return the span of an attempt. `now` is in microseconds.
+
+        An attempt soon after the event is part of the event's trace. Each attempt has a link to the
+        event.
+        """
+        origin = payload.trace
+        if origin is None:
+            return self._tracer.start("POST", "client", now)
+        late = payload.accepted_at is not None and now - payload.accepted_at > LATE
+        return self._tracer.start("POST", "client", now, None if late else origin, [origin])
+
+    def end(self, span: Span, target: Target, payload: Payload, outcome: Outcome) -> None:
+        """End the span of an attempt. A failed attempt is always exported."""
+        error = None if outcome.state == DELIVERED else _failure(outcome)
+        if error is None and not span.sampled:
+            return
+        ended_at = outcome.started_at + outcome.duration
+        self._tracer.end(span, ended_at, _attributes(target, payload, outcome), error)
+        outcome.trace = span.context
+
+    def recorded(self, outcomes: Sequence[Outcome], started_at: int, ended_at: int) -> None:
+        """Export the span of a recording, with a link to each of its attempts that is exported."""
+        attempts = [outcome.trace for outcome in outcomes if outcome.trace is not None]
+        if not attempts:
+            return
+        span = self._tracer.start("settle", "internal", started_at, None, attempts, sampled=True)
+        found: dict[str, Value] = {
+            "messaging.system": SYSTEM,
+            "messaging.operation.name": "settle",
+            "messaging.operation.type": "settle",
+            "messaging.batch.message_count": len(outcomes),
+        }
+        self._tracer.end(span, ended_at, found)
+
+
+def _failure(outcome: Outcome) -> str:
+    """Return the status or the stage. The rest of an error may come from outside."""
+    return str(outcome.status_code) if outcome.error is None else stage_of(outcome.error)
+
+
+def _attributes(target: Target, payload: Payload, outcome: Outcome) -> dict[str, Value]:
+    found: dict[str, Value] = {
+        "http.request.method": "POST",
+        "network.protocol.version": "1.1",
+        "messaging.system": SYSTEM,
+        "messaging.destination.name": payload.name,
+        "tocsin.event.id": outcome.event_id,
+        "tocsin.delivery.id": outcome.delivery_id,
+        "tocsin.attempt.number": outcome.number,
+    }
+    if outcome.hook_id > 0:
+        found["tocsin.hook.id"] = outcome.hook_id
+    if payload.guid:
+        found["messaging.message.id"] = payload.guid
+    if payload.accepted_at is not None:
+        age = max(outcome.started_at - payload.accepted_at, 0)
+        found["tocsin.event.age"] = age / SECOND
+    if outcome.number > 1:
+        found["http.request.resend_count"] = outcome.number - 1
+    if outcome.status_code is not None:
+        found["http.response.status_code"] = outcome.status_code
+    if outcome.address is not None:
+        found["network.peer.address"] = outcome.address
+    return found | _place(target)
+
+
+def _place(target: Target) -> dict[str, Value]:
+    """Return the receiver. Its path is left out: in the URLs of chats, it contains secrets."""
+    endpoint = target.endpoint
+    if endpoint is None:
+        return {}
+    path = "/" if endpoint.target == "/" else f"/{HIDDEN}"
+    return {
+        "server.address": endpoint.host,
+        "server.port": endpoint.port,
+        "url.full": f"{endpoint.scheme}://{endpoint.authority}{path}",
+    }
