@@ -9,6 +9,9 @@ from store.errors import StoreError
 from store.trace_context import TraceContext
 from store.tracing import Span, Tracer, Value
 
+# Of a batch, in which each event may come from another trace.
+MOST_LINKS = 128
+
 
 class EventSpans:
     """The spans of a hub. Without a tracer there are none, and events keep what came with them."""
@@ -31,9 +34,9 @@ class EventSpans:
             _inherit(arrivals, trace)
             yield receipts
             return
-        own = [one.trace for one in arrivals if one.trace is not None]
+        own = {one.trace: None for one in arrivals if one.trace is not None}
         name = f"create {_destination(arrivals)}"
-        span = self._tracer.start(name, "producer", self._clock.now(), trace, own)
+        span = self._tracer.start(name, "producer", self._clock.now(), trace, [*own][:MOST_LINKS])
         _inherit(arrivals, span.context)
         try:
             yield receipts

@@ -5,6 +5,7 @@ and the others cost little.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from opentelemetry.context import Context
 from opentelemetry.sdk.resources import Resource
@@ -133,18 +134,17 @@ class OpenTelemetryTracer:
         made.end(ended_at * NANOSECONDS)
 
 
+# All attempts of an event ask for the same places, and the library checks each one anew.
+@lru_cache(maxsize=4096)
 def _remote(place: TraceContext) -> SpanContext:
     state = TraceState.from_header([place.state]) if place.state else None
-    return SpanContext(
-        place.trace_id, place.span_id, is_remote=True, trace_flags=TraceFlags(place.flags),
-        trace_state=state,
-    )  # fmt: skip
+    flags = TraceFlags(place.flags)
+    return SpanContext(place.trace_id, place.span_id, True, flags, state)
 
 
+@lru_cache(maxsize=4096)
 def _in(place: TraceContext | None) -> Context:
     """Return the library's context of this place, never the one that happens to be current."""
-    return (
-        Context()
-        if place is None
-        else set_span_in_context(NonRecordingSpan(_remote(place)), Context())
-    )
+    if place is None:
+        return Context()
+    return set_span_in_context(NonRecordingSpan(_remote(place)), Context())
