@@ -11,6 +11,7 @@ from hub.admin_settings import AdminSettings
 from hub.http import topic_patterns
 from hub.openid_settings import OpenIDSettings
 from hub.server_settings import ServerSettings
+from store.mail.settings import MailSettings
 from store.settings import DataSettings, ImportSettings, UsageSettings, WebSubSettings
 
 # Requests per hour, or per window of RATE_WINDOWS. Source: the platform's published numbers.
@@ -48,6 +49,7 @@ class HubSettings(
     WebSubSettings,
     ImportSettings,
     UsageSettings,
+    MailSettings,
     DataSettings,
 ):
     """The hub's address, its public URLs and its limits."""

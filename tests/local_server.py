@@ -33,12 +33,12 @@ async def listening(
         yield server.sockets[0].getsockname()[1]
     finally:
         server.close()
-        await _turns()
+        await turns()
         for task in tasks:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
-        await _turns()
+        await turns()
 
 
 async def _handled(
@@ -56,6 +56,6 @@ async def _handled(
         writer.transport.abort()
 
 
-async def _turns() -> None:
+async def turns() -> None:
     for _ in range(TURNS):
         await asyncio.sleep(0)

@@ -23,17 +23,17 @@ SQL = re.compile(
 ORDER = {
     "store": (
         "errors clock settings trace_context tracing crypto database jobs audit accounts"
-        " monitoring formats filters endpoint_access hooks apps ordering delivery alerts pull"
+        " monitoring formats filters endpoint_access hooks apps ordering delivery alerts mail pull"
         " repositories enterprises agents devenvs secret_scanning artifacts checks"
         " workflows issues assistant imports projection registry pg_migration backup"
     ),
     "worker": (
         "tuning background_tasks scheduler settings publishing http endpoint_access delivery pull"
-        " websub imports jobs job_table service"
+        " websub imports mail jobs job_table service"
     ),
     "hub": (
         "http admin_settings server_settings openid_settings settings auth rest ingest admin websub"
-        " api operations openapi openid ui manual app snapshots worker_events cli"
+        " api operations openapi openid ui manual mail app snapshots worker_events cli"
     ),
     "hub.cli": (
         "commands http_server telemetry service console install operate traffic accounts"

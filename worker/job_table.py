@@ -1,7 +1,8 @@
 """The table of jobs: each job and its trigger. The store keeps when each is due."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from email.message import EmailMessage
 from functools import partial
 
 from store import Connection, Row, Store
@@ -10,6 +11,7 @@ from store.delivery import replay_runs
 from store.errors import Unusable
 from store.imports import import_rounds
 from store.registry import expiring, republish_runs
+from worker.delivery.metrics import WorkerMetrics
 from worker.jobs import lapse
 from worker.jobs.check_alerts import INTERVAL, check_alerts
 from worker.jobs.expire import expire
@@ -19,7 +21,7 @@ from worker.jobs.replay import replay
 from worker.jobs.reports import make as make_reports
 from worker.jobs.republish import SnapshotPublisher, republish, request_scheduled
 from worker.jobs.run_imports import run_imports
-from worker.publishing import EventEmitter
+from worker.publishing import EventEmitter, MailComposer
 from worker.scheduler.job_runner import ScheduledJob
 from worker.scheduler.triggers import CalendarTrigger, DataTrigger, IntervalTrigger, RequestTrigger
 from worker.settings import WorkerSettings
@@ -35,6 +37,11 @@ def refuse_publish(db: Connection, resource: str, repo_id: int, rows: Sequence[R
     raise Unusable(f"no publisher is set for {resource}")
 
 
+def refuse_compose(db: Connection, mail: Row) -> EmailMessage | None:
+    """Raise Unusable. This is the default `MailComposer`, for the same reason."""
+    raise Unusable("no composer of mails is set")
+
+
 @dataclass(frozen=True, slots=True)
 class JobContext:
     """The dependencies of the jobs."""
@@ -43,6 +50,8 @@ class JobContext:
     settings: WorkerSettings
     emit: EventEmitter = refuse_emit
     publish: SnapshotPublisher = refuse_publish
+    compose: MailComposer = refuse_compose
+    measures: WorkerMetrics = field(default_factory=WorkerMetrics)
 
 
 def build_jobs(works: JobContext) -> list[ScheduledJob]:
@@ -66,6 +75,7 @@ def build_jobs(works: JobContext) -> list[ScheduledJob]:
             IntervalTrigger(INTERVAL),
             partial(check_alerts, store, settings, works.emit),
         ),
+        *_mail(works),
         *_scheduled(store, settings),
         *_imports(works),
         ScheduledJob(
@@ -84,6 +94,24 @@ def _imports(works: JobContext) -> list[ScheduledJob]:
         return []
     run = partial(run_imports, works.store, works.settings, works.emit)
     return [ScheduledJob("import", DataTrigger(import_rounds.next_due), run)]
+
+
+def _mail(works: JobContext) -> list[ScheduledJob]:
+    """Return the job that sends mails, if the settings have a server.
+
+    Raises Unusable if what it needs is not installed.
+    """
+    if works.settings.mail_host is None:
+        return []
+    try:
+        # The extra may not be installed.
+        from worker.jobs.send_mails import MailSender, next_due
+    except ImportError as error:
+        raise Unusable(
+            f"the setting mail_host needs the extra mail ({error}): install tocsin[mail]"
+        ) from None
+    sender = MailSender(works.store, works.settings, works.compose, works.measures)
+    return [ScheduledJob("mail", DataTrigger(next_due), sender.run)]
 
 
 def _scheduled(store: Store, settings: WorkerSettings) -> list[ScheduledJob]:

@@ -19,10 +19,16 @@ from worker.http.addresses import Refused
 from worker.http.client import GuardedClient
 from worker.http.guard import Guard, Resolver
 from worker.http.transport import HttpSender, Transport
-from worker.job_table import JobContext, build_jobs, refuse_emit, refuse_publish
+from worker.job_table import (
+    JobContext,
+    build_jobs,
+    refuse_compose,
+    refuse_emit,
+    refuse_publish,
+)
 from worker.jobs.projector import Projector
 from worker.jobs.republish import SnapshotPublisher
-from worker.publishing import EventEmitter
+from worker.publishing import EventEmitter, MailComposer
 from worker.pull.announcer import PullAnnouncer
 from worker.scheduler.job_runner import JobRunner, ScheduledJob
 from worker.scheduler.periodic import AsyncJob, PeriodicRunner, PeriodicTask, count_runs, run_once
@@ -86,8 +92,8 @@ def _transport(guard: Guard, settings: WorkerSettings) -> Transport:
 class Worker:
     """The worker: it delivers the events in the store, from `start` to `stop`.
 
-    `emit` and `publish` write events about the changes that its jobs make and republish. With a
-    `tracer`, attempts are spans.
+    `emit` and `publish` write events about the changes that its jobs make and republish. `compose`
+    writes the mails that they send. With a `tracer`, attempts are spans.
     """
 
     def __init__(
@@ -99,6 +105,7 @@ class Worker:
         sender: HttpSender | None = None,
         emit: EventEmitter = refuse_emit,
         publish: SnapshotPublisher = refuse_publish,
+        compose: MailComposer = refuse_compose,
         tuning: Tuning = DEFAULTS,
         tracer: Tracer | None = None,
     ) -> None:
@@ -123,7 +130,7 @@ class Worker:
         local.on_websub_due = self.websub.wake
         local.on_events_stored = self.projector.wake
         local.on_job_due = self.jobs.wake
-        self._emit, self._publish = emit, publish
+        self._emit, self._publish, self._compose = emit, publish, compose
         self._periodic = PeriodicRunner()
         self._polling = self._periodic_task("look", tuning.poll_interval, self.poll)
         self._polls = BackgroundTasks()
@@ -181,7 +188,16 @@ class Worker:
         return PeriodicTask(name, every, count_runs(name, run, self.measures.jobs))
 
     def _job_table(self) -> list[ScheduledJob]:
-        jobs = build_jobs(JobContext(self._store, self._settings, self._emit, self._publish))
+        jobs = build_jobs(
+            JobContext(
+                self._store,
+                self._settings,
+                self._emit,
+                self._publish,
+                self._compose,
+                self.measures,
+            )
+        )
         return [replace(job, run=count_runs(job.name, job.run, self.measures.jobs)) for job in jobs]
 
     async def poll(self) -> None:
@@ -206,6 +222,7 @@ class Worker:
         settings: WorkerSettings,
         emit: EventEmitter | None = None,
         publish: SnapshotPublisher | None = None,
+        compose: MailComposer | None = None,
     ) -> None:
         """Apply these settings from now on.
 
@@ -214,6 +231,7 @@ class Worker:
         reconfigure_guard(self.guard, settings)
         self._settings = settings
         self._emit, self._publish = emit or self._emit, publish or self._publish
+        self._compose = compose or self._compose
         self.dispatcher.change(settings)
         self.websub.change(settings)
         self.jobs.change(self._job_table())

@@ -6,6 +6,7 @@ from pydantic import AfterValidator, Field
 
 from store.errors import Invalid
 from store.hooks.hook_options import Retries
+from store.mail.settings import MailSettings
 from store.settings import DataSettings, ImportSettings, UsageSettings, WebSubSettings
 
 DAY = 86_400
@@ -38,7 +39,7 @@ week.
 """
 
 
-class WorkerSettings(WebSubSettings, ImportSettings, UsageSettings, DataSettings):
+class WorkerSettings(WebSubSettings, ImportSettings, UsageSettings, MailSettings, DataSettings):
     """The settings for deliveries and for how long records are kept."""
 
     retries: Retries = Field(

@@ -28,6 +28,14 @@ def normalize(address: str) -> str:
     return normal
 
 
+def to_ascii(address: str) -> str:
+    """Return a normalized address with its domain in ASCII, as mail servers take it."""
+    import idna
+
+    local, _, domain = address.rpartition("@")
+    return f"{local}@{idna.encode(domain, uts46=True, std3_rules=True).decode()}"
+
+
 def _domain(domain: str) -> str:
     import idna
 

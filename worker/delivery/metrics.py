@@ -68,6 +68,12 @@ class WorkerMetrics(MetricSet):
         self.jobs = CounterMetric(
             "tocsin_job_runs_total", "Runs of scheduled jobs in this process", ("name", "outcome")
         )
+        self.mails = CounterMetric(
+            "tocsin_mails_total",
+            "Attempts to send mails, by outcome: sent, delayed (tried again), failed",
+            ("outcome",),
+            [("sent",), ("delayed",), ("failed",)],
+        )
         self.in_flight = GaugeMetric("tocsin_attempts_in_flight", "Attempts under way")
         self.buffered = GaugeMetric(
             "tocsin_deliveries_in_hand", "Deliveries in memory that wait for their turn"

@@ -15,6 +15,7 @@ from store.audit import audit_check
 from store.clock import DAY, HOUR, SECOND
 from store.delivery import replay_runs, retention, websub, websub_requests
 from store.hooks import hook_secrets, signing_keys
+from store.mail import outbox
 from store.monitoring import hook_tallies, minute_counters
 from store.pull import pull_leases
 from store.registry import republish_runs
@@ -45,7 +46,7 @@ async def prune(
     - bodies, attempts, events and deleted hooks;
     - ended WebSub subscriptions and requests, and expired secrets;
     - ended leases of pull hooks;
-    - alerts that are over;
+    - alerts that are over, and mails that were sent or failed;
     - counts of each minute and of each hook, and sessions and links of the dashboard;
     - ended jobs of deployments, replays and republishing;
     - abandoned folders of imports;
@@ -64,6 +65,7 @@ async def prune(
     await drop_all(hook_secrets.drop_expired, now)
     await drop_all(signing_keys.drop_expired, now)
     await drop_all(alerts.drop, attempts)
+    await drop_all(outbox.drop, attempts)
     await drop_all(minute_counters.drop, now - TALLIES)
     await drop_all(hook_tallies.merge, now - FINE_TALLIES)
     await drop_all(hook_tallies.drop, now - HOOK_TALLIES)

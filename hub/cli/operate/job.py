@@ -10,6 +10,7 @@ import click
 from hub.cli.console import options, output, suggestions
 from hub.cli.console.grammar import noun
 from hub.cli.service.configuration import Configuration, Settings
+from hub.mail.composer import MailComposer
 from hub.worker_events import WorkerEvents
 from store import Connection, Row, Store
 from store.clock import SECOND
@@ -62,7 +63,9 @@ def _rows(settings: Settings) -> list[Row]:
 def table_of(store: Store, settings: Settings) -> list[ScheduledJob]:
     """Return all scheduled jobs with these settings."""
     worker_events = WorkerEvents(settings)
-    return build_jobs(JobContext(store, settings, worker_events, worker_events.again))
+    return build_jobs(
+        JobContext(store, settings, worker_events, worker_events.again, MailComposer(settings))
+    )
 
 
 def _shape(row: Row, now: int) -> Row:

@@ -14,6 +14,7 @@ from hub.cli.service import tls
 from hub.cli.service.configuration import Settings
 from hub.cli.service.swappable_app import SwappableApp
 from hub.cli.service.tls import TLSContext
+from hub.mail.composer import MailComposer
 from hub.worker_events import WorkerEvents
 from store import Store
 from store.tracing import Tracer
@@ -40,8 +41,16 @@ async def running_worker(
     store: Store, settings: Settings, guard: Guard, tracer: Tracer | None = None
 ) -> AsyncIterator[Worker]:
     """Run a worker during the block. With a tracer, it exports spans."""
-    emit = WorkerEvents(settings)
-    worker = Worker(store, settings, guard=guard, emit=emit, publish=emit.again, tracer=tracer)
+    worker_events = WorkerEvents(settings)
+    worker = Worker(
+        store,
+        settings,
+        guard=guard,
+        emit=worker_events,
+        publish=worker_events.again,
+        compose=MailComposer(settings),
+        tracer=tracer,
+    )
     try:
         await worker.start()
         yield worker

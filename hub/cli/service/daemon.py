@@ -12,6 +12,7 @@ from hub.cli.service.composition import RunningHub
 from hub.cli.service.configuration import Settings
 from hub.cli.service.daemon_record import DaemonRecord
 from hub.cli.service.notify import Notifier
+from hub.mail.composer import MailComposer
 from hub.worker_events import WorkerEvents
 from store import Store
 from worker.delivery.watchdog import Watchdog
@@ -83,7 +84,7 @@ class Daemon:
             await self.admin.change(settings)
         if self.worker is not None:
             worker_events = WorkerEvents(settings)
-            self.worker.change(settings, worker_events, worker_events.again)
+            self.worker.change(settings, worker_events, worker_events.again, MailComposer(settings))
         self.settings = settings
         if self.record is not None:
             self.record.write(settings)

@@ -1993,6 +1993,57 @@ CREATE UNIQUE INDEX alert_open ON alert (kind, hook_id, subject) WHERE closed_at
 
 CREATE INDEX alert_closed ON alert (closed_at, id) WHERE closed_at IS NOT NULL;
 
+-- Mails, which are kept for a time after they were sent or failed.
+CREATE TABLE mail (
+    id {id},
+    kind TEXT NOT NULL,                 -- alerts: about the alerts of its notices; test: a test message
+    account_id BIGINT REFERENCES account (id) ON DELETE CASCADE,    -- NULL: a test message
+    address TEXT NOT NULL,
+    guid TEXT NOT NULL,                 -- its Message-ID is the same each time it is sent
+    created_at BIGINT NOT NULL,
+    due_at BIGINT,                      -- when it is sent, or sent again; NULL: it has ended
+    attempts BIGINT NOT NULL DEFAULT 0,
+    error TEXT,                         -- of the latest attempt
+    outcome TEXT,                       -- sent or failed; NULL: it waits
+    ended_at BIGINT
+);
+
+CREATE INDEX mail_due ON mail (due_at, id) WHERE due_at IS NOT NULL;
+
+CREATE INDEX mail_ended ON mail (ended_at, id) WHERE ended_at IS NOT NULL;
+
+CREATE INDEX mail_created ON mail (created_at, id);
+
+CREATE INDEX mail_account ON mail (account_id, created_at);
+
+-- The alerts that an account gets a mail about.
+CREATE TABLE mail_notice (
+    id {id},
+    account_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+    alert_id BIGINT NOT NULL REFERENCES alert (id) ON DELETE CASCADE,
+    mail_id BIGINT REFERENCES mail (id) ON DELETE CASCADE,  -- NULL: it waits for others
+    created_at BIGINT NOT NULL,
+    due_at BIGINT NOT NULL              -- when a mail is made of it and of the others that wait
+);
+
+CREATE INDEX mail_notice_due ON mail_notice (due_at, account_id) WHERE mail_id IS NULL;
+
+CREATE INDEX mail_notice_account ON mail_notice (account_id, mail_id);
+
+CREATE INDEX mail_notice_alert ON mail_notice (alert_id);
+
+CREATE INDEX mail_notice_mail ON mail_notice (mail_id, id);
+
+-- The hooks about which an account gets no mail. 0 stands for the whole installation.
+CREATE TABLE mail_unsubscribed (
+    account_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+    hook_id BIGINT NOT NULL,
+    created_at BIGINT NOT NULL,
+    PRIMARY KEY (account_id, hook_id)
+);
+
+CREATE INDEX mail_unsubscribed_hook ON mail_unsubscribed (hook_id);
+
 -- Deliveries of each hook that died and that no alert has reported yet.
 CREATE TABLE exhausted (
     hook_id BIGINT PRIMARY KEY,

@@ -9,6 +9,7 @@ import pytest
 from hub.cli.service.configuration import Settings, all_settings, configure
 from hub.settings import HubSettings
 from store.errors import Unusable
+from store.mail.settings import MailSettings
 from store.settings import (
     DataSettings,
     ImportSettings,
@@ -103,7 +104,7 @@ def test_no_two_parts_have_a_setting_of_one_name():
     # What two of them have to agree about is declared once, for both.
     shared = {
         name
-        for part in (WebSubSettings, ImportSettings, UsageSettings, DataSettings)
+        for part in (WebSubSettings, ImportSettings, UsageSettings, MailSettings, DataSettings)
         for name in part.model_fields
     }
     assert {name for name, times in Counter(names).items() if times > 1} == shared

@@ -1,0 +1,98 @@
+"""The composer of mails: headers and text of a mail of the outbox."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.policy import SMTP
+from email.utils import format_datetime
+
+import orjson
+
+from hub.api.hooks import operational_events
+from hub.rest.urls import Urls
+from hub.settings import HubSettings
+from hub.ui.formatting import pluralize
+from store import Connection, Row
+from store.accounts import email_address
+from store.clock import EPOCH
+from store.formats.event_view import EventView
+from store.formats.summary import Line, summary
+from store.hooks.hook_targets import name_of
+from store.mail import notices, outbox
+
+NAME, MARK = "tocsin", "[tocsin]"
+# Alerts that a mail describes, targets that its subject names, and characters of a line, at most.
+MOST_ALERTS, MOST_NAMED, MOST_LINE = 50, 3, 300
+TEST_TEXT = """\
+This is a test message. Alerts about hooks will arrive in the same way.
+
+No answer is needed.
+"""
+
+
+class MailComposer:
+    """Writes mails with the links and addresses of the settings."""
+
+    def __init__(self, settings: HubSettings) -> None:
+        self._urls = Urls(settings.root())
+        self._from = settings.mail_from or ""
+        self._dashboard = settings.ui
+
+    def __call__(self, db: Connection, mail: Row) -> EmailMessage | None:
+        """Return the mail, or None if the alerts that it is about are no longer kept."""
+        if mail["kind"] == outbox.TEST:
+            return self._message(db, mail, f"{MARK} test message", TEST_TEXT)
+        total = notices.count(db, mail["id"])
+        alerts = notices.alerts_of(db, mail["id"], MOST_ALERTS)
+        if not alerts:
+            return None
+        parts = [self._part(db, alert) for alert in alerts]
+        if total > len(alerts):
+            parts.append(f"... and {pluralize(total - len(alerts), 'more alert')}")
+        text = "\n\n".join([*parts, self._footer(mail)])
+        return self._message(db, mail, _subject(alerts, total, parts[0]), text)
+
+    def _message(self, db: Connection, mail: Row, subject: str, text: str) -> EmailMessage:
+        sender = email_address.to_ascii(self._from)
+        message = EmailMessage(SMTP)
+        message["From"] = Address(NAME, addr_spec=sender)
+        message["To"] = Address(addr_spec=email_address.to_ascii(mail["address"]))
+        message["Subject"] = subject
+        message["Date"] = format_datetime(EPOCH + timedelta(microseconds=db.now))
+        message["Message-ID"] = f"<{mail['guid']}@{sender.rpartition('@')[2]}>"
+        # Nothing answers it automatically (RFC 3834).
+        message["Auto-Submitted"] = "auto-generated"
+        message.set_content(text)
+        return message
+
+    def _part(self, db: Connection, alert: Row) -> str:
+        """Return the lines about an alert, and where its hook is."""
+        lines = [_text(line) for line in summary(self._view(db, alert))]
+        if self._dashboard:
+            place = f"/ui/hooks/{alert['hook_id']}" if alert["hook_id"] else "/ui/problems"
+            lines.append(self._urls.path(place))
+        return "\n".join(lines)
+
+    def _view(self, db: Connection, alert: Row) -> EventView:
+        name, _, action = alert["kind"].partition(".")
+        serialize = operational_events.ops.row_serializers[name]
+        ((_, data),) = serialize(self._urls, db, [alert])
+        return EventView(name, "", orjson.dumps({"action": action, **data}), alert["opened_at"])
+
+    def _footer(self, mail: Row) -> str:
+        return f"-- \nYou get this mail as {mail['login']}, who administers these hooks."
+
+
+def _text(line: Line) -> str:
+    """Return a line as printable text."""
+    found = "".join(part if isinstance(part, str) else part.text for part in line)
+    return "".join(char if char.isprintable() else " " for char in found)[:MOST_LINE]
+
+
+def _subject(alerts: Sequence[Row], total: int, first: str) -> str:
+    if total == 1:
+        return f"{MARK} {first.partition(chr(10))[0]}"
+    names = list(dict.fromkeys(name_of(alert) for alert in alerts))
+    shown = ", ".join(names[:MOST_NAMED]) + (", ..." if len(names) > MOST_NAMED else "")
+    return f"{MARK} {total} alerts: {shown}"[:MOST_LINE]

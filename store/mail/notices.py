@@ -1,0 +1,124 @@
+"""Notices: the alerts that an account gets mail about. Those that wait together become one mail."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from store.alerts import alerts
+from store.clock import HOUR
+from store.database.connection import Connection, Row, json_array
+from store.mail import outbox, receivers
+
+# Accounts for which one transaction makes mails at most.
+MOST = 100
+_WAITING = "n.mail_id IS NULL"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The settings of how many mails an hour are made."""
+
+    per_hour: int
+    """Mails to one receiver."""
+    total_per_hour: int
+
+
+def add(db: Connection, opened: Iterable[Row], window: int) -> None:
+    """Note these alerts for their receivers. Their mails are made after `window` microseconds."""
+    of_hooks: dict[int, list[Row]] = {}
+    rows = []
+    for alert in opened:
+        hook_id = alert["hook_id"]
+        if hook_id not in of_hooks:
+            of_hooks[hook_id] = receivers.of_hook(db, hook_id)
+        rows += [(one["id"], alert["id"], db.now, db.now + window) for one in of_hooks[hook_id]]
+    db.insert_many("mail_notice", "account_id, alert_id, created_at, due_at", rows)
+
+
+def next_due(db: Connection) -> int | None:
+    """Return when the next mail has to be made, or None."""
+    found: int | None = db.value(f"SELECT min(n.due_at) FROM mail_notice n WHERE {_WAITING}")
+    return found
+
+
+def make_mails(db: Connection, limits: Limits) -> int:
+    """Make a mail for each account whose notices are due. Return the number of accounts.
+
+    If an account or all of them have reached the limit of an hour, the notices wait until the hour
+    has passed.
+    """
+    rows = db.tuples(
+        f"SELECT DISTINCT n.account_id FROM mail_notice n WHERE {_WAITING} AND n.due_at <= :now"
+        " ORDER BY n.account_id LIMIT :most",
+        now=db.now,
+        most=MOST,
+    )
+    for (account_id,) in rows:
+        free_at = outbox.free_at(db, limits.per_hour, limits.total_per_hour, account_id)
+        if free_at > db.now:
+            _postpone(db, account_id, free_at)
+        else:
+            _make(db, account_id)
+    return len(rows)
+
+
+def _make(db: Connection, account_id: int) -> None:
+    _drop_unwanted(db, account_id)
+    address = receivers.address_of(db, account_id)
+    waiting = "mail_id IS NULL AND account_id = :account_id"
+    if address is None:
+        db.execute(f"DELETE FROM mail_notice WHERE {waiting}", account_id=account_id)
+    elif db.value(f"SELECT 1 FROM mail_notice WHERE {waiting} LIMIT 1", account_id=account_id):
+        mail_id = outbox.add(db, outbox.ALERTS, address, account_id)
+        db.execute(
+            f"UPDATE mail_notice SET mail_id = :mail_id WHERE {waiting}",
+            mail_id=mail_id,
+            account_id=account_id,
+        )
+
+
+def _drop_unwanted(db: Connection, account_id: int) -> None:
+    """Delete notices that are too old, and about hooks from which the account has unsubscribed."""
+    db.execute(
+        "DELETE FROM mail_notice WHERE mail_id IS NULL AND account_id = :account_id"
+        " AND (created_at <= :old OR alert_id IN (SELECT a.id FROM alert a"
+        " JOIN mail_unsubscribed u ON u.hook_id = a.hook_id AND u.account_id = :account_id))",
+        account_id=account_id,
+        # A limit may delay a notice by an hour, and the window by a day.
+        old=db.now - 2 * outbox.GIVE_UP,
+    )
+
+
+def _postpone(db: Connection, account_id: int, until: int) -> None:
+    db.execute(
+        "UPDATE mail_notice SET due_at = :until WHERE mail_id IS NULL AND due_at < :until"
+        " AND account_id = :account_id",
+        until=min(until, db.now + HOUR),
+        account_id=account_id,
+    )
+
+
+def count(db: Connection, mail_id: int) -> int:
+    """Return how many alerts a mail is about."""
+    found: int = db.value("SELECT count(*) FROM mail_notice WHERE mail_id = :id", id=mail_id)
+    return found
+
+
+def alerts_of(db: Connection, mail_id: int, limit: int) -> list[Row]:
+    """Return the first alerts that a mail is about, with their hooks, oldest first."""
+    rows = db.tuples(
+        "SELECT alert_id FROM mail_notice WHERE mail_id = :mail_id ORDER BY alert_id LIMIT :limit",
+        mail_id=mail_id,
+        limit=limit,
+    )
+    return alerts.get_many(db, [number for (number,) in rows])
+
+
+def counts_of(db: Connection, mail_ids: Iterable[int]) -> dict[int, int]:
+    """Return how many alerts each of these mails is about."""
+    return dict(
+        db.tuples(
+            "SELECT n.mail_id, count(*) FROM mail_notice n WHERE n.mail_id IN"
+            f" (SELECT id FROM {db.each('ids', id='integer')} AS w) GROUP BY n.mail_id",
+            ids=json_array(mail_ids),
+        )
+    )

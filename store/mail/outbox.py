@@ -1,0 +1,167 @@
+"""The outbox: a row for each mail, from before it is sent until its retention ends.
+
+An attempt is counted, and the next one scheduled, before the mail is sent. So a crash loses no
+mail. If the process ends after the server has accepted a mail and before this is recorded, the mail
+is sent again, with the same Message-ID.
+"""
+
+from store.clock import DAY, HOUR, MINUTE, SECOND
+from store.database import uuid7
+from store.database.backoff import backoff_delay
+from store.database.connection import Connection, Row
+
+ALERTS, TEST = "alerts", "test"
+SENT, FAILED = "sent", "failed"
+COLUMNS = (
+    "m.id, m.kind, m.account_id, m.address, m.guid, m.created_at, m.due_at, m.attempts, m.error,"
+    " m.outcome, m.ended_at, a.login"
+)
+FROM = "FROM mail m LEFT JOIN account a ON a.id = m.account_id"
+GIVE_UP = DAY
+"""A mail that could not be sent for this long has failed."""
+# Seconds between two attempts, at first and at most.
+FIRST_DELAY, LONGEST_DELAY = 60.0, 3600.0
+# How long mails wait if the server cannot be used.
+SERVER_DELAY = 2 * MINUTE
+LONGEST_ERROR = 300
+
+
+def add(db: Connection, kind: str, address: str, account_id: int | None = None) -> int:
+    """Add a mail, which is due at once. Return its id."""
+    row = db.one(
+        "INSERT INTO mail (kind, account_id, address, guid, created_at, due_at)"
+        " VALUES (:kind, :account_id, :address, :guid, :now, :now) RETURNING id",
+        kind=kind,
+        account_id=account_id,
+        address=address,
+        guid=uuid7.new(),
+        now=db.now,
+    )
+    assert row is not None
+    return int(row["id"])
+
+
+def free_at(db: Connection, per_hour: int, total_per_hour: int, account_id: int) -> int:
+    """Return when the limits of an hour allow another mail to an account; 0 if they do now."""
+    own = "created_at > :since AND account_id = :account_id"
+    given = {"since": db.now - HOUR, "account_id": account_id}
+    return max(
+        _free_at(db, own, per_hour, **given),
+        _free_at(db, "created_at > :since", total_per_hour, since=db.now - HOUR),
+    )
+
+
+def _free_at(db: Connection, where: str, limit: int, **given: int) -> int:
+    """Return when the oldest of the latest `limit` mails is an hour old; 0 if there are fewer."""
+    found: int | None = db.value(
+        f"SELECT created_at FROM mail WHERE {where} ORDER BY created_at DESC"
+        " LIMIT 1 OFFSET :skipped",
+        skipped=limit - 1,
+        **given,
+    )
+    return 0 if found is None else found + HOUR
+
+
+def next_due(db: Connection) -> int | None:
+    """Return when the next mail is due, or None."""
+    found: int | None = db.value("SELECT min(due_at) FROM mail WHERE due_at IS NOT NULL")
+    return found
+
+
+def list_due(db: Connection, limit: int) -> list[Row]:
+    """Return mails that are due, the ones that are due longest first."""
+    return db.all(
+        f"SELECT {COLUMNS} {FROM} WHERE m.due_at <= :now ORDER BY m.due_at, m.id LIMIT :limit",
+        now=db.now,
+        limit=limit,
+    )
+
+
+def claim(db: Connection, mail: Row, hold: int) -> bool:
+    """Count an attempt that begins now. Return False if another process has begun one.
+
+    The next attempt is not due before `hold` microseconds have passed.
+    """
+    delay = backoff_delay(mail["attempts"] + 1, first=FIRST_DELAY, longest=LONGEST_DELAY)
+    claimed = db.execute(
+        "UPDATE mail SET attempts = attempts + 1, due_at = :due_at WHERE id = :id"
+        " AND due_at IS NOT NULL AND attempts = :attempts",
+        id=mail["id"],
+        attempts=mail["attempts"],
+        due_at=db.now + max(round(delay * SECOND), hold),
+    )
+    return claimed > 0
+
+
+def record_sent(db: Connection, mail_id: int) -> None:
+    """Record that the server has accepted a mail."""
+    _end(db, mail_id, SENT, None)
+
+
+def record_failed(db: Connection, mail_id: int, error: str) -> None:
+    """Record that a mail cannot be sent, and why."""
+    _end(db, mail_id, FAILED, error)
+
+
+def record_error(db: Connection, mail: Row, error: str) -> bool:
+    """Record why an attempt failed. Return whether the mail is tried again."""
+    if mail["created_at"] <= db.now - GIVE_UP:
+        record_failed(db, mail["id"], error)
+        return False
+    db.execute(
+        "UPDATE mail SET error = :error WHERE id = :id AND due_at IS NOT NULL",
+        id=mail["id"],
+        error=error[:LONGEST_ERROR],
+    )
+    return True
+
+
+def _end(db: Connection, mail_id: int, outcome: str, error: str | None) -> None:
+    db.execute(
+        "UPDATE mail SET outcome = :outcome, ended_at = :now, due_at = NULL, error = :error"
+        " WHERE id = :id AND due_at IS NOT NULL",
+        id=mail_id,
+        outcome=outcome,
+        error=None if error is None else error[:LONGEST_ERROR],
+        now=db.now,
+    )
+
+
+def postpone_due(db: Connection, error: str) -> int:
+    """Postpone all mails that are due, because the server cannot be used now. Return their number.
+
+    Mails that have waited for too long fail.
+    """
+    reason = error[:LONGEST_ERROR]
+    failed = db.execute(
+        "UPDATE mail SET outcome = :failed, ended_at = :now, due_at = NULL, error = :error"
+        " WHERE due_at <= :now AND created_at <= :old",
+        failed=FAILED,
+        error=reason,
+        now=db.now,
+        old=db.now - GIVE_UP,
+    )
+    return failed + db.execute(
+        "UPDATE mail SET due_at = :later, error = :error WHERE due_at <= :now",
+        later=db.now + SERVER_DELAY,
+        error=reason,
+        now=db.now,
+    )
+
+
+def get(db: Connection, mail_id: int) -> Row | None:
+    """Return a mail with its receiver's `login`, or None."""
+    return db.one(f"SELECT {COLUMNS} {FROM} WHERE m.id = :id", id=mail_id)
+
+
+def list_recent(db: Connection, limit: int) -> list[Row]:
+    """Return the latest mails, newest first."""
+    return db.all(f"SELECT {COLUMNS} {FROM} ORDER BY m.id DESC LIMIT :limit", limit=limit)
+
+
+def drop(db: Connection, before: int, limit: int) -> int:
+    """Delete mails that ended before a time, up to a limit. Return their number."""
+    chosen = (
+        "SELECT x.id FROM mail x WHERE x.ended_at < :before ORDER BY x.ended_at, x.id LIMIT :limit"
+    )
+    return db.execute(f"DELETE FROM mail WHERE id {db.chosen(chosen)}", before=before, limit=limit)

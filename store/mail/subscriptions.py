@@ -1,0 +1,57 @@
+"""Who has unsubscribed from mails about a hook. Without a row, owners are subscribed."""
+
+from collections.abc import Collection
+
+from store.alerts.alerts import INSTALLATION
+from store.database.connection import Connection, json_array
+from store.hooks.hook_targets import NAMED, NAMES, name_of
+from store.monitoring.name_search import host_of
+
+
+def unsubscribe(db: Connection, account_id: int, hook_ids: Collection[int]) -> int:
+    """Send an account no more mails about these hooks. Return how many it was subscribed to.
+
+    The hook 0 stands for the whole installation.
+    """
+    made = db.insert_many(
+        "mail_unsubscribed",
+        "account_id, hook_id, created_at",
+        [(account_id, hook_id, db.now) for hook_id in sorted(hook_ids)],
+        "ON CONFLICT (account_id, hook_id) DO NOTHING RETURNING hook_id",
+    )
+    return len(made)
+
+
+def subscribe(db: Connection, account_id: int, hook_ids: Collection[int]) -> int:
+    """Send an account mails about these hooks again. Return from how many it had unsubscribed."""
+    return db.execute(
+        "DELETE FROM mail_unsubscribed WHERE account_id = :account_id AND hook_id IN"
+        f" (SELECT id FROM {db.each('ids', id='integer')} AS w)",
+        account_id=account_id,
+        ids=json_array(hook_ids),
+    )
+
+
+def unsubscribed(db: Connection, account_id: int, hook_ids: Collection[int]) -> set[int]:
+    """Return the hooks among these from which an account has unsubscribed."""
+    rows = db.tuples(
+        "SELECT hook_id FROM mail_unsubscribed WHERE account_id = :account_id AND hook_id IN"
+        f" (SELECT id FROM {db.each('ids', id='integer')} AS w)",
+        account_id=account_id,
+        ids=json_array(hook_ids),
+    )
+    return {number for (number,) in rows}
+
+
+def names_of(db: Connection, hook_ids: Collection[int]) -> list[str]:
+    """Return what people call these hooks: `hook 7 of octo/hello (ci.example)`.
+
+    Hooks that are gone are left out.
+    """
+    rows = db.all(
+        f"SELECT h.id, h.url, {NAMES} FROM hook h{NAMED} WHERE h.deleted_at IS NULL AND h.id IN"
+        f" (SELECT id FROM {db.each('ids', id='integer')} AS w) ORDER BY h.id",
+        ids=json_array(hook_ids),
+    )
+    whole = ["the whole installation"] if INSTALLATION in hook_ids else []
+    return whole + [f"hook {row['id']} of {name_of(row)} ({host_of(row['url'])})" for row in rows]

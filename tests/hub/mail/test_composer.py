@@ -1,0 +1,90 @@
+"""The headers and the text of mails: nothing in the data adds a header, a line or a secret."""
+
+from email import message_from_bytes
+from email.policy import SMTP, default
+from typing import Any
+
+import pytest
+
+from hub.mail.composer import MailComposer
+from hub.settings import HubSettings
+from store import Connection, Row, Store
+from store.accounts import emails
+from store.alerts import alerts
+from store.alerts.alerts import NewAlert
+from store.hooks import hooks
+from store.mail import notices, outbox
+
+FROM = "tocsin@forge.example"
+
+
+@pytest.fixture
+def composer(settings: HubSettings) -> MailComposer:
+    return MailComposer(settings.model_copy(update={"mail_from": FROM}))
+
+
+def mail_about(db: Connection, seed: Any, alert: NewAlert) -> Row:
+    """A mail of the outbox to octo."""
+    emails.add_if_missing(db, seed.octo["id"], "octo@people.example")
+    opened = alerts.get_many(db, alerts.open_all(db, [alert]))
+    notices.add(db, opened, 0)
+    notices.make_mails(db, notices.Limits(9, 9))
+    (mail,) = outbox.list_due(db, 1)
+    return mail
+
+
+def test_texts_from_outside_add_no_header_and_no_line(
+    store: Store, seed: Any, composer: MailComposer
+) -> None:
+    evil = "refs/x\r\nBcc: eve@evil.example\r\n\r\n.\r\nQUIT\u2028\x00\x1b[2J"
+
+    def compose(db: Connection) -> bytes:
+        hook = hooks.create(
+            db, seed.hello["id"], url="https://u:pass@ci.example/in?token=SECRET", events=["push"]
+        )
+        mail = mail_about(
+            db,
+            seed,
+            NewAlert("ordering.key_blocked", hook["id"], {"since": db.now, "delivery_id": 1}, evil),
+        )
+        found = composer(db, mail)
+        assert found is not None
+        return found.as_bytes(policy=SMTP)
+
+    content = store.do(compose)
+    parsed = message_from_bytes(content, policy=default)
+    assert parsed["Bcc"] is None
+    assert parsed["To"] == "octo@people.example"
+    assert "eve@evil.example" not in str(parsed["To"])
+    text = parsed.get_content()
+    assert "SECRET" not in text
+    assert "pass" not in text
+    assert not [line for line in text.splitlines() if line in (".", "QUIT") or "Bcc:" in line[:4]]
+    assert "\x1b" not in text
+    assert all(len(line) <= 998 for line in content.split(b"\r\n"))
+
+
+def test_domains_in_unicode_are_sent_in_ascii(
+    store: Store, seed: Any, composer: MailComposer
+) -> None:
+    def compose(db: Connection) -> Any:
+        number = outbox.add(db, outbox.TEST, "ada@müller.example")
+        mail = outbox.get(db, number)
+        assert mail is not None
+        return composer(db, mail)
+
+    found = store.do(compose)
+    assert found["To"] == "ada@xn--mller-kva.example"
+    assert found["Subject"] == "[tocsin] test message"
+    assert found["Message-ID"].endswith("@forge.example>")
+
+
+def test_long_texts_are_cut(store: Store, seed: Any, composer: MailComposer) -> None:
+    def compose(db: Connection) -> Any:
+        hook = hooks.create(db, seed.hello["id"], url="https://ci.example/", events=["push"])
+        data = {"since": db.now, "reason": "x" * 100_000}
+        return composer(db, mail_about(db, seed, NewAlert("hook.disabled", hook["id"], data)))
+
+    found = store.do(compose)
+    assert len(found["Subject"]) < 400
+    assert len(found.get_content()) < 2_000

@@ -1,0 +1,139 @@
+"""The receivers of mails about a hook: who administers what it belongs to, and has an address."""
+
+from typing import Any
+
+import pytest
+
+from store import Connection, Row, Store
+from store.accounts import accounts, apps, emails, teams
+from store.alerts.alerts import INSTALLATION
+from store.apps import app_hooks
+from store.enterprises import team_repositories
+from store.hooks import hook_targets, hooks
+from store.mail import receivers, subscriptions
+from store.repositories import repositories
+
+URL = "https://receiver.example/in"
+
+
+def person(db: Connection, login: str, **given: Any) -> Row:
+    """A user with a verified address."""
+    row = accounts.create(db, login, **given)
+    emails.add(db, row["id"], [f"{login}@people.example"], verified=True)
+    return row
+
+
+def organization(db: Connection, owner: Row) -> Row:
+    row = accounts.create(db, "tower", kind="Organization")
+    accounts.join(db, row["id"], owner["id"], "admin")
+    return row
+
+
+def logins(db: Connection, hook_id: int) -> list[str]:
+    return [row["login"] for row in receivers.of_hook(db, hook_id)]
+
+
+def test_of_a_repository_its_owner_and_its_administrators(store: Store) -> None:
+    def check(db: Connection) -> None:
+        ada, bob, cy = (person(db, login) for login in ("ada", "bob", "cy"))
+        repo = repositories.create(db, ada["id"], "mill")
+        repositories.grant(db, repo["id"], bob["id"], "admin")
+        repositories.grant(db, repo["id"], cy["id"], "maintain")
+        hook = hooks.create(db, repo["id"], url=URL, events=["push"])
+        assert logins(db, hook["id"]) == ["ada", "bob"]
+        assert receivers.of_hook(db, hook["id"])[0]["email"] == "ada@people.example"
+
+    store.do(check)
+
+
+def test_of_an_organization_its_owners_and_of_its_repositories_a_team_too(store: Store) -> None:
+    def check(db: Connection) -> None:
+        ada, bob, cy = (person(db, login) for login in ("ada", "bob", "cy"))
+        tower = organization(db, ada)
+        for member in (bob, cy):
+            accounts.join(db, tower["id"], member["id"], "member")
+        team = teams.create(db, tower["id"], "bells")
+        teams.join(db, team["id"], [bob["id"]])
+        repo = repositories.create(db, tower["id"], "mill")
+        team_repositories.put(db, team, repo, "admin")
+        of_repo = hooks.create(db, repo["id"], url=URL, events=["push"])
+        target = hook_targets.organization(tower["id"])
+        of_organization = hooks.create(db, target, url=URL, events=["push"])
+        assert logins(db, of_repo["id"]) == ["ada", "bob"]
+        assert logins(db, of_organization["id"]) == ["ada"]
+
+    store.do(check)
+
+
+def test_of_an_app_the_owners_of_its_account(store: Store) -> None:
+    def check(db: Connection) -> None:
+        ada, bob = person(db, "ada"), person(db, "bob")
+        for owner, name in ((ada, "one"), (organization(db, bob), "two")):
+            _, app = apps.create(
+                db, owner["id"], name, url="https://app.example/", kind="integration"
+            )
+            hook = app_hooks.create(db, app, url=URL)
+            assert logins(db, hook["id"]) == ["ada" if name == "one" else "bob"]
+
+    store.do(check)
+
+
+def test_of_the_whole_installation_its_administrators(store: Store) -> None:
+    def check(db: Connection) -> None:
+        person(db, "ada")
+        person(db, "root", site_admin=True)
+        hook = hooks.create(db, hook_targets.SYSTEM, url=URL, events=["push"])
+        assert logins(db, hook["id"]) == logins(db, INSTALLATION) == ["root"]
+
+    store.do(check)
+
+
+def test_nobody_without_a_verified_primary_address(store: Store) -> None:
+    def check(db: Connection) -> None:
+        ada = accounts.create(db, "ada")
+        hook = hooks.create(
+            db, repositories.create(db, ada["id"], "mill")["id"], url=URL, events=["push"]
+        )
+        assert logins(db, hook["id"]) == []
+        emails.add(db, ada["id"], ["ada@people.example"])
+        assert logins(db, hook["id"]) == []
+        assert receivers.address_of(db, ada["id"]) is None
+        emails.add(db, ada["id"], ["other@people.example"], verified=True)
+        assert logins(db, hook["id"]) == []
+        found = emails.primary(db, ada["id"])
+        assert found is not None
+        emails.verify(db, found["id"])
+        assert logins(db, hook["id"]) == ["ada"]
+        assert receivers.address_of(db, ada["id"]) == "ada@people.example"
+
+    store.do(check)
+
+
+def test_of_a_hook_that_is_gone_nobody(store: Store) -> None:
+    assert store.look(receivers.of_hook, 77) == []
+
+
+def test_their_number_is_limited(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(receivers, "MOST", 2)
+
+    def check(db: Connection) -> None:
+        for number in range(4):
+            person(db, f"admin{number}", site_admin=True)
+        assert logins(db, INSTALLATION) == ["admin0", "admin1"]
+
+    store.do(check)
+
+
+def test_people_can_unsubscribe_from_a_hook_and_subscribe_again(store: Store) -> None:
+    def check(db: Connection) -> None:
+        ada = person(db, "ada")
+        repo = repositories.create(db, ada["id"], "mill")
+        one, two = (hooks.create(db, repo["id"], url=URL + n, events=["push"]) for n in "12")
+        assert subscriptions.unsubscribe(db, ada["id"], [one["id"]]) == 1
+        assert subscriptions.unsubscribe(db, ada["id"], [one["id"]]) == 0
+        assert (logins(db, one["id"]), logins(db, two["id"])) == ([], ["ada"])
+        assert subscriptions.unsubscribed(db, ada["id"], [one["id"], two["id"]]) == {one["id"]}
+        assert subscriptions.subscribe(db, ada["id"], [one["id"], two["id"]]) == 1
+        assert logins(db, one["id"]) == ["ada"]
+
+    store.do(check)

@@ -1,0 +1,385 @@
+"""Alerts by mail: each alert reaches the owners of its hook once, whatever happens meanwhile."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from email.message import EmailMessage
+from typing import Any
+
+import pytest
+from smtp_site import SmtpSite, smtp_site
+from ui_world import World, hook
+
+from hub.mail.composer import MailComposer
+from hub.settings import HubSettings
+from hub.worker_events import WorkerEvents
+from store import Connection, Row, Store
+from store.accounts import accounts, emails
+from store.alerts import alerts
+from store.clock import MovableClock
+from store.errors import Unusable
+from store.hooks import hooks
+from store.hooks.hook_targets import SYSTEM
+from store.mail import outbox
+from worker.delivery.metrics import WorkerMetrics
+from worker.job_table import JobContext, build_jobs
+from worker.jobs.check_alerts import check_alerts
+from worker.jobs.send_mails import MailSender, next_due
+from worker.settings import WorkerSettings
+
+OCTO = "octo@people.example"
+FROM = "tocsin@forge.example"
+WINDOW = 300
+
+
+@dataclass
+class Post:
+    """A world with an SMTP server, and the two jobs that lead from a failure to a mail."""
+
+    world: World
+    site: SmtpSite
+    clock: MovableClock
+    base: HubSettings
+    measures: WorkerMetrics
+
+    @property
+    def store(self) -> Store:
+        return self.world.store
+
+    def settings(self, **changed: Any) -> WorkerSettings:
+        given: dict[str, Any] = {
+            "mail_host": "127.0.0.1",
+            "mail_port": self.site.port,
+            "mail_security": "none",
+            "mail_from": FROM,
+        }
+        return WorkerSettings(**given | changed)
+
+    def fail(self, one: Row, guid: str) -> None:
+        """Have a hook fail so that an alert opens."""
+        self.world.send(one, guid, status_code=None, error="guard: private")
+
+    def recover(self, one: Row, guid: str) -> None:
+        self.world.send(one, guid)
+
+    async def check(self, **changed: Any) -> None:
+        await check_alerts(self.store, self.settings(**changed), WorkerEvents(self.base))
+
+    async def send(self, **changed: Any) -> list[EmailMessage]:
+        """Run the job. Return the mails that arrived meanwhile."""
+        before = len(self.site.mails)
+        composer = MailComposer(self.base.model_copy(update={"mail_from": FROM}))
+        await MailSender(self.store, self.settings(**changed), composer, self.measures).run()
+        return self.site.mails[before:]
+
+    def outbox(self) -> list[Row]:
+        return self.store.look(outbox.list_recent, 100)
+
+    def counted(self) -> dict[str, float]:
+        return {name: many for (name,), many in self.measures.mails.values().items() if many}
+
+
+def text(mail: EmailMessage) -> str:
+    found = mail.get_content()
+    assert isinstance(found, str)
+    return found.replace("\r\n", "\n")
+
+
+@pytest.fixture
+async def post(
+    store: Store, seed: Any, clock: MovableClock, settings: HubSettings
+) -> AsyncIterator[Post]:
+    world = World(store, seed)
+    store.do(emails.add, seed.octo["id"], [OCTO], verified=True)
+    async with smtp_site() as site:
+        yield Post(world, site, clock, settings, WorkerMetrics())
+    await store.close()
+
+
+async def test_the_owner_of_a_hook_gets_a_mail_after_the_window(post: Post) -> None:
+    post.fail(post.world.failing, "a")
+    await post.check()
+    assert await post.send() == []
+    assert post.store.look(next_due) == post.clock.now() + WINDOW * 1_000_000
+    post.clock.advance(WINDOW)
+    (mail,) = await post.send()
+    assert post.site.receivers == [OCTO]
+    assert post.site.senders == [FROM]
+    assert mail["To"] == OCTO
+    assert mail["From"] == f"tocsin <{FROM}>"
+    number = post.world.failing["id"]
+    assert mail["Subject"].startswith(f"[tocsin] The hook {number} of octo/hello")
+    assert mail["Auto-Submitted"] == "auto-generated"
+    assert "cannot be used as it is configured" in text(mail)
+    assert f"https://forge.example/ui/hooks/{number}" in text(mail)
+    assert await post.send() == []
+    assert post.store.look(next_due) is None
+    (row,) = post.outbox()
+    assert (row["outcome"], row["attempts"], row["login"]) == ("sent", 1, "octo")
+    assert post.counted() == {"sent": 1}
+
+
+async def test_alerts_of_the_window_are_one_mail(post: Post) -> None:
+    post.fail(post.world.failing, "a")
+    await post.check()
+    post.clock.advance(WINDOW - 1)
+    post.fail(post.world.hidden, "b")
+    await post.check()
+    post.clock.advance(1)
+    (mail,) = await post.send()
+    assert mail["Subject"] == "[tocsin] 2 alerts: octo/hello, octo/vault"
+    assert text(mail).count("cannot be used") == 2
+    post.fail(post.world.good, "c")
+    await post.check()
+    assert await post.send() == []
+    post.clock.advance(WINDOW)
+    assert len(await post.send()) == 1
+
+
+async def test_without_a_window_mails_are_sent_at_once(post: Post) -> None:
+    post.fail(post.world.failing, "a")
+    await post.check(mail_window=0)
+    assert len(await post.send()) == 1
+
+
+async def test_a_mail_describes_a_limited_number_of_alerts(post: Post) -> None:
+    def make(db: Connection) -> list[Row]:
+        return [hook(db, post.world.seed.hello["id"], f"h{n}", events=["ping"]) for n in range(60)]
+
+    for one in post.store.do(make):
+        post.fail(one, one["url"])
+    await post.check(mail_window=0)
+    (mail,) = await post.send()
+    assert "60 alerts" in mail["Subject"]
+    assert "... and 10 more alerts" in text(mail)
+    assert text(mail).count("cannot be used") == 50
+
+
+async def test_mails_an_hour_are_limited_and_later_alerts_wait(post: Post) -> None:
+    for guid, one in (("a", post.world.failing), ("b", post.world.good)):
+        post.fail(one, guid)
+        await post.check(mail_window=0)
+        await post.send(mail_per_hour=1)
+    assert len(post.site.mails) == 1
+    post.fail(post.world.hidden, "c")
+    await post.check(mail_window=0)
+    assert await post.send(mail_per_hour=1) == []
+    due = post.store.look(next_due)
+    assert due == post.clock.now() + 3600 * 1_000_000
+    post.clock.advance(3600)
+    (mail,) = await post.send(mail_per_hour=1)
+    assert "2 alerts" in mail["Subject"]
+
+
+async def test_mails_an_hour_to_all_are_limited(post: Post) -> None:
+    def share(db: Connection) -> None:
+        theirs = accounts.by_login(db, "theirs")
+        assert theirs is not None
+        emails.add(db, theirs["id"], ["theirs@people.example"], verified=True)
+
+    post.store.do(share)
+    post.fail(post.world.failing, "a")
+    post.fail(post.world.other, "b")
+    await post.check(mail_window=0)
+    assert len(await post.send(mail_per_hour_total=1)) == 1
+    post.clock.advance(3600)
+    assert len(await post.send(mail_per_hour_total=1)) == 1
+    assert sorted(post.site.receivers) == [OCTO, "theirs@people.example"]
+
+
+async def test_a_temporary_refusal_is_tried_again_later(post: Post) -> None:
+    post.site.rcpt = lambda address: "451 later"
+    post.fail(post.world.failing, "a")
+    await post.check(mail_window=0)
+    assert await post.send() == []
+    (row,) = post.outbox()
+    assert (row["outcome"], row["error"], row["attempts"]) == (None, "451 later", 1)
+    assert await post.send() == []
+    assert post.outbox()[0]["attempts"] == 1
+    post.clock.advance(60)
+    post.site.rcpt = lambda address: "250 OK"
+    (mail,) = await post.send()
+    assert mail["Message-ID"] == f"<{row['guid']}@forge.example>"
+    assert post.outbox()[0]["outcome"] == "sent"
+    assert post.counted() == {"delayed": 1, "sent": 1}
+
+
+async def test_a_final_refusal_ends_the_mail_and_not_the_others(post: Post) -> None:
+    def add(db: Connection) -> None:
+        for name in ("a@people.example", "b@people.example"):
+            outbox.add(db, outbox.TEST, name)
+
+    post.store.do(add)
+    post.site.rcpt = lambda address: "550 unknown" if address.startswith("a") else "250 OK"
+    (mail,) = await post.send()
+    assert mail["To"] == "b@people.example"
+    second, first = post.outbox()
+    assert (first["outcome"], first["error"]) == ("failed", "550 unknown")
+    assert (second["outcome"], second["error"]) == ("sent", None)
+    post.clock.advance(86_400)
+    assert await post.send() == []
+
+
+async def test_mails_wait_while_the_server_is_away(post: Post) -> None:
+    def add(db: Connection) -> None:
+        for number in range(3):
+            outbox.add(db, outbox.TEST, f"p{number}@people.example")
+
+    post.store.do(add)
+    assert await post.send(mail_port=1) == []
+    rows = post.outbox()
+    assert {row["attempts"] for row in rows} == {0}
+    assert all("onnect" in row["error"] for row in rows)
+    assert await post.send() == []
+    post.clock.advance(120)
+    assert len(await post.send()) == 3
+
+
+async def test_a_connection_that_breaks_delays_the_mails_behind(post: Post) -> None:
+    def add(db: Connection) -> None:
+        for number in range(3):
+            outbox.add(db, outbox.TEST, f"p{number}@people.example")
+
+    post.store.do(add)
+    breaks = iter([True])
+    post.site.data = lambda mail: None if next(breaks, False) else "250 OK"
+    assert await post.send() == []
+    assert post.site.connections == 1
+    post.clock.advance(120)
+    assert len(await post.send()) == 3
+    assert {row["outcome"] for row in post.outbox()} == {"sent"}
+
+
+async def test_after_a_day_a_mail_has_failed(post: Post) -> None:
+    post.site.rcpt = lambda address: "451 later"
+    post.store.do(outbox.add, outbox.TEST, "a@people.example")
+    await post.send()
+    post.clock.advance(86_400)
+    await post.send()
+    assert (post.outbox()[0]["outcome"], post.outbox()[0]["error"]) == ("failed", "451 later")
+    post.store.do(outbox.add, outbox.TEST, "b@people.example")
+    post.clock.advance(86_400)
+    await post.send(mail_port=1)
+    assert post.outbox()[0]["outcome"] == "failed"
+    assert post.store.look(next_due) is None
+
+
+async def test_a_crash_before_sending_loses_no_mail(post: Post) -> None:
+    post.fail(post.world.failing, "a")
+    await post.check(mail_window=0)
+
+    def crash(db: Connection, mail: Row) -> EmailMessage | None:
+        raise asyncio.CancelledError
+
+    sender = MailSender(post.store, post.settings(), crash, post.measures)
+    with pytest.raises(asyncio.CancelledError):
+        await sender.run()
+    assert post.site.mails == []
+    assert len(await post.send()) == 1
+
+
+async def test_a_crash_before_the_record_repeats_the_mail_under_its_id(post: Post) -> None:
+    post.fail(post.world.failing, "a")
+    await post.check(mail_window=0)
+    running = asyncio.ensure_future(post.send())
+
+    def accept(mail: EmailMessage) -> str:
+        running.cancel()
+        return "250 OK"
+
+    post.site.data = accept
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    (row,) = post.outbox()
+    assert (row["outcome"], row["attempts"]) == (None, 1)
+    post.site.data = lambda mail: "250 OK"
+    assert await post.send() == []
+    post.clock.advance(60)
+    assert len(await post.send()) == 1
+    assert len({mail["Message-ID"] for mail in post.site.mails}) == 1
+    assert post.outbox()[0]["outcome"] == "sent"
+
+
+async def test_two_processes_send_a_mail_once(post: Post) -> None:
+    number = post.store.do(outbox.add, outbox.TEST, "a@people.example")
+    row = post.store.look(outbox.get, number)
+    assert row is not None
+    assert post.store.do(outbox.claim, row, 0)
+    assert not post.store.do(outbox.claim, row, 0)
+
+
+async def test_problems_of_the_whole_installation_go_to_its_administrators(post: Post) -> None:
+    def furnish(db: Connection) -> Row:
+        root = accounts.by_login(db, "root")
+        assert root is not None
+        emails.add(db, root["id"], ["root@people.example"], verified=True)
+        return hooks.create(db, SYSTEM, url="https://ops.example/", events=["push"])
+
+    ops = post.store.do(furnish)
+    post.fail({**ops, "repo_id": 0}, "a")
+    await post.check(mail_window=0)
+    (mail,) = await post.send()
+    assert mail["To"] == "root@people.example"
+    assert "whole installation" in mail["Subject"]
+    post.world.send(post.world.failing, "b", "c", status_code=500)
+    post.clock.advance(seconds=400)
+    await post.check(mail_window=0, alert_backlog=2)
+    assert "The backlog is high" in text((await post.send())[-1])
+
+
+async def test_without_a_server_nothing_is_noted(post: Post) -> None:
+    post.fail(post.world.failing, "a")
+    await check_alerts(post.store, WorkerSettings(), WorkerEvents(post.base))
+    assert post.store.look(next_due) is None
+    names = [job.name for job in build_jobs(JobContext(post.store, WorkerSettings()))]
+    assert "mail" not in names
+    names = [job.name for job in build_jobs(JobContext(post.store, post.settings()))]
+    assert "mail" in names
+
+
+async def test_without_an_address_nobody_gets_a_mail(post: Post) -> None:
+    post.fail(post.world.failing, "a")
+    await post.check()
+
+    def unverify(db: Connection) -> None:
+        found = emails.primary(db, post.world.seed.octo["id"])
+        assert found is not None
+        emails.verify(db, found["id"], False)
+
+    post.store.do(unverify)
+    post.clock.advance(WINDOW)
+    assert await post.send() == []
+    assert post.store.look(next_due) is None
+    post.fail(post.world.hidden, "b")
+    await post.check()
+    assert post.store.look(next_due) is None
+
+
+async def test_a_mail_whose_alerts_are_gone_says_so(post: Post) -> None:
+    post.site.rcpt = lambda address: "451 later"
+    post.fail(post.world.failing, "a")
+    await post.check(mail_window=0)
+    await post.send()
+    post.store.do(hooks.delete, post.world.failing)
+    await post.check()
+    post.clock.advance(3600)
+    assert post.store.do(alerts.drop, post.clock.now(), 10) == 1
+    assert await post.send() == []
+    (row,) = post.outbox()
+    assert (row["outcome"], row["error"]) == (
+        "failed",
+        "the alerts that it was about are no longer kept",
+    )
+    assert post.store.do(outbox.drop, post.clock.now() + 1, 10) == 1
+
+
+async def test_a_password_file_that_is_missing_delays_the_mails(post: Post, tmp_path: Any) -> None:
+    post.store.do(outbox.add, outbox.TEST, "a@people.example")
+    await post.send(mail_user="u", mail_password_file=tmp_path / "missing")
+    assert "mail_password_file" in post.outbox()[0]["error"]
+
+
+async def test_the_extra_is_needed(post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "worker.jobs.send_mails", None)
+    with pytest.raises(Unusable, match=r"needs the extra mail .*install tocsin\[mail\]"):
+        build_jobs(JobContext(post.store, post.settings()))

@@ -1,0 +1,92 @@
+"""The job that makes mails of alerts, and sends them."""
+
+import logging
+from email.message import EmailMessage
+
+from store import Connection, Row, Store
+from store.clock import SECOND
+from store.errors import Unusable
+from store.mail import notices, outbox
+from store.mail.notices import Limits
+from worker.delivery.metrics import WorkerMetrics
+from worker.mail.errors import Delayed, Rejected, ServerUnusable
+from worker.mail.smtp import SmtpConnection
+from worker.publishing import MailComposer
+from worker.settings import WorkerSettings
+
+log = logging.getLogger("tocsin.worker")
+
+# Mails that one run sends at most. The next run goes on.
+BATCH = 100
+NOTHING_LEFT = "the alerts that it was about are no longer kept"
+
+
+def next_due(db: Connection) -> int | None:
+    """Return when the next mail is to be made or sent, or None."""
+    moments = (notices.next_due(db), outbox.next_due(db))
+    return min((moment for moment in moments if moment is not None), default=None)
+
+
+class MailSender:
+    """Makes and sends mails by these settings."""
+
+    def __init__(
+        self,
+        store: Store,
+        settings: WorkerSettings,
+        compose: MailComposer,
+        measures: WorkerMetrics,
+    ) -> None:
+        self._store, self._settings = store, settings
+        self._compose, self._mails = compose, measures.mails
+        self._limits = Limits(settings.mail_per_hour, settings.mail_per_hour_total)
+
+    async def run(self) -> None:
+        """Make the mails that are due, and send them. If the server cannot be used, all wait."""
+        while await self._store.write(notices.make_mails, self._limits) == notices.MOST:
+            pass
+        rows = await self._store.read(outbox.list_due, BATCH)
+        if not rows:
+            return
+        try:
+            async with SmtpConnection(self._settings) as connection:
+                for row in rows:
+                    await self._send(connection, row)
+        except (ServerUnusable, Unusable) as error:
+            many = await self._store.write(outbox.postpone_due, str(error))
+            self._mails.add("delayed", many=many)
+            log.warning("the SMTP server cannot be used, mails wait: %s", error)
+
+    async def _send(self, connection: SmtpConnection, row: Row) -> None:
+        message = await self._store.write(self._begin, row)
+        if message is None:
+            return
+        try:
+            await connection.send(message)
+        except Rejected as error:
+            await self._store.write(outbox.record_failed, row["id"], str(error))
+            self._count(row, "failed", error)
+        except Delayed as error:
+            again = await self._store.write(outbox.record_error, row, str(error))
+            self._count(row, "delayed" if again else "failed", error)
+        except ServerUnusable as error:
+            again = await self._store.write(outbox.record_error, row, str(error))
+            self._count(row, "delayed" if again else "failed", error)
+            raise
+        else:
+            await self._store.write(outbox.record_sent, row["id"])
+            self._mails.add("sent")
+
+    def _begin(self, db: Connection, row: Row) -> EmailMessage | None:
+        """Count the attempt. Return the message; None if there is nothing to send."""
+        # While this process sends the mail, no other one may begin.
+        if not outbox.claim(db, row, round(2 * self._settings.mail_timeout * SECOND)):
+            return None
+        message = self._compose(db, row)
+        if message is None:
+            outbox.record_failed(db, row["id"], NOTHING_LEFT)
+        return message
+
+    def _count(self, row: Row, outcome: str, error: Exception) -> None:
+        self._mails.add(outcome)
+        log.warning("mail %d is %s: %s", row["id"], outcome, error)

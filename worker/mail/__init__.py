@@ -1,0 +1,1 @@
+"""Sending mail with SMTP. It needs the extra `mail`."""
