@@ -4,13 +4,14 @@ import asyncio
 import contextlib
 import email
 import ssl
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 from email.message import EmailMessage
 from email.policy import default
 from typing import Any
 
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
+from anyio.from_thread import start_blocking_portal
 from local_server import turns
 
 USER, PASSWORD = "tocsin", "a password of the server"
@@ -100,3 +101,13 @@ async def smtp_site(
             if one.transport is not None:
                 one.transport.abort()
         await turns()
+
+
+@contextlib.contextmanager
+def smtp_site_in_thread() -> Iterator[SmtpSite]:
+    """Run a server without encryption for programs that block this thread."""
+    with (
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(smtp_site()) as site,
+    ):
+        yield site

@@ -11,7 +11,7 @@ from store.database.backoff import backoff_delay
 from store.database.connection import Connection, Row
 
 ALERTS, TEST = "alerts", "test"
-SENT, FAILED = "sent", "failed"
+SENT, FAILED, DELAYED, WAITING = "sent", "failed", "delayed", "waiting"
 COLUMNS = (
     "m.id, m.kind, m.account_id, m.address, m.guid, m.created_at, m.due_at, m.attempts, m.error,"
     " m.outcome, m.ended_at, a.login"
@@ -104,8 +104,11 @@ def record_failed(db: Connection, mail_id: int, error: str) -> None:
 
 
 def record_error(db: Connection, mail: Row, error: str) -> bool:
-    """Record why an attempt failed. Return whether the mail is tried again."""
-    if mail["created_at"] <= db.now - GIVE_UP:
+    """Record why an attempt failed. Return whether the mail is tried again.
+
+    A test message is tried once, because somebody waits for the result.
+    """
+    if mail["kind"] == TEST or mail["created_at"] <= db.now - GIVE_UP:
         record_failed(db, mail["id"], error)
         return False
     db.execute(
@@ -130,13 +133,14 @@ def _end(db: Connection, mail_id: int, outcome: str, error: str | None) -> None:
 def postpone_due(db: Connection, error: str) -> int:
     """Postpone all mails that are due, because the server cannot be used now. Return their number.
 
-    Mails that have waited for too long fail.
+    Mails that have waited for too long fail, and so do test messages.
     """
     reason = error[:LONGEST_ERROR]
     failed = db.execute(
         "UPDATE mail SET outcome = :failed, ended_at = :now, due_at = NULL, error = :error"
-        " WHERE due_at <= :now AND created_at <= :old",
+        " WHERE due_at <= :now AND (created_at <= :old OR kind = :test)",
         failed=FAILED,
+        test=TEST,
         error=reason,
         now=db.now,
         old=db.now - GIVE_UP,
@@ -165,3 +169,10 @@ def drop(db: Connection, before: int, limit: int) -> int:
         "SELECT x.id FROM mail x WHERE x.ended_at < :before ORDER BY x.ended_at, x.id LIMIT :limit"
     )
     return db.execute(f"DELETE FROM mail WHERE id {db.chosen(chosen)}", before=before, limit=limit)
+
+
+def state_of(mail: Row) -> str:
+    """Return `sent`, `failed`, `delayed` after an attempt that failed, or `waiting`."""
+    if mail["outcome"] is not None:
+        return str(mail["outcome"])
+    return WAITING if mail["error"] is None else DELAYED

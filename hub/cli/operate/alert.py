@@ -15,9 +15,17 @@ from store.alerts.problems import Problem
 PROBLEM = click.argument("name", metavar="PROBLEM")
 
 
-@noun(examples=["tocsin alert list", "tocsin alert mute ci.example/503 --for 8h"])
+@noun(
+    examples=["tocsin alert list", "tocsin alert mute ci.example/503 --for 8h"],
+    lazy={
+        "mails": "operate.alert_mail:mails",
+        "test-mail": "operate.alert_mail:test_mail",
+        "subscribe": "operate.alert_mail:subscribe",
+        "unsubscribe": "operate.alert_mail:unsubscribe",
+    },
+)
 def alert() -> None:
-    """List the problems of the moment, acknowledge them, or mute them."""
+    """List the problems of the moment, acknowledge or mute them, and send mail about them."""
 
 
 @alert.command("list", examples=["tocsin alert list", "tocsin alert list --json"])

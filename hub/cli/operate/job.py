@@ -92,7 +92,7 @@ def run(configuration: Configuration, name: str) -> None:
     """
     store = options.opened(configuration.settings, create=False)
     try:
-        row = _run(store, configuration.settings, name)
+        row = run_now(store, configuration.settings, name)
     finally:
         store.shut()
     if row["outcome"] == "failed":
@@ -100,8 +100,8 @@ def run(configuration: Configuration, name: str) -> None:
     click.echo(f"{name}: done in {(row['ended_at'] - row['started_at']) / SECOND:.2f} s")
 
 
-def _run(store: Store, settings: Settings, name: str) -> Row:
-    """Run a job and wait for its end. Return its record."""
+def run_now(store: Store, settings: Settings, name: str) -> Row:
+    """Have a job run, by the worker or else by this process. Return its record after its end."""
     known = {one.name: one for one in table_of(store, settings)}
     if name not in known:
         raise Missing(f"there is no job {name!r}: {', '.join(sorted(known))}")

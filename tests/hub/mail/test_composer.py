@@ -36,7 +36,7 @@ def mail_about(db: Connection, seed: Any, alert: NewAlert) -> Row:
 def test_texts_from_outside_add_no_header_and_no_line(
     store: Store, seed: Any, composer: MailComposer
 ) -> None:
-    evil = "refs/x\r\nBcc: eve@evil.example\r\n\r\n.\r\nQUIT\u2028\x00\x1b[2J"
+    evil = "refs/x\r\nBcc: eve@evil.example\r\n\r\n.\r\nQUIT\u2028\x1b[2J"
 
     def compose(db: Connection) -> bytes:
         hook = hooks.create(

@@ -20,7 +20,8 @@ from store.clock import MovableClock
 from store.errors import Unusable
 from store.hooks import hooks
 from store.hooks.hook_targets import SYSTEM
-from store.mail import outbox
+from store.mail import notices, outbox
+from store.repositories import repositories
 from worker.delivery.metrics import WorkerMetrics
 from worker.job_table import JobContext, build_jobs
 from worker.jobs.check_alerts import check_alerts
@@ -77,6 +78,23 @@ class Post:
 
     def counted(self) -> dict[str, float]:
         return {name: many for (name,), many in self.measures.mails.values().items() if many}
+
+    async def mail_people(self, *names: str) -> None:
+        """Make a mail to each of these people, who all administer the hook that fails."""
+
+        def add(db: Connection) -> None:
+            for name in names:
+                row = accounts.create(db, name)
+                emails.add(db, row["id"], [f"{name}@people.example"], verified=True)
+                repositories.grant(db, self.world.failing["repo_id"], row["id"], "admin")
+            found = emails.primary(db, self.world.seed.octo["id"])
+            assert found is not None
+            emails.verify(db, found["id"], False)
+
+        self.store.do(add)
+        self.fail(self.world.failing, "people")
+        await self.check(mail_window=0)
+        self.store.do(notices.make_mails, notices.Limits(9, 9))
 
 
 def text(mail: EmailMessage) -> str:
@@ -205,11 +223,7 @@ async def test_a_temporary_refusal_is_tried_again_later(post: Post) -> None:
 
 
 async def test_a_final_refusal_ends_the_mail_and_not_the_others(post: Post) -> None:
-    def add(db: Connection) -> None:
-        for name in ("a@people.example", "b@people.example"):
-            outbox.add(db, outbox.TEST, name)
-
-    post.store.do(add)
+    await post.mail_people("a", "b")
     post.site.rcpt = lambda address: "550 unknown" if address.startswith("a") else "250 OK"
     (mail,) = await post.send()
     assert mail["To"] == "b@people.example"
@@ -221,11 +235,7 @@ async def test_a_final_refusal_ends_the_mail_and_not_the_others(post: Post) -> N
 
 
 async def test_mails_wait_while_the_server_is_away(post: Post) -> None:
-    def add(db: Connection) -> None:
-        for number in range(3):
-            outbox.add(db, outbox.TEST, f"p{number}@people.example")
-
-    post.store.do(add)
+    await post.mail_people("p0", "p1", "p2")
     assert await post.send(mail_port=1) == []
     rows = post.outbox()
     assert {row["attempts"] for row in rows} == {0}
@@ -236,11 +246,7 @@ async def test_mails_wait_while_the_server_is_away(post: Post) -> None:
 
 
 async def test_a_connection_that_breaks_delays_the_mails_behind(post: Post) -> None:
-    def add(db: Connection) -> None:
-        for number in range(3):
-            outbox.add(db, outbox.TEST, f"p{number}@people.example")
-
-    post.store.do(add)
+    await post.mail_people("p0", "p1", "p2")
     breaks = iter([True])
     post.site.data = lambda mail: None if next(breaks, False) else "250 OK"
     assert await post.send() == []
@@ -252,15 +258,32 @@ async def test_a_connection_that_breaks_delays_the_mails_behind(post: Post) -> N
 
 async def test_after_a_day_a_mail_has_failed(post: Post) -> None:
     post.site.rcpt = lambda address: "451 later"
-    post.store.do(outbox.add, outbox.TEST, "a@people.example")
+    await post.mail_people("a")
     await post.send()
     post.clock.advance(86_400)
     await post.send()
     assert (post.outbox()[0]["outcome"], post.outbox()[0]["error"]) == ("failed", "451 later")
-    post.store.do(outbox.add, outbox.TEST, "b@people.example")
+    assert post.counted() == {"delayed": 1, "failed": 1}
+    assert post.store.look(next_due) is None
+
+
+async def test_after_a_day_without_the_server_a_mail_has_failed(post: Post) -> None:
+    await post.mail_people("a")
+    await post.send(mail_port=1)
     post.clock.advance(86_400)
     await post.send(mail_port=1)
     assert post.outbox()[0]["outcome"] == "failed"
+    assert post.store.look(next_due) is None
+
+
+@pytest.mark.parametrize("trouble", ["refused", "away"])
+async def test_a_test_message_is_tried_once(post: Post, trouble: str) -> None:
+    post.store.do(outbox.add, outbox.TEST, "a@people.example")
+    post.site.rcpt = lambda address: "451 later"
+    await post.send(**({"mail_port": 1} if trouble == "away" else {}))
+    (row,) = post.outbox()
+    assert row["outcome"] == "failed"
+    assert row["error"]
     assert post.store.look(next_due) is None
 
 
