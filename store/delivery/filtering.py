@@ -14,19 +14,23 @@ from store.database.connection import Connection, Row, json_array
 from store.errors import Invalid
 from store.filters import payload_filter
 from store.filters.conditions import FilterError
+from store.filters.document import EventDocument, document_of
 from store.filters.dry_run import DryRun, dry_run
-from store.filters.payload_filter import PayloadFilter, document_of
+from store.filters.payload_filter import PayloadFilter
 from store.hooks.event_names import WILDCARD
 from store.ordering.delivery_states import FILTERED
 
 FILTER = "(SELECT h.filter FROM hook h WHERE h.id = delivery.hook_id)"
 """The filter of a new delivery's hook, as SQL in RETURNING. Most hooks have none."""
 
+MOST_EXAMINED = 5_000
+"""The hooks whose filters are examined at once, the newest first."""
+
 
 class Document(NamedTuple):
     """An event in the form that filters describe, and the size of its payload in bytes."""
 
-    content: dict[str, Any]
+    content: EventDocument
     size: int
 
 
@@ -121,6 +125,17 @@ def test(filter_: PayloadFilter, found: Document) -> DryRun:
             resource="Hook",
         )
     return dry_run(filter_, found.content)
+
+
+def unusable(db: Connection) -> list[tuple[int, str]]:
+    """Return the hooks whose filter cannot be used, with the reason. They get every event."""
+    rows = db.tuples(
+        "SELECT id, filter FROM hook WHERE filter IS NOT NULL AND deleted_at IS NULL"
+        " ORDER BY id DESC LIMIT :limit",
+        limit=MOST_EXAMINED,
+    )
+    found = ((row[0], payload_filter.problem(row[1])) for row in rows)
+    return [(hook_id, reason) for hook_id, reason in found if reason is not None]
 
 
 def usual_event(hook: Row) -> str:

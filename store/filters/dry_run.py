@@ -6,7 +6,9 @@ from typing import Any
 
 import orjson
 
-from store.filters.payload_filter import PayloadFilter, found_at
+from store.filters.cel_expression import CelExpression
+from store.filters.document import EventDocument
+from store.filters.payload_filter import CEL, PayloadFilter, found_at
 from store.filters.terms import Term
 
 MOST_VALUES, MOST_TEXT = 10, 200
@@ -16,12 +18,17 @@ TOGETHER = "together"
 
 @dataclass(frozen=True, slots=True)
 class TermResult:
-    """A condition of a filter and the values found at its path: none if the path is missing."""
+    """A condition of a filter and the values found at its path: none if the path is missing.
+
+    An expression in CEL has no path, and its own result in place of the values.
+    """
 
     path: str
     operator: str
     expected: Any
     found: list[Any]
+    error: str | None = None
+    """Why an expression has no result."""
 
 
 @dataclass(slots=True)
@@ -33,13 +40,22 @@ class DryRun:
     failed: list[TermResult] = field(default_factory=list)
 
 
-def dry_run(filter_: PayloadFilter, document: dict[str, Any]) -> DryRun:
-    """Judge a document, and say why."""
+def dry_run(filter_: PayloadFilter, document: EventDocument) -> DryRun:
+    """Judge an event, and say why."""
     found = DryRun(filter_.matches(document))
     _judge(found, filter_.terms, document)
-    if not found.matches and not found.failed:
+    if not filter_.conditions_hold(document) and not found.failed:
         found.failed.append(TermResult("", TOGETHER, None, []))
+    if filter_.cel is not None:
+        _judge_expression(found, filter_.cel, document)
     return found
+
+
+def _judge_expression(found: DryRun, expression: CelExpression, document: EventDocument) -> None:
+    holds, error = expression.judge(document)
+    values = [holds] if error is None else []
+    result = TermResult("", CEL, expression.source, values, error)
+    (found.matched if holds else found.failed).append(result)
 
 
 def _judge(found: DryRun, terms: Iterable[Term], document: dict[str, Any]) -> None:

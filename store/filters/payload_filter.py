@@ -6,7 +6,9 @@ from typing import Any
 import orjson
 
 from store.filters import terms
+from store.filters.cel_expression import CelExpression, Outcome
 from store.filters.conditions import FilterError, Path, as_check, compile_condition
+from store.filters.document import PAYLOAD_NAMES, EventDocument
 from store.filters.operators import ALIASES, MISSING
 
 MOST_BYTES, MOST_DEPTH, MOST_TERMS = 8 * 1024, 16, 256
@@ -15,8 +17,9 @@ MOST_BYTES, MOST_DEPTH, MOST_TERMS = 8 * 1024, 16, 256
 MOST_WORK = 16_000_000
 MEMBERS = ("event", "action", "payload")
 """The members of the document that a filter describes."""
-ROOT_ALIASES = {"body": "payload", "data": "payload"}
-"""The payload as Convoy and Outpost name it."""
+ROOT_ALIASES = dict.fromkeys(PAYLOAD_NAMES, "payload")
+CEL = "cel"
+"""The member of a filter that is an expression in CEL. It must hold beside the conditions."""
 MOST_REASON = 300
 # Each is at most 8 kB. A filter that is used again after so many others is compiled again.
 CACHED = 4096
@@ -27,38 +30,53 @@ class PayloadFilter:
 
     def __init__(self, source: Any) -> None:
         _check_limits(source)
-        self.source = _with_root_names(source, ())
-        self._holds = as_check(compile_condition(self.source, ()))
+        self.cel = CelExpression(source[CEL]) if CEL in source else None
+        conditions = {name: one for name, one in source.items() if name != CEL}
+        self.conditions = _with_root_names(conditions, ())
+        # An expression may stand alone, and a filter must not be empty.
+        alone = self.cel is not None and not conditions
+        self._holds = None if alone else as_check(compile_condition(self.conditions, ()))
 
     @cached_property
     def weight(self) -> int:
         """The number of checks, each of which may look at a whole payload."""
-        return _weight(self.source)
+        return _weight(self.conditions) + (0 if self.cel is None else self.cel.weight)
 
     def is_too_slow(self, size: int) -> bool:
         """Return whether the filter would take too long for a payload of so many bytes."""
         return self.weight * size > MOST_WORK
 
-    def matches(self, document: dict[str, Any]) -> bool:
-        """Return whether a document, as `document_of` makes it, satisfies the filter."""
-        return self._holds(document)
+    def matches(self, document: EventDocument) -> bool:
+        """Return whether an event satisfies the filter."""
+        return self.conditions_hold(document) and (
+            self.cel is None or self.cel.judge(document).holds
+        )
+
+    def conditions_hold(self, document: EventDocument) -> bool:
+        """Return whether an event satisfies the conditions beside an expression."""
+        return self._holds is None or self._holds(document)
 
     @cached_property
     def terms(self) -> list[terms.Term]:
         """The conditions that must hold, each of which can be checked by itself."""
-        return terms.split(self.source)
+        return terms.split(self.conditions)
 
-    def reason(self, document: dict[str, Any]) -> str:
-        """Return the first condition that a document does not satisfy, in words."""
+    def reason(self, document: EventDocument) -> str:
+        """Return the first condition that an event does not satisfy, in words."""
         failed = next((term for term in self.terms if not term.holds(document)), None)
-        said = "one element does not satisfy all conditions" if failed is None else str(failed)
+        if failed is not None:
+            said = str(failed)
+        elif self.cel is not None and self.conditions_hold(document):
+            said = _said(self.cel.judge(document))
+        else:
+            said = "one element does not satisfy all conditions"
         return f"filter: {said}"[:MOST_REASON]
 
 
-def document_of(event: str, action: str | None, payload: Any) -> dict[str, Any]:
-    """Return what a filter describes: an event's name, its action if it has one, its payload."""
-    found = {"event": event, "payload": payload}
-    return found if action is None else found | {"action": action}
+def _said(outcome: Outcome) -> str:
+    if outcome.error is None:
+        return "the CEL expression is false"
+    return f"the CEL expression has no result: {outcome.error}"
 
 
 def check(source: Any) -> None:
@@ -66,13 +84,24 @@ def check(source: Any) -> None:
     PayloadFilter(source)
 
 
-@lru_cache(CACHED)
 def load(text: str) -> PayloadFilter | None:
-    """Return a stored filter, compiled. Return None if this version does not understand it."""
+    """Return a stored filter, compiled. Return None if this installation cannot use it."""
+    found = _load(text)
+    return found if isinstance(found, PayloadFilter) else None
+
+
+def problem(text: str) -> str | None:
+    """Return why this installation cannot use a stored filter. Return None if it can."""
+    found = _load(text)
+    return None if isinstance(found, PayloadFilter) else found
+
+
+@lru_cache(CACHED)
+def _load(text: str) -> PayloadFilter | str:
     try:
         return PayloadFilter(orjson.loads(text))
-    except FilterError:
-        return None
+    except FilterError as error:
+        return str(error)
 
 
 def _check_limits(source: Any) -> None:
@@ -128,8 +157,12 @@ def _with_root_names(source: Any, path: Path) -> Any:
             operand = [_with_root_names(one, (*here, str(at))) for at, one in enumerate(branches)]
         elif name == "$not":
             operand = _with_root_names(operand, here)
+        elif name == CEL:
+            raise FilterError(here, "an expression stands beside $and, $or and $not, not in them")
         elif name not in MEMBERS:
-            raise FilterError(here, f"a filter begins with {', '.join(MEMBERS)}, $and, $or or $not")
+            raise FilterError(
+                here, f"a filter begins with {', '.join(MEMBERS)}, {CEL}, $and, $or or $not"
+            )
         found[name] = operand
     return found
 

@@ -49,7 +49,7 @@ def _usable_filter(source: dict[str, Any]) -> dict[str, Any]:
 
 
 Filter = Annotated[dict[str, Any], AfterValidator(_usable_filter)]
-"""Conditions on an event: see store.filters."""
+"""Conditions on an event, or an expression in CEL: see store.filters."""
 
 
 StaticHeaders = Annotated[dict[str, str], AfterValidator(static_headers.check)]
@@ -88,7 +88,8 @@ class DeliveryOptions(BaseModel):
         None, description="failures in a row that open the circuit breaker; 0 never opens it"
     )
     filter: Filter | None = Field(
-        None, description="conditions on an event; others are not delivered"
+        None,
+        description="conditions on an event, or an expression in CEL; others are not delivered",
     )
     signatures: Signatures | None = Field(
         None, description="the signatures to send; v1a is by a key of the hook's own"

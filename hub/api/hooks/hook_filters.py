@@ -38,12 +38,17 @@ class FilterTest(TypedDict, total=False):
 
 
 class FilterTerm(TypedDict):
-    """A condition, and the values found at its path: none if the path is missing."""
+    """A condition, and the values found at its path: none if the path is missing.
+
+    An expression in CEL has the operator `cel`, no path, and its result in place of the values.
+    `error` says why it has no result.
+    """
 
     path: str
     operator: str
     expected: Any
     found: list[Any]
+    error: str | None
 
 
 class FilterVerdict(TypedDict):
@@ -102,4 +107,5 @@ def _term(result: TermResult) -> FilterTerm:
         "operator": result.operator,
         "expected": result.expected,
         "found": result.found,
+        "error": result.error,
     }

@@ -17,6 +17,7 @@ from hub.cli.service.tls import TLSContext
 from hub.mail.composer import MailComposer
 from hub.worker_events import WorkerEvents
 from store import Store
+from store.delivery import filtering
 from store.tracing import Tracer
 from worker.delivery.trial import TrialSender
 from worker.http.guard import Guard
@@ -126,6 +127,10 @@ async def running_hub(
         trials = TrialSender(guard, settings, store.clock)
         hub = RunningHub(store, guard, sockets, seeing, tls.tls_of(settings), trials)
         await hub.change(settings)
+        for hook_id, problem in store.look(filtering.unusable):
+            log.warning(
+                "hook %d gets every event, for its filter is unusable: %s", hook_id, problem
+            )
         context = None if hub.tls is None else hub.tls.context
         try:
             async with serving(hub.app, *sockets, limiter=hub.limiter, tls=context):

@@ -54,7 +54,11 @@ DELIVERY = (
         metavar="always|never",
         help="Whether the receiver gets the trace context of events.",
     ),
-    click.option("--filter", metavar="JSON", help="Conditions on an event; others are left out."),
+    click.option(
+        "--filter",
+        metavar="JSON",
+        help="Conditions on an event, or an expression in CEL; other events are left out.",
+    ),
     click.option(
         "--ordering",
         metavar="ORDER",

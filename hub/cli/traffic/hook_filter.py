@@ -97,4 +97,4 @@ def _row(term: TermResult, holds: bool) -> Row:
         "operator": term.operator,
         "expected": orjson.dumps(term.expected).decode(),
         "found": [orjson.dumps(value).decode() for value in term.found],
-    }
+    } | ({} if term.error is None else {"error": term.error})

@@ -165,7 +165,8 @@ OPTIONS = (
     JsonOption(
         "filter",
         "Filter",
-        "Conditions on the payload, as JSON. Other events are not delivered.",
+        "Conditions on the payload, as JSON, or an expression in CEL as the member cel."
+        " Other events are not delivered.",
         '{"payload": {"ref": {"$startsWith": "refs/tags/"}}}',
         is_long=True,
     ),

@@ -73,7 +73,7 @@ def _row(term: TermResult) -> dict[str, Any]:
         "path": term.path,
         "operator": term.operator,
         "expected": _text(term.expected),
-        "found": ", ".join(map(_text, term.found)) or "nothing",
+        "found": term.error or ", ".join(map(_text, term.found)) or "nothing",
     }
 
 

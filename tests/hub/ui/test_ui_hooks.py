@@ -504,6 +504,18 @@ class TestFilter:
             assert answer.status_code == 409
             assert "cannot be read" in text_of(answer.text)
 
+    async def test_an_expression_in_cel(self, world: World) -> None:
+        at = f"/ui/hooks/{world.good['id']}"
+        world.store.do(hooks.update, world.good, options={"filter": {"cel": "payload.size > 1"}})
+        async with open_dashboard(world.store, world.seed.token) as browser:
+            for payload, expected in (
+                ('{"size": 2}', 'holds event cel "payload.size > 1" true'),
+                ('{"size": 1}', 'fails event cel "payload.size > 1" false'),
+                ("{}", 'fails event cel "payload.size > 1" Key not found in map: "size"'),
+            ):
+                answer = await browser.post(f"{at}/filter", {"payload": payload}, on=at)
+                assert expected in text_of(answer.text)
+
     async def test_what_it_left_out_is_shown(self, world: World) -> None:
         world.store.do(hooks.update, world.good, options={"filter": {"event": "star"}})
         repo_id = world.good["repo_id"]

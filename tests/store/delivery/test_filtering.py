@@ -19,6 +19,8 @@ from store.delivery import (
 from store.delivery.replay_selection import ReplaySelection
 from store.errors import Invalid
 from store.filters import payload_filter
+from store.filters.cel_expression import CelExpression
+from store.filters.document import EventDocument
 from store.hooks import hook_health, hooks
 from store.monitoring import minute_counters
 from store.ordering.delivery_states import FILTERED, WAITING
@@ -155,6 +157,31 @@ def test_a_filter_of_a_newer_version_delivers(world: World) -> None:
     assert payload_filter.load(orjson.dumps(unknown["filter"]).decode()) is None
     world.hook("push", options=unknown)
     assert world.arrive("g-1", body=BRANCH).deliveries == 1
+
+
+def test_hooks_with_expressions_share_the_variables_of_an_event(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    used: list[EventDocument] = []
+    real = CelExpression.judge
+    monkeypatch.setattr(
+        CelExpression, "judge", lambda one, found: used.append(found) or real(one, found)
+    )
+    world.hook("push", options={"filter": {"cel": "payload.ref.startsWith('refs/tags/')"}})
+    world.hook("push", options={"filter": {"cel": "payload.ref == 'refs/tags/v1'"}})
+    assert world.arrive("g-1", body=TAG).deliveries == 2
+    first, second = used
+    assert first is second
+
+
+def test_an_expression_that_would_take_too_long_delivers(world: World) -> None:
+    many = " || ".join(f"payload.a == {number}" for number in range(90))
+    hook = world.hook("push", options={"filter": {"cel": many}})
+    large = orjson.dumps({"a": [0] * 90_000})
+    assert world.arrive("g-1", body=b'{"a":-1}').deliveries == 0
+    assert world.arrive("g-2", body=large).deliveries == 1
+    with pytest.raises(Invalid, match="so large"):
+        filtering.test(filtering.filter_of(hook), filtering.document("push", None, large))
 
 
 def test_a_payload_that_would_take_too_long_is_delivered(world: World) -> None:

@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from store.filters.conditions import FilterError
+from store.filters.document import document_of
 from store.filters.dry_run import TOGETHER, dry_run
 from store.filters.operators import OPERATORS
-from store.filters.payload_filter import PayloadFilter, document_of, load
+from store.filters.payload_filter import PayloadFilter, load
 
 LABELS = {"labels": [{"name": "bug", "color": "red"}, {"name": "wip", "color": "blue"}]}
 

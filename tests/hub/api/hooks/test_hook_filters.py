@@ -7,7 +7,9 @@ import pytest
 from assertions import assert_error
 
 from store import Store
-from store.delivery import deliveries, outbox
+from store.delivery import deliveries, filtering, outbox
+from store.filters import cel_library
+from store.filters.cel_library import MissingExtra
 
 HOOKS = "/repos/octo/hello/hooks"
 CONFIG = {"url": "https://receiver.example/in"}
@@ -37,6 +39,8 @@ async def test_a_filter_is_kept_changed_and_removed(client: httpx.AsyncClient) -
         ({"payload": {"ref": {"$regex": "x"}}}, "payload.ref.$regex: unknown operator"),
         ({"ref": "x"}, "ref: a filter begins with event, action, payload"),
         ({}, "the condition is empty"),
+        ({"cel": "payload.ref =="}, "cel: line 1, column 15: mismatched input"),
+        ({"cel": "payload.c.exists(c, c in payload.d)"}, "cel: line 1, column 26: a macro sees"),
         ({"payload": {"ref": "x" * 9000}}, "8192 are allowed"),
     ],
 )
@@ -47,6 +51,57 @@ async def test_a_bad_filter_is_rejected_with_its_place(
     assert_error(answer, 422)
     assert "delivery/filter" in answer.json()["message"]
     assert message in answer.json()["message"]
+
+
+async def test_an_expression_in_cel(client: httpx.AsyncClient, store: Store) -> None:
+    source = {"cel": "payload.commits.exists(c, c.message.startsWith('fix'))"}
+    hook = await made(client, filter=source)
+    assert hook["delivery"] == {"filter": source}
+    for payload in ({"commits": [{"message": "docs"}]}, {"commits": [{"message": "fix: x"}]}, {}):
+        await client.post("/octo/hello/events/push", json=payload)
+    rows = store.look(deliveries.page, limit=10, hook_id=hook["id"], event="push")
+    assert [(row["state"], row["reason"]) for row in rows] == [
+        ("filtered", 'filter: the CEL expression has no result: Key not found in map: "commits"'),
+        ("waiting", None),
+        ("filtered", "filter: the CEL expression is false"),
+    ]
+    answer = await client.post(f"{hook['url']}/filter/tests", json={"payload": {}})
+    assert answer.json() == {
+        "matches": False,
+        "matched": [],
+        "failed": [
+            {
+                "path": "",
+                "operator": "cel",
+                "expected": source["cel"],
+                "found": [],
+                "error": 'Key not found in map: "commits"',
+            }
+        ],
+    }
+
+
+async def test_without_the_extra_a_hook_keeps_its_expression(
+    client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = {"cel": "payload.kept == 1"}
+    hook = await made(client, filter=source)
+
+    def missing() -> Any:
+        raise MissingExtra
+
+    monkeypatch.setattr(cel_library, "environment", missing)
+    monkeypatch.setattr(filtering.payload_filter, "load", lambda text: None)
+    answer = await client.post(HOOKS, json={"config": CONFIG, "delivery": {"filter": source}})
+    assert_error(answer, 422)
+    assert "install tocsin[cel]" in answer.json()["message"]
+    answer = await client.patch(hook["url"], json={"delivery": {"timeout": 3}})
+    assert answer.json()["delivery"] == {"filter": source, "timeout": 3.0}
+    answer = await client.post(f"{hook['url']}/filter/tests", json={"payload": {}})
+    assert_error(answer, 422)
+    assert "install tocsin[cel]" in answer.text
+    answer = await client.post("/octo/hello/events/push", json={})
+    assert answer.json()["deliveries"] == 1, "an event is rather delivered than lost"
 
 
 async def test_an_event_that_a_filter_leaves_out(client: httpx.AsyncClient, store: Store) -> None:
@@ -73,6 +128,7 @@ class TestDryRun:
                     "operator": "$startsWith",
                     "expected": "refs/tags/",
                     "found": ["refs/heads/main"],
+                    "error": None,
                 }
             ],
         }

@@ -305,6 +305,16 @@ def test_a_key_that_is_another(examine, well, directory):
     path.chmod(0o600)
 
 
+def test_a_filter_that_this_installation_cannot_use(examine, well, run):
+    run("hook", "edit", 1, "--filter", json.dumps({"cel": "payload.size > 1"}))
+    assert "filters" not in examine()
+    newer = {"filter": {"payload": {"ref": {"$future": 1}}}}
+    well.do(lambda db: hooks.update(db, hooks.by_id(db, 1), options=newer))
+    finding = worst(examine(code=1)["filters"])
+    assert finding["said"].startswith("hook 1 gets every event, for its filter is unusable: ")
+    assert "$future" in finding["said"]
+
+
 def test_a_pause_that_was_forgotten(examine, well, run):
     run("hook", "pause", 1)
     assert "hooks" not in examine()

@@ -15,6 +15,7 @@ from typing import Any
 
 import httpx
 import pytest
+from installation import seed
 from service_manager import Manager
 from waiting import PATIENCE
 
@@ -108,6 +109,18 @@ def test_settings_are_read_again(manager, tmp_path):
     assert "WARNING tocsin.serve in force only after a restart: port\n" in said
     assert "INFO tocsin.serve settings read again; changed: require_user_agent\n" in said
     assert reloads(tmp_path) == [("done", {"fields": ["require_user_agent"]})]
+
+
+def test_the_start_names_hooks_whose_filter_cannot_be_used(manager, tmp_path):
+    store = open_store("sqlite", data_dir=tmp_path)
+    store.do(seed)
+    store.do(lambda db: db.execute("UPDATE hook SET filter = '{\"ref\": 1}'"))
+    store.shut()
+    manager.start()
+    manager.until("^READY=1$")
+    manager.signal(signal.SIGTERM)
+    said = manager.ended()[1]
+    assert "WARNING tocsin.serve hook 1 gets every event, for its filter is unusable: ref: " in said
 
 
 def reloads(folder: Path) -> list[tuple[str, dict[str, Any]]]:

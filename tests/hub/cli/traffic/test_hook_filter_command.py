@@ -49,6 +49,28 @@ def test_a_stored_event_and_a_file(run, listed, hook_id, tmp_path):
     assert "leaves out" in other.stdout
 
 
+def test_an_expression_in_cel(run, listed, hook_id):
+    run("hook", "edit", hook_id, "--filter", json.dumps({"cel": "payload.size > 1"}))
+    said = run("hook", "test-filter", hook_id, "--file", "-", stdin='{"size": 2}').stdout
+    assert said == f'hook {hook_id} delivers this event\nyes\t\tcel\t"payload.size > 1"\ttrue\n'
+    found = run("hook", "test-filter", hook_id, "--file", "-", "--json", stdin="{}").stdout
+    assert json.loads(found) == {
+        "matches": False,
+        "conditions": [
+            {
+                "holds": False,
+                "path": "",
+                "operator": "cel",
+                "expected": '"payload.size > 1"',
+                "found": [],
+                "error": 'Key not found in map: "size"',
+            }
+        ],
+    }
+    said = run("hook", "edit", hook_id, "--filter", '{"cel": "payload.size >"}', code=2).stderr
+    assert "cel: line 1, column 15: mismatched input" in said
+
+
 def test_what_a_filter_left_out_is_listed(run, listed, hook_id):
     run("hook", "edit", hook_id, "--filter", TAGS)
     run("emit", "push", "ada/bell", "--file", "-", stdin='{"ref": "refs/heads/main"}')
