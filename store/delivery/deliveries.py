@@ -42,6 +42,8 @@ class ClaimedDelivery:
     throttled: int = 0
     turn: Turn | None = None
     """Its place, if its hook is ordered."""
+    due_at: int = 0
+    """Since when it has been due, in microseconds."""
 
 
 def claim(
@@ -83,8 +85,9 @@ def claim(
             versions.get(hook_id, 0),
             throttled,
             turns.get(row_id),
+            due_at,
         )
-        for row_id, event_id, hook_id, attempts, redelivery, _, throttled, _ in ordered
+        for row_id, event_id, hook_id, attempts, redelivery, due_at, throttled, _ in ordered
     ]
     return claimed, next_due(db, wanted)
 

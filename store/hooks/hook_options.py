@@ -10,6 +10,7 @@ from store.endpoint_access.oauth2 import ClientCredentials
 from store.filters import payload_filter
 from store.formats.formats import Format
 from store.hooks import json_pointer
+from store.hooks.batch_options import Batch
 
 
 def _at_once(delays: list[float]) -> list[float]:
@@ -97,6 +98,9 @@ class DeliveryOptions(BaseModel):
     format: Format | None = Field(None, description="the form of the body")
     type_prefix: TypePrefix | None = Field(
         None, description="how the types of CloudEvents begin, such as com.github"
+    )
+    batch: Batch | None = Field(
+        None, description="limits for several deliveries in one request; one by one by default"
     )
     ordering: Literal["none", "hook", "repository"] | PathOrdering | None = Field(
         None, description="which deliveries are sent one after the other; none by default"

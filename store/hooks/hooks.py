@@ -11,6 +11,7 @@ from store.database.connection import ENDLESS, Connection, Row, json_array, pref
 from store.endpoint_access import handshake
 from store.errors import Invalid, Missing
 from store.hooks import (
+    batch_options,
     hook_limit,
     hook_ordering,
     hook_secrets,
@@ -110,6 +111,7 @@ def _option_columns(
     db: Connection, kind: HookKind, hook: Row | None, options: dict[str, Any], url: str
 ) -> Row:
     """Return the columns for a hook's options. The fan-out reads its filter from one of its own."""
+    batch_options.check(options)
     return {
         **option_secrets.sealed_columns(db, hook, options, url),
         **handshake.columns_after(hook, options, url),

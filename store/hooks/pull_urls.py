@@ -12,8 +12,8 @@ from store.hooks.hook_targets import HookKind
 
 SCHEME = "pull:"
 FETCHED = ("repository", "organization")
-# Delivery options by which requests get to an endpoint.
-OF_ENDPOINTS = ("tls", "oauth2", "handshake")
+# Delivery options about requests to an endpoint.
+OF_ENDPOINTS = ("tls", "oauth2", "handshake", "batch")
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
 
 

@@ -38,7 +38,8 @@ class Admission:
     """The limits under which lanes get permits.
 
     `start` is called with a lane whose turn it is. `rested` is called with a lane whose timer has
-    ended. `pending_writes` returns how many callers wait for the store to write.
+    ended. `time_to_fill` returns how long a lane waits until it sends its next batch.
+    `pending_writes` returns how many callers wait for the store to write.
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class Admission:
         pending_writes: Callable[[], int],
         start: Callable[[Lane], None],
         rested: Callable[[Lane], None],
+        time_to_fill: Callable[[Lane], float],
         tuning: Tuning = DEFAULTS,
     ) -> None:
         self.semaphore = FairSemaphore(settings.max_in_flight, settings.max_in_flight_per_host)
@@ -56,6 +58,7 @@ class Admission:
         self.blocked = blocked
         self._start = start
         self._on_rested = rested
+        self._time_to_fill = time_to_fill
         self._quantum = tuning.quantum
         self.closed = False
         """Whether starting has ended for good."""
@@ -88,6 +91,8 @@ class Admission:
             self.semaphore.enqueue(lane, now)
             return None
         wait = lane.wait(now)
+        if lane.batch is not None:
+            wait = max(wait, self._time_to_fill(lane))
         if wait > 0:
             self.wake_after(lane, wait)
             return None
@@ -114,7 +119,7 @@ class Admission:
             return True
         if self.semaphore.has_waiting(lane.machine) and self._loop.time() >= permit.until:
             return True
-        return lane.in_flight > lane.limit or lane.rate is not None
+        return lane.in_flight > lane.limit or lane.is_paced
 
     def assign_host(self, lane: Lane, permit: Permit) -> bool:
         """Count the request for the lane's host, if the host was unknown until now.

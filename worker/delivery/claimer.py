@@ -149,6 +149,7 @@ class Claimer:
                     one.version,
                     one.throttled,
                     one.turn,
+                    one.due_at,
                 )
             )
         self._set_next_due(by_id, next_due, {one.hook_id for one in claimed})

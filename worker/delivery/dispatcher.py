@@ -15,6 +15,8 @@ from store.ordering.delivery_states import DELIVERED, WAITING
 from store.tracing import Tracer
 from worker.background_tasks import BackgroundTasks
 from worker.delivery.admission import Admission
+from worker.delivery.batches.outcomes import decisive_of
+from worker.delivery.batches.sender import BatchSender, Result
 from worker.delivery.claimer import Claimer
 from worker.delivery.concurrency import Permit
 from worker.delivery.lane import Lane, LaneTable, QueuedDelivery
@@ -60,6 +62,7 @@ class Dispatcher:
         self._recorder = Recorder(store, self._on_recorded, self.watchdog, tuning, spans)
         self.lanes = LaneTable(tuning)
         self.leased = LeasedDeliveries(store, tuning)
+        self._batches = BatchSender(store, payloads, self._sender, self.leased, self._start)
         self.claimer = Claimer(store, self.lanes, self.leased, self._start, self.watchdog, tuning)
         self.local = LocalDispatcher(
             self.lanes,
@@ -76,6 +79,7 @@ class Dispatcher:
             pending_writes=lambda: store.pending_durable,
             start=self._start,
             rested=self._on_rested,
+            time_to_fill=self._batches.seconds_to_fill,
             tuning=tuning,
         )
         self._tasks = BackgroundTasks()
@@ -106,6 +110,9 @@ class Dispatcher:
             if self.admission.semaphore.in_flight == 1:
                 self._reset_watchdog()
             self._tasks.start(self._run(lane, self._next(lane), permit))
+            if lane.batch is not None:
+                # This one takes others with it, and then starts the rest.
+                break
         self.lanes.update_full(lane)
 
     def _next(self, lane: Lane) -> QueuedDelivery:
@@ -160,6 +167,12 @@ class Dispatcher:
             if not self.admission.assign_host(lane, permit):
                 raise Withheld
             may_send = partial(self.leased.holds, lease_id)
+            if target is not None and target.policy.batch is not None:
+                results = await self._batches.attempt(
+                    target, target.policy.batch, lane, item, lease_id, may_send, may_reach
+                )
+                self._on_batch(lane, results)
+                return True
             outcome = await self._sender.attempt(
                 target, item, lane.hook_id, lease_id, may_send, may_reach
             )
@@ -182,7 +195,8 @@ class Dispatcher:
         if not known:
             # The request started before the hook's rate and concurrency were known.
             lane.count_request(self._loop.time())
-            self._start(lane)
+            if lane.batch is None:
+                self._start(lane)
         return target
 
     def _pause(self, lane: Lane, error: Exception) -> None:
@@ -213,6 +227,16 @@ class Dispatcher:
             self.claimer.give_back(lane)
         if outcome.held_until is not None:
             self._suspend(lane, outcome.held_until)
+
+    def _on_batch(self, lane: Lane, results: Sequence[Result]) -> None:
+        """Handle the outcomes of one request. It counts once for the limits of the lane."""
+        self._store_failures = 0
+        decisive = decisive_of([outcome for _, outcome in results if outcome is not None])
+        for item, outcome in results:
+            if outcome is None or outcome is decisive:
+                self._on_outcome(lane, item, outcome)
+            else:
+                self._recorder.add(outcome)
 
     def _is_suspended(self, target: Target | None) -> bool:
         """Return whether the hook is paused, or its receiver asked for nothing before a time to

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from store.database.notifications import Turn
+from store.hooks.batch_options import BatchOptions
 from worker.delivery.target import Target
 from worker.tuning import DEFAULTS, Tuning
 
@@ -30,6 +31,8 @@ class QueuedDelivery:
     """How many of the attempts were answered 429."""
     turn: Turn | None = None
     """Its place, if the hook is ordered."""
+    due_at: int = 0
+    """Since when it has been due, in microseconds of the store's clock."""
 
 
 @dataclass(slots=True)
@@ -77,6 +80,8 @@ class Lane:
     """Whether a timer will start the lane again."""
     held_until: int = 0
     """The time (microseconds of the store's clock) before which the receiver asked for nothing."""
+    batch_bytes: int | None = None
+    """The size of a batch that the receiver may accept, after it answered 413."""
     tuning: Tuning = DEFAULTS
 
     def __post_init__(self) -> None:
@@ -117,6 +122,16 @@ class Lane:
     def rate(self) -> float | None:
         """Return how many requests a second may start. None means no limit."""
         return None if self.target is None else self.target.policy.rate
+
+    @property
+    def batch(self) -> BatchOptions | None:
+        """Return the limits of the hook's batches. None means that deliveries go one by one."""
+        return None if self.target is None else self.target.policy.batch
+
+    @property
+    def is_paced(self) -> bool:
+        """Return whether each request waits for a moment of its own."""
+        return self.rate is not None or self.batch is not None
 
     def count_request(self, now: float) -> None:
         """Count a request against the rate."""

@@ -200,7 +200,9 @@ class LocalDispatcher:
                 lane = touched[hook_id] = self._lanes.get(hook_id)
                 turn = offer.turns.get(delivery_id)
                 lane.queue.append(
-                    QueuedDelivery(delivery_id, offer.event_id, 0, 0, version, turn=turn)
+                    QueuedDelivery(
+                        delivery_id, offer.event_id, 0, 0, version, 0, turn, offer.accepted_at
+                    )
                 )
         for lane in touched.values():
             self._start(lane)

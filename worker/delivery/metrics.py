@@ -30,7 +30,7 @@ LATENCY_BUCKETS = (
 )
 ATTEMPT_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 # The stages in which an attempt may fail. Every other stage counts as `other`.
-STAGES = ("guard", "secret", "token", "resolve", "connect", "tls", "send", "wait", "read")
+STAGES = ("guard", "secret", "token", "resolve", "connect", "tls", "send", "wait", "read", "batch")
 RESULTS = ("2xx", "3xx", "4xx", "5xx", "timeout", "protocol", "internal", "other", *STAGES)
 
 

@@ -7,6 +7,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from store.clock import SECOND
+from store.hooks.batch_options import BatchOptions
 from store.hooks.hook_ordering import BLOCK, is_ordered
 from store.ordering.delivery_states import DEAD, DELIVERED, WAITING
 from worker.settings import WorkerSettings
@@ -34,6 +35,8 @@ class Policy:
     max_retry_after: float = 24 * 3600
     max_block: float | None = None
     """How long an ordered delivery may be retried. None: as long as the retries say."""
+    batch: BatchOptions | None = None
+    """The limits of batches. None: deliveries go one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +75,13 @@ def policy_for(settings: WorkerSettings, options: dict[str, Any]) -> Policy:
         disable_after=chosen("disable_after"),
         max_retry_after=settings.max_retry_after,
         max_block=_max_block(options),
+        batch=_batch(options),
     )
+
+
+def _batch(options: dict[str, Any]) -> BatchOptions | None:
+    given = options.get("batch")
+    return None if given is None else BatchOptions.model_validate(given)
 
 
 def _max_block(options: dict[str, Any]) -> float | None:

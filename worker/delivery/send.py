@@ -111,13 +111,10 @@ class DeliverySender:
                 head = with_ordering(head, item.turn)
             if trace is not None:
                 head = target.with_trace(head, trace)
-            if target.access is None:
-                answer = await _post(self._sender, target, head, rendered.body, may_send, may_reach)
-            else:
-                plain, head = head, target.access.recorded_head(head)
-                answer = await self._with_access(
-                    target, target.access, plain, rendered.body, may_send, may_reach
-                )
+            plain = head
+            if target.access is not None:
+                head = target.access.recorded_head(plain)
+            answer = await self.request(target, plain, rendered.body, may_send, may_reach)
         except Withheld:
             raise
         except Exception as error:
@@ -127,12 +124,20 @@ class DeliverySender:
         outcome = outcome_of(target, item, hook_id, lease_id, answer, head, started, clock())
         if overlap is not None:
             outcome.taken = overlap.learn(item.delivery_id, new_first, answer.status)
-        if target.repo_id is None:
-            outcome.repo_id = payload.repo_id
-        outcome.installation_id = payload.installation_id
-        if not item.redelivery:
-            outcome.accepted_at = payload.accepted_at
-        return outcome
+        return with_event(outcome, target, payload, item)
+
+    def request(
+        self,
+        target: Target,
+        head: str,
+        body: bytes,
+        may_send: Callable[[], bool],
+        may_reach: Callable[[str], bool],
+    ) -> Awaitable[ExchangeResult]:
+        """Send a request, with an access token if the endpoint demands one."""
+        if target.access is None:
+            return _post(self._sender, target, head, body, may_send, may_reach)
+        return self._with_access(target, target.access, head, body, may_send, may_reach)
 
     async def _with_access(
         self,
@@ -236,6 +241,16 @@ def outcome_of(
     )
 
 
+def with_event(outcome: Outcome, target: Target, payload: Payload, item: QueuedDelivery) -> Outcome:
+    """Return the outcome with what the record takes from the event."""
+    if target.repo_id is None:
+        outcome.repo_id = payload.repo_id
+    outcome.installation_id = payload.installation_id
+    if not item.redelivery:
+        outcome.accepted_at = payload.accepted_at
+    return outcome
+
+
 def _since(item: QueuedDelivery, started: int) -> int | None:
     """Return the time from which other deliveries wait for this one. None if none does."""
     if item.turn is None or item.turn.out_of_turn:
@@ -246,7 +261,7 @@ def _since(item: QueuedDelivery, started: int) -> int | None:
 def _reply(answer: ExchangeResult, head: str | None) -> Reply:
     if head is None:
         return Reply(answer.status, answer.error)
-    delivered = answer.status is not None and 200 <= answer.status < 300
+    delivered = answer.error is None and answer.status is not None and 200 <= answer.status < 300
     return Reply(
         answer.status,
         answer.error,

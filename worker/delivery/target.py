@@ -7,6 +7,7 @@ from store import Connection, Row
 from store.endpoint_access.handshake import PENDING, is_wanted
 from store.endpoint_access.secret_parts import MASK
 from store.errors import Unusable
+from store.formats import batches
 from store.formats.cloudevents import PREFIX
 from store.formats.formats import PLATFORM, Rendered, media_type
 from store.hooks import hooks, option_secrets, pull_urls, signing_keys
@@ -297,6 +298,8 @@ def signatures_of(
 
 def _media(row: Row) -> str:
     format_ = row["options"].get("format", PLATFORM)
+    if row["options"].get("batch") is not None:
+        return batches.media_type(format_)
     return CONTENT_TYPES[row["content_type"]] if format_ == PLATFORM else media_type(format_)
 
 

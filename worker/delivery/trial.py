@@ -6,6 +6,8 @@ from collections.abc import Awaitable
 from store.clock import SECOND, Clock
 from store.errors import Busy
 from store.hooks.trial import TrialAnswer, TrialRequest
+from worker.delivery.batches.request import Member, body_of, element_of, head_of
+from worker.delivery.lane import QueuedDelivery
 from worker.delivery.payload_cache import Payload
 from worker.delivery.send import readable, readable_head
 from worker.delivery.target import Target, make_target, signatures_of
@@ -71,6 +73,8 @@ class TrialSender:
         target = make_target(row, trial.secret, endpoint, refusal, self.settings, signatures, now)
         payload = Payload(trial.event, trial.guid, trial.body, accepted_at=now)
         payload.repo_id = trial.repo_id
+        if target.policy.batch is not None:
+            return target, *_alone(target, payload, now)
         rendered = target.render(payload, now)
         return target, rendered.body, target.head(payload, rendered, now // SECOND)
 
@@ -110,6 +114,13 @@ class TrialSender:
         """Close the connections."""
         if self._transport is not None:
             await asyncio.shield(self._transport.close())
+
+
+def _alone(target: Target, payload: Payload, now: int) -> tuple[bytes, str]:
+    """Return the body and the head of a batch with this event alone."""
+    members = [Member(QueuedDelivery(0, 0, 0, 0, 0), payload, element_of(target, payload, now))]
+    body = body_of(members)
+    return body, head_of(target, members, body, now // SECOND)
 
 
 def _shown(target: Target, head: str) -> str:

@@ -18,7 +18,7 @@ from hub.ingest import hook_events
 from store import Connection, Row
 from store.errors import Invalid
 from store.formats.formats import FORMATS
-from store.hooks import hooks
+from store.hooks import batch_options, hooks
 from store.hooks.hook_options import DeliveryOptions
 from store.hooks.hook_targets import HookTarget
 
@@ -65,6 +65,11 @@ DELIVERY = (
         help="none, hook, repository, or a path in the payload such as /pull_request/id.",
     ),
     click.option(
+        "--batch",
+        metavar="LIMITS",
+        help="Several deliveries in one request: `on`, or max_events=50,max_wait=2.",
+    ),
+    click.option(
         "--on-exhausted",
         metavar="skip|block",
         help="With an ordering: what follows a delivery that died.",
@@ -96,6 +101,7 @@ READERS: dict[str, Callable[[Any], Any]] = {
     "signatures": lambda text: text.split(","),
     "filter": _filter,
     "headers": endpoint_options.read_headers,
+    "batch": batch_options.parse,
     "ordering": lambda text: {"path": text} if text.startswith("/") else text,
 }
 """The readers of options that are more than one value."""
@@ -291,4 +297,5 @@ def _said(problem: Any) -> str:
     if name in endpoint_options.NAMES:
         return f"{name}: {problem['msg']}"  # the input may be secret
     where = f"{name}, number {rest[0] + 1}" if name == "retries" and rest else str(name)
+    where = f"{name}, {rest[0]}" if name == "batch" and rest else where
     return f"{where}: {problem['msg']}, not {problem['input']!r}"

@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 
 from store.formats.formats import FORMATS
+from store.hooks import batch_options
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +86,16 @@ class OrderingOption(TextOption):
         return str(value["path"]) if isinstance(value, dict) else super().text(value)
 
 
+class BatchOption(TextOption):
+    """An option that is a list of limits, such as `max_events=50, max_wait=2`."""
+
+    def parse(self, text: str) -> Any:
+        return batch_options.parse(text) if text.strip() else None
+
+    def text(self, value: Any) -> str:
+        return batch_options.text(value) if isinstance(value, dict) else super().text(value)
+
+
 class JsonOption(TextOption):
     """An option that is a JSON object."""
 
@@ -161,6 +172,12 @@ OPTIONS = (
         "Whether the receiver gets the headers traceparent and tracestate of events.",
         "",
         choices=("always", "never"),
+    ),
+    BatchOption(
+        "batch",
+        "Batches",
+        "Several deliveries in one request: on, or limits. A wait is in seconds.",
+        "max_events=50, max_bytes=500000, max_wait=2",
     ),
     JsonOption(
         "filter",

@@ -56,7 +56,8 @@ def _messages(error: ValidationError) -> dict[str, str]:
         path = [str(part) for part in one["loc"]]
         name = next((part for part in path if part in known), path[0])
         name = path[1] if name == "config" and len(path) > 1 else name
-        found.setdefault(FIELDS.get(name, name), f"{one['msg']}.")
+        member = f"{path[-1]}: " if name == "batch" != path[-1] else ""
+        found.setdefault(FIELDS.get(name, name), f"{member}{one['msg']}.")
     return found
 
 

@@ -244,6 +244,7 @@ class TestOptions:
         form = NEW | {
             "filter": json.dumps(wanted), "ordering": "/issue/id", "on_exhausted": "block",
             "signatures": "sha256, v1", "format": "thin", "max_block": "60",
+            "batch": "max_events=20 max_wait=2.5",
         }  # fmt: skip
         async with open_dashboard(world.store, world.seed.token) as browser:
             assert (await posted(browser, at, at, **form))[0] == 303
@@ -252,11 +253,20 @@ class TestOptions:
             assert options["ordering"] == {"path": "/issue/id"}
             assert options["signatures"] == ["sha256", "v1"]
             assert (options["on_exhausted"], options["format"]) == ("block", "thin")
+            batch = {"max_events": 20, "max_bytes": 1_000_000, "max_wait": 2.5}
+            assert options["batch"] == batch
             page = await browser.page(at)
+            assert 'value="max_events=20, max_bytes=1000000, max_wait=2.5"' in page
             assert 'value="/issue/id"' in page
             assert "<option selected>thin" in page
             assert "$startsWith" in page
-            for name, wrong in (("filter", "{no"), ("signatures", "md5"), ("ordering", "nearly")):
+            for name, wrong in (
+                ("filter", "{no"),
+                ("signatures", "md5"),
+                ("ordering", "nearly"),
+                ("batch", "max_events=0"),
+                ("batch", "often"),
+            ):
                 status, page = await posted(browser, at, at, **form | {name: wrong})
                 assert status == 422, name
                 assert f'id="{name}-wrong"' in page, name

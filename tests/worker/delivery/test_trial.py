@@ -6,6 +6,7 @@ import hmac
 from base64 import b64decode
 from typing import Any
 
+import orjson
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from receivers import ok, serving
@@ -68,6 +69,17 @@ async def test_a_trial_is_signed_with_the_keys_of_the_hook() -> None:
     signed = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode()
     public = Ed25519PrivateKey.from_private_bytes(seed).public_key()
     public.verify(b64decode(signature), signed + network.posts[0].body)
+
+
+async def test_a_trial_of_a_hook_with_batches_is_a_batch_of_one() -> None:
+    network = Network()
+    trial = a_trial(options=DeliveryOptions.model_validate({"batch": {}}))
+    await sender(network).send(trial)
+    (post,) = network.posts
+    (element,) = orjson.loads(post.body)
+    assert (element["id"], element["event"]) == (trial.guid, trial.event)
+    assert element["payload"] == orjson.loads(trial.body)
+    assert post.headers["webhook-batch"] == "1"
 
 
 async def test_a_trial_as_a_form_waits_no_longer_than_somebody_would() -> None:

@@ -192,6 +192,20 @@ def test_a_hook_has_another_format(run, store: Store, hook_id):
     assert "type_prefix" in run("hook", "edit", hook_id, "--type-prefix", "A b", code=2).stderr
 
 
+def test_a_hook_gets_batches(run, store: Store, hook_id):
+    defaults = {"max_events": 100, "max_bytes": 1_000_000, "max_wait": 1.0}
+    run("hook", "edit", hook_id, "--batch", "on")
+    assert store.look(hooks.by_id, hook_id)["options"] == {"batch": defaults}
+    run("hook", "edit", hook_id, "--batch", "max_events=50,max_wait=0.5")
+    changed = defaults | {"max_events": 50, "max_wait": 0.5}
+    assert store.look(hooks.by_id, hook_id)["options"] == {"batch": changed}
+    for wrong in ("max_events=500", "max_events=many", "most=3", "off"):
+        assert "batch" in run("hook", "edit", hook_id, "--batch", wrong, code=2).stderr
+    assert "batch" in run("hook", "edit", hook_id, "--format", "slack", code=2).stderr
+    run("hook", "edit", hook_id, "--batch", "default")
+    assert store.look(hooks.by_id, hook_id)["options"] == {}
+
+
 def test_a_receiver_may_not_see_traces(run, store: Store, hook_id):
     run("hook", "edit", hook_id, "--propagate", "never")
     assert store.look(hooks.by_id, hook_id)["options"] == {"propagate": "never"}

@@ -1,0 +1,46 @@
+"""Groups: which deliveries of a lane go together, and when."""
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+
+from store.clock import SECOND
+from store.hooks.batch_options import BatchOptions
+from worker.delivery.lane import QueuedDelivery
+
+
+def seconds_to_fill(limits: BatchOptions, waiting: Sequence[QueuedDelivery], now: int) -> float:
+    """Return how long the next batch waits for more. 0 means that it may be sent.
+
+    `waiting` are the deliveries of a lane, at least one. `now` is in microseconds.
+    """
+    first = waiting[0]
+    if first.turn is not None or len(waiting) >= limits.max_events:
+        return 0.0
+    left = (first.due_at - now) / SECOND + limits.max_wait
+    if left <= 0 or _any_requested(islice(waiting, limits.max_events)):
+        return 0.0
+    # A clock that was set back must not delay the batch.
+    return min(left, limits.max_wait)
+
+
+def _any_requested(waiting: Iterable[QueuedDelivery]) -> bool:
+    """Return whether a person waits for one of these deliveries."""
+    return any(item.redelivery and not item.attempts for item in waiting)
+
+
+def take(
+    limits: BatchOptions,
+    first: QueuedDelivery,
+    waiting: Sequence[QueuedDelivery],
+    pop: Callable[[], QueuedDelivery],
+) -> list[QueuedDelivery]:
+    """Return the deliveries of the next batch, which begins with `first`.
+
+    `pop` removes and returns the next of `waiting`. An ordered delivery goes alone.
+    """
+    group = [first]
+    while len(group) < limits.max_events and waiting:
+        if first.turn is not None or waiting[0].turn is not None:
+            break
+        group.append(pop())
+    return group

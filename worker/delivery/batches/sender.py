@@ -1,0 +1,172 @@
+"""The sender of batches: it groups deliveries of a lane, sends them, and returns their outcomes."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+
+from store import Store
+from store.clock import SECOND
+from store.delivery import deliveries
+from store.delivery.attempts import Outcome
+from store.formats import batches
+from store.hooks.batch_options import BatchOptions
+from worker.delivery.batches.groups import seconds_to_fill, take
+from worker.delivery.batches.outcomes import is_too_large, outcomes_of
+from worker.delivery.batches.request import Member, body_of, element_of, head_of
+from worker.delivery.lane import Lane, QueuedDelivery
+from worker.delivery.leased import LeasedDeliveries
+from worker.delivery.payload_cache import PayloadCache
+from worker.delivery.send import DeliverySender, undeliverable_reason
+from worker.delivery.target import Target
+from worker.http.answer import ExchangeResult, Withheld
+
+log = logging.getLogger("tocsin.worker")
+
+Result = tuple[QueuedDelivery, Outcome | None]
+"""A delivery and its outcome. The outcome is None if the delivery was marked dead instead."""
+
+
+class BatchSender:
+    """The sender of batches. `start` starts the deliveries of a lane that are left for others."""
+
+    def __init__(
+        self,
+        store: Store,
+        payloads: PayloadCache,
+        sender: DeliverySender,
+        leased: LeasedDeliveries,
+        start: Callable[[Lane], None],
+    ) -> None:
+        self._store = store
+        self._payloads = payloads
+        self._sender = sender
+        self._leased = leased
+        self._start = start
+
+    def seconds_to_fill(self, lane: Lane) -> float:
+        """Return how long the lane waits until it sends its next batch.
+
+        If the hook may have been edited, its limits have to be read first, without a wait.
+        """
+        limits = lane.batch
+        if limits is None or lane.stale or not lane.queue:
+            return 0.0
+        return seconds_to_fill(limits, lane.queue, self._store.clock.now())
+
+    async def attempt(
+        self,
+        target: Target,
+        limits: BatchOptions,
+        lane: Lane,
+        first: QueuedDelivery,
+        lease_id: int,
+        may_send: Callable[[], bool],
+        may_reach: Callable[[str], bool],
+    ) -> list[Result]:
+        """Make one attempt with `first` and the deliveries of the lane that go with it.
+
+        Raises Busy, Unavailable or Withheld if nothing was sent. All but `first` are then in the
+        lane again.
+        """
+        if seconds_to_fill(limits, [first, *lane.queue], self._store.clock.now()) > 0:
+            raise Withheld
+        group = take(limits, first, lane.queue, lambda: self._leased.pop(lane))
+        try:
+            members, dropped = await self._members(target, limits, lane, group, lease_id)
+            self._start(lane)
+            outcomes = await self._send(target, members, lane, lease_id, may_send, may_reach)
+        except BaseException:
+            self._put_back(lane, group[1:], lease_id)
+            raise
+        sent = [(member.item, outcome) for member, outcome in zip(members, outcomes, strict=True)]
+        return [*sent, *((item, None) for item in dropped)]
+
+    async def _members(
+        self,
+        target: Target,
+        limits: BatchOptions,
+        lane: Lane,
+        group: list[QueuedDelivery],
+        lease_id: int,
+    ) -> tuple[list[Member], list[QueuedDelivery]]:
+        """Return the deliveries that fit into the request, and those that cannot be tried.
+
+        The others are removed from the group, and go back to the lane.
+        """
+        await self._prefetch(group)
+        most = min(limits.max_bytes, lane.batch_bytes or limits.max_bytes)
+        members: list[Member] = []
+        dropped: list[QueuedDelivery] = []
+        size = batches.size(())
+        for index, item in enumerate(group):
+            payload = await target.payload(self._payloads, item.event_id)
+            now = self._store.clock.now()
+            reason = undeliverable_reason(target, payload, item, now)
+            if reason is not None:
+                await self._store.note(deliveries.mark_dead, lease_id, [item.delivery_id], reason)
+                dropped.append(item)
+                continue
+            assert payload is not None
+            member = Member(item, payload, element_of(target, payload, now))
+            size += len(member.element) + batches.BETWEEN
+            # A header of the request says that its events were published again.
+            if members and (size > most or payload.republished != members[0].payload.republished):
+                self._put_back(lane, group[index:], lease_id)
+                del group[index:]
+                break
+            members.append(member)
+        return members, dropped
+
+    async def _prefetch(self, group: Sequence[QueuedDelivery]) -> None:
+        """Read the payloads that are not in memory together, if each read is a round trip."""
+        missing = [item.event_id for item in group if item.event_id not in self._payloads]
+        if len(missing) > 1 and not self._store.engine.inline:
+            # The cache keeps what it has room for. Keeping all here could take too much memory.
+            await asyncio.gather(*(self._read(event_id) for event_id in missing))
+
+    async def _read(self, event_id: int) -> None:
+        await self._payloads.get(event_id)
+
+    def _put_back(self, lane: Lane, items: Sequence[QueuedDelivery], lease_id: int) -> None:
+        for item in reversed(items):
+            self._leased.requeue(lane, item, lease_id)
+
+    async def _send(
+        self,
+        target: Target,
+        members: Sequence[Member],
+        lane: Lane,
+        lease_id: int,
+        may_send: Callable[[], bool],
+        may_reach: Callable[[str], bool],
+    ) -> list[Outcome]:
+        if not members:
+            return []
+        clock = self._store.clock.now
+        started = clock()
+        timestamp = started // SECOND
+        first = members[0].item.delivery_id
+        overlap = target.overlap
+        if overlap is not None and not overlap.is_active(timestamp):
+            overlap = None
+        new_first = overlap is not None and overlap.new_first(first)
+        body = body_of(members)
+        plain = head_of(target, members, body, timestamp, new_first=new_first)
+        head = plain if target.access is None else target.access.recorded_head(plain)
+        answer = ExchangeResult()
+        try:
+            answer = await self._sender.request(target, plain, body, may_send, may_reach)
+        except Withheld:
+            raise
+        except Exception as error:
+            # A programming error costs this attempt only: the deliveries are retried by schedule.
+            log.exception("%d deliveries to hook %d", len(members), lane.hook_id)
+            answer.error = f"internal: {type(error).__name__}: {error}"
+        if is_too_large(members, answer):
+            lane.batch_bytes = len(body) // 2
+        outcomes = outcomes_of(
+            target, members, lane.hook_id, lease_id, answer, head, started, clock()
+        )
+        if overlap is not None:
+            outcomes[0].taken = overlap.learn(first, new_first, answer.status)
+        return outcomes
