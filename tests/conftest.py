@@ -62,7 +62,7 @@ LONG = {
     "tests/hub/cli/playground/test_listen_subscribe.py": "daemons are started for each test",
     "tests/hub/cli/playground/test_listen_remote.py": "daemons are started for each test",
     "tests/hub/cli/test_recipes.py": "daemons are started for each test",
-    "tests/hub/api/apps/test_installation_rights.py::test_rights_of_thousands": "a thousand rounds on each engine",
+    "tests/hub/api/apps/test_installation_rights.py::test_rights_of_thousands": "a thousand rounds",
     "tests/test_running.py": "whole runs of pytest",
     "tests/store/database/test_sqlite.py::TestTrouble::test_locked_by": "SQLite waits for a lock",
     "tests/store/database/test_postgres.py::TestPlans": "a table of 200,000 rows",
