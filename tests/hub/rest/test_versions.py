@@ -133,10 +133,11 @@ async def things(store: Any) -> Any:
 async def test_operations_of_a_version(things: Any) -> None:
     newest, oldest = {HEADER: NEWEST}, {HEADER: OLDEST}
     assert (await things(0, **newest)).json() == [NEWEST]
-    assert_error(await things(0, **oldest), 404, "Not Found")
-    assert_error(await things(0), 404, "Not Found")
     assert (await things(1, **oldest)).json() == [OLDEST]
-    assert_error(await things(1, **newest), 404, "Not Found")
+    for number, version in ((0, oldest), (0, {}), (1, newest)):
+        missing = await things(number, **version)
+        # The manual has no page for these operations, so its place is not held against it.
+        assert (missing.status_code, missing.json()["message"]) == (404, "Not Found")
 
 
 async def test_a_deprecated_operation_says_so(things: Any) -> None:
