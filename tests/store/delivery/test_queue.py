@@ -37,13 +37,15 @@ class TestClaim:
         receipt = world.arrive()
         lease = world.lease()
         (one,) = world.claim(lease, hook["id"])
+        row = world.rows()[0]
         assert one == ClaimedDelivery(
-            id=world.rows()[0]["id"],
+            id=row["id"],
             event_id=receipt.event_id,
             hook_id=hook["id"],
             attempts=0,
             redelivery=0,
             version=1,
+            due_at=row["due_at"],
         )
         assert world.row(one.id)["lease_id"] == lease
 
