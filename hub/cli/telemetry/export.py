@@ -89,21 +89,23 @@ class Export:
         self._closes.append(exporter.shutdown)
 
     def _count(self, described: Resource, failures: FailureLog, seeing: Observability) -> None:
-        exporter = OTLPMetricExporter()
-        metrics = MetricExport(exporter, described, failures, seeing)
+        metrics = MetricExport(OTLPMetricExporter(), described, failures, seeing)
         metrics.start()
         self._ends.append(metrics.stop)
-        self._closes.append(exporter.shutdown)
+        self._closes.append(metrics.close)
 
     async def stop(self) -> None:
-        """Export the rest, within PATIENCE seconds."""
+        """Export the rest, within PATIENCE seconds. Nothing that fails here hinders the end."""
         try:
             async with asyncio.timeout(PATIENCE):
-                await asyncio.gather(*(end() for end in self._ends))
+                found = await asyncio.gather(*(end() for end in self._ends), return_exceptions=True)
         except TimeoutError:
-            # The exporter's threads may still say something, so their log stays quiet.
+            # The exporters' threads may still say something, so their log stays quiet.
             log.warning("the last traces or metrics are not exported: there was no answer in time")
-        else:
-            self._logging.close()
-        for close in self._closes:
-            close()
+            for close in self._closes:
+                close()
+            return
+        for error in found:
+            if error is not None:
+                log.warning("the last traces or metrics are not exported: %r", error)
+        self._logging.close()

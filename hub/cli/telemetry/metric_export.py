@@ -41,18 +41,26 @@ class MetricExport:
         self._standing = StoreGauges()
         self._seconds = _interval() / 1000
         self._task: asyncio.Task[None] | None = None
+        self._closed = False
 
     def start(self) -> None:
         """Export from now on."""
         self._task = asyncio.create_task(self._run())
 
     async def stop(self) -> None:
-        """Export the last values."""
+        """Export the last values, and nothing more."""
         if self._task is not None:
             self._task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._task
         await self._export()
+        self.close()
+
+    def close(self) -> None:
+        """End the retries of an export under way."""
+        if not self._closed:
+            self._closed = True
+            self._exporter.shutdown()
 
     async def _run(self) -> None:
         while True:

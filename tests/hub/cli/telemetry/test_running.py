@@ -105,12 +105,30 @@ async def test_a_receiver_that_hangs_does_not_hold_up_the_end(
     assert collector.bodies == []
 
 
+async def test_an_exporter_that_cannot_be_closed_does_not_hinder_the_end(
+    seeing: Observability,
+    collector: OTLPReceiver,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def fail(self: object) -> None:
+        raise OSError("no more")
+
+    monkeypatch.setattr(export.OTLPSpanExporter, "shutdown", fail)
+    async with running_telemetry(seeing) as tracer:
+        record(tracer, "kept")
+    assert [span.name for span in collector.spans()] == ["kept"]
+    assert said(caplog) == ["the last traces or metrics are not exported: OSError('no more')"]
+
+
 async def test_a_full_queue_drops_spans_and_is_logged_once(
     seeing: Observability,
     collector: OTLPReceiver,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
+    # The library itself leaves out what it has said in the last seconds, in another test too.
+    monkeypatch.setattr(logging.getLogger("opentelemetry.sdk._shared_internal"), "filters", [])
     monkeypatch.setenv("OTEL_BSP_MAX_QUEUE_SIZE", "2")
     monkeypatch.setenv("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "2")
     collector.opened.clear()
