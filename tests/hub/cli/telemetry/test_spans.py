@@ -19,6 +19,10 @@ from hub.app import create_app
 from hub.cli.telemetry.running import running_telemetry
 from hub.settings import HubSettings
 from store.accounts import accounts, tokens
+from store.hooks import hooks
+from store.pull.fetching import Acknowledgement, Fetch
+from worker.pull.fetch_queue import FetchQueue
+from worker.settings import WorkerSettings
 
 TRACE, CALLER = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 PARENT = f"00-{TRACE}-{CALLER}-01"
@@ -246,6 +250,18 @@ async def test_a_sampled_event_is_sampled_with_all_its_attempts(
         await world.harness.recorded(hook_id, 3)
     assert [span.failed for span in collector.spans("POST")] == [True, False]
     assert len(collector.spans("create")) == 1
+
+
+async def test_a_pull_hook_gets_the_place_of_the_event(world: World) -> None:
+    store, hook_id = world.harness.store, world.harness.hook("pull:ci")
+    await world.post(traceparent=PARENT)
+    (created,) = await world.spans("create", 1)
+    row = store.look(hooks.by_id, hook_id)
+    assert row is not None
+    queue = FetchQueue(WorkerSettings())
+    (fetched,) = store.do(queue.fetch, row, Fetch("tests", 10))
+    assert fetched.headers["traceparent"] == f"00-{TRACE}-{created.place[1]}-01"
+    store.do(queue.acknowledge, row, [Acknowledgement(fetched.lease_id)])
 
 
 async def test_a_batch_is_one_span(world: World) -> None:
