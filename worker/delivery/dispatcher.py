@@ -62,7 +62,7 @@ class Dispatcher:
         self._recorder = Recorder(store, self._on_recorded, self.watchdog, tuning, spans)
         self.lanes = LaneTable(tuning)
         self.leased = LeasedDeliveries(store, tuning)
-        self._batches = BatchSender(store, payloads, self._sender, self.leased, self._start)
+        self._batches = BatchSender(store, payloads, self._sender, self.leased, self._start, spans)
         self.claimer = Claimer(store, self.lanes, self.leased, self._start, self.watchdog, tuning)
         self.local = LocalDispatcher(
             self.lanes,

@@ -1,10 +1,11 @@
 """The spans of deliveries: each attempt, and the recording of outcomes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from store.clock import MINUTE, SECOND
 from store.delivery.attempts import Outcome
 from store.ordering.delivery_states import DELIVERED
+from store.trace_context import SAMPLED
 from store.tracing import Span, Tracer, Value
 from worker.delivery.metrics import stage_of
 from worker.delivery.payload_cache import Payload
@@ -39,16 +40,38 @@ class DeliverySpans:
         error = None if outcome.state == DELIVERED else _failure(outcome)
         if error is None and not span.sampled:
             return
-        ended_at = outcome.started_at + outcome.duration
-        self._tracer.end(span, ended_at, _attributes(target, payload, outcome), error)
+        found = _request(target, outcome) | _message(payload, outcome)
+        self._tracer.end(span, outcome.started_at + outcome.duration, found, error)
         outcome.trace = span.context
+
+    def start_batch(self, payloads: Iterable[Payload], now: int) -> Span:
+        """Return the span of a request with several events. `now` is in microseconds.
+
+        It begins a trace, and has a link to each of the events. It is sampled if one of them is.
+        """
+        origins = {payload.trace: None for payload in payloads if payload.trace is not None}
+        # The sampler decides by the first one.
+        links = sorted(origins, key=lambda origin: not origin.flags & SAMPLED)
+        return self._tracer.start("POST", "client", now, None, links)
+
+    def end_batch(self, span: Span, target: Target, outcomes: Sequence[Outcome]) -> None:
+        """End the span of a request. It is always exported if one of the deliveries failed."""
+        failed = next((one for one in outcomes if one.state != DELIVERED), None)
+        if failed is None and not span.sampled:
+            return
+        first = failed or outcomes[0]
+        found = _request(target, first) | {"messaging.batch.message_count": len(outcomes)}
+        error = None if failed is None else _failure(failed)
+        self._tracer.end(span, first.started_at + first.duration, found, error)
+        for outcome in outcomes:
+            outcome.trace = span.context
 
     def recorded(self, outcomes: Sequence[Outcome], started_at: int, ended_at: int) -> None:
         """Export the span of a recording, with a link to each of its attempts that is exported."""
-        attempts = [outcome.trace for outcome in outcomes if outcome.trace is not None]
+        attempts = {one.trace: None for one in outcomes if one.trace is not None}
         if not attempts:
             return
-        span = self._tracer.start("settle", "internal", started_at, None, attempts, sampled=True)
+        span = self._tracer.start("settle", "internal", started_at, None, [*attempts], sampled=True)
         found: dict[str, Value] = {
             "messaging.system": SYSTEM,
             "messaging.operation.name": "settle",
@@ -63,18 +86,30 @@ def _failure(outcome: Outcome) -> str:
     return str(outcome.status_code) if outcome.error is None else stage_of(outcome.error)
 
 
-def _attributes(target: Target, payload: Payload, outcome: Outcome) -> dict[str, Value]:
+def _request(target: Target, outcome: Outcome) -> dict[str, Value]:
+    """Return the attributes of a request and its answer."""
     found: dict[str, Value] = {
         "http.request.method": "POST",
         "network.protocol.version": "1.1",
         "messaging.system": SYSTEM,
+    }
+    if outcome.hook_id > 0:
+        found["tocsin.hook.id"] = outcome.hook_id
+    if outcome.status_code is not None:
+        found["http.response.status_code"] = outcome.status_code
+    if outcome.address is not None:
+        found["network.peer.address"] = outcome.address
+    return found | _place(target)
+
+
+def _message(payload: Payload, outcome: Outcome) -> dict[str, Value]:
+    """Return the attributes of one event and its delivery."""
+    found: dict[str, Value] = {
         "messaging.destination.name": payload.name,
         "tocsin.event.id": outcome.event_id,
         "tocsin.delivery.id": outcome.delivery_id,
         "tocsin.attempt.number": outcome.number,
     }
-    if outcome.hook_id > 0:
-        found["tocsin.hook.id"] = outcome.hook_id
     if payload.guid:
         found["messaging.message.id"] = payload.guid
     if payload.accepted_at is not None:
@@ -82,11 +117,7 @@ def _attributes(target: Target, payload: Payload, outcome: Outcome) -> dict[str,
         found["tocsin.event.age"] = age / SECOND
     if outcome.number > 1:
         found["http.request.resend_count"] = outcome.number - 1
-    if outcome.status_code is not None:
-        found["http.response.status_code"] = outcome.status_code
-    if outcome.address is not None:
-        found["network.peer.address"] = outcome.address
-    return found | _place(target)
+    return found
 
 
 def _place(target: Target) -> dict[str, Value]:

@@ -10,6 +10,7 @@ from store.delivery import deliveries
 from store.delivery.attempts import Outcome
 from store.formats import batches
 from store.hooks.batch_options import BatchOptions
+from store.trace_context import TraceContext
 from worker.delivery.batches.groups import seconds_to_fill, take
 from worker.delivery.batches.outcomes import is_too_large, outcomes_of
 from worker.delivery.batches.request import Member, body_of, element_of, head_of
@@ -17,6 +18,7 @@ from worker.delivery.lane import Lane, QueuedDelivery
 from worker.delivery.leased import LeasedDeliveries
 from worker.delivery.payload_cache import PayloadCache
 from worker.delivery.send import DeliverySender, undeliverable_reason
+from worker.delivery.spans import DeliverySpans
 from worker.delivery.target import Target
 from worker.http.answer import ExchangeResult, Withheld
 
@@ -27,7 +29,10 @@ Result = tuple[QueuedDelivery, Outcome | None]
 
 
 class BatchSender:
-    """The sender of batches. `start` starts the deliveries of a lane that are left for others."""
+    """The sender of batches. `start` starts the deliveries of a lane that are left for others.
+
+    With `spans`, each request is a span.
+    """
 
     def __init__(
         self,
@@ -36,12 +41,14 @@ class BatchSender:
         sender: DeliverySender,
         leased: LeasedDeliveries,
         start: Callable[[Lane], None],
+        spans: DeliverySpans | None = None,
     ) -> None:
         self._store = store
         self._payloads = payloads
         self._sender = sender
         self._leased = leased
         self._start = start
+        self._spans = spans
 
     def seconds_to_fill(self, lane: Lane) -> float:
         """Return how long the lane waits until it sends its next batch.
@@ -142,6 +149,27 @@ class BatchSender:
     ) -> list[Outcome]:
         if not members:
             return []
+        if self._spans is None:
+            return await self._exchange(target, members, lane, lease_id, may_send, may_reach, None)
+        payloads = (member.payload for member in members)
+        span = self._spans.start_batch(payloads, self._store.clock.now())
+        outcomes = await self._exchange(
+            target, members, lane, lease_id, may_send, may_reach, span.context
+        )
+        self._spans.end_batch(span, target, outcomes)
+        return outcomes
+
+    async def _exchange(
+        self,
+        target: Target,
+        members: Sequence[Member],
+        lane: Lane,
+        lease_id: int,
+        may_send: Callable[[], bool],
+        may_reach: Callable[[str], bool],
+        trace: TraceContext | None,
+    ) -> list[Outcome]:
+        """Send the request. It has this place in a trace; its events have their own."""
         clock = self._store.clock.now
         started = clock()
         timestamp = started // SECOND
@@ -152,6 +180,8 @@ class BatchSender:
         new_first = overlap is not None and overlap.new_first(first)
         body = body_of(members)
         plain = head_of(target, members, body, timestamp, new_first=new_first)
+        if trace is not None:
+            plain = target.with_trace(plain, trace)
         head = plain if target.access is None else target.access.recorded_head(plain)
         answer = ExchangeResult()
         try:

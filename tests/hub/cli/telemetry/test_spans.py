@@ -252,6 +252,38 @@ async def test_a_sampled_event_is_sampled_with_all_its_attempts(
     assert len(collector.spans("create")) == 1
 
 
+@pytest.mark.parametrize("fails", [False, True], ids=["delivered", "one fails"])
+async def test_a_request_with_several_events_is_one_span(
+    url: str,
+    tmp_path: Path,
+    collector: OTLPReceiver,
+    monkeypatch: pytest.MonkeyPatch,
+    fails: bool,
+) -> None:
+    monkeypatch.setenv("OTEL_TRACES_SAMPLER", "parentbased_always_off")
+    async with running(url, tmp_path, collector) as world:
+        batch = {"max_events": 3, "max_wait": 60}
+        hook_id = world.harness.hook(options={"batch": batch, "retries": [0]})
+        named = orjson.dumps({"failed": ["two"] if fails else []})
+        world.harness.network.script = lambda post: said(200, body=named)
+        await world.post(**{"x-github-delivery": "one"})
+        await world.post(**{"x-github-delivery": "two"})
+        sampled = {} if fails else {"traceparent": PARENT}
+        await world.post(**{"x-github-delivery": "three"}, **sampled)
+        await world.harness.recorded(hook_id, 3)
+    (attempt,) = collector.spans("POST")
+    (settled,) = collector.spans("settle")
+    (post,) = world.harness.network.posts
+    assert attempt.parent == ""
+    inner = [one["traceparent"] for one in orjson.loads(post.body)]
+    assert sorted(attempt.links) == sorted((one[3:35], one[36:52]) for one in inner)
+    assert post.headers["traceparent"][3:52] == "-".join(attempt.place)
+    assert settled.links == [attempt.place]
+    assert attempt.attributes["messaging.batch.message_count"] == 3
+    assert attempt.attributes["tocsin.hook.id"] == hook_id
+    assert attempt.attributes.get("error.type") == ("batch" if fails else None)
+
+
 async def test_a_pull_hook_gets_the_place_of_the_event(world: World) -> None:
     store, hook_id = world.harness.store, world.harness.hook("pull:ci")
     await world.post(traceparent=PARENT)
