@@ -9,7 +9,7 @@ from store.errors import StoreError
 from store.trace_context import TraceContext
 from store.tracing import Span, Tracer, Value
 
-# Of a batch, in which each event may come from another trace.
+# Links of one span. Each event of a batch may come from another trace.
 MOST_LINKS = 128
 
 
