@@ -21,6 +21,7 @@ from hub.http.errors import NotServed
 from hub.http.response import Response
 from hub.http.routing import Endpoint, Line, Routes, path_of
 from hub.ingest import batches, ingest, subscribe
+from hub.mail import unsubscribe
 from hub.manual import endpoints as manual
 from hub.openapi import not_served
 from hub.openapi.cache import OpenAPICache
@@ -84,6 +85,7 @@ def create_app(
     _add_not_served(services, routes)
     _add_others(services, routes)
     websub.add(services, routes)
+    unsubscribe.add(services, routes)
     if dashboard is not None:
         doors.add(dashboard, routes)
     admin.add(services, routes, seeing, admins, here=settings.admin_bind is None)

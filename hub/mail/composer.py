@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from datetime import timedelta
 from email.headerregistry import Address
 from email.message import EmailMessage
-from email.policy import SMTP
 from email.utils import format_datetime
 
 import orjson
 
 from hub.api.hooks import operational_events
+from hub.mail import links
+from hub.mail.headers import POLICY
 from hub.rest.urls import Urls
 from hub.settings import HubSettings
 from hub.ui.formatting import pluralize
@@ -50,12 +51,20 @@ class MailComposer:
         parts = [self._part(db, alert) for alert in alerts]
         if total > len(alerts):
             parts.append(f"... and {pluralize(total - len(alerts), 'more alert')}")
-        text = "\n\n".join([*parts, self._footer(mail)])
-        return self._message(db, mail, _subject(alerts, total, parts[0]), text)
+        hook_ids = sorted({alert["hook_id"] for alert in alerts})
+        text = "\n\n".join([*parts, self._footer(db, mail, hook_ids)])
+        message = self._message(db, mail, _subject(alerts, total, parts[0]), text)
+        # A mail program unsubscribes with one request, from all hooks of the mail (RFC 8058).
+        message["List-Unsubscribe"] = f"<{self._unsubscribe(db, mail, hook_ids)}>"
+        message["List-Unsubscribe-Post"] = "=".join(links.ONE_CLICK)
+        return message
+
+    def _unsubscribe(self, db: Connection, mail: Row, hook_ids: Sequence[int]) -> str:
+        return links.link(db, self._urls, mail["account_id"], hook_ids)
 
     def _message(self, db: Connection, mail: Row, subject: str, text: str) -> EmailMessage:
         sender = email_address.to_ascii(self._from)
-        message = EmailMessage(SMTP)
+        message = EmailMessage(POLICY)
         message["From"] = Address(NAME, addr_spec=sender)
         message["To"] = Address(addr_spec=email_address.to_ascii(mail["address"]))
         message["Subject"] = subject
@@ -80,8 +89,14 @@ class MailComposer:
         ((_, data),) = serialize(self._urls, db, [alert])
         return EventView(name, "", orjson.dumps({"action": action, **data}), alert["opened_at"])
 
-    def _footer(self, mail: Row) -> str:
-        return f"-- \nYou get this mail as {mail['login']}, who administers these hooks."
+    def _footer(self, db: Connection, mail: Row, hook_ids: Sequence[int]) -> str:
+        """Return the reason for the mail, and a link for each hook to unsubscribe from it."""
+        lines = [f"-- \nYou get this mail as {mail['login']}, who administers what it is about."]
+        for hook_id in hook_ids:
+            named = f"hook {hook_id}" if hook_id else "the whole installation"
+            link = self._unsubscribe(db, mail, [hook_id])
+            lines.append(f"No more mail about {named}: {link}")
+        return "\n".join(lines)
 
 
 def _text(line: Line) -> str:

@@ -1,0 +1,82 @@
+"""The page behind the links in mails: a form that unsubscribes, without JavaScript or signing in.
+
+Mail programs unsubscribe with one request (RFC 8058). GET changes nothing, because mail filters
+follow links.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from hub.http.errors import Forbidden, Malformed
+from hub.http.forms import Form, read_form
+from hub.http.response import Response
+from hub.http.routing import Routes
+from hub.mail import links
+from hub.rest.context import Services
+from hub.rest.middleware import wrap
+from hub.rest.request import Handler, Request
+from hub.ui.headers import PAGE
+from hub.ui.templating import render
+from store import Connection
+from store.mail import subscriptions
+
+MOST_FORM = 4096
+UNCLEAR = "the form says neither that you unsubscribe nor that you subscribe again"
+Change = Callable[[Connection, int, tuple[int, ...]], int]
+
+
+def add(services: Services, routes: Routes) -> None:
+    """Serve the page."""
+    path = services.urls.prefix + links.PATH
+    routes.add("GET", path, wrap(services, _show(services)))
+    routes.add("POST", path, wrap(services, _change(services)))
+
+
+def _show(services: Services) -> Handler:
+    async def work(call: Request) -> Response:
+        return _page(services, await services.store.read(_follow, call.query, None))
+
+    return work
+
+
+def _change(services: Services) -> Handler:
+    async def work(call: Request) -> Response:
+        raw = await services.intake.read(call.headers, call.receive, MOST_FORM)
+        services.intake.give_back(len(raw))
+        change = _wanted(read_form(call.scope, raw))
+        return _page(services, await services.store.write(_follow, call.query, change))
+
+    return work
+
+
+def _wanted(form: Form) -> Change:
+    """Return the change that a form asks for. Raises Malformed if it asks for none."""
+    if form.get("action") == "subscribe":
+        return subscriptions.subscribe
+    field, value = links.ONE_CLICK
+    if form.get("action") == "unsubscribe" or form.get(field) == value:
+        return subscriptions.unsubscribe
+    raise Malformed(UNCLEAR)
+
+
+def _follow(db: Connection, query: Mapping[str, str], change: Change | None) -> dict[str, Any]:
+    """Apply the change. Return what the page shows then."""
+    try:
+        wanted = links.followed(db, query)
+    except Forbidden as error:
+        return {"refused": str(error)}
+    if change is not None:
+        change(db, wanted.account_id, wanted.hook_ids)
+    left = subscriptions.unsubscribed(db, wanted.account_id, wanted.hook_ids)
+    return {
+        "refused": "",
+        "changed": change is not None,
+        "hooks": subscriptions.names_of(db, wanted.hook_ids),
+        "subscribed": len(left) < len(wanted.hook_ids),
+    }
+
+
+def _page(services: Services, values: dict[str, Any]) -> Response:
+    frame = {"up": "../", "dashboard": services.settings.ui, "described": False, "place": ""}
+    body = render("unsubscribe.html", frame | values).encode()
+    return Response(403 if values["refused"] else 200, body, [*PAGE])
