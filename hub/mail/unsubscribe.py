@@ -71,7 +71,7 @@ def _follow(db: Connection, query: Mapping[str, str], change: Change | None) -> 
     return {
         "refused": "",
         "changed": change is not None,
-        "hooks": subscriptions.names_of(db, wanted.hook_ids),
+        "hooks": [*subscriptions.names_of(db, wanted.hook_ids).values()],
         "subscribed": len(left) < len(wanted.hook_ids),
     }
 

@@ -1,6 +1,8 @@
 """The list of the dashboard's sections, in menu order."""
 
 from hub.ui.apps import pages as apps
+from hub.ui.mail import hook_panel as hook_mail
+from hub.ui.mail import pages as mail
 from hub.ui.pages import (
     api,
     audit_log,
@@ -35,6 +37,7 @@ from hub.ui.sign_in import sessions, with_token
 SECTIONS: tuple[Section, ...] = (
     overview.ui,
     problems.ui,
+    mail.ui,
     hooks.ui,
     hook.ui,
     hook_filter.ui,
@@ -43,6 +46,7 @@ SECTIONS: tuple[Section, ...] = (
     hook_state.ui,
     hook_trial.ui,
     hook_ordering_keys.ui,
+    hook_mail.ui,
     deliveries.ui,
     delivery.ui,
     links.ui,

@@ -163,6 +163,17 @@ def list_recent(db: Connection, limit: int) -> list[Row]:
     return db.all(f"SELECT {COLUMNS} {FROM} ORDER BY m.id DESC LIMIT :limit", limit=limit)
 
 
+def count_unsent(db: Connection, since: int) -> int:
+    """Return how many mails failed since a time, or wait after an attempt that failed."""
+    found: int = db.value(
+        "SELECT (SELECT count(*) FROM mail WHERE ended_at > :since AND outcome = :failed)"
+        " + (SELECT count(*) FROM mail WHERE due_at IS NOT NULL AND error IS NOT NULL)",
+        since=since,
+        failed=FAILED,
+    )
+    return found
+
+
 def drop(db: Connection, before: int, limit: int) -> int:
     """Delete mails that ended before a time, up to a limit. Return their number."""
     chosen = (

@@ -3,9 +3,12 @@
 from collections.abc import Collection
 
 from store.alerts.alerts import INSTALLATION
-from store.database.connection import Connection, json_array
+from store.database.connection import Connection, Row, json_array
 from store.hooks.hook_targets import NAMED, NAMES, name_of
 from store.monitoring.name_search import host_of
+
+# Hooks in a list of those from which an account has unsubscribed.
+MOST = 500
 
 
 def unsubscribe(db: Connection, account_id: int, hook_ids: Collection[int]) -> int:
@@ -43,8 +46,8 @@ def unsubscribed(db: Connection, account_id: int, hook_ids: Collection[int]) -> 
     return {number for (number,) in rows}
 
 
-def names_of(db: Connection, hook_ids: Collection[int]) -> list[str]:
-    """Return what people call these hooks: `hook 7 of octo/hello (ci.example)`.
+def names_of(db: Connection, hook_ids: Collection[int]) -> dict[int, str]:
+    """Return what people call these hooks, by id: `hook 7 of octo/hello (ci.example)`.
 
     Hooks that are gone are left out.
     """
@@ -53,5 +56,19 @@ def names_of(db: Connection, hook_ids: Collection[int]) -> list[str]:
         f" (SELECT id FROM {db.each('ids', id='integer')} AS w) ORDER BY h.id",
         ids=json_array(hook_ids),
     )
-    whole = ["the whole installation"] if INSTALLATION in hook_ids else []
-    return whole + [f"hook {row['id']} of {name_of(row)} ({host_of(row['url'])})" for row in rows]
+    whole = {INSTALLATION: "the whole installation"} if INSTALLATION in hook_ids else {}
+    return whole | {
+        row["id"]: f"hook {row['id']} of {name_of(row)} ({host_of(row['url'])})" for row in rows
+    }
+
+
+def list_left(db: Connection, account_id: int) -> list[Row]:
+    """Return `hook_id` and `name` of the hooks from which an account has unsubscribed."""
+    rows = db.tuples(
+        "SELECT hook_id FROM mail_unsubscribed WHERE account_id = :account_id"
+        " ORDER BY hook_id DESC LIMIT :most",
+        account_id=account_id,
+        most=MOST,
+    )
+    names = names_of(db, [hook_id for (hook_id,) in rows])
+    return [{"hook_id": hook_id, "name": name} for hook_id, name in names.items()]

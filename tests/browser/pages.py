@@ -20,6 +20,8 @@ PAGES = (
     Shown("/ui?span=24h", "root"),
     Shown("/ui/problems", picture="problems"),
     Shown("/ui/problem?host=127.0.0.1:1025&kind=connect", picture="problem"),
+    Shown("/ui/mail"),
+    Shown("/ui/mail", "root"),
     Shown("/ui/hooks", "root", picture="hooks"),
     Shown("/ui/hooks?state=failing"),
     Shown("/ui/hooks/{good}"),

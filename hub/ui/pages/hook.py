@@ -8,6 +8,7 @@ import orjson
 from hub.api.hooks.signing_keys import url_of
 from hub.ingest import hook_events
 from hub.ui.hook_form.shown_access import shown_access
+from hub.ui.mail.hook_panel import hook_mail
 from hub.ui.pages import deliveries
 from hub.ui.pages.hooks import healthy_or_missing
 from hub.ui.section import ROOT, ActionResult, PanelUpdate, RenderedPage, Section
@@ -57,6 +58,7 @@ def show_hook(look: ViewContext) -> dict[str, Any]:
         **ordered_keys(look, hook["id"]),
         "pulled": (pulled := pull_urls.is_pull(hook["url"])),
         "consumers": consumers.of_hook(look.db, hook["id"]) if pulled else [],
+        "mail": hook_mail(look, hook),
         "has_push": has_push,
         "live": f"{ROOT}/hooks/{hook['id']}/live?after={found.rows[0]['id'] if found.rows else 0}",
     }

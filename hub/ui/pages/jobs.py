@@ -25,6 +25,7 @@ ABOUT = {
     "replay": "Continues replays.",
     "republish": "Republishes the present state.",
     "republish-begin": "Requests a republication, as the settings schedule it.",
+    "mail": "Makes mails of alerts, and sends them.",
     "prune": "Deletes data whose retention has ended.",
     "reports": "Creates the usage reports.",
     "import": "Continues source imports.",

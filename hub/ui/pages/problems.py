@@ -12,10 +12,11 @@ from hub.ui.section import ROOT, ActionResult, Section
 from hub.ui.view_context import ViewContext
 from store.alerts import problems
 from store.alerts.problems import Problem
-from store.clock import HOUR, MINUTE
+from store.clock import DAY, HOUR, MINUTE
 from store.delivery import attempt_feed
 from store.delivery.attempt_feed import AttemptFilter
 from store.errors import Invalid, Missing
+from store.mail import outbox
 
 ui = Section("Problems", "/problems")
 
@@ -29,7 +30,12 @@ LONGEST = 300
 def list_problems(look: ViewContext) -> dict[str, Any]:
     """List the problems, open ones first."""
     found = problems.list_all(look.db, look.repositories(), look.organizations())
-    return {"problems": [problem_row(one) for one in found], "most": problems.MOST_DELIVERIES}
+    return {
+        "problems": [problem_row(one) for one in found],
+        "most": problems.MOST_DELIVERIES,
+        "mails": look.services.settings.mail_host is not None,
+        "unsent": outbox.count_unsent(look.db, look.now - DAY) if look.viewer.operator else 0,
+    }
 
 
 def problem_row(problem: Problem) -> dict[str, Any]:

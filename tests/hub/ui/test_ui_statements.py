@@ -30,6 +30,7 @@ PAGES = (
     "/ui/catalogue",
     "/ui/catalogue/push",
     "/ui/problems",
+    "/ui/mail",
     "/ui/hooks/new",
     "/ui/hooks/1/edit",
     "/ui/hooks/1/delete",

@@ -1,0 +1,63 @@
+"""The part of a hook's page about mails: whether the viewer gets them, and how to change that."""
+
+from typing import Any
+
+from hub.api.hooks.hook_access import WRITE
+from hub.ui.section import ROOT, ActionResult, Section
+from hub.ui.view_context import ViewContext
+from store import Row
+from store.errors import Conflict
+from store.mail import receivers, subscriptions
+
+ui = Section()
+
+PATH = "/hooks/{hook_id}/mail"
+OFF = "Alerts by mail are off. The setting mail_host turns them on."
+
+
+def check_on(look: ViewContext) -> None:
+    """Raise Conflict if no mail is sent."""
+    if look.services.settings.mail_host is None:
+        raise Conflict(OFF)
+
+
+def hook_mail(look: ViewContext, hook: Row) -> dict[str, Any] | None:
+    """Return who gets mail about a hook. Return None if there is nothing to show to the viewer."""
+    caller = look.viewer.caller
+    if look.services.settings.mail_host is None or caller is None or look.viewer.is_guest:
+        return None
+    found = receivers.of_hook(look.db, hook["id"])
+    left = subscriptions.unsubscribed(look.db, caller.account_id, [hook["id"]])
+    return {
+        "mine": any(row["id"] == caller.account_id for row in found),
+        "left": bool(left),
+        "others": [row["login"] for row in found if row["id"] != caller.account_id],
+    }
+
+
+@ui.act(f"{PATH}/stop")
+def unsubscribe(look: ViewContext) -> ActionResult:
+    """Send the viewer no more mail about the hook."""
+    hook_id, account_id, place = _mine(look)
+    subscriptions.unsubscribe(look.db, account_id, [hook_id])
+    return ActionResult(place, "You get no more mail about this hook.")
+
+
+@ui.act(f"{PATH}/start")
+def subscribe(look: ViewContext) -> ActionResult:
+    """Send the viewer mail about the hook again."""
+    hook_id, account_id, place = _mine(look)
+    subscriptions.subscribe(look.db, account_id, [hook_id])
+    return ActionResult(place, "You get mail about this hook again.")
+
+
+def _mine(look: ViewContext) -> tuple[int, int, str]:
+    """Return the hook, the viewer's account and the hook's page.
+
+    Raises Missing or Forbidden if they may not see the hook, Conflict if they have no account.
+    """
+    look.viewer.check_token(WRITE)
+    hook, _ = look.viewer.hook(look.db, look.number("hook_id"))
+    if look.viewer.caller is None:
+        raise Conflict("Only users get mail.")
+    return hook["id"], look.viewer.caller.account_id, f"{ROOT}/hooks/{hook['id']}"
