@@ -116,7 +116,7 @@ async def test_each_hook_has_a_link_of_its_own(post: Post, client: httpx.AsyncCl
     assert "Subscribe again" in answer.text
     assert post.reached() == [False, True]
     answer = await client.post(first, data={"action": "subscribe"})
-    assert "You get again mail" in answer.text
+    assert "You get mail again" in answer.text
     assert post.reached() == [True, True]
     assert first != second
 
