@@ -70,7 +70,7 @@ async def judge_new(services: Services, body: NewHook) -> None:
     config = body.get("config", {})
     require_url(config)
     await services.validate_callback(config["url"])
-    await _judge_delivery(services, body.get("delivery"))
+    await judge_delivery(services, body.get("delivery"))
 
 
 def require_url(config: NewHookConfig) -> None:
@@ -91,7 +91,7 @@ def require_url(config: NewHookConfig) -> None:
 async def judge_changed(services: Services, body: HookChange) -> None:
     """Check that a hook may use its new URL. Raises Invalid if not."""
     await judge_config(services, body.get("config", {}))
-    await _judge_delivery(services, body.get("delivery"))
+    await judge_delivery(services, body.get("delivery"))
 
 
 async def judge_config(services: Services, body: NewHookConfig) -> None:
@@ -100,9 +100,15 @@ async def judge_config(services: Services, body: NewHookConfig) -> None:
         await services.validate_callback(body["url"])
 
 
-async def _judge_delivery(services: Services, options: DeliveryOptions | None) -> None:
-    if options is not None and options.oauth2 is not None:
+async def judge_delivery(services: Services, options: DeliveryOptions | None) -> None:
+    """Check that access tokens may be requested where the options say. Raises Invalid if not."""
+    if options is None or options.oauth2 is None:
+        return
+    try:
         await services.validate_callback(options.oauth2.token_url)
+    except Invalid as error:
+        message = f"token_url: {error}"
+        raise Invalid(message, field="oauth2", code="custom", resource="Hook") from None
 
 
 def created(ctx: Context, target: HookTarget, body: Mapping[str, Any]) -> Row:

@@ -1,15 +1,18 @@
 """The API's context for commands: they change hooks as the API does, with its checks and events."""
 
 import asyncio
+from typing import Any
 
 from hub.auth.credentials import Caller
 from hub.cli.service.configuration import Settings
+from hub.cli.traffic.endpoint_options import DEFAULT
 from hub.ingest.hook_events import EMITS
 from hub.rest.context import Context
 from hub.rest.urls import Urls
 from hub.rest.vocabulary import Vocabulary
 from store import Connection, Row
 from store.accounts import accounts, apps
+from store.errors import Invalid
 from store.hooks import pull_urls
 from store.hooks.hook_targets import HookTarget, target_of
 from store.repositories import repositories
@@ -74,6 +77,20 @@ def _context(
         words=Vocabulary(settings.vocabulary, root),
         hooks_per_event=settings.hooks_per_event,
     )
+
+
+def validate_token_url(settings: Settings, given: dict[str, Any]) -> None:
+    """Check that hooks may request access tokens where the given options say.
+
+    Raises Invalid with the reason if not.
+    """
+    url = (given.get("oauth2") or {}).get("token_url", DEFAULT)
+    if url == DEFAULT:
+        return
+    try:
+        validate_callback(settings, url)
+    except Invalid as error:
+        raise Invalid(f"oauth2: token_url: {error}") from None
 
 
 def validate_callback(settings: Settings, url: str) -> None:

@@ -185,6 +185,7 @@ def add(
     with options.opening(settings) as store:
         store.look(target)
         api_context.validate_callback(settings, url)
+        api_context.validate_token_url(settings, delivery)
         made = store.do(make)
     named = organization or ("the whole installation" if system else words[0])
     output.print_note(f"made hook {made['id']} of {named}, and sent a ping to it")
@@ -249,6 +250,7 @@ def edit(
         store.look(find, hook_id)
         if url is not None:
             api_context.validate_callback(settings, url)
+        api_context.validate_token_url(settings, delivery)
         changed = store.do(apply)
     said = ", ".join(f"{name}={_shown(value)}" for name, value in changed["options"].items())
     click.echo(f"hook {hook_id}: {', '.join(changed['events'])}; {said or 'as in the settings'}")

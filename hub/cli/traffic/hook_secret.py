@@ -6,9 +6,9 @@ from typing import Any
 import click
 
 from hub.cli.console import options, output
-from hub.cli.console.arguments import DurationType
 from hub.cli.console.grammar import command
 from hub.cli.traffic.hook import HOOK_ID, find
+from hub.cli.traffic.rotation import overlapping, until
 from store import Connection, Row, Store
 from store.errors import Invalid
 from store.hooks import hooks
@@ -24,9 +24,7 @@ def _change(db: Connection, /, hook_id: int, **changes: Any) -> Row:
     "--secret",
     help="The new one; `-` reads standard input.  [default: a random one, which is shown]",
 )
-@click.option("--overlap", type=DurationType(), default="24h", show_default=True,
-              help="How long the old secret also signs: at most 7d; 0s for never.")  # fmt: skip
-@click.option("--end", is_flag=True, help="End an overlap now; the current secret stays.")
+@overlapping("secret")
 @options.with_store
 def rotate_secret(store: Store, hook_id: int, secret: str | None, overlap: int, end: bool) -> None:
     """Give a hook a new secret. For a while, deliveries have signatures by both secrets.
@@ -43,9 +41,7 @@ def rotate_secret(store: Store, hook_id: int, secret: str | None, overlap: int, 
     if not value:
         raise Invalid("a new secret must have at least one character")
     row = store.do(_change, hook_id, secret=value, overlap=overlap)
-    until = output.format_time(row["previous_until"])
-    both = "" if until is None else f"; the old one also signs until {output.plain(until)}"
     if given is None:
         click.echo(value)
         output.print_note("this is the hook's secret, which is not shown again")
-    output.print_note(f"hook {hook_id} has a new secret{both}")
+    output.print_note(f"hook {hook_id} has a new secret{until(row['previous_until'])}")

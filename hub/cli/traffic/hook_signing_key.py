@@ -3,9 +3,9 @@
 import click
 
 from hub.cli.console import options, output
-from hub.cli.console.arguments import DurationType
 from hub.cli.console.grammar import command
 from hub.cli.traffic.hook import HOOK_ID, find
+from hub.cli.traffic.rotation import overlapping, until
 from store import Connection, Row, Store
 from store.crypto import ed25519
 from store.hooks import signing_keys
@@ -17,9 +17,7 @@ from store.hooks import signing_keys
     "--key",
     help="The new private key, whsk_...; `-` reads standard input.  [default: a random one]",
 )
-@click.option("--overlap", type=DurationType(), default="24h", show_default=True,
-              help="How long the old key also signs: at most 7d; 0s for never.")  # fmt: skip
-@click.option("--end", is_flag=True, help="End an overlap now; the present key stays.")
+@overlapping("key")
 @options.with_store
 def rotate_key(store: Store, hook_id: int, key: str | None, overlap: int, end: bool) -> None:
     """Give a hook a new key for the signature v1a. For a while, the old key signs too.
@@ -39,6 +37,5 @@ def rotate_key(store: Store, hook_id: int, key: str | None, overlap: int, end: b
     found = store.do(change)
     for row in found[:1]:
         click.echo(ed25519.write_public(signing_keys.public_bytes(row)))
-    until = output.format_time(found[1]["ends_at"]) if len(found) > 1 else None
-    both = "" if until is None else f"; the old one also signs until {output.plain(until)}"
+    both = until(found[1]["ends_at"] if len(found) > 1 else None)
     output.print_note(f"this is the public key of hook {hook_id}{both}")

@@ -1,6 +1,6 @@
 """Trials: a request to the receiver in a hook's form, before the form is saved."""
 
-from hub.api.hooks.hook_requests import judge_config
+from hub.api.hooks.hook_requests import judge_config, judge_delivery
 from hub.rest.context import Services
 from hub.ui.hook_form import fields, trial, validation
 from hub.ui.hook_form.trial import PlannedTrial, TrialResult
@@ -28,6 +28,7 @@ def _prepare_changed(look: ViewContext) -> PlannedTrial:
 
 async def _try(services: Services, planned: PlannedTrial) -> TrialResult:
     await judge_config(services, {"url": planned.request.url})
+    await judge_delivery(services, planned.request.options)
     return await planned.run(services)
 
 

@@ -540,5 +540,8 @@ async def test_client_credentials_are_write_only(client: httpx.AsyncClient) -> N
     assert answer.json()["delivery"]["oauth2"] == oauth2 | {"client_secret": "********"}
     listed = await client.get(HOOKS)
     assert "hunter2" not in answer.text + listed.text
-    oauth2["token_url"] = "http://10.0.0.1/"
-    assert_error(await client.post(HOOKS, json=body), 422)
+    oauth2["token_url"] = "https://forbidden.example/"
+    answer = await client.post(HOOKS, json=body)
+    assert_error(answer, 422)
+    assert answer.json()["errors"][0]["field"] == "oauth2"
+    assert answer.json()["errors"][0]["message"].startswith("token_url: https://forbidden")

@@ -89,6 +89,13 @@ def test_client_credentials(run, store: Store, hook_id, tmp_path: Path) -> None:
         "client_secret": "hunter2",
         "scope": "deliver",
     }
+    inner = ["--oauth2-token-url", "http://10.0.0.1/token"]
+    said = run("hook", "edit", hook_id, *inner, code=2).stderr
+    assert "oauth2: token_url: " in said
+    credentials = ["--oauth2-client-id", "tocsin", "--oauth2-client-secret", secret]
+    said = run("hook", "add", "ada/bell", URL, *inner, *credentials, code=2).stderr
+    assert "oauth2: token_url: " in said
+    assert len(store.look(hooks.every)) == 1
     said = run("hook", "edit", hook_id, "--oauth2-method", "private_key_jwt", code=2).stderr
     assert "private_key_jwt requires private_key" in said
     assert "hunter2" not in said

@@ -1,0 +1,28 @@
+"""What the rotations of a hook's secret and of its key have in common."""
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from hub.cli.console import output
+from hub.cli.console.arguments import DurationType
+
+
+def overlapping(noun: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command the options for the time during which the old secret or key signs too."""
+    overlap = click.option(
+        "--overlap",
+        type=DurationType(),
+        default="24h",
+        show_default=True,
+        help=f"How long the old {noun} also signs: at most 7d; 0s for never.",
+    )
+    end = click.option("--end", is_flag=True, help=f"End an overlap now; the present {noun} stays.")
+    return lambda command: overlap(end(command))
+
+
+def until(moment: int | None) -> str:
+    """Return until when the old one signs too, as the end of a sentence."""
+    ends_at = output.format_time(moment)
+    return "" if ends_at is None else f"; the old one also signs until {output.plain(ends_at)}"
