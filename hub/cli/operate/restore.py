@@ -30,8 +30,8 @@ def restore(configuration: Configuration, file: Path, key: Path | None) -> None:
     """Replace the database with the backup FILE. The old database is renamed, not deleted.
 
     Stop hub and worker before. A backup is rejected if it is damaged, if a newer tocsin made it, or
-    if no known key decrypts its secrets. Deliveries that were made after the backup are made again,
-    because the backup does not know of them.
+    if no known key decrypts its secrets. Deliveries that were waiting at the time of the backup are
+    made again, even if they have arrived since.
     """
     settings = configuration.settings
     if is_server_url(settings.store):
