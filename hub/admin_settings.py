@@ -22,9 +22,10 @@ class AdminSettings(SettingsPart):
     )
     admin_access: Literal["local", "token", "anybody"] = Field(
         "local",
-        description="who can see them: requests that come directly from this machine or have a "
-        "token (`local`); only requests with a token (`token`); `anybody`. The token is "
-        "`admin_token`, or a site administrator's with the scope `read:enterprise`",
+        description="who can see `/metrics` and the details of health: requests that come directly "
+        "from this machine or have a token (`local`); only requests with a token (`token`); "
+        "`anybody`. The token is `admin_token`, or a site administrator's with the scope "
+        "`read:enterprise`",
     )
     admin_token: SecretStr | None = Field(
         None, description="the administrators' token, at least 16 characters long"

@@ -28,13 +28,13 @@ class ServerSettings(SettingsPart):
     max_connections: int | None = Field(
         None,
         ge=1,
-        description="maximum number of client connections; more are rejected with 503, unless an "
-        "idle one can be closed; unset: the limit of open files minus `max_in_flight`, 4,096 at "
-        "most",
+        description="maximum number of client connections. At the limit, the hub closes an idle "
+        "one or answers 503. Unset: the limit of open files minus `max_in_flight`, 4,096 at most",
     )
     max_connections_per_address: int | None = Field(
         None,
         ge=1,
-        description="the same for one address (IPv6: a /64), except `trusted_proxies`; unset: a "
-        "quarter of all, and no limit for this machine's own addresses",
+        description="maximum number of client connections from one address (IPv6: a /64), except "
+        "`trusted_proxies`. Unset: a quarter of `max_connections`, and no limit for this machine's "
+        "own addresses",
     )

@@ -114,8 +114,8 @@ class HubSettings(
     )
     rate_limits_anonymous: dict[str, int] = Field(
         ANONYMOUS_LIMITS,
-        description="the same for an address without credentials; categories that are not named "
-        "here are as in `rate_limits`",
+        description="requests per window, by category, for an address without credentials; "
+        "categories that are not named here are as in `rate_limits`",
     )
     rate_windows: dict[str, int] = Field(
         RATE_WINDOWS,
@@ -132,7 +132,11 @@ class HubSettings(
         ge=0,
         description="requests per minute of one caller that create content and notify others",
     )
-    content_per_hour: int = Field(500, ge=0, description="the same per hour")
+    content_per_hour: int = Field(
+        500,
+        ge=0,
+        description="requests per hour of one caller that create content and notify others",
+    )
     failed_logins: int = Field(
         10, ge=1, description="wrong passwords for one user after which more attempts are rejected"
     )
@@ -180,10 +184,13 @@ class HubSettings(
         10 * DAY,
         ge=1,
         le=30 * DAY,
-        description="default lease, in seconds",
+        description="lease of a WebSub subscription that asks for none, in seconds",
     )
     websub_max_lease: int = Field(
-        30 * DAY, ge=1, le=30 * DAY, description="maximum lease, in seconds"
+        30 * DAY,
+        ge=1,
+        le=30 * DAY,
+        description="maximum lease of a WebSub subscription, in seconds",
     )
     websub_requests_per_host: int = Field(
         60,

@@ -84,8 +84,8 @@ class WorkerSettings(WebSubSettings, ImportSettings, UsageSettings, MailSettings
         10_000,
         ge=0,
         le=100_000,
-        description="due deliveries from which on the alert `backlog.high` is open; it ends below "
-        "half of that; 0: never",
+        description="number of due deliveries that opens the alert `backlog.high`; below half of "
+        "that number it ends; 0: never",
     )
     header_prefixes: list[Annotated[str, Field(pattern=r"^X-[A-Za-z0-9-]{1,40}-$")]] = Field(
         ["X-Service-", "X-GitHub-"],
@@ -140,7 +140,8 @@ class WorkerSettings(WebSubSettings, ImportSettings, UsageSettings, MailSettings
     )
     republish_topics: list[Topic] = Field(
         ["*/*/events/*"],
-        description="topics published then: owner/repo/events/event, with * for anything",
+        description="topics that are published at `republish_at`: owner/repo/events/event, with * "
+        "for anything",
     )
     republish_rate: int = Field(
         100, ge=1, le=10_000, description="events a second at most that are published again"

@@ -23,8 +23,9 @@ LOGIN = click.argument("login", shell_complete=suggestions.logins)
 def remove_user(configuration: Configuration, login: str, yes: bool) -> None:
     """Remove the user LOGIN with all that they own.
 
-    That is repositories, hooks, tokens and applications. Events and attempts stay until retention
-    deletes them. The last administrator of an organization or of the site cannot be removed.
+    Repositories, hooks, tokens and applications are removed too. Events and attempts stay until
+    retention deletes them. The last administrator of an organization or of the site cannot be
+    removed.
     """
     _remove(configuration, login, "user", options.user, yes=yes)
 
@@ -36,7 +37,7 @@ def remove_user(configuration: Configuration, login: str, yes: bool) -> None:
 def remove_organization(configuration: Configuration, login: str, yes: bool) -> None:
     """Remove the organization LOGIN with all that it owns.
 
-    That is repositories, hooks, teams and applications. Its members stay users. Events and
+    Repositories, hooks, teams and applications are removed too. Its members stay users. Events and
     attempts stay until retention deletes them.
     """
     _remove(configuration, login, "organization", options.organization, yes=yes)

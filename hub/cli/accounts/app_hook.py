@@ -34,8 +34,8 @@ def hook(
 ) -> None:
     """Create the hook of the application NAME.
 
-    It gets the events of the application where that is installed. It receives a ping. `tocsin hook
-    edit` changes it, and `tocsin hook remove` removes it.
+    It gets the events of the accounts on which the application is installed, and a ping at once.
+    `tocsin hook edit` changes it, and `tocsin hook remove` removes it.
     """
     settings = configuration.settings
     chosen = options.given_secret(secret)

@@ -37,8 +37,8 @@ def install(
 ) -> None:
     """Install NAME on the account LOGIN, or change it there.
 
-    The account accepts the permissions and events that the application asks for at present. An
-    installation that covered other repositories covers these from then on.
+    The account accepts the permissions and events that the application asks for at present. If the
+    application is installed there already, the repositories given here replace the former ones.
     """
 
     def make(db: Connection) -> tuple[str, Row]:

@@ -14,7 +14,13 @@ from store.errors import Invalid
 @command(examples=["tocsin org join tower ada --role admin"])
 @click.argument("organization")
 @click.argument("login", shell_complete=suggestions.logins)
-@click.option("--role", type=click.Choice(["member", "admin"]), default="member", show_default=True)
+@click.option(
+    "--role",
+    type=click.Choice(["member", "admin"]),
+    default="member",
+    show_default=True,
+    help="The role in the organization; admin is an owner.",
+)
 @options.configured
 def join(configuration: Configuration, organization: str, login: str, role: str) -> None:
     """Make the user LOGIN a member of ORGANIZATION.

@@ -72,7 +72,9 @@ def show(store: Store, full_name: tuple[str, str], as_json: bool) -> None:
 @FULL_NAME
 @click.option("--private", is_flag=True, help="Only users with a role in it see it.")
 @click.option("--description", help="A description of it.")
-@click.option("--default-branch", default="main", show_default=True)
+@click.option(
+    "--default-branch", default="main", show_default=True, help="The name of its default branch."
+)
 @options.with_store
 def add(
     store: Store,

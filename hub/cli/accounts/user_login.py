@@ -40,8 +40,8 @@ def password(store: Store, login: str, remove: bool) -> None:
 def one_time_password(store: Store, login: str, remove: bool) -> None:
     """Ask for a one-time password beside the password of a user.
 
-    Prints the otpauth:// URI for the user's authenticator only this once. If you run it again, it
-    makes another secret.
+    The otpauth:// URI for the user's authenticator is printed only this once. If you run the
+    command again, it makes another secret.
     """
 
     def end(db: Connection) -> bool:

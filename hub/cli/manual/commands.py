@@ -11,9 +11,9 @@ from hub.cli.manual.markdown import code, fence, page, table
 INTRODUCTION = """\
 A command is a noun and a verb, such as `tocsin hook list`. The verbs are the same for every noun:
 `list`, `show`, `add`, `edit` and `remove`, as far as they make sense for it. Some nouns have verbs
-of their own, such as `pause`. A noun alone lists. Each listing takes `--json`. Each removal tells
-what goes with the thing, and asks; `--yes` answers. Commands that are no noun do one thing, such as
-`tocsin emit`.
+of their own, such as `pause`. A noun alone lists. Each listing takes `--json`. Each removal lists
+what else is removed, and asks. `--yes` answers the question. Commands without a noun do one thing,
+such as `tocsin emit`.
 
 Each command shows its own help with `--help`. Most commands read the settings as `tocsin serve`
 does: use `--config`, `--data-dir` or `--store` to name another installation. The

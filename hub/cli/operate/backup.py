@@ -21,7 +21,7 @@ from store.errors import Unusable
 @click.option("--with-key", is_flag=True,
               help="Also copy the key, to FILE.key, for its owner only.")  # fmt: skip
 @click.option(
-    "--compress", is_flag=True, help="Compress with zstd, as always if FILE ends in .zst."
+    "--compress", is_flag=True, help="Compress with zstd. If FILE ends in .zst, it always does."
 )
 @click.option("--keep", type=click.IntRange(1), metavar="NUMBER",
               help="If FILE is a directory: remove all but this many newest backups.")  # fmt: skip

@@ -19,7 +19,13 @@ from store.database import shell
     ]
 )
 @click.argument("statement")
-@click.option("--limit", type=click.IntRange(1), default=1000, show_default=True)
+@click.option(
+    "--limit",
+    type=click.IntRange(1),
+    default=1000,
+    show_default=True,
+    help="Show at most this many rows.",
+)
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 @options.as_json
 @options.with_store

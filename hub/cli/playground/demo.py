@@ -35,7 +35,7 @@ RETRIES = [0, 2, 4, 8, 16, 32, 60, 60, 60, 60]
 
 @command(examples=["tocsin demo", "tocsin demo --once"])
 @click.option(
-    "--once", is_flag=True, help="End when all is delivered, as always without a terminal."
+    "--once", is_flag=True, help="End after the deliveries. Without a terminal it always does."
 )
 def demo(once: bool) -> None:
     """Run a demonstration: a subscription, events, signed deliveries. It leaves nothing behind.

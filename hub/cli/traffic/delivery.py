@@ -36,7 +36,7 @@ def delivery() -> None:
         "tocsin delivery list --follow",
     ],
 )
-@click.option("--state", type=click.Choice(kept.STATE_NAMES))
+@click.option("--state", type=click.Choice(kept.STATE_NAMES), help="Only deliveries in this state.")
 @click.option("--hook", "hook_id", type=int, metavar="ID", help="Only deliveries to this hook.",
               shell_complete=suggestions.hook_ids)  # fmt: skip
 @click.option("--repo", "full_name", type=FullNameType(), help="Only this repository.")

@@ -43,7 +43,7 @@ DELIVERY = (
     click.option(
         "--signatures",
         metavar="NAME,...",
-        help="Which of sha256, sha1, v1 and v1a are sent. v1a is by a key of its own.",
+        help="Which of sha256, sha1, v1 and v1a are sent. v1a is made with a private key.",
     ),
     click.option("--format", metavar="NAME", help=f"The form of the body: {', '.join(FORMATS)}."),
     click.option(
@@ -72,7 +72,7 @@ DELIVERY = (
     click.option(
         "--on-exhausted",
         metavar="skip|block",
-        help="With an ordering: what follows a delivery that died.",
+        help="With an ordering: whether a key goes on after a dead delivery.",
     ),
     click.option(
         "--max-block",

@@ -27,10 +27,11 @@ def _change(db: Connection, /, hook_id: int, **changes: Any) -> Row:
 @overlapping("secret")
 @options.with_store
 def rotate_secret(store: Store, hook_id: int, secret: str | None, overlap: int, end: bool) -> None:
-    """Give a hook a new secret. For a while, deliveries have signatures by both secrets.
+    """Give a hook a new secret. For a while, deliveries have signatures with both secrets.
 
-    X-Hub-Signature-256 is by the old secret until the receiver rejects it, and then by the new one.
-    X-Hub-Signature-256-Alternate is by the other secret. webhook-signature always has both.
+    X-Hub-Signature-256 is made with the old secret until the receiver rejects it, and then with the
+    new one. X-Hub-Signature-256-Alternate is made with the other secret. webhook-signature has both
+    signatures.
     """
     if end:
         store.do(_change, hook_id, overlap=0)

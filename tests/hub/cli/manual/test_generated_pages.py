@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import click
 import pytest
 
 from hub.cli import COMMANDS
@@ -58,6 +59,22 @@ def test_every_command_has_a_heading_and_all_its_options() -> None:
         for one in command.params:
             for option in (name for name in one.opts if name.startswith("--")):
                 assert f"{option}" in sections[path], f"{path} {option}"
+
+
+def test_every_option_says_what_it_does() -> None:
+    silent = [
+        f"{path} {one.opts[0]}"
+        for path, command, _ in all_commands()
+        for one in command.params
+        if isinstance(one, click.Option) and not one.help
+    ]
+    assert silent == []
+
+
+def test_every_setting_is_described_on_its_own() -> None:
+    """`tocsin help NAME` shows it without its neighbours."""
+    for setting in all_settings():
+        assert not re.match("the same|then|them", setting.description), setting.name
 
 
 def test_every_operation_has_a_section_with_its_line_and_its_events() -> None:
