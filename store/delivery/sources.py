@@ -33,7 +33,9 @@ def create(db: Connection, name: str, secret: str, *, owner_id: int | None = Non
 
 def _sealed(db: Connection, secret: str) -> bytes:
     if not secret:
-        raise Invalid("a source needs a secret: its signature is what makes its events trusted")
+        raise Invalid(
+            "a source needs a secret: the hub accepts only events that are signed with it"
+        )
     return db.vault.seal(secret)
 
 

@@ -179,14 +179,14 @@ def dequeue_webhook_deliveries(
 def _pulls(ctx: Context, hook: Row) -> Pulls:
     if not pull_urls.is_pull(hook["url"]):
         raise Invalid(
-            "this hook is sent its deliveries: only a hook whose URL is pull: and a name has"
-            " deliveries to fetch",
+            "the hub pushes this hook's deliveries: only a hook whose URL is pull: and a name can"
+            " be fetched from",
             field="hook_id",
             code="unprocessable",
             resource="Hook",
         )
     if ctx.pulls is None:
-        raise Unavailable("this process hands out no deliveries")
+        raise Unavailable("this process serves no pull hooks")
     return ctx.pulls
 
 

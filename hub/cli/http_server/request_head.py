@@ -29,10 +29,10 @@ def check(headers: Sequence[Header], most: int, version: Callable[[], str]) -> N
         if version() not in OLD:
             raise Malformed("There is no Host header.")
     elif not _is_host(host):
-        raise Malformed("The Host header is no host.")
+        raise Malformed("The Host header does not name a host.")
     if b"upgrade" in values and _has_body(values):
         # The parser assumes that there is no body, and would parse the body as the next request.
-        raise Malformed("No other protocol is spoken here: Upgrade goes with no body.")
+        raise Malformed("A request with Upgrade must not have a body.")
 
 
 def _check_repeated(names: Sequence[bytes]) -> None:

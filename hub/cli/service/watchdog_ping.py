@@ -46,7 +46,7 @@ async def _ping(daemon: Daemon, patience: float) -> None:
             daemon.notifier.status(daemon.status())
         elif known is None:
             log.critical(
-                "%s; the watchdog is no longer fed, so the service manager will act", stuck
+                "%s; the service manager gets no more pings, and will restart the service", stuck
             )
             daemon.notifier.status(stuck)
         known = stuck

@@ -46,9 +46,7 @@ def _made(store: Store, wanted: AttemptFilter, first: int) -> Iterator[Row]:
     while True:
         latest, after = store.look(attempt_feed.latest), max(newest - OVERLAP, floor)
         if latest - after > WINDOW:
-            output.print_note(
-                "attempts are made faster than they can be followed: some are left out"
-            )
+            output.print_note("there are more attempts than can be shown: some are left out")
         rows = store.look(attempt_feed.since, wanted, after, WINDOW)
         yield from (row for row in reversed(rows) if row["id"] not in seen)
         newest = max([latest, *(row["id"] for row in rows)])

@@ -37,7 +37,7 @@ def _document(look: ViewContext) -> Json:
             raise Forbidden("Sign in with a token to see the reference.")
         raise NotSignedIn
     if who == "admin" and not viewer.operator:
-        raise Forbidden("The setting api_reference limits it to operators of the installation.")
+        raise Forbidden("Only operators may see the reference: see the setting api_reference.")
     return look.described()
 
 

@@ -85,7 +85,7 @@ def _found(look: ViewContext, host: str, kind: str) -> Problem:
     wanted = (host, kind)
     problem = problems.find(look.db, wanted, look.repositories(), look.organizations())
     if problem is None:
-        raise Missing("problem: it may be over")
+        raise Missing("problem: it may have ended")
     return problem
 
 

@@ -52,7 +52,7 @@ class _Listener:
             return
         self._deaf += 1
         if self._deaf == 1:
-            log.warning("no wake-ups for now, the poll goes on: %s", redact_error(error))
+            log.warning("no notifications for now, polling goes on: %s", redact_error(error))
         self._call(self.tried.set)
         self._ended.wait(backoff_delay(self._deaf, longest=LONGEST_PAUSE))
 

@@ -69,7 +69,7 @@ class PostgresNotifier(RemoteNotifier):
         except (StoreError, psycopg.Error) as error:
             # Not every database that speaks PostgreSQL's protocol has NOTIFY.
             if not self.failing:
-                log.warning("wake-ups are not sent, workers find it by themselves: %s", error)
+                log.warning("notifications are not sent, workers poll meanwhile: %s", error)
             self.failing = True
 
     def close(self) -> None:

@@ -440,7 +440,7 @@ class TestWakeUp:
         async with asyncio.timeout(PATIENCE):
             end = await listen("host=/nowhere", lambda hooks: None)
         end()
-        assert [record.message[:19] for record in caplog.records] == ["no wake-ups for now"]
+        assert [record.message[:24] for record in caplog.records] == ["no notifications for now"]
 
     def test_that_the_database_does_not_know_ends_no_herald(
         self, tmp_path: Path, caplog: pytest.LogCaptureFixture
@@ -458,7 +458,7 @@ class TestWakeUp:
             wait_until(lambda: not herald.failing, "the word that got through")
             herald.close()
             store.shut()
-        assert [record.message[:21] for record in caplog.records] == ["wake-ups are not sent"]
+        assert [record.message[:26] for record in caplog.records] == ["notifications are not sent"]
 
     def test_ends_at_once(self, store: Store) -> None:
         for _ in range(20):

@@ -225,14 +225,14 @@ async def test_a_client_that_leaves_is_told_of_though_others_wait(world):
     [
         (b"GET / HTTP/1.1\r\n\r\n", "There is no Host header."),
         (HEAD + b"host: y\r\n\r\n", "There is more than one Host header."),
-        (b"GET / HTTP/1.1\r\nHost: a b\r\n\r\n", "The Host header is no host."),
+        (b"GET / HTTP/1.1\r\nHost: a b\r\n\r\n", "The Host header does not name a host."),
         (
             HEAD + b"Authorization: Bearer a\r\nauthorization: Bearer b\r\n\r\n",
             "There is more than one Authorization header.",
         ),
         (
             HEAD + b"Connection: Upgrade\r\nUpgrade: h2c\r\nContent-Length: 18\r\n\r\n" + b"GET",
-            "No other protocol is spoken here: Upgrade goes with no body.",
+            "A request with Upgrade must not have a body.",
         ),
     ],
 )
