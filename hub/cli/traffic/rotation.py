@@ -1,4 +1,4 @@
-"""What the rotations of a hook's secret and of its key have in common."""
+"""The options that `tocsin hook rotate-secret` and `tocsin hook rotate-key` share."""
 
 from collections.abc import Callable
 from typing import Any
