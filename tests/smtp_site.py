@@ -80,6 +80,7 @@ async def smtp_site(
             SMTP(
                 site,
                 hostname="localhost",
+                enable_SMTPUTF8=True,
                 tls_context=None if implicit else tls,
                 require_starttls=tls is not None and not implicit,
                 authenticator=site.authenticate if auth else None,

@@ -63,13 +63,13 @@ class MailComposer:
         return links.link(db, self._urls, mail["account_id"], hook_ids)
 
     def _message(self, db: Connection, mail: Row, subject: str, text: str) -> EmailMessage:
-        sender = email_address.to_ascii(self._from)
+        sender = _address(self._from, NAME)
         message = EmailMessage(POLICY)
-        message["From"] = Address(NAME, addr_spec=sender)
-        message["To"] = Address(addr_spec=email_address.to_ascii(mail["address"]))
+        message["From"] = sender
+        message["To"] = _address(mail["address"])
         message["Subject"] = subject
         message["Date"] = format_datetime(EPOCH + timedelta(microseconds=db.now))
-        message["Message-ID"] = f"<{mail['guid']}@{sender.rpartition('@')[2]}>"
+        message["Message-ID"] = f"<{mail['guid']}@{sender.domain}>"
         # Nothing answers it automatically (RFC 3834).
         message["Auto-Submitted"] = "auto-generated"
         message.set_content(text)
@@ -97,6 +97,12 @@ class MailComposer:
             link = self._unsubscribe(db, mail, [hook_id])
             lines.append(f"No more mail about {named}: {link}")
         return "\n".join(lines)
+
+
+def _address(address: str, name: str = "") -> Address:
+    # As one text, an address in Unicode would be refused.
+    local, _, domain = email_address.to_ascii(address).rpartition("@")
+    return Address(name, local, domain)
 
 
 def _text(line: Line) -> str:

@@ -77,14 +77,29 @@ def _make(db: Connection, account_id: int) -> None:
 
 
 def _drop_unwanted(db: Connection, account_id: int) -> None:
-    """Delete notices that are too old, and about hooks from which the account has unsubscribed."""
+    """Delete notices that are too old, and about hooks for which the account gets no mail by now.
+
+    It may have unsubscribed, or no longer administer them.
+    """
+    waiting = "mail_id IS NULL AND account_id = :account_id"
+    hook_ids = db.tuples(
+        "SELECT DISTINCT a.hook_id FROM mail_notice JOIN alert a ON a.id = alert_id"
+        f" WHERE {waiting} ORDER BY a.hook_id",
+        account_id=account_id,
+    )
+    left = [
+        hook_id
+        for (hook_id,) in hook_ids
+        if all(row["id"] != account_id for row in receivers.of_hook(db, hook_id))
+    ]
     db.execute(
-        "DELETE FROM mail_notice WHERE mail_id IS NULL AND account_id = :account_id"
-        " AND (created_at <= :old OR alert_id IN (SELECT a.id FROM alert a"
-        " JOIN mail_unsubscribed u ON u.hook_id = a.hook_id AND u.account_id = :account_id))",
+        f"DELETE FROM mail_notice WHERE {waiting} AND (created_at <= :old OR alert_id IN"
+        " (SELECT a.id FROM alert a WHERE a.hook_id IN"
+        f" (SELECT id FROM {db.each('left', id='integer')} AS w)))",
         account_id=account_id,
         # A limit may delay a notice by an hour, and the window by a day.
         old=db.now - 2 * outbox.GIVE_UP,
+        left=json_array(left),
     )
 
 

@@ -1,6 +1,7 @@
 """The job that makes mails of alerts, and sends them."""
 
 import logging
+from email.errors import MessageError
 from email.message import EmailMessage
 
 from store import Connection, Row, Store
@@ -58,35 +59,37 @@ class MailSender:
             log.warning("the SMTP server cannot be used, mails wait: %s", error)
 
     async def _send(self, connection: SmtpConnection, row: Row) -> None:
-        message = await self._store.write(self._begin, row)
-        if message is None:
+        """Send a mail and record the outcome. Raises ServerUnusable if others cannot be sent."""
+        # The attempt is counted first. While this process sends the mail, no other one may begin.
+        hold = round(2 * self._settings.mail_timeout * SECOND)
+        if not await self._store.write(outbox.claim, row, hold):
             return
         try:
-            await connection.send(message)
+            await connection.send(await self._store.read(self._composed, row))
+        except (Delayed, ServerUnusable) as error:
+            again = await self._store.write(outbox.record_error, row, str(error))
+            self._count(row, "delayed" if again else "failed", str(error))
+            if isinstance(error, ServerUnusable):
+                raise
         except Rejected as error:
             await self._store.write(outbox.record_failed, row["id"], str(error))
-            self._count(row, "failed", error)
-        except Delayed as error:
-            again = await self._store.write(outbox.record_error, row, str(error))
-            self._count(row, "delayed" if again else "failed", error)
-        except ServerUnusable as error:
-            again = await self._store.write(outbox.record_error, row, str(error))
-            self._count(row, "delayed" if again else "failed", error)
-            raise
+            self._count(row, "failed", str(error))
         else:
             await self._store.write(outbox.record_sent, row["id"])
             self._mails.add("sent")
 
-    def _begin(self, db: Connection, row: Row) -> EmailMessage | None:
-        """Count the attempt. Return the message; None if there is nothing to send."""
-        # While this process sends the mail, no other one may begin.
-        if not outbox.claim(db, row, round(2 * self._settings.mail_timeout * SECOND)):
-            return None
-        message = self._compose(db, row)
+    def _composed(self, db: Connection, row: Row) -> EmailMessage:
+        """Return the message. Raises Rejected if there is nothing to send."""
+        try:
+            message = self._compose(db, row)
+        except (ValueError, LookupError, MessageError) as error:
+            # One mail that cannot be written must not keep back the others.
+            log.exception("mail %d cannot be composed", row["id"])
+            raise Rejected(f"it cannot be composed: {type(error).__name__}") from None
         if message is None:
-            outbox.record_failed(db, row["id"], NOTHING_LEFT)
+            raise Rejected(NOTHING_LEFT)
         return message
 
-    def _count(self, row: Row, outcome: str, error: Exception) -> None:
+    def _count(self, row: Row, outcome: str, reason: str) -> None:
         self._mails.add(outcome)
-        log.warning("mail %d is %s: %s", row["id"], outcome, error)
+        log.warning("mail %d is %s: %s", row["id"], outcome, reason)

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import ssl
+from email.errors import MessageError
 from email.message import EmailMessage
 from types import TracebackType
 from typing import Self
@@ -72,7 +73,7 @@ class SmtpConnection:
             raise ServerUnusable(describe(error)) from None
         except SMTPResponseException as error:
             raise _judge(error) from None
-        except SMTPNotSupported as error:
+        except (SMTPNotSupported, ValueError, MessageError) as error:
             raise Rejected(describe(error)) from None
         except (SMTPException, OSError) as error:
             raise ServerUnusable(describe(error)) from None

@@ -298,6 +298,7 @@ async def test_a_crash_before_sending_loses_no_mail(post: Post) -> None:
     with pytest.raises(asyncio.CancelledError):
         await sender.run()
     assert post.site.mails == []
+    post.clock.advance(60)
     assert len(await post.send()) == 1
 
 
@@ -406,3 +407,42 @@ async def test_the_extra_is_needed(post: Post, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setitem(__import__("sys").modules, "worker.jobs.send_mails", None)
     with pytest.raises(Unusable, match=r"needs the extra mail .*install tocsin\[mail\]"):
         build_jobs(JobContext(post.store, post.settings()))
+
+
+async def test_a_mail_that_cannot_be_composed_keeps_back_no_other(post: Post) -> None:
+    await post.mail_people("a", "b")
+    compose = MailComposer(post.base.model_copy(update={"mail_from": FROM}))
+
+    def fails(db: Connection, mail: Row) -> EmailMessage | None:
+        if mail["login"] == "a":
+            raise ValueError("a mistake")
+        return compose(db, mail)
+
+    await MailSender(post.store, post.settings(), fails, post.measures).run()
+    assert post.site.receivers == ["b@people.example"]
+    assert {row["login"]: row["outcome"] for row in post.outbox()} == {"a": "failed", "b": "sent"}
+    assert "cannot be composed: ValueError" in post.outbox()[1]["error"]
+
+
+async def test_an_address_in_unicode_is_sent_to_servers_that_can(post: Post) -> None:
+    post.store.do(outbox.add, outbox.TEST, "ädä@people.example")
+    await post.send()
+    assert post.outbox()[0]["outcome"] == "sent"
+    assert post.site.receivers == ["ädä@people.example"]
+
+
+async def test_who_no_longer_administers_a_hook_gets_no_mail(post: Post) -> None:
+    def add(db: Connection) -> int:
+        row = accounts.create(db, "leaver", site_admin=True)
+        emails.add(db, row["id"], ["leaver@people.example"], verified=True)
+        repositories.grant(db, post.world.failing["repo_id"], row["id"], "admin")
+        return int(row["id"])
+
+    leaver = post.store.do(add)
+    post.fail(post.world.failing, "a")
+    await post.check()
+    post.store.do(repositories.grant, post.world.failing["repo_id"], leaver, "read")
+    post.clock.advance(WINDOW)
+    await post.send()
+    assert post.site.receivers == [OCTO]
+    assert post.store.look(next_due) is None
