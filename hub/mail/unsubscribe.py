@@ -44,7 +44,11 @@ def _change(services: Services) -> Handler:
         raw = await services.intake.read(call.headers, call.receive, MOST_FORM)
         services.intake.give_back(len(raw))
         change = _wanted(read_form(call.scope, raw))
-        return _page(services, await services.store.write(_follow, call.query, change))
+        shown = await services.store.read(_follow, call.query, None)
+        # Nobody without a link makes the store write.
+        if not shown["refused"]:
+            shown = await services.store.write(_follow, call.query, change)
+        return _page(services, shown)
 
     return work
 
