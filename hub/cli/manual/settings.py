@@ -7,6 +7,7 @@ from hub.cli.manual.markdown import code, page, sentence
 from hub.cli.service.configuration import Setting, Settings, all_settings
 from hub.server_settings import ServerSettings
 from hub.settings import HubSettings
+from store.mail.settings import MailSettings
 from store.settings import StoreSettings
 from worker.settings import WorkerSettings
 
@@ -24,6 +25,7 @@ PARTS = (
     ("Database and data", StoreSettings),
     ("Server", ServerSettings),
     ("Administration", AdminSettings),
+    ("Mail", MailSettings),
     ("Hub", HubSettings),
     ("Deliveries and jobs", WorkerSettings),
     ("Log", Settings),
