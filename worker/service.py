@@ -226,8 +226,9 @@ class Worker:
     ) -> None:
         """Apply these settings from now on.
 
-        If a network or port is invalid, raise Unusable and change nothing.
+        If a network or port is invalid, or an extra is missing, raise Unusable and change nothing.
         """
+        build_jobs(JobContext(self._store, settings))
         reconfigure_guard(self.guard, settings)
         self._settings = settings
         self._emit, self._publish = emit or self._emit, publish or self._publish

@@ -23,6 +23,8 @@ CREATE TABLE account (
     heard_of SMALLINT NOT NULL DEFAULT 0
 );
 
+CREATE INDEX account_site_admin ON account (id) WHERE site_admin = 1;
+
 CREATE TABLE membership (
     organization_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
     account_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,

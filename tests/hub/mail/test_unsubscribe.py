@@ -176,6 +176,17 @@ async def test_no_mail_about_hooks_that_were_left_meanwhile(
     assert store.look(notices.next_due) is None
 
 
+async def test_a_link_about_a_hook_that_is_gone_says_so(
+    post: Post, client: httpx.AsyncClient, store: Store
+) -> None:
+    hook = store.look(hooks.by_id, post.one)
+    assert hook is not None
+    store.do(hooks.delete, hook)
+    answer = await stranger(client).get(post.links[0])
+    assert "These hooks are gone" in answer.text
+    assert (await client.post(post.links[0], data=ONE_CLICK)).status_code == 200
+
+
 async def test_the_whole_installation_has_a_link_too(
     store: Store, seed: Any, settings: HubSettings, client: httpx.AsyncClient
 ) -> None:

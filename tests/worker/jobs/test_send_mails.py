@@ -26,6 +26,7 @@ from worker.delivery.metrics import WorkerMetrics
 from worker.job_table import JobContext, build_jobs
 from worker.jobs.check_alerts import check_alerts
 from worker.jobs.send_mails import MailSender, next_due
+from worker.service import Worker
 from worker.settings import WorkerSettings
 
 OCTO = "octo@people.example"
@@ -405,8 +406,13 @@ async def test_a_password_file_that_is_missing_delays_the_mails(post: Post, tmp_
 
 async def test_the_extra_is_needed(post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "worker.jobs.send_mails", None)
-    with pytest.raises(Unusable, match=r"needs the extra mail .*install tocsin\[mail\]"):
+    needed = r"needs the extra mail .*install tocsin\[mail\]"
+    with pytest.raises(Unusable, match=needed):
         build_jobs(JobContext(post.store, post.settings()))
+    worker = Worker(post.store, WorkerSettings())
+    with pytest.raises(Unusable, match=needed):
+        worker.change(post.settings(callback_ports="1"))
+    await worker.stop()
 
 
 async def test_a_mail_that_cannot_be_composed_keeps_back_no_other(post: Post) -> None:
