@@ -30,6 +30,7 @@ NAMES = (
     "reports",
     "isolation",
     "restart",
+    "killed",
     "far",
     "pages",
     "tls",

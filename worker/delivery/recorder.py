@@ -18,15 +18,17 @@ from worker.tuning import DEFAULTS, Tuning
 
 log = logging.getLogger("tocsin.worker")
 
-FLUSH_INTERVAL, ORDERED_INTERVAL, TALLY_INTERVAL = 0.02, 0.002, 2.0
+TALLY_INTERVAL = 2.0
 MAX_BATCH = 500
 
 
 class Recorder:
     """The recorder of outcomes, which collects them into groups.
 
-    When a group is committed, `on_recorded` is called with it and with the hooks that it disabled.
-    With `spans`, the recording of a group is a span.
+    A group is written as soon as the one before it is committed. So an outcome waits for nothing
+    but the writer, and the more there is to record, the larger are the groups. When a group is
+    committed, `on_recorded` is called with it and with the hooks that it disabled. With `spans`,
+    the recording of a group is a span.
     """
 
     def __init__(
@@ -43,7 +45,8 @@ class Recorder:
         self._tuning = tuning
         self._on_recorded = on_recorded
         self._waiting: list[Outcome] = []
-        self._timer: asyncio.TimerHandle | None = None
+        self._next_flush: asyncio.Handle | None = None
+        self._writing = 0
         self._writes: set[asyncio.Task[None]] = set()
         self._unrecorded = 0
         self._blocked = False
@@ -63,18 +66,22 @@ class Recorder:
         self._unrecorded += 1
         if len(self._waiting) >= MAX_BATCH:
             self._flush()
-        elif self._timer is None:
-            # The next delivery of an ordered key waits for this record.
-            interval = FLUSH_INTERVAL if outcome.turn is None else ORDERED_INTERVAL
-            self._timer = asyncio.get_running_loop().call_later(interval, self._flush)
+        elif not self._writing:
+            self._flush_soon()
+
+    def _flush_soon(self) -> None:
+        """Flush in the next pass of the event loop, with the outcomes of this pass."""
+        if self._next_flush is None:
+            self._next_flush = asyncio.get_running_loop().call_soon(self._flush)
 
     def _flush(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        if self._next_flush is not None:
+            self._next_flush.cancel()
+            self._next_flush = None
         if not self._waiting:
             return
         outcomes, self._waiting = self._waiting, []
+        self._writing += 1
         task = asyncio.create_task(self._write(outcomes))
         self._writes.add(task)
         task.add_done_callback(self._writes.discard)
@@ -90,6 +97,10 @@ class Recorder:
                 "%d outcomes are not recorded; a restart of the worker sends them again", many
             )
             outcomes, disabled = [], set()
+        finally:
+            self._writing -= 1
+        if self._waiting:
+            self._flush_soon()
         self._blocked = False
         self._unrecorded -= many
         if self._spans is not None:

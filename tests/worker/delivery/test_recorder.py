@@ -1,0 +1,74 @@
+"""When outcomes are recorded: at once if nothing else is being recorded, and then in groups."""
+
+import asyncio
+import threading
+from collections.abc import Sequence
+
+import pytest
+from waiting import until
+from worker_harness import Gate, WorkerHarness
+
+from store import Connection
+from store.delivery import attempts
+from store.delivery.attempts import Outcome
+
+
+async def turns(many: int = 20) -> None:
+    """Let the event loop turn, without waiting for any time to pass."""
+    for _ in range(many):
+        await asyncio.sleep(0)
+
+
+async def written(harness: WorkerHarness) -> None:
+    """Wait until everything is committed that was given to the writer before."""
+    await harness.store.note(lambda db: None)
+
+
+async def test_after_a_crash_nothing_is_sent_again_that_was_answered(
+    harness: WorkerHarness,
+) -> None:
+    gate = harness.network.script = Gate(["h2.example"])
+    harness.hook()
+    harness.hook()
+    await harness.work()
+    await harness.event()
+    await until(lambda: len(harness.network.posts) == 2)
+    await until(lambda: not harness.network.in_flight["h1.example"])
+    await turns()
+    await written(harness)
+    harness.crash()
+    gate.opened.set()
+    await harness.work()
+    await harness.over(delivered=2)
+    assert len(harness.network.to("h1.example")) == 1
+    assert len(harness.network.to("h2.example")) == 2, "nobody had answered"
+
+
+async def test_outcomes_that_come_during_a_write_make_one_group(
+    harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    groups: list[int] = []
+    record = attempts.record
+
+    def counted(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
+        groups.append(len(outcomes))
+        return record(db, outcomes)
+
+    monkeypatch.setattr(attempts, "record", counted)
+    hosts = [f"h{number}.example" for number in range(1, 7)]
+    gates = {host: Gate([host]) for host in hosts}
+    harness.network.script = lambda post: gates[post.host](post)
+    for _ in hosts:
+        harness.hook()
+    await harness.work()
+    await harness.event()
+    await until(lambda: harness.network.in_flight[""] == len(hosts))
+    ended = threading.Event()
+    held = asyncio.create_task(harness.store.note(lambda db: ended.wait()))
+    for gate in gates.values():
+        gate.opened.set()
+        await turns()
+    ended.set()
+    await held
+    await harness.over(delivered=len(hosts))
+    assert groups == [1, len(hosts) - 1]
