@@ -17,8 +17,9 @@ TITLES = {
     503: "Temporarily unavailable",
 }
 REMEDIES = {
-    403: "Sign in with a token of a user who administers the repository. It needs the scope"
-    " read:repo_hook to view, write:repo_hook to make changes.",
+    403: "Sign in with a token that has this right. An administrator can grant it. For hooks and"
+    " deliveries, it is the role admin in the repository, and the scope read:repo_hook to view or"
+    " write:repo_hook to make changes.",
     404: "It may have been deleted, also by retention, or you may not have access to it.",
     503: "The database is busy or cannot be reached. Try again in a moment. On the server,"
     " `tocsin doctor` shows more.",

@@ -1,8 +1,12 @@
 """Every page as everybody has it: light and wide, dark and narrow, by axe's rules, from this server
 alone; `TOCSIN_PICTURES=1` takes the pictures that are kept to be looked at.
+
+With `TOCSIN_PICTURES=FOLDER`, the folder gets every page as a whole, in each width and colour.
 """
 
+import itertools
 import os
+import re
 from dataclasses import asdict
 from pathlib import Path
 
@@ -17,6 +21,7 @@ from store.delivery import attempt_feed
 PICTURES = Path(__file__).parent / "pictures"
 # Of a long page the beginning.
 TALL = 1100
+WIDTHS = (1440, 1024, 390)
 LOOKS = {"light": {}, "dark-narrow": {"dark": True, "narrow": True}}
 
 
@@ -63,8 +68,32 @@ async def test_page_is_accessible_and_fits_the_window(
     assert await violations(page) == []
     scrolled = await page.evaluate("document.documentElement.scrollWidth - innerWidth")
     assert scrolled <= 0, f"the page scrolls sideways: {await page.evaluate(TOO_WIDE)}"
-    if shown.picture and os.environ.get("TOCSIN_PICTURES"):
+    if shown.picture and os.environ.get("TOCSIN_PICTURES") == "1":
         await _picture(guest, PICTURES / f"{shown.picture}-{look}.png")
+
+
+# From this width on, rows are no cards, and tables have room.
+TABLES = 1024
+CUT = """[...document.querySelectorAll(".wide")]
+    .filter((one) => one.scrollWidth > one.clientWidth + 1)
+    .map((one) => `${one.ariaLabel}: ${one.scrollWidth} of ${one.clientWidth}`)"""
+
+
+@pytest.mark.parametrize("shown", [pytest.param(one, id=f"{one.login}{one.path}") for one in PAGES])
+async def test_page_fits_every_window(visit, server: DashboardServer, shown: Shown):
+    guest: Guest = await visit(shown.login)
+    page = await guest.go(path_of(shown, server), shown.status)
+    for width, colours in itertools.product(WIDTHS, ("light", "dark")):
+        await page.set_viewport_size({"width": width, "height": 900})
+        await page.emulate_media(color_scheme=colours)
+        scrolled = await page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        assert scrolled <= 0, f"too wide for {width}: {await page.evaluate(TOO_WIDE)}"
+        if width >= TABLES:
+            assert await page.evaluate(CUT) == [], f"cut at {width}"
+        if len(folder := os.environ.get("TOCSIN_PICTURES", "")) > 1:
+            name = re.sub(r"[^a-z0-9]+", "-", shown.path.removeprefix("/ui").lower()).strip("-")
+            path = Path(folder, f"{name or 'overview'}-{shown.login}-{width}-{colours}.png")
+            await page.screenshot(path=path, animations="disabled", full_page=True)
 
 
 async def _picture(guest: Guest, path: Path) -> None:

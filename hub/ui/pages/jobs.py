@@ -19,6 +19,7 @@ ui = Section("Jobs", "/jobs", "operator", second=True)
 PATH = f"{ROOT}/jobs"
 
 ABOUT = {
+    "alerts": "Opens and closes alerts.",
     "expire": "Ends expired limits, invitations, seats and authorizations.",
     "lapse": "Ends expired leases of pull hooks, and removes the hooks that nobody uses.",
     "deploy": "Continues deployment jobs.",

@@ -52,7 +52,7 @@ async def test_all_hooks_of_a_host_that_one_may_see(world: World) -> None:
         assert "of 2 attempts" in text_of(page)
         assert set(re.findall(r"example(/\w+)", page)) == {"/good", "/failing", "/hidden"}
         ids = ",".join(str(one["id"]) for one in (world.hidden, world.failing, world.good))
-        assert f'href="/ui/replay?hook={ids}"' in page
+        assert f'href="/ui/replay?hook={ids}&amp;count=usual"' in page
         page = await browser.page("/ui/hosts/receiver.example:8443")
         assert "of 1 attempt" in text_of(page)
         for host in ("nowhere.example", "%25", "a%00b"):
