@@ -31,11 +31,16 @@ LOOKS = {
     "narrow-dark": {"width": 390, "dark": True},
 }
 QUESTIONS = {
-    "my receiver answers 401": ("/docs/how-to/troubleshoot", "401"),
-    "replay what was missed last night": ("/docs/how-to/replay-after-an-outage", ""),
-    "how do I go to PostgreSQL": ("/docs/how-to/postgresql", ""),
+    "my receiver answers 401": ("/docs/how-to/troubleshoot", "my-receiver-answers-401"),
+    "replay what was missed last night": ("/docs/how-to/replay-after-an-outage", "replay-events"),
+    "how do I go to PostgreSQL": ("/docs/how-to/postgresql", "move-an-installation-from-sqlite"),
     "rotate the secret of a hook": ("/docs/how-to/rotate-secrets", ""),
     "verify signature": ("/docs/how-to/receive-and-verify", ""),
+    "webhook secret rotation": ("/docs/how-to/rotate-secrets", ""),
+    "invalid signature": ("/docs/how-to/troubleshoot", "my-receiver-answers-401"),
+    "nothing arrives": ("/docs/how-to/troubleshoot", "nothing-arrives"),
+    "a delivery is dead": ("/docs/how-to/troubleshoot", "a-delivery-is-dead"),
+    "behind nginx": ("/docs/how-to/tls-and-proxies", "behind-a-proxy"),
     "max_event_bytes": ("/docs/reference/settings", "max_event_bytes"),
 }
 
@@ -198,6 +203,21 @@ async def test_text_in_cells_flows_on_a_phone(guest: Guest) -> None:
     cell = page.locator("td[data-label=Svix]").first
     assert await cell.evaluate("cell => parseFloat(getComputedStyle(cell).paddingLeft)") > 100
     assert '"Svix"' in await cell.evaluate("cell => getComputedStyle(cell, '::before').content")
+    page = await guest.go("/docs/reference/state-document")
+    assert await page.locator("td:empty").count() > 0
+    assert await page.locator("td:empty:visible").count() == 0
+
+
+@pytest.mark.parametrize("guest", [LOOKS["narrow-light"]], ids=["narrow"], indirect=True)
+async def test_names_of_options_stay_whole_on_a_phone(guest: Guest) -> None:
+    page = await guest.go("/docs/reference/commands")
+    for name in ("--help", "--data-dir"):
+        code = page.locator("p > code", has_text=re.compile(f"^{name}$")).first
+        assert await code.evaluate("code => code.getClientRects().length") == 1
+        lines = (
+            "code => Math.round(code.offsetHeight / parseFloat(getComputedStyle(code).lineHeight))"
+        )
+        assert await code.evaluate(lines) == 1
 
 
 @pytest.mark.parametrize("guest", [LOOKS["narrow-light"]], ids=["narrow"], indirect=True)

@@ -6,7 +6,7 @@ const STOP = new Set(("a an and are as at be by can do does for from get go had 
 const MOST_RESULTS = 12;
 
 function stem(word) {
-  if (word.length > 5) word = word.replace(/(ing|ed)$/, "");
+  if (word.length > 5) word = word.replace(/(ing|ed|ion)$/, "");
   return word.length > 3 ? word.replace(/(es|s|e)$/, "") : word;
 }
 
@@ -121,14 +121,23 @@ function startSearch(form) {
     } else input.removeAttribute("aria-activedescendant");
   }
 
+  function line(text) {
+    return Object.assign(document.createElement("li"), { className: "none", textContent: text });
+  }
+
   async function show() {
-    if (!index) said.textContent = "Searching";
+    if (!index) {
+      said.textContent = "Searching";
+      list.setAttribute("role", "list");
+      list.replaceChildren(line("Searching …"));
+      list.hidden = false;
+    }
     await load();
     const asked = input.value.trim();
     const found = asked ? index.find(asked) : [];
     list.replaceChildren(...found.map(item));
     const empty = asked && !found.length;
-    if (empty) list.append(Object.assign(document.createElement("li"), { className: "none", textContent: "Nothing is found. Try another word." }));
+    if (empty) list.append(line("Nothing is found. Try another word."));
     list.setAttribute("role", empty ? "list" : "listbox");
     list.hidden = !asked;
     input.setAttribute("aria-expanded", String(Boolean(asked)));
