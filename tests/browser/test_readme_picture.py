@@ -1,4 +1,8 @@
-"""The picture of the dashboard in the README and in the manual; `TOCSIN_PICTURES=1` takes it."""
+"""The picture of the dashboard in the README and in the manual; `TOCSIN_PICTURES=1` takes it.
+
+A list of the words that the picture shows is kept beside this file, so a picture of an earlier
+dashboard is noticed.
+"""
 
 import os
 from collections.abc import AsyncIterator
@@ -12,8 +16,10 @@ from ordinary_hour import FAILING, fill_store
 from playwright.async_api import Browser, Page, expect
 
 PICTURE = Path(__file__).parents[2] / "hub" / "docs" / "images" / "dashboard.png"
+WORDS = Path(__file__).parent / "readme_picture.txt"
+SHOWN = ".menu > ul > li > a, h1, h2, .figures dt, figcaption, [role=tab], .views a"
 MOST_BYTES = 300_000
-SIZE = {"width": 1280, "height": 860}
+SIZE = {"width": 1280, "height": 796}
 
 
 @pytest.fixture
@@ -37,10 +43,24 @@ async def overview(browser: Browser, tmp_path: Path) -> AsyncIterator[Page]:
     watched.check()
 
 
+async def words_of(page: Page) -> str:
+    """The menu, the headings and the names of the figures that are within the picture."""
+    found = await page.eval_on_selector_all(
+        SHOWN,
+        """all => all
+            .filter((one) => one.checkVisibility() && one.getBoundingClientRect().top < innerHeight)
+            .map((one) => one.textContent.replace(/\\s+/g, " ").trim())""",
+    )
+    return "".join(f"{one}\n" for one in found)
+
+
 async def test_the_picture_shows_an_ordinary_hour(overview: Page):
     await expect(overview.get_by_text(FAILING).first).to_be_visible()
+    words = await words_of(overview)
     if os.environ.get("TOCSIN_PICTURES"):
         await overview.screenshot(path=PICTURE, animations="disabled")
+        WORDS.write_text(words, encoding="utf-8")
+    assert words == WORDS.read_text(encoding="utf-8"), "TOCSIN_PICTURES=1 takes a new picture"
 
 
 def test_the_picture_is_there_and_small():
