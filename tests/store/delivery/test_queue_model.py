@@ -13,6 +13,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 from store_world import FakeNotifier, World
+from thoroughness import often
 
 from store import Connection
 from store.clock import SECOND
@@ -281,7 +282,7 @@ def test_every_delivery_arrives_dies_or_waits(world: World) -> None:
         type("BoundQueue", (Queue,), {"world": world}),
         settings=settings(
             # A server is asked over a socket each time.
-            max_examples=50 if world.store.engine.inline else 10,
+            max_examples=often(20, 250) if world.store.engine.inline else 10,
             stateful_step_count=30,
             deadline=None,
             derandomize=True,

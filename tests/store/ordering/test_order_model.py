@@ -18,6 +18,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 from store_world import FakeNotifier, World
+from thoroughness import often
 
 from store import Connection, Row
 from store.clock import SECOND
@@ -355,7 +356,7 @@ def test_no_delivery_overtakes_another_of_its_key(world: World) -> None:
         type("BoundOrder", (Order,), {"world": world}),
         settings=settings(
             # A server is asked over a socket each time.
-            max_examples=60 if world.store.engine.inline else 10,
+            max_examples=often(25, 250) if world.store.engine.inline else 10,
             stateful_step_count=40,
             deadline=None,
             derandomize=True,

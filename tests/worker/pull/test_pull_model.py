@@ -14,6 +14,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 from store_world import FakeNotifier, World, make_world
+from thoroughness import often
 
 from store import Connection, Row, Store
 from store.clock import MovableClock
@@ -268,7 +269,7 @@ def test_leases_of_pull_hooks(store: Store, clock: MovableClock) -> None:
         type("BoundLeases", (Leases,), {"world": world}),
         settings=settings(
             # A server is asked over a socket each time.
-            max_examples=50 if store.engine.inline else 10,
+            max_examples=often(20, 250) if store.engine.inline else 10,
             stateful_step_count=30,
             deadline=None,
             derandomize=True,
