@@ -1,6 +1,7 @@
 """Who may import whom: hub -> store <- worker, and SQL in the store only."""
 
 import ast
+import functools
 import re
 import subprocess
 import sys
@@ -51,13 +52,26 @@ def named(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-def imports(path: Path) -> Iterator[str]:
+@functools.cache
+def imports(path: Path) -> tuple[str, ...]:
     """The full names of what a module imports, wherever in it that stands."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    names: list[str] = []
+    for node in _statements(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            yield from (f"{_origin(node, path)}.{alias.name}" for alias in node.names)
+            names += [f"{_origin(node, path)}.{alias.name}" for alias in node.names]
+    return tuple(names)
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """All statements below a node. Nine nodes of ten are expressions, which import nothing."""
+    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+        # A conditional expression has one expression there, and a lambda, too.
+        inner = getattr(node, name, ())
+        for each in inner if isinstance(inner, list) else ():
+            yield each
+            yield from _statements(each)
 
 
 def _origin(node: ast.ImportFrom, path: Path) -> str:
