@@ -5,10 +5,10 @@ import functools
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from statements import statements
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("hub", "store", "worker")
@@ -56,22 +56,12 @@ def named(path: Path) -> str:
 def imports(path: Path) -> tuple[str, ...]:
     """The full names of what a module imports, wherever in it that stands."""
     names: list[str] = []
-    for node in _statements(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in statements(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             names += [f"{_origin(node, path)}.{alias.name}" for alias in node.names]
     return tuple(names)
-
-
-def _statements(node: ast.AST) -> Iterator[ast.AST]:
-    """All statements below a node. Nine nodes of ten are expressions, which import nothing."""
-    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
-        # A conditional expression has one expression there, and a lambda, too.
-        inner = getattr(node, name, ())
-        for each in inner if isinstance(inner, list) else ():
-            yield each
-            yield from _statements(each)
 
 
 def _origin(node: ast.ImportFrom, path: Path) -> str:

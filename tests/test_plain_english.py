@@ -3,6 +3,7 @@ what it says: help, settings, errors, log lines, and the dashboard's pages.
 """
 
 import ast
+import functools
 import inspect
 import io
 import re
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from plain_english import found_in, hard_to_read
+from statements import statements
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("hub", "store", "worker")
@@ -33,21 +35,27 @@ def modules(package: str) -> Iterator[tuple[Path, str]]:
         yield path.relative_to(ROOT), path.read_text(encoding="utf-8")
 
 
-def documentation(source: str) -> Iterator[str]:
+@functools.cache
+def documentation(source: str) -> tuple[str, ...]:
     """The docstrings and the comments of a module, with those below attributes."""
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Expr) and _said(node.value):
-            yield inspect.cleandoc(str(getattr(node.value, "value", "")))
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        if token.type == tokenize.COMMENT:
-            yield token.string.lstrip("# ")
+    docstrings = [
+        inspect.cleandoc(str(getattr(node.value, "value", "")))
+        for node in statements(ast.parse(source))
+        if isinstance(node, ast.Expr) and _said(node.value)
+    ]
+    comments = [
+        token.string.lstrip("# ")
+        for token in tokenize.generate_tokens(io.StringIO(source).readline)
+        if token.type == tokenize.COMMENT
+    ]
+    return (*docstrings, *comments)
 
 
 def messages(source: str) -> Iterator[str]:
     """The texts of a module that people read; each value within one is a word."""
-    tree = ast.parse(source)
-    pieces = {id(one) for node in ast.walk(tree) for one in _pieces(node)}
-    for node in ast.walk(tree):
+    nodes = [*ast.walk(ast.parse(source))]
+    pieces = {id(one) for node in nodes for one in _pieces(node)}
+    for node in nodes:
         if isinstance(node, ast.JoinedStr):
             text = "".join(
                 str(getattr(one, "value", "")) if _said(one) else "X" for one in node.values
