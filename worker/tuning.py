@@ -37,6 +37,10 @@ class Tuning:
     """The number of deliveries of one hook that wait in memory."""
     claim_batch: int = 128
     """The number of deliveries of one hook that a claim reads."""
+    claim_total: int = 2048
+    """The number of deliveries of all hooks that a claim reads. All other writers wait for it, and
+    at the start the first request waits for it.
+    """
     retry_delay: float = 0.5
     """The pause after a failed call of the store, before it is repeated."""
     quantum: float = 0.01

@@ -164,7 +164,7 @@ class Claimer:
             lane.claiming = True
             del self._backlog[lane.hook_id]
         try:
-            each = CROWDED_BATCH if self._leased.over_capacity else self._tuning.claim_batch
+            each = self._batch(len(lanes))
             with self._watchdog.watch("claiming"):
                 return await self._write(deliveries.claim, lanes, lease_id, each)
         except BaseException:
@@ -174,6 +174,13 @@ class Claimer:
         finally:
             for lane in lanes.values():
                 lane.claiming = False
+
+    def _batch(self, lanes: int) -> int:
+        """Return how many deliveries each of so many lanes gets at most."""
+        if self._leased.over_capacity:
+            return CROWDED_BATCH
+        share = self._tuning.claim_total // lanes
+        return max(CROWDED_BATCH, min(share, self._tuning.claim_batch))
 
     def _set_next_due(
         self, lanes: dict[int, Lane], next_due: dict[int, int], filled: set[int]

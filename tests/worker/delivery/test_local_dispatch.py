@@ -172,6 +172,29 @@ async def test_many_hooks_overflow_and_all_are_delivered(harness: WorkerHarness)
     assert len(harness.network.posts) == 1200
 
 
+async def test_the_first_requests_do_not_wait_until_memory_is_full(
+    harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hooks, total = 4, 40
+    harness.tuning = Tuning(claim_total=total)
+    claimed: list[int] = []
+    claim = deliveries.claim
+
+    def counted(*given: Any) -> Any:
+        found = claim(*given)
+        claimed.append(len(found[0]))
+        return found
+
+    monkeypatch.setattr(deliveries, "claim", counted)
+    for _ in range(hooks):
+        harness.hook()
+    await harness.events(2 * total)
+    await harness.work()
+    await harness.over(delivered=hooks * 2 * total)
+    assert claimed[0] == total
+    assert max(claimed) <= total
+
+
 async def test_a_ping_and_a_redelivery_wake_the_worker(harness: WorkerHarness) -> None:
     hook_id = harness.hook()
     await harness.work()
