@@ -21,6 +21,7 @@ NAMES = (
     "memory",
     "claim",
     "subscriptions",
+    "repetition",
     "organization",
     "reading",
     "paging",

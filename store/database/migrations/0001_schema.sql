@@ -264,6 +264,14 @@ CREATE INDEX hook_organization ON hook (org_id, id) WHERE org_id IS NOT NULL;
 
 CREATE INDEX hook_app ON hook (app_id, id) WHERE app_id IS NOT NULL;
 
+-- A new hook is compared with the target's hooks of its URL. PostgreSQL cannot index long texts.
+
+CREATE INDEX hook_repository_url ON hook (repo_id, substr(url, 1, 500))
+    WHERE repo_id IS NOT NULL AND deleted_at IS NULL;
+
+CREATE INDEX hook_organization_url ON hook (org_id, substr(url, 1, 500))
+    WHERE org_id IS NOT NULL AND deleted_at IS NULL;
+
 CREATE INDEX hook_system ON hook (id) WHERE repo_id IS NULL AND org_id IS NULL AND app_id IS NULL;
 
 CREATE INDEX hook_disabled ON hook (id) WHERE disabled_reason IS NOT NULL AND deleted_at IS NULL;

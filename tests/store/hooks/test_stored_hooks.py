@@ -1,15 +1,18 @@
 """Hooks: what they hold, which one would repeat another, and whom events find through them."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from store_world import URL, World
 
-from store import Connection
+from store import Connection, Row
+from store.database.sqlite.connections import SqliteSession
 from store.delivery import attempts
 from store.errors import Invalid
 from store.hooks import hooks
 from store.hooks.event_names import FITTING
+from store.hooks.hook_targets import COLUMNS, HookTarget
 
 
 def subscribed(db: Connection) -> dict[int, list[str]]:
@@ -309,3 +312,48 @@ def test_last_responses(world: World) -> None:
         },
     }
     assert world.store.look(hooks.last_responses, []) == {}
+
+
+@pytest.mark.parametrize("kind", ["repository", "organization"])
+def test_a_repetition_is_found_by_an_index(world: World, kind: str) -> None:
+    own = world.repo["id"] if kind == "repository" else world.user["id"]
+    target = HookTarget(kind, own)  # type: ignore[arg-type]
+
+    def plan(db: Connection) -> list[str]:
+        column, many = COLUMNS[kind], range(2_000)
+        rows = [(own, f"{URL}/{at}", "json", "[]", "{}", 1, 1) for at in many]
+        columns = f"{column}, url, content_type, events, options, created_at, updated_at"
+        db.insert_many("hook", columns, rows)
+        db.execute("ANALYZE")
+        return explained(db, lambda spied: hooks.by_url(spied, target, URL))
+
+    lines = world.store.do(plan)
+    assert any(f"hook_{kind}_url" in line for line in lines), lines
+
+
+def explained(db: Connection, call: Callable[[Connection], object]) -> list[str]:
+    """The plan of the statements that select rows."""
+    asked: list[tuple[str, dict[str, Any]]] = []
+
+    class Spy:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(db, name)
+
+        def all(self, sql: str, **given: Any) -> list[Row]:
+            asked.append((sql, given))
+            return db.all(sql, **given)
+
+    call(Spy())  # type: ignore[arg-type]
+    word = "EXPLAIN QUERY PLAN " if isinstance(db, SqliteSession) else "EXPLAIN "
+    return [str(row[-1]) for sql, given in asked for row in db.tuples(word + sql, **given)]
+
+
+def test_urls_that_begin_alike_are_different(world: World) -> None:
+    long = f"{URL}/{'x' * 3_000}"
+    world.hook("push", url=f"{long}/1")
+    world.hook("push", url=f"{long}/2")
+    with pytest.raises(Invalid, match="Hook already exists"):
+        world.hook("push", url=f"{long}/2")
+    found = world.store.look(hooks.by_url, world.repo["id"], f"{long}/2")
+    assert found is not None
+    assert found["url"] == f"{long}/2"
