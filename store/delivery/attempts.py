@@ -175,7 +175,7 @@ def _advance(db: Connection, orderings: dict[int, Row], outcomes: Sequence[Outco
         assert o.turn is not None
         keys.add((o.hook_id, o.turn.key))
         # If another worker holds the delivery, its state is not this outcome's.
-        if o.state != WAITING and stored.get(o.delivery_id) == o.state:
+        if o.state in (DELIVERED, DEAD) and stored.get(o.delivery_id) == o.state:
             ended.append(
                 EndedDelivery(
                     o.delivery_id,

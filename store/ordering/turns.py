@@ -6,7 +6,8 @@ neither a crash nor a lost lease can change it.
 
 The turn of a key belongs to its first delivery that has not ended, or to a redelivery out of turn,
 whichever is due first. A delivery that a worker holds keeps its turn, and so
-does one whose worker lost its lease and may still be sending it.
+does one whose worker lost its lease and may still be sending it. A batch may take followers along:
+see `store.ordering.followers`.
 """
 
 import json
@@ -59,9 +60,11 @@ def settle(db: Connection, keys: Collection[Key], orderings: Mapping[int, Row]) 
     chosen: dict[int, Key] = {}
     demoted: dict[int, Key] = {}
     for key, candidates in _candidates(db, keys, orderings).items():
-        if any(one.held for one in candidates):
+        held = [one for one in candidates if one.held]
+        if any(one.has_turn for one in held):
             continue
-        able = [one for one in candidates if one.may_start]
+        # If a follower is held, the first one has ended before it, and it gets the turn.
+        able = [one for one in held or candidates if one.may_start]
         first = min(able, key=_Candidate.rank) if able else None
         demoted |= {one.id: key for one in candidates if one.has_turn and one is not first}
         if first is not None and not first.has_turn:

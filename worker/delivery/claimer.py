@@ -226,7 +226,11 @@ class Claimer:
         ids = self._leased.empty(lane)
         self.mark(lane)
         if ids and self._leased.lease is not None:
-            self._releases.start(self._release(lane.hook_id, self._leased.lease, ids))
+            self.release(lane.hook_id, self._leased.lease, ids)
+
+    def release(self, hook_id: int, lease_id: int, ids: Sequence[int]) -> None:
+        """Return deliveries that are no longer in memory to the store, soon."""
+        self._releases.start(self._release(hook_id, lease_id, ids))
 
     async def _release(self, hook_id: int, lease_id: int, ids: Sequence[int]) -> None:
         await self._leased.release(lease_id, ids)

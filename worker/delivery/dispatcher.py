@@ -62,8 +62,10 @@ class Dispatcher:
         self._recorder = Recorder(store, self._on_recorded, self.watchdog, tuning, spans)
         self.lanes = LaneTable(tuning)
         self.leased = LeasedDeliveries(store, tuning)
-        self._batches = BatchSender(store, payloads, self._sender, self.leased, self._start, spans)
         self.claimer = Claimer(store, self.lanes, self.leased, self._start, self.watchdog, tuning)
+        self._batches = BatchSender(
+            store, payloads, self._sender, self.leased, self._start, self.claimer.release, spans
+        )
         self.local = LocalDispatcher(
             self.lanes,
             self.leased,
@@ -217,6 +219,10 @@ class Dispatcher:
             self._reset_watchdog()
             return
         self._recorder.add(outcome)
+        self._on_answer(lane, item, outcome)
+
+    def _on_answer(self, lane: Lane, item: QueuedDelivery, outcome: Outcome) -> None:
+        """Adjust the lane to an outcome that is about to be recorded."""
         delivered = outcome.state == DELIVERED
         key = None if item.turn is None else item.turn.key
         if cooldown := self.admission.update_limits(lane, delivered=delivered, key=key):
@@ -231,12 +237,16 @@ class Dispatcher:
     def _on_batch(self, lane: Lane, results: Sequence[Result]) -> None:
         """Handle the outcomes of one request. It counts once for the limits of the lane."""
         self._store_failures = 0
-        decisive = decisive_of([outcome for _, outcome in results if outcome is not None])
+        sent = [outcome for _, outcome in results if outcome is not None]
+        decisive = decisive_of(sent)
+        if decisive is not None:
+            # Followers of an ordered delivery must not be recorded after it.
+            self._recorder.add_all(sent)
         for item, outcome in results:
-            if outcome is None or outcome is decisive:
-                self._on_outcome(lane, item, outcome)
-            else:
-                self._recorder.add(outcome)
+            if outcome is None:
+                self._on_outcome(lane, item, None)
+            elif outcome is decisive:
+                self._on_answer(lane, item, outcome)
 
     def _is_suspended(self, target: Target | None) -> bool:
         """Return whether the hook is paused, or its receiver asked for nothing before a time to

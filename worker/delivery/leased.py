@@ -44,6 +44,10 @@ class LeasedDeliveries:
         self.ids.update(ids)
         self.queued += len(ids)
 
+    def hold(self, ids: Collection[int]) -> None:
+        """Count deliveries that are about to be sent, and wait in no lane."""
+        self.ids.update(ids)
+
     def pop(self, lane: Lane) -> QueuedDelivery:
         """Remove and return the lane's next delivery, which is about to be sent."""
         self.queued -= 1

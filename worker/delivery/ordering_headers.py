@@ -8,11 +8,15 @@ from store.database.notifications import Turn
 SAFE = "!#$&'()*+,-./:;<=>?@[]^_`{|}~"
 
 
-def ordering_lines(turn: Turn) -> str:
-    """Return the header lines that tell a receiver the place of a delivery."""
+def ordering_lines(turn: Turn, *others: Turn) -> str:
+    """Return the header lines that tell a receiver the place of a delivery.
+
+    `others` are the deliveries of the same key that follow it in a batch.
+    """
     lines = [f"webhook-ordering-key: {quote(turn.key, safe=SAFE)}\r\n"] if turn.key else []
     if turn.sequence is not None:
-        lines.append(f"webhook-sequence: {turn.sequence}\r\n")
+        sequence = ", ".join(str(one.sequence) for one in (turn, *others))
+        lines.append(f"webhook-sequence: {sequence}\r\n")
     if turn.out_of_turn:
         lines.append("webhook-redelivery: true\r\n")
     if turn.gap:
@@ -20,6 +24,6 @@ def ordering_lines(turn: Turn) -> str:
     return "".join(lines)
 
 
-def with_ordering(head: str, turn: Turn) -> str:
+def with_ordering(head: str, turn: Turn, *others: Turn) -> str:
     """Return the head of a request with these lines at its end."""
-    return f"{head[:-2]}{ordering_lines(turn)}\r\n"
+    return f"{head[:-2]}{ordering_lines(turn, *others)}\r\n"

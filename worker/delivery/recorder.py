@@ -62,8 +62,12 @@ class Recorder:
 
     def add(self, outcome: Outcome) -> None:
         """Record an outcome soon."""
-        self._waiting.append(outcome)
-        self._unrecorded += 1
+        self.add_all((outcome,))
+
+    def add_all(self, outcomes: Sequence[Outcome]) -> None:
+        """Record outcomes soon, in one transaction."""
+        self._waiting += outcomes
+        self._unrecorded += len(outcomes)
         if len(self._waiting) >= MAX_BATCH:
             self._flush()
         elif not self._writing:

@@ -1,6 +1,7 @@
 """The order of deliveries, whatever two workers, their leases, receivers and operators do.
 
-A claim stands for a request that begins, and an outcome for one that ends.
+A claim stands for a request that begins, and an outcome for one that ends. A request may take
+followers along.
 """
 
 import json
@@ -29,7 +30,7 @@ from store.delivery.deliveries import ClaimedDelivery
 from store.delivery.replay_selection import ReplaySelection
 from store.errors import Conflict, Missing
 from store.hooks import hook_pauses, hooks
-from store.ordering import operations
+from store.ordering import followers, operations
 from store.ordering.delivery_states import BEHIND, DEAD, DELIVERED, WAITING
 
 LEASE = 30 * SECOND
@@ -44,12 +45,14 @@ BODIES = [{"key": 1, "other": "x"}, {"key": 2, "other": "x"}, {"other": "y"}, {"
 
 @dataclass
 class Request:
-    """A request that a worker began and that has not ended."""
+    """A delivery in a request that a worker began and that has not ended."""
 
     lease: int
     one: ClaimedDelivery
     turn: Turn | None
     began: int
+    first: int
+    """The first delivery of the request."""
 
 
 @dataclass
@@ -189,12 +192,34 @@ class Order(RuleBasedStateMachine):
     def end_expired(self) -> None:
         self.world.store.do(leases.release_expired)
 
-    @rule(which=WORKERS, limit=st.integers(1, 4))
-    def claim(self, which: int, limit: int) -> None:
+    @rule(which=WORKERS, limit=st.integers(1, 4), along=st.integers(0, 3), unsent=st.integers(0, 2))
+    def claim(self, which: int, limit: int, along: int, unsent: int) -> None:
         worker = self.workers[which]
         claimed, _ = self.world.store.do(deliveries.claim, self.hooks, worker.lease, limit)
-        unsent = [one.id for one in claimed if not self._begin(worker, one)]
-        self.world.store.do(deliveries.release, worker.lease, unsent)
+        left = []
+        for one in claimed:
+            if self._begin(worker, one):
+                left += self._take_along(worker, one, along, unsent)
+            else:
+                left.append(one.id)
+        self.world.store.do(deliveries.release, worker.lease, left)
+
+    def _take_along(
+        self, worker: Worker, first: ClaimedDelivery, along: int, unsent: int
+    ) -> list[int]:
+        """Send followers with a delivery. Return those that were claimed and not sent."""
+        turn = first.turn
+        if not along or turn is None or turn.out_of_turn or turn.sequence is None:
+            return []
+        key = first.hook_id, turn.key
+        found = self.world.store.do(followers.claim, key, (first.id, turn), worker.lease, along)
+        sent = found[: max(len(found) - unsent, 0)]
+        for one in sent:
+            claimed = ClaimedDelivery(
+                one.id, one.event_id, first.hook_id, one.attempts, one.redelivery, 0, turn=one.turn
+            )
+            assert self._begin(worker, claimed, first.id)
+        return [one.id for one in found[len(sent) :]]
 
     @rule(
         which=WORKERS,
@@ -203,16 +228,32 @@ class Order(RuleBasedStateMachine):
         delay=st.sampled_from([0, 5, 300]),
     )
     def requests_end(self, which: int, many: int, states: list[int], delay: int) -> None:
+        """The deliveries of a request are recorded in one transaction."""
         worker = self.workers[which]
-        done, worker.requests = worker.requests[:many], worker.requests[many:]
-        self._record(done, states, delay)
+        ended = {request.first for request in worker.requests[:many]}
+        done = [request for request in worker.requests if request.first in ended]
+        worker.requests = [request for request in worker.requests if request.first not in ended]
+        self._record(done, states * len(done), delay)
+
+    @rule(
+        which=WORKERS,
+        unsent=st.integers(0, 1),
+        states=st.lists(st.sampled_from([WAITING, DELIVERED, DEAD]), min_size=4, max_size=4),
+        ends=st.booleans(),
+    )
+    def a_batch_is_sent(self, which: int, unsent: int, states: list[int], ends: bool) -> None:
+        """Chance alone seldom makes batches of several deliveries."""
+        self.events_arrive([0, 0, 1, 0], None)
+        self.claim(which, 4, 3, unsent)
+        if ends:
+            self.requests_end(which, 4, states, 0)
 
     def _record(self, done: list[Request], states: list[int], delay: int = 0) -> None:
         outcomes = {
             request.one.id: self.world.outcome(
                 request.lease,
                 request.one,
-                state=state,
+                state=_noted(request, state),
                 status_code=200 if state == DELIVERED else 500,
                 due_at=self.world.now + delay * SECOND,
                 started_at=request.began,
@@ -229,12 +270,15 @@ class Order(RuleBasedStateMachine):
             request = worker.requests.pop()
             self.world.store.do(deliveries.mark_dead, request.lease, [request.one.id], "gone")
 
-    def _begin(self, worker: Worker, one: ClaimedDelivery) -> bool:
-        """A request begins, if the worker's lease allows that: the order must allow it too."""
+    def _begin(self, worker: Worker, one: ClaimedDelivery, first: int | None = None) -> bool:
+        """A request begins, if the worker's lease allows that: the order must allow it too.
+
+        `first` is the first delivery of the request, if this is another one.
+        """
         now = self.world.now
         if now >= worker.ends - MARGIN:
             return False
-        request = Request(worker.lease, one, one.turn, now)
+        request = Request(worker.lease, one, one.turn, now, first or one.id)
         if one.turn is not None:
             self._check_turn(request, self.world.rows())
         worker.requests.append(request)
@@ -244,8 +288,12 @@ class Order(RuleBasedStateMachine):
         one, turn = request.one, request.turn
         assert turn is not None
         key = one.hook_id, turn.key
+        together = {request.one.id}
         for worker in self.workers:
             for other in worker.requests:
+                if (other.lease, other.first) == (request.lease, request.first):
+                    together.add(other.one.id)
+                    continue
                 alive = other.began + LONGEST > request.began
                 same = other.turn is not None and (other.one.hook_id, other.turn.key) == key
                 assert not (same and alive), "two requests of a key overlap"
@@ -253,7 +301,9 @@ class Order(RuleBasedStateMachine):
             return
         assert turn.sequence is not None
         before = [row for row in rows if _is_before(row, key, turn.sequence)]
-        assert all(row["state"] in (DELIVERED, DEAD) for row in before), "one was overtaken"
+        assert all(row["state"] in (DELIVERED, DEAD) or row["id"] in together for row in before), (
+            "one was overtaken"
+        )
         if one.id not in self.attempted:
             assert turn.sequence > self.newest_first[key]
             self.newest_first[key] = turn.sequence
@@ -273,7 +323,8 @@ class Order(RuleBasedStateMachine):
         for (hook_id, key), rows in keys.items():
             with_turn = [row for row in rows if row["state"] == WAITING]
             assert len(with_turn) <= 1, "two deliveries of a key can be claimed"
-            assert all(row["lease_id"] is None for row in rows if row["state"] == BEHIND)
+            held = {row["lease_id"] for row in with_turn}
+            assert all(row["lease_id"] in {None, *held} for row in rows if row["state"] == BEHIND)
             if with_turn:
                 continue
             assert not any(row["out_of_turn"] for row in rows)
@@ -312,14 +363,19 @@ class Order(RuleBasedStateMachine):
             self.world.clock.advance(400)
             self.end_expired()
             self.take(0)
-            self.claim(0, 4)
-            self.requests_end(0, 100, [DELIVERED] * 100, 0)
+            self.claim(0, 4, 3, 0)
+            self.requests_end(0, 100, [DELIVERED], 0)
             for hook_id, key in self.world.store.look(_reasons)[0]:
                 self.world.store.do(operations.skip, hook_id, key)
             if not any(row["state"] in OPEN for row in self.world.rows()):
                 break
         assert all(row["state"] in (DELIVERED, DEAD) for row in self.world.rows())
         assert all(row["lease_id"] is None for row in self.world.rows())
+
+
+def _noted(request: Request, state: int) -> int:
+    """Return the state that a worker records. A follower that failed waits for its turn again."""
+    return BEHIND if state == WAITING and request.first != request.one.id else state
 
 
 def _is_before(row: Row, key: tuple[int, str], sequence: int) -> bool:

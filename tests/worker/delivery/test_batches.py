@@ -404,16 +404,6 @@ async def test_snapshots_go_in_batches_of_their_own(harness: WorkerHarness) -> N
     assert marked == [False, True, False]
 
 
-async def test_ordered_deliveries_go_one_by_one_and_do_not_wait(harness: WorkerHarness) -> None:
-    harness.hook(options=LONG | {"ordering": "hook"})
-    await harness.work()
-    guids = await waiting(harness, 3)
-    await harness.over(delivered=3)
-    assert [ids(post) for post in harness.network.posts] == [[guid] for guid in guids]
-    sequences = [post.headers["webhook-sequence"] for post in harness.network.posts]
-    assert sequences == ["1", "2", "3"]
-
-
 async def test_a_library_of_cloudevents_reads_the_batch(harness: WorkerHarness) -> None:
     options = NOW | {"format": "cloudevents_structured", "type_prefix": "com.github"}
     harness.hook(options=options)

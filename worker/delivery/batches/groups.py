@@ -14,7 +14,8 @@ def seconds_to_fill(limits: BatchOptions, waiting: Sequence[QueuedDelivery], now
     `waiting` are the deliveries of a lane, at least one. `now` is in microseconds.
     """
     first = waiting[0]
-    if first.turn is not None or len(waiting) >= limits.max_events:
+    # The deliveries that would fill the batch of an ordered one are in the store.
+    if first.turn is None and len(waiting) >= limits.max_events:
         return 0.0
     left = (first.due_at - now) / SECOND + limits.max_wait
     if left <= 0 or _any_requested(islice(waiting, limits.max_events)):
@@ -36,7 +37,8 @@ def take(
 ) -> list[QueuedDelivery]:
     """Return the deliveries of the next batch, which begins with `first`.
 
-    `pop` removes and returns the next of `waiting`. An ordered delivery goes alone.
+    `pop` removes and returns the next of `waiting`. An ordered delivery goes with none of these,
+    because they have other keys.
     """
     group = [first]
     while len(group) < limits.max_events and waiting:

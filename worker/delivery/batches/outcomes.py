@@ -6,7 +6,7 @@ from copy import copy
 from store.delivery.attempts import Outcome
 from store.formats import batches
 from store.formats.batches import UnreadableAnswer
-from store.ordering.delivery_states import DELIVERED, WAITING
+from store.ordering.delivery_states import BEHIND, DELIVERED, WAITING
 from worker.delivery.batches.request import Member
 from worker.delivery.send import outcome_of, with_event
 from worker.delivery.target import Target
@@ -35,7 +35,7 @@ def outcomes_of(
 ) -> list[Outcome]:
     """Return the outcome of each delivery, in their sequence. Both times are in microseconds."""
     answers = _answers(members, answer)
-    found = []
+    found: list[Outcome] = []
     # Deliveries that fail together are retried together.
     due: dict[tuple[int, int], int] = {}
     for member, own in zip(members, answers, strict=True):
@@ -48,6 +48,9 @@ def outcomes_of(
         elif outcome.state == WAITING:
             key = item.attempts, item.throttled
             outcome.due_at = due.setdefault(key, outcome.due_at)
+        if found and item.turn is not None and outcome.state == WAITING:
+            # It waits for its turn again.
+            outcome.state = BEHIND
         found.append(with_event(outcome, target, member.payload, item))
     return found
 

@@ -59,5 +59,5 @@ def head_of(
     lines.append(target.signatures.headers(batch_id, body, timestamp, new_first=new_first))
     lines.append("\r\n")
     head = "".join(lines)
-    turn = members[0].item.turn
-    return head if turn is None else with_ordering(head, turn)
+    turns = [member.item.turn for member in members if member.item.turn is not None]
+    return with_ordering(head, *turns) if turns else head

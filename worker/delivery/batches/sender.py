@@ -11,6 +11,7 @@ from store.delivery.attempts import Outcome
 from store.formats import batches
 from store.hooks.batch_options import BatchOptions
 from store.trace_context import TraceContext
+from worker.delivery.batches.followers import FollowerClaims
 from worker.delivery.batches.groups import seconds_to_fill, take
 from worker.delivery.batches.outcomes import is_too_large, outcomes_of
 from worker.delivery.batches.request import Member, body_of, element_of, head_of
@@ -29,9 +30,10 @@ Result = tuple[QueuedDelivery, Outcome | None]
 
 
 class BatchSender:
-    """The sender of batches. `start` starts the deliveries of a lane that are left for others.
+    """The sender of batches.
 
-    With `spans`, each request is a span.
+    `start` starts the deliveries of a lane that are left for others. `release` returns deliveries
+    of a hook under a lease to the store. With `spans`, each request is a span.
     """
 
     def __init__(
@@ -41,9 +43,12 @@ class BatchSender:
         sender: DeliverySender,
         leased: LeasedDeliveries,
         start: Callable[[Lane], None],
+        release: Callable[[int, int, Sequence[int]], None],
         spans: DeliverySpans | None = None,
     ) -> None:
         self._store = store
+        self._followers = FollowerClaims(store, leased)
+        self._release = release
         self._payloads = payloads
         self._sender = sender
         self._leased = leased
@@ -79,6 +84,7 @@ class BatchSender:
             raise Withheld
         group = take(limits, first, lane.queue, lambda: self._leased.pop(lane))
         try:
+            group += await self._followers.claim(lane.hook_id, first, lease_id, limits.max_events)
             members, dropped = await self._members(target, limits, lane, group, lease_id)
             self._start(lane)
             outcomes = await self._send(target, members, lane, lease_id, may_send, may_reach)
@@ -135,6 +141,12 @@ class BatchSender:
         await self._payloads.get(event_id)
 
     def _put_back(self, lane: Lane, items: Sequence[QueuedDelivery], lease_id: int) -> None:
+        if items and items[0].turn is not None:
+            # They are claimed with the first of their key, which may be another one next time.
+            ids = [item.delivery_id for item in items]
+            self._leased.finish(ids)
+            self._release(lane.hook_id, lease_id, ids)
+            return
         for item in reversed(items):
             self._leased.requeue(lane, item, lease_id)
 
