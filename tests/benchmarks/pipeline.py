@@ -37,13 +37,15 @@ async def deliver(
     look: str | None = None,
     options: dict[str, Any] | None = None,
     keys: int = 0,
+    apart_from: int = 0,
 ) -> dict[str, Any]:
     """Accept `many` events as the hub does while the worker delivers and records them.
 
     Returns `rate`, deliveries a second, `cpu`, microseconds of this process a delivery,
     `statements` a delivery if they are to be counted, and what a function that is named as
     module:function in `look` `found` in the store. The hooks have `options`. The member `key` of
-    the events has one of so many `keys`.
+    the events has one of so many `keys`. If `apart_from`, one event in so many has the key
+    world.FAILING, and only the others count.
     """
     with TemporaryDirectory(prefix="tocsin-bench-") as directory:
         key = None if key_file is None else Path(key_file)
@@ -57,21 +59,34 @@ async def deliver(
                 filtering=filtering,
                 options=options,
             )
-            ran = await _delivered(store, made["repo_id"], many, subscribers, counting, keys)
+            bodies = _bodies(many + world.WARMING, keys, apart_from)
+            ran = await _delivered(store, made["repo_id"], bodies, many, subscribers, counting)
             return ran if look is None else {**ran, "found": store.look(apart.named(look))}
         finally:
             await store.close()
 
 
+def _bodies(many: int, keys: int, apart_from: int) -> list[bytes]:
+    bodies = [payload(SIZE, seed) for seed in range(many)]
+    if keys:
+        bodies = [_keyed(body, b"%d" % (number % keys)) for number, body in enumerate(bodies)]
+    if apart_from:
+        for number in range(0, many - world.WARMING, apart_from):
+            bodies[number] = _keyed(payload(SIZE, number), b'"%b"' % world.FAILING.encode())
+    return bodies
+
+
 async def _delivered(
-    store: Store, repo_id: int, many: int, subscribers: int, counting: bool, keys: int
+    store: Store,
+    repo_id: int,
+    bodies: Sequence[bytes],
+    many: int,
+    subscribers: int,
+    counting: bool,
 ) -> dict[str, Any]:
     worker = Worker(store, WorkerSettings(allow_networks=["127.0.0.0/8"]))
     await worker.start()
     wait_until_settled()
-    bodies = [payload(SIZE, seed) for seed in range(many + world.WARMING)]
-    if keys:
-        bodies = [_keyed(body, number % keys) for number, body in enumerate(bodies)]
     try:
         await pass_through(store, repo_id, bodies[many:])
         counted = _counted() if counting else [0]
@@ -80,8 +95,9 @@ async def _delivered(
         seconds, cpu = time.perf_counter() - started, time.process_time() - cpu
     finally:
         await worker.stop()
-    world.check(store, (many + world.WARMING) * subscribers)
-    total = many * subscribers
+    arriving = sum(not is_failing(body) for body in bodies)
+    world.check(store, arriving * subscribers)
+    total = (arriving - world.WARMING) * subscribers
     return {
         "rate": total / seconds,
         "cpu": cpu * 1e6 / total,
@@ -89,8 +105,13 @@ async def _delivered(
     }
 
 
-def _keyed(body: bytes, key: int) -> bytes:
-    return b'{"key":%d,' % key + body[1:]
+def _keyed(body: bytes, key: bytes) -> bytes:
+    return b'{"key":%b,' % key + body[1:]
+
+
+def is_failing(body: bytes) -> bool:
+    """Return whether the event has the key that is not counted."""
+    return body.startswith(b'{"key":"%b"' % world.FAILING.encode())
 
 
 async def pass_through(store: Store, repo_id: int, bodies: Sequence[bytes]) -> None:

@@ -1,8 +1,9 @@
 /* A receiver that costs next to nothing: answers 204 to every HTTP/1.1 request with a
- * Content-Length on kept connections, on one epoll loop. `receiver PORT_FILE [DELAY_MS [HOSTS]]`
+ * Content-Length on kept connections, on one epoll loop. `receiver PORT_FILE [DELAY_MS [HOSTS [KEY]]]`
  * listens on a free loopback port, writes it to PORT_FILE, and ends when its standard input is
  * closed. With DELAY_MS each answer is held back for so long, which makes it a far receiver; with
- * HOSTS it is so many of them, 127.0.0.1 and the addresses that follow, all on that port. */
+ * HOSTS it is so many of them, 127.0.0.1 and the addresses that follow, all on that port. With
+ * KEY other than "-" requests with this webhook-ordering-key get 503, at once. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -20,10 +21,13 @@
 #define CONNECTIONS 65536
 #define HEAD 8192
 static const char ANSWER[] = "HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n";
+static const char FAILURE[] = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n";
+static char failing[256];
 
 struct connection {
     size_t head_size;
     long body_left;
+    int fails;
     char head[HEAD];
 };
 static struct connection *connections[CONNECTIONS];
@@ -40,7 +44,11 @@ static long long now_ms(void) {
     return t.tv_sec * 1000LL + t.tv_nsec / 1000000;
 }
 
-static void answer(int fd) {
+static void answer(int fd, int fails) {
+    if (fails) {
+        if (write(fd, FAILURE, sizeof FAILURE - 1) < 0) return;
+        return;
+    }
     if (!delay_ms) {
         if (write(fd, ANSWER, sizeof ANSWER - 1) < 0) return;
         return;
@@ -70,7 +78,7 @@ static int take(int fd, struct connection *c, char *data, size_t size) {
             c->body_left -= part;
             data += part;
             size -= part;
-            if (c->body_left == 0) answer(fd);
+            if (c->body_left == 0) answer(fd, c->fails);
             continue;
         }
         size_t room = HEAD - 1 - c->head_size, part = size < room ? size : room;
@@ -85,10 +93,11 @@ static int take(int fd, struct connection *c, char *data, size_t size) {
         size_t used = end + 4 - c->head - c->head_size;
         end[2] = 0;
         c->body_left = content_length(c->head);
+        c->fails = *failing && strstr(c->head, failing);
         c->head_size = 0;
         data += used;
         size -= used;
-        if (c->body_left == 0) answer(fd);
+        if (c->body_left == 0) answer(fd, c->fails);
     }
     return 0;
 }
@@ -106,6 +115,8 @@ int main(int argc, char **argv) {
     if (argc < 2) return 2;
     delay_ms = argc > 2 ? atoi(argv[2]) : 0;
     int hosts = argc > 3 ? atoi(argv[3]) : 1, on = 1, first_listener = 0, last_listener = 0;
+    if (argc > 4 && strcmp(argv[4], "-"))
+        snprintf(failing, sizeof failing, "\r\nwebhook-ordering-key: %s\r\n", argv[4]);
     waiting = calloc(capacity, sizeof *waiting);
     int poll = epoll_create1(0);
     struct epoll_event event = {.events = EPOLLIN}, events[512];
