@@ -2,10 +2,12 @@
 
 import re
 
+import pytest
+from certificates import Authority
 from chromium import violations
 from playwright.async_api import expect
 
-from store.hooks import hooks
+from store.hooks import hooks, option_secrets
 
 
 def found(server, url):
@@ -82,3 +84,95 @@ async def test_a_hook_s_life_without_scripts(visit, server):
     await page.get_by_role("button", name="Delete the hook").click()
     await expect(page.get_by_role("status").first).to_contain_text("has been deleted")
     assert found(server, url) is None
+
+
+async def test_options_that_are_texts_and_lists(visit, server):
+    url = f"http://127.0.0.1:{server.receiver.port}/options"
+    guest = await visit("ada")
+    page = await guest.go("/ui/hooks/new?repository=ada/engine")
+    await page.get_by_label("URL", exact=True).fill(url)
+    await page.get_by_label("Filter", exact=True).fill('{"payload": {"ref": ')
+    await page.get_by_label("Ordering", exact=True).fill("/issue/id")
+    await page.get_by_label("When an ordered delivery died").select_option("block")
+    await page.get_by_label("Signatures").fill("sha256, v1a")
+    await page.get_by_label("Format", exact=True).select_option("thin")
+    await page.get_by_role("combobox", name="Secret").select_option("none")
+    await page.get_by_role("button", name="Create the hook").click()
+    field = page.get_by_label("Filter", exact=True)
+    await expect(field).to_have_attribute("aria-invalid", "true")
+    await expect(page.get_by_label("Ordering", exact=True)).to_have_value("/issue/id")
+    await field.fill('{"cel": "payload.size >"}')
+    await page.get_by_role("button", name="Create the hook").click()
+    await expect(field).to_have_accessible_description(re.compile("line 1, column 15"))
+    await field.fill('{"cel": "payload.size > 1"}')
+    await page.get_by_role("button", name="Create the hook").click()
+    await expect(page.get_by_role("status").first).to_contain_text("has been created")
+    assert found(server, url)["options"] == {
+        "filter": {"cel": "payload.size > 1"},
+        "ordering": {"path": "/issue/id"},
+        "on_exhausted": "block",
+        "signatures": ["sha256", "v1a"],
+        "format": "thin",
+    }
+    form = page.get_by_role("button", name="Test the filter")
+    await page.get_by_label("Payload").fill('{"size": 1}')
+    await form.click()
+    await expect(page.get_by_text("The event is filtered")).to_be_visible()
+    assert await violations(page) == []
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+async def test_the_access_to_a_protected_receiver(visit, server, scripts):
+    # Nothing listens there: the receiver of these tests expects no requests for tokens.
+    url, token_url = f"https://127.0.0.1:1025/access-{scripts}", "https://127.0.0.1:1025/token"
+    authority = Authority()
+    certificate, key = authority.issue()
+    guest = await visit("ada", scripts=scripts)
+    page = await guest.go("/ui/hooks/new?repository=ada/engine")
+    await page.get_by_label("URL", exact=True).fill(url)
+    await page.get_by_role("combobox", name="Secret").select_option("none")
+    await page.get_by_text("Headers", exact=True).click()
+    await page.get_by_label("Name of header 1").fill("X-Api-Key")
+    await page.get_by_label("Value of header 1").fill("hunter2")
+    await page.get_by_text("Certificates", exact=True).click()
+    await page.get_by_label("Client certificate").fill(certificate)
+    await page.get_by_label("Private key of the certificate").fill("half a key")
+    await page.get_by_text("Access tokens (OAuth 2.0)").click()
+    await page.get_by_label("Token URL").fill(token_url)
+    await page.get_by_label("Client id").fill("tocsin")
+    await page.get_by_label("Client secret").fill("hunter3")
+    await page.get_by_role("button", name="Create the hook").click()
+    problem = page.get_by_role("alert").first
+    await problem.get_by_role("link", name="Private key of the certificate").click()
+    field = page.get_by_label("Private key of the certificate")
+    await expect(field).to_be_focused()
+    await expect(field).to_have_accessible_description(re.compile("client_key is not a private"))
+    secret = page.get_by_label("Client secret")
+    await expect(secret).to_have_value("")
+    await expect(secret).to_have_accessible_description(re.compile("Enter secret values again"))
+    if scripts:
+        assert await violations(page) == []
+    await field.fill(key)
+    await secret.fill("hunter3")
+    await page.get_by_label("Value of header 1").fill("hunter2")
+    await page.get_by_role("button", name="Create the hook").click()
+    await expect(page.get_by_role("status").first).to_contain_text("has been created")
+    await page.get_by_role("link", name="Edit").click()
+    await expect(page.get_by_text("The first certificate ends")).to_be_visible()
+    await expect(page.get_by_label("Value of header 1")).to_have_value("")
+    await expect(secret).to_have_accessible_description(re.compile("Empty keeps it"))
+    await page.get_by_label("Scope").fill("deliver")
+    await page.get_by_role("button", name="Save").click()
+    await expect(page.get_by_role("status").first).to_contain_text("has been changed")
+    with server.opened() as store:
+        made = store.do(hooks.by_url, server.world.engine, url)
+        options = store.look(option_secrets.revealed, made)
+        store.do(hooks.delete, made)
+    assert options["headers"] == {"X-Api-Key": "hunter2"}
+    assert options["tls"] == {"client_cert": certificate.strip(), "client_key": key.strip()}
+    assert options["oauth2"] == {
+        "token_url": token_url,
+        "client_id": "tocsin",
+        "client_secret": "hunter3",
+        "scope": "deliver",
+    }

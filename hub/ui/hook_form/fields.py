@@ -7,6 +7,8 @@ from typing import Any
 
 from hub.http.forms import Form
 from hub.rest.serializers import HIDDEN
+from hub.ui.hook_form import access
+from hub.ui.hook_form.access import AccessFields
 from hub.ui.hook_form.options import OPTIONS
 from store import Row
 from store.hooks.event_names import (
@@ -37,6 +39,7 @@ class HookFields:
     secret: str = "new"  # noqa: S105 - a key of SECRETS
     own_secret: str = field(default="", repr=False)
     options: Mapping[str, str] = field(default_factory=dict)
+    access: AccessFields = field(default_factory=AccessFields)
 
     def request(self) -> dict[str, Any]:
         """Return the body of the API's request that creates this hook."""
@@ -53,7 +56,7 @@ class HookFields:
             },
             "events": chosen,
             "active": self.active,
-            "delivery": options,
+            "delivery": options | self.access.options(),
         }
 
     def change(self) -> dict[str, Any]:
@@ -77,8 +80,8 @@ def own_events(kind: HookKind) -> list[str]:
     return sorted(HUB_EVENTS if kind == "system" else HUB_EVENTS - OPERATIONAL_EVENTS)
 
 
-def posted(form: Form) -> HookFields:
-    """Return the fields as they were posted."""
+def posted(form: Form, hook: Row | None = None) -> HookFields:
+    """Return the fields as they were posted for a hook. None if it is new."""
     return HookFields(
         repository=form.get("repository", "").strip()[:200],
         url=form.get("url", "").strip(),
@@ -94,6 +97,7 @@ def posted(form: Form) -> HookFields:
             for one in OPTIONS
             if one.name in form
         },
+        access=access.posted(form, hook),
     )
 
 
@@ -108,4 +112,5 @@ def stored(hook: Row, repository: str) -> HookFields:
         every=WILDCARD in hook["events"],
         events=frozenset(hook["events"]) - {WILDCARD},
         options={one.name: one.text(hook["options"].get(one.name)) for one in OPTIONS},
+        access=access.stored(hook["options"]),
     )

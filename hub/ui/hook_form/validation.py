@@ -8,6 +8,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from hub.api.hooks.hook_requests import HookChange, NewHook
 from hub.http.errors import Forbidden
+from hub.ui.hook_form import access
 from hub.ui.hook_form.options import OPTIONS
 from store.errors import Invalid, Missing
 
@@ -50,15 +51,23 @@ def _checked(kind: Any, body: dict[str, Any]) -> Any:
 
 
 def _messages(error: ValidationError) -> dict[str, str]:
-    known = {one.name for one in OPTIONS}
     found: dict[str, str] = {}
     for one in error.errors(include_url=False, include_context=False, include_input=False):
         path = [str(part) for part in one["loc"]]
-        name = next((part for part in path if part in known), path[0])
-        name = path[1] if name == "config" and len(path) > 1 else name
+        name = _field_at(path, one["msg"])
         member = f"{path[-1]}: " if name == "batch" != path[-1] else ""
         found.setdefault(FIELDS.get(name, name), f"{member}{one['msg']}.")
     return found
+
+
+def _field_at(path: list[str], message: str) -> str:
+    """Return the form's field for a member of the request."""
+    if path[1:2] and path[1] in access.OPTIONS:
+        return access.field_of(path[1], path[2] if len(path) > 2 else "", message)
+    if path[0] == "config" and len(path) > 1:
+        return path[1]
+    known = {one.name for one in OPTIONS}
+    return next((part for part in path if part in known), path[0])
 
 
 def messages_of(error: Invalid | Missing | Forbidden) -> dict[str, str]:
@@ -67,4 +76,6 @@ def messages_of(error: Invalid | Missing | Forbidden) -> dict[str, str]:
         return error.found
     field = getattr(error, "field", None) or "url"
     text = str(error)
+    if field in access.OPTIONS:
+        return {access.field_of(field, "", text): f"{text}."}
     return {FIELDS.get(field, field): f"{text[:1].upper()}{text[1:].removesuffix('.')}."}

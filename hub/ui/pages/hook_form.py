@@ -6,7 +6,7 @@ from hub.api.hooks import hook_requests as api
 from hub.api.hooks.hook_access import WRITE
 from hub.http.errors import HubError
 from hub.rest.context import Services
-from hub.ui.hook_form import fields, trial, validation
+from hub.ui.hook_form import access, fields, trial, validation
 from hub.ui.hook_form.fields import SECRETS, HookFields
 from hub.ui.hook_form.options import OPTIONS
 from hub.ui.hook_form.validation import Mistakes
@@ -24,6 +24,8 @@ ui = Section()
 TEMPLATE = "hook_form.html"
 # Repositories that the field suggests.
 SUGGESTED = 100
+LABELS = {"url": "URL", "own_secret": "Secret", "retries": "Retry schedule"} | access.LABELS
+"""The labels of fields, if their names do not say the same."""
 CREATED = "The hook has been created. A ping is on its way to it."
 
 
@@ -36,6 +38,9 @@ def form_values(look: ViewContext, shown: HookFields, hook: Row | None = None) -
         "platform": sorted(FITTING[kind]),
         "own": fields.own_events(kind),
         "options": OPTIONS,
+        "access_groups": access.GROUPS,
+        "labels": LABELS,
+        "again": shown.access.forgotten(),
         "secrets": SECRETS,
         "repositories": [] if hook else _suggested(look),
         "wrong": {},
@@ -118,8 +123,8 @@ def edit_hook(look: ViewContext) -> dict[str, Any]:
 
 
 def _prepare_change(look: ViewContext) -> api.HookChange:
-    changeable_hook(look)
-    return validation.hook_change(fields.posted(look.form).change())
+    hook, _, _ = changeable_hook(look)
+    return validation.hook_change(fields.posted(look.form, hook).change())
 
 
 async def _judge_change(services: Services, body: api.HookChange) -> api.HookChange:
@@ -129,7 +134,7 @@ async def _judge_change(services: Services, body: api.HookChange) -> api.HookCha
 
 def _show_change_again(look: ViewContext, error: Invalid) -> RenderedPage:
     hook, _, _ = changeable_hook(look)
-    values = form_values(look, fields.posted(look.form), hook)
+    values = form_values(look, fields.posted(look.form, hook), hook)
     return RenderedPage(TEMPLATE, {**values, "wrong": validation.messages_of(error)})
 
 

@@ -22,7 +22,7 @@ def _prepare_new(look: ViewContext) -> PlannedTrial:
 
 def _prepare_changed(look: ViewContext) -> PlannedTrial:
     hook, repo, _ = hook_with_example(look)
-    body = validation.hook_change(fields.posted(look.form).change())
+    body = validation.hook_change(fields.posted(look.form, hook).change())
     return trial.plan(look, repo, body, hook)
 
 
@@ -33,7 +33,7 @@ async def _try(services: Services, planned: PlannedTrial) -> TrialResult:
 
 
 def _form(look: ViewContext, hook: Row | None, **more: object) -> RenderedPage:
-    values = form_values(look, fields.posted(look.form), hook)
+    values = form_values(look, fields.posted(look.form, hook), hook)
     return RenderedPage(TEMPLATE, {**values, **more})
 
 
