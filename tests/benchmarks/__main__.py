@@ -34,6 +34,7 @@ NAMES = (
     "killed",
     "far",
     "pages",
+    "tasks",
     "tls",
     "beside",
 )

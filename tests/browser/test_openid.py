@@ -111,6 +111,9 @@ async def test_signing_in_and_out_with_a_provider(browser, provider, scripts):
         if scripts:
             assert await violations(page) == []
         await page.get_by_role("button", name="Sign out").click()
+        await expect(page.get_by_role("heading", level=1)).to_have_text("You are signed out")
+        if scripts:
+            assert await violations(page) == []
         await page.goto("/ui")
         await expect(page).to_have_url(re.compile("/ui/sign-in"))
 
