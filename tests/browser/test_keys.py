@@ -30,6 +30,14 @@ async def test_keys_go_through_a_list(visit):
     await expect(dialog).to_be_hidden()
 
 
+async def test_a_page_without_a_search_leads_to_the_deliveries(visit):
+    guest = await visit("ada")
+    page = await guest.go("/ui")
+    await page.keyboard.press("/")
+    await expect(page).to_have_url(re.compile("/ui/deliveries#text$"))
+    await expect(page.get_by_label("Text in payload or answer")).to_be_focused()
+
+
 async def test_the_whole_row_opens(visit):
     guest = await visit("ada")
     page = await guest.go("/ui/deliveries?status=failure")

@@ -21,6 +21,8 @@ function go(step) {
 
 function search() {
   const field = document.querySelector("main input[type=search]") || document.querySelector("main form[role=search] input");
+  const deliveries = document.querySelector(".menu a[href$='/deliveries']");
+  if (!field && deliveries) location.href = `${deliveries.href}#text`;
   if (!field) return;
   field.focus();
   field.select();
@@ -49,6 +51,9 @@ function help() {
   }
   dialog.showModal();
 }
+
+// Of a page without a search, the key leads to the text in all deliveries.
+if (location.hash === "#text") search();
 
 const ACTS = { "/": search, j: () => go(1), k: () => go(-1), r: () => location.reload(), "?": help };
 
