@@ -30,6 +30,15 @@ NAMES: dict[str, Any] = {
     "full_ref": "refs/heads/main", "ref": "refs/heads/main", "secret": "SECRET",
     "client_id": "Iv1.0123456789abcdef", "day": "2026-03-10",
 }  # fmt: skip
+# Names that are not known by themselves, by their endings.
+ENDINGS = {
+    "_at": FORMATS["date-time"],
+    "_on": FORMATS["date"],
+    "_url": "https://example.com/{}",
+    "_login": NAMES["login"],
+    "_email": FORMATS["email"],
+    "_sha": NAMES["sha"],
+}
 PARAMETER = re.compile(r"\{([a-z_]+)\}")
 CREDENTIALS = {
     "token": '-H "Authorization: Bearer $TOKEN"',
@@ -112,9 +121,14 @@ def _scalar(schema: Json, kind: str, name: str) -> Any:
         return schema.get("default") or max(schema.get("minimum", 1), 1)
     if kind == "null":
         return None
-    known = NAMES.get(name)
+    known = NAMES.get(name) or FORMATS.get(schema.get("format", "")) or _by_ending(name)
     fits = isinstance(known, str) and re.search(schema.get("pattern", ""), known)
-    return known if fits else FORMATS.get(schema.get("format", ""), name.upper() or "TEXT")
+    return known if fits else name.upper() or "TEXT"
+
+
+def _by_ending(name: str) -> str | None:
+    found = ((text, ending) for ending, text in ENDINGS.items() if name.endswith(ending))
+    return next((text.format(name.removesuffix(ending)) for text, ending in found), None)
 
 
 def _in_path(found: re.Match[str]) -> str:
