@@ -57,23 +57,60 @@ DRIVERS = {
 }  # fmt: skip
 
 
-def skip_unless_there(language: str, command: str) -> None:
-    """Skip the test, with the reason, where there is nothing to run a language with."""
-    if shutil.which(command) is None:
-        pytest.skip(f"there is no {command} here")
-    if language == "ts":
-        shown = subprocess.run([command, "--version"], capture_output=True, text=True, check=True)
-        version = tuple(map(int, re.findall(r"\d+", shown.stdout)[:2]))
-        if version < (22, 6):
-            pytest.skip(f"node {shown.stdout.strip()} does not run TypeScript: 22.6 does")
+# The first version of node that runs TypeScript. Before it, the compiler makes JavaScript.
+NODE_WITH_TYPES = (22, 6)
+COMPILER = ("typescript@5", "@types/node@20")
+COMPILED = (
+    "--strict", "--target", "es2022", "--module", "nodenext", "--rewriteRelativeImportExtensions",
+    "--types", "node",
+)  # fmt: skip
+
+
+def node_version() -> tuple[int, ...]:
+    shown = subprocess.run(["node", "--version"], capture_output=True, text=True, check=True)
+    return tuple(map(int, re.findall(r"\d+", shown.stdout)[:2]))
+
+
+@pytest.fixture(scope="session")
+def compiler(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the compiler of TypeScript and the types of node."""
+    npm, folder = shutil.which("npm"), tmp_path_factory.mktemp("typescript")
+    if npm is None:
+        pytest.skip(f"node is older than {NODE_WITH_TYPES}, and there is no npm to get a compiler")
+    command = [npm, "install", "--silent", "--no-audit", "--no-fund", *COMPILER]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"no registry has {', '.join(COMPILER)}: {done.stderr[-200:]}")
+    return folder
+
+
+def ready(
+    language: str, command: list[str], folder: Path, request: pytest.FixtureRequest
+) -> list[str]:
+    """The command for a language. Skip the test, with the reason, if nothing can run it."""
+    if shutil.which(command[0]) is None:
+        pytest.skip(f"there is no {command[0]} here")
+    if language != "ts" or node_version() >= NODE_WITH_TYPES:
+        return command
+    modules = request.getfixturevalue("compiler") / "node_modules"
+    (folder / "node_modules").symlink_to(modules)
+    (folder / "package.json").write_text('{"type": "module"}')
+    made = subprocess.run(
+        [modules / ".bin" / "tsc", *COMPILED, "driver.ts"],
+        cwd=folder, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert made.returncode == 0, made.stdout
+    return ["node", "driver.js"]
 
 
 @pytest.mark.parametrize("language", DRIVERS)
-def test_the_snippet_of_a_language(language: str, tmp_path: Path) -> None:
+def test_the_snippet_of_a_language(
+    language: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     name, (driver, text), command = DRIVERS[language]
-    skip_unless_there(language, command[0])
     (tmp_path / name).write_text(block(PAGE, language, "verify"))
     (tmp_path / driver).write_text(text)
+    command = ready(language, command, tmp_path, request)
     for body, header, expected in CASES:
         done = subprocess.run(
             [*command, body, SECRET, header],
@@ -132,8 +169,8 @@ KEY_DRIVERS = {
     "ts": (
         "verify.ts",
         ("driver.ts", 'import { verifyKey } from "./verify.ts";\n'
-         "const [body, ...given] = process.argv.slice(2);\n"
-         "console.log(verifyKey(Buffer.from(body), ...given));\n"),
+         "const [body, key, id, timestamp, header] = process.argv.slice(2);\n"
+         "console.log(verifyKey(Buffer.from(body), key, id, timestamp, header));\n"),
     ),
     "go": (
         "verify.go",
@@ -148,12 +185,13 @@ KEY_DRIVERS = {
 
 
 @pytest.mark.parametrize("language", KEY_DRIVERS)
-def test_the_snippet_of_a_language_with_a_public_key(language: str, tmp_path: Path) -> None:
+def test_the_snippet_of_a_language_with_a_public_key(
+    language: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     name, (driver, text) = KEY_DRIVERS[language]
-    command = DRIVERS[language][2]
-    skip_unless_there(language, command[0])
     (tmp_path / name).write_text(block(KEY_PAGE, language, "verify-key"))
     (tmp_path / driver).write_text(text)
+    command = ready(language, DRIVERS[language][2], tmp_path, request)
     for body, header, expected in KEY_CASES:
         done = subprocess.run(
             [*command, body, KEY, *MESSAGE, header],
