@@ -52,7 +52,7 @@ function help() {
   dialog.showModal();
 }
 
-// Of a page without a search, the key leads to the text in all deliveries.
+// On a page without a search, the key leads to the text in all deliveries.
 if (location.hash === "#text") search();
 
 const ACTS = { "/": search, j: () => go(1), k: () => go(-1), r: () => location.reload(), "?": help };
