@@ -3,6 +3,7 @@
 from urllib.parse import quote_plus
 
 from store import Row
+from store.formats import batches
 from store.formats.event_view import EventView
 from store.formats.formats import FORMATS, HEADER, PLATFORM, render
 
@@ -23,9 +24,10 @@ def content_of(attempt: Row) -> bytes | None:
 
     Return None if the payload is no longer kept.
     """
-    if header(attempt, HEADER) in REBUILT:
-        return body_of(attempt)
     body: bytes | None = attempt["event_body"]
+    format_ = header(attempt, HEADER)
+    if body is not None and format_ in REBUILT:
+        return render(format_, _event(attempt, body)).body
     return body
 
 
@@ -34,11 +36,16 @@ def _event(attempt: Row, body: bytes) -> EventView:
 
 
 def body_of(attempt: Row) -> bytes | None:
-    """Return the body that was sent, or None if it can no longer be known."""
+    """Return the body that was sent, or None if it can no longer be known.
+
+    The body of a batch depends on the other deliveries in it.
+    """
+    if header(attempt, batches.HEADER):
+        return None
     body: bytes | None = attempt["event_body"]
-    kind, format_ = header(attempt, "content-type"), header(attempt, HEADER)
-    if body is not None and format_ in REBUILT:
-        return render(format_, _event(attempt, body)).body
+    kind = header(attempt, "content-type")
+    if header(attempt, HEADER) in REBUILT:
+        return content_of(attempt)
     if body is None or kind.startswith(JSON):
         return body
     if kind.startswith(FORM):

@@ -335,6 +335,20 @@ class TestOne:
             hook = text_of(await browser.page(f"/ui/hooks/{world.failing['id']}"))
             assert "Held back by its receiver" in hook
 
+    async def test_a_batch_is_named(self, world: World) -> None:
+        head = (
+            "POST / HTTP/1.1\r\nContent-Type: application/json\r\nwebhook-id: batch-7\r\n"
+            "webhook-batch: 3\r\nX-Hub-Signature-256: sha256=00\r\n\r\n"
+        )
+        (attempt,) = world.send(world.failing, "a", status_code=500, request_head=head)
+        async with open_dashboard(world.store, world.seed.token) as browser:
+            page = await browser.page(f"/ui/deliveries/{attempt}")
+            assert "Batch batch-7 , events: 3" in text_of(page)
+            # The whole body, which was signed, is not kept.
+            assert "earlier secret" not in page
+            assert "Copy as curl" not in page
+            assert "Redeliver" in page
+
     async def test_its_attempts(self, world: World) -> None:
         (number,) = world.send(world.failing, "a", status_code=500)
         async with open_dashboard(world.store, world.seed.token) as browser:

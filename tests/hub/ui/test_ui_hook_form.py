@@ -260,6 +260,8 @@ class TestOptions:
             assert 'value="/issue/id"' in page
             assert "<option selected>thin" in page
             assert "$startsWith" in page
+            shown = await browser.page(f"/ui/hooks/{world.good['id']}")
+            assert "max_events=20, max_bytes=1000000, max_wait=2.5" in shown
             for name, wrong in (
                 ("filter", "{no"),
                 ("signatures", "md5"),
