@@ -44,7 +44,7 @@ class AccessField:
         return self.member in SECRET_MEMBERS
 
 
-PEM = "In PEM: the text that begins with -----BEGIN."
+PEM = "A text in PEM."
 FOR_ASSERTION = f"Only for {oauth2.ASSERTION}."
 METHODS = (oauth2.BASIC, oauth2.POST, oauth2.ASSERTION)
 
