@@ -89,6 +89,8 @@ PAGES = (
     ("ada", "/ui/reference/schemas/Hook"),
     ("ada", "/ui/sign-in"),
     ("ada", "/ui/sessions"),
+    ("ada", "/ui/mail"),
+    ("root", "/ui/mail"),
 )
 
 
