@@ -11,6 +11,7 @@ from store.delivery import replay_runs
 from store.errors import Unusable
 from store.imports import import_rounds
 from store.registry import expiring, republish_runs
+from store.tracing import Tracer
 from worker.delivery.metrics import WorkerMetrics
 from worker.jobs import lapse
 from worker.jobs.check_alerts import INTERVAL, check_alerts
@@ -52,6 +53,7 @@ class JobContext:
     publish: SnapshotPublisher = refuse_publish
     compose: MailComposer = refuse_compose
     measures: WorkerMetrics = field(default_factory=WorkerMetrics)
+    tracer: Tracer | None = None
 
 
 def build_jobs(works: JobContext) -> list[ScheduledJob]:
@@ -59,7 +61,11 @@ def build_jobs(works: JobContext) -> list[ScheduledJob]:
     store, settings = works.store, works.settings
     return [
         ScheduledJob("expire", DataTrigger(expiring.next_due), partial(expire, store, works.emit)),
-        ScheduledJob("lapse", DataTrigger(lapse.next_due), partial(lapse.lapse, store, settings)),
+        ScheduledJob(
+            "lapse",
+            DataTrigger(lapse.next_due),
+            partial(lapse.lapse, store, settings, works.tracer),
+        ),
         ScheduledJob(
             "deploy",
             RequestTrigger(deployment_jobs.next_due),

@@ -131,6 +131,7 @@ class Worker:
         local.on_events_stored = self.projector.wake
         local.on_job_due = self.jobs.wake
         self._emit, self._publish, self._compose = emit, publish, compose
+        self._tracer = tracer
         self._periodic = PeriodicRunner()
         self._polling = self._periodic_task("look", tuning.poll_interval, self.poll)
         self._polls = BackgroundTasks()
@@ -196,6 +197,7 @@ class Worker:
                 self._publish,
                 self._compose,
                 self.measures,
+                self._tracer,
             )
         )
         return [replace(job, run=count_runs(job.name, job.run, self.measures.jobs)) for job in jobs]

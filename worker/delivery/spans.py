@@ -6,7 +6,7 @@ from store.clock import MINUTE, SECOND
 from store.delivery.attempts import Outcome
 from store.ordering.delivery_states import DELIVERED
 from store.trace_context import SAMPLED
-from store.tracing import Span, Tracer, Value
+from store.tracing import Kind, Span, Tracer, Value
 from worker.delivery.metrics import stage_of
 from worker.delivery.payload_cache import Payload
 from worker.delivery.target import Target
@@ -29,11 +29,14 @@ class DeliverySpans:
         An attempt soon after the event is part of the event's trace. Each attempt has a link to the
         event.
         """
+        return self._start("POST", "client", payload, now)
+
+    def _start(self, name: str, kind: Kind, payload: Payload, now: int) -> Span:
         origin = payload.trace
         if origin is None:
-            return self._tracer.start("POST", "client", now)
+            return self._tracer.start(name, kind, now)
         late = payload.accepted_at is not None and now - payload.accepted_at > LATE
-        return self._tracer.start("POST", "client", now, None if late else origin, [origin])
+        return self._tracer.start(name, kind, now, None if late else origin, [origin])
 
     def end(self, span: Span, target: Target, payload: Payload, outcome: Outcome) -> None:
         """End the span of an attempt. A failed attempt is always exported."""
@@ -43,6 +46,15 @@ class DeliverySpans:
         found = _request(target, outcome) | _message(payload, outcome)
         self._tracer.end(span, outcome.started_at + outcome.duration, found, error)
         outcome.trace = span.context
+
+    def fetched(self, payload: Payload, outcome: Outcome) -> None:
+        """Export the span of an attempt of a pull hook: from the lease to the answer."""
+        span = self._start("fetch", "internal", payload, outcome.started_at)
+        error = None if outcome.state == DELIVERED else _failure(outcome)
+        if error is None and not span.sampled:
+            return
+        found = _answer(outcome) | _message(payload, outcome)
+        self._tracer.end(span, outcome.started_at + outcome.duration, found, error)
 
     def start_batch(self, payloads: Iterable[Payload], now: int) -> Span:
         """Return the span of a request with several events. `now` is in microseconds.
@@ -88,18 +100,20 @@ def _failure(outcome: Outcome) -> str:
 
 def _request(target: Target, outcome: Outcome) -> dict[str, Value]:
     """Return the attributes of a request and its answer."""
-    found: dict[str, Value] = {
-        "http.request.method": "POST",
-        "network.protocol.version": "1.1",
-        "messaging.system": SYSTEM,
-    }
+    found: dict[str, Value] = {"http.request.method": "POST", "network.protocol.version": "1.1"}
+    if outcome.address is not None:
+        found["network.peer.address"] = outcome.address
+    return found | _answer(outcome) | _place(target)
+
+
+def _answer(outcome: Outcome) -> dict[str, Value]:
+    """Return the attributes of an answer, and of the hook that it is for."""
+    found: dict[str, Value] = {"messaging.system": SYSTEM}
     if outcome.hook_id > 0:
         found["tocsin.hook.id"] = outcome.hook_id
     if outcome.status_code is not None:
         found["http.response.status_code"] = outcome.status_code
-    if outcome.address is not None:
-        found["network.peer.address"] = outcome.address
-    return found | _place(target)
+    return found
 
 
 def _message(payload: Payload, outcome: Outcome) -> dict[str, Value]:

@@ -5,6 +5,7 @@ import logging
 
 from store import Connection, Store
 from store.pull import idle_hooks, pull_leases
+from store.tracing import Tracer
 from worker.pull.fetch_queue import FetchQueue
 from worker.settings import WorkerSettings
 
@@ -20,9 +21,9 @@ def next_due(db: Connection) -> int | None:
     return min((moment for moment in moments if moment is not None), default=None)
 
 
-async def lapse(store: Store, settings: WorkerSettings) -> None:
+async def lapse(store: Store, settings: WorkerSettings, tracer: Tracer | None = None) -> None:
     """End what has expired. A lease that expires is a failed attempt."""
-    queue = FetchQueue(settings)
+    queue = FetchQueue(settings, tracer)
     total = 0
     while hook_ids := await store.read(pull_leases.hooks_with_expired, BATCH):
         ended = [await store.write(queue.lapse, hook_id) for hook_id in hook_ids]

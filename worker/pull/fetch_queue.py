@@ -4,6 +4,7 @@ Every method runs in a transaction of its caller.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import partial
 
 from store import Connection, Row
 from store.clock import SECOND
@@ -17,9 +18,11 @@ from store.ordering.delivery_states import WAITING
 from store.pull import consumers, pull_leases
 from store.pull.fetching import Acknowledgement, Fetch, FetchedDelivery, Rejection
 from store.pull.pull_leases import ENDING
+from store.tracing import Tracer
 from worker.delivery.lane import QueuedDelivery
 from worker.delivery.payload_cache import Payload
 from worker.delivery.send import undeliverable_reason
+from worker.delivery.spans import DeliverySpans
 from worker.delivery.target import Target, load_fetched_target
 from worker.http.answer import ExchangeResult
 from worker.pull import answers, leased_requests
@@ -37,11 +40,12 @@ ResultOf = Callable[[Row], ExchangeResult]
 
 
 class FetchQueue:
-    """The deliveries of pull hooks, for their consumers."""
+    """The deliveries of pull hooks, for their consumers. With a tracer, attempts are spans."""
 
-    def __init__(self, settings: WorkerSettings) -> None:
+    def __init__(self, settings: WorkerSettings, tracer: Tracer | None = None) -> None:
         self.settings = settings
         self._payloads = RecentPayloads()
+        self._spans = None if tracer is None else DeliverySpans(tracer)
 
     def fetch(self, db: Connection, hook: Row, request: Fetch) -> list[FetchedDelivery]:
         """Lease due deliveries to a consumer. Expired leases of the hook end first.
@@ -186,6 +190,15 @@ class FetchQueue:
         if any(outcome.state == WAITING for outcome in outcomes):
             notifier = db.notifier
             db.after_commit(lambda: notifier.due([hook_id]))
+        if self._spans is not None:
+            self._trace(db, self._spans, outcomes)
+
+    def _trace(self, db: Connection, spans: DeliverySpans, outcomes: Sequence[Outcome]) -> None:
+        payloads = self._payloads.get(db, [outcome.event_id for outcome in outcomes])
+        for outcome in outcomes:
+            payload = payloads.get(outcome.event_id)
+            if payload is not None:
+                db.after_commit(partial(spans.fetched, payload, outcome))
 
 
 def _most_leases(hook: Row) -> int:

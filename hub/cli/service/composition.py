@@ -97,7 +97,7 @@ class RunningHub:
             CallbackGuard(self._guard),
             seeing=self._seeing,
             trials=self._trials,
-            pulls=FetchQueue(settings),
+            pulls=FetchQueue(settings, self._seeing.tracer),
         )
         reconfigure_guard(self._guard, settings)
         if self._trials is not None:

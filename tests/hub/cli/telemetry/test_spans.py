@@ -20,7 +20,8 @@ from hub.cli.telemetry.running import running_telemetry
 from hub.settings import HubSettings
 from store.accounts import accounts, tokens
 from store.hooks import hooks
-from store.pull.fetching import Acknowledgement, Fetch
+from store.pull.fetching import Acknowledgement, Fetch, Rejection
+from store.tracing import Tracer
 from worker.pull.fetch_queue import FetchQueue
 from worker.settings import WorkerSettings
 
@@ -45,6 +46,7 @@ class World:
     harness: WorkerHarness
     client: httpx.AsyncClient
     collector: OTLPReceiver
+    tracer: Tracer | None
 
     async def post(self, body: Any = None, path: str = PUSH, **headers: str) -> httpx.Response:
         content = orjson.dumps({} if body is None else body)
@@ -75,7 +77,7 @@ async def running(url: str, folder: Path, collector: OTLPReceiver) -> AsyncItera
             async with httpx.AsyncClient(
                 transport=httpx.ASGITransport(app), base_url="http://127.0.0.1", headers=headers
             ) as client:
-                yield World(harness, client, collector)
+                yield World(harness, client, collector, seeing.tracer)
             await harness.rest()
     finally:
         await harness.close()
@@ -294,6 +296,32 @@ async def test_a_pull_hook_gets_the_place_of_the_event(world: World) -> None:
     (fetched,) = store.do(queue.fetch, row, Fetch("tests", 10))
     assert fetched.headers["traceparent"] == f"00-{TRACE}-{created.place[1]}-01"
     store.do(queue.acknowledge, row, [Acknowledgement(fetched.lease_id)])
+    assert world.collector.spans("fetch") == []
+
+
+async def test_an_attempt_of_a_pull_hook_is_a_span(
+    url: str, tmp_path: Path, collector: OTLPReceiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_TRACES_SAMPLER", "parentbased_always_off")
+    async with running(url, tmp_path, collector) as world:
+        store, hook_id = world.harness.store, world.harness.hook("pull:ci")
+        await world.post(traceparent=PARENT)
+        await world.post()
+        row = store.look(hooks.by_id, hook_id)
+        assert row is not None
+        queue = FetchQueue(WorkerSettings(), world.tracer)
+        first, second = store.do(queue.fetch, row, Fetch("tests", 10))
+        store.do(queue.acknowledge, row, [Acknowledgement(first.lease_id)])
+        store.do(queue.reject, row, [Rejection(second.lease_id, "no disk")])
+    (created,) = collector.spans("create push")
+    # The sampler leaves out the second event, but its attempt failed.
+    delivered, failed = collector.spans("fetch")
+    assert delivered.parent == created.place[1]
+    assert delivered.links == [created.place]
+    assert delivered.attributes["tocsin.hook.id"] == hook_id
+    assert delivered.attributes["tocsin.attempt.number"] == 1
+    assert failed.attributes["error.type"] == "other"
+    assert "no disk" not in str(failed.message)
 
 
 async def test_a_batch_is_one_span(world: World) -> None:
