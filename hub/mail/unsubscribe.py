@@ -18,6 +18,7 @@ from hub.rest.request import Handler, Request
 from hub.ui.headers import PAGE
 from hub.ui.templating import render
 from store import Connection
+from store.accounts import accounts
 from store.mail import subscriptions
 
 MOST_FORM = 4096
@@ -68,12 +69,15 @@ def _follow(db: Connection, query: Mapping[str, str], change: Change | None) -> 
     try:
         wanted = links.followed(db, query)
     except Forbidden as error:
-        return {"refused": str(error)}
+        return {"refused": str(error), "account_gone": False}
+    if accounts.get(db, wanted.account_id) is None:
+        return {"refused": "", "account_gone": True}
     if change is not None:
         change(db, wanted.account_id, wanted.hook_ids)
     left = subscriptions.unsubscribed(db, wanted.account_id, wanted.hook_ids)
     return {
         "refused": "",
+        "account_gone": False,
         "changed": change is not None,
         "hooks": [*subscriptions.names_of(db, wanted.hook_ids).values()],
         "subscribed": len(left) < len(wanted.hook_ids),

@@ -33,7 +33,7 @@ def of_hook(db: Connection, hook_id: int) -> list[Row]:
     hook = db.one(
         "SELECT h.repo_id, h.org_id, h.app_id, COALESCE(r.owner_id, h.org_id, p.owner_id)"
         " AS owner_id FROM hook h LEFT JOIN repository r ON r.id = h.repo_id"
-        " LEFT JOIN app p ON p.id = h.app_id WHERE h.id = :hook_id",
+        " LEFT JOIN app p ON p.id = h.app_id WHERE h.id = :hook_id AND h.deleted_at IS NULL",
         hook_id=hook_id,
     )
     if hook is None:

@@ -14,11 +14,12 @@ from hub.mail.composer import MailComposer
 from hub.rest.urls import Urls
 from hub.settings import HubSettings
 from store import Connection, Row, Store
-from store.accounts import emails
+from store.accounts import accounts, emails
 from store.alerts import alerts
 from store.alerts.alerts import INSTALLATION, NewAlert
 from store.hooks import hooks
 from store.mail import notices, outbox, receivers
+from store.registry import account_removal
 
 ONE_CLICK = {"List-Unsubscribe": "One-Click"}
 
@@ -185,6 +186,26 @@ async def test_a_link_about_a_hook_that_is_gone_says_so(
     answer = await stranger(client).get(post.links[0])
     assert "These hooks are gone" in answer.text
     assert (await client.post(post.links[0], data=ONE_CLICK)).status_code == 200
+
+
+async def test_a_link_of_an_account_that_is_gone_says_so(
+    store: Store, seed: Any, settings: HubSettings, client: httpx.AsyncClient
+) -> None:
+    def link(db: Connection) -> str:
+        gone = accounts.create(db, "gone")
+        found = links.link(db, Urls(settings.root()), gone["id"], [INSTALLATION])
+        account_removal.remove(db, gone)
+        return found
+
+    found = store.do(link)
+    for answer in (
+        await stranger(client).get(found),
+        await client.post(found, data=ONE_CLICK),
+        await client.post(found, data={"action": "subscribe"}),
+    ):
+        assert answer.status_code == 200
+        assert "Your account is gone" in answer.text
+        assert "<form" not in answer.text
 
 
 async def test_the_whole_installation_has_a_link_too(

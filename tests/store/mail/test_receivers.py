@@ -112,6 +112,14 @@ def test_nobody_without_a_verified_primary_address(store: Store) -> None:
 def test_of_a_hook_that_is_gone_nobody(store: Store) -> None:
     assert store.look(receivers.of_hook, 77) == []
 
+    def check(db: Connection) -> None:
+        repo = repositories.create(db, person(db, "ada")["id"], "mill")
+        hook = hooks.create(db, repo["id"], url=URL, events=["push"])
+        hooks.delete(db, hook)
+        assert logins(db, hook["id"]) == []
+
+    store.do(check)
+
 
 def test_their_number_is_limited(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(receivers, "MOST", 2)
