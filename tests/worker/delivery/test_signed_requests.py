@@ -11,6 +11,7 @@ from urllib.parse import parse_qs
 import pytest
 from receivers import ok, serving
 from standardwebhooks import Webhook, WebhookVerificationError
+from svix.webhooks import Webhook as SvixWebhook
 from waiting import until
 from worker_harness import Post, WorkerHarness, said
 
@@ -146,7 +147,7 @@ async def test_the_official_vector_through_the_whole_path(harness: WorkerHarness
     ],
 )
 @pytest.mark.parametrize("content_type", ["json", "form"])
-async def test_standard_webhooks_verified_by_their_package(
+async def test_standard_webhooks_verified_by_their_package_and_by_svix(
     tmp_path: Path, url: str, secret: str, key: str, content_type: str
 ) -> None:
     harness = WorkerHarness(
@@ -161,11 +162,13 @@ async def test_standard_webhooks_verified_by_their_package(
         else:
             with pytest.raises(json.JSONDecodeError):  # a form, of which the signature holds
                 verifier.verify(body, post.headers)
+        SvixWebhook(key).verify(body, post.headers)
         for name, value in (("webhook-id", "other"), ("webhook-signature", "v1,AAAA")):
             with pytest.raises(WebhookVerificationError):
                 verifier.verify(body, post.headers | {name: value})
-        with pytest.raises(WebhookVerificationError):
-            verifier.verify(body + " ", post.headers)
+        for each in (verifier, SvixWebhook(key)):
+            with pytest.raises(WebhookVerificationError):
+                each.verify(body + " ", post.headers)
     finally:
         await harness.close()
 
