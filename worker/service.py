@@ -219,6 +219,10 @@ class Worker:
             self._store.wakeups.wake_all()
             self._polls.start(run_once(self._polling))
 
+    def check(self, settings: WorkerSettings) -> None:
+        """Raise Unusable if an extra for these settings is missing."""
+        build_jobs(JobContext(self._store, settings))
+
     def change(
         self,
         settings: WorkerSettings,
@@ -230,7 +234,7 @@ class Worker:
 
         If a network or port is invalid, or an extra is missing, raise Unusable and change nothing.
         """
-        build_jobs(JobContext(self._store, settings))
+        self.check(settings)
         reconfigure_guard(self.guard, settings)
         self._settings = settings
         self._emit, self._publish = emit or self._emit, publish or self._publish

@@ -78,6 +78,9 @@ class Daemon:
         old = self.settings
         fixed = _fixed(wanted, old)
         settings = wanted.model_copy(update={name: getattr(old, name) for name in fixed})
+        if self.worker is not None:
+            # The hub must not change if the worker cannot.
+            self.worker.check(settings)
         if self.hub is not None:
             await self.hub.change(settings)
         if self.admin is not None:

@@ -139,10 +139,16 @@ def reloads(folder: Path) -> list[tuple[str, dict[str, Any]]]:
         ("require_user_agent = false\ntimeout = -1", "timeout: Input should be greater than 0"),
         ("require_user_agent = false\nallow_networks = ['x']", "'x' does not appear to be"),
         ("require_user_agent = false\ncallback_ports = 'x'", "allow_networks or callback_ports"),
+        (
+            "require_user_agent = false\nmail_host = 'localhost'\nmail_from = 't@forge.example'",
+            "mail_host needs the extra mail",
+        ),
     ],
 )
 def test_settings_that_are_wrong_change_nothing(manager, tmp_path, text, reason):
-    manager.start()
+    # An extra that is not installed.
+    (tmp_path / "aiosmtplib.py").write_text("raise ImportError")
+    manager.start(PYTHONPATH=str(tmp_path))
     manager.until("^READY=1$")
     (tmp_path / "tocsin.toml").write_text(text)
     manager.signal(signal.SIGHUP)
