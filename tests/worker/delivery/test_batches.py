@@ -15,6 +15,7 @@ from worker_harness import Gate, Post, WorkerHarness, said, settle
 from store.clock import SECOND
 from store.delivery import deliveries, events
 from store.formats import batches
+from worker.delivery.batches import sender
 from worker.delivery.sign import Signer
 from worker.http.answer import ExchangeResult
 
@@ -231,6 +232,22 @@ async def test_an_answer_that_does_not_say_which_events_failed(
     rows = await harness.recorded(hook_id, 2)
     assert [row["error"] for row in rows] == [error] * 2
     await harness.over(waiting=2)
+
+
+async def test_a_request_that_cannot_be_built_costs_one_attempt(
+    harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*args: Any, **given: Any) -> str:
+        monkeypatch.undo()
+        raise ValueError("broken")
+
+    monkeypatch.setattr(sender, "head_of", broken)
+    hook_id = harness.hook(options=NOW | {"retries": [0, 0]})
+    await waiting(harness, 3)
+    await harness.work()
+    await harness.over(delivered=3)
+    rows = harness.attempts(hook_id)
+    assert Counter(row["error"] for row in rows) == {"internal: ValueError: broken": 3, None: 3}
 
 
 async def test_an_answer_that_names_a_secret_is_recorded_without_it(harness: WorkerHarness) -> None:

@@ -190,13 +190,12 @@ class BatchSender:
         if overlap is not None and not overlap.is_active(timestamp):
             overlap = None
         new_first = overlap is not None and overlap.new_first(first)
-        body = body_of(members)
-        plain = head_of(target, members, body, timestamp, new_first=new_first)
-        if trace is not None:
-            plain = target.with_trace(plain, trace)
-        head = plain if target.access is None else target.access.recorded_head(plain)
-        answer = ExchangeResult()
+        head, body, answer = "", body_of(members), ExchangeResult()
         try:
+            plain = head_of(target, members, body, timestamp, new_first=new_first)
+            if trace is not None:
+                plain = target.with_trace(plain, trace)
+            head = plain if target.access is None else target.access.recorded_head(plain)
             answer = await self._sender.request(target, plain, body, may_send, may_reach)
         except Withheld:
             raise
