@@ -420,7 +420,8 @@ CREATE INDEX attempt_delivery ON attempt (delivery_id);
 CREATE INDEX attempt_failed ON attempt (id)
     WHERE status_code IS NULL OR status_code NOT BETWEEN 200 AND 299 OR error IS NOT NULL;
 
-CREATE INDEX attempt_hook_failed ON attempt (hook_id, id)
+-- Also has what a list of problems counts, so that the attempts themselves are not read.
+CREATE INDEX attempt_hook_failed ON attempt (hook_id, id, delivery_id, started_at, duration)
     WHERE status_code IS NULL OR status_code NOT BETWEEN 200 AND 299 OR error IS NOT NULL;
 
 -- A worker's claim on deliveries, valid until it expires.

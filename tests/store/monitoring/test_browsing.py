@@ -9,6 +9,7 @@ import pytest
 from store_world import World
 
 from store import Connection
+from store.alerts import problems
 from store.clock import HOUR, SECOND
 from store.database.id_search import first_id_since
 from store.delivery import attempt_feed, attempts, deliveries
@@ -195,6 +196,7 @@ def plans(db: Connection, postgres: bool) -> list[str]:
     for filtered in FILTERS:
         attempt_feed.page(noting, filtered, limit=50)
     attempt_feed.first_since(noting, 1_000)
+    problems.list_all(noting, None)
     word = "EXPLAIN " if postgres else "EXPLAIN QUERY PLAN "
     lines = [str(row[-1]) for sql, given in asked for row in db.tuples(word + sql, **given)]
     return [line for line in lines if re.search(r"(?i)\b(scan|search)\b", line)]
