@@ -10,6 +10,7 @@ from hub.ui.pages.delivery import readable
 from hub.ui.section import ROOT, Section
 from hub.ui.view_context import ViewContext
 from store import Row
+from store.database.list_order import Matches
 from store.delivery import event_queries, events
 from store.delivery.event_queries import COUNTED
 from store.delivery.events import EXAMPLE_SOURCE, LOCAL_SOURCE, REPUBLISHED_SOURCE
@@ -56,7 +57,6 @@ def list_events(look: ViewContext) -> dict[str, Any]:
         "sort": sort,
         "heads": SORTING.heads(sort, PATH, chosen),
         "views": views.of_list(look, PATH, {**chosen, "sort": sort}),
-        "matches": event_page.count(look.db, wanted),
         "newest": "" if first else paging.first(PATH, {**chosen, "sort": sort}),
         "counted": COUNTED,
         "origin": look.services.urls.origin,
@@ -79,10 +79,18 @@ def _newest(
     look: ViewContext, wanted: EventFilter, chosen: dict[str, str]
 ) -> tuple[list[Row], dict[str, Any]]:
     """Return a page of events, newest first, and the values about it."""
-    rows, last = event_page.page(look.db, _until(wanted, look.asked_number("before")), PAGE)
+    before = look.asked_number("before")
+    matches: Matches | None
+    if before:
+        rows, last = event_page.page(look.db, _until(wanted, before), PAGE)
+        # An empty page does not show their number, and it takes long if each is examined.
+        matches = event_page.count(look.db, wanted) if rows else None
+    else:
+        rows, last, matches = event_page.first_page(look.db, wanted, PAGE)
     # Fewer events than a page, though more follow: not all were searched.
     looked = LOOKED if last is not None and len(rows) < PAGE else 0
-    return rows, {"looked": looked, "older": paging.older(PATH, chosen, last)}
+    older = paging.older(PATH, chosen, last)
+    return rows, {"looked": looked, "older": older, "matches": matches}
 
 
 def _sorted(
@@ -97,7 +105,8 @@ def _sorted(
     )
     asked = {**chosen, "sort": sort, "upto": str(upto)}
     following = paging.following(PATH, asked, skip + PAGE, more=found.more)
-    return found.rows, {"examined": found.examined, "older": following}
+    matches = event_page.count(look.db, wanted)
+    return found.rows, {"examined": found.examined, "older": following, "matches": matches}
 
 
 def _until(wanted: EventFilter, before: int | None) -> EventFilter:

@@ -53,9 +53,23 @@ def page(db: Connection, wanted: EventFilter, limit: int) -> tuple[list[Row], in
     Each event is as `event_queries.get` returns it.
     """
     ids, floor = _found(db, wanted, LOOKED if wanted.narrowed else limit + 1)
+    return _shown(db, ids, floor, limit)
+
+
+def _shown(db: Connection, ids: list[int], floor: int, limit: int) -> tuple[list[Row], int | None]:
     chosen = ids[:limit]
     older = chosen[-1] if len(ids) > limit else floor
     return event_queries.shown(db, chosen), older or None
+
+
+def first_page(
+    db: Connection, wanted: EventFilter, limit: int
+) -> tuple[list[Row], int | None, Matches]:
+    """Return the results of `page` and of `count`. If both examine the same events, they do once."""
+    if wanted.narrowed or wanted.repo_ids is not None:
+        ids, floor = _found(db, wanted, LOOKED)
+        return *_shown(db, ids, floor, limit), _matches(ids, floor)
+    return *page(db, wanted, limit), count(db, wanted)
 
 
 def sorted_page(
@@ -75,10 +89,14 @@ def count(db: Connection, wanted: EventFilter) -> Matches:
     """
     if wanted.narrowed or wanted.repo_ids is not None:
         ids, floor = _found(db, wanted, LOOKED)
-        return Matches(len(ids), examined=LOOKED if floor else 0)
+        return _matches(ids, floor)
     query = "SELECT e.id FROM event e WHERE e.id < :before AND e.id >= :first"
     given = {"before": wanted.before or NEWEST, "first": wanted.first}
     return counted(paging.count(db, query, MOST + 1, **given))
+
+
+def _matches(ids: list[int], floor: int) -> Matches:
+    return Matches(len(ids), examined=LOOKED if floor else 0)
 
 
 def latest(db: Connection) -> int:

@@ -106,3 +106,29 @@ def test_a_page_is_four_statements_at_most(filled: World, monkeypatch: pytest.Mo
     seen = statements(monkeypatch)
     filled.store.look(event_page.page, EventFilter(unwanted=True, repo_ids=[1, 2, 3]), 5)
     assert len([sql for sql in seen if sql.startswith("SELECT")]) == 4
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        EventFilter(),
+        EventFilter(name="push"),
+        EventFilter(unwanted=True),
+        EventFilter(repo_ids=[1, 2, 3]),
+        EventFilter(unwanted=True, repo_ids=[1, 2, 3]),
+    ],
+)
+def test_the_first_page_and_its_number_are_as_asked_apart(
+    filled: World, wanted: EventFilter
+) -> None:
+    rows, older = filled.store.look(event_page.page, wanted, 2)
+    matches = filled.store.look(event_page.count, wanted)
+    assert filled.store.look(event_page.first_page, wanted, 2) == (rows, older, matches)
+
+
+def test_the_first_page_and_its_number_are_one_search(
+    filled: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = statements(monkeypatch)
+    filled.store.look(event_page.first_page, EventFilter(unwanted=True, repo_ids=[1, 2, 3]), 5)
+    assert len([sql for sql in seen if sql.startswith("SELECT")]) == 4
