@@ -65,7 +65,7 @@ def _shown(db: Connection, ids: list[int], floor: int, limit: int) -> tuple[list
 def first_page(
     db: Connection, wanted: EventFilter, limit: int
 ) -> tuple[list[Row], int | None, Matches]:
-    """Return the results of `page` and of `count`. If both examine the same events, they do once."""
+    """Return the results of `page` and `count`. Both share one search if they can."""
     if wanted.narrowed or wanted.repo_ids is not None:
         ids, floor = _found(db, wanted, LOOKED)
         return *_shown(db, ids, floor, limit), _matches(ids, floor)
