@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from store.database.connection import Connection, json_array
+from store.delivery.events import EXAMPLE_SOURCE
 from store.hooks.event_names import FITTING, WILDCARD
 
 # The newest events that are counted.
@@ -17,18 +18,22 @@ class EventCount:
 
     many: int = 0
     latest: int | None = None
+    real_id: int | None = None
+    """The id of the latest one that is no example; None if there is none."""
 
 
 def by_name(db: Connection, repo_ids: Sequence[int] | None) -> dict[str, EventCount]:
     """Return the counts by event, of these repositories (None: everywhere)."""
     where, given = _within(db, repo_ids, "f")
     rows = db.tuples(
-        "SELECT f.name, count(*), max(f.received_at) FROM (SELECT e.name, e.repo_id, e.received_at"
+        "SELECT f.name, count(*), max(f.received_at),"
+        f" max(CASE WHEN f.source_id <> {EXAMPLE_SOURCE} THEN f.id END)"
+        " FROM (SELECT e.id, e.name, e.repo_id, e.source_id, e.received_at"
         f" FROM event e ORDER BY e.id DESC LIMIT :looked) AS f WHERE 1 = 1{where} GROUP BY f.name",
         looked=LOOKED,
         **given,
     )
-    return {name: EventCount(many, latest) for name, many, latest in rows}
+    return {name: EventCount(*values) for name, *values in rows}
 
 
 def subscribers(db: Connection, repo_ids: Sequence[int] | None) -> Counter[str]:

@@ -9,7 +9,7 @@ from store.database import paging
 from store.database.connection import Connection, Row, json_array
 from store.database.list_order import MOST, Matches, SortOrder, counted
 from store.hooks import hook_health
-from store.hooks.event_names import WILDCARD
+from store.hooks.event_names import FITTING, WILDCARD
 from store.hooks.hook_targets import NAMED
 from store.monitoring import name_search
 
@@ -21,6 +21,11 @@ STATES = {
     " AND x.deleted_at IS NULL UNION SELECT y.id FROM hook y WHERE y.disabled_reason IS NOT NULL"
     " AND y.deleted_at IS NULL)",
     **hook_health.STATES,
+}
+# The tables of subscriptions, each with the events that the wildcard in it stands for.
+SUBSCRIPTIONS = {
+    "subscription": FITTING["repository"],
+    "owner_subscription": FITTING["system"],
 }
 COLUMNS = {
     "endpoint": ("h.url",),
@@ -67,13 +72,14 @@ class HookFilter:
                 where.append(condition)
                 given[name] = value
         if self.event:
+            # The wildcard stands for some events of the platform, and for none of the hub.
             subscribed = " UNION ALL ".join(
-                f"SELECT s.hook_id FROM {table} s WHERE s.hook_id = h.id"
-                " AND s.event IN (:event, :every)"
-                for table in ("subscription", "owner_subscription")
+                f"SELECT s.hook_id FROM {table} s WHERE s.hook_id = h.id AND s.event IN (:event"
+                + (f", '{WILDCARD}')" if self.event in every else ")")
+                for table, every in SUBSCRIPTIONS.items()
             )
             where.append(f"EXISTS ({subscribed})")
-            given |= {"event": self.event, "every": WILDCARD}
+            given["event"] = self.event
         source = "hook h"
         if self.repo_ids is not None:
             source = f"({name_search.hooks_of(db)}) AS w JOIN hook h ON h.id = w.id"

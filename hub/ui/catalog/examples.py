@@ -59,11 +59,16 @@ def example_of(look: ViewContext, repo: Row | None, name: str) -> EventExample:
     It is the repository's latest payload of this name if that is stored, and made up otherwise.
     """
     latest = None if repo is None else event_queries.latest(look.db, repo["id"], name)
-    if latest is not None and latest["size"] <= MOST_READ:
-        row = events.get(look.db, latest["id"])
-        if row is not None and row["body"] is not None:
-            return EventExample(row["body"], row["action"], f"event {row['id']}")
-    return _made(look, repo, name)
+    stored = None if latest is None else stored_example(look, latest["id"])
+    return stored or _made(look, repo, name)
+
+
+def stored_example(look: ViewContext, event_id: int) -> EventExample | None:
+    """Return the payload of an event; None if it has been deleted or is too large."""
+    row = events.get(look.db, event_id)
+    if row is None or row["body"] is None or row["size"] > MOST_READ:
+        return None
+    return EventExample(row["body"], row["action"], f"event {event_id}")
 
 
 def _made(look: ViewContext, repo: Row | None, name: str) -> EventExample:

@@ -6,19 +6,24 @@ import orjson
 
 from hub.api.hooks.hook_access import READ
 from hub.operations import EVENTS
-from hub.ui.catalog.examples import action_of, actions_of, made_up, schema_of
+from hub.ui.catalog.examples import action_of, actions_of, made_up, schema_of, stored_example
 from hub.ui.catalog.meanings import meaning
+from hub.ui.pages.delivery import readable
 from hub.ui.schema_outline import members
 from hub.ui.section import ROOT, Section
 from hub.ui.view_context import ViewContext
 from store.delivery import event_counts
 from store.delivery.event_counts import LOOKED, EventCount
 from store.errors import Missing
+from store.hooks import hook_list
 from store.hooks.event_names import HUB_EVENTS, PLATFORM_EVENTS
+from store.hooks.hook_list import HookFilter
 
 ui = Section("Catalogue", "/catalogue", second=True)
 
 NONE = EventCount()
+# An event's page lists this many of its subscribers, the newest.
+LISTED = 10
 
 
 @ui.page("/catalogue", "catalogue.html")
@@ -50,18 +55,25 @@ def show_event_kind(look: ViewContext) -> dict[str, Any]:
     if name not in PLATFORM_EVENTS | HUB_EVENTS:
         raise Missing("event")
     repo_ids = look.repositories()
-    row = _row(
-        name, event_counts.by_name(look.db, repo_ids), event_counts.subscribers(look.db, repo_ids)
-    )
+    count = event_counts.by_name(look.db, repo_ids).get(name, NONE)
+    org_ids = () if repo_ids is None else look.organizations()
+    subscribed = HookFilter(repo_ids, org_ids, event=name)
     schema = schema_of(name) if name in EVENTS else None
     document = {"components": {"schemas": {} if schema is None else schema.get("$defs", {})}}
-    example = orjson.dumps(made_up(look, name), option=orjson.OPT_INDENT_2).decode()
+    stored = stored_example(look, count.real_id) if count.real_id else None
+    made = orjson.dumps(made_up(look, name), option=orjson.OPT_INDENT_2)
     return {
-        **row,
+        "name": name,
+        "meaning": meaning(name),
+        "own": name in HUB_EVENTS,
+        "count": count,
+        "hooks": hook_list.page(look.db, subscribed, limit=LISTED),
+        "matches": hook_list.count(look.db, subscribed),
         "looked": LOOKED,
         "actions": sorted(actions_of(name)),
         "action": action_of(name),
         "members": [] if schema is None else members(document, schema),
-        "example": example,
+        "example": readable(made if stored is None else stored.body),
+        "example_id": stored and count.real_id,
         "events": f"{ROOT}/events?event={name}",
     }

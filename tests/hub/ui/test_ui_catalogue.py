@@ -45,6 +45,38 @@ async def test_how_often_an_event_came_and_who_subscribes(world: World) -> None:
             assert (await browser.get(f"/ui/catalogue/{name}")).status_code == 404
 
 
+async def test_subscribers_are_listed_without_those_that_do_not_get_it(world: World) -> None:
+    world.store.do(hooks.update, world.hidden, events=["*"])
+    world.store.do(hooks.update, world.good, events=["issue_field"])
+    async with open_dashboard(world.store, world.seed.token) as browser:
+        page = await browser.page("/ui/catalogue/push")
+        assert [f"/ui/hooks/{hook['id']}" in page for hook in (world.hidden, world.failing)] == [
+            True
+        ] * 2
+        assert f"/ui/hooks/{world.other['id']}" not in page
+        # The wildcard does not stand for events of the hub.
+        for path in ("/ui/catalogue/issue_field", "/ui/hooks?event=issue_field"):
+            page = await browser.page(path)
+            assert f"/ui/hooks/{world.good['id']}" in page
+            assert f"/ui/hooks/{world.hidden['id']}" not in page
+        assert 'href="/ui/hooks?event=issue_field">1 hook</a>' in await browser.page(
+            "/ui/catalogue/issue_field"
+        )
+
+
+async def test_the_example_is_a_stored_payload_that_one_may_see(world: World) -> None:
+    world.send(world.other, "theirs", body=b'{"ref": "their secret"}')
+    async with open_dashboard(world.store, world.seed.token) as browser:
+        page = text_of(await browser.page("/ui/catalogue/push"))
+        assert "made up" in page
+        assert "their secret" not in page
+        world.send(world.good, "ours", body=b'{"ref": "refs/heads/ours"}')
+        page = text_of(await browser.page("/ui/catalogue/push"))
+        assert "the payload of event" in page
+        assert "refs/heads/ours" in page
+        assert "made up" not in page
+
+
 async def test_every_event_has_a_page(world: World) -> None:
     async with open_dashboard(world.store, world.seed.token) as browser:
         for name in sorted(PLATFORM_EVENTS | HUB_EVENTS):
