@@ -33,6 +33,17 @@ async def test_absolute_times_in_utc_or_in_ones_own_zone(visit):
     await expect(page.get_by_text("From (UTC)")).to_be_visible()
 
 
+LISTS = ("/ui/hooks", "/ui/imports", "/ui/topics", "/ui/replay", "/ui/catalogue", "/ui/jobs")
+
+
+async def test_every_list_shows_absolute_times(visit):
+    guest = await visit("root")
+    for path in LISTS:
+        page = await guest.go(path)
+        stamp = page.get_by_role("table").first.locator("td time[data-stamp]").first
+        assert STAMP.fullmatch(await stamp.inner_text()), path
+
+
 async def test_a_period_in_ones_own_zone(visit):
     guest = await visit("ada", zone=ZONE)
     page = await guest.go("/ui/deliveries")
