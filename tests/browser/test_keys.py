@@ -38,6 +38,14 @@ async def test_a_page_without_a_search_leads_to_the_deliveries(visit):
     await expect(page.get_by_label("Text in payload or answer")).to_be_focused()
 
 
+async def test_a_key_reloads_the_page(visit):
+    guest = await visit("ada")
+    page = await guest.go("/ui/hooks")
+    async with page.expect_navigation():
+        await page.keyboard.press("r")
+    await expect(page).to_have_url(re.compile("/ui/hooks$"))
+
+
 async def test_the_whole_row_opens(visit):
     guest = await visit("ada")
     page = await guest.go("/ui/deliveries?status=failure")

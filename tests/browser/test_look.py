@@ -30,3 +30,13 @@ async def test_charts_share_a_cursor_and_the_icon_shows_trouble(visit):
         await expect(reading).to_have_text(re.compile(r"\d\d:\d\d"))
     await page.get_by_role("heading", level=1).hover()
     await expect(page.locator("svg[data-points] .cursor")).to_have_count(0)
+
+
+async def test_on_paper_there_are_no_controls(visit):
+    guest = await visit("ada")
+    page = await guest.go("/ui/deliveries")
+    await expect(page.get_by_role("button", name="Show")).to_be_visible()
+    await page.emulate_media(media="print")
+    await expect(page.locator("#attempts tr").first).to_be_visible()
+    for hidden in ("form.filters", "header.top", "td.select", ".actions"):
+        await expect(page.locator(hidden).first).to_be_hidden()
