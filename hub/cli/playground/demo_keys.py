@@ -34,8 +34,9 @@ class DemoKeys:
 
     async def run(self) -> None:
         """Obey keys until one of them ends it, or `ended` is set."""
-        self._introduce()
         with on_key(self._press):
+            # A key that is pressed before the terminal reads single keys would be lost.
+            self._introduce()
             await self.ended.wait()
 
     def _introduce(self) -> None:

@@ -261,7 +261,7 @@ async def test_a_full_disk(harness: WorkerHarness) -> None:
     for _ in range(3):
         harness.hook()
     gate = harness.network.script = Gate(
-        ["h1.example", "h2.example", "h3.example"], lambda: said(body=b"x" * 60_000)
+        ["h1.example", "h2.example", "h3.example"], lambda: said(body=os.urandom(60_000))
     )
     await harness.work()
     await harness.events(20)
