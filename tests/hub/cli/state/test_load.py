@@ -203,6 +203,29 @@ def test_a_wrong_value_is_not_repeated(load):
     assert "private" not in load(document, code=1).stderr
 
 
+BATCHED = """
+users: [{login: ada}]
+repositories: [{name: ada/bells}]
+hooks:
+  - repository: ada/bells
+    url: https://receiver.example/hook
+    secret: quiet
+    delivery:
+      batch: {max_events: 5, max_wait: 2}
+      filter: {cel: "payload.ref == 'refs/heads/main'"}
+"""
+
+
+def test_a_hook_with_batches_and_a_filter_in_cel(load, store: Store):
+    load(BATCHED)
+    assert set(outcomes(load(BATCHED, "--json")).values()) == {"unchanged"}
+    hook = store.look(hooks.by_id, 1)
+    assert hook["options"]["batch"] == {"max_events": 5, "max_bytes": 1_000_000, "max_wait": 2}
+    assert hook["options"]["filter"] == {"cel": "payload.ref == 'refs/heads/main'"}
+    refused = load(BATCHED.replace("==", "="), code=1)
+    assert "standard input:10: hooks[0].delivery.filter: cel: line 1, column 13" in refused.stderr
+
+
 def test_bytes_that_are_no_text(run):
     assert "not UTF-8" in run("load", "-", code=1, stdin=b"\xff\xfe\xff").stderr
 
