@@ -36,7 +36,7 @@ async def test_absolute_times_in_utc_or_in_ones_own_zone(visit):
 LISTS = ("/ui/hooks", "/ui/imports", "/ui/topics", "/ui/replay", "/ui/catalogue", "/ui/jobs")
 
 
-async def test_every_list_shows_absolute_times(visit):
+async def test_lists_show_absolute_times(visit):
     guest = await visit("root")
     for path in LISTS:
         page = await guest.go(path)
