@@ -92,7 +92,7 @@ def _reason(text: str, found: Document | None) -> str | None:
     filter_ = payload_filter.load(text)
     if filter_ is None or found is None or filter_.is_too_slow(found.size):
         return None
-    return None if filter_.matches(found.content) else filter_.reason(found.content)
+    return filter_.reason(found.content)
 
 
 def _mark(db: Connection, reasons: dict[int, str]) -> None:

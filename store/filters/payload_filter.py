@@ -48,9 +48,7 @@ class PayloadFilter:
 
     def matches(self, document: EventDocument) -> bool:
         """Return whether an event satisfies the filter."""
-        return self.conditions_hold(document) and (
-            self.cel is None or self.cel.judge(document).holds
-        )
+        return self.reason(document) is None
 
     def conditions_hold(self, document: EventDocument) -> bool:
         """Return whether an event satisfies the conditions beside an expression."""
@@ -61,16 +59,15 @@ class PayloadFilter:
         """The conditions that must hold, each of which can be checked by itself."""
         return terms.split(self.conditions)
 
-    def reason(self, document: EventDocument) -> str:
-        """Return the first condition that an event does not satisfy, in words."""
-        failed = next((term for term in self.terms if not term.holds(document)), None)
-        if failed is not None:
-            said = str(failed)
-        elif self.cel is not None and self.conditions_hold(document):
-            said = _said(self.cel.judge(document))
+    def reason(self, document: EventDocument) -> str | None:
+        """Return why an event does not satisfy the filter. Return None if it does."""
+        if self.conditions_hold(document):
+            outcome = Outcome(True) if self.cel is None else self.cel.judge(document)
+            said = None if outcome.holds else _said(outcome)
         else:
-            said = "one element does not satisfy all conditions"
-        return f"filter: {said}"[:MOST_REASON]
+            failed = next((term for term in self.terms if not term.holds(document)), None)
+            said = "one element does not satisfy all conditions" if failed is None else str(failed)
+        return None if said is None else f"filter: {said}"[:MOST_REASON]
 
 
 def _said(outcome: Outcome) -> str:

@@ -172,6 +172,10 @@ def test_hooks_with_expressions_share_the_variables_of_an_event(
     assert world.arrive("g-1", body=TAG).deliveries == 2
     first, second = used
     assert first is second
+    used.clear()
+    assert world.arrive("g-2", body=BRANCH).deliveries == 0
+    # The reason on record comes from the same evaluation.
+    assert len(used) == 2
 
 
 def test_an_expression_that_would_take_too_long_delivers(world: World) -> None:
