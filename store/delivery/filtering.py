@@ -23,8 +23,8 @@ from store.ordering.delivery_states import FILTERED
 FILTER = "(SELECT h.filter FROM hook h WHERE h.id = delivery.hook_id)"
 """The filter of a new delivery's hook, as SQL in RETURNING. Most hooks have none."""
 
-MOST_EXAMINED = 5_000
-"""The hooks whose filters are examined at once, the newest first."""
+# The hooks whose filters are examined at once, the newest first, and those that are named.
+MOST_EXAMINED, MOST_NAMED = 5_000, 5
 
 
 class Document(NamedTuple):
@@ -127,15 +127,27 @@ def test(filter_: PayloadFilter, found: Document) -> DryRun:
     return dry_run(filter_, found.content)
 
 
-def unusable(db: Connection) -> list[tuple[int, str]]:
-    """Return the hooks whose filter cannot be used, with the reason. They get every event."""
+def unusable(db: Connection) -> list[str]:
+    """Return a sentence about each hook whose filter cannot be used, and so gets every event.
+
+    After MOST_NAMED hooks, the last sentence counts the others.
+    """
+    # Each filter is compiled.
+    db.require_thread()
     rows = db.tuples(
         "SELECT id, filter FROM hook WHERE filter IS NOT NULL AND deleted_at IS NULL"
         " ORDER BY id DESC LIMIT :limit",
         limit=MOST_EXAMINED,
     )
     found = ((row[0], payload_filter.problem(row[1])) for row in rows)
-    return [(hook_id, reason) for hook_id, reason in found if reason is not None]
+    named = [
+        f"hook {hook_id} gets every event, because its filter is unusable: {reason}"
+        for hook_id, reason in found
+        if reason is not None
+    ]
+    others = len(named) - MOST_NAMED
+    rest = [f"more hooks with unusable filters: {others}"] if others > 0 else []
+    return named[:MOST_NAMED] + rest
 
 
 def usual_event(hook: Row) -> str:

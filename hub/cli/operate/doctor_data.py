@@ -22,8 +22,6 @@ PATIENCE = 30.0
 OLD_BACKUP = 7 * DAY
 # The age from which a pause may have been forgotten, and the number of pauses that are examined.
 LONG_PAUSE, MOST_PAUSES = 3 * DAY, 20
-# The number of hooks that are named for one problem.
-MOST_SHOWN = 5
 # A clock that was set back by less than this does no harm.
 AHEAD = 60 * SECOND
 
@@ -140,12 +138,8 @@ def check_pauses(store: Store) -> Iterator[Finding]:
 
 def check_filters(store: Store) -> Iterator[Finding]:
     """Check that the hooks' filters can be used: otherwise the hooks get every event."""
-    about, found = "filters", store.look(filtering.unusable)
-    for hook_id, problem in found[:MOST_SHOWN]:
-        said = f"hook {hook_id} gets every event, for its filter is unusable: {problem}"
-        yield warning(about, said, "install what is missing, or `tocsin hook edit`")
-    if len(found) > MOST_SHOWN:
-        yield warning(about, f"and {len(found) - MOST_SHOWN} more of that kind", "tocsin hook list")
+    for said in store.look(filtering.unusable):
+        yield warning("filters", said, "install what is missing, or `tocsin hook edit`")
 
 
 def check_backups(store: Store, *, embedded: bool) -> Iterator[Finding]:

@@ -18,7 +18,9 @@ from hub.mail.composer import MailComposer
 from hub.worker_events import WorkerEvents
 from store import Store
 from store.delivery import filtering
+from store.errors import StoreError
 from store.tracing import Tracer
+from worker.background_tasks import BackgroundTasks
 from worker.delivery.trial import TrialSender
 from worker.http.guard import Guard
 from worker.pull.fetch_queue import FetchQueue
@@ -127,14 +129,23 @@ async def running_hub(
         trials = TrialSender(guard, settings, store.clock)
         hub = RunningHub(store, guard, sockets, seeing, tls.tls_of(settings), trials)
         await hub.change(settings)
-        for hook_id, problem in store.look(filtering.unusable):
-            log.warning(
-                "hook %d gets every event, for its filter is unusable: %s", hook_id, problem
-            )
+        tasks = BackgroundTasks()
         context = None if hub.tls is None else hub.tls.context
         try:
             async with serving(hub.app, *sockets, limiter=hub.limiter, tls=context):
+                # Nobody waits for it, because many filters take seconds.
+                tasks.start(_examine_filters(store))
                 yield hub
         finally:
+            await tasks.stop()
             await hub.app.close()
             await trials.close()
+
+
+async def _examine_filters(store: Store) -> None:
+    """Log which hooks have filters that cannot be used."""
+    try:
+        for said in await store.read(filtering.unusable):
+            log.warning("%s", said)
+    except StoreError as error:
+        log.warning("the filters of hooks are not examined: %s", error)

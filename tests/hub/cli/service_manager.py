@@ -5,6 +5,7 @@ import re
 import socket
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 from waiting import PATIENCE
@@ -60,6 +61,17 @@ class Manager:
             assert self.process is not None
             self.process.kill()
             raise AssertionError(f"no {wanted}: {self.heard}, {self.ended()}") from None
+
+    def logged(self, line: str) -> None:
+        """Wait for a line of the log that matches. `ended` has only what follows it."""
+        assert self.process is not None
+        assert self.process.stderr is not None
+        late = threading.Timer(PATIENCE, self.process.kill)
+        late.start()
+        try:
+            assert any(re.search(line, text) for text in self.process.stderr), f"no {line}"
+        finally:
+            late.cancel()
 
     def signal(self, number: int) -> None:
         assert self.process is not None

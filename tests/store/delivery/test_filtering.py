@@ -159,6 +159,17 @@ def test_a_filter_of_a_newer_version_delivers(world: World) -> None:
     assert world.arrive("g-1", body=BRANCH).deliveries == 1
 
 
+def test_few_hooks_with_unusable_filters_are_named(world: World) -> None:
+    for _ in range(filtering.MOST_NAMED + 2):
+        world.hook("push", options=TAGS)
+    assert world.store.look(filtering.unusable) == []
+    world.store.do(lambda db: db.execute("UPDATE hook SET filter = '{\"ref\": 1}'"))
+    *named, last = world.store.look(filtering.unusable)
+    assert len(named) == filtering.MOST_NAMED
+    assert all("gets every event, because its filter is unusable: ref: " in one for one in named)
+    assert last == "more hooks with unusable filters: 2"
+
+
 def test_hooks_with_expressions_share_the_variables_of_an_event(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

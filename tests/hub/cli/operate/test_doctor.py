@@ -311,7 +311,7 @@ def test_a_filter_that_this_installation_cannot_use(examine, well, run):
     newer = {"filter": {"payload": {"ref": {"$future": 1}}}}
     well.do(lambda db: hooks.update(db, hooks.by_id(db, 1), options=newer))
     finding = worst(examine(code=1)["filters"])
-    assert finding["said"].startswith("hook 1 gets every event, for its filter is unusable: ")
+    assert finding["said"].startswith("hook 1 gets every event, because its filter is unusable: ")
     assert "$future" in finding["said"]
 
 
