@@ -24,7 +24,7 @@ from worker.delivery.leased import LeasedDeliveries, LocalDispatcher
 from worker.delivery.metrics import WorkerMetrics
 from worker.delivery.payload_cache import PayloadCache
 from worker.delivery.recorder import Recorder
-from worker.delivery.send import DeliverySender
+from worker.delivery.send import DeliverySender, failed_attempt
 from worker.delivery.spans import DeliverySpans
 from worker.delivery.target import Target
 from worker.delivery.target_cache import TargetCache
@@ -162,6 +162,9 @@ class Dispatcher:
         lease_id = self.leased.lease
         assert lease_id is not None, "nothing is in memory without a lease"
         LOG_CONTEXT.set({"delivery_id": item.delivery_id, "hook_id": lane.hook_id})
+        target: Target | None = None
+        results: Sequence[Result] | None = None
+        outcome: Outcome | None = None
         try:
             target = self.targets.known(lane, item) or await self._load_target(lane, item)
             if self._is_suspended(target):
@@ -173,18 +176,21 @@ class Dispatcher:
                 results = await self._batches.attempt(
                     target, target.policy.batch, lane, item, lease_id, may_send, may_reach
                 )
-                self._on_batch(lane, results)
-                return True
-            outcome = await self._sender.attempt(
-                target, item, lane.hook_id, lease_id, may_send, may_reach
-            )
+            else:
+                outcome = await self._sender.attempt(
+                    target, item, lane.hook_id, lease_id, may_send, may_reach
+                )
         except Withheld:
             pass
-        except (Busy, Unavailable) as error:
-            self._pause(lane, error)
+        except Exception as error:
+            if self._on_error(lane, item, target, lease_id, error):
+                return True
         else:
             self._store_failures = 0
-            self._on_outcome(lane, item, outcome)
+            if results is None:
+                self._on_outcome(lane, item, outcome)
+            else:
+                self._on_batch(lane, results)
             return True
         self.leased.requeue(lane, item, lease_id)
         if lane.target is not None and self._is_suspended(lane.target):
@@ -212,6 +218,30 @@ class Dispatcher:
 
     # Recording outcomes.
 
+    def _on_error(
+        self,
+        lane: Lane,
+        item: QueuedDelivery,
+        target: Target | None,
+        lease_id: int,
+        error: Exception,
+    ) -> bool:
+        """Record an error of ours as an attempt, if there is a target. Return False if there is
+        none, or if the store is unavailable: the lane pauses, and the delivery has to wait.
+        """
+        unavailable = isinstance(error, (Busy, Unavailable))
+        if not unavailable:
+            # Otherwise the delivery would stay leased, and nothing would send it.
+            log.error("delivery %d to hook %d", item.delivery_id, lane.hook_id, exc_info=error)
+        if unavailable or target is None:
+            self._pause(lane, error)
+            return False
+        now = self._store.clock.now()
+        self._on_outcome(
+            lane, item, failed_attempt(target, item, lane.hook_id, lease_id, error, now)
+        )
+        return True
+
     def _on_outcome(self, lane: Lane, item: QueuedDelivery, outcome: Outcome | None) -> None:
         if outcome is None:
             self.leased.finish([item.delivery_id])
@@ -236,7 +266,6 @@ class Dispatcher:
 
     def _on_batch(self, lane: Lane, results: Sequence[Result]) -> None:
         """Handle the outcomes of one request. It counts once for the limits of the lane."""
-        self._store_failures = 0
         sent = [outcome for _, outcome in results if outcome is not None]
         decisive = decisive_of(sent)
         if decisive is not None:

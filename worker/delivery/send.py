@@ -120,7 +120,7 @@ class DeliverySender:
         except Exception as error:
             # A programming error costs this attempt only: the delivery is retried by schedule.
             log.exception("delivery %d to hook %d", item.delivery_id, hook_id)
-            answer.error = f"internal: {type(error).__name__}: {error}"
+            answer.error = internal_error(error)
         outcome = outcome_of(target, item, hook_id, lease_id, answer, head, started, clock())
         if overlap is not None:
             outcome.taken = overlap.learn(item.delivery_id, new_first, answer.status)
@@ -239,6 +239,25 @@ def outcome_of(
         disable_after=round(target.policy.disable_after * SECOND),
         turn=item.turn,
     )
+
+
+def internal_error(error: Exception) -> str:
+    """Return the error of an attempt that a programming error ended."""
+    return f"internal: {type(error).__name__}: {error}"
+
+
+def failed_attempt(
+    target: Target,
+    item: QueuedDelivery,
+    hook_id: int,
+    lease_id: int,
+    error: Exception,
+    now: int,
+) -> Outcome:
+    """Return the outcome of an attempt that a programming error ended. `now` is in microseconds."""
+    answer = ExchangeResult()
+    answer.error = internal_error(error)
+    return outcome_of(target, item, hook_id, lease_id, answer, "", now, now)
 
 
 def with_event(outcome: Outcome, target: Target, payload: Payload, item: QueuedDelivery) -> Outcome:

@@ -234,6 +234,22 @@ async def test_an_answer_that_does_not_say_which_events_failed(
     await harness.over(waiting=2)
 
 
+async def test_an_event_that_cannot_be_built_costs_one_attempt(
+    harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*args: Any) -> bytes:
+        monkeypatch.undo()
+        raise ValueError("broken")
+
+    monkeypatch.setattr(sender, "element_of", broken)
+    hook_id = harness.hook(options=NOW | {"retries": [0, 0]})
+    await waiting(harness, 3)
+    await harness.work()
+    await harness.over(delivered=3)
+    rows = harness.attempts(hook_id)
+    assert Counter(row["error"] for row in rows) == {"internal: ValueError: broken": 1, None: 3}
+
+
 async def test_a_request_that_cannot_be_built_costs_one_attempt(
     harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,6 +11,7 @@ from waiting import until
 from worker_harness import LOOPBACK, Network, WorkerHarness, said
 
 from store import Row
+from worker.delivery import send
 from worker.http.answer import MAX_BODY
 from worker.http.guard import Guard
 from worker.http.transport import Transport
@@ -347,6 +348,23 @@ async def test_an_error_of_ours_costs_the_attempt_and_not_the_delivery(
     await until(lambda: harness.states(other) == {"delivered": 1})
     await harness.pass_time(5)
     await harness.over(delivered=2)
+
+
+async def test_a_mistake_before_the_request_is_an_attempt(
+    harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def mistaken(*args: Any) -> str | None:
+        monkeypatch.undo()
+        raise RuntimeError("a mistake")
+
+    monkeypatch.setattr(send, "undeliverable_reason", mistaken)
+    hook_id = harness.hook(options={"retries": [0, 0]})
+    await harness.work()
+    await harness.event()
+    await harness.over(delivered=1)
+    first, second = harness.attempts(hook_id)
+    assert first["error"] == "internal: RuntimeError: a mistake"
+    assert second["status_code"] == 200
 
 
 async def test_attempts_are_recorded_once_each(harness: WorkerHarness) -> None:

@@ -18,7 +18,7 @@ from worker.delivery.batches.request import Member, body_of, element_of, head_of
 from worker.delivery.lane import Lane, QueuedDelivery
 from worker.delivery.leased import LeasedDeliveries
 from worker.delivery.payload_cache import PayloadCache
-from worker.delivery.send import DeliverySender, undeliverable_reason
+from worker.delivery.send import DeliverySender, internal_error, undeliverable_reason
 from worker.delivery.spans import DeliverySpans
 from worker.delivery.target import Target
 from worker.http.answer import ExchangeResult, Withheld
@@ -202,7 +202,7 @@ class BatchSender:
         except Exception as error:
             # A programming error costs this attempt only: the deliveries are retried by schedule.
             log.exception("%d deliveries to hook %d", len(members), lane.hook_id)
-            answer.error = f"internal: {type(error).__name__}: {error}"
+            answer.error = internal_error(error)
         if is_too_large(members, answer):
             lane.batch_bytes = len(body) // 2
         outcomes = outcomes_of(
