@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from store.database.connection import Row
+from store.database import paging
+from store.database.connection import Connection, Row
 
 # Matches are counted up to this number.
 MOST = 10_000
@@ -53,3 +55,8 @@ class SortedPage:
 def counted(many: int) -> Matches:
     """Return the matches of a count that ended one above MOST."""
     return Matches(min(many, MOST), more=many > MOST)
+
+
+def matches_of(db: Connection, query: str, **parameters: Any) -> Matches:
+    """Count the rows of a query, up to MOST."""
+    return counted(paging.count(db, query, MOST + 1, **parameters))

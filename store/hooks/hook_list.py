@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from store.database import paging
 from store.database.connection import Connection, Row, json_array
-from store.database.list_order import MOST, Matches, SortOrder, counted
+from store.database.list_order import Matches, SortOrder, matches_of
 from store.hooks import hook_health
 from store.hooks.event_names import FITTING, WILDCARD
 from store.hooks.hook_targets import NAMED
@@ -118,7 +117,7 @@ def page(
 def count(db: Connection, wanted: HookFilter) -> Matches:
     """Return the number of matching hooks, up to MOST."""
     source, given = wanted.sql(db)
-    return counted(paging.count(db, f"SELECT h.id FROM {source}", MOST + 1, **given))
+    return matches_of(db, f"SELECT h.id FROM {source}", **given)
 
 
 def latest(db: Connection) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 
 from store.database import paging
 from store.database.connection import Connection, Row, json_array
-from store.database.list_order import MOST, Matches, SortOrder, counted
+from store.database.list_order import Matches, SortOrder, matches_of
 from store.imports.imports import AT_WORK, NEEDS_ATTENTION
 from store.monitoring import name_search
 
@@ -96,4 +96,4 @@ def page(
 def count(db: Connection, wanted: ImportFilter) -> Matches:
     """Return the number of matching imports, up to MOST."""
     source, given = wanted.sql(db)
-    return counted(paging.count(db, f"SELECT i.repo_id{source}", MOST + 1, **given))
+    return matches_of(db, f"SELECT i.repo_id{source}", **given)

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from store.database import paging
 from store.database.connection import Connection, Row, json_array
-from store.database.list_order import MOST, Matches, SortedPage, SortOrder, counted
+from store.database.list_order import Matches, SortedPage, SortOrder, matches_of
 from store.delivery import event_queries
 from store.hooks.event_names import EventPattern
 
@@ -92,7 +91,7 @@ def count(db: Connection, wanted: EventFilter) -> Matches:
         return _matches(ids, floor)
     query = "SELECT e.id FROM event e WHERE e.id < :before AND e.id >= :first"
     given = {"before": wanted.before or NEWEST, "first": wanted.first}
-    return counted(paging.count(db, query, MOST + 1, **given))
+    return matches_of(db, query, **given)
 
 
 def _matches(ids: list[int], floor: int) -> Matches:

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from store.database import paging
 from store.database.connection import Connection, Row, json_array
-from store.database.list_order import MOST, Matches, SortOrder, counted
+from store.database.list_order import Matches, SortOrder, matches_of
 from store.hooks.event_names import WILDCARD
 
 COUNTS = {
@@ -100,4 +99,4 @@ def page(
 def count(db: Connection, wanted: TopicFilter) -> Matches:
     """Return the number of matching repositories, up to MOST."""
     source, given = wanted.sql(db)
-    return counted(paging.count(db, f"SELECT r.id{source}", MOST + 1, **given))
+    return matches_of(db, f"SELECT r.id{source}", **given)

@@ -9,7 +9,7 @@ from ui_world import World
 
 from store import Store
 from store.clock import HOUR, SECOND, MovableClock
-from store.delivery.listing import attempt_list, event_page
+from store.delivery.listing import attempt_list
 from store.hooks import hooks
 
 
@@ -115,8 +115,7 @@ class TestMatches:
                 page = text_of(await browser.page("/ui/hooks?repository=octo/hello"))
                 assert re.search(r"\d+ hooks Endpoint", page), page
                 with monkeypatch.context() as patched:
-                    for module in (attempt_list, event_page):
-                        patched.setattr(module, "MOST", 2)
+                    patched.setattr(attempt_list, "MOST", 2)
                     patched.setattr("store.database.list_order.MOST", 2)
                     patched.setattr(attempt_list, "WINDOW", 3)
                     page = text_of(await browser.page("/ui/deliveries"))
