@@ -30,7 +30,11 @@ BATCH = 200
 @click.option("--repo", "full_name", type=FullNameType(), help="Only this repository.")
 @click.option("--hook", "hook_id", type=int, metavar="ID", help="Only to this hook.",
               shell_complete=suggestions.hook_ids)  # fmt: skip
-@click.option("--event", help="Only events of this name.", shell_complete=suggestions.event_names)
+@click.option(
+    "--event",
+    help="Only events of this name, such as issues or issues.opened.",
+    shell_complete=suggestions.event_names,
+)
 @click.option(
     "--failed", is_flag=True, help="Only events that a hook did not get and will not get."
 )

@@ -80,6 +80,23 @@ class TestSelection:
             assert (many, after) == (wanted, 0)
             assert world.store.look(replay_selection.total, chosen) == (wanted, 7)
 
+    def test_an_event_may_have_an_action(self, world: World) -> None:
+        hook = world.hook("issues")["id"]
+        for action in ("opened", "closed", "opened", None):
+            let_in(world, 1, apart=1, name="issues", action=action)
+        for event, wanted in {
+            "issues": 4,
+            "issues.opened": 2,
+            "issues.closed": 1,
+            "issues.gone": 0,
+            "star.opened": 0,
+        }.items():
+            for place in ({"hook_id": hook}, {"repo_id": world.repo["id"]}, {}):
+                chosen = ReplaySelection(event=event, **place)
+                assert world.store.look(replay_selection.total, chosen)[0] == wanted, event
+                made, _ = world.store.do(replay_selection.create_deliveries, chosen, 0, 4, 9)
+                assert made == wanted, event
+
     def test_no_event_is_delivered_by_half(self, world: World) -> None:
         for _ in range(3):
             world.hook("push")
