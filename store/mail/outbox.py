@@ -24,6 +24,7 @@ FIRST_DELAY, LONGEST_DELAY = 60.0, 3600.0
 # How long mails wait if the server cannot be used.
 SERVER_DELAY = 2 * MINUTE
 LONGEST_ERROR = 300
+OVERDUE = "no worker could send it for a day"
 
 
 def add(db: Connection, kind: str, address: str, account_id: int | None = None) -> int:
@@ -150,6 +151,21 @@ def postpone_due(db: Connection, error: str) -> int:
         later=db.now + SERVER_DELAY,
         error=reason,
         now=db.now,
+    )
+
+
+def fail_overdue(db: Connection) -> int:
+    """Fail the mails that are due since a day or longer. Return their number.
+
+    No worker ran, or `mail_host` was not set. The news in them is old by now.
+    """
+    return db.execute(
+        "UPDATE mail SET outcome = :failed, ended_at = :now, due_at = NULL, error = :error"
+        " WHERE due_at < :old",
+        failed=FAILED,
+        error=OVERDUE,
+        now=db.now,
+        old=db.now - GIVE_UP,
     )
 
 

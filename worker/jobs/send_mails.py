@@ -43,9 +43,12 @@ class MailSender:
         self._limits = Limits(settings.mail_per_hour, settings.mail_per_hour_total)
 
     async def run(self) -> None:
-        """Make the mails that are due, and send them. If the server cannot be used, all wait."""
+        """Make the mails that are due, and send them. If the server cannot be used, they wait."""
         while await self._store.write(notices.make_mails, self._limits) == notices.MOST:
             pass
+        if overdue := await self._store.write(outbox.fail_overdue):
+            self._mails.add("failed", many=overdue)
+            log.warning("%d mails are dropped: %s", overdue, outbox.OVERDUE)
         rows = await self._store.read(outbox.list_due, BATCH)
         if not rows:
             return

@@ -257,6 +257,18 @@ async def test_a_connection_that_breaks_delays_the_mails_behind(post: Post) -> N
     assert {row["outcome"] for row in post.outbox()} == {"sent"}
 
 
+async def test_mails_that_nobody_sent_for_a_day_are_dropped(post: Post) -> None:
+    await post.mail_people("a", "b")
+    post.clock.advance(86_401)
+    assert await post.send() == []
+    assert post.site.connections == 0
+    assert {(row["outcome"], row["error"], row["attempts"]) for row in post.outbox()} == {
+        ("failed", outbox.OVERDUE, 0)
+    }
+    assert post.counted() == {"failed": 2}
+    assert post.store.look(next_due) is None
+
+
 async def test_after_a_day_a_mail_has_failed(post: Post) -> None:
     post.site.rcpt = lambda address: "451 later"
     await post.mail_people("a")
