@@ -118,6 +118,15 @@ def count(db: Connection, mail_id: int) -> int:
     return found
 
 
+def list_mails(db: Connection, limit: int) -> list[Row]:
+    """Return the latest mails, newest first, each with its `state` and its number of `alerts`."""
+    rows = outbox.list_recent(db, limit)
+    counts = counts_of(db, [row["id"] for row in rows])
+    return [
+        {**row, "state": outbox.state_of(row), "alerts": counts.get(row["id"], 0)} for row in rows
+    ]
+
+
 def alerts_of(db: Connection, mail_id: int, limit: int) -> list[Row]:
     """Return the first alerts that a mail is about, with their hooks, oldest first."""
     rows = db.tuples(

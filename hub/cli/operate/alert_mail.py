@@ -35,19 +35,17 @@ def mails(store: Store, limit: int, as_json: bool) -> None:
 
 
 def _mails(db: Connection, limit: int) -> list[Row]:
-    rows = outbox.list_recent(db, limit)
-    counts = notices.counts_of(db, [row["id"] for row in rows])
-    return [_shape(row, counts.get(row["id"], 0)) for row in rows]
+    return [_shape(row) for row in notices.list_mails(db, limit)]
 
 
-def _shape(row: Row, alerts: int) -> Row:
+def _shape(row: Row) -> Row:
     return {
         "id": row["id"],
         "to": row["address"],
         "login": row["login"],
         "kind": row["kind"],
-        "state": outbox.state_of(row),
-        "alerts": alerts,
+        "state": row["state"],
+        "alerts": row["alerts"],
         "created_at": output.format_time(row["created_at"]),
         "ended_at": output.format_time(row["ended_at"]),
         "next_attempt_at": output.format_time(row["due_at"]),

@@ -42,13 +42,7 @@ def show_mail(look: ViewContext) -> dict[str, Any]:
 
 
 def _mails(look: ViewContext) -> list[dict[str, Any]]:
-    rows = outbox.list_recent(look.db, SHOWN)
-    counts = notices.counts_of(look.db, [row["id"] for row in rows])
-    return [
-        {**row, "state": outbox.state_of(row), "alerts": counts.get(row["id"], 0)}
-        | {"mark": MARKS[outbox.state_of(row)]}
-        for row in rows
-    ]
+    return [row | {"mark": MARKS[row["state"]]} for row in notices.list_mails(look.db, SHOWN)]
 
 
 @ui.act(f"{PATH}/test", who="operator")
