@@ -15,7 +15,7 @@ ELSEWHERE = {
     "failed.html": "the pages with the status 403 and 404 in pages.py",
     "signed_out.html": "test_openid.py",
 }
-"""Templates that other tests look at, and which."""
+"""Templates that other tests open, each with these tests."""
 
 
 async def create_link(page: Page) -> None:
