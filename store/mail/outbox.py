@@ -155,7 +155,7 @@ def postpone_due(db: Connection, error: str) -> int:
 
 
 def fail_overdue(db: Connection) -> int:
-    """Fail the mails that are due since a day or longer. Return their number.
+    """Fail the mails that have been due for a day. Return their number.
 
     No worker ran, or `mail_host` was not set. The news in them is old by now.
     """

@@ -231,11 +231,11 @@ class Dispatcher:
         """
         unavailable = isinstance(error, (Busy, Unavailable))
         if not unavailable:
-            # Otherwise the delivery would stay leased, and nothing would send it.
             log.error("delivery %d to hook %d", item.delivery_id, lane.hook_id, exc_info=error)
         if unavailable or target is None:
             self._pause(lane, error)
             return False
+        # Without an outcome, the delivery would stay leased, and nothing would send it.
         now = self._store.clock.now()
         self._on_outcome(
             lane, item, failed_attempt(target, item, lane.hook_id, lease_id, error, now)
