@@ -20,24 +20,27 @@ async def listening(
     """Have `handle` see to each connection, which is closed when that returns or the client has
     left; gives the port. `how` is as for asyncio.start_server.
     """
-    tasks: set[asyncio.Task[None]] = set()
+    connections: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
 
     # Not a coroutine, which would be known only once it runs.
     def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.ensure_future(_handled(handle, reader, writer))
-        tasks.add(task)
-        task.add_done_callback(tasks.discard)
+        connections[task] = writer
+        task.add_done_callback(connections.pop)
 
     server = await asyncio.start_server(accepted, host, port, **how)
     try:
         yield server.sockets[0].getsockname()[1]
     finally:
-        server.close()
-        await turns()
-        for task in tasks:
+        await stop_accepting(server)
+        left = dict(connections)
+        for task in left:
             task.cancel()
-        if tasks:
-            await asyncio.wait(tasks)
+        if left:
+            await asyncio.wait(left)
+        # A task that is cancelled before it runs closes nothing.
+        for writer in left.values():
+            writer.transport.abort()
         await turns()
 
 
@@ -54,6 +57,17 @@ async def _handled(
     finally:
         # What it does not take any more would keep it open.
         writer.transport.abort()
+
+
+async def stop_accepting(server: asyncio.Server) -> None:
+    """Close a server after the connections that the loop is accepting.
+
+    If it closes first, asyncio neither serves such a connection nor closes it.
+    """
+    for listener in server.sockets:
+        asyncio.get_running_loop().remove_reader(listener.fileno())
+    await turns()
+    server.close()
 
 
 async def turns() -> None:

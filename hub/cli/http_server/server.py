@@ -23,6 +23,8 @@ GRACE = 8
 LAST_CALL = 1.0
 # The deadlines of connections are checked at every fifth of uvicorn's ticks: each 0.5 s.
 SWEEP = 5
+# The event loop accepts a connection three of its turns before the protocol knows of it.
+ACCEPT_TURNS = 5
 
 
 class Server(uvicorn.Server):
@@ -76,8 +78,7 @@ class Server(uvicorn.Server):
         response, the request would be lost.
         """
         self.server_state.ending = True
-        for server in self.servers:
-            server.close()
+        await self._stop_accepting()
         for connection in self.server_state.connections:
             if isinstance(connection, Protocol):
                 connection.last_call()
@@ -86,6 +87,20 @@ class Server(uvicorn.Server):
                 while self.server_state.connections:  # noqa: ASYNC110 - a set has no event
                     await asyncio.sleep(0.02)
         await super().shutdown(sockets)
+
+    async def _stop_accepting(self) -> None:
+        """Close the listening sockets after the connections that the loop is accepting.
+
+        If asyncio's server closes first, it neither serves such a connection nor closes it.
+        """
+        loop = asyncio.get_running_loop()
+        for server in self.servers:
+            for listener in server.sockets:
+                loop.remove_reader(listener.fileno())
+        for _ in range(ACCEPT_TURNS):
+            await asyncio.sleep(0)
+        for server in self.servers:
+            server.close()
 
 
 @contextlib.asynccontextmanager

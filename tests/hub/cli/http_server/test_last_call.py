@@ -5,9 +5,13 @@ import contextlib
 from collections.abc import AsyncIterator
 from typing import Any
 
+import pytest
 from waiting import PATIENCE
 
-from hub.cli.http_server.server import bind, port_of, serving
+from hub.cli.http_server.connection_limiter import ConnectionLimiter
+from hub.cli.http_server.server import Server, bind, port_of, serving
+from hub.cli.http_server.server_limits import ServerLimits
+from hub.cli.http_server.server_state import State
 
 REQUEST = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 OVER = b"connection: close"
@@ -78,3 +82,23 @@ async def test_a_connection_that_goes_on_resting_is_closed() -> None:
             assert OVER not in await one.ask()
             await server.aclose()
             assert await one.closed()
+
+
+@pytest.mark.parametrize("turns", range(8))
+async def test_a_connection_of_the_last_moment_is_closed_too(turns: int) -> None:
+    """The loop accepts a connection some turns before the server knows of it."""
+    bound = bind("127.0.0.1", 0)
+    server = Server(app, State(ConnectionLimiter(ServerLimits()), None), last_call=0)
+    async with asyncio.timeout(PATIENCE):
+        task = asyncio.create_task(server.serve([bound]))
+        await server.listening.wait()
+        opening = asyncio.create_task(asyncio.open_connection("127.0.0.1", port_of(bound)))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        await server.shutdown([bound])
+        server.should_exit = True
+        await task
+        with contextlib.suppress(ConnectionError):
+            reader, writer = await opening
+            assert await reader.read() == b""
+            writer.transport.abort()
