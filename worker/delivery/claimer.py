@@ -140,18 +140,7 @@ class Claimer:
         for hook_id, version in {one.hook_id: one.version for one in claimed}.items():
             by_id[hook_id].confirm(version, before[hook_id])
         for one in claimed:
-            by_id[one.hook_id].queue.append(
-                QueuedDelivery(
-                    one.id,
-                    one.event_id,
-                    one.attempts,
-                    one.redelivery,
-                    one.version,
-                    one.throttled,
-                    one.turn,
-                    one.due_at,
-                )
-            )
+            by_id[one.hook_id].queue.append(QueuedDelivery.of(one, one.version))
         self._set_next_due(by_id, next_due, {one.hook_id for one in claimed})
         self._leased.add([one.id for one in claimed])
         for lane in lanes:

@@ -8,9 +8,12 @@ import asyncio
 from collections import deque
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
+from typing import Self
 
 from store.database.notifications import Turn
+from store.delivery.deliveries import ClaimedDelivery
 from store.hooks.batch_options import BatchOptions
+from store.ordering.followers import Follower
 from worker.delivery.target import Target
 from worker.tuning import DEFAULTS, Tuning
 
@@ -33,6 +36,20 @@ class QueuedDelivery:
     """Its place, if the hook is ordered."""
     due_at: int = 0
     """Since when it has been due, in microseconds of the store's clock."""
+
+    @classmethod
+    def of(cls, one: ClaimedDelivery | Follower, version: int) -> Self:
+        """Return what the store has claimed, with its hook's version."""
+        return cls(
+            one.id,
+            one.event_id,
+            one.attempts,
+            one.redelivery,
+            version,
+            one.throttled,
+            one.turn,
+            one.due_at,
+        )
 
 
 @dataclass(slots=True)

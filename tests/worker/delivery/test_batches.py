@@ -234,36 +234,24 @@ async def test_an_answer_that_does_not_say_which_events_failed(
     await harness.over(waiting=2)
 
 
-async def test_an_event_that_cannot_be_built_costs_one_attempt(
-    harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("function", "failed"),
+    [pytest.param("element_of", 1, id="event"), pytest.param("head_of", 3, id="request")],
+)
+async def test_an_error_while_a_batch_is_built_costs_one_attempt(
+    harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch, function: str, failed: int
 ) -> None:
-    def broken(*args: Any) -> bytes:
+    def broken(*args: Any, **given: Any) -> Any:
         monkeypatch.undo()
         raise ValueError("broken")
 
-    monkeypatch.setattr(sender, "element_of", broken)
+    monkeypatch.setattr(sender, function, broken)
     hook_id = harness.hook(options=NOW | {"retries": [0, 0]})
     await waiting(harness, 3)
     await harness.work()
     await harness.over(delivered=3)
-    rows = harness.attempts(hook_id)
-    assert Counter(row["error"] for row in rows) == {"internal: ValueError: broken": 1, None: 3}
-
-
-async def test_a_request_that_cannot_be_built_costs_one_attempt(
-    harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def broken(*args: Any, **given: Any) -> str:
-        monkeypatch.undo()
-        raise ValueError("broken")
-
-    monkeypatch.setattr(sender, "head_of", broken)
-    hook_id = harness.hook(options=NOW | {"retries": [0, 0]})
-    await waiting(harness, 3)
-    await harness.work()
-    await harness.over(delivered=3)
-    rows = harness.attempts(hook_id)
-    assert Counter(row["error"] for row in rows) == {"internal: ValueError: broken": 3, None: 3}
+    errors = Counter(row["error"] for row in harness.attempts(hook_id))
+    assert errors == {"internal: ValueError: broken": failed, None: 3}
 
 
 async def test_an_answer_that_names_a_secret_is_recorded_without_it(harness: WorkerHarness) -> None:

@@ -36,16 +36,4 @@ class FollowerClaims:
             followers.claim, key, (first.delivery_id, turn), lease_id, most - 1
         )
         self._leased.hold([one.id for one in found])
-        return [
-            QueuedDelivery(
-                one.id,
-                one.event_id,
-                one.attempts,
-                one.redelivery,
-                first.version,
-                one.throttled,
-                one.turn,
-                one.due_at,
-            )
-            for one in found
-        ]
+        return [QueuedDelivery.of(one, first.version) for one in found]
