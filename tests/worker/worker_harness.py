@@ -293,6 +293,13 @@ class WorkerHarness:
     def leased(self) -> list[Row]:
         return [row for row in self.deliveries() if row["lease_id"] is not None]
 
+    async def all_returned(self) -> None:
+        """Wait until the worker holds no delivery: it has returned to the store what has to wait.
+
+        The worker may claim a delivery before it reads that the hook is held back.
+        """
+        await until(lambda: not self.leased(), "no delivery under a lease")
+
     def attempts(self, hook_id: int) -> list[Row]:
         """Oldest first, each with all that was exchanged."""
         rows = self.store.look(attempts.page, hook_id, limit=100_000)[::-1]

@@ -291,7 +291,7 @@ def resting_until(harness: WorkerHarness, hook_id: int) -> int | None:
 async def test_what_arrives_during_a_rest_waits_in_the_store(harness: WorkerHarness) -> None:
     harness.tuning = Tuning(first_cooldown=60.0)
     harness.network.script = failing
-    resting = harness.hook(options={"breaker": 1})
+    harness.hook(options={"breaker": 1})
     other = harness.hook(events=["push", "issues"], options={"breaker": 0})
     await harness.work()
     await harness.event()
@@ -299,7 +299,7 @@ async def test_what_arrives_during_a_rest_waits_in_the_store(harness: WorkerHarn
     await harness.events(10)
     await until(lambda: len(harness.network.to("h2.example")) == 11)
     await settle()
-    assert not [row for row in harness.leased() if row["hook_id"] == resting]
+    await harness.all_returned()
     assert len(harness.network.to("h1.example")) == 1
     assert harness.states(other) == {"waiting": 11}
 
