@@ -6,9 +6,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 
-from store.settings import SettingsPart
-
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
+from store.settings import LOOPBACK, SettingsPart
 
 
 class OpenIDSettings(SettingsPart):

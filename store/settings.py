@@ -7,6 +7,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from store.errors import Unusable
 
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+"""The hosts that are this machine: a connection to them needs no encryption."""
+
 PASSWORD = re.compile(r"(?<=[?&]password=)[^&]+")
 
 

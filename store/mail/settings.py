@@ -5,10 +5,9 @@ from typing import Literal, Self
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 
-from store.settings import SettingsPart, read_secret
+from store.settings import LOOPBACK, SettingsPart, read_secret
 
 PORTS = {"starttls": 587, "tls": 465, "none": 25}
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
 HOUR = 3600
 
 
