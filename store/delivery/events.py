@@ -175,7 +175,7 @@ def _fan_out(db: Connection, fresh: Sequence[tuple[Receipt, IncomingEvent]]) -> 
         f" THEN {BEHIND} ELSE {WAITING} END, :now, CASE WHEN w.hook_id IN"
         f" (SELECT hook_id FROM {db.each('full', hook_id='integer')} AS f)"
         f" OR w.hook_id IN {WITHHELD} THEN NULL ELSE CAST(:lease AS BIGINT) END"
-        f" FROM ({_subscribed(db)}) AS w ORDER BY w.event_id"
+        f" FROM ({_subscribed(db)}) AS w ORDER BY w.event_id, w.hook_id"
         f" RETURNING id, event_id, hook_id, lease_id, state, repo_id, {filtering.FILTER}",
         now=db.now,
         lease=lease,
