@@ -23,7 +23,7 @@ SQL = re.compile(
 # Packages, lower ones first: a package imports those before it, and what is named with it.
 ORDER = {
     "store": (
-        "errors clock settings trace_context tracing crypto database jobs audit accounts"
+        "errors clock settings trace_context tracing crypto database text_index jobs audit accounts"
         " monitoring formats filters endpoint_access hooks apps ordering delivery alerts mail pull"
         " repositories enterprises agents devenvs secret_scanning artifacts checks"
         " workflows issues assistant imports projection registry pg_migration backup"

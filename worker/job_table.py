@@ -16,6 +16,8 @@ from worker.delivery.metrics import WorkerMetrics
 from worker.jobs import lapse
 from worker.jobs.check_alerts import INTERVAL, check_alerts
 from worker.jobs.expire import expire
+from worker.jobs.index_texts import INTERVAL as INDEX_INTERVAL
+from worker.jobs.index_texts import drop_index, index_texts, next_drop
 from worker.jobs.prune import prune
 from worker.jobs.record_deployments import record_deployments
 from worker.jobs.replay import replay
@@ -90,8 +92,17 @@ def build_jobs(works: JobContext) -> list[ScheduledJob]:
         ScheduledJob(
             "reports", CalendarTrigger(settings.reports_at), partial(make_reports, store, settings)
         ),
+        _text_index(store, settings),
         ScheduledJob("prune", CalendarTrigger(settings.prune_at), partial(prune, store, settings)),
     ]
+
+
+def _text_index(store: Store, settings: WorkerSettings) -> ScheduledJob:
+    """Return the job that indexes texts, or that deletes the index if the setting is off."""
+    if settings.text_index:
+        trigger = IntervalTrigger(INDEX_INTERVAL)
+        return ScheduledJob("text-index", trigger, partial(index_texts, store))
+    return ScheduledJob("text-index", DataTrigger(next_drop), partial(drop_index, store))
 
 
 def _imports(works: JobContext) -> list[ScheduledJob]:

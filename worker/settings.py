@@ -127,6 +127,11 @@ class WorkerSettings(WebSubSettings, ImportSettings, UsageSettings, MailSettings
         description="when records past their retention are removed, as in cron and in UTC: "
         "minute, hour, day of the month, month, day of the week",
     )
+    text_index: bool = Field(
+        False,
+        description="index the texts of payloads and answers in the background, so that the "
+        "dashboard's search for a text gets further; if it is off, the index is deleted",
+    )
     replay_rate: float = Field(
         200,
         gt=0,

@@ -46,6 +46,7 @@ PLAIN = frozenset(
         ("event", "digest"),
         ("license_file", "content"),
         ("report_part", "content"),
+        ("text_slice", "slices"),
     }
 )
 # How many rows are searched for the newest values, so that a long table without any is cheap.

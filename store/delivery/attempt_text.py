@@ -1,17 +1,53 @@
-"""Search for a text in payloads and answers, newest first, bounded in time and in what it reads."""
+"""Search for a text in payloads and answers, newest first, bounded in time and in what it reads.
 
-import json
+Where attempts are indexed, only possible matches are read.
+"""
+
 import time
-from collections.abc import Callable, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from operator import neg
 
 from store.database.connection import Connection, Row, json_array
 from store.delivery import attempt_feed, events
-from store.delivery.attempt_feed import AttemptFilter, AttemptPage
+from store.delivery.attempt_feed import LATEST, AttemptFilter, AttemptPage
+from store.text_index import portions, slices, trigrams
 
 # The limits of one search: seconds, and bytes of payloads and answers.
 SECONDS, MOST_BYTES = 1.0, 32 * 1024 * 1024
-# Attempts that are read at a time.
-CHUNK = 100
+# Attempts that are read at a time, and bytes of payloads.
+CHUNK, CHUNK_BYTES = 100, MOST_BYTES // 8
+# Attempts that are looked up in the index at a time.
+WINDOW = 4_096
+
+
+class _Budget:
+    """The time and the bytes that a search has left."""
+
+    def __init__(self, most_bytes: int, clock: Callable[[], float]) -> None:
+        self._clock, self._ends = clock, clock() + SECONDS
+        self.bytes = most_bytes
+
+    @property
+    def spent(self) -> bool:
+        return self.bytes <= 0 or self._clock() >= self._ends
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Attempts to read, out of successive ones with these ids."""
+
+    rows: Sequence[Row]
+    ids: Sequence[int]
+    earlier: int
+    """How many attempts were searched in earlier windows."""
+    reached: int
+    last: bool
+
+    def scanned(self, reached: int) -> int:
+        """Return how many attempts were searched, down to this id."""
+        return self.earlier + bisect_right(self.ids, -reached, key=neg)
 
 
 def page(
@@ -26,56 +62,87 @@ def page(
 ) -> AttemptPage:
     """Return the newest matching attempts whose payload or answer contains a text in any case.
 
-    If the search ended at a limit, `scanned` is the number of attempts that were read, and `older`
-    is the id from which to continue.
+    If the search ended at a limit, `scanned` is the number of attempts that were searched, and
+    `older` is the id from which to continue.
     """
-    ends, left = clock() + SECONDS, most_bytes
+    budget = _Budget(most_bytes, clock)
+    forms = trigrams.forms(text)
     found: list[Row] = []
-    scanned = 0
-    while True:
-        part = attempt_feed.page(db, wanted, limit=CHUNK, before=before)
-        matching, read = _matching(db, part.rows, text)
-        left -= read
-        scanned += max(len(part.rows), part.scanned)
-        for row in part.rows:
-            if row["id"] in matching:
+    for part in _parts(db, wanted, forms, before):
+        reached = part.reached
+        for row, matches in _examined(db, part.rows, forms, budget):
+            at_end = part.last and row is part.rows[-1]
+            reached = part.reached if row is part.rows[-1] else row["id"]
+            if matches:
                 found.append(row)
-            if len(found) == limit and row is not part.rows[-1]:
+            if len(found) == limit and not at_end:
                 return AttemptPage(found, row["id"])
-        before = part.older
-        if before is None:
-            return AttemptPage(found)
-        if len(found) >= limit:
-            return AttemptPage(found[:limit], before)
-        if left <= 0 or clock() >= ends:
-            return AttemptPage(found, before, scanned)
+        if reached != part.reached or (budget.spent and not part.last):
+            return AttemptPage(found, reached, part.scanned(reached))
+    return AttemptPage(found)
 
 
-def _matching(db: Connection, rows: Sequence[Row], text: str) -> tuple[set[int], int]:
-    """Return the ids of the attempts that contain the text, and how many bytes were read."""
-    # JSON may escape letters; an escaped letter has no other case.
-    escaped = (json.dumps(one)[1:-1].lower() for one in (text, text.lower(), text.upper()))
-    forms = {text.lower(), *escaped}
+def _parts(
+    db: Connection, wanted: AttemptFilter, forms: set[str], before: int | None
+) -> Iterator[_Part]:
+    """Yield the attempts to read: possible ones among the indexed, and all others."""
+    bits = None if portions.is_empty(db) else trigrams.bits_of_forms(forms)
+    below = min(before or LATEST, wanted.before or LATEST)
+    window, earlier, more = CHUNK, 0, True
+    while more:
+        ids, more = attempt_feed.candidates(db, wanted, below, window)
+        if not ids:
+            return
+        kept = ids if bits is None else slices.possible(db, ids, bits)
+        for at in range(0, max(len(kept), 1), CHUNK):
+            chosen = kept[at : at + CHUNK]
+            rows = attempt_feed.select(db, wanted, chosen, CHUNK) if chosen else []
+            at_end = at + CHUNK >= len(kept)
+            reached = ids[-1] if at_end else chosen[-1]
+            yield _Part(rows, ids, earlier, reached, at_end and not more)
+        below, earlier, window = ids[-1], earlier + len(ids), min(window * 4, WINDOW)
+
+
+def _examined(
+    db: Connection, rows: Sequence[Row], forms: set[str], budget: _Budget
+) -> Iterator[tuple[Row, bool]]:
+    """Yield each attempt, and whether it contains the text, until the budget is spent.
+
+    At least one payload is read, however large it is.
+    """
+    answered = _answered(db, rows, forms, budget)
+    waiting = list(dict.fromkeys(row["event_id"] for row in rows if row["id"] not in answered))
+    matching: dict[int, bool] = {}
+    for row in rows:
+        if row["id"] not in answered and row["event_id"] not in matching:
+            if matching and budget.spent:
+                return
+            read = _payloads(db, waiting, forms, budget)
+            matching |= read
+            waiting = waiting[len(read) :]
+        yield row, row["id"] in answered or matching[row["event_id"]]
+
+
+def _answered(
+    db: Connection, rows: Sequence[Row], forms: set[str], budget: _Budget
+) -> frozenset[int]:
+    """Return the attempts whose answers contain the text."""
     answers = db.tuples(
         f"SELECT a.id, a.response_body FROM {db.each('ids', wanted='integer')} AS w"
         " JOIN attempt a ON a.id = w.wanted WHERE a.response_body IS NOT NULL",
         ids=json_array(row["id"] for row in rows),
     )
-    found = {number for number, body in answers if _contains(body, forms)}
-    read = sum(len(body) for _, body in answers)
-    waiting = list(dict.fromkeys(row["event_id"] for row in rows if row["id"] not in found))
-    matching: set[int] = set()
-    while waiting:
-        bodies = events.get_many(db, waiting, MOST_BYTES // 8)
-        for event_id, event in bodies.items():
-            if event is not None and event["body"] is not None:
-                read += len(event["body"])
-                if _contains(event["body"].decode("utf-8", "replace"), forms):
-                    matching.add(event_id)
-        waiting = waiting[len(bodies) :]
-    return found | {row["id"] for row in rows if row["event_id"] in matching}, read
+    budget.bytes -= sum(len(body) for _, body in answers)
+    return frozenset(number for number, body in answers if trigrams.contains(body, forms))
 
 
-def _contains(text: str, forms: set[str]) -> bool:
-    lowered = text.lower()
-    return any(form in lowered for form in forms)
+def _payloads(
+    db: Connection, event_ids: list[int], forms: set[str], budget: _Budget
+) -> dict[int, bool]:
+    """Return for the first of these events whether their payloads contain the text."""
+    found: dict[int, bool] = {}
+    for event_id, event in events.get_many(db, event_ids, CHUNK_BYTES).items():
+        body = (event["body"] if event is not None else None) or b""
+        found[event_id] = trigrams.contains(body.decode("utf-8", "replace"), forms)
+        budget.bytes -= len(body)
+    return found

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from store.database.connection import Connection, json_array
 from store.ordering.delivery_states import BEHIND, WAITING
+from store.text_index import portions
 
 
 def drop_bodies(db: Connection, before: int, limit: int) -> int:
@@ -16,6 +17,7 @@ def drop_bodies(db: Connection, before: int, limit: int) -> int:
     """
 
     def drop(ids: str) -> int:
+        portions.mark_events(db, ids)
         return db.execute(
             "UPDATE event SET body = NULL WHERE id IN"
             f" (SELECT id FROM {db.each('ids', id='integer')} AS w)"
@@ -52,6 +54,7 @@ def drop_attempts(db: Connection, before: int, limit: int) -> int:
     """Delete attempts that began before a time. Return their number."""
     rows = db.tuples("SELECT id, started_at FROM attempt ORDER BY id LIMIT :limit", limit=limit)
     old = [attempt_id for attempt_id, started_at in rows if started_at < before]
+    portions.mark_attempts(db, old)
     db.execute(
         f"DELETE FROM attempt WHERE id IN (SELECT id FROM {db.each('ids', id='integer')} AS w)",
         ids=json_array(old),
@@ -87,6 +90,6 @@ def _drop_events(db: Connection, ids: str) -> int:
 def drop_hooks(db: Connection, before: int) -> int:
     """Delete the rows of hooks that were deleted before a time. Return their number."""
     gone = "(SELECT x.id FROM hook x WHERE x.deleted_at < :before)"
-    for table in ("problem_note", "exhausted", "mail_unsubscribed"):
+    for table in ("problem_note", "hook_silence", "exhausted", "mail_unsubscribed"):
         db.execute(f"DELETE FROM {table} WHERE hook_id IN {gone}", before=before)
     return db.execute("DELETE FROM hook WHERE deleted_at < :before", before=before)

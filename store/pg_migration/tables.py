@@ -18,6 +18,8 @@ MASK = (1 << 128) - 1
 # Tables that are not copied, and the reasons.
 STAYS = {
     "migration": "each side records the steps that made it",
+    "text_portion": "the worker indexes the texts again",
+    "text_slice": "the worker indexes the texts again",
     "moving": "the progress of the move, which does not belong to the installation",
 }
 # Prefixes of the migration's own tables and of SQLite's.

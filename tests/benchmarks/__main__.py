@@ -35,6 +35,7 @@ NAMES = (
     "far",
     "pages",
     "tasks",
+    "texts",
     "tls",
     "beside",
 )

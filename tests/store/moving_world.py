@@ -20,6 +20,8 @@ from store.ordering.delivery_states import DEAD, DELIVERED
 from store.repositories import repositories
 
 Contents = dict[str, list[Row]]
+# The index of texts does not move: the worker makes it again.
+REBUILT = {"text_portion", "text_slice"}
 
 
 def tables(db: Connection) -> list[str]:
@@ -49,7 +51,7 @@ def _plain(value: Any) -> Any:
 
 
 def same(store: Store, other: Store) -> bool:
-    names = store.look(tables)
+    names = [name for name in store.look(tables) if name not in REBUILT]
     left, right = contents(store, names), contents(other, names)
     assert with_bytes(right) == with_bytes(left)
     return True

@@ -416,6 +416,23 @@ CREATE INDEX attempt_hook ON attempt (hook_id, id);
 
 CREATE INDEX attempt_delivery ON attempt (delivery_id);
 
+-- The index of the texts of attempts: portions of 512 ids. See store/text_index.
+CREATE TABLE text_portion (
+    portion BIGINT PRIMARY KEY,
+    removals BIGINT NOT NULL,           -- how often an attempt or a payload of it was deleted
+    indexed_at BIGINT,                  -- NULL: not yet
+    due_at BIGINT                       -- when it is indexed, or indexed again
+);
+
+CREATE INDEX text_portion_due ON text_portion (due_at) WHERE due_at IS NOT NULL;
+
+CREATE TABLE text_slice (
+    portion BIGINT NOT NULL,
+    part BIGINT NOT NULL,
+    slices {blob} NOT NULL,             -- zstd
+    PRIMARY KEY (portion, part)
+);
+
 -- Finds the few failed attempts among many successful ones.
 CREATE INDEX attempt_failed ON attempt (id)
     WHERE status_code IS NULL OR status_code NOT BETWEEN 200 AND 299 OR error IS NOT NULL;
@@ -1676,6 +1693,8 @@ CREATE INDEX audit_actor ON audit (actor, id);
 
 CREATE INDEX audit_action ON audit (action, id);
 
+CREATE INDEX audit_actor_action ON audit (actor, action, id);
+
 CREATE INDEX audit_at ON audit (at);
 
 CREATE INDEX audit_through ON audit (through) WHERE through IS NOT NULL;
@@ -1986,6 +2005,13 @@ CREATE TABLE problem_note (
     acknowledged_at BIGINT,
     muted_until BIGINT,
     PRIMARY KEY (hook_id, kind)
+);
+
+-- Hooks that begin no alert until a time, and whose problems are muted.
+CREATE TABLE hook_silence (
+    hook_id BIGINT PRIMARY KEY,
+    ends_at BIGINT NOT NULL,
+    silenced_by TEXT NOT NULL           -- a login
 );
 
 -- Alerts: records that something went wrong, which are open until it is over.

@@ -20,7 +20,7 @@ from store.errors import Invalid
 from store.formats.chat import CHATS, render
 from store.formats.event_view import EventView
 from store.formats.summary import summary
-from store.hooks import hook_pauses, hooks
+from store.hooks import hook_pauses, hook_silences, hooks
 from store.hooks.hook_targets import SYSTEM
 from store.ordering import stalled_keys
 from store.ordering.delivery_states import DEAD
@@ -220,6 +220,51 @@ async def test_exhausted_deliveries_of_five_minutes_are_one_event(
     assert guids == ["a", "c"]
     clock.advance(seconds=600)
     assert await check() == []
+
+
+async def test_a_silenced_hook_begins_its_alerts_when_the_silence_ends(
+    world: World, check: Check, clock: MovableClock
+) -> None:
+    bad = world.failing
+    (attempt, *_) = world.send(bad, "a", "b", status_code=500, state=DEAD)
+    event = world.store.look(lambda db: db.value("SELECT max(event_id) FROM attempt"))
+    died = stalled_keys.EndedDelivery(attempt, event, bad["id"], "refs/main", False)
+    world.store.do(stalled_keys.add_gap, died, block=True)
+    world.store.do(_set(bad["id"], certificate_ends_at=clock.now() + 6 * DAY))
+    world.store.do(hook_silences.silence, [bad["id"]], clock.now() + DAY, "ada")
+    clock.advance(seconds=3600)
+    assert await check(disable_after=7200) == []
+    # Other hooks are as loud as before.
+    world.send(world.good, "c", status_code=500, state=DEAD)
+    clock.advance(seconds=300)
+    assert names(await check(disable_after=7200)) == ["delivery.exhausted"]
+    clock.advance(seconds=DAYS)
+    found = dict(await check(disable_after=7200))
+    assert found["delivery.exhausted"]["count"] == 2
+    assert sorted(found) == [
+        "certificate.expiring",
+        "delivery.exhausted",
+        "hook.failing",
+        "hook.will_disable",
+        "ordering.key_blocked",
+    ]
+
+
+async def test_an_alert_begins_at_once_if_the_silence_is_ended(
+    world: World, check: Check, clock: MovableClock
+) -> None:
+    world.send(world.failing, "a", status_code=410, disable="410 Gone", state=DEAD)
+    ids = [world.failing["id"]]
+    world.store.do(hook_silences.silence, ids, clock.now() + DAY, "ada")
+    assert await check() == []
+    # The later of two silences counts, also if it is shorter.
+    world.store.do(hook_silences.silence, ids, clock.now() + 2 * DAY, "ada")
+    world.store.do(hook_silences.silence, ids, clock.now() + DAY, "bob")
+    silence = world.store.look(hook_silences.active, ids)[ids[0]]
+    assert (silence["ends_at"], silence["silenced_by"]) == (clock.now() + DAY, "bob")
+    world.store.do(hook_silences.end, ids)
+    assert world.store.look(hook_silences.active, ids) == {}
+    assert names(await check()) == ["hook.disabled"]
 
 
 async def test_a_blocked_key_is_reported_once(world: World, check: Check) -> None:

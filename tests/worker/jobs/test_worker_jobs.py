@@ -9,7 +9,7 @@ from waiting import PATIENCE, until
 from worker_harness import WorkerHarness, said
 
 from store import Connection
-from store.audit import audit_check, audit_log
+from store.audit import audit_check, audit_log, audit_search
 from store.clock import SECOND
 from store.database.metrics import CounterMetric
 from store.delivery import attempts, events, retention
@@ -128,7 +128,7 @@ async def test_the_audit_log_is_kept_longest(harness: WorkerHarness) -> None:
     ):
         harness.clock.advance(days * DAY)
         await prune_few_at_a_time(harness.store, settings)
-        assert len(harness.store.look(audit_log.page, limit=10)) == left
+        assert len(harness.store.look(audit_search.page, limit=10)) == left
     chain = harness.store.look(audit_check.start_check)
     harness.store.look(audit_check.check, chain, 10)
     assert (chain.first, chain.count, chain.problems) == (9, 1, [])

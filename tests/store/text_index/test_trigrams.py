@@ -1,0 +1,42 @@
+"""A text that contains another one has all its bits."""
+
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from store.text_index import trigrams
+
+TEXTS = st.text(min_size=trigrams.LENGTH, max_size=40)
+
+
+@given(TEXTS, st.text(max_size=20), st.text(max_size=20), st.booleans())
+def test_a_text_is_never_missed(wanted: str, before: str, after: str, escaped: bool) -> None:
+    forms = trigrams.forms(wanted)
+    few = trigrams.bits_of_forms(forms)
+    for text in (wanted, wanted.upper(), wanted.lower()):
+        whole = json.dumps([before + text + after], ensure_ascii=escaped)
+        bits = trigrams.bits(whole)
+        if few is not None and trigrams.contains(whole, forms):
+            assert any(one <= bits for one in few)
+
+
+@given(st.text(max_size=2 * trigrams.LENGTH))
+def test_every_form_needs_a_bit(text: str) -> None:
+    forms = trigrams.forms(text)
+    short = any(len(form) < trigrams.LENGTH for form in forms)
+    assert (trigrams.bits_of_forms(forms) is None) == short
+
+
+def test_other_texts_are_told_apart() -> None:
+    (wanted,) = trigrams.bits_of_forms({"a rare bell"}) or []
+    assert not wanted <= trigrams.bits("nothing of interest, but a bell and a rare flower")
+    assert wanted <= trigrams.bits("... a rare bell ...")
+
+
+def test_a_long_text_has_few_bits_to_compare_and_a_longest_one_has_all() -> None:
+    text = "".join(map(chr, range(0x4E00, 0x4E00 + 1000)))
+    (few,) = trigrams.bits_of_forms({text}) or []
+    assert len(few) <= trigrams.COMPARED
+    assert few <= trigrams.bits(text)
+    assert trigrams.bits("x" * (trigrams.LONGEST + 1)) == trigrams.ALL
