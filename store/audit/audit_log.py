@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from store.database.connection import Connection, Row
+from store.database.connection import Connection
 
 CONTENT = (
     "id, at, actor, via, account_id, token_id, address, action, target, outcome, request_id,"
@@ -127,45 +127,3 @@ def chain_key(db: Connection) -> bytes:
         secret=db.vault.seal(key.hex()),
     )
     return key
-
-
-def page(
-    db: Connection,
-    *,
-    limit: int,
-    before: int | None = None,
-    since: int | None = None,
-    until: int | None = None,
-    actor: str | None = None,
-    action: str | None = None,
-) -> list[Row]:
-    """Return the newest entries: below the number `before`, since a time and until another one
-    (exclusive), by an actor or an action.
-
-    `details` is an object.
-    """
-    given = {
-        "before": before, "since": since, "until": until, "actor": actor, "action": action
-    }  # fmt: skip
-    bounds = {
-        "before": "id < :before",
-        "since": "id >= (SELECT id FROM audit WHERE at >= :since ORDER BY at, id LIMIT 1)",
-        "until": "id <= (SELECT id FROM audit WHERE at < :until ORDER BY at DESC, id DESC LIMIT 1)",
-        "actor": "actor = :actor",
-        "action": "action = :action",
-    }
-    chosen = {name: value for name, value in given.items() if value is not None}
-    where = " AND ".join(bounds[name] for name in chosen) or "1 = 1"
-    rows = db.all(
-        f"SELECT {CONTENT} FROM audit WHERE {where} ORDER BY id DESC LIMIT :limit",
-        limit=limit,
-        **chosen,
-    )
-    for row in rows:
-        row["details"] = orjson.loads(row["details"])
-    return rows
-
-
-def latest_entry(db: Connection, action: str) -> Row | None:
-    """Return the newest entry of an action, or None."""
-    return next(iter(page(db, limit=1, action=action)), None)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from store.database.connection import Connection, json_array
+from store.database.patterns import containing
 
 # At most this many repositories and hooks are found, the newest ones.
 MOST_REPOSITORIES, MOST_HOOKS = 1_000, 200
@@ -60,12 +61,17 @@ def hooks_of(db: Connection) -> str:
     )
 
 
-def hooks_of_host(db: Connection, host: str, among: Sequence[int] | None) -> list[int]:
-    """Return the ids of hooks of these repositories at `host` or `host:port`, newest first."""
+def hooks_of_host(
+    db: Connection, host: str, among: Sequence[int] | None, org_ids: Sequence[int] = ()
+) -> list[int]:
+    """Return the ids of hooks of these repositories at `host` or `host:port`, newest first.
+
+    `among` None means all hooks. `org_ids` adds the hooks of these organizations.
+    """
     source, given = "hook h", {}
     if among is not None:
-        source = f"{db.each('repos', wanted='integer')} AS w JOIN hook h ON h.repo_id = w.wanted"
-        given = {"repos": json_array(among)}
+        source = f"({hooks_of(db)}) AS w JOIN hook h ON h.id = w.id"
+        given = {"repos": json_array(among), "orgs": json_array(org_ids)}
     rows = db.tuples(
         f"SELECT h.id, h.url FROM {source} WHERE h.deleted_at IS NULL"
         " AND lower(h.url) LIKE :part ESCAPE '!' ORDER BY h.id DESC LIMIT :most",
@@ -82,12 +88,6 @@ def host_of(url: str) -> str:
         return urlsplit(url).netloc.rpartition("@")[2].lower()
     except ValueError:
         return ""
-
-
-def containing(part: str) -> str:
-    """Return the pattern, with the escape character !, of texts in lower case that have a part."""
-    escaped = part.lower().replace("!", "!!").replace("%", "!%").replace("_", "!_")
-    return f"%{escaped}%"
 
 
 def _shown(url: str) -> str:

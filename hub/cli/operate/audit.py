@@ -5,9 +5,9 @@ import click
 from hub.cli.console import exits, options, output
 from hub.cli.console.arguments import MomentType
 from hub.cli.console.grammar import noun
-from store import Row, Store
-from store.audit import audit_check
-from store.audit import audit_log as kept
+from store import Connection, Row, Store
+from store.audit import audit_check, audit_search
+from store.audit.audit_search import AuditFilter
 
 # Entries that one transaction of `verify` reads, so that no writer waits longer than for these.
 PORTION = 1_000
@@ -24,9 +24,13 @@ def audit() -> None:
 
 @audit.command("list", examples=["tocsin audit list", "tocsin audit list --since 7d --who ada"])
 @click.option("--since", type=MomentType(), help="Only entries since then, such as 2h.")
-@click.option("--who", metavar="NAME", help="Only changes by this login, client id or user@host.")
+@click.option(
+    "--who",
+    metavar="NAME",
+    help="Only changes by this login, client id or user@host, or by all with this part.",
+)
 @click.option("--what", metavar="ACTION",
-              help="Only this operation (repos/create-webhook) or this command.")  # fmt: skip
+              help="Only this operation or this command, or all with this part.")  # fmt: skip
 @click.option("--before", metavar="NUMBER", type=int, help="Only entries before this one.")
 @options.limit
 @options.listing
@@ -41,11 +45,28 @@ def list_entries(
     as_json: bool,
 ) -> None:
     """List who changed what, newest first."""
-    found = store.look(kept.page, limit=limit, before=before, since=since, actor=who, action=what)
+    found = store.look(_page, who, what, since, before, limit)
     empty = "no such entries: `tocsin audit list` lists all there are"
     output.print_rows([_shape(row) for row in found], as_json=as_json, empty=empty, columns=TABLE)
     if len(found) == limit and not as_json:
         output.print_note(f"for older entries: --before {found[-1]['id']}")
+
+
+def _page(
+    db: Connection,
+    who: str | None,
+    what: str | None,
+    since: int | None,
+    before: int | None,
+    limit: int,
+) -> list[Row]:
+    wanted = AuditFilter(
+        audit_search.names(db, "actor", who) if who else None,
+        audit_search.names(db, "action", what) if what else None,
+        since,
+        before=before,
+    )
+    return audit_search.page(db, wanted, limit=limit)
 
 
 def _shape(row: Row) -> Row:
@@ -71,7 +92,8 @@ def _shape(row: Row) -> Row:
 @options.with_store
 def show(store: Store, number: int, as_json: bool) -> None:
     """Show one entry with the names of the changed fields."""
-    found = next(iter(store.look(kept.page, limit=1, before=number + 1)), None)
+    wanted = AuditFilter(before=number + 1)
+    found = next(iter(store.look(audit_search.page, wanted, limit=1)), None)
     if found is None or found["id"] != number:
         raise options.missing(f"entry {number}", "audit list")
     output.print_record(_shape(found), as_json=as_json)

@@ -1,47 +1,60 @@
 """The audit log: its entries, and the check of its integrity."""
 
 from dataclasses import replace
+from operator import itemgetter
 from typing import Any
 
-from hub.ui.lists import filters, paging, views
+from hub.ui.lists import filters, views
+from hub.ui.lists.newest import NewestList
+from hub.ui.lists.sorting import Sorting
 from hub.ui.section import ROOT, PanelUpdate, Section
 from hub.ui.view_context import ViewContext
 from store import Row
-from store.audit import audit_check, audit_log
+from store.audit import audit_check, audit_log, audit_search
 from store.audit.audit_check import Chain
+from store.audit.audit_search import AuditFilter
 
 ui = Section("Audit", "/audit", "operator", second=True)
 
 PAGE = 50
 # The number of entries checked per step.
 PORTION = 2_000
+LIST = NewestList(
+    f"{ROOT}/audit",
+    Sorting("-time", time=True, actor=False, action=False, target=False, outcome=False),
+    {"time": itemgetter("id")}
+    | {name: itemgetter(name) for name in ("actor", "action", "target", "outcome")},
+    PAGE,
+)
 
 
 @ui.page("/audit", "audit.html", who="operator")
 def list_entries(look: ViewContext) -> dict[str, Any]:
-    """List the entries that match the query, newest first."""
+    """List the entries that match the query, newest first or in the chosen order."""
     asked = filters.period(look)
     chosen = {**{name: look.asked(name, 500) for name in ("who", "what")}, **asked.chosen}
-    before = look.asked_number("before")
-    rows = audit_log.page(
-        look.db,
-        limit=PAGE + 1,
-        before=before,
-        since=asked.since,
-        until=asked.until,
-        actor=chosen["who"] or None,
-        action=chosen["what"] or None,
+    wanted = AuditFilter(
+        audit_search.names(look.db, "actor", chosen["who"]) if chosen["who"] else None,
+        audit_search.names(look.db, "action", chosen["what"]) if chosen["what"] else None,
+        asked.since,
+        asked.until,
     )
-    last = rows[PAGE - 1]["id"] if len(rows) > PAGE else None
+    rows, values = LIST.page(
+        look,
+        chosen,
+        lambda limit, before: audit_search.page(
+            look.db, replace(wanted, before=before), limit=limit
+        ),
+    )
     return {
-        "entries": [entry_row(row) for row in rows[:PAGE]],
+        **values,
+        "entries": [entry_row(row) for row in rows],
         "chosen": chosen,
         "filtered": any(chosen.values()),
         "ranges": filters.RANGES,
         "problem": asked.problem,
-        "views": views.of_list(look, f"{ROOT}/audit", chosen),
-        "older": paging.older(f"{ROOT}/audit", chosen, last),
-        "newest": paging.first(f"{ROOT}/audit", chosen) if before else "",
+        "views": views.of_list(look, LIST.path, {**chosen, "sort": values["sort"]}),
+        "matches": audit_search.count(look.db, wanted) if rows else None,
     }
 
 

@@ -13,7 +13,7 @@ from hub.rest.operation import Operation
 from hub.settings import HubSettings
 from store import Row, Store
 from store.accounts import apps, grants, tokens
-from store.audit import audit_log
+from store.audit import audit_search
 from store.delivery import sources
 
 HOOKS = "/repos/octo/hello/hooks"
@@ -21,7 +21,7 @@ CONFIG = {"url": "https://receiver.example/in?key=hidden", "secret": "s3cret"}
 
 
 def entries(store: Store) -> list[Row]:
-    return store.look(audit_log.page, limit=100)[::-1]
+    return store.look(audit_search.page, limit=100)[::-1]
 
 
 def plain(row: Row) -> tuple[str, str, str, dict[str, Any]]:

@@ -1,5 +1,6 @@
 """The audit log: it is only added to, and whoever changes it behind the store's back is noticed."""
 
+import random
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -9,10 +10,13 @@ from audit_forgery import forge
 
 from store import Connection, Row, Store, open_store
 from store.accounts import accounts
-from store.audit import audit_check, audit_log
+from store.audit import audit_check, audit_log, audit_search
 from store.audit.audit_check import Chain
 from store.audit.audit_log import Actor, AuditEntry
+from store.audit.audit_search import AuditFilter
 from store.clock import DAY, SECOND, MovableClock
+from store.database import list_order
+from store.database.list_order import Matches
 from store.errors import StoreError, Unavailable
 
 ADA = Actor("ada", "token", 1, 7, "192.0.2.1")
@@ -43,7 +47,7 @@ def problems(store: Store) -> list[str]:
 
 
 def rows(store: Store, **given: object) -> list[Row]:
-    return store.look(audit_log.page, limit=100, **given)
+    return store.look(audit_search.page, AuditFilter(**given), limit=100)
 
 
 def numbers(store: Store, **given: object) -> list[int]:
@@ -116,17 +120,85 @@ def test_the_audit_log_in_pages(store: Store, clock: MovableClock) -> None:
         clock.advance(60)
     write(store, AuditEntry(ADA, "hub/subscribe", "/hub", "204"))
     assert numbers(store) == [6, 5, 4, 3, 2, 1]
-    assert [row["id"] for row in store.look(audit_log.page, limit=2)] == [6, 5]
-    assert [row["id"] for row in store.look(audit_log.page, limit=2, before=5)] == [4, 3]
-    assert numbers(store, actor="root@tower") == [4, 2]
-    assert numbers(store, action="hub/subscribe") == [6]
+    assert [row["id"] for row in store.look(audit_search.page, limit=2)] == [6, 5]
+    assert [row["id"] for row in store.look(audit_search.page, AuditFilter(before=5), limit=2)] == [
+        4,
+        3,
+    ]
+    assert numbers(store, actors=["root@tower"]) == [4, 2]
+    assert numbers(store, actions=["hub/subscribe"]) == [6]
     assert numbers(store, since=clock.now() - 130 * SECOND) == [6, 5, 4]
     assert numbers(store, since=clock.now() + 1) == []
-    assert numbers(store, actor="ada", action="repos/create-webhook", before=5) == [3, 1]
-    found = store.look(audit_log.latest_entry, "hub/subscribe")
+    assert numbers(store, actors=["ada"], actions=["repos/create-webhook"], before=5) == [3, 1]
+    found = store.look(audit_search.latest_entry, "hub/subscribe")
     assert found is not None
     assert found["id"] == 6
-    assert store.look(audit_log.latest_entry, "nothing") is None
+    assert store.look(audit_search.latest_entry, "nothing") is None
+
+
+def test_a_part_of_a_name_finds_entries_of_all_such_names(store: Store) -> None:
+    write(store, entry(1))
+    write(store, AuditEntry(Actor("Adam", "token"), "hub/subscribe", "/hub", "204"))
+    write(store, AuditEntry(Actor("bob_%", "token"), "hub/unsubscribe", "/hub", "204"))
+    found = {
+        text: sorted(store.look(audit_search.names, "actor", text))
+        for text in ("ada", "AD", "b_", "%", "nobody")
+    }
+    assert found == {
+        "ada": ["ada"], "AD": ["Adam", "ada"], "b_": ["bob_%"], "%": ["bob_%"], "nobody": [],
+    }  # fmt: skip
+    assert store.look(audit_search.names, "action", "subscribe") == [
+        "hub/subscribe",
+        "hub/unsubscribe",
+    ]
+    both = {"actors": ["Adam", "ada"], "actions": ["hub/subscribe", "hub/unsubscribe"]}
+    assert numbers(store, actors=both["actors"]) == [2, 1]
+    assert numbers(store, **both) == [2]
+    assert numbers(store, actors=[]) == []
+    counts = [
+        store.look(audit_search.count, wanted).many
+        for wanted in (
+            AuditFilter(),
+            AuditFilter(actors=["ada"]),
+            AuditFilter(before=2),
+            AuditFilter(**both),
+        )
+    ]
+    assert counts == [3, 1, 3, 1]
+
+
+def test_a_search_finds_the_newest_of_all_names(
+    store: Store, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever is chosen, a page has the entries that a look at each entry finds."""
+    choice = random.Random(21)
+    people, deeds = ["ada", "bob", "cy", "dee"], ["make", "change", "drop"]
+    for _ in range(60):
+        actor = Actor(choice.choice(people), "token")
+        write(store, AuditEntry(actor, choice.choice(deeds), "/x", "204"))
+        clock.advance(1)
+    every = [(row["id"], row["at"], row["actor"], row["action"]) for row in rows(store)]
+    for module in (audit_search, list_order):
+        monkeypatch.setattr(module, "MOST", 5)
+    for _ in range(100):
+        actors, actions = (
+            choice.choice([None, choice.sample(names, choice.randint(0, len(names)))])
+            for names in (people, deeds)
+        )
+        since, before = choice.choice([None, every[40][1]]), choice.choice([None, 50])
+        of_time = [
+            number
+            for number, at, actor, action in every
+            if (actors is None or actor in actors)
+            and (actions is None or action in actions)
+            and at >= (since or 0)
+        ]
+        found = [number for number in of_time if before is None or number < before]
+        wanted = AuditFilter(actors, actions, since, before=before)
+        page = store.look(audit_search.page, wanted, limit=4)
+        assert [row["id"] for row in page] == found[:4], wanted
+        counted = store.look(audit_search.count, wanted)
+        assert counted == Matches(min(len(of_time), 5), more=len(of_time) > 5), wanted
 
 
 def test_a_page_costs_the_same_however_many_there_are(tmp_path: Path) -> None:
@@ -134,26 +206,30 @@ def test_a_page_costs_the_same_however_many_there_are(tmp_path: Path) -> None:
     store.shut()
     wanted = {
         "ORDER BY": {},
-        "audit_actor": {"actor": "ada"},
-        "audit_action": {"action": "x"},
+        "audit_actor": {"actors": ["ada"]},
+        "audit_action": {"actions": ["x"]},
+        "audit_actor_action": {"actors": ["ada"], "actions": ["x"]},
         "audit_at": {"since": 1},
     }
     for index, given in wanted.items():
         plan = store.look(lambda db, given=given: explained(db, given))
-        assert "TEMP B-TREE" not in plan
-        assert index == "ORDER BY" or index in plan, plan
+        # Only the newest of each name are sorted: as many as the page has.
+        assert "TEMP B-TREE" not in plan or "actors" in given or "actions" in given
+        assert index == "ORDER BY" or f"INDEX {index} " in plan, plan
 
 
 def explained(db: Connection, given: dict[str, object]) -> str:
     asked: list[str] = []
 
     class Asking:
+        each, lateral = db.each, db.lateral
+
         def all(self, sql: str, **parameters: object) -> list[Row]:
             found = db.tuples(f"EXPLAIN QUERY PLAN {sql}", **parameters)
             asked.extend(str(row[-1]) for row in found)
             return []
 
-    audit_log.page(Asking(), limit=10, **given)  # type: ignore[arg-type]
+    audit_search.page(Asking(), AuditFilter(**given), limit=10)  # type: ignore[arg-type]
     return "; ".join(asked)
 
 

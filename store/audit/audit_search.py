@@ -1,0 +1,112 @@
+"""Search in the audit log by actor, action and time."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import orjson
+
+from store.audit.audit_log import CONTENT
+from store.database.connection import Connection, Row, json_array
+from store.database.list_order import MOST, Matches, counted
+from store.database.patterns import containing
+
+Column = Literal["actor", "action"]
+# At most this many names are looked at, and found, for a part of a name.
+MOST_EXAMINED, MOST_NAMES = 5_000, 100
+_BOUNDS = {
+    "before": "x.id < :before",
+    "since": "x.id >= (SELECT id FROM audit WHERE at >= :since ORDER BY at, id LIMIT 1)",
+    "until": "x.id <= (SELECT id FROM audit WHERE at < :until ORDER BY at DESC, id DESC LIMIT 1)",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class AuditFilter:
+    """A filter for entries: by these actors, of these actions, in a period.
+
+    `since` is inclusive and `until` exclusive, in microseconds. `before` keeps out entries from
+    this number on. None means any.
+    """
+
+    actors: Sequence[str] | None = None
+    actions: Sequence[str] | None = None
+    since: int | None = None
+    until: int | None = None
+    before: int | None = None
+
+
+def names(db: Connection, column: Column, text: str) -> list[str]:
+    """Return the actors or actions with exactly this name, or else those that contain the text."""
+    if db.value(f"SELECT 1 FROM audit WHERE {column} = :text LIMIT 1", text=text):
+        return [text]
+    # One step of an index for each name, however many entries it has.
+    found = db.tuples(
+        f"WITH RECURSIVE n (name, step) AS (SELECT min({column}), 1 FROM audit UNION ALL"
+        f" SELECT (SELECT min(x.{column}) FROM audit x WHERE x.{column} > n.name), n.step + 1"
+        " FROM n WHERE n.name IS NOT NULL AND n.step < :examined)"
+        " SELECT name FROM n WHERE lower(name) LIKE :part ESCAPE '!' LIMIT :most",
+        part=containing(text),
+        examined=MOST_EXAMINED,
+        most=MOST_NAMES,
+    )
+    return [name for (name,) in found]
+
+
+def page(db: Connection, wanted: AuditFilter | None = None, *, limit: int) -> list[Row]:
+    """Return the newest matching entries. `details` is an object."""
+    source, given = _source(db, wanted or AuditFilter(), newest=True)
+    rows = db.all(
+        f"SELECT {CONTENT} FROM audit WHERE id IN ({source}) ORDER BY id DESC LIMIT :limit",
+        limit=limit,
+        **given,
+    )
+    for row in rows:
+        row["details"] = orjson.loads(row["details"])
+    return rows
+
+
+def count(db: Connection, wanted: AuditFilter) -> Matches:
+    """Return the number of matching entries, up to MOST."""
+    # Without an order, it reads no more entries than it counts.
+    source, given = _source(db, replace(wanted, before=None), newest=False)
+    return counted(db.value(f"SELECT count(*) FROM ({source}) AS c", limit=MOST + 1, **given))
+
+
+def _source(db: Connection, wanted: AuditFilter, *, newest: bool) -> tuple[str, dict[str, Any]]:
+    """Return SQL for the ids of matching entries, up to `limit`: of the newest, or of any."""
+    given: dict[str, Any] = {
+        name: value for name in _BOUNDS if (value := getattr(wanted, name)) is not None
+    }
+    where = [_BOUNDS[name] for name in given]
+    chosen = {"actor": wanted.actors, "action": wanted.actions}
+    names = {column: json_array(found) for column, found in chosen.items() if found is not None}
+    where += [f"x.{column} = w.{column}" for column in names]
+    matching = f"FROM audit x WHERE {' AND '.join(where) or '1 = 1'}"
+    order = "ORDER BY {}.id DESC LIMIT :limit" if newest else "LIMIT :limit"
+    each = f"SELECT x.id {matching} {order.format('x')}"
+    if not names:
+        return each, given
+    named = _named(db, list(names))
+    named = _latest(named, matching) if newest else named
+    entries = db.lateral("audit", "f", each)
+    return f"SELECT f.id FROM {named} AS w {entries} {order.format('f')}", given | names
+
+
+def _named(db: Connection, columns: list[str]) -> str:
+    """Return SQL for the names in the parameters: actors, actions, or each actor with each."""
+    lists = (f"{db.each(one, **{one: 'text'})} AS {one}s" for one in columns)
+    return f"(SELECT * FROM {' CROSS JOIN '.join(lists)})"
+
+
+def _latest(named: str, matching: str) -> str:
+    """Return SQL for the names with the newest entries: the newest entries are among theirs."""
+    return (
+        f"(SELECT * FROM (SELECT w.*, (SELECT max(x.id) {matching}) AS newest FROM {named} AS w)"
+        " AS l WHERE newest IS NOT NULL ORDER BY newest DESC LIMIT :limit)"
+    )
+
+
+def latest_entry(db: Connection, action: str) -> Row | None:
+    """Return the newest entry of an action, or None."""
+    return next(iter(page(db, AuditFilter(actions=[action]), limit=1)), None)
