@@ -17,13 +17,17 @@ from store.alerts.rules import (
 )
 from store.clock import SECOND
 from store.database.connection import Connection, Row
-from store.hooks import hook_certificates, hook_health
+from store.hooks import hook_certificates, hook_health, hook_silences
+from store.hooks.hook_silences import SILENCED
 
 # Alerts of each kind that one pass opens or closes at most. The next pass goes on.
 MOST = 500
 # Failing hooks that one pass examines for their own `disable_after` at most.
 MOST_EXAMINED = 10_000
-_OPEN = "SELECT 1 FROM alert a WHERE a.kind = :kind AND a.hook_id = h.id AND a.closed_at IS NULL"
+_MAY_OPEN = (
+    "NOT EXISTS (SELECT 1 FROM alert a WHERE a.kind = :kind AND a.hook_id = h.id"
+    f" AND a.closed_at IS NULL) AND h.id NOT IN {SILENCED}"
+)
 
 
 def to_open(db: Connection) -> list[NewAlert]:
@@ -32,14 +36,13 @@ def to_open(db: Connection) -> list[NewAlert]:
 
 
 def _of_rule(db: Connection, rule: HookRule) -> list[NewAlert]:
-    given = {"now": db.now} if ":now" in rule.opens else {}
     rows = db.all(
         f"SELECT h.id, {rule.since} AS since, h.pause_reason,"
         " coalesce(h.disabled_reason, h.pause_reason) AS reason FROM hook h"
-        f" WHERE {rule.opens} AND NOT EXISTS ({_OPEN}) ORDER BY h.id LIMIT :most",
+        f" WHERE {rule.opens} AND {_MAY_OPEN} ORDER BY h.id LIMIT :most",
         kind=rule.kind,
         most=MOST,
-        **given,
+        now=db.now,
     )
     return _alerts(db, rule.kind, rows)
 
@@ -69,8 +72,9 @@ def will_disable(db: Connection, disable_after: float) -> list[NewAlert]:
     rows = db.all(
         "SELECT h.id, h.failing_since AS since, h.options FROM hook h WHERE h.active = 1"
         " AND h.failing_since IS NOT NULL AND h.paused_at IS NULL AND h.deleted_at IS NULL"
-        f" AND NOT EXISTS ({_OPEN}) ORDER BY h.failing_since LIMIT :most",
+        f" AND {_MAY_OPEN} ORDER BY h.failing_since LIMIT :most",
         kind=WILL_DISABLE,
+        now=db.now,
         most=MOST_EXAMINED,
     )
     found = []
@@ -146,8 +150,10 @@ def blocked_keys(db: Connection) -> list[NewAlert]:
         "SELECT k.hook_id, k.key, k.blocked_by, k.blocked_at FROM ordering_key k"
         " JOIN hook h ON h.id = k.hook_id WHERE k.blocked_at IS NOT NULL AND h.deleted_at IS NULL"
         " AND NOT EXISTS (SELECT 1 FROM alert a WHERE a.kind = :kind AND a.hook_id = k.hook_id"
-        " AND a.subject = k.key AND a.closed_at IS NULL) ORDER BY k.id LIMIT :most",
+        " AND a.subject = k.key AND a.closed_at IS NULL)"
+        f" AND h.id NOT IN {SILENCED} ORDER BY k.id LIMIT :most",
         kind=KEY_BLOCKED,
+        now=db.now,
         most=MOST,
     )
     return [
@@ -176,7 +182,7 @@ def freed_keys(db: Connection) -> list[int]:
 def certificates(db: Connection) -> tuple[list[NewAlert], list[int]]:
     """Return the alerts about certificates that open, and the open ones that are over.
 
-    Each of `hook_certificates.WARNED_DAYS` is an alert of its own.
+    Each of `hook_certificates.WARNED_DAYS` is an alert of its own. Silenced hooks open none.
     """
     ending = {(row["id"], f"{row['warned_days']}d"): row for row in hook_certificates.ending(db)}
     known = {
@@ -186,9 +192,10 @@ def certificates(db: Connection) -> tuple[list[NewAlert], list[int]]:
             kind=CERTIFICATE,
         )
     }
+    silenced = hook_silences.active(db, {hook_id for hook_id, _ in ending})
     opening = [
         NewAlert(CERTIFICATE, hook_id, {"ends_at": row["certificate_ends_at"]}, subject)
         for (hook_id, subject), row in ending.items()
-        if (hook_id, subject) not in known
+        if (hook_id, subject) not in known and hook_id not in silenced
     ]
     return opening[:MOST], [number for place, number in known.items() if place not in ending][:MOST]

@@ -1,7 +1,8 @@
 """Problems: hooks of a host that fail in the same way, and open alerts about something else.
 
 A problem exists while its hooks fail, or while its alerts are open. An acknowledgement lasts until
-a hook recovers, or until another hook of the host gets this problem. A mute lasts for a time.
+a hook recovers, or until another hook of the host gets this problem. A mute lasts for a time. The
+silence of a hook mutes all its problems.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,7 +13,7 @@ from store.alerts.rules import BACKLOG_HIGH, CERTIFICATE, CONFIG_ERROR, KEY_BLOC
 from store.clock import SECOND
 from store.database.connection import Connection, Row, json_array
 from store.delivery.attempts import FAILED
-from store.hooks import hook_health
+from store.hooks import hook_health, hook_silences
 from store.monitoring.name_search import host_of
 
 # Failing hooks that are examined, the worst first, and deliveries of each that are counted.
@@ -114,9 +115,10 @@ def _uncounted(
         if attempt is not None:
             _add(found, hook, attempt)
     _add_alerts(db, found, repo_ids, org_ids)
-    notes = _notes(db, {hook["id"] for problem in found.values() for hook in problem.noted})
+    noted = {hook["id"] for problem in found.values() for hook in problem.noted}
+    notes, silences = _notes(db, noted), hook_silences.active(db, noted)
     for problem in found.values():
-        _judge(problem, notes, db.now)
+        _judge(problem, notes, silences, db.now)
     return list(found.values())
 
 
@@ -205,16 +207,23 @@ def _add_alerts(
             problem.hooks.append({**hook, "since": row["opened_at"], "attempt_id": 0})
 
 
-def _judge(problem: Problem, notes: dict[tuple[int, str], Row], now: int) -> None:
+def _judge(
+    problem: Problem, notes: dict[tuple[int, str], Row], silences: dict[int, Row], now: int
+) -> None:
     mine = [(hook, notes.get((hook["id"], problem.kind))) for hook in problem.noted]
-    muted = [note["muted_until"] or 0 for _, note in mine if note is not None]
-    if len(muted) == len(mine) and min(muted) > now:
-        problem.state, problem.muted_until = MUTED, min(muted)
+    muted_until = min(_muted_until(note, silences.get(hook["id"])) for hook, note in mine)
+    if muted_until > now:
+        problem.state, problem.muted_until = MUTED, muted_until
     elif all(
         note is not None and (note["acknowledged_at"] or 0) >= hook["since"] for hook, note in mine
     ):
         names = (note["acknowledged_by"] for _, note in mine if note is not None)
         problem.state, problem.acknowledged_by = ACKNOWLEDGED, ", ".join(sorted(set(names)))
+
+
+def _muted_until(note: Row | None, silence: Row | None) -> int:
+    muted = 0 if note is None else note["muted_until"] or 0
+    return max(muted, 0 if silence is None else silence["ends_at"])
 
 
 def acknowledge(db: Connection, problem: Problem, login: str) -> None:
@@ -228,13 +237,14 @@ def mute(db: Connection, problem: Problem, until: int) -> None:
 
 
 def reopen(db: Connection, problem: Problem) -> None:
-    """Forget that a problem was acknowledged or muted."""
+    """Forget that a problem was acknowledged or muted. End the silences of its hooks."""
     db.execute(
         "DELETE FROM problem_note WHERE kind = :kind AND hook_id IN"
         f" (SELECT id FROM {db.each('hooks', id='integer')} AS w)",
         kind=problem.kind,
         hooks=json_array(hook["id"] for hook in problem.noted),
     )
+    hook_silences.end(db, problem.hook_ids)
 
 
 def _set(db: Connection, problem: Problem, columns: str, values: str, **given: object) -> None:

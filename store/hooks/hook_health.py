@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Sequence
 
 from store.database.connection import Connection, Row, json_array
+from store.hooks import hook_silences
 from store.hooks.hook_targets import NAMED, NAMES
 from store.monitoring import name_search
 
@@ -27,13 +28,21 @@ STATES = {
 
 
 def with_health(db: Connection, rows: list[Row]) -> list[Row]:
-    """Return hooks, each with its latest attempts and the number of its waiting deliveries."""
+    """Return hooks, each with what `with_attempts` adds, and with its waiting deliveries."""
     ids = [row["id"] for row in rows]
-    attempts, waiting, filtered = recent_attempts(db, ids), _waiting(db, ids), _filtered(db, ids)
-    for row in rows:
-        row["recent"] = attempts.get(row["id"], [])
+    waiting, filtered = _waiting(db, ids), _filtered(db, ids)
+    for row in with_attempts(db, rows):
         row["waiting"], row["next_at"] = waiting.get(row["id"], (0, None))
         row["filtered"] = filtered.get(row["id"], 0)
+    return rows
+
+
+def with_attempts(db: Connection, rows: list[Row]) -> list[Row]:
+    """Return hooks, each with its latest attempts, and its silence or None."""
+    ids = [row["id"] for row in rows]
+    attempts, silences = recent_attempts(db, ids), hook_silences.active(db, ids)
+    for row in rows:
+        row["recent"], row["silence"] = attempts.get(row["id"], []), silences.get(row["id"])
     return rows
 
 
@@ -146,6 +155,28 @@ def failing(
     first. Each row has `total`, the number of all such hooks, up to MOST of each kind, and
     `failing_first`, the time since which the longest of them has been failing.
     """
+    source, given = from_failing(db, repo_ids, org_ids, hook_ids)
+    return db.all(
+        f"SELECT {COLUMNS}, count(*) OVER () AS total,"
+        " min(h.failing_since) OVER () AS failing_first"
+        f" FROM {source}"
+        " ORDER BY CASE WHEN h.disabled_reason IS NOT NULL THEN 0"
+        " WHEN h.resting_until > :now THEN 1 ELSE 2 END, h.failing_since, h.id"
+        " LIMIT :limit OFFSET :skip",
+        now=db.now,
+        limit=limit,
+        skip=skip,
+        **given,
+    )
+
+
+def from_failing(
+    db: Connection,
+    repo_ids: Sequence[int] | None,
+    org_ids: Sequence[int],
+    hook_ids: Sequence[int] | None = None,
+) -> tuple[str, dict[str, str]]:
+    """Return what follows FROM to select the hooks `h` of `failing`, and its parameters."""
     where = ""
     given: dict[str, str] = {}
     if repo_ids is not None:
@@ -159,19 +190,10 @@ def failing(
         f" ORDER BY h.id LIMIT {MOST}) AS k{number}"
         for number, kind in enumerate(("h.failing_since IS NOT NULL", STATES["disabled"]))
     )
-    return db.all(
-        f"SELECT {COLUMNS}, count(*) OVER () AS total,"
-        " min(h.failing_since) OVER () AS failing_first"
-        f" FROM ({kinds}) AS f JOIN hook h ON h.id = f.id{NAMED} WHERE h.paused_at IS NULL"
+    return (
+        f"({kinds}) AS f JOIN hook h ON h.id = f.id{NAMED} WHERE h.paused_at IS NULL"
         " AND (h.active = 1 OR h.disabled_reason IS NOT NULL)"
-        " ORDER BY CASE WHEN h.disabled_reason IS NOT NULL THEN 0"
-        " WHEN h.resting_until > :now THEN 1 ELSE 2 END, h.failing_since, h.id"
-        " LIMIT :limit OFFSET :skip",
-        now=db.now,
-        limit=limit,
-        skip=skip,
-        **given,
-    )
+    ), given
 
 
 def unhealthy(

@@ -11,6 +11,8 @@ from store import clock
 from store.errors import from_os_error
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
+# A later time could not be written as a date.
+LONGEST, LONGEST_WORDS = 5200 * 7 * clock.DAY, "5200w"
 SPAN = re.compile(r"(\d{1,6}(?:\.\d{1,3})?)([smhdw])")
 
 
@@ -25,7 +27,10 @@ class DurationType(click.ParamType[int]):
         matched = SPAN.fullmatch(value)
         if not matched:
             self.fail(f"{value!r} is no duration: write 90s, 15m, 2h, 30d or 1w", param, ctx)
-        return round(float(matched[1]) * UNITS[matched[2]] * clock.SECOND)
+        span = round(float(matched[1]) * UNITS[matched[2]] * clock.SECOND)
+        if span > LONGEST:
+            self.fail(f"{value!r} is longer than {LONGEST_WORDS}", param, ctx)
+        return span
 
 
 class MomentType(click.ParamType[int]):

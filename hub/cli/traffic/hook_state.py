@@ -1,19 +1,21 @@
-"""Commands that switch a hook on and off, pause it, ping it, or remove it."""
+"""Commands that switch a hook on and off, pause it, silence it, ping it, or remove it."""
 
 from typing import Any
 
 import click
 
 from hub.cli.console import options
+from hub.cli.console.arguments import DurationType
 from hub.cli.console.grammar import command
 from hub.cli.console.removal import agree
+from hub.cli.service import audit_actor
 from hub.cli.service.configuration import Configuration
 from hub.cli.traffic import api_context
 from hub.cli.traffic.hook import HOOK_ID, find
 from hub.ingest import hook_events
 from store import Connection, Row, Store
 from store.errors import Conflict
-from store.hooks import hook_health, hook_pauses, hooks
+from store.hooks import hook_health, hook_pauses, hook_silences, hooks
 
 
 @command(examples=["tocsin hook enable 1"])
@@ -64,6 +66,34 @@ def resume(store: Store, hook_id: int) -> None:
     waiting = store.do(end)
     more = " or more" if waiting >= hook_health.MOST else ""
     click.echo(f"hook {hook_id} is not paused; {waiting}{more} deliveries wait for it")
+
+
+@command(examples=["tocsin hook silence 1 --for 8h", "tocsin hook silence 1 --end"])
+@HOOK_ID
+@click.option(
+    "--for", "span", type=DurationType(), default="8h", show_default=True, help="For how long."
+)
+@click.option("--end", is_flag=True, help="End the silence now.")
+@options.with_store
+def silence(store: Store, hook_id: int, span: int, end: bool) -> None:
+    """Silence a hook for a time: it begins no alert.
+
+    Its problems are muted, and its deliveries go on. If it still fails after that time, the alert
+    begins then.
+    """
+
+    def change(db: Connection) -> None:
+        ids = [find(db, hook_id)["id"]]
+        if end:
+            hook_silences.end(db, ids)
+        else:
+            hook_silences.silence(db, ids, db.now + span, audit_actor.person())
+
+    store.do(change)
+    if end:
+        click.echo(f"hook {hook_id} is not silenced")
+    else:
+        click.echo(f"hook {hook_id} is silenced; `tocsin hook silence {hook_id} --end` ends it")
 
 
 @command(examples=["tocsin hook ping 1"])

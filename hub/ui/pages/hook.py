@@ -7,6 +7,7 @@ import orjson
 
 from hub.api.hooks.signing_keys import url_of
 from hub.ingest import hook_events
+from hub.ui import quiet_times
 from hub.ui.hook_form.shown_access import shown_access
 from hub.ui.mail.hook_panel import hook_mail
 from hub.ui.pages import deliveries
@@ -53,6 +54,7 @@ def show_hook(look: ViewContext) -> dict[str, Any]:
         "attempts": [deliveries.attempt_row(row, look.now) for row in found.rows],
         "speed": _speed(found.rows),
         "may_change": may_change,
+        "quiet_times": quiet_times.CHOICES,
         "links": hook_links.list_active(look.db, hook["id"]) if may_change else [],
         "events": sorted(hook["events"]),
         **ordered_keys(look, hook["id"]),

@@ -1,12 +1,13 @@
-"""Actions that pause, resume and delete a hook."""
+"""Actions that pause, resume, silence and delete a hook."""
 
 from typing import Any
 
 from hub.ingest import hook_events
+from hub.ui import quiet_times
 from hub.ui.pages.hook import PATH, changeable_hook
 from hub.ui.section import ROOT, ActionResult, Section
 from hub.ui.view_context import ViewContext
-from store.hooks import hook_health, hook_pauses
+from store.hooks import hook_health, hook_pauses, hook_silences
 
 ui = Section()
 
@@ -27,6 +28,23 @@ def resume_hook(look: ViewContext) -> ActionResult:
     hook_pauses.resume(look.db, hook)
     notice = "The pause has ended. Pending deliveries are sent now."
     return ActionResult(place, notice, fields=("paused_at",))
+
+
+@ui.act(f"{PATH}/silence")
+def silence_hook(look: ViewContext) -> ActionResult:
+    """Let it begin no alert for a time. Its deliveries go on."""
+    hook, _, place = changeable_hook(look)
+    until, words = quiet_times.chosen(look)
+    hook_silences.silence(look.db, [hook["id"]], until, look.viewer.name)
+    return ActionResult(place, f"Silenced for {words}: it begins no alert. Its deliveries go on.")
+
+
+@ui.act(f"{PATH}/silence/end")
+def end_silence(look: ViewContext) -> ActionResult:
+    """Let it begin alerts again."""
+    hook, _, place = changeable_hook(look)
+    hook_silences.end(look.db, [hook["id"]])
+    return ActionResult(place, "The silence has ended.")
 
 
 @ui.page(f"{PATH}/delete", "hook_delete.html")

@@ -16,7 +16,6 @@ ui = Section("Hooks", "/hooks")
 
 PATH = f"{ROOT}/hooks"
 PAGE = 50
-UNHEALTHY = ("disabled", "open", "bad", "warn")
 COLUMNS = {"endpoint": False, "health": False, "created": True}
 NEWEST_FIRST, WORST_FIRST = Sorting("-created", **COLUMNS), Sorting("health", **COLUMNS)
 
@@ -51,12 +50,11 @@ def list_hooks(look: ViewContext) -> dict[str, Any]:
 
 def _filter(look: ViewContext, chosen: dict[str, str], asked: filters.Period) -> HookFilter:
     repo_ids = filters.within(look, chosen["repository"])
-    org_ids = [] if chosen["repository"] or repo_ids is None else look.organizations()
-    hook_id, hook_ids = filters.hooks_named(look, chosen["url"], repo_ids, org_ids)
+    org_ids = filters.organizations(look, chosen["repository"])
     return HookFilter(
         repo_ids,
         org_ids,
-        hook_ids if hook_id is None else [hook_id],
+        filters.hook_ids(look, chosen["url"], repo_ids, org_ids),
         chosen["state"],
         chosen["event"].partition(".")[0],
         asked.since,
@@ -69,13 +67,11 @@ def hook_row(hook: dict[str, Any], now: int) -> dict[str, Any]:
     """Return a hook's values for the template."""
     attempts = hook["recent"]
     last = attempts[0] if attempts else None
-    health = status_text.health(hook, now)
-    resting = hook["resting_until"] if health[0] == "open" else None
+    row = status_text.with_status(hook, now)
+    resting = hook["resting_until"] if row["health"][0] == "open" else None
     next_at = hook["next_at"]
     return {
-        **hook,
-        "health": health,
-        "reason": status_text.reason(hook) if health[0] in UNHEALTHY else "",
+        **row,
         "resting_until": resting,
         "tried_at": next_at and status_text.tried_at({**hook, "due_at": next_at}, now),
         "strip": [status_text.took(one) for one in reversed(attempts)],

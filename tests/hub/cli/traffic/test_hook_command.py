@@ -130,6 +130,19 @@ def test_a_hook_is_paused_and_resumed(run, listed, hook_id):
     ]
 
 
+def test_a_hook_is_silenced_for_a_time(run, listed, hook_id):
+    assert "`tocsin hook silence 1 --end`" in run("hook", "silence", hook_id, "--for", "2h").stdout
+    assert shown(run, hook_id)["silenced_until"] is not None
+    assert "is not silenced" in run("hook", "silence", hook_id, "--end").stdout
+    assert shown(run, hook_id)["silenced_until"] is None
+    run("hook", "silence", hook_id, "--for", "soon", code=2)
+    assert (
+        "is longer than 5200w" in run("hook", "silence", hook_id, "--for", "5201w", code=2).stderr
+    )
+    run("hook", "silence", 99, code=4)
+    assert [row["what"] for row in listed("audit", "list")] == ["tocsin hook silence"] * 2
+
+
 def test_a_removed_hook_is_told_last(run, listed, store: Store, hook_id):
     run("hook", "edit", hook_id, "--add-event", "meta")
     run("hook", "remove", hook_id, "--yes")

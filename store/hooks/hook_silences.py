@@ -1,0 +1,44 @@
+"""Silences of hooks: a silenced hook begins no alert, and its problems are muted, for a time.
+
+Its deliveries go on. In contrast, the deliveries of a paused hook wait.
+"""
+
+from collections.abc import Iterable
+
+from store.database.connection import Connection, Row, json_array
+
+SILENCED = "(SELECT s.hook_id FROM hook_silence s WHERE s.ends_at > :now)"
+"""The ids of silenced hooks, as SQL."""
+
+
+def silence(db: Connection, hook_ids: Iterable[int], until: int, login: str) -> None:
+    """Silence hooks until a time, in microseconds, whatever silence they had before."""
+    for hook_id in sorted(hook_ids):
+        db.execute(
+            "INSERT INTO hook_silence (hook_id, ends_at, silenced_by) VALUES (:hook_id, :until,"
+            " :login) ON CONFLICT (hook_id) DO UPDATE SET ends_at = excluded.ends_at,"
+            " silenced_by = excluded.silenced_by",
+            hook_id=hook_id,
+            until=until,
+            login=login,
+        )
+
+
+def end(db: Connection, hook_ids: Iterable[int]) -> None:
+    """End the silences of hooks. If an alert is due by now, the next pass opens it."""
+    db.execute(
+        "DELETE FROM hook_silence WHERE hook_id IN"
+        f" (SELECT id FROM {db.each('hooks', id='integer')} AS w)",
+        hooks=json_array(sorted(hook_ids)),
+    )
+
+
+def active(db: Connection, hook_ids: Iterable[int]) -> dict[int, Row]:
+    """Return the silences of hooks by the hooks' ids, each with `ends_at` and `silenced_by`."""
+    rows = db.all(
+        "SELECT s.hook_id, s.ends_at, s.silenced_by FROM hook_silence s WHERE s.ends_at > :now"
+        f" AND s.hook_id IN (SELECT id FROM {db.each('hooks', id='integer')} AS w)",
+        now=db.now,
+        hooks=json_array(hook_ids),
+    )
+    return {row["hook_id"]: row for row in rows}
