@@ -12,7 +12,7 @@ from typing import Any
 
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 from anyio.from_thread import start_blocking_portal
-from local_server import turns
+from local_server import stop_accepting, turns
 
 USER, PASSWORD = "tocsin", "a password of the server"
 OK = "250 OK"
@@ -97,7 +97,7 @@ async def smtp_site(
     try:
         yield site
     finally:
-        server.close()
+        await stop_accepting(server)
         for one in servers:
             if one.transport is not None:
                 one.transport.abort()

@@ -202,8 +202,7 @@ class Dashboard:
         look = self.look(db, visit, page.who, figures)
         found = page.show(look)
         shown = found if isinstance(found, RenderedPage) else RenderedPage(page.template, found)
-        values = {"now": db.now, "unseen": look.unseen, **shown.values}
-        return RenderedPage(shown.template, values, shown.status)
+        return RenderedPage(shown.template, {**_of_viewer(look), **shown.values}, shown.status)
 
     def _prepare_action(
         self, db: Connection, visit: SessionRequest, act: Action, form: Form
@@ -216,8 +215,9 @@ class Dashboard:
         self, db: Connection, visit: SessionRequest, act: Action, form: Form, error: Invalid
     ) -> RenderedPage:
         assert act.refused is not None, "the caller has checked it"
-        shown = act.refused(self.look(db, visit, act.who, form=_clean_form(form)), error)
-        return RenderedPage(shown.template, {"now": db.now, **shown.values}, 422)
+        look = self.look(db, visit, act.who, form=_clean_form(form))
+        shown = act.refused(look, error)
+        return RenderedPage(shown.template, {**_of_viewer(look), **shown.values}, 422)
 
     def _perform_action(
         self, db: Connection, visit: SessionRequest, act: Action, form: Form, prepared: Any
@@ -289,6 +289,12 @@ class Dashboard:
             for one in self._menu
             if one.label and _is_for(one.who, viewer) and one.offered(settings, viewer or NOBODY)
         ]
+
+
+def _of_viewer(look: ViewContext) -> dict[str, Any]:
+    """Return the values of every page that depend on the viewer."""
+    # `unseen` comes first: it asks whether the page itself has looked for repositories.
+    return {"now": look.now, "unseen": look.unseen, "trouble": look.has_trouble()}
 
 
 def _shape(path: str) -> re.Pattern[str]:

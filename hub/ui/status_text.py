@@ -5,6 +5,7 @@ from store.ordering.delivery_states import DEAD, DELIVERED
 
 # A hook is degraded if one in this many of its latest attempts failed.
 DEGRADED = 10
+_UNHEALTHY = ("disabled", "open", "bad", "warn")
 
 
 def took(attempt: Row) -> bool:
@@ -46,8 +47,13 @@ def health(hook: Row, now: int) -> tuple[str, str]:
     return ("warn", "Degraded") if failed * DEGRADED >= len(hook["recent"]) else ("good", "Healthy")
 
 
-def reason(hook: Row) -> str:
-    """Return why a hook is not healthy: why it was disabled, or how an attempt failed lately."""
+def with_status(hook: Row, now: int) -> Row:
+    """Return a hook with its `health`, and the `reason` why it is not healthy."""
+    found = health(hook, now)
+    return {**hook, "health": found, "reason": _reason(hook) if found[0] in _UNHEALTHY else ""}
+
+
+def _reason(hook: Row) -> str:
     if hook["disabled_reason"] is not None:
         return str(hook["disabled_reason"])
     failed = next((one for one in hook["recent"] if not took(one)), None)

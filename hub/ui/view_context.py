@@ -9,6 +9,7 @@ from hub.http.forms import Form
 from hub.rest.context import Context, Services
 from hub.ui.viewer import DashboardViewer, may
 from store import Connection
+from store.alerts import trouble
 from store.errors import Missing
 from store.monitoring.stats import DeliveryStats
 
@@ -41,6 +42,7 @@ class ViewContext:
 
     _repo_ids: list[int] | None = None
     _has_asked: bool = False
+    _has_trouble: bool | None = None
 
     def repositories(self) -> list[int] | None:
         """Return the ids of repositories whose hooks the viewer may see; None for all."""
@@ -51,6 +53,14 @@ class ViewContext:
     def organizations(self) -> list[int]:
         """Return the ids of organizations whose hooks the viewer may see, beside `repositories`."""
         return self.viewer.organizations(self.db)
+
+    def has_trouble(self) -> bool:
+        """Return whether there is an open problem that the viewer may see."""
+        if self._has_trouble is None:
+            repo_ids = self.repositories()
+            org_ids = [] if repo_ids is None else self.organizations()
+            self._has_trouble = trouble.exists(self.db, repo_ids, org_ids)
+        return self._has_trouble
 
     @property
     def unseen(self) -> str:

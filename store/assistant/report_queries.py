@@ -1,10 +1,9 @@
 """Reports of usage for people to browse, and the progress of those under way."""
 
-from typing import Any
-
 from store.assistant.reports import COLUMNS
 from store.assistant.usage_days import of_moment
 from store.database.connection import Connection, Row, json_array
+from store.database.time_range import ALWAYS, TimeRange
 
 
 def enterprises(db: Connection, account_id: int | None, limit: int) -> list[Row]:
@@ -34,18 +33,23 @@ def enterprises(db: Connection, account_id: int | None, limit: int) -> list[Row]
 
 
 def page(
-    db: Connection, enterprise_ids: list[int], *, limit: int, before: int | None = None
+    db: Connection,
+    enterprise_ids: list[int],
+    *,
+    limit: int,
+    before: int | None = None,
+    times: TimeRange = ALWAYS,
 ) -> list[Row]:
-    """Return a page of their reports, newest first.
+    """Return a page of their reports, newest first. `times` limits when they were created.
 
     Each has the enterprise's `slug`. An unfinished one has its number of `parts`.
     """
-    given: dict[str, Any] = {} if before is None else {"before": before}
-    earlier = "" if before is None else " AND r.id < :before"
+    where, given = times.page("COALESCE(r.made_at, r.created_at)", "r.id", before)
+    further = "".join(f" AND {one}" for one in where)
     rows = db.all(
         f"SELECT {', '.join(f'r.{name}' for name in COLUMNS.split(', '))}, e.slug FROM report r"
         " JOIN enterprise e ON e.id = r.enterprise_id WHERE r.enterprise_id IN"
-        f" (SELECT id FROM {db.each('enterprises', id='integer')} AS w){earlier}"
+        f" (SELECT id FROM {db.each('enterprises', id='integer')} AS w){further}"
         " ORDER BY r.id DESC LIMIT :limit",
         enterprises=json_array(enterprise_ids),
         limit=limit,

@@ -22,9 +22,14 @@ class EventCount:
     """The id of the latest one that is no example; None if there is none."""
 
 
-def by_name(db: Connection, repo_ids: Sequence[int] | None) -> dict[str, EventCount]:
-    """Return the counts by event, of these repositories (None: everywhere)."""
+def by_name(
+    db: Connection, repo_ids: Sequence[int] | None, name: str | None = None
+) -> dict[str, EventCount]:
+    """Return the counts by event, of these repositories (None: everywhere), or of one event."""
     where, given = _within(db, repo_ids, "f")
+    if name is not None:
+        where += " AND f.name = :name"
+        given["name"] = name
     rows = db.tuples(
         "SELECT f.name, count(*), max(f.received_at),"
         f" max(CASE WHEN f.source_id <> {EXAMPLE_SOURCE} THEN f.id END)"

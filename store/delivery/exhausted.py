@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from store.database.connection import Connection, Row
+from store.hooks.hook_silences import SILENCED
 
 
 def count(db: Connection, died: Iterable[tuple[int, int]]) -> None:
@@ -27,11 +28,13 @@ def count(db: Connection, died: Iterable[tuple[int, int]]) -> None:
 
 
 def list_before(db: Connection, before: int, limit: int) -> list[Row]:
-    """Return the counts that began at a time or earlier."""
+    """Return the counts of hooks that are not silenced, if they began at a time or earlier."""
     return db.all(
         "SELECT hook_id, many, first_id, last_id, since, last_at FROM exhausted"
-        " WHERE since <= :before ORDER BY since, hook_id LIMIT :limit",
+        f" WHERE since <= :before AND hook_id NOT IN {SILENCED}"
+        " ORDER BY since, hook_id LIMIT :limit",
         before=before,
+        now=db.now,
         limit=limit,
     )
 

@@ -2,9 +2,9 @@
 
 import json
 from dataclasses import asdict
-from typing import Any
 
 from store.database.connection import Connection, Row, json_array
+from store.database.time_range import ALWAYS, TimeRange
 from store.delivery import replay_selection
 from store.delivery.replay_selection import ReplaySelection
 from store.errors import Invalid, Missing
@@ -94,11 +94,18 @@ def get(db: Connection, run_id: int) -> Row:
 
 
 def page(
-    db: Connection, *, limit: int, before: int | None = None, repo_ids: list[int] | None = None
+    db: Connection,
+    *,
+    limit: int,
+    before: int | None = None,
+    repo_ids: list[int] | None = None,
+    times: TimeRange = ALWAYS,
 ) -> list[Row]:
-    """Return replays, newest first, as `get` returns them: of these repositories, or all."""
-    where = ["x.id < :before"] if before is not None else []
-    given: dict[str, Any] = {} if before is None else {"before": before}
+    """Return replays, newest first, as `get` returns them: of these repositories, or all.
+
+    `times` limits when they were requested.
+    """
+    where, given = times.page("x.created_at", "x.id", before)
     if repo_ids is not None:
         where += [f"x.repo_id IN (SELECT id FROM {db.each('repos', id='integer')} AS w)"]
         given["repos"] = json_array(repo_ids)

@@ -1,8 +1,7 @@
 """Subscribers: the hooks and WebSub subscriptions of each topic and each repository."""
 
-from typing import Any
-
 from store.database.connection import Connection, Row, json_array
+from store.database.time_range import ALWAYS, TimeRange
 from store.delivery import websub
 from store.hooks.event_names import WILDCARD
 from store.hooks.hook_targets import EVERYWHERE
@@ -61,14 +60,19 @@ def subscription_counts(db: Connection, repo_id: int) -> dict[str, int]:
 
 
 def list_subscriptions(
-    db: Connection, *, limit: int, before: int | None = None, repo_ids: list[int] | None = None
+    db: Connection,
+    *,
+    limit: int,
+    before: int | None = None,
+    repo_ids: list[int] | None = None,
+    times: TimeRange = ALWAYS,
 ) -> list[Row]:
-    """Return the active WebSub subscriptions, newest first, each with its topic's `repository`."""
-    where = ["w.ended_at IS NULL"]
-    given: dict[str, Any] = {}
-    if before is not None:
-        where.append("w.id < :before")
-        given["before"] = before
+    """Return the active WebSub subscriptions, newest first, each with its topic's `repository`.
+
+    `times` limits when they were created.
+    """
+    where, given = times.page("w.created_at", "w.id", before)
+    where.append("w.ended_at IS NULL")
     if repo_ids is not None:
         where.append(f"w.repo_id IN (SELECT id FROM {db.each('repos', id='integer')} AS x)")
         given["repos"] = json_array(repo_ids)

@@ -7,8 +7,8 @@ from typing import Any
 from store.database import paging
 from store.database.connection import Connection, Row, json_array
 from store.database.list_order import Matches, SortOrder, matches_of
+from store.database.patterns import containing
 from store.imports.imports import AT_WORK, NEEDS_ATTENTION
-from store.monitoring import name_search
 
 # Without the user name and password for the source.
 COLUMNS = (
@@ -68,7 +68,7 @@ class ImportFilter:
                 "(lower(i.vcs_url) LIKE :after_user ESCAPE '!' OR (i.vcs_url NOT LIKE '%@%'"
                 " AND lower(i.vcs_url) LIKE :part ESCAPE '!'))"
             )
-            part = name_search.containing(self.host)
+            part = containing(self.host)
             given |= {"part": part, "after_user": f"%@{part}"}
         if self.repo_ids is not None:
             where.append(f"i.repo_id IN (SELECT id FROM {db.each('repos', id='integer')} AS w)")

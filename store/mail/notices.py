@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from store.alerts import alerts
 from store.clock import HOUR
 from store.database.connection import Connection, Row, json_array
+from store.database.time_range import ALWAYS, TimeRange
 from store.mail import outbox, receivers
 
 # Accounts for which one transaction makes mails at most.
@@ -118,9 +119,14 @@ def count(db: Connection, mail_id: int) -> int:
     return found
 
 
-def list_mails(db: Connection, limit: int) -> list[Row]:
-    """Return the latest mails, newest first, each with its `state` and its number of `alerts`."""
-    rows = outbox.list_recent(db, limit)
+def list_mails(
+    db: Connection, limit: int, before: int | None = None, times: TimeRange = ALWAYS
+) -> list[Row]:
+    """Return the latest mails, newest first, each with its `state` and its number of `alerts`.
+
+    `before` is an id, and `times` limits when they were made.
+    """
+    rows = outbox.list_recent(db, limit, before, times)
     counts = counts_of(db, [row["id"] for row in rows])
     return [
         {**row, "state": outbox.state_of(row), "alerts": counts.get(row["id"], 0)} for row in rows

@@ -9,6 +9,7 @@ from store.clock import DAY, HOUR, MINUTE, SECOND
 from store.database import uuid7
 from store.database.backoff import backoff_delay
 from store.database.connection import Connection, Row
+from store.database.time_range import ALWAYS, TimeRange
 
 ALERTS, TEST = "alerts", "test"
 SENT, FAILED, DELAYED, WAITING = "sent", "failed", "delayed", "waiting"
@@ -174,9 +175,17 @@ def get(db: Connection, mail_id: int) -> Row | None:
     return db.one(f"SELECT {COLUMNS} {FROM} WHERE m.id = :id", id=mail_id)
 
 
-def list_recent(db: Connection, limit: int) -> list[Row]:
-    """Return the latest mails, newest first."""
-    return db.all(f"SELECT {COLUMNS} {FROM} ORDER BY m.id DESC LIMIT :limit", limit=limit)
+def list_recent(
+    db: Connection, limit: int, before: int | None = None, times: TimeRange = ALWAYS
+) -> list[Row]:
+    """Return the latest mails, newest first: below the id `before`, and made in a time."""
+    where, given = times.page("m.created_at", "m.id", before)
+    return db.all(
+        f"SELECT {COLUMNS} {FROM} WHERE {' AND '.join(where) or '1 = 1'}"
+        " ORDER BY m.id DESC LIMIT :limit",
+        limit=limit,
+        **given,
+    )
 
 
 def count_unsent(db: Connection, since: int) -> int:

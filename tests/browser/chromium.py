@@ -89,8 +89,8 @@ class Watched:
 
     def check(self) -> None:
         """Nothing from elsewhere, nothing that the policy forbids, no script that failed."""
-        assert self.outside == []
-        assert self.complaints == []
+        assert self.outside == [], self.outside
+        assert self.complaints == [], self.complaints
 
 
 async def violations(page: Page, *impacts: str) -> list[dict[str, Any]]:

@@ -46,7 +46,7 @@ async def enter_moment(page: Page, moment: datetime) -> None:
 async def find_out_why(page: Page, clicks: Clicks, server: NightServer) -> None:
     row = unhealthy(page).get_by_role("row", name="night/21")
     await expect(row).to_contain_text("Failing")
-    await row.get_by_role("link", name="401").click()
+    await row.get_by_role("link", name="401", exact=True).click()
     await expect(page.get_by_role("heading", name="Response")).to_be_in_viewport()
     await expect(page.get_by_role("main")).to_contain_text("401")
 

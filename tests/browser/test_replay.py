@@ -108,3 +108,16 @@ async def test_the_audit_log_is_checked_while_one_looks(visit):
     await expect(page.get_by_role("region", name="Result")).to_contain_text(
         "No entry has been altered"
     )
+
+
+async def test_a_period_that_somebody_chooses_stays_while_the_list_is_renewed(visit):
+    guest = await visit("ada")
+    page = await guest.go("/ui/replay")
+    period = page.get_by_label("Requested in")
+    await period.select_option("last 7 days")
+    old = await page.locator("#list").element_handle()
+    await page.wait_for_function("one => !one.isConnected", arg=old)
+    assert await period.input_value() == "7d"
+    await page.get_by_role("search", name="Replays").get_by_role("button", name="Show").click()
+    await expect(page).to_have_url(re.compile("requested=7d"))
+    await expect(period).to_have_value("7d")

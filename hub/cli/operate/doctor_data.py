@@ -6,7 +6,7 @@ from pathlib import Path
 from hub.cli.operate.diagnosis import Finding, bad, good, warning
 from hub.cli.service.configuration import Settings
 from store import Store, clock
-from store.audit import audit_log
+from store.audit import audit_search
 from store.clock import DAY, SECOND
 from store.crypto import key_file
 from store.database.migrations import steps
@@ -148,7 +148,7 @@ def check_backups(store: Store, *, embedded: bool) -> Iterator[Finding]:
     if not embedded:
         yield good(about, "PostgreSQL makes the backups: `tocsin backup` says how")
         return
-    found = store.look(audit_log.latest_entry, "tocsin backup")
+    found = store.look(audit_search.latest_entry, "tocsin backup")
     if found is None:
         yield warning(about, "no backup was ever made", "tocsin backup")
         return

@@ -14,7 +14,7 @@ from hub.ui.view_context import ViewContext
 from store import Row
 from store.delivery import event_queries, events
 
-# A larger payload is not taken as an example.
+# A larger payload is not read, neither as an example nor for its members.
 MOST_READ = 256 * 1024
 COMMIT = "6dcb09b5b57875f334f61aebed695e2e4193db5e"
 BEFORE = "b0c1d2e3f4a5968778695a4b3c2d1e0f01234567"

@@ -1,5 +1,6 @@
 """The meaning of each event in one sentence."""
 
+import functools
 import inspect
 
 from hub.operations import EVENTS
@@ -102,6 +103,7 @@ OWN = {
 }
 
 
+@functools.cache
 def meaning(name: str) -> str:
     """Return the meaning of an event, or an empty text for an unknown one."""
     payload = EVENTS.get(name)

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hub.ui.datetime_fields import moment_of
 from hub.ui.view_context import ViewContext, natural
 from store.clock import DAY, HOUR
+from store.database.time_range import TimeRange
 from store.monitoring import name_search
 from store.repositories import repositories
 
@@ -20,6 +21,7 @@ RANGES = {
 }
 CODE = re.compile(r"([1-5])(?:xx|([0-9]{2}))")
 NO_RESPONSE = "none"
+NAMES = ("range", "since", "until")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +34,23 @@ class Period:
     problem: str = ""
     """The error in the times. If there is one, the period is not limited."""
 
+    @property
+    def times(self) -> TimeRange:
+        """Return the limits alone."""
+        return TimeRange(self.since, self.until)
 
-def period(look: ViewContext) -> Period:
-    """Return the period in the query: `range`, or `since` and `until`."""
-    chosen = {name: look.asked(name, 40) for name in ("range", "since", "until")}
+
+def period(look: ViewContext, names: tuple[str, str, str] = NAMES) -> Period:
+    """Return the period in the query: `range`, or `since` and `until`.
+
+    `names` are the query parameters of these three, if the page has others of these names.
+    """
+    given = dict(zip(NAMES, (look.asked(name, 40) for name in names), strict=True))
+    found = _period(look, given)
+    return replace(found, chosen=dict(zip(names, found.chosen.values(), strict=True)))
+
+
+def _period(look: ViewContext, chosen: dict[str, str]) -> Period:
     if chosen["since"] or chosen["until"]:
         chosen["range"] = ""
     if chosen["range"] in RANGES:
@@ -86,6 +101,23 @@ def hooks_named(
     if repo_ids is not None:
         look.viewer.hook(look.db, number)
     return number, None
+
+
+def organizations(look: ViewContext, repository: str) -> list[int]:
+    """Return the organizations whose own hooks a list has: none if it is of one repository."""
+    everything = look.repositories() is None
+    return [] if repository or everything else look.organizations()
+
+
+def hook_ids(
+    look: ViewContext,
+    text: str,
+    repo_ids: Sequence[int] | None,
+    org_ids: Sequence[int] = (),
+) -> list[int] | None:
+    """Return the ids of the hooks that `hooks_named` finds; None if the text is empty."""
+    hook_id, several = hooks_named(look, text, repo_ids, org_ids)
+    return several if hook_id is None else [hook_id]
 
 
 def status_codes(text: str) -> tuple[int, int] | None:

@@ -12,7 +12,10 @@ from store.accounts import saved_views
 # The lists whose filters can be saved.
 LISTS = {
     f"{ROOT}/{name}": name.capitalize()
-    for name in ("deliveries", "events", "hooks", "topics", "imports", "jobs", "audit")
+    for name in (
+        *("deliveries", "events", "hooks", "problems"),
+        *("topics", "imports", "jobs", "audit", "reports"),
+    )
 }
 
 

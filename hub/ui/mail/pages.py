@@ -1,10 +1,15 @@
 """Alerts by mail: the viewer's subscriptions, and for operators the mails and a test message."""
 
+from operator import itemgetter
 from typing import Any
 
 from hub.admin.administrators import RUN
 from hub.api.hooks.hook_access import WRITE
+from hub.http import numbers
 from hub.http.errors import Forbidden
+from hub.ui.lists import filters
+from hub.ui.lists.newest import NewestList
+from hub.ui.lists.sorting import Sorting
 from hub.ui.mail.hook_panel import check_on
 from hub.ui.section import ROOT, ActionResult, Section
 from hub.ui.view_context import ViewContext
@@ -16,7 +21,17 @@ from store.mail import notices, outbox, receivers, subscriptions
 ui = Section()
 
 PATH = "/mail"
-SHOWN = 50
+LIST = NewestList(
+    f"{ROOT}{PATH}",
+    Sorting("-made", to=False, state=False, attempts=True, made=True),
+    {
+        "to": itemgetter("address"),
+        "state": itemgetter("state"),
+        "attempts": itemgetter("attempts"),
+        "made": itemgetter("id"),
+    },
+    size=50,
+)
 MARKS = {
     outbox.SENT: "good",
     outbox.WAITING: "none",
@@ -36,13 +51,29 @@ def show_mail(look: ViewContext) -> dict[str, Any]:
         "person": account_id is not None,
         "address": None if account_id is None else receivers.address_of(look.db, account_id),
         "left": [] if account_id is None else subscriptions.list_left(look.db, account_id),
-        "mails": _mails(look) if look.viewer.operator else [],
+        **_mails(look),
         "may_run": look.viewer.may_run,
     }
 
 
-def _mails(look: ViewContext) -> list[dict[str, Any]]:
-    return [row | {"mark": MARKS[row["state"]]} for row in notices.list_mails(look.db, SHOWN)]
+def _mails(look: ViewContext) -> dict[str, Any]:
+    """Return a page of the mails, which operators see, and the values about their list."""
+    asked = filters.period(look)
+    rows, values = LIST.page(
+        look,
+        asked.chosen,
+        lambda limit, before: (
+            notices.list_mails(look.db, limit, before, asked.times) if look.viewer.operator else []
+        ),
+    )
+    return {
+        **values,
+        "mails": [row | {"mark": MARKS[row["state"]]} for row in rows],
+        "chosen": asked.chosen,
+        "filtered": any(asked.chosen.values()),
+        "ranges": filters.RANGES,
+        "problem": asked.problem,
+    }
 
 
 @ui.act(f"{PATH}/test", who="operator")
@@ -67,8 +98,8 @@ def subscribe_again(look: ViewContext) -> ActionResult:
     """Send the viewer mail about a hook again."""
     look.viewer.check_token(WRITE)
     caller = look.viewer.caller
-    number = look.form.get("hook", "")
-    if caller is None or not (number.isascii() and number.isdigit() and len(number) < 19):
+    hook_id = numbers.natural(look.form.get("hook", ""))
+    if caller is None or hook_id is None:
         raise Conflict("There is nothing to subscribe to.")
-    subscriptions.subscribe(look.db, caller.account_id, [int(number)])
-    return ActionResult(f"{ROOT}{PATH}", "You get mail about it again.", ids={"id": int(number)})
+    subscriptions.subscribe(look.db, caller.account_id, [hook_id])
+    return ActionResult(f"{ROOT}{PATH}", "You get mail about it again.", ids={"id": hook_id})

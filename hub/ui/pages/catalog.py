@@ -8,6 +8,9 @@ from hub.api.hooks.hook_access import READ
 from hub.operations import EVENTS
 from hub.ui.catalog.examples import action_of, actions_of, made_up, schema_of, stored_example
 from hub.ui.catalog.meanings import meaning
+from hub.ui.catalog.seen_members import SeenMembers, seen_members
+from hub.ui.lists.newest import Keys, ordered
+from hub.ui.lists.sorting import Sorting
 from hub.ui.pages.delivery import readable
 from hub.ui.schema_outline import members
 from hub.ui.section import ROOT, Section
@@ -24,17 +27,28 @@ ui = Section("Catalogue", "/catalogue", second=True)
 NONE = EventCount()
 # An event's page lists this many of its subscribers, the newest.
 LISTED = 10
+SORTING = Sorting("-came", event=False, came=True, latest=True, hooks=True)
+KEYS: Keys = {
+    "event": lambda row: row["name"],
+    "came": lambda row: row["count"].many,
+    "latest": lambda row: row["count"].latest or 0,
+    "hooks": lambda row: row["hooks"],
+}
 
 
 @ui.page("/catalogue", "catalogue.html")
 def list_event_kinds(look: ViewContext) -> dict[str, Any]:
-    """List every event, the most frequent ones first."""
+    """List every event, the most frequent ones first or in the chosen order."""
     repo_ids = look.repositories()
     counts = event_counts.by_name(look.db, repo_ids)
     hooks = event_counts.subscribers(look.db, repo_ids)
     rows = [_row(name, counts, hooks) for name in sorted(PLATFORM_EVENTS | HUB_EVENTS)]
-    rows.sort(key=lambda row: -row["count"].many)
-    return {"rows": rows, "looked": LOOKED}
+    sort = SORTING.asked(look)
+    return {
+        "rows": ordered(rows, KEYS, SORTING.order(sort)),
+        "looked": LOOKED,
+        "heads": SORTING.heads(sort, f"{ROOT}/catalogue", {}),
+    }
 
 
 def _row(name: str, counts: dict[str, EventCount], hooks: dict[str, int]) -> dict[str, Any]:
@@ -55,13 +69,13 @@ def show_event_kind(look: ViewContext) -> dict[str, Any]:
     if name not in PLATFORM_EVENTS | HUB_EVENTS:
         raise Missing("event")
     repo_ids = look.repositories()
-    count = event_counts.by_name(look.db, repo_ids).get(name, NONE)
+    count = event_counts.by_name(look.db, repo_ids, name).get(name, NONE)
     org_ids = () if repo_ids is None else look.organizations()
     subscribed = HookFilter(repo_ids, org_ids, event=name)
     schema = schema_of(name) if name in EVENTS else None
     document = {"components": {"schemas": {} if schema is None else schema.get("$defs", {})}}
-    stored = stored_example(look, count.real_id) if count.real_id else None
-    made = orjson.dumps(made_up(look, name), option=orjson.OPT_INDENT_2)
+    seen = seen_members(look, name) if schema is None else None
+    example_id, example = _example(look, name, seen, count)
     return {
         "name": name,
         "meaning": meaning(name),
@@ -73,7 +87,20 @@ def show_event_kind(look: ViewContext) -> dict[str, Any]:
         "actions": sorted(actions_of(name)),
         "action": action_of(name),
         "members": [] if schema is None else members(document, schema),
-        "example": readable(made if stored is None else stored.body),
-        "example_id": stored and count.real_id,
+        "seen": seen,
+        "example": readable(example),
+        "example_id": example_id,
         "events": f"{ROOT}/events?event={name}",
     }
+
+
+def _example(
+    look: ViewContext, name: str, seen: SeenMembers | None, count: EventCount
+) -> tuple[int | None, bytes]:
+    """Return the id and the payload of the latest real event, or None and one that is made up."""
+    if seen is not None and seen.newest is not None:
+        return seen.newest["id"], seen.newest["body"]
+    stored = stored_example(look, count.real_id) if count.real_id else None
+    if stored is not None:
+        return count.real_id, stored.body
+    return None, orjson.dumps(made_up(look, name), option=orjson.OPT_INDENT_2)

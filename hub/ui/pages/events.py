@@ -15,7 +15,7 @@ from store.delivery import event_queries, events
 from store.delivery.event_queries import COUNTED
 from store.delivery.events import EXAMPLE_SOURCE, LOCAL_SOURCE, REPUBLISHED_SOURCE
 from store.delivery.listing import event_page
-from store.delivery.listing.event_page import LOOKED, EventFilter
+from store.delivery.listing.event_page import EventFilter
 from store.delivery.replay_selection import first_event_since
 from store.errors import Missing
 from store.hooks.event_names import PLATFORM_EVENTS, parse_pattern
@@ -37,6 +37,7 @@ def list_events(look: ViewContext) -> dict[str, Any]:
     chosen = {
         "repository": look.asked("repository"),
         "event": look.asked("event", 100),
+        "hook": look.asked("hook"),
         "wanted": "nobody" if look.asked("wanted") == "nobody" else "",
         **asked.chosen,
     }
@@ -65,13 +66,16 @@ def list_events(look: ViewContext) -> dict[str, Any]:
 
 def _filter(look: ViewContext, chosen: dict[str, str], asked: filters.Period) -> EventFilter:
     name, pattern = parse_pattern(chosen["event"])
+    repo_ids = filters.within(look, chosen["repository"])
+    org_ids = filters.organizations(look, chosen["repository"])
     return EventFilter(
         None if asked.until is None else first_event_since(look.db, asked.until),
         name,
-        filters.within(look, chosen["repository"]),
+        repo_ids,
         unwanted=bool(chosen["wanted"]),
         pattern=pattern,
         first=0 if asked.since is None else first_event_since(look.db, asked.since),
+        hook_ids=filters.hook_ids(look, chosen["hook"], repo_ids, org_ids),
     )
 
 
@@ -88,7 +92,7 @@ def _newest(
     else:
         rows, last, matches = event_page.first_page(look.db, wanted, PAGE)
     # Fewer events than a page, though more follow: not all were searched.
-    looked = LOOKED if last is not None and len(rows) < PAGE else 0
+    looked = wanted.looked if last is not None and len(rows) < PAGE else 0
     older = paging.older(PATH, chosen, last)
     return rows, {"looked": looked, "older": older, "matches": matches}
 

@@ -6,6 +6,7 @@ from hub.api.hooks import hook_requests as api
 from hub.api.hooks.hook_access import WRITE
 from hub.http.errors import HubError
 from hub.rest.context import Services
+from hub.ui.catalog.meanings import meaning
 from hub.ui.hook_form import access, fields, trial, validation
 from hub.ui.hook_form.fields import SECRETS, HookFields
 from hub.ui.hook_form.options import OPTIONS
@@ -35,8 +36,8 @@ def form_values(look: ViewContext, shown: HookFields, hook: Row | None = None) -
     return {
         "fields": shown,
         "hook": hook,
-        "platform": sorted(FITTING[kind]),
-        "own": fields.own_events(kind),
+        "platform": {name: meaning(name) for name in sorted(FITTING[kind])},
+        "own": {name: meaning(name) for name in fields.own_events(kind)},
         "options": OPTIONS,
         "access_groups": access.GROUPS,
         "labels": LABELS,

@@ -1,17 +1,18 @@
 """Scheduled jobs: their schedules, their results, and running them now."""
 
-from collections.abc import Callable
 from typing import Any
 
 from hub.admin.administrators import RUN
 from hub.http.errors import Forbidden
 from hub.ui.lists import filters, paging, views
 from hub.ui.lists.filters import Period
+from hub.ui.lists.newest import Keys, ordered
 from hub.ui.lists.sorting import Sorting
 from hub.ui.section import ROOT, ActionResult, Section
 from hub.ui.view_context import ViewContext
 from store import Row
 from store.database.list_order import Matches
+from store.database.time_range import ALWAYS
 from store.jobs import jobs
 
 ui = Section("Jobs", "/jobs", "operator", second=True)
@@ -27,6 +28,7 @@ ABOUT = {
     "republish": "Republishes the present state.",
     "republish-begin": "Requests a republication, as the settings schedule it.",
     "mail": "Makes mails of alerts, and sends them.",
+    "text-index": "Indexes the texts of payloads and answers, or deletes the index.",
     "prune": "Deletes data whose retention has ended.",
     "reports": "Creates the usage reports.",
     "import": "Continues source imports.",
@@ -47,10 +49,9 @@ def list_jobs(look: ViewContext) -> dict[str, Any]:
     rows = [job_row(row, look.now) for row in jobs.every(look.db)]
     found = [row for row in rows if _matches(row, chosen, asked)]
     sort = SORTING.asked(look)
-    order = SORTING.order(sort)
     return {
         "may_run": look.viewer.may_run,
-        "jobs": sorted(found, key=KEYS[order.column], reverse=order.descending),
+        "jobs": ordered(found, KEYS, SORTING.order(sort)),
         "outcomes": sorted({row["state"] for row in rows}),
         "chosen": chosen,
         "filtered": any(chosen.values()),
@@ -63,7 +64,7 @@ def list_jobs(look: ViewContext) -> dict[str, Any]:
     }
 
 
-KEYS: dict[str, Callable[[Row], Any]] = {
+KEYS: Keys = {
     "job": lambda row: row["name"],
     "started": lambda row: row["started_at"] or NEVER,
     "duration": lambda row: NEVER if row["took"] is None else row["took"],
@@ -76,10 +77,10 @@ def _matches(row: Row, chosen: dict[str, str], asked: Period) -> bool:
     """Return whether a job is chosen by its name, its outcome, and the time of its last run."""
     if chosen["job"].lower() not in row["name"] or chosen["outcome"] not in ("", row["state"]):
         return False
-    if asked.since is None and asked.until is None:
+    if asked.times == ALWAYS:
         return True
     began = row["started_at"]
-    return began is not None and (asked.since or 0) <= began < (asked.until or LATEST)
+    return began is not None and asked.times.overlaps(began, began)
 
 
 def job_row(row: Row, now: int) -> dict[str, Any]:

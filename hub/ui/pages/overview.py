@@ -36,7 +36,6 @@ def overview(look: ViewContext) -> dict[str, Any]:
     values = summary(look, span)
     return {
         **values,
-        "trouble": bool(values["alarm"] or values["failing"]),
         "span": span,
         "spans": {key: text for key, (text, _, _) in SPANS.items()},
         "live": f"{ROOT}/live?span={span}",
@@ -92,7 +91,8 @@ def summary(look: ViewContext, span: str) -> dict[str, Any]:
         "text": text,
         "quantiles": [total.quantile(share) for share in (0.5, 0.95, 0.99)],
         "backlog": backlog,
-        "alarm": _alarm(look, backlog, failing),
+        "alarm": (alarm := _alarm(look, backlog, failing)),
+        "trouble": alarm is not None or look.has_trouble(),
         "slowest": hook_health.slowest(look.db, repo_ids, WINDOW, LISTED),
         "failing": [hook_row(row, look.now) for row in failing],
         "charts": _charts(found, list(range(first, until, step)), step),

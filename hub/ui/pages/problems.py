@@ -5,37 +5,80 @@ from urllib.parse import urlencode
 
 from hub.api.hooks.hook_access import WRITE
 from hub.http.errors import Forbidden
+from hub.ui import quiet_times, status_text
 from hub.ui.datetime_fields import field_of
 from hub.ui.formatting import pluralize
+from hub.ui.lists import filters, views
+from hub.ui.lists.newest import Keys, ordered
+from hub.ui.lists.sorting import Sorting
 from hub.ui.pages.deliveries import attempt_row
 from hub.ui.section import ROOT, ActionResult, Section
 from hub.ui.view_context import ViewContext
+from store import Row
 from store.alerts import problems
 from store.alerts.problems import Problem
-from store.clock import DAY, HOUR, MINUTE
+from store.clock import DAY, MINUTE
+from store.database.list_order import Matches
 from store.delivery import attempt_feed
 from store.delivery.attempt_feed import AttemptFilter
-from store.errors import Invalid, Missing
+from store.errors import Missing
+from store.hooks import hook_health
 from store.mail import outbox
 
 ui = Section("Problems", "/problems")
 
-MUTES = {"1": "1 hour", "8": "8 hours", "24": "1 day", "168": "7 days"}
 KINDS = {problems.OPEN: "bad", problems.ACKNOWLEDGED: "warn", problems.MUTED: "none"}
-SHOWN = 10
+# The page of a problem shows this many attempts and hooks, the worst hooks first.
+SHOWN, MOST_SHOWN = 10, 100
+PATH = f"{ROOT}/problems"
+SORTING = Sorting(
+    "state", problem=False, state=False, deliveries=True, hooks=True, since=True, latest=True
+)
+KEYS: Keys = {
+    "problem": lambda row: row["named"],
+    "state": lambda row: list(KINDS).index(row["problem"].state),
+    "deliveries": lambda row: row["problem"].deliveries,
+    "hooks": lambda row: len(row["problem"].hooks),
+    "since": lambda row: row["problem"].since,
+    "latest": lambda row: row["problem"].last_at,
+}
 LONGEST = 300
 
 
 @ui.page("/problems", "problems.html")
 def list_problems(look: ViewContext) -> dict[str, Any]:
-    """List the problems, open ones first."""
-    found = problems.list_all(look.db, look.repositories(), look.organizations())
+    """List the problems that match the query, open ones first or in the chosen order."""
+    asked = filters.period(look)
+    chosen = {"name": look.asked("name", LONGEST), "state": look.asked("state"), **asked.chosen}
+    every = problems.list_all(look.db, look.repositories(), look.organizations())
+    rows = [problem_row(one) for one in every]
+    found = [row for row in rows if _matches(row, chosen, asked)]
+    sort = SORTING.asked(look)
     return {
-        "problems": [problem_row(one) for one in found],
+        "problems": ordered(found, KEYS, SORTING.order(sort)) if sort else found,
+        "states": list(KINDS),
+        "chosen": chosen,
+        "filtered": any(chosen.values()),
+        "ranges": filters.RANGES,
+        "problem": asked.problem,
+        "sort": sort,
+        "heads": SORTING.heads(sort, PATH, chosen),
+        "views": views.of_list(look, PATH, {**chosen, "sort": sort}),
+        "matches": Matches(len(found)),
         "most": problems.MOST_DELIVERIES,
         "mails": look.services.settings.mail_host is not None,
         "unsent": outbox.count_unsent(look.db, look.now - DAY) if look.viewer.operator else 0,
     }
+
+
+def _matches(row: Row, chosen: dict[str, str], asked: filters.Period) -> bool:
+    """Return whether a problem is chosen by its name, its state, and the time in which it was."""
+    problem = row["problem"]
+    return (
+        chosen["name"].lower() in row["named"].lower()
+        and chosen["state"] in ("", problem.state)
+        and asked.times.overlaps(problem.since, problem.last_at)
+    )
 
 
 def problem_row(problem: Problem) -> dict[str, Any]:
@@ -71,11 +114,13 @@ def show_problem(look: ViewContext) -> dict[str, Any]:
         "since": field_of(problem.since - MINUTE),
         "count": "1",
     }
+    hooks = hook_health.with_attempts(look.db, problem.hooks[:MOST_SHOWN])
     return {
         **problem_row(problem),
+        "hooks": [status_text.with_status(hook, look.now) for hook in hooks],
         "attempts": [attempt_row(row, look.now) for row in latest],
         "retry": f"{ROOT}/replay?{urlencode(chosen)}",
-        "mutes": MUTES,
+        "quiet_times": quiet_times.CHOICES,
         "most": problems.MOST_DELIVERIES,
         "may_change": look.viewer.may_change_any if problem.hooks else look.viewer.may_run,
     }
@@ -117,11 +162,9 @@ def acknowledge_problem(look: ViewContext) -> ActionResult:
 def mute_problem(look: ViewContext) -> ActionResult:
     """Hide it for a time."""
     problem, place = _changeable(look)
-    hours = look.form.get("hours", "")
-    if hours not in MUTES:
-        raise Invalid("Choose how long it is muted.")
-    problems.mute(look.db, problem, look.now + int(hours) * HOUR)
-    return ActionResult(place, f"Muted for {MUTES[hours]}.")
+    until, words = quiet_times.chosen(look)
+    problems.mute(look.db, problem, until)
+    return ActionResult(place, f"Muted for {words}.")
 
 
 @ui.act("/problems/reopen")

@@ -1,11 +1,15 @@
 """Replays: the worker delivers stored events once more."""
 
 from dataclasses import asdict, fields
+from operator import itemgetter
 from typing import Any
 
 from hub.http.errors import Forbidden, HubError
 from hub.ui.datetime_fields import field_of
-from hub.ui.lists.paging import older, query
+from hub.ui.lists import filters, paging
+from hub.ui.lists.newest import NewestList
+from hub.ui.lists.paging import query
+from hub.ui.lists.sorting import Sorting
 from hub.ui.replay.counting import Counted
 from hub.ui.replay.selection import describe, selected
 from hub.ui.section import ROOT, ActionResult, PanelUpdate, Section
@@ -20,6 +24,20 @@ from store.hooks.event_names import PLATFORM_EVENTS
 ui = Section("Replay", "/replay")
 
 PAGE = 25
+# The query parameters of the period in which replays were requested. The form of the selection has
+# the usual names.
+REQUESTED = ("requested", "requested_since", "requested_until")
+LIST = NewestList(
+    f"{ROOT}/replay",
+    Sorting("-requested", state=False, delivered=True, progress=False, requested=True),
+    {
+        "state": itemgetter("state"),
+        "delivered": itemgetter("made"),
+        "progress": itemgetter("share"),
+        "requested": itemgetter("id"),
+    },
+    PAGE,
+)
 FIELDS = ("repository", "hook", "event", "status", "since", "until")
 # Selections of several repositories that the page itself counts.
 SELECTIONS_AT_ONCE = 5
@@ -38,18 +56,40 @@ def plan_replay(look: ViewContext) -> dict[str, Any]:
     """
     asked = {name: look.asked(name, LONGEST) for name in FIELDS}
     chosen = asked if look.asked("count") == "1" else _usual(asked, look.now)
-    before = look.asked_number("before")
     repo_ids = look.repositories()
-    runs = replay_runs.page(look.db, limit=PAGE + 1, before=before, repo_ids=repo_ids)
-    last = runs[PAGE - 1]["id"] if len(runs) > PAGE else None
+    runs, listed = _runs(look, repo_ids)
     return {
+        **listed,
         "chosen": chosen,
         "names": sorted(PLATFORM_EVENTS),
         "everything": repo_ids is None,
         **_dry_run(look, chosen),
-        "runs": [run_row(row) for row in runs[:PAGE]],
-        "older": older(f"{ROOT}/replay", {}, last),
-        "newest": f"{ROOT}/replay" if before else "",
+        "runs": runs,
+    }
+
+
+def _runs(look: ViewContext, repo_ids: list[int] | None) -> tuple[list[Row], dict[str, Any]]:
+    """Return a page of replays, and the values about their list."""
+    asked = filters.period(look, REQUESTED)
+    rows, values = LIST.page(
+        look,
+        asked.chosen,
+        lambda limit, before: [
+            run_row(row)
+            for row in replay_runs.page(
+                look.db, limit=limit, before=before, repo_ids=repo_ids, times=asked.times
+            )
+        ],
+    )
+    is_first = not (values["newest"] or values["sort"])
+    return rows, {
+        **values,
+        "requested": asked.chosen,
+        "requested_names": REQUESTED,
+        "requested_problem": asked.problem,
+        "filtered": any(asked.chosen.values()),
+        "ranges": filters.RANGES,
+        "live_list": paging.first(LIST.path, asked.chosen) if rows and is_first else "",
     }
 
 

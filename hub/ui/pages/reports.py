@@ -1,5 +1,6 @@
 """Usage reports: the finished ones, and the ones in progress."""
 
+from operator import itemgetter
 from typing import Any
 
 from hub.api.assistant.assistant_metrics import READ
@@ -7,7 +8,9 @@ from hub.api.assistant.report_links import link
 from hub.auth.access import check_kind, check_token
 from hub.http.errors import Forbidden
 from hub.settings import HubSettings
-from hub.ui.lists.paging import older, query
+from hub.ui.lists import filters, paging, views
+from hub.ui.lists.newest import NewestList
+from hub.ui.lists.sorting import Sorting
 from hub.ui.section import ROOT, Section
 from hub.ui.view_context import ViewContext
 from hub.ui.viewer import DashboardViewer
@@ -16,6 +19,21 @@ from store.assistant import report_queries, usage_days
 
 PAGE = 50
 ENTERPRISES = 200
+LIST = NewestList(
+    f"{ROOT}/reports",
+    Sorting(
+        "-created", report=False, enterprise=False, days=True, lines=True, size=True, created=True
+    ),
+    {
+        "report": itemgetter("kind"),
+        "enterprise": itemgetter("slug"),
+        "days": itemgetter("first_day", "last_day"),
+        "lines": itemgetter("lines"),
+        "size": itemgetter("size"),
+        "created": itemgetter("id"),
+    },
+    PAGE,
+)
 POLICIES = {
     "enabled": ("good", "shown"),
     "disabled": ("none", "not shown: the policy is disabled"),
@@ -44,19 +62,29 @@ ui = Section("Reports", "/reports", "user", _offered, second=True)
 def list_reports(look: ViewContext) -> dict[str, Any]:
     """List the enterprises, and the reports of one or all of them."""
     found = report_queries.enterprises(look.db, _account(look), ENTERPRISES)
-    chosen = {"enterprise": look.asked("enterprise", 100)}
+    asked = filters.period(look)
+    chosen = {"enterprise": look.asked("enterprise", 100), **asked.chosen}
     wanted = [row for row in found if chosen["enterprise"] in ("", row["slug"])]
-    before = look.asked_number("before")
     ids = [row["id"] for row in wanted]
-    rows = report_queries.page(look.db, ids, limit=PAGE + 1, before=before)
+    rows, values = LIST.page(
+        look,
+        chosen,
+        lambda limit, before: report_queries.page(
+            look.db, ids, limit=limit, before=before, times=asked.times
+        ),
+    )
     open_ids = {row["id"] for row in wanted if row["usage_metrics"] == "enabled"}
-    last = rows[PAGE - 1]["id"] if len(rows) > PAGE else None
+    following = {**chosen, "sort": values["sort"]}
     return {
+        **values,
         "enterprises": [_enterprise(row) for row in found],
         "chosen": chosen,
-        "reports": [_report(look, row, open_ids) for row in rows[:PAGE]],
-        "older": older(f"{ROOT}/reports", chosen, last),
-        "newest": f"{ROOT}/reports?{query(chosen)}" if before else "",
+        "filtered": any(chosen.values()),
+        "ranges": filters.RANGES,
+        "problem": asked.problem,
+        "views": views.of_list(look, LIST.path, following),
+        "path": paging.first(LIST.path, following),
+        "reports": [_report(look, row, open_ids) for row in rows],
         "root": look.services.urls.root,
     }
 

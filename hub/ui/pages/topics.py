@@ -1,8 +1,10 @@
 """Topics: the events that can be subscribed to, and their subscribers."""
 
+from operator import itemgetter
 from typing import Any
 
 from hub.ui.lists import filters, paging, views
+from hub.ui.lists.newest import NewestList
 from hub.ui.lists.sorting import Sorting
 from hub.ui.section import ROOT, Section
 from hub.ui.view_context import ViewContext
@@ -21,6 +23,17 @@ SORTING = Sorting("created", repository=False, hooks=True, followers=True, lates
 PAGE = 50
 HOOKS, FOLLOWERS, ELSEWHERE = 100, 100, 100
 NOBODY = {"hooks": 0, "followers": 0}
+FOLLOWER_LIST = NewestList(
+    f"{ROOT}/topics/followers",
+    Sorting("-since", callback=False, topic=False, lease=False, since=True),
+    {
+        "callback": itemgetter("callback"),
+        "topic": itemgetter("topic"),
+        "lease": itemgetter("lease_ends_at"),
+        "since": itemgetter("id"),
+    },
+    PAGE,
+)
 
 
 @ui.page("/topics", "topics.html")
@@ -54,11 +67,10 @@ def list_topics(look: ViewContext) -> dict[str, Any]:
 
 def _filter(look: ViewContext, chosen: dict[str, str], asked: filters.Period) -> TopicFilter:
     repo_ids = filters.within(look, chosen["repository"])
-    hook_id, hook_ids = filters.hooks_named(look, chosen["hook"], repo_ids)
     return TopicFilter(
         repo_ids,
         chosen["event"].partition(".")[0],
-        hook_ids if hook_id is None else [hook_id],
+        filters.hook_ids(look, chosen["hook"], repo_ids),
         None if asked.since is None else first_event_since(look.db, asked.since),
         None if asked.until is None else first_event_since(look.db, asked.until),
     )
@@ -67,15 +79,21 @@ def _filter(look: ViewContext, chosen: dict[str, str], asked: filters.Period) ->
 @ui.page("/topics/followers", "followers.html")
 def list_followers(look: ViewContext) -> dict[str, Any]:
     """List the WebSub subscriptions."""
-    before = look.asked_number("before")
-    rows = subscribers.list_subscriptions(
-        look.db, limit=PAGE + 1, before=before, repo_ids=look.repositories()
+    asked = filters.period(look)
+    rows, values = FOLLOWER_LIST.page(
+        look,
+        asked.chosen,
+        lambda limit, before: subscribers.list_subscriptions(
+            look.db, limit=limit, before=before, repo_ids=look.repositories(), times=asked.times
+        ),
     )
-    last = rows[PAGE - 1]["id"] if len(rows) > PAGE else None
     return {
-        "followers": rows[:PAGE],
-        "newest": f"{ROOT}/topics/followers" if before else "",
-        "older": f"{ROOT}/topics/followers?before={last}" if last else "",
+        **values,
+        "followers": rows,
+        "chosen": asked.chosen,
+        "filtered": any(asked.chosen.values()),
+        "ranges": filters.RANGES,
+        "problem": asked.problem,
         "hub": f"{look.services.urls.root}/hub",
         "origin": look.services.urls.origin,
     }

@@ -1,14 +1,19 @@
-"""How one hook, or all hooks of a host, have been doing over time."""
+"""How one hook, or all hooks of a host, have been doing over time. A host can be silenced."""
 
 from typing import Any
+from urllib.parse import quote
 
+from hub.api.hooks.hook_access import WRITE
+from hub.http.errors import Forbidden
+from hub.ui import quiet_times
+from hub.ui.formatting import pluralize
 from hub.ui.pages.hook import PATH
 from hub.ui.pages.hooks import hook_row
-from hub.ui.section import Section
+from hub.ui.section import ROOT, ActionResult, Section
 from hub.ui.trends.summary import summary
 from hub.ui.view_context import ViewContext
 from store.errors import Missing
-from store.hooks import hook_list
+from store.hooks import hook_list, hook_silences
 from store.hooks.hook_list import HookFilter
 from store.monitoring import name_search
 
@@ -28,15 +33,58 @@ def show_trends(look: ViewContext) -> dict[str, Any]:
 @ui.page("/hosts/{host}", "host.html")
 def show_host(look: ViewContext) -> dict[str, Any]:
     """Show the hooks of a host, with the trends of all of them."""
-    host = look.values["host"][:300]
-    ids = name_search.hooks_of_host(look.db, host, look.repositories())
-    if not ids:
-        raise Missing("host")
-    rows = hook_list.page(look.db, HookFilter(look.repositories(), hook_ids=ids), limit=LISTED)
+    host, ids = _hooks(look)
+    wanted = HookFilter(look.repositories(), look.organizations(), hook_ids=ids)
+    rows = hook_list.page(look.db, wanted, limit=LISTED)
     return {
         "host": host,
         "hooks": [hook_row(row, look.now) for row in rows],
         "ids": ids,
         "most": LISTED,
+        "silenced": len(hook_silences.active(look.db, ids)),
+        "quiet_times": quiet_times.CHOICES,
         **summary(look, ids),
     }
+
+
+def _hooks(look: ViewContext) -> tuple[str, list[int]]:
+    """Return the host in the path, and the ids of its hooks. Raises Missing if there are none."""
+    host = look.values["host"][:300]
+    ids = name_search.hooks_of_host(look.db, host, look.repositories(), look.organizations())
+    if not ids:
+        raise Missing("host")
+    return host, ids
+
+
+@ui.act("/hosts/{host}/silence")
+def silence_host(look: ViewContext) -> ActionResult:
+    """Silence those hooks of a host that the viewer may change."""
+    place, ids = _changeable(look)
+    until, words = quiet_times.chosen(look)
+    hook_silences.silence(look.db, ids, until, look.viewer.name)
+    return ActionResult(place, f"Silenced {pluralize(len(ids), 'hook')} for {words}.")
+
+
+@ui.act("/hosts/{host}/silence/end")
+def end_silence_of_host(look: ViewContext) -> ActionResult:
+    """End the silences of the hooks of a host."""
+    place, ids = _changeable(look)
+    hook_silences.end(look.db, ids)
+    return ActionResult(place, "The silence has ended.")
+
+
+def _changeable(look: ViewContext) -> tuple[str, list[int]]:
+    """Return the path of a host's page, and its hooks that the viewer may change.
+
+    Raises Forbidden if they may change none.
+    """
+    look.viewer.check_token(WRITE)
+    host, ids = _hooks(look)
+    found = [
+        number
+        for number in ids
+        if look.viewer.may_change(look.db, look.viewer.hook(look.db, number)[0])
+    ]
+    if not found:
+        raise Forbidden("You may look at these hooks, but change none of them.")
+    return f"{ROOT}/hosts/{quote(host, safe='')}", found

@@ -1,11 +1,11 @@
-"""A page of the list of events: by repository, by name, or only those without a delivery.
+"""A page of the list of events: by repository, by name, by hook, or only those without a delivery.
 
-A page examines at most LOOKED events. If these do not fill a page, the result has the id from which
-to continue.
+A page examines at most LOOKED events, or LOOKED_OF_HOOKS if it has to examine their deliveries. If
+these do not fill a page, the result has the id from which to continue.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from store.database.connection import Connection, Row, json_array
@@ -13,7 +13,7 @@ from store.database.list_order import Matches, SortedPage, SortOrder, matches_of
 from store.delivery import event_queries
 from store.hooks.event_names import EventPattern
 
-LOOKED = 5_000
+LOOKED, LOOKED_OF_HOOKS = 5_000, 1_000
 # A page examines the REPOSITORIES with the newest events only.
 REPOSITORIES = 100
 NEWEST = 2**62
@@ -28,9 +28,9 @@ COLUMNS = {
 class EventFilter:
     """A filter for events.
 
-    It limits ids from `first` and below `before`, one name or a pattern of names, repositories
-    (None: every event, also those without a repository), and optionally to events without a
-    delivery (`unwanted`).
+    It limits ids from `first` and below `before`, one name or a pattern of names, and repositories
+    (None: every event, also those without a repository). `hook_ids` selects events with a delivery
+    to one of these hooks, and `unwanted` events without a delivery.
     """
 
     before: int | None = None
@@ -39,11 +39,18 @@ class EventFilter:
     unwanted: bool = False
     pattern: EventPattern | None = None
     first: int = 0
+    hook_ids: Sequence[int] | None = None
 
     @property
     def narrowed(self) -> bool:
         """Return whether the filter has a condition for which events are examined one by one."""
-        return self.unwanted or self.name is not None or self.pattern is not None
+        found = (self.name, self.pattern, self.hook_ids)
+        return self.unwanted or any(one is not None for one in found)
+
+    @property
+    def looked(self) -> int:
+        """Return how many events a page examines at most."""
+        return LOOKED if self.hook_ids is None else LOOKED_OF_HOOKS
 
 
 def page(db: Connection, wanted: EventFilter, limit: int) -> tuple[list[Row], int | None]:
@@ -51,7 +58,7 @@ def page(db: Connection, wanted: EventFilter, limit: int) -> tuple[list[Row], in
 
     Each event is as `event_queries.get` returns it.
     """
-    ids, floor = _found(db, wanted, LOOKED if wanted.narrowed else limit + 1)
+    ids, floor = _found(db, wanted, wanted.looked if wanted.narrowed else limit + 1)
     return _shown(db, ids, floor, limit)
 
 
@@ -66,8 +73,8 @@ def first_page(
 ) -> tuple[list[Row], int | None, Matches]:
     """Return the results of `page` and `count`. Both share one search if they can."""
     if wanted.narrowed or wanted.repo_ids is not None:
-        ids, floor = _found(db, wanted, LOOKED)
-        return *_shown(db, ids, floor, limit), _matches(ids, floor)
+        ids, floor = _found(db, wanted, wanted.looked)
+        return *_shown(db, ids, floor, limit), _matches(wanted, ids, floor)
     return *page(db, wanted, limit), count(db, wanted)
 
 
@@ -75,7 +82,7 @@ def sorted_page(
     db: Connection, wanted: EventFilter, order: SortOrder, *, limit: int, skip: int = 0
 ) -> SortedPage:
     """Return a page of the newest matching events in this order, `skip` of them left out."""
-    ids, floor = _found(db, wanted, LOOKED)
+    ids, floor = _found(db, wanted, wanted.looked)
     sql = order.sql(COLUMNS, "e.id DESC")
     rows = event_queries.shown(db, ids, sql, limit, skip)
     return SortedPage(rows, len(ids) > skip + limit, len(ids) if floor else 0)
@@ -87,15 +94,15 @@ def count(db: Connection, wanted: EventFilter) -> Matches:
     If events have to be examined one by one, only the newest ones are.
     """
     if wanted.narrowed or wanted.repo_ids is not None:
-        ids, floor = _found(db, wanted, LOOKED)
-        return _matches(ids, floor)
+        ids, floor = _found(db, wanted, wanted.looked)
+        return _matches(wanted, ids, floor)
     query = "SELECT e.id FROM event e WHERE e.id < :before AND e.id >= :first"
     given = {"before": wanted.before or NEWEST, "first": wanted.first}
     return matches_of(db, query, **given)
 
 
-def _matches(ids: list[int], floor: int) -> Matches:
-    return Matches(len(ids), examined=LOOKED if floor else 0)
+def _matches(wanted: EventFilter, ids: list[int], floor: int) -> Matches:
+    return Matches(len(ids), examined=wanted.looked if floor else 0)
 
 
 def latest(db: Connection) -> int:
@@ -106,6 +113,8 @@ def latest(db: Connection) -> int:
 
 def _found(db: Connection, wanted: EventFilter, looked: int) -> tuple[list[int], int]:
     """Return matching ids, newest first, and the id down to which they are complete (0: all)."""
+    if wanted.hook_ids is not None:
+        wanted = _in_repositories(db, wanted, wanted.hook_ids)
     if wanted.repo_ids is None:
         ids, floor = _of_all(db, wanted, looked)
     else:
@@ -113,7 +122,37 @@ def _found(db: Connection, wanted: EventFilter, looked: int) -> tuple[list[int],
     ids = [event_id for event_id in ids if event_id >= wanted.first]
     if wanted.unwanted:
         ids = _unwanted(db, ids)
+    if wanted.hook_ids is not None:
+        ids = _to_hooks(db, ids, wanted.hook_ids)
     return ids, 0 if floor <= wanted.first else floor
+
+
+def _in_repositories(db: Connection, wanted: EventFilter, hook_ids: Sequence[int]) -> EventFilter:
+    """Return the filter for the repositories of its hooks, unless a hook belongs to none."""
+    repos = {
+        repo_id
+        for (repo_id,) in db.tuples(
+            "SELECT DISTINCT h.repo_id FROM hook h WHERE h.id IN"
+            f" (SELECT id FROM {db.each('hooks', id='integer')} AS w)",
+            hooks=json_array(hook_ids),
+        )
+    }
+    if None in repos:
+        return wanted
+    if wanted.repo_ids is not None:
+        repos &= set(wanted.repo_ids)
+    return replace(wanted, repo_ids=sorted(repos))
+
+
+def _to_hooks(db: Connection, ids: list[int], hook_ids: Sequence[int]) -> list[int]:
+    rows = db.tuples(
+        f"SELECT w.id FROM {db.each('ids', id='integer')} AS w WHERE EXISTS"
+        " (SELECT 1 FROM delivery d WHERE d.event_id = w.id AND d.hook_id IN"
+        f" (SELECT hook_id FROM {db.each('hooks', hook_id='integer')} AS s)) ORDER BY w.id DESC",
+        ids=json_array(ids),
+        hooks=json_array(hook_ids),
+    )
+    return [row[0] for row in rows]
 
 
 def _of_all(db: Connection, wanted: EventFilter, looked: int) -> tuple[list[int], int]:
@@ -150,7 +189,7 @@ def _of_repositories(db: Connection, wanted: EventFilter) -> tuple[list[int], in
     if not tops:
         return [], 0
     looked = [repo_id for repo_id, _ in tops[:REPOSITORIES]]
-    each = LOOKED // len(looked)
+    each = wanted.looked // len(looked)
     last = f"SELECT x.id FROM event x WHERE {of} ORDER BY x.id DESC LIMIT :each"
     rows = db.tuples(
         f"SELECT w.repo_id, e.id FROM {db.each('repos', repo_id='integer')} AS w"

@@ -55,7 +55,7 @@ from hub.settings import RATE_LIMITS, HubSettings
 from store import open_store
 from store.accounts import accounts, tokens
 from store.accounts.permissions import LEVELS
-from store.audit import audit_log
+from store.audit import audit_search
 from store.clock import MovableClock, parse
 from store.repositories import repositories
 
@@ -492,7 +492,7 @@ async def test_who_is_let_in(
             scopes = operation.access.accepted
             assert answer.headers["X-Accepted-OAuth-Scopes"] == ", ".join(scopes)
     done = operation.audited and operation.body is None
-    logged = [row["action"] for row in world.store.look(audit_log.page, limit=10)]
+    logged = [row["action"] for row in world.store.look(audit_search.page, limit=10)]
     assert logged == ([operation.id] if done else []), "what changes something is in the audit log"
 
 

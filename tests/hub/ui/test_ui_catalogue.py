@@ -98,3 +98,37 @@ async def test_a_form_offers_what_can_reach_the_hook(world: World) -> None:
         page = await browser.page("/ui/hooks/new?repository=octo/hello")
         assert 'value="push"' in page
         assert 'value="installation"' not in page
+
+
+async def test_members_of_a_platform_event_are_those_of_its_latest_payloads(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.send(
+        world.good, "a", name="issues", body=b'{"action":"opened","issue":{"id":1,"body":null}}'
+    )
+    world.send(
+        world.good, "b", name="issues", body=b'{"issue":{"id":2,"body":"x"},"labels":["a",1]}'
+    )
+    world.send(world.good, "c", name="issues", body=b"no JSON")
+    world.send(world.other, "d", name="issues", body=b'{"hidden":true}')
+    async with open_dashboard(world.store, world.seed.token) as browser:
+        page = text_of(await browser.page("/ui/catalogue/issues"))
+        assert "as the latest 2 payloads had them" in page
+        for row in (
+            "action string 1 of 2",
+            "issue object 2 of 2",
+            "issue.body string or null 2 of 2",
+            "labels list of string or integer 1 of 2",
+        ):
+            assert row in page, row
+        assert "hidden" not in page
+        large = b'{"huge":"' + b"x" * (256 * 1024) + b'"}'
+        world.send(world.good, "e", name="issues", body=large)
+        page = text_of(await browser.page("/ui/catalogue/issues"))
+        assert "as the latest 2 payloads had them" in page
+        assert "huge" not in page
+        monkeypatch.setattr("hub.ui.catalog.seen_members.MOST_SHOWN", 2)
+        page = text_of(await browser.page("/ui/catalogue/issues"))
+        assert "3 members more" in page
+        # The schema of the hub's own events is known.
+        assert "had them" not in await browser.page("/ui/catalogue/agent_variable")

@@ -1,5 +1,6 @@
 """The pages of events and topics: what is there, for whom, and with how many statements."""
 
+import re
 from typing import Any
 
 import pytest
@@ -7,8 +8,12 @@ from dashboard_client import open_dashboard, text_of
 from statement_log import statements
 from ui_rows import arrive, hook, operator
 
-from store import Store
+from store import Connection, Row, Store
+from store.accounts import accounts, tokens
 from store.delivery.listing import event_page
+from store.hooks import hooks
+from store.hooks.hook_targets import organization
+from store.repositories import repositories
 
 
 async def test_events_with_those_that_nobody_wanted(store: Store, seed: Any) -> None:
@@ -28,6 +33,49 @@ async def test_events_with_those_that_nobody_wanted(store: Store, seed: Any) -> 
         said = text_of(await browser.page("/ui/events?repository=octo/nothing"))
         assert "No matching events" in said
         assert "tocsin refusal list" in said
+
+
+async def test_events_that_went_to_a_hook(
+    store: Store, seed: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def furnish(db: Connection) -> tuple[Row, Row, str]:
+        first = hook(db, seed.hello, "push")
+        org = accounts.create(db, "guild", kind="Organization")
+        accounts.join(db, org["id"], seed.octo["id"], "admin")
+        repo = repositories.create(db, org["id"], "bell")
+        of_org = hooks.create(
+            db, organization(org["id"]), url="https://org.example:8443/in", events=["star"],
+            content_type="json",
+        )  # fmt: skip
+        arrive(db, repo["id"], name="star")
+        return (
+            first,
+            of_org,
+            tokens.create(db, seed.octo["id"], scopes=["repo", "admin:org_hook"])[0],
+        )
+
+    first, of_org, token = store.do(furnish)
+    push = store.do(arrive, seed.hello["id"])
+    store.do(arrive, seed.hello["id"], name="star")
+    async with open_dashboard(store, token, last=False) as browser:
+
+        async def found(text: str) -> list[str]:
+            page = await browser.page(f"/ui/events?hook={text}")
+            return re.findall(r'href="/ui/events/(\d+)"', page)
+
+        assert await found(str(first["id"])) == [str(push)]
+        assert await found(first["url"].split("//")[1]) == [str(push)]
+        assert len(await found("ORG.example:8443")) == 1
+        assert await found(str(of_org["id"])) == await found("org.example")
+        assert await found("nowhere.example") == []
+        assert await found(f"{first['id']}&event=star") == []
+        # Only the newest events are searched, and the page says how many.
+        monkeypatch.setattr(event_page, "LOOKED_OF_HOOKS", 1)
+        page = text_of(await browser.page(f"/ui/events?hook={first['id']}"))
+        assert "Only the newest events were searched" in page
+    async with open_dashboard(store, seed.reader_token) as browser:
+        answer = await browser.get(f"/ui/events?hook={first['id']}")
+        assert answer.status_code in (403, 404)
 
 
 async def test_an_empty_list_says_how_to_send_an_event(store: Store, seed: Any) -> None:

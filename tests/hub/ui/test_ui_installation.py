@@ -10,6 +10,7 @@ from ui_rows import operator
 from hub.ui.pages import audit_log
 from store import Store
 from store.audit import audit_log as audit
+from store.audit import audit_search
 from store.audit.audit_log import Actor, AuditEntry
 from store.clock import DAY, HOUR, MovableClock
 from store.jobs import jobs
@@ -75,7 +76,7 @@ async def test_jobs_are_shown_and_run(store: Store, seed: Any, clock: MovableClo
         assert "the disk is &lt;full&gt;" in html
         answer = await browser.post("/ui/jobs/nothing/run", on="/ui/jobs")
         assert answer.status_code == 404
-        assert store.look(audit.page, limit=1)[0]["action"] == "ui/run-job"
+        assert store.look(audit_search.page, limit=1)[0]["action"] == "ui/run-job"
 
 
 def changed(store: Store, many: int, actor: str = "octo") -> None:
@@ -113,6 +114,13 @@ async def test_the_audit_log_by_what_is_asked_for(
         assert "No such entries" in text_of(await browser.page("/ui/audit?until=2020-01-01T00:00"))
         assert "'soon' is not a time" in text_of(await browser.page("/ui/audit?since=soon"))
         assert "No such entries" in text_of(await browser.page("/ui/audit?who=nobody"))
+        said = text_of(await browser.page("/ui/audit?what=OS/UPD"))
+        assert "61 entries" in said
+        assert "repos/update" in said
+        said = text_of(await browser.page("/ui/audit?what=OS/UPD&who=reade"))
+        assert "1 entry" in said
+        assert "reader by token repos/update" in said
+        assert "octo by token" not in said
 
 
 async def test_the_chain_is_checked_to_its_end(

@@ -13,7 +13,7 @@ from hub.openid import documents, provider
 from hub.openid.attempt import Attempt
 from store import Store
 from store.accounts import accounts, emails, sessions, tokens
-from store.audit import audit_log
+from store.audit import audit_search
 from store.clock import SECOND, MovableClock
 
 pytestmark = embedded("what is stored of it is tested beside it")
@@ -69,7 +69,7 @@ async def test_a_person_signs_in_and_gets_where_they_wanted(
         listed = text_of(await browser.page("/ui/sessions"))
         assert "OpenID Connect" in listed
         assert "this session" in listed
-    entry = store.look(audit_log.page, limit=1)[0]
+    entry = store.look(audit_search.page, limit=1)[0]
     assert (entry["actor"], entry["action"], entry["target"]) == ("octo", "ui/sign-in", START)
     await store.close()
 

@@ -8,7 +8,7 @@ from dashboard_client import open_dashboard, text_of
 from ui_world import World, hook
 
 from store import Store
-from store.alerts import alerts, problems
+from store.alerts import alerts, problems, trouble
 from store.alerts.alerts import NewAlert
 from store.alerts.rules import BACKLOG_HIGH, KEY_BLOCKED
 from store.clock import MovableClock
@@ -22,6 +22,8 @@ def world(store: Store, seed: Any) -> World:
 
 def found(world: World) -> list[tuple[Any, ...]]:
     rows = world.store.look(problems.list_all, None)
+    is_open = any(one.state == problems.OPEN for one in rows)
+    assert world.store.look(trouble.exists, None) is is_open
     return [(one.host, one.kind, one.deliveries, len(one.hooks), one.state) for one in rows]
 
 

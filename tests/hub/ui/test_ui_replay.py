@@ -14,7 +14,7 @@ from hub.ui.view_context import ViewContext
 from hub.ui.viewer import DashboardViewer
 from store import Store
 from store.accounts import tokens
-from store.audit import audit_log
+from store.audit import audit_search
 from store.clock import MovableClock
 from store.delivery import replay_runs
 from store.delivery.replay_selection import ReplaySelection
@@ -59,7 +59,7 @@ async def test_a_replay_is_asked_for_followed_and_cancelled(store: Store, seed: 
         assert "/ui/replay/1/cancel" not in html
         assert (await browser.post("/ui/replay/1/cancel", on="/ui/replay")).status_code == 422
         assert "cancelled" in text_of(await browser.page("/ui/replay"))
-        actions = [row["action"] for row in store.look(audit_log.page, limit=9)]
+        actions = [row["action"] for row in store.look(audit_search.page, limit=9)]
         assert actions[:2] == ["ui/cancel-replay", "ui/start-replay"]
 
 

@@ -12,7 +12,7 @@ from hub.ui.site_sections import SECTIONS
 from store import Store
 from store.accounts import accounts, apps, tokens
 from store.apps import installations
-from store.audit import audit_log
+from store.audit import audit_search
 from store.clock import DAY
 from store.delivery import replay_runs
 from store.delivery.replay_selection import ReplaySelection
@@ -121,7 +121,7 @@ async def test_what_a_token_s_scopes_are_not_for_is_not_done(world: World) -> No
             everything = await browser.post("/ui/replay/start", {"since": "2026-01-01T00:00"})
             assert everything.status_code in (403, 404, 422), scopes
             assert kept(world) == before, scopes
-    reported = {row["action"] for row in world.store.look(audit_log.page, limit=100)}
+    reported = {row["action"] for row in world.store.look(audit_search.page, limit=100)}
     assert reported == {"ui/sign-in"}
 
 

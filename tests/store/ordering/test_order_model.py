@@ -242,7 +242,7 @@ class Order(RuleBasedStateMachine):
         ends=st.booleans(),
     )
     def a_batch_is_sent(self, which: int, unsent: int, states: list[int], ends: bool) -> None:
-        """Send a batch of several deliveries. The other rules seldom do."""
+        """Send several deliveries in one request, as the other rules rarely do."""
         self.events_arrive([0, 0, 1, 0], None)
         self.claim(which, 4, 3, unsent)
         if ends:

@@ -14,7 +14,7 @@ from hub.settings import HubSettings
 from hub.worker_events import WorkerEvents
 from store import Connection, Row, Store
 from store.accounts import accounts
-from store.audit import audit_log
+from store.audit import audit_search
 from store.imports import import_contents, import_rounds, imports
 from store.imports.import_contents import Author, LargeFile
 from store.repositories import repositories
@@ -172,7 +172,7 @@ async def test_passwords_are_told_to_nobody(
     answer = await client.patch(AT, json={"vcs_password": f"{PASSWORD} 2"})
     assert PASSWORD not in json.dumps([made, answer.json()])
     assert PASSWORD not in caplog.text
-    logged = json.dumps(store.look(audit_log.page, limit=10), default=str)
+    logged = json.dumps(store.look(audit_search.page, limit=10), default=str)
     assert "vcs_password" in logged
     assert PASSWORD not in logged
     row = taken(store)

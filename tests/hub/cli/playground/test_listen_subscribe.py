@@ -8,7 +8,7 @@ from cli_process import Process, prepare, url_of
 from installation import opened
 from waiting import PATIENCE
 
-from store.audit import audit_log
+from store.audit import audit_search
 from store.hooks import hooks
 
 ALLOWED = {"TOCSIN_ALLOW_NETWORKS": "127.0.0.0/8"}
@@ -45,7 +45,7 @@ def test_the_hook_is_made_verified_and_removed(start, directory, token, number):
     assert (code, err) == (0, "")
     assert live_hooks(directory) == []
     with opened(directory) as store:
-        said = [row["action"] for row in store.look(audit_log.page, limit=10)]
+        said = [row["action"] for row in store.look(audit_search.page, limit=10)]
     assert said.count("tocsin listen") == 2
 
 

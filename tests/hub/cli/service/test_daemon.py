@@ -21,7 +21,8 @@ from waiting import PATIENCE
 
 from hub.cli.service import notify
 from store import open_store
-from store.audit import audit_log
+from store.audit import audit_search
+from store.audit.audit_search import AuditFilter
 
 
 def healthy(manager: Manager) -> bool:
@@ -126,7 +127,7 @@ def test_the_start_names_hooks_whose_filter_cannot_be_used(manager, tmp_path):
 def reloads(folder: Path) -> list[tuple[str, dict[str, Any]]]:
     """What the audit log has of them, the last one first."""
     store = open_store("sqlite", data_dir=folder)
-    rows = store.look(audit_log.page, limit=9, action="settings reload")
+    rows = store.look(audit_search.page, AuditFilter(actions=["settings reload"]), limit=9)
     store.shut()
     assert all(row["via"] == "daemon" for row in rows)
     return [(row["outcome"], row["details"]) for row in rows]

@@ -1,0 +1,76 @@
+"""Lists in the order of their ids: newest first, or the newest rows in another order."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from hub.ui.lists import paging
+from hub.ui.lists.sorting import Sorting
+from hub.ui.view_context import ViewContext
+from store import Row
+from store.database.list_order import SortOrder
+
+# In another order, this many of the newest rows are sorted.
+MOST = 1_000
+Keys = Mapping[str, Callable[[Row], Any]]
+Fetch = Callable[[int, int | None], list[Row]]
+
+
+def ordered(rows: list[Row], keys: Keys, order: SortOrder) -> list[Row]:
+    """Return rows in an order. Rows with the same value keep the order that they have."""
+    return sorted(rows, key=keys[order.column], reverse=order.descending)
+
+
+class NewestList:
+    """A list with its path, its columns, and the number of rows of a page."""
+
+    def __init__(self, path: str, sorting: Sorting, keys: Keys, size: int) -> None:
+        self.path = path
+        self.sorting = sorting
+        self._keys = keys
+        self.size = size
+
+    def page(
+        self, look: ViewContext, chosen: dict[str, str], fetch: Fetch
+    ) -> tuple[list[Row], dict[str, Any]]:
+        """Return the rows of the page in the query, and the values that every such list has.
+
+        `fetch` returns up to so many of the newest rows, whose ids are lower than a number.
+        """
+        sort = self.sorting.asked(look)
+        asked = {**chosen, "sort": sort}
+        rows, values = (
+            self._sorted(look, asked, fetch) if sort else self._newest(look, asked, fetch)
+        )
+        return rows, {
+            "examined": 0,
+            "sort": sort,
+            "heads": self.sorting.heads(sort, self.path, chosen),
+            **values,
+        }
+
+    def _newest(
+        self, look: ViewContext, asked: dict[str, str], fetch: Fetch
+    ) -> tuple[list[Row], dict[str, Any]]:
+        before = look.asked_number("before")
+        rows = fetch(self.size + 1, before)
+        last = rows[self.size - 1]["id"] if len(rows) > self.size else None
+        return rows[: self.size], {
+            "newest": paging.first(self.path, asked) if before else "",
+            "older": paging.older(self.path, asked, last),
+        }
+
+    def _sorted(
+        self, look: ViewContext, asked: dict[str, str], fetch: Fetch
+    ) -> tuple[list[Row], dict[str, Any]]:
+        skip, before = paging.skipped(look), look.asked_number("before")
+        found = fetch(MOST + 1, before)
+        # Rows that arrive after the first page would move the others.
+        upto = before or (found[0]["id"] + 1 if found else None)
+        rows = ordered(found[:MOST], self._keys, self.sorting.order(asked["sort"]))
+        following = asked if upto is None else {**asked, "before": str(upto)}
+        more = len(rows) > skip + self.size
+        return rows[skip : skip + self.size], {
+            "examined": MOST if len(found) > MOST else 0,
+            "newest": paging.first(self.path, asked) if skip else "",
+            "older": paging.following(self.path, following, skip + self.size, more=more),
+        }
