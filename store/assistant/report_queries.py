@@ -1,8 +1,11 @@
 """Reports of usage for people to browse, and the progress of those under way."""
 
+from typing import Any
+
 from store.assistant.reports import COLUMNS
 from store.assistant.usage_days import of_moment
 from store.database.connection import Connection, Row, json_array
+from store.database.list_order import Matches, matches_of
 from store.database.time_range import ALWAYS, TimeRange
 
 
@@ -44,19 +47,30 @@ def page(
 
     Each has the enterprise's `slug`. An unfinished one has its number of `parts`.
     """
-    where, given = times.page("COALESCE(r.made_at, r.created_at)", "r.id", before)
-    further = "".join(f" AND {one}" for one in where)
+    where, given = _where(db, enterprise_ids, times, before)
     rows = db.all(
-        f"SELECT {', '.join(f'r.{name}' for name in COLUMNS.split(', '))}, e.slug FROM report r"
-        " JOIN enterprise e ON e.id = r.enterprise_id WHERE r.enterprise_id IN"
-        f" (SELECT id FROM {db.each('enterprises', id='integer')} AS w){further}"
-        " ORDER BY r.id DESC LIMIT :limit",
-        enterprises=json_array(enterprise_ids),
+        f"SELECT {', '.join(f'x.{name}' for name in COLUMNS.split(', '))}, e.slug FROM report x"
+        f" JOIN enterprise e ON e.id = x.enterprise_id WHERE {where}"
+        " ORDER BY x.id DESC LIMIT :limit",
         limit=limit,
         **given,
     )
     parts = _parts(db, [row["id"] for row in rows if row["made_at"] is None])
     return [{**row, "parts": parts.get(row["id"], 0)} for row in rows]
+
+
+def count(db: Connection, enterprise_ids: list[int], times: TimeRange) -> Matches:
+    """Return the number of reports that `page` lists."""
+    where, given = _where(db, enterprise_ids, times)
+    return matches_of(db, f"SELECT x.id FROM report x WHERE {where}", **given)
+
+
+def _where(
+    db: Connection, enterprise_ids: list[int], times: TimeRange, before: int | None = None
+) -> tuple[str, dict[str, Any]]:
+    where, given = times.page(db, "report", "created_at", before)
+    where.append(f"x.enterprise_id IN (SELECT id FROM {db.each('enterprises', id='integer')} AS w)")
+    return " AND ".join(where), given | {"enterprises": json_array(enterprise_ids)}
 
 
 def _parts(db: Connection, report_ids: list[int]) -> dict[int, int]:

@@ -1,6 +1,9 @@
 """Subscribers: the hooks and WebSub subscriptions of each topic and each repository."""
 
+from typing import Any
+
 from store.database.connection import Connection, Row, json_array
+from store.database.list_order import Matches, matches_of
 from store.database.time_range import ALWAYS, TimeRange
 from store.delivery import websub
 from store.hooks.event_names import WILDCARD
@@ -71,20 +74,33 @@ def list_subscriptions(
 
     `times` limits when they were created.
     """
-    where, given = times.page("w.created_at", "w.id", before)
-    where.append("w.ended_at IS NULL")
-    if repo_ids is not None:
-        where.append(f"w.repo_id IN (SELECT id FROM {db.each('repos', id='integer')} AS x)")
-        given["repos"] = json_array(repo_ids)
+    where, given = _active(db, repo_ids, times, before)
     return db.all(
-        "SELECT w.id, w.topic, w.callback, w.lease_ends_at, w.created_at,"
-        " CASE WHEN w.secret IS NULL THEN 0 ELSE 1 END AS signed,"
-        " a.login || '/' || r.name AS repository FROM websub w"
-        " LEFT JOIN repository r ON r.id = w.repo_id LEFT JOIN account a ON a.id = r.owner_id"
-        f" WHERE {' AND '.join(where)} ORDER BY w.id DESC LIMIT :limit",
+        "SELECT x.id, x.topic, x.callback, x.lease_ends_at, x.created_at,"
+        " CASE WHEN x.secret IS NULL THEN 0 ELSE 1 END AS signed,"
+        " a.login || '/' || r.name AS repository FROM websub x"
+        " LEFT JOIN repository r ON r.id = x.repo_id LEFT JOIN account a ON a.id = r.owner_id"
+        f" WHERE {where} ORDER BY x.id DESC LIMIT :limit",
         limit=limit,
         **given,
     )
+
+
+def count_subscriptions(db: Connection, repo_ids: list[int] | None, times: TimeRange) -> Matches:
+    """Return the number of subscriptions that `list_subscriptions` lists."""
+    where, given = _active(db, repo_ids, times)
+    return matches_of(db, f"SELECT x.id FROM websub x WHERE {where}", **given)
+
+
+def _active(
+    db: Connection, repo_ids: list[int] | None, times: TimeRange, before: int | None = None
+) -> tuple[str, dict[str, Any]]:
+    where, given = times.page(db, "websub", "created_at", before)
+    where.append("x.ended_at IS NULL")
+    if repo_ids is not None:
+        where.append(f"x.repo_id IN (SELECT id FROM {db.each('repos', id='integer')} AS w)")
+        given["repos"] = json_array(repo_ids)
+    return " AND ".join(where), given
 
 
 def list_external_topics(db: Connection, limit: int) -> list[Row]:

@@ -9,15 +9,16 @@ from store.clock import DAY, HOUR, MINUTE, SECOND
 from store.database import uuid7
 from store.database.backoff import backoff_delay
 from store.database.connection import Connection, Row
+from store.database.list_order import Matches, matches_of
 from store.database.time_range import ALWAYS, TimeRange
 
 ALERTS, TEST = "alerts", "test"
 SENT, FAILED, DELAYED, WAITING = "sent", "failed", "delayed", "waiting"
 COLUMNS = (
-    "m.id, m.kind, m.account_id, m.address, m.guid, m.created_at, m.due_at, m.attempts, m.error,"
-    " m.outcome, m.ended_at, a.login"
+    "x.id, x.kind, x.account_id, x.address, x.guid, x.created_at, x.due_at, x.attempts, x.error,"
+    " x.outcome, x.ended_at, a.login"
 )
-FROM = "FROM mail m LEFT JOIN account a ON a.id = m.account_id"
+FROM = "FROM mail x LEFT JOIN account a ON a.id = x.account_id"
 GIVE_UP = DAY
 """A mail that could not be sent for this long has failed."""
 # Seconds between two attempts, at first and at most.
@@ -73,7 +74,7 @@ def next_due(db: Connection) -> int | None:
 def list_due(db: Connection, limit: int) -> list[Row]:
     """Return mails that are due, the ones that are due longest first."""
     return db.all(
-        f"SELECT {COLUMNS} {FROM} WHERE m.due_at <= :now ORDER BY m.due_at, m.id LIMIT :limit",
+        f"SELECT {COLUMNS} {FROM} WHERE x.due_at <= :now ORDER BY x.due_at, x.id LIMIT :limit",
         now=db.now,
         limit=limit,
     )
@@ -172,20 +173,27 @@ def fail_overdue(db: Connection) -> int:
 
 def get(db: Connection, mail_id: int) -> Row | None:
     """Return a mail with its receiver's `login`, or None."""
-    return db.one(f"SELECT {COLUMNS} {FROM} WHERE m.id = :id", id=mail_id)
+    return db.one(f"SELECT {COLUMNS} {FROM} WHERE x.id = :id", id=mail_id)
 
 
 def list_recent(
     db: Connection, limit: int, before: int | None = None, times: TimeRange = ALWAYS
 ) -> list[Row]:
     """Return the latest mails, newest first: below the id `before`, and made in a time."""
-    where, given = times.page("m.created_at", "m.id", before)
+    where, given = times.page(db, "mail", "created_at", before)
     return db.all(
         f"SELECT {COLUMNS} {FROM} WHERE {' AND '.join(where) or '1 = 1'}"
-        " ORDER BY m.id DESC LIMIT :limit",
+        " ORDER BY x.id DESC LIMIT :limit",
         limit=limit,
         **given,
     )
+
+
+def count(db: Connection, times: TimeRange) -> Matches:
+    """Return the number of mails that were made in a time."""
+    where, given = times.page(db, "mail", "created_at", None)
+    query = f"SELECT x.id FROM mail x WHERE {' AND '.join(where) or '1 = 1'}"
+    return matches_of(db, query, **given)
 
 
 def count_unsent(db: Connection, since: int) -> int:

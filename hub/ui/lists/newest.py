@@ -3,16 +3,17 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from hub.ui.lists import paging
+from hub.ui.lists import paging, views
 from hub.ui.lists.sorting import Sorting
 from hub.ui.view_context import ViewContext
 from store import Row
-from store.database.list_order import SortOrder
+from store.database.list_order import Matches, SortOrder
 
 # In another order, this many of the newest rows are sorted.
 MOST = 1_000
 Keys = Mapping[str, Callable[[Row], Any]]
 Fetch = Callable[[int, int | None], list[Row]]
+Count = Callable[[], Matches]
 
 
 def ordered(rows: list[Row], keys: Keys, order: SortOrder) -> list[Row]:
@@ -30,11 +31,12 @@ class NewestList:
         self.size = size
 
     def page(
-        self, look: ViewContext, chosen: dict[str, str], fetch: Fetch
+        self, look: ViewContext, chosen: dict[str, str], fetch: Fetch, count: Count
     ) -> tuple[list[Row], dict[str, Any]]:
         """Return the rows of the page in the query, and the values that every such list has.
 
-        `fetch` returns up to so many of the newest rows, whose ids are lower than a number.
+        `fetch` returns up to so many of the newest rows, whose ids are lower than a number. `count`
+        returns the number of all of them.
         """
         sort = self.sorting.asked(look)
         asked = {**chosen, "sort": sort}
@@ -45,6 +47,8 @@ class NewestList:
             "examined": 0,
             "sort": sort,
             "heads": self.sorting.heads(sort, self.path, chosen),
+            "views": views.of_list(look, self.path, asked),
+            "matches": count() if rows else None,
             **values,
         }
 

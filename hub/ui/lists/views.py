@@ -11,10 +11,10 @@ from store.accounts import saved_views
 
 # The lists whose filters can be saved.
 LISTS = {
-    f"{ROOT}/{name}": name.capitalize()
+    f"{ROOT}/{name}"
     for name in (
-        *("deliveries", "events", "hooks", "problems"),
-        *("topics", "imports", "jobs", "audit", "reports"),
+        *("deliveries", "events", "hooks", "problems", "replay", "mail"),
+        *("topics", "topics/followers", "imports", "jobs", "audit", "reports"),
     )
 }
 

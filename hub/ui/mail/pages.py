@@ -65,6 +65,7 @@ def _mails(look: ViewContext) -> dict[str, Any]:
         lambda limit, before: (
             notices.list_mails(look.db, limit, before, asked.times) if look.viewer.operator else []
         ),
+        lambda: outbox.count(look.db, asked.times),
     )
     return {
         **values,

@@ -4,7 +4,7 @@ from dataclasses import replace
 from operator import itemgetter
 from typing import Any
 
-from hub.ui.lists import filters, views
+from hub.ui.lists import filters
 from hub.ui.lists.newest import NewestList
 from hub.ui.lists.sorting import Sorting
 from hub.ui.section import ROOT, PanelUpdate, Section
@@ -45,6 +45,7 @@ def list_entries(look: ViewContext) -> dict[str, Any]:
         lambda limit, before: audit_search.page(
             look.db, replace(wanted, before=before), limit=limit
         ),
+        lambda: audit_search.count(look.db, wanted),
     )
     return {
         **values,
@@ -53,8 +54,6 @@ def list_entries(look: ViewContext) -> dict[str, Any]:
         "filtered": any(chosen.values()),
         "ranges": filters.RANGES,
         "problem": asked.problem,
-        "views": views.of_list(look, LIST.path, {**chosen, "sort": values["sort"]}),
-        "matches": audit_search.count(look.db, wanted) if rows else None,
     }
 
 

@@ -80,6 +80,7 @@ def _runs(look: ViewContext, repo_ids: list[int] | None) -> tuple[list[Row], dic
                 look.db, limit=limit, before=before, repo_ids=repo_ids, times=asked.times
             )
         ],
+        lambda: replay_runs.count(look.db, repo_ids, asked.times),
     )
     is_first = not (values["newest"] or values["sort"])
     return rows, {

@@ -8,7 +8,7 @@ from hub.api.assistant.report_links import link
 from hub.auth.access import check_kind, check_token
 from hub.http.errors import Forbidden
 from hub.settings import HubSettings
-from hub.ui.lists import filters, paging, views
+from hub.ui.lists import filters, paging
 from hub.ui.lists.newest import NewestList
 from hub.ui.lists.sorting import Sorting
 from hub.ui.section import ROOT, Section
@@ -72,9 +72,9 @@ def list_reports(look: ViewContext) -> dict[str, Any]:
         lambda limit, before: report_queries.page(
             look.db, ids, limit=limit, before=before, times=asked.times
         ),
+        lambda: report_queries.count(look.db, ids, asked.times),
     )
     open_ids = {row["id"] for row in wanted if row["usage_metrics"] == "enabled"}
-    following = {**chosen, "sort": values["sort"]}
     return {
         **values,
         "enterprises": [_enterprise(row) for row in found],
@@ -82,8 +82,7 @@ def list_reports(look: ViewContext) -> dict[str, Any]:
         "filtered": any(chosen.values()),
         "ranges": filters.RANGES,
         "problem": asked.problem,
-        "views": views.of_list(look, LIST.path, following),
-        "path": paging.first(LIST.path, following),
+        "path": paging.first(LIST.path, {**chosen, "sort": values["sort"]}),
         "reports": [_report(look, row, open_ids) for row in rows],
         "root": look.services.urls.root,
     }

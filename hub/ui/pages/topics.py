@@ -79,13 +79,14 @@ def _filter(look: ViewContext, chosen: dict[str, str], asked: filters.Period) ->
 @ui.page("/topics/followers", "followers.html")
 def list_followers(look: ViewContext) -> dict[str, Any]:
     """List the WebSub subscriptions."""
-    asked = filters.period(look)
+    asked, repo_ids = filters.period(look), look.repositories()
     rows, values = FOLLOWER_LIST.page(
         look,
         asked.chosen,
         lambda limit, before: subscribers.list_subscriptions(
-            look.db, limit=limit, before=before, repo_ids=look.repositories(), times=asked.times
+            look.db, limit=limit, before=before, repo_ids=repo_ids, times=asked.times
         ),
+        lambda: subscribers.count_subscriptions(look.db, repo_ids, asked.times),
     )
     return {
         **values,

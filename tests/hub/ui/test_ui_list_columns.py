@@ -9,6 +9,7 @@ from dashboard_client import Browser, open_dashboard, text_of
 from ui_world import World
 from usage_world import using
 
+from hub.ui.lists.views import LISTS
 from store import Connection, Store
 from store.assistant import reports
 from store.audit import audit_log
@@ -101,6 +102,29 @@ async def test_each_head_of_a_column_sorts_both_ways(world: World) -> None:
             assert len(found) >= 3, name
             for column, (_, url) in found.items():
                 assert await turned(browser, column, url) == many(page), (name, column)
+
+
+async def test_each_list_saves_its_filters_as_a_view(world: World) -> None:
+    async with open_dashboard(world.store, world.operator, **SETTINGS) as browser:
+        for page in sorted(LISTS):
+            name = f"view of {page}"
+            form = {"page": page, "query": "sort=-x", "name": name}
+            assert (await browser.post("/ui/views", form, on=page)).status_code == 303
+            assert name in text_of(await browser.page(page)), page
+
+
+async def test_each_list_shows_how_many_match(world: World) -> None:
+    nouns = {
+        "deliveries": "delivery attempts", "topics/followers": "subscriptions",
+        "audit": "entries", "replay": "replays", "mail": "mails", "topics": "repositories",
+        "problems": "problem",
+    }  # fmt: skip
+    async with open_dashboard(world.store, world.operator, **SETTINGS) as browser:
+        for name in SORTED:
+            if name != "catalogue":
+                page = text_of(await browser.page(f"/ui/{name}"))
+                noun = nouns.get(name, name)
+                assert re.search(rf"\d+\s+{noun}\b", page), name
 
 
 async def turned(browser: Browser, column: str, url: str) -> int:

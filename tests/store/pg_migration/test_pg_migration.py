@@ -131,7 +131,7 @@ def test_every_value_of_every_table_arrives(
     assert {each.table: each.rows for each in compared} == {
         name: len(rows) for name, rows in before.items() if name not in REBUILT
     }
-    before |= dict.fromkeys(REBUILT, [])
+    before |= {name: [] for name in REBUILT}
     found = with_bytes(contents(arrived(), names))
     for name, rows in before.items():
         key = lambda row: repr(sorted(row.items()))  # noqa: E731
