@@ -36,21 +36,54 @@ class AuditFilter:
     before: int | None = None
 
 
-def names(db: Connection, column: Column, text: str) -> list[str]:
-    """Return the actors or actions with exactly this name, or else those that contain the text."""
+@dataclass(frozen=True, slots=True)
+class NameMatches:
+    """The actors or the actions that a text stands for. With `more`, there may be others.
+
+    None means any.
+    """
+
+    names: Sequence[str] | None = None
+    more: bool = False
+
+
+def find_names(db: Connection, column: Column, text: str) -> NameMatches:
+    """Return the actors or actions with exactly this name, or else those that contain the text.
+
+    An empty text stands for any.
+    """
+    if not text:
+        return NameMatches()
     if db.value(f"SELECT 1 FROM audit WHERE {column} = :text LIMIT 1", text=text):
-        return [text]
+        return NameMatches([text])
     # One step of an index for each name, however many entries it has.
     found = db.tuples(
         f"WITH RECURSIVE n (name, step) AS (SELECT min({column}), 1 FROM audit UNION ALL"
         f" SELECT (SELECT min(x.{column}) FROM audit x WHERE x.{column} > n.name), n.step + 1"
         " FROM n WHERE n.name IS NOT NULL AND n.step < :examined)"
-        " SELECT name FROM n WHERE lower(name) LIKE :part ESCAPE '!' LIMIT :most",
+        " SELECT name, step, found FROM (SELECT name, step,"
+        " CASE WHEN lower(name) LIKE :part ESCAPE '!' THEN 1 ELSE 0 END AS found"
+        " FROM n WHERE name IS NOT NULL) AS f WHERE found = 1 OR step = :examined LIMIT :most",
         part=containing(text),
         examined=MOST_EXAMINED,
-        most=MOST_NAMES,
+        most=MOST_NAMES + 1,
     )
-    return [name for (name,) in found]
+    names = [name for name, _, matches in found if matches]
+    more = len(names) > MOST_NAMES or any(step == MOST_EXAMINED for _, step, _ in found)
+    return NameMatches(names[:MOST_NAMES], more)
+
+
+def find(
+    db: Connection, actor: str, action: str, limits: AuditFilter
+) -> tuple[AuditFilter, list[str]]:
+    """Return a filter by names or parts of names, within the limits of another.
+
+    Also return the texts for which it may leave out names.
+    """
+    actors, actions = find_names(db, "actor", actor), find_names(db, "action", action)
+    partial = [text for text, found in ((actor, actors), (action, actions)) if found.more]
+    wanted = replace(limits, actors=actors.names, actions=actions.names)
+    return wanted, partial
 
 
 def page(db: Connection, wanted: AuditFilter | None = None, *, limit: int) -> list[Row]:

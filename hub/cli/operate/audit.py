@@ -5,7 +5,7 @@ import click
 from hub.cli.console import exits, options, output
 from hub.cli.console.arguments import MomentType
 from hub.cli.console.grammar import noun
-from store import Connection, Row, Store
+from store import Row, Store
 from store.audit import audit_check, audit_search
 from store.audit.audit_search import AuditFilter
 
@@ -45,28 +45,17 @@ def list_entries(
     as_json: bool,
 ) -> None:
     """List who changed what, newest first."""
-    found = store.look(_page, who, what, since, before, limit)
+    limits = AuditFilter(since=since, before=before)
+    wanted, partial = store.look(audit_search.find, who or "", what or "", limits)
+    found = store.look(audit_search.page, wanted, limit=limit)
     empty = "no such entries: `tocsin audit list` lists all there are"
     output.print_rows([_shape(row) for row in found], as_json=as_json, empty=empty, columns=TABLE)
+    for text in partial:
+        output.print_note(
+            f"more names contain {text} than the search takes in: enter a longer part"
+        )
     if len(found) == limit and not as_json:
         output.print_note(f"for older entries: --before {found[-1]['id']}")
-
-
-def _page(
-    db: Connection,
-    who: str | None,
-    what: str | None,
-    since: int | None,
-    before: int | None,
-    limit: int,
-) -> list[Row]:
-    wanted = AuditFilter(
-        audit_search.names(db, "actor", who) if who else None,
-        audit_search.names(db, "action", what) if what else None,
-        since,
-        before=before,
-    )
-    return audit_search.page(db, wanted, limit=limit)
 
 
 def _shape(row: Row) -> Row:

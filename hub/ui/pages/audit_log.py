@@ -33,11 +33,8 @@ def list_entries(look: ViewContext) -> dict[str, Any]:
     """List the entries that match the query, newest first or in the chosen order."""
     asked = filters.period(look)
     chosen = {**{name: look.asked(name, 500) for name in ("who", "what")}, **asked.chosen}
-    wanted = AuditFilter(
-        audit_search.names(look.db, "actor", chosen["who"]) if chosen["who"] else None,
-        audit_search.names(look.db, "action", chosen["what"]) if chosen["what"] else None,
-        asked.since,
-        asked.until,
+    wanted, partial = audit_search.find(
+        look.db, chosen["who"], chosen["what"], AuditFilter(since=asked.since, until=asked.until)
     )
     rows, values = LIST.page(
         look,
@@ -49,6 +46,7 @@ def list_entries(look: ViewContext) -> dict[str, Any]:
     )
     return {
         **values,
+        "partial": partial,
         "entries": [entry_row(row) for row in rows],
         "chosen": chosen,
         "filtered": any(chosen.values()),

@@ -13,7 +13,7 @@ from store.accounts import accounts
 from store.audit import audit_check, audit_log, audit_search
 from store.audit.audit_check import Chain
 from store.audit.audit_log import Actor, AuditEntry
-from store.audit.audit_search import AuditFilter
+from store.audit.audit_search import AuditFilter, NameMatches
 from store.clock import DAY, SECOND, MovableClock
 from store.database import list_order
 from store.database.list_order import Matches
@@ -141,16 +141,14 @@ def test_a_part_of_a_name_finds_entries_of_all_such_names(store: Store) -> None:
     write(store, AuditEntry(Actor("Adam", "token"), "hub/subscribe", "/hub", "204"))
     write(store, AuditEntry(Actor("bob_%", "token"), "hub/unsubscribe", "/hub", "204"))
     found = {
-        text: sorted(store.look(audit_search.names, "actor", text))
+        text: sorted(store.look(audit_search.find_names, "actor", text).names)
         for text in ("ada", "AD", "b_", "%", "nobody")
     }
     assert found == {
         "ada": ["ada"], "AD": ["Adam", "ada"], "b_": ["bob_%"], "%": ["bob_%"], "nobody": [],
     }  # fmt: skip
-    assert store.look(audit_search.names, "action", "subscribe") == [
-        "hub/subscribe",
-        "hub/unsubscribe",
-    ]
+    hub = ["hub/subscribe", "hub/unsubscribe"]
+    assert store.look(audit_search.find_names, "action", "subscribe") == NameMatches(hub)
     both = {"actors": ["Adam", "ada"], "actions": ["hub/subscribe", "hub/unsubscribe"]}
     assert numbers(store, actors=both["actors"]) == [2, 1]
     assert numbers(store, **both) == [2]
@@ -165,6 +163,20 @@ def test_a_part_of_a_name_finds_entries_of_all_such_names(store: Store) -> None:
         )
     ]
     assert counts == [3, 1, 3, 1]
+
+
+@pytest.mark.parametrize("limit", ["MOST_EXAMINED", "MOST_NAMES"])
+def test_a_search_says_when_it_leaves_out_names(
+    store: Store, monkeypatch: pytest.MonkeyPatch, limit: str
+) -> None:
+    for name in ("ada", "adam", "bob"):
+        write(store, AuditEntry(Actor(name, "token"), "x", "/", "204"))
+    monkeypatch.setattr(audit_search, limit, 2)
+    assert store.look(audit_search.find_names, "actor", "bob") == NameMatches(["bob"])
+    wanted, partial = store.look(audit_search.find, "a", "", AuditFilter())
+    assert (wanted.actors, partial) == (["ada", "adam"], ["a"] if limit == "MOST_EXAMINED" else [])
+    monkeypatch.setattr(audit_search, limit, 1)
+    assert store.look(audit_search.find_names, "actor", "a") == NameMatches(["ada"], more=True)
 
 
 def test_a_search_finds_the_newest_of_all_names(
