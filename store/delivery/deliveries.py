@@ -8,7 +8,7 @@ from store.database import body_codec
 from store.database.connection import Connection, Row, json_array
 from store.database.notifications import Turn
 from store.delivery import subscribers
-from store.delivery.attempts import LEASE
+from store.delivery.attempt_outcomes import LEASE
 from store.errors import Invalid
 from store.hooks import hook_ordering
 from store.hooks.hook_pauses import WITHHELD

@@ -11,7 +11,7 @@ from hub.manual.library import manual
 from hub.manual.page import INDEX
 from store import Connection, Row, Store
 from store.delivery import event_queries, events
-from store.delivery.attempts import Outcome, record
+from store.delivery.attempt_outcomes import Outcome, record
 from store.ordering.delivery_states import DEAD, DELIVERED
 
 BASE = "https://forge.example/api/v3"

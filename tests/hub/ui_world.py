@@ -8,8 +8,8 @@ from typing import Any
 from store import Connection, Row, Store
 from store.accounts import accounts, tokens
 from store.clock import HOUR, SECOND
-from store.delivery import attempts, deliveries, events, leases
-from store.delivery.attempts import Outcome
+from store.delivery import attempt_outcomes, deliveries, events, leases
+from store.delivery.attempt_outcomes import Outcome
 from store.delivery.events import IncomingEvent
 from store.hooks import hooks
 from store.monitoring import hook_tallies
@@ -78,9 +78,9 @@ def deliver(db: Connection, hook: Row, guids: Sequence[str], **given: Any) -> li
         delivery_id = deliveries.enqueue(db, receipt, hook["id"], hook["repo_id"], redelivery=False)
         outcomes.append(outcome(db, hook, lease, receipt, delivery_id, given))
     deliveries.claim(db, [hook["id"]], lease, len(guids))
-    attempts.record(db, outcomes)
+    attempt_outcomes.record(db, outcomes)
     counts: hook_tallies.Counts = {}
-    attempts.tally(counts, outcomes)
+    attempt_outcomes.tally(counts, outcomes)
     hook_tallies.write(db, counts)
     return [
         number

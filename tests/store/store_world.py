@@ -13,7 +13,7 @@ from store.accounts import accounts
 from store.clock import HOUR, SECOND, MovableClock
 from store.database.notifications import LeasedEvent
 from store.delivery import deliveries, events, leases
-from store.delivery.attempts import Outcome
+from store.delivery.attempt_outcomes import Outcome
 from store.delivery.deliveries import ClaimedDelivery
 from store.delivery.events import IncomingEvent, Receipt
 from store.hooks import hooks

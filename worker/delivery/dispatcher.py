@@ -9,7 +9,7 @@ from store import Store
 from store.clock import SECOND
 from store.database.backoff import backoff_delay
 from store.database.log_context import LOG_CONTEXT
-from store.delivery.attempts import Outcome
+from store.delivery.attempt_outcomes import Outcome
 from store.errors import Busy, Unavailable
 from store.ordering.delivery_states import DELIVERED, WAITING
 from store.tracing import Tracer

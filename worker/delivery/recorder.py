@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 from store import Store
 from store.database.backoff import backoff_delay
-from store.delivery import attempts
-from store.delivery.attempts import Outcome
+from store.delivery import attempt_outcomes
+from store.delivery.attempt_outcomes import Outcome
 from store.errors import Busy, Unavailable
 from store.monitoring import hook_tallies
 from store.ordering.delivery_states import DEAD
@@ -114,7 +114,7 @@ class Recorder:
         self._on_recorded(outcomes, disabled)
 
     def _tally(self, outcomes: Sequence[Outcome]) -> None:
-        attempts.tally(self._tallies, outcomes)
+        attempt_outcomes.tally(self._tallies, outcomes)
         if self._tally_timer is None:
             loop = asyncio.get_running_loop()
             self._tally_timer = loop.call_later(TALLY_INTERVAL, self._flush_tallies)
@@ -142,7 +142,7 @@ class Recorder:
         while True:
             try:
                 with self._watchdog.watch("recording"):
-                    return await self._store.note(attempts.record, outcomes)
+                    return await self._store.note(attempt_outcomes.record, outcomes)
             except (Busy, Unavailable) as error:
                 if not self._blocked:
                     log.error("outcomes cannot be recorded, deliveries pause: %s", error)

@@ -8,7 +8,7 @@ import orjson
 from store import Store
 from store.clock import SECOND
 from store.delivery import deliveries
-from store.delivery.attempts import Outcome
+from store.delivery.attempt_outcomes import Outcome
 from store.endpoint_access.secret_parts import MASK
 from store.trace_context import TraceContext
 from worker.delivery.lane import QueuedDelivery

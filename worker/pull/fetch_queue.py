@@ -8,8 +8,8 @@ from functools import partial
 
 from store import Connection, Row
 from store.clock import SECOND
-from store.delivery import attempts, deliveries
-from store.delivery.attempts import Outcome
+from store.delivery import attempt_outcomes, deliveries
+from store.delivery.attempt_outcomes import Outcome
 from store.errors import Conflict
 from store.hooks import hook_ordering
 from store.hooks.hook_ordering import is_ordered
@@ -183,9 +183,9 @@ class FetchQueue:
     def _record(self, db: Connection, hook_id: int, outcomes: Sequence[Outcome]) -> None:
         if not outcomes:
             return
-        attempts.record(db, outcomes)
+        attempt_outcomes.record(db, outcomes)
         counts: hook_tallies.Counts = {}
-        attempts.tally(counts, outcomes)
+        attempt_outcomes.tally(counts, outcomes)
         hook_tallies.write(db, counts)
         if any(outcome.state == WAITING for outcome in outcomes):
             notifier = db.notifier

@@ -8,7 +8,7 @@ from ui_world import World, hook, outcome
 
 from store import Connection, Store
 from store.clock import HOUR
-from store.delivery import attempts, deliveries, leases, outbox
+from store.delivery import attempt_outcomes, deliveries, leases, outbox
 from store.ordering import operations
 from store.ordering.delivery_states import DEAD
 
@@ -28,7 +28,7 @@ def blocked(db: Connection, world: World) -> dict[str, Any]:
     (one,), _ = deliveries.claim(db, [made["id"]], lease, 10)
     died = outcome(db, made, lease, one.event_id, one.id, {"status_code": 500, "state": DEAD})
     died.turn = one.turn
-    attempts.record(db, [died])
+    attempt_outcomes.record(db, [died])
     return made
 
 

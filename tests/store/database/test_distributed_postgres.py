@@ -11,7 +11,7 @@ from store_world import World
 from store import Connection, Store
 from store.clock import SECOND
 from store.database.postgres.connections import PostgresSession
-from store.delivery import attempts, deliveries, events, leases
+from store.delivery import attempt_outcomes, deliveries, events, leases
 
 # Whose rows go where their repository is: nothing on the delivery path joins two of them.
 DISTRIBUTED = {"event", "delivery", "attempt", "subscription"}
@@ -119,7 +119,7 @@ def deliver(world: World, hooks: dict[int, int]) -> None:
     good, bad, back, *late = world.claim(lease, *hooks.values())
     assert {one.hook_id for one in (good, bad)} == set(hooks.values())
     assert store.look(events.get_many, [good.event_id], 1_000_000)
-    store.do(attempts.record, [world.outcome(lease, good), world.failure(lease, bad)])
+    store.do(attempt_outcomes.record, [world.outcome(lease, good), world.failure(lease, bad)])
     store.do(deliveries.release, lease, [back.id])
     assert sorted(store.do(leases.delivery_ids, lease)) == sorted(one.id for one in late)
     assert store.do(leases.renew, lease, 30 * SECOND)

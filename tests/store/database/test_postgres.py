@@ -29,7 +29,7 @@ from store.database.postgres.connections import PostgresSession
 from store.database.postgres.listen import listen
 from store.database.postgres.notify import CHANNEL, PostgresNotifier, format_hooks
 from store.database.postgres.pool import ErrorTrackingConnection
-from store.delivery import attempts, deliveries, events, leases, subscribers
+from store.delivery import attempt_outcomes, deliveries, events, leases, subscribers
 from store.errors import Invalid, Missing, Unavailable
 from store.hooks import hooks
 from store.jobs import jobs
@@ -127,11 +127,11 @@ class TestLeases:
         successor = other.do(leases.acquire, "successor", LEASE)
         other.do(deliveries.claim, [hook], successor, 10)
         failed = world.failure(late, one)
-        world.store.do(attempts.record, [failed])
+        world.store.do(attempt_outcomes.record, [failed])
         assert (world.row(one.id)["state"], world.row(one.id)["lease_id"]) == (0, successor)
-        other.do(attempts.record, [world.outcome(successor, one)])
+        other.do(attempt_outcomes.record, [world.outcome(successor, one)])
         delivered = world.row(one.id)
-        world.store.do(attempts.record, [failed])
+        world.store.do(attempt_outcomes.record, [failed])
         assert world.store.do(deliveries.release, late, [one.id]) == 0
         assert world.store.do(deliveries.mark_dead, late, [one.id], "late") == 0
         assert world.row(one.id) == delivered
@@ -184,7 +184,7 @@ class TestClaims:
             while True:
                 claimed, due = store.do(deliveries.claim, hook_ids, lease, 7)
                 taken += [one.id for one in claimed]
-                store.do(attempts.record, [world.outcome(lease, one) for one in claimed])
+                store.do(attempt_outcomes.record, [world.outcome(lease, one) for one in claimed])
                 if not due:
                     return taken
 
@@ -232,8 +232,8 @@ class TestRecording:
             second = [self._outcome(world, mine, x, x.hook_id == two) for x in claimed[1::2]]
             late, reverse = [*first, *second], [*first, *second][::-1]
             found = at_once(
-                lambda given=late: world.store.do(attempts.record, given),
-                lambda given=reverse: other.do(attempts.record, given),
+                lambda given=late: world.store.do(attempt_outcomes.record, given),
+                lambda given=reverse: other.do(attempt_outcomes.record, given),
             )
             assert found == [set(), set()]
 
@@ -248,13 +248,13 @@ class TestRecording:
             world.arrive(f"g-{number}")
         lease = world.lease()
         first, second, third = world.claim(lease, hook)
-        world.store.do(attempts.record, [world.failure(lease, first)])
+        world.store.do(attempt_outcomes.record, [world.failure(lease, first)])
         clock.advance(60)
         last_straw = world.failure(lease, third, disable_after=60 * SECOND)
         with ThreadPoolExecutor(1) as thread:
             with transaction(world.store) as db:
-                assert attempts.record(db, [world.outcome(lease, second)]) == set()
-                disabling = thread.submit(other.do, attempts.record, [last_straw])
+                assert attempt_outcomes.record(db, [world.outcome(lease, second)]) == set()
+                disabling = thread.submit(other.do, attempt_outcomes.record, [last_straw])
                 wait_until(lambda: waits(url), "the one that disables")
             assert disabling.result(PATIENCE) == set()
         row = world.store.look(hooks.by_id, hook)
@@ -558,7 +558,7 @@ class TestWorkers:
         """The connection is lost between the commit and the word that it is done."""
         world.hook("push", url="https://receiver.example/")
         network = await at_work(other)
-        module = deliveries if function == "claim" else attempts
+        module = deliveries if function == "claim" else attempt_outcomes
         original, commit = getattr(module, function), PostgresSession.commit
         lost: list[PostgresSession] = []
 
@@ -652,7 +652,7 @@ class TestWorkers:
         await until(lambda: other.look(leases.any_live), "the lease that goes on")
         assert len(other.look(every_lease)) == 2
         await asyncio.sleep(0.5)
-        world.store.do(attempts.record, [world.outcome(lease, one)])
+        world.store.do(attempt_outcomes.record, [world.outcome(lease, one)])
         assert delivered(world) == 1
         assert network.posts == 0
 
@@ -800,7 +800,7 @@ def path(world: World, hook_ids: list[int], round_: int) -> None:
     one, two, three, *others = claimed
     store.look(events.get, one.event_id)
     store.look(events.get_many, [one.event_id, two.event_id], 1000)
-    store.do(attempts.record, [world.outcome(lease, x) for x in (one, two)])
+    store.do(attempt_outcomes.record, [world.outcome(lease, x) for x in (one, two)])
     store.do(deliveries.release, lease, [three.id])
     store.do(deliveries.mark_dead, lease, [x.id for x in others], "gone")
     assert store.look(leases.delivery_ids, lease) == []

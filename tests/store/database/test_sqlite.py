@@ -22,7 +22,16 @@ from store import Connection, Store, open_store
 from store.accounts import accounts, tokens
 from store.database.sqlite import connections, engine
 from store.database.sqlite.connections import SqliteSession
-from store.delivery import attempts, deliveries, event_queries, events, leases, retention, sources
+from store.delivery import (
+    attempt_outcomes,
+    attempts,
+    deliveries,
+    event_queries,
+    events,
+    leases,
+    retention,
+    sources,
+)
 from store.errors import Unavailable, Unusable
 from store.hooks import hooks
 from store.repositories import repositories
@@ -536,7 +545,7 @@ class TestPlans:
             "waiting_hooks": lambda: store.look(deliveries.waiting_hooks),
             "claim": lambda: taken.extend(world.claim(lease, hook["id"])),
             "record": lambda: store.do(
-                attempts.record,
+                attempt_outcomes.record,
                 [world.failure(lease, taken[0]), world.outcome(lease, taken[1])],
             ),
             "release": lambda: store.do(deliveries.release, lease, [taken[2].id]),

@@ -6,7 +6,7 @@ import json
 import pytest
 from store_world import World
 
-from store.delivery import attempt_text, attempts
+from store.delivery import attempt_outcomes, attempt_text
 from store.delivery.attempt_feed import AttemptFilter
 
 
@@ -20,7 +20,7 @@ def sent(world: World) -> World:
         world.arrive(f"g-{number}", body=body)
     claimed = world.claim(lease, hook["id"])
     world.store.do(
-        attempts.record,
+        attempt_outcomes.record,
         [
             world.outcome(lease, one, response_body="a glöckner" if at == 5 else "no")
             for at, one in enumerate(claimed)

@@ -7,7 +7,8 @@ from store_world import World
 
 from store.clock import DAY, MINUTE, SECOND
 from store.delivery import attempts, deliveries, leases
-from store.delivery.attempts import Outcome, parse_headers, record
+from store.delivery.attempt_outcomes import Outcome, record
+from store.delivery.attempts import parse_headers
 from store.delivery.deliveries import ClaimedDelivery
 from store.hooks import hooks
 from store.ordering.delivery_states import DEAD, DELIVERED

@@ -12,7 +12,7 @@ from waiting import PATIENCE
 from store import Store
 from store.clock import HOUR, MINUTE, SECOND
 from store.delivery import deliveries, event_queries, events, leases, outbox, replay_selection
-from store.delivery.attempts import record
+from store.delivery.attempt_outcomes import record
 from store.delivery.deliveries import ClaimedDelivery
 from store.delivery.replay_selection import ReplaySelection
 from store.errors import Invalid

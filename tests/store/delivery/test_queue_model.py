@@ -18,7 +18,7 @@ from thoroughness import often
 from store import Connection
 from store.clock import SECOND
 from store.delivery import deliveries, events, leases
-from store.delivery.attempts import Outcome, record
+from store.delivery.attempt_outcomes import Outcome, record
 from store.delivery.deliveries import ClaimedDelivery
 from store.ordering.delivery_states import DEAD, DELIVERED, WAITING
 

@@ -8,7 +8,7 @@ from store_world import World
 
 from store.clock import HOUR
 from store.delivery import attempts, deliveries, event_queries, events, retention
-from store.delivery.attempts import record
+from store.delivery.attempt_outcomes import record
 from store.hooks import hooks
 from store.ordering.delivery_states import DEAD
 

@@ -8,7 +8,7 @@ from store_world import URL, World
 
 from store import Connection, Row
 from store.database.sqlite.connections import SqliteSession
-from store.delivery import attempts
+from store.delivery import attempt_outcomes
 from store.errors import Invalid
 from store.hooks import hooks
 from store.hooks.event_names import FITTING
@@ -295,7 +295,7 @@ def test_last_responses(world: World) -> None:
     lease = world.lease()
     by_hook = {one.hook_id: one for one in world.claim(lease, tried["id"], failed["id"])}
     world.store.do(
-        attempts.record,
+        attempt_outcomes.record,
         [
             world.failure(lease, by_hook[tried["id"]], status_code=500),
             world.failure(lease, by_hook[failed["id"]], status_code=None, error="connect: refused"),

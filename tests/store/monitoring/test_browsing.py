@@ -12,7 +12,7 @@ from store import Connection
 from store.alerts import problems
 from store.clock import HOUR, SECOND
 from store.database.id_search import first_id_since
-from store.delivery import attempt_feed, attempts, deliveries
+from store.delivery import attempt_feed, attempt_outcomes, deliveries
 from store.delivery.attempt_feed import AttemptFilter
 from store.hooks import hook_health, hooks
 from store.hooks.event_names import EventPattern, parse_pattern
@@ -34,7 +34,7 @@ def test_late_deliveries_of_repositories(world: World) -> None:
     assert (found.due, found.late, found.later, found.oldest_due_at) == (2, 1, 0, began)
     assert world.store.look(stats.collect).late == 1
     (claimed,) = world.claim(lease, mine["id"], limit=1)
-    world.store.do(attempts.record, [world.failure(lease, claimed)])
+    world.store.do(attempt_outcomes.record, [world.failure(lease, claimed)])
     found = world.store.look(backlog.of_repositories, [mine["repo_id"]])
     assert (found.due, found.late, found.later) == (1, 0, 1)
     none = world.store.look(backlog.of_repositories, [])
@@ -47,8 +47,8 @@ def test_deliveries_that_failed_for_good_are_counted(world: World) -> None:
         world.arrive(f"g-{number}")
     lease = world.lease()
     first, second, third = world.claim(lease, hook["id"])
-    world.store.do(attempts.record, [world.failure(lease, first, state=DEAD)])
-    world.store.do(attempts.record, [world.failure(lease, second)])
+    world.store.do(attempt_outcomes.record, [world.failure(lease, first, state=DEAD)])
+    world.store.do(attempt_outcomes.record, [world.failure(lease, second)])
     gone = [third.id]
     assert world.store.do(deliveries.mark_dead, lease, gone, "the hook is gone") == 1
     assert world.store.do(deliveries.mark_dead, lease, gone, "the hook is gone") == 0
@@ -117,7 +117,7 @@ def test_an_attempt_is_found_by_its_time(world: World) -> None:
     for number in range(9):
         world.arrive(f"g-{number}")
         (claimed,) = world.claim(lease, hook["id"])
-        world.store.do(attempts.record, [world.outcome(lease, claimed)])
+        world.store.do(attempt_outcomes.record, [world.outcome(lease, claimed)])
         world.clock.advance(10)
     for number in range(10):
         at = began + number * 10 * SECOND

@@ -5,7 +5,7 @@ from typing import Any
 from store_world import World
 
 from store.clock import HOUR, MINUTE, SECOND
-from store.delivery import attempts
+from store.delivery import attempt_outcomes
 from store.monitoring import hook_tallies
 from store.monitoring.hook_tallies import HookCounts
 from store.ordering.delivery_states import DEAD, WAITING
@@ -25,7 +25,7 @@ def send(world: World, hook: Any, *given: dict[str, Any]) -> None:
         world.outcome(lease, one, **about) for one, about in zip(claimed, given, strict=True)
     ]
     counts: hook_tallies.Counts = {}
-    attempts.tally(counts, outcomes)
+    attempt_outcomes.tally(counts, outcomes)
     world.store.do(hook_tallies.write, counts)
 
 

@@ -7,7 +7,7 @@ from statement_log import statements
 from store_world import World
 
 from store.clock import MINUTE, SECOND
-from store.delivery import attempts, events
+from store.delivery import attempt_outcomes, events
 from store.monitoring import minute_counters
 from store.monitoring.minute_counters import BOUNDS, PeriodCounts
 
@@ -35,7 +35,7 @@ def test_events_and_attempts(world: World) -> None:
     world.arrive("g-1")
     first, second, third = world.claim(lease, hook["id"])
     world.store.do(
-        attempts.record,
+        attempt_outcomes.record,
         [
             world.outcome(lease, first, accepted_at=world.now, duration=4000),
             world.outcome(lease, second, accepted_at=world.now - 60 * SECOND, duration=4000),
@@ -73,7 +73,9 @@ def test_what_was_done_again_is_no_latency(world: World) -> None:
     hook, lease = world.hook("push"), world.lease()
     world.arrive("a")
     (one,) = world.claim(lease, hook["id"])
-    world.store.do(attempts.record, [world.outcome(lease, one, number=2, accepted_at=world.now)])
+    world.store.do(
+        attempt_outcomes.record, [world.outcome(lease, one, number=2, accepted_at=world.now)]
+    )
     (found,) = counted(world).values()
     assert (found.delivered, sum(found.ranges)) == (1, 0)
 

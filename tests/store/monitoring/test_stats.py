@@ -9,7 +9,7 @@ from store_world import World
 from store import Connection, Store
 from store.clock import SECOND
 from store.database import migrations
-from store.delivery import attempts, leases
+from store.delivery import attempt_outcomes, leases
 from store.hooks import hooks
 from store.jobs import jobs
 from store.jobs.jobs import JobSchedule
@@ -42,7 +42,7 @@ def test_what_waits_and_what_is_held(world: World) -> None:
     assert (found.due, found.later, found.held) == (3, 0, 1)
     assert (found.oldest_due_at, found.age) == (began, 10 * SECOND)
     # It waits for its next attempt, which is not due yet.
-    world.store.do(attempts.record, [world.failure(lease, claimed[0])])
+    world.store.do(attempt_outcomes.record, [world.failure(lease, claimed[0])])
     found = look(world)
     assert (found.due, found.later, found.held) == (3, 1, 0)
     assert found.oldest_due_at == began
@@ -63,7 +63,7 @@ def test_what_is_not_due_is_not_old(world: World) -> None:
     world.arrive("g-1")
     lease = world.lease()
     (claimed,) = world.claim(lease, hook["id"])
-    world.store.do(attempts.record, [world.failure(lease, claimed)])
+    world.store.do(attempt_outcomes.record, [world.failure(lease, claimed)])
     assert look(world).oldest_due_at is None
     world.clock.advance(61)
     assert look(world).age == SECOND
@@ -75,8 +75,8 @@ def test_what_has_ended_is_not_counted(world: World) -> None:
     world.arrive("g-2")
     lease = world.lease()
     first, second = world.claim(lease, hook["id"])
-    world.store.do(attempts.record, [world.outcome(lease, first)])
-    world.store.do(attempts.record, [world.failure(lease, second, state=DEAD)])
+    world.store.do(attempt_outcomes.record, [world.outcome(lease, first)])
+    world.store.do(attempt_outcomes.record, [world.failure(lease, second, state=DEAD)])
     found = look(world)
     assert (found.due, found.later, found.held, found.oldest_due_at) == (0, 0, 0, None)
 
@@ -87,7 +87,7 @@ def test_hooks_in_trouble(world: World) -> None:
     world.arrive("g-1")
     lease = world.lease()
     (claimed,) = world.claim(lease, second["id"])
-    world.store.do(attempts.record, [world.failure(lease, claimed)])
+    world.store.do(attempt_outcomes.record, [world.failure(lease, claimed)])
     found = look(world)
     assert (found.disabled, found.failing) == (1, 1)
     world.store.do(hooks.delete, world.store.look(hooks.get, world.repo["id"], first["id"]))

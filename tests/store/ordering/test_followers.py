@@ -7,7 +7,7 @@ from store_world import FakeNotifier, World
 
 from store.database.notifications import Turn
 from store.delivery import deliveries, leases
-from store.delivery.attempts import record
+from store.delivery.attempt_outcomes import record
 from store.delivery.deliveries import ClaimedDelivery
 from store.hooks import hooks
 from store.ordering import followers

@@ -25,7 +25,7 @@ from store import Connection, Row
 from store.clock import SECOND
 from store.database.notifications import Turn
 from store.delivery import deliveries, events, leases, replay_selection
-from store.delivery.attempts import record
+from store.delivery.attempt_outcomes import record
 from store.delivery.deliveries import ClaimedDelivery
 from store.delivery.replay_selection import ReplaySelection
 from store.errors import Conflict, Missing

@@ -30,7 +30,7 @@ from store_world import World, make_world
 from store import Connection, Store, open_store
 from store.audit import audit_check, audit_log
 from store.clock import DAY, MINUTE, SECOND, MovableClock
-from store.delivery.attempts import record
+from store.delivery.attempt_outcomes import record
 from store.errors import Conflict, StoreError, Unavailable, Unusable
 from store.pg_migration import comparison, source, target_connection
 from store.pg_migration import mover as moving_copy

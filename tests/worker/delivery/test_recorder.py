@@ -9,8 +9,8 @@ from waiting import until
 from worker_harness import Gate, WorkerHarness
 
 from store import Connection
-from store.delivery import attempts
-from store.delivery.attempts import Outcome
+from store.delivery import attempt_outcomes
+from store.delivery.attempt_outcomes import Outcome
 
 
 async def turns(many: int = 20) -> None:
@@ -48,13 +48,13 @@ async def test_outcomes_that_come_during_a_write_make_one_group(
     harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     groups: list[int] = []
-    record = attempts.record
+    record = attempt_outcomes.record
 
     def counted(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
         groups.append(len(outcomes))
         return record(db, outcomes)
 
-    monkeypatch.setattr(attempts, "record", counted)
+    monkeypatch.setattr(attempt_outcomes, "record", counted)
     hosts = [f"h{number}.example" for number in range(1, 7)]
     gates = {host: Gate([host]) for host in hosts}
     harness.network.script = lambda post: gates[post.host](post)

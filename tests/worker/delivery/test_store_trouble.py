@@ -14,7 +14,7 @@ from waiting import PATIENCE, until
 from worker_harness import Gate, Post, WorkerHarness, said, settle
 
 from store import Connection
-from store.delivery import attempts, deliveries, events, leases
+from store.delivery import attempt_outcomes, deliveries, events, leases
 from store.errors import Busy, StoreError, Unavailable
 from worker import delivery
 from worker.delivery import target_cache
@@ -72,7 +72,7 @@ def error(request: pytest.FixtureRequest) -> StoreError:
 async def test_recording_is_tried_until_it_works(harness: WorkerHarness, error: StoreError) -> None:
     hook_id = harness.hook()
     await harness.work()
-    with Trouble(attempts, "record", error) as trouble:
+    with Trouble(attempt_outcomes, "record", error) as trouble:
         await harness.event()
         await until(lambda: trouble.tried >= 3)
         assert len(harness.network.posts) == 1
@@ -88,7 +88,7 @@ async def test_while_nothing_can_be_recorded_nothing_is_sent(
     for _ in range(5):
         harness.hook()
     await harness.work()
-    with Trouble(attempts, "record", Unavailable("disk full")) as trouble:
+    with Trouble(attempt_outcomes, "record", Unavailable("disk full")) as trouble:
         await harness.event()
         await until(lambda: len(harness.network.posts) == 5)
         gate.opened.set()
@@ -106,7 +106,7 @@ async def test_pausing_costs_nothing(harness: WorkerHarness) -> None:
     for _ in range(10):
         harness.hook()
     await harness.work()
-    with Trouble(attempts, "record", Unavailable("disk full")) as trouble:
+    with Trouble(attempt_outcomes, "record", Unavailable("disk full")) as trouble:
         await harness.event()
         await until(lambda: trouble.tried >= 2)
         await events_at_last(harness, 5)
@@ -124,7 +124,7 @@ async def test_outcomes_that_come_during_the_pause_are_kept(harness: WorkerHarne
     await harness.work()
     await harness.events(4)
     await harness.over(delivered=4, waiting=4)
-    with Trouble(attempts, "record", Unavailable("disk full")) as trouble:
+    with Trouble(attempt_outcomes, "record", Unavailable("disk full")) as trouble:
         gate.opened.set()
         await until(lambda: trouble.tried >= 3)
     await harness.over(delivered=8)
@@ -136,7 +136,7 @@ async def test_outcomes_that_come_during_the_pause_are_kept(harness: WorkerHarne
 async def test_trouble_that_outlasts_a_lease_sends_nothing_twice(harness: WorkerHarness) -> None:
     hook_id = harness.hook()
     worker = await harness.work()
-    with Trouble(attempts, "record", Unavailable("disk full")) as trouble:
+    with Trouble(attempt_outcomes, "record", Unavailable("disk full")) as trouble:
         await events_at_last(harness, 5)
         await until(lambda: trouble.tried >= 3)
         harness.clock.advance(3600)
@@ -237,7 +237,7 @@ async def test_a_mistake_while_recording_does_not_stop_the_others(
 ) -> None:
     harness.hook()
     await harness.work()
-    with Trouble(attempts, "record", Unavailable("disk full")) as trouble:
+    with Trouble(attempt_outcomes, "record", Unavailable("disk full")) as trouble:
         await harness.event()
         await until(lambda: trouble.tried >= 2)
         trouble.error = RuntimeError("a mistake")
@@ -293,7 +293,7 @@ async def test_what_is_answered_and_not_recorded_is_bounded(
     note = harness.store.note
 
     async def slow(function: Any, *given: Any) -> Any:
-        if function is attempts.record:
+        if function is attempt_outcomes.record:
             await over.wait()
         return await note(function, *given)
 
@@ -323,7 +323,7 @@ async def test_stopping_does_not_wait_for_a_store_that_stays_away(harness: Worke
     worker = await harness.work()
     harness.worker = None
     with (
-        Trouble(attempts, "record", Unavailable("disk full")) as trouble,
+        Trouble(attempt_outcomes, "record", Unavailable("disk full")) as trouble,
         Trouble(leases, "release", Unavailable("disk full")),
     ):
         await events_at_last(harness, 3)
@@ -340,7 +340,7 @@ async def test_stopping_waits_for_outcomes_to_be_recorded(harness: WorkerHarness
     hook_id = harness.hook()
     worker = await harness.work()
     harness.worker = None
-    with Trouble(attempts, "record", Unavailable("disk full")) as trouble:
+    with Trouble(attempt_outcomes, "record", Unavailable("disk full")) as trouble:
         await harness.event()
         await until(lambda: trouble.tried >= 1)
         stopping = asyncio.create_task(worker.stop())
@@ -359,7 +359,7 @@ async def test_a_failing_receiver_in_a_store_in_trouble(harness: WorkerHarness) 
     harness.network.script = failing
     hook_id = harness.hook(options={"breaker": 0})
     await harness.work()
-    with Trouble(attempts, "record", Unavailable("disk full")) as trouble:
+    with Trouble(attempt_outcomes, "record", Unavailable("disk full")) as trouble:
         await events_at_last(harness, 6)
         await until(lambda: trouble.tried >= 3)
     await harness.recorded(hook_id, 6)

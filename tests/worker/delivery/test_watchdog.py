@@ -9,7 +9,7 @@ from waiting import until
 from worker_harness import Gate, WorkerHarness, settle
 
 from store import Store
-from store.delivery import attempts, deliveries
+from store.delivery import attempt_outcomes, deliveries
 from store.errors import Unavailable
 from worker.delivery.watchdog import Watchdog
 from worker.tuning import Tuning
@@ -83,7 +83,7 @@ async def test_attempts_that_never_end_are_one(harness: WorkerHarness) -> None:
 
 
 @pytest.mark.parametrize(
-    ("function", "part"), [(deliveries.claim, "claiming"), (attempts.record, "recording")]
+    ("function", "part"), [(deliveries.claim, "claiming"), (attempt_outcomes.record, "recording")]
 )
 async def test_a_store_that_never_answers(
     harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch, function: object, part: str

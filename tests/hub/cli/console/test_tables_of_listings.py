@@ -10,7 +10,7 @@ from hub.cli.manual.commands import all_commands
 from store import Connection, Store
 from store.accounts import accounts, apps, tokens
 from store.delivery import events, rejections, sources
-from store.delivery.attempts import Outcome, record
+from store.delivery.attempt_outcomes import Outcome, record
 from store.delivery.events import IncomingEvent
 from store.hooks import hooks
 from store.ordering.delivery_states import WAITING

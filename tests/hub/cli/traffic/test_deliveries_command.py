@@ -9,8 +9,8 @@ from engines import embedded
 
 from hub.cli.traffic import replay as replay_command
 from store import Store
-from store.delivery import attempts, rejections, replay_selection
-from store.delivery.attempts import Outcome
+from store.delivery import attempt_outcomes, rejections, replay_selection
+from store.delivery.attempt_outcomes import Outcome
 from store.hooks import hook_secrets, hooks
 from store.ordering.delivery_states import WAITING
 
@@ -47,7 +47,7 @@ def test_hooks_with_their_health(run, listed, store: Store, hook_id):
     (row,) = listed("hook", "list")
     assert (row["repository"], row["state"], row["signed"]) == ("ada/bell", "active", True)
     assert row["last_response"] is None
-    store.do(lambda db: attempts.record(db, [failed(hook_id)]))
+    store.do(lambda db: attempt_outcomes.record(db, [failed(hook_id)]))
     store.do(lambda db: hooks.disable(db, hook_id, "it was tired"))
     (row,) = listed("hook", "list", "--repo", "ada/bell")
     assert (row["state"], row["last_response"]) == ("it was tired", 500)
@@ -102,7 +102,7 @@ def test_refusals_are_listed(run, listed, store: Store):
 
 
 def test_deliveries_are_listed(run, listed, store: Store, hook_id):
-    store.do(lambda db: attempts.record(db, [failed(hook_id)]))
+    store.do(lambda db: attempt_outcomes.record(db, [failed(hook_id)]))
     rows = listed("delivery", "list", "--state", "waiting", "--hook", hook_id, "--since", "1h")
     assert [(row["id"], row["status"]) for row in rows] == [(2, None), (1, 500)]
     assert rows[1]["ms"] == 12.3
@@ -114,7 +114,7 @@ def test_deliveries_are_listed(run, listed, store: Store, hook_id):
 
 
 def test_one_delivery(run, store: Store, hook_id):
-    store.do(lambda db: attempts.record(db, [failed(hook_id)]))
+    store.do(lambda db: attempt_outcomes.record(db, [failed(hook_id)]))
     shown = run("delivery", "show", 1).stdout
     assert "X-GitHub-Event: push" in shown
     assert '"number": 0' in shown

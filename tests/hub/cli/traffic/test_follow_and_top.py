@@ -20,8 +20,8 @@ from waiting import PATIENCE, wait_until
 from hub.cli.operate import top
 from store import Store
 from store.clock import HOUR
-from store.delivery import attempts, deliveries, leases
-from store.delivery.attempts import Outcome
+from store.delivery import attempt_outcomes, deliveries, leases
+from store.delivery.attempt_outcomes import Outcome
 
 ALLOWED = {"TOCSIN_ALLOW_NETWORKS": "127.0.0.0/8"}
 
@@ -39,7 +39,7 @@ def tried(store: Store, hook_id: int, status: int | None, duration: int = 20_000
             "POST / HTTP/1.1", None, None, 0 if failed else 1, db.now + HOUR,
             accepted_at=db.now - duration,
         )  # fmt: skip
-        attempts.record(db, [outcome])
+        attempt_outcomes.record(db, [outcome])
 
     store.do(try_)
 

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from store import Connection, Store
-from store.delivery import attempts, deliveries, leases, outbox
-from store.delivery.attempts import Outcome
+from store.delivery import attempt_outcomes, deliveries, leases, outbox
+from store.delivery.attempt_outcomes import Outcome
 from store.hooks import hooks
 from store.ordering.delivery_states import DEAD
 
@@ -45,7 +45,7 @@ def block(db: Connection, hook_id: int) -> None:
         due_at=db.now,
         turn=one.turn,
     )
-    attempts.record(db, [outcome])
+    attempt_outcomes.record(db, [outcome])
 
 
 def test_a_blocked_key_is_listed_and_skipped(run, listed, store: Store, hook_id):
