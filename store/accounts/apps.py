@@ -200,25 +200,15 @@ def by_name(db: Connection, name: str) -> Row | None:
 
 
 def _read(row: Row | None) -> Row | None:
-    if row is not None:
-        for name in ("permissions", "events"):
-            row[name] = json.loads(row[name])
-        row["public"] = bool(row["public"])
+    return None if row is None else decode_row(row)
+
+
+def decode_row(row: Row) -> Row:
+    """Decode the columns `permissions`, `events` and `public` of a row."""
+    for name in ("permissions", "events"):
+        row[name] = json.loads(row[name])
+    row["public"] = bool(row["public"])
     return row
-
-
-def list_all(db: Connection) -> list[Row]:
-    """Return every application by name, with its `owner` (a login).
-
-    Each has the numbers of its `tokens`, `keys` and `installations`.
-    """
-    counts = {"tokens": "token", "keys": "app_key", "installations": "installation"}
-    counted = ", ".join(
-        f"(SELECT count(*) FROM {table} x WHERE x.app_id = p.id) AS {name}"
-        for name, table in counts.items()
-    )
-    rows = db.all(f"SELECT {COLUMNS}, {counted} {OWNED} ORDER BY p.name_key")
-    return [row for row in map(_read, rows) if row is not None]
 
 
 def remove(db: Connection, app_id: int) -> bool:

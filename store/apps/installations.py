@@ -8,7 +8,7 @@ from store.accounts import permissions
 from store.accounts.apps import checked_events
 from store.accounts.permissions import METADATA
 from store.database import paging, upsert
-from store.database.connection import ENDLESS, Connection, Row
+from store.database.connection import ENDLESS, Connection, Row, json_array
 from store.errors import Conflict, Invalid
 from store.hooks import app_subscriptions
 
@@ -315,18 +315,19 @@ def remove(db: Connection, installation: Row) -> None:
     app_subscriptions.sync(db, installation["app_id"])
 
 
-def list_all(db: Connection, app_id: int | None = None) -> list[Row]:
-    """Return every installation by app and account, with the names of its chosen `repositories`.
-
-    With `app_id`, only the installations of one app.
-    """
-    chosen: dict[int, list[str]] = {}
+def of_app(db: Connection, app_id: int, limit: int = ENDLESS) -> list[Row]:
+    """Return an app's installations by account, with the names of their chosen `repositories`."""
+    rows = db.all(
+        f"{SELECT} WHERE i.app_id = :app_id ORDER BY a.login_key LIMIT :limit",
+        app_id=app_id,
+        limit=limit,
+    )
+    chosen: dict[int, list[str]] = {row["id"]: [] for row in rows}
     for installation_id, name in db.tuples(
         "SELECT c.installation_id, r.name FROM installation_repository c"
-        " JOIN repository r ON r.id = c.repo_id ORDER BY r.name_key"
+        " JOIN repository r ON r.id = c.repo_id WHERE c.installation_id IN"
+        f" (SELECT id FROM {db.each('installations', id='integer')} AS w) ORDER BY r.name_key",
+        installations=json_array(chosen),
     ):
-        chosen.setdefault(installation_id, []).append(name)
-    where = "" if app_id is None else " WHERE i.app_id = :app_id"
-    given = {} if app_id is None else {"app_id": app_id}
-    rows = db.all(f"{SELECT}{where} ORDER BY p.name_key, a.login_key", **given)
-    return [_decoded(row) | {"repositories": chosen.get(row["id"], [])} for row in rows]
+        chosen[installation_id].append(name)
+    return [_decoded(row) | {"repositories": chosen[row["id"]]} for row in rows]

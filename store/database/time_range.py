@@ -15,18 +15,18 @@ class TimeRange:
     until: int | None = None
 
     def page(
-        self, db: Connection, table: str, column: str, before: int | None
+        self, db: Connection, table: str, column: str, before: int | None, alias: str = "x"
     ) -> tuple[list[str], dict[str, Any]]:
         """Return the conditions of a page of a list, newest first, and their parameters.
 
-        They limit the ids of the table, which the query calls `x`: the times in `column` rise with
-        the ids, so that the query reads no row outside the range. The ids are below `before`.
+        They limit the ids of the table, which the query calls `alias`: the times in `column` rise
+        with the ids, so that the query reads no row outside the range. The ids are below `before`.
         """
         first = None if self.since is None else first_id_since(db, table, column, self.since)
         ends = [before]
         ends += [] if self.until is None else [first_id_since(db, table, column, self.until)]
         end = min((one for one in ends if one is not None), default=None)
-        limits = {"first": ("x.id >= :first", first), "end": ("x.id < :end", end)}
+        limits = {"first": (f"{alias}.id >= :first", first), "end": (f"{alias}.id < :end", end)}
         chosen = {name: limit for name, limit in limits.items() if limit[1] is not None}
         where = [condition for condition, _ in chosen.values()]
         return where, {name: value for name, (_, value) in chosen.items()}

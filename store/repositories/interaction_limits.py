@@ -5,10 +5,13 @@ deleted, whether its event has been sent yet or not.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 from store.accounts import accounts
 from store.clock import DAY, SECOND, months_later
 from store.database.connection import Connection, Row, json_array
+from store.database.patterns import containing
+from store.database.time_range import ALWAYS, TimeRange
 from store.errors import Conflict
 from store.jobs import jobs
 from store.repositories import author_association
@@ -19,6 +22,8 @@ DAYS = {"one_day": 1, "three_days": 3, "one_week": 7}
 MONTHS = {"one_month": 1, "six_months": 6}
 EXPIRIES = (*DAYS, *MONTHS)
 COLUMNS = "id, account_id, repo_id, allowed, created_at, expires_at"
+# The repository's owner/name, or the account.
+SCOPE = "COALESCE(o.login_key || '/' || r.name_key, a.login_key)"
 
 
 def ends_at(now: int, expiry: str) -> int:
@@ -46,20 +51,24 @@ def in_force(db: Connection, repo: Row) -> Row | None:
     )
 
 
-def ending_next(db: Connection, limit: int, repo_ids: Sequence[int] | None = None) -> list[Row]:
+def ending_next(
+    db: Connection,
+    limit: int,
+    repo_ids: Sequence[int] | None = None,
+    *,
+    text: str = "",
+    times: TimeRange = ALWAYS,
+) -> list[Row]:
     """Return the limits in force, earliest end first.
 
-    `repo_ids` selects limits of these repositories and of their owners. Each row has the `account`
-    and its `kind`, or the `repository`.
+    `repo_ids` selects limits of these repositories and of their owners, `text` those whose scope
+    contains it, and `times` when they were set. Each row has the `account` and its `kind`, or the
+    `repository`.
     """
-    chosen, given = "", {}
-    if repo_ids is not None:
-        ids = f"(SELECT id FROM {db.each('repos', id='integer')} AS w)"
-        chosen = (
-            f" AND (l.repo_id IN {ids} OR l.account_id IN"
-            f" (SELECT o.owner_id FROM repository o WHERE o.id IN {ids}))"
-        )
-        given = {"repos": json_array(repo_ids)}
+    chosen, given = _chosen(db, repo_ids, times)
+    if text:
+        chosen += f" AND {SCOPE} LIKE :text ESCAPE '!'"
+        given["text"] = containing(text)
     return db.all(
         "SELECT l.id, l.account_id, l.repo_id, l.allowed, l.created_at, l.expires_at,"
         " a.login AS account, a.kind, o.login || '/' || r.name AS repository"
@@ -70,6 +79,20 @@ def ending_next(db: Connection, limit: int, repo_ids: Sequence[int] | None = Non
         limit=limit,
         **given,
     )
+
+
+def _chosen(
+    db: Connection, repo_ids: Sequence[int] | None, times: TimeRange
+) -> tuple[str, dict[str, Any]]:
+    where, given = times.page(db, "interaction_limit", "created_at", None, alias="l")
+    if repo_ids is not None:
+        ids = f"(SELECT id FROM {db.each('repos', id='integer')} AS w)"
+        where.append(
+            f"(l.repo_id IN {ids} OR l.account_id IN"
+            f" (SELECT o.owner_id FROM repository o WHERE o.id IN {ids}))"
+        )
+        given["repos"] = json_array(repo_ids)
+    return "".join(f" AND {one}" for one in where), given
 
 
 def excludes(db: Connection, repo: Row, account_id: int) -> Row | None:

@@ -7,7 +7,7 @@ from hub.cli.console.arguments import PairType
 from hub.cli.console.grammar import noun
 from hub.cli.console.removal import agree
 from store import Connection, Row, Store
-from store.accounts import apps
+from store.accounts import app_list, apps
 from store.apps import app_hooks, installations
 from store.errors import Invalid
 from store.hooks.event_names import PLATFORM_EVENTS, WILDCARD
@@ -58,7 +58,7 @@ def app() -> None:
 @options.with_store
 def list_apps(store: Store, as_json: bool) -> None:
     """List the applications, without their secrets."""
-    rows = [_shape(row) for row in store.look(apps.list_all)]
+    rows = [_shape(row) for row in store.look(app_list.every)]
     output.print_rows(
         rows,
         as_json=as_json,
@@ -99,7 +99,7 @@ def show(store: Store, name: str, as_json: bool) -> None:
 
 def _installed(db: Connection, name: str) -> tuple[Row, list[Row]]:
     found = _find(db, name)
-    return found, installations.list_all(db, found["id"])
+    return found, installations.of_app(db, found["id"])
 
 
 def _installation(row: Row) -> dict[str, object]:
@@ -113,8 +113,9 @@ def _installation(row: Row) -> dict[str, object]:
 
 
 def _find(db: Connection, name: str) -> Row:
-    number = options.app(db, name)["id"]
-    return next(row for row in apps.list_all(db) if row["id"] == number)
+    found = app_list.get(db, options.app(db, name)["id"])
+    assert found is not None
+    return found
 
 
 @app.command(examples=["tocsin app add Lab --owner ada --url https://lab.example/"])

@@ -1,14 +1,18 @@
 """Apps: their keys, their installations, and their hooks."""
 
+from operator import itemgetter
 from typing import Any
 
 from hub.admin.administrators import RUN
 from hub.api.apps import installation_changes
 from hub.http.errors import Forbidden
+from hub.ui.lists import filters
+from hub.ui.lists.newest import NewestList
+from hub.ui.lists.sorting import Sorting
 from hub.ui.section import ROOT, ActionResult, Section
 from hub.ui.view_context import ViewContext
 from store import Row
-from store.accounts import apps
+from store.accounts import app_list, apps
 from store.apps import app_hooks, app_keys, installations
 from store.delivery import attempts
 from store.errors import Missing
@@ -18,12 +22,42 @@ ui = Section("Apps", "/apps", "operator", second=True)
 PATH = "/apps/{app_id}"
 ON = f"{PATH}/installations/{{installation_id}}"
 LATEST = 10
+# The page of an app shows this many installations.
+INSTALLATIONS = 200
+LONGEST = 100
+LIST = NewestList(
+    f"{ROOT}/apps",
+    Sorting(
+        "-created",
+        app=False, owner=False, keys=True, installations=True, tokens=True, created=True,
+    ),
+    {"app": itemgetter("name"), "created": itemgetter("id")}
+    | {name: itemgetter(name) for name in ("owner", "keys", "installations", "tokens")},
+    size=50,
+)  # fmt: skip
 
 
 @ui.page("/apps", "apps.html", who="operator")
 def list_apps(look: ViewContext) -> dict[str, Any]:
-    """List the apps by name."""
-    return {"apps": apps.list_all(look.db)}
+    """List the apps."""
+    asked = filters.period(look)
+    chosen = {"name": look.asked("name", LONGEST), **asked.chosen}
+    rows, values = LIST.page(
+        look,
+        chosen,
+        lambda limit, before: app_list.page(
+            look.db, limit=limit, before=before, text=chosen["name"], times=asked.times
+        ),
+        lambda: app_list.count(look.db, chosen["name"], asked.times),
+    )
+    return {
+        **values,
+        "apps": rows,
+        "chosen": chosen,
+        "filtered": any(chosen.values()),
+        "ranges": filters.RANGES,
+        "problem": asked.problem,
+    }
 
 
 @ui.page(PATH, "app.html", who="operator")
@@ -35,7 +69,8 @@ def show_app(look: ViewContext) -> dict[str, Any]:
     return {
         "app": app,
         "keys": app_keys.of_app(look.db, app["id"]),
-        "installations": installations.list_all(look.db, app["id"]),
+        "installations": installations.of_app(look.db, app["id"], INSTALLATIONS),
+        "most_installations": INSTALLATIONS,
         "hook": hook,
         "latest": latest,
         "may_run": look.viewer.may_run,

@@ -14,7 +14,7 @@ LISTS = {
     f"{ROOT}/{name}"
     for name in (
         *("deliveries", "events", "hooks", "problems", "replay", "mail"),
-        *("topics", "topics/followers", "imports", "jobs", "audit", "reports"),
+        *("topics", "topics/followers", "imports", "jobs", "audit", "reports", "apps", "limits"),
     )
 }
 

@@ -3,11 +3,16 @@
 from typing import Any
 
 from hub.api.repositories.interaction_limits import OF_REPO
-from hub.ui.section import Section
+from hub.ui.lists import filters, views
+from hub.ui.section import ROOT, Section
 from hub.ui.view_context import ViewContext
+from store.database.list_order import Matches
 from store.repositories import interaction_limits
 
 ui = Section("Limits", "/limits", second=True)
+
+PATH = f"{ROOT}/limits"
+LONGEST = 200
 
 MOST = 200
 WHO = {
@@ -20,11 +25,20 @@ WHO = {
 
 @ui.page("/limits", "limits.html")
 def list_limits(look: ViewContext) -> dict[str, Any]:
-    """List the limits in force, the first to end first."""
+    """List the limits in force that match the query, the first to end first."""
     look.viewer.check_token(OF_REPO)
-    repo_ids = look.repositories()
-    rows = interaction_limits.ending_next(look.db, MOST, repo_ids)
+    asked = filters.period(look)
+    chosen = {"name": look.asked("name", LONGEST), **asked.chosen}
+    rows = interaction_limits.ending_next(
+        look.db, MOST, look.repositories(), text=chosen["name"], times=asked.times
+    )
     return {
+        "chosen": chosen,
+        "filtered": any(chosen.values()),
+        "ranges": filters.RANGES,
+        "problem": asked.problem,
+        "views": views.of_list(look, PATH, chosen),
+        "matches": Matches(len(rows), more=len(rows) == MOST),
         "limits": [
             {**row, "keeps_out": WHO[row["allowed"]], "left": _left(look, row)} for row in rows
         ],

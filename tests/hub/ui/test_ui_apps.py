@@ -1,5 +1,6 @@
 """Apps in the dashboard: for operators."""
 
+import re
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from ui_rows import operator
 from store import Connection, Row, Store
 from store.accounts import accounts, apps, tokens
 from store.apps import app_hooks, app_keys, installations
+from store.clock import MovableClock
 
 
 @pytest.fixture
@@ -46,6 +48,25 @@ async def test_an_app_that_has_nothing(store: Store, seed: Any) -> None:
         said = text_of(await browser.page(f"/ui/apps/{lab['id']}"))
     for word in ("Not installed", "No hook", "No keys"):
         assert word in said
+
+
+async def test_apps_are_found_by_a_part_of_a_name_and_a_period(
+    store: Store, seed: Any, clock: MovableClock
+) -> None:
+    for number, name in enumerate(("Lab", "Bench", "Labour")):
+        store.do(apps.create, seed.octo["id"], name, url=f"https://{number}.example/")
+        clock.advance(seconds=3600)
+    async with open_dashboard(store, store.do(operator), ui_idle=10**6) as browser:
+
+        async def found(query: str) -> list[str]:
+            return re.findall(r'/ui/apps/\d+">([^<]+)</a>', await browser.page(f"/ui/apps?{query}"))
+
+        assert await found("") == ["Labour", "Bench", "Lab"]
+        assert await found("sort=app") == ["Bench", "Lab", "Labour"]
+        assert await found("name=LAB") == ["Labour", "Lab"]
+        assert await found("name=octo&range=1h") == ["Labour"]
+        assert await found("name=%25") == []
+        assert "No matching apps" in text_of(await browser.page("/ui/apps?name=%25"))
 
 
 async def test_no_apps(store: Store, seed: Any) -> None:

@@ -9,6 +9,7 @@ from ui_rows import operator
 
 from hub.ui.pages import audit_log
 from store import Store
+from store.accounts import accounts
 from store.audit import audit_log as audit
 from store.audit import audit_search
 from store.audit.audit_log import Actor, AuditEntry
@@ -44,6 +45,29 @@ async def test_limits_with_what_is_left_of_them(
         assert 'value="75.0"' in html
         assert "in 3 d" in html
         assert "users who have not contributed before" in html
+
+
+async def test_limits_are_found_by_a_part_of_a_name_and_a_period(
+    store: Store, seed: Any, clock: MovableClock
+) -> None:
+    ends = clock.now() + 4 * DAY
+    store.do(interaction_limits.limit_repository, seed.hello, "existing_users", ends)
+    clock.advance(seconds=7200)
+    acme = store.do(accounts.create, "acme")
+    store.do(interaction_limits.limit_account, acme["id"], "existing_users", ends + DAY)
+    one, other = "octo/hello", "all of acme"
+    async with open_dashboard(store, store.do(operator), ui_idle=10**6) as browser:
+        for query, there in {
+            "": (True, True),
+            "name=HELL": (True, False),
+            "name=ac": (False, True),
+            "range=1h": (False, True),
+            "until=2026-11-20T08:00": (False, False),
+            "name=%25": (False, False),
+        }.items():
+            said = text_of(await browser.page(f"/ui/limits?{query}"))
+            assert (one in said, other in said) == there, query
+            assert ("No matching limits" in said) is not any(there)
 
 
 async def test_limits_of_others_are_not_shown(store: Store, seed: Any, clock: MovableClock) -> None:

@@ -11,6 +11,7 @@ from usage_world import using
 
 from hub.ui.lists.views import LISTS
 from store import Connection, Store
+from store.accounts import apps
 from store.assistant import reports
 from store.audit import audit_log
 from store.audit.audit_log import Actor, AuditEntry
@@ -33,7 +34,7 @@ SETTINGS: dict[str, Any] = {
 }
 SORTED = (
     *("deliveries", "events", "hooks", "problems", "topics", "topics/followers", "imports"),
-    *("jobs", "audit", "reports", "replay", "mail", "catalogue"),
+    *("jobs", "audit", "reports", "replay", "mail", "apps", "catalogue"),
 )
 SHOWN = (*SORTED, "limits", "sessions")
 RENEWED = ("replay", "reports", "imports", "jobs")
@@ -69,6 +70,7 @@ def furnish(db: Connection, world: World) -> None:
         reports.begin(db, ["users-1-day"], enterprise_id, 20_700 + number, 20_700 + number, 1)
         replay_runs.create(db, ReplaySelection(repo_id=repo["id"]), name)
         outbox.add(db, outbox.TEST, f"{name}@tower.example")
+        apps.create(db, world.seed.octo["id"], f"app {name}", url=f"https://{name}.example/")
     jobs.save_schedules(db, [JobSchedule(f"job-{name}", "@daily", db.now + DAY) for name in "ab"])
 
 

@@ -7,7 +7,7 @@ from engines import ENGINES, engine_url
 from store_world import World
 
 from store import Connection, Row
-from store.accounts import accounts, apps, grants, tokens
+from store.accounts import accounts, app_list, apps, grants, tokens
 from store.clock import SECOND
 from store.errors import Conflict, Invalid
 
@@ -115,7 +115,7 @@ def test_apps_are_listed_with_their_tokens(world: World) -> None:
     _, app = made(world)
     made(world, "Bench")
     world.store.do(grants.issue, app, world.user["id"], scopes=["repo"])
-    listed = world.store.look(apps.list_all)
+    listed = world.store.look(app_list.every)
     assert [(row["name"], row["owner"], row["tokens"]) for row in listed] == [
         ("Bench", "ada", 0),
         ("Lab", "ada", 1),

@@ -4,7 +4,7 @@ import pytest
 from store_world import World
 
 from store import Row
-from store.accounts import accounts, apps, tokens
+from store.accounts import accounts, app_list, apps, tokens
 from store.delivery import deliveries, event_queries, sources
 from store.errors import Conflict
 from store.hooks import hooks
@@ -89,7 +89,7 @@ def test_with_an_account_goes_what_it_owns(world: World) -> None:
     assert world.store.look(accounts.by_login, "ada") is None
     assert world.store.look(repositories.list_all) == []
     assert world.store.look(tokens.list_all) == []
-    assert world.store.look(apps.list_all) == []
+    assert world.store.look(app_list.every) == []
     assert [row["name"] for row in world.store.look(sources.every)] == ["open"]
     assert world.store.look(accounts.by_login, "bob") is not None
 
