@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from store.errors import Invalid
-from store.hooks.hook_options import Retries
+from store.hooks.retries import Retries
 from store.mail.settings import MailSettings
 from store.settings import DataSettings, ImportSettings, UsageSettings, WebSubSettings
 

@@ -11,18 +11,7 @@ from store.filters import payload_filter
 from store.formats.formats import Format
 from store.hooks import json_pointer
 from store.hooks.batch_options import Batch
-
-
-def _at_once(delays: list[float]) -> list[float]:
-    if delays[0] != 0:
-        raise ValueError("the first attempt is made at once: the first delay is 0")
-    return delays
-
-
-Delay = Annotated[float, Field(ge=0, le=7 * 86_400)]
-Retries = Annotated[list[Delay], Field(min_length=1, max_length=30), AfterValidator(_at_once)]
-"""The delays in seconds before each attempt."""
-
+from store.hooks.retries import Retries
 
 SIGNATURES = ("sha256", "sha1", "v1")
 """The signatures that a hook gets if it does not ask for others."""

@@ -4,17 +4,11 @@ It moves in the transaction of the changes. So each event is projected once and 
 the worker crashes.
 """
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
-import orjson
-
-from store.database import body_codec
 from store.database.connection import Connection, Row, json_array
 from store.errors import StoreError
-from store.projection import projection_table
 
 # The limits of one read: events, and bytes of large events.
 MOST_EVENTS = 200
@@ -49,17 +43,6 @@ class PendingEvents:
     upto: int
     events: list[Row] = field(default_factory=list)
     gap: Gap | None = None
-
-
-@dataclass(slots=True)
-class PendingEvent:
-    """An event with its payload, or None if that is not a JSON object. `error` is the reason why it
-    cannot be projected, if that is known already.
-    """
-
-    event: Row
-    payload: dict[str, Any] | None
-    error: Exception | None = None
 
 
 def claim(db: Connection, lease_id: int) -> bool:
@@ -136,59 +119,14 @@ def _fill(db: Connection, found: PendingEvents, sized: Sequence[tuple[int, int]]
         )
 
 
-def parsed(events: Sequence[Row]) -> list[PendingEvent]:
-    """Decompress and parse the bodies. Call this outside of transactions, which others wait for."""
-    return [_item(event) for event in events]
-
-
-def _item(event: Row) -> PendingEvent:
-    payload = _payload(bytes(event.pop("body")))
-    prepare = projection_table.PREPARED.get(event["name"])
-    try:
-        if payload is not None and prepare is not None:
-            prepare(payload)
-    except Exception as error:
-        return PendingEvent(event, None, error)
-    return PendingEvent(event, payload)
-
-
-def _payload(packed: bytes) -> dict[str, Any] | None:
-    try:
-        found = orjson.loads(body_codec.decompress(packed))
-    except ValueError:
-        return None
-    return found if isinstance(found, dict) else None
-
-
-def advance(
-    db: Connection, after: int, items: Sequence[PendingEvent], upto: int, seconds: float = 0.0
-) -> int:
-    """Project events and move the cursor from `after` to the last one. Return how many.
-
-    After all events, the cursor moves to `upto`. After `seconds`, stop early (0: never). Raises
-    CursorMoved, or the error of an event.
-    """
-    ends = time.monotonic() + seconds
-    done = 0
-    for item in items:
-        if item.error is not None:
-            raise item.error
-        if item.payload is not None:
-            projection_table.project(db, dict(item.event), item.payload)
-        done += 1
-        if seconds and time.monotonic() >= ends:
-            break
-    _move(db, after, upto if done == len(items) else items[done - 1].event["id"])
-    return done
-
-
 def skip(db: Connection, after: int, event_id: int) -> None:
     """Move the cursor past an event that cannot be projected. Raises CursorMoved."""
-    _move(db, after, event_id)
+    move(db, after, event_id)
     db.execute("UPDATE reflection SET skipped = skipped + 1 WHERE id = 1")
 
 
-def _move(db: Connection, after: int, upto: int) -> None:
+def move(db: Connection, after: int, upto: int) -> None:
+    """Move the cursor from one event to another. Raises CursorMoved."""
     moved = db.execute(
         "UPDATE reflection SET event_id = :upto, moved_at = :now"
         " WHERE id = 1 AND event_id = :after",

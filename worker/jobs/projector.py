@@ -10,8 +10,9 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from store import Connection, Store
 from store.errors import Busy, StoreError, Unavailable
-from store.projection import projection_cursor
-from store.projection.projection_cursor import CursorMoved, Gap, PendingEvent, PendingEvents
+from store.projection import event_projection, projection_cursor
+from store.projection.event_projection import PendingEvent
+from store.projection.projection_cursor import CursorMoved, Gap, PendingEvents
 from worker.tuning import DEFAULTS
 
 log = logging.getLogger("tocsin.worker")
@@ -139,7 +140,7 @@ class Projector:
             ahead = await self._store.read(projection_cursor.pending, self._gap)
             self._gap = ahead.gap
             if ahead.upto > ahead.after:
-                items = await asyncio.to_thread(projection_cursor.parsed, ahead.events)
+                items = await asyncio.to_thread(event_projection.parsed, ahead.events)
                 await self._pace.rest(time.monotonic() - started)
                 await self._project(ahead, items)
             elif ahead.gap is None:
@@ -196,7 +197,7 @@ class Projector:
         reached = first.event["id"] if left else upto
         if len(items) > 1:
             try:
-                await self._store.note(projection_cursor.advance, after, [first], reached)
+                await self._store.note(event_projection.advance, after, [first], reached)
             except (Busy, Unavailable, CursorMoved):
                 raise
             except Exception as reason:
@@ -213,7 +214,7 @@ def _advance(
 ) -> tuple[int, float]:
     """Project events. Return how many, and the seconds that this took."""
     started = time.monotonic()
-    many = projection_cursor.advance(db, after, items, upto, seconds)
+    many = event_projection.advance(db, after, items, upto, seconds)
     return many, time.monotonic() - started
 
 

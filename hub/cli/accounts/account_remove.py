@@ -5,7 +5,7 @@ from collections.abc import Callable
 import click
 
 from hub.api.apps import installation_changes
-from hub.cli.console import options, suggestions
+from hub.cli.console import lookups, options, suggestions
 from hub.cli.console.grammar import command
 from hub.cli.console.removal import agree
 from hub.cli.service.configuration import Configuration
@@ -27,7 +27,7 @@ def remove_user(configuration: Configuration, login: str, yes: bool) -> None:
     retention deletes them. The last administrator of an organization or of the site cannot be
     removed.
     """
-    _remove(configuration, login, "user", options.user, yes=yes)
+    _remove(configuration, login, "user", lookups.user, yes=yes)
 
 
 @command("remove", examples=["tocsin org remove tower", "tocsin org remove tower --yes"])
@@ -40,7 +40,7 @@ def remove_organization(configuration: Configuration, login: str, yes: bool) -> 
     Repositories, hooks, teams and applications are removed too. Its members stay users. Events and
     attempts stay until retention deletes them.
     """
-    _remove(configuration, login, "organization", options.organization, yes=yes)
+    _remove(configuration, login, "organization", lookups.organization, yes=yes)
 
 
 def _remove(

@@ -2,7 +2,7 @@
 
 import click
 
-from hub.cli.console import options, output, suggestions
+from hub.cli.console import lookups, options, output, suggestions
 from hub.cli.console.arguments import PairType
 from hub.cli.console.grammar import noun
 from hub.cli.console.removal import agree
@@ -113,7 +113,7 @@ def _installation(row: Row) -> dict[str, object]:
 
 
 def _find(db: Connection, name: str) -> Row:
-    found = app_list.get(db, options.app(db, name)["id"])
+    found = app_list.get(db, lookups.app(db, name)["id"])
     assert found is not None
     return found
 
@@ -147,7 +147,7 @@ def add(
     def make(db: Connection) -> tuple[str, Row]:
         return apps.create(
             db,
-            options.account(db, owner)["id"],
+            lookups.account(db, owner)["id"],
             name,
             url=url,
             kind=kind,
@@ -191,7 +191,7 @@ def edit(
         raise click.UsageError("say what to change, such as --url")
 
     def change(db: Connection) -> None:
-        row = options.app(db, name)
+        row = lookups.app(db, name)
         app_hooks.update_app(
             db,
             row["id"],
@@ -215,5 +215,5 @@ def remove(store: Store, name: str, yes: bool) -> None:
     found = store.look(_find, name)
     parts = {"tokens": found["tokens"], "installations": found["installations"]}
     agree(f"the application {found['name']}", parts, yes=yes)
-    store.do(lambda db: apps.remove(db, options.app(db, name)["id"]))
+    store.do(lambda db: apps.remove(db, lookups.app(db, name)["id"]))
     click.echo(f"removed app {name}")

@@ -4,7 +4,7 @@ import secrets as random_secrets
 
 import click
 
-from hub.cli.console import options, output
+from hub.cli.console import lookups, options, output
 from hub.cli.console.grammar import command
 from hub.cli.service.configuration import Configuration
 from hub.cli.traffic import api_context
@@ -44,7 +44,7 @@ def hook(
     def make(db: Connection) -> Row:
         made = app_hooks.create(
             db,
-            options.integration(db, name),
+            lookups.integration(db, name),
             url=url,
             secret=value,
             content_type=content_type,
@@ -54,7 +54,7 @@ def hook(
         return made
 
     with options.opening(settings) as store:
-        store.look(options.integration, name)
+        store.look(lookups.integration, name)
         api_context.validate_callback(settings, url)
         made = store.do(make)
     output.print_note(f"made hook {made['id']} of the app {name}, and sent a ping to it")

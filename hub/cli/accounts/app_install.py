@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import click
 
 from hub.api.apps import installation_changes
-from hub.cli.console import options, suggestions
+from hub.cli.console import lookups, options, suggestions
 from hub.cli.console.arguments import PairType
 from hub.cli.console.grammar import command
 from hub.cli.console.removal import agree
@@ -42,7 +42,7 @@ def install(
     """
 
     def make(db: Connection) -> tuple[str, Row]:
-        app, account = options.integration(db, name), options.account(db, login)
+        app, account = lookups.integration(db, name), lookups.account(db, login)
         ctx = _context(db, configuration.settings, account)
         accepted = dict(permissions) or None
         chosen = chosen_repositories(db, account, repos) if repos else None
@@ -67,13 +67,13 @@ def _installation(
     db: Connection, configuration: Configuration, name: str, login: str
 ) -> tuple[Context, Row]:
     """Return the context of a change of an installation, and the installation."""
-    found = options.installation(db, name, login)
-    return _context(db, configuration.settings, options.account(db, login)), found
+    found = lookups.installation(db, name, login)
+    return _context(db, configuration.settings, lookups.account(db, login)), found
 
 
 def chosen_repositories(db: Connection, account: Row, names: Sequence[str]) -> list[int]:
     """Return the ids of an account's repositories. Raises Missing for an unknown name."""
-    return [options.repository(db, (account["login"], name))["id"] for name in names]
+    return [lookups.repository(db, (account["login"], name))["id"] for name in names]
 
 
 @command(examples=["tocsin app uninstall Mill acme --yes"])
@@ -88,7 +88,7 @@ def uninstall(configuration: Configuration, name: str, login: str, yes: bool) ->
         installation_changes.remove(*_installation(db, configuration, name, login))
 
     with options.opening(configuration.settings) as store:
-        store.look(options.installation, name, login)
+        store.look(lookups.installation, name, login)
         agree(f"the installation of {name} on {login}", {}, yes=yes)
         store.do(make)
     click.echo(f"removed {name} from {login}")

@@ -4,7 +4,7 @@ from typing import IO
 
 import click
 
-from hub.cli.console import options, output
+from hub.cli.console import lookups, options, output
 from hub.cli.console.arguments import InputFile
 from hub.cli.console.grammar import noun
 from hub.cli.console.removal import agree
@@ -39,7 +39,7 @@ def list_keys(store: Store, name: str | None, as_json: bool) -> None:
 def _keys(db: Connection, name: str | None) -> list[Row]:
     if name is None:
         return app_keys.list_all(db)
-    app = options.integration(db, name)
+    app = lookups.integration(db, name)
     return [{**row, "app": app["name"]} for row in app_keys.of_app(db, app["id"])]
 
 
@@ -63,7 +63,7 @@ def add(store: Store, name: str, file: IO[str] | None) -> None:
 
     # Other writes do not wait until a key is made.
     private, public = app_keys.generate() if file is None else ("", file.read())
-    row = store.do(lambda db: app_keys.add(db, options.integration(db, name)["id"], public))
+    row = store.do(lambda db: app_keys.add(db, lookups.integration(db, name)["id"], public))
     if private:
         # Only the key goes to standard output, so that it can be redirected into a file.
         click.echo(private, nl=False)
@@ -79,8 +79,8 @@ def remove(store: Store, name: str, key_id: int, yes: bool) -> None:
     """Remove a key of the application NAME. The server then rejects tokens that it has signed."""
 
     def end(db: Connection) -> None:
-        if not app_keys.revoke(db, options.integration(db, name)["id"], key_id):
-            raise options.missing(f"key {key_id} of app {name}", f"app key list {name}")
+        if not app_keys.revoke(db, lookups.integration(db, name)["id"], key_id):
+            raise lookups.missing(f"key {key_id} of app {name}", f"app key list {name}")
 
     agree(f"the key {key_id} of {name}", {}, yes=yes)
     store.do(end)

@@ -5,7 +5,7 @@ from typing import IO
 
 import click
 
-from hub.cli.console import options, output, suggestions
+from hub.cli.console import lookups, options, output, suggestions
 from hub.cli.console.arguments import InputFile
 from hub.cli.console.grammar import command
 from hub.cli.service.configuration import Configuration
@@ -37,7 +37,7 @@ def manifest(configuration: Configuration, file: IO[str], owner: str) -> None:
         api_context.validate_callback(configuration.settings, url)
     with options.opening(configuration.settings) as store:
         code = store.do(
-            lambda db: app_manifests.create(db, options.account(db, owner)["id"], wanted)
+            lambda db: app_manifests.create(db, lookups.account(db, owner)["id"], wanted)
         )
     click.echo(code)
     output.print_note("the code is valid once, for an hour")

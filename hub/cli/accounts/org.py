@@ -2,7 +2,7 @@
 
 import click
 
-from hub.cli.console import options, output, suggestions
+from hub.cli.console import lookups, options, output, suggestions
 from hub.cli.console.grammar import noun
 from store import Connection, Row, Store
 from store.accounts import accounts
@@ -55,7 +55,7 @@ def show(store: Store, login: str, as_json: bool) -> None:
     """Show the organization LOGIN with its members and what it owns."""
 
     def find(db: Connection) -> Row:
-        row = options.organization(db, login)
+        row = lookups.organization(db, login)
         owned = account_removal.parts(db, row)
         shown = _shape(db, row) | {"email": row["email"], "description": row["description"]}
         return shown | {name: many for name, many in owned.items() if name != "members"}
@@ -88,8 +88,8 @@ def edit(
         raise click.UsageError("say what to change, such as --name")
 
     def change(db: Connection) -> None:
-        row = options.organization(db, login)
-        options.rename_account(db, row, name, email)
+        row = lookups.organization(db, login)
+        lookups.rename_account(db, row, name, email)
         if description is not None:
             accounts.describe(db, row["id"], description or None)
 

@@ -2,7 +2,7 @@
 
 import click
 
-from hub.cli.console import options, suggestions
+from hub.cli.console import lookups, options, suggestions
 from hub.cli.console.grammar import command
 from hub.cli.service.configuration import Configuration
 from hub.worker_events import WorkerEvents
@@ -39,9 +39,9 @@ def join(configuration: Configuration, organization: str, login: str, role: str)
 def _join(
     db: Connection, worker_events: WorkerEvents, organization: str, login: str, role: str
 ) -> None:
-    group, joining = options.account(db, organization), options.account(db, login)
+    group, joining = lookups.account(db, organization), lookups.account(db, login)
     if group["kind"] != "Organization":
-        raise options.missing(f"organization {organization!r}", "org list")
+        raise lookups.missing(f"organization {organization!r}", "org list")
     if joining["kind"] != "User":
         raise Invalid(f"{login!r} is an organization: only users can be members")
     new, refreshed = membership_seats.join(db, group["id"], joining["id"], role)

@@ -2,7 +2,7 @@
 
 import click
 
-from hub.cli.console import options, output
+from hub.cli.console import lookups, options, output
 from hub.cli.console.arguments import FullNameType
 from hub.cli.console.grammar import noun
 from store import Connection, Row, Store
@@ -60,7 +60,7 @@ def show(store: Store, full_name: tuple[str, str], as_json: bool) -> None:
     """Show a repository with its roles and how much it has."""
 
     def find(db: Connection) -> Row:
-        row = options.repository(db, full_name)
+        row = lookups.repository(db, full_name)
         parts = repository_removal.parts(db, row["id"])
         owned = {name: many for name, many in parts.items() if name != "collaborators"}
         return _shape(db, row) | {"default_branch": row["default_branch"]} | owned
@@ -86,7 +86,7 @@ def add(
     """Create the repository NAME of the user or organization OWNER."""
 
     def make(db: Connection) -> Row:
-        owner = options.account(db, full_name[0])
+        owner = lookups.account(db, full_name[0])
         return repositories.create(
             db,
             owner["id"],
@@ -112,7 +112,7 @@ def edit(
         raise click.UsageError("say what to change, such as --private")
 
     def change(db: Connection) -> None:
-        row = options.repository(db, full_name)
+        row = lookups.repository(db, full_name)
         repositories.update(
             db,
             row["id"],

@@ -3,7 +3,7 @@
 import click
 
 from hub.cli.accounts.repo import FULL_NAME
-from hub.cli.console import options, suggestions
+from hub.cli.console import lookups, options, suggestions
 from hub.cli.console.grammar import command
 from store import Connection, Store
 from store.repositories import repositories
@@ -21,7 +21,7 @@ def grant(store: Store, full_name: tuple[str, str], login: str, role: str) -> No
     """
 
     def give(db: Connection) -> None:
-        where, who = options.repository(db, full_name), options.account(db, login)
+        where, who = lookups.repository(db, full_name), lookups.account(db, login)
         repositories.grant(db, where["id"], who["id"], role)
 
     store.do(give)
@@ -37,5 +37,5 @@ def rename(store: Store, full_name: tuple[str, str], name: str) -> None:
 
     The old name leads to it until another repository uses that name.
     """
-    row = store.do(lambda db: repositories.rename(db, options.repository(db, full_name), name))
+    row = store.do(lambda db: repositories.rename(db, lookups.repository(db, full_name), name))
     click.echo(f"{'/'.join(full_name)} is {row['full_name']} now")

@@ -4,7 +4,7 @@ import click
 
 from hub.api.apps import installation_changes
 from hub.cli.accounts.repo import FULL_NAME
-from hub.cli.console import options
+from hub.cli.console import lookups, options
 from hub.cli.console.grammar import command
 from hub.cli.console.removal import agree
 from hub.cli.service.configuration import Configuration
@@ -25,11 +25,11 @@ def remove(configuration: Configuration, full_name: tuple[str, str], yes: bool) 
     """
 
     def find(db: Connection) -> tuple[Row, dict[str, int]]:
-        row = options.repository(db, full_name)
+        row = lookups.repository(db, full_name)
         return row, repository_removal.parts(db, row["id"])
 
     def change(db: Connection) -> None:
-        row = options.repository(db, full_name)
+        row = lookups.repository(db, full_name)
         owner = accounts.get(db, row["owner_id"])
         assert owner is not None, "every repository has one"
         emits = installation_changes.EMITS

@@ -4,7 +4,7 @@ import secrets
 
 import click
 
-from hub.cli.console import options, output, suggestions
+from hub.cli.console import lookups, options, output, suggestions
 from hub.cli.console.grammar import noun
 from hub.cli.console.removal import agree
 from store import Connection, Row, Store
@@ -51,7 +51,7 @@ def show(store: Store, name: str, as_json: bool) -> None:
 def _id(db: Connection, name: str) -> int:
     found = sources.by_name(db, name)
     if found is None:
-        raise options.missing(f"source {name!r}", "source list")
+        raise lookups.missing(f"source {name!r}", "source list")
     return int(found["id"])
 
 
@@ -69,7 +69,7 @@ def add(store: Store, name: str, secret: str | None, owner: str | None) -> None:
     value = secrets.token_hex(32) if given is None else given
 
     def make(db: Connection) -> Row:
-        owner_id = None if owner is None else options.account(db, owner)["id"]
+        owner_id = None if owner is None else lookups.account(db, owner)["id"]
         return sources.create(db, name, value, owner_id=owner_id)
 
     made = store.do(make)

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from hub.cli.console import options, output, suggestions
+from hub.cli.console import lookups, options, output, suggestions
 from hub.cli.console.arguments import DurationType, PairType
 from hub.cli.console.grammar import noun
 from hub.cli.console.removal import agree
@@ -64,7 +64,7 @@ def add(
         )
 
     def make(db: Connection) -> tuple[str, Row]:
-        account_id = options.account(db, login)["id"]
+        account_id = lookups.account(db, login)["id"]
         given: dict[str, Any] = {
             "scopes": scopes,
             "permissions": dict(permissions),
@@ -73,11 +73,11 @@ def add(
             "expires_at": None if expires is None else db.now + expires,
         }
         if app is not None and kind is None:
-            return grants.issue(db, options.app(db, app), account_id, **given)
+            return grants.issue(db, lookups.app(db, app), account_id, **given)
         if app is not None:
             del given["scopes"], given["fingerprint"]
             return installation_tokens.create(
-                db, options.installation(db, app, login), wanted=given.pop("permissions"), **given
+                db, lookups.installation(db, app, login), wanted=given.pop("permissions"), **given
             )
         return tokens.create(db, account_id, kind=kind or "personal", **given)
 
@@ -132,7 +132,7 @@ def show(store: Store, token_id: int, as_json: bool) -> None:
 def _find(db: Connection, token_id: int, more: str) -> Row:
     found = next((row for row in tokens.list_all(db) if row["id"] == token_id), None)
     if found is None:
-        raise options.missing(f"token {token_id}{more}", "token list")
+        raise lookups.missing(f"token {token_id}{more}", "token list")
     return found
 
 
@@ -146,7 +146,7 @@ def remove(store: Store, token_ids: tuple[int, ...], yes: bool) -> None:
     def end(db: Connection) -> None:
         for token_id in token_ids:
             if not tokens.revoke(db, token_id):
-                raise options.missing(f"token {token_id}, and nothing was removed", "token list")
+                raise lookups.missing(f"token {token_id}, and nothing was removed", "token list")
 
     if not yes:
         found = [store.look(_find, number, ", and nothing was removed") for number in token_ids]

@@ -2,7 +2,7 @@
 
 import click
 
-from hub.cli.console import options, output, suggestions
+from hub.cli.console import lookups, options, output, suggestions
 from hub.cli.console.grammar import noun
 from store import Connection, Row, Store
 from store.accounts import accounts, totp
@@ -57,7 +57,7 @@ def show(store: Store, login: str, as_json: bool) -> None:
 
 
 def _details(db: Connection, login: str) -> dict[str, object]:
-    row = options.user(db, login)
+    row = lookups.user(db, login)
     owned = account_removal.parts(db, row)
     return {
         **_shape(row),
@@ -97,8 +97,8 @@ def edit(
         raise click.UsageError("say what to change, such as --name")
 
     def change(db: Connection) -> None:
-        row = options.user(db, login)
-        options.rename_account(db, row, name, email)
+        row = lookups.user(db, login)
+        lookups.rename_account(db, row, name, email)
         if site_admin is not None:
             membership_dump.set_site_admin(db, row["id"], site_admin)
 

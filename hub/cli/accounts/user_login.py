@@ -2,7 +2,7 @@
 
 import click
 
-from hub.cli.console import options, output, suggestions
+from hub.cli.console import lookups, options, output, suggestions
 from hub.cli.console.grammar import command
 from store import Connection, Store
 from store.accounts import accounts, totp
@@ -27,7 +27,7 @@ def password(store: Store, login: str, remove: bool) -> None:
         hashed = accounts.hash_password(given)
 
     def change(db: Connection) -> None:
-        accounts.set_password(db, options.user(db, login)["id"], hashed)
+        accounts.set_password(db, lookups.user(db, login)["id"], hashed)
 
     store.do(change)
     click.echo(f"{'removed' if remove else 'set'} the password of {login}")
@@ -45,10 +45,10 @@ def one_time_password(store: Store, login: str, remove: bool) -> None:
     """
 
     def end(db: Connection) -> bool:
-        return totp.remove(db, options.user(db, login)["id"])
+        return totp.remove(db, lookups.user(db, login)["id"])
 
     def begin(db: Connection) -> str:
-        row = options.user(db, login)
+        row = lookups.user(db, login)
         return totp.set_up(db, row["id"], login=row["login"], issuer=options.ISSUER)
 
     if remove:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import click
 
-from hub.cli.console import options, output
+from hub.cli.console import lookups, options, output
 from hub.cli.console.arguments import DurationType
 from hub.cli.console.grammar import noun
 from hub.cli.service import audit_actor
@@ -98,7 +98,7 @@ def reopen(store: Store, name: str) -> None:
 def _find(db: Connection, name: str) -> Problem:
     found = next((one for one in problems.list_all(db, None) if one.name == name), None)
     if found is None:
-        raise options.missing(f"problem {name!r}", "alert list")
+        raise lookups.missing(f"problem {name!r}", "alert list")
     return found
 
 

@@ -2,7 +2,7 @@
 
 import click
 
-from hub.cli.console import options, output, suggestions
+from hub.cli.console import lookups, options, output, suggestions
 from hub.cli.console.grammar import command
 from hub.cli.operate.job import run_now
 from hub.cli.service.configuration import Configuration
@@ -106,9 +106,9 @@ def subscribe(store: Store, login: str, hook_id: int) -> None:
 
 
 def _change(db: Connection, login: str, hook_id: int, wanted: bool) -> None:
-    account_id = options.user(db, login)["id"]
+    account_id = lookups.user(db, login)["id"]
     if hook_id != INSTALLATION and hooks.by_id(db, hook_id) is None:
-        raise options.missing(f"hook {hook_id}", "hook list")
+        raise lookups.missing(f"hook {hook_id}", "hook list")
     change = subscriptions.subscribe if wanted else subscriptions.unsubscribe
     change(db, account_id, [hook_id])
 

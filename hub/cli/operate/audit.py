@@ -2,7 +2,7 @@
 
 import click
 
-from hub.cli.console import exits, options, output
+from hub.cli.console import exits, lookups, options, output
 from hub.cli.console.arguments import MomentType
 from hub.cli.console.grammar import noun
 from store import Row, Store
@@ -84,7 +84,7 @@ def show(store: Store, number: int, as_json: bool) -> None:
     wanted = AuditFilter(before=number + 1)
     found = next(iter(store.look(audit_search.page, wanted, limit=1)), None)
     if found is None or found["id"] != number:
-        raise options.missing(f"entry {number}", "audit list")
+        raise lookups.missing(f"entry {number}", "audit list")
     output.print_record(_shape(found), as_json=as_json)
 
 

@@ -7,7 +7,7 @@ import time
 
 import click
 
-from hub.cli.console import options, output, suggestions
+from hub.cli.console import lookups, options, output, suggestions
 from hub.cli.console.grammar import noun
 from hub.cli.service.configuration import Configuration, Settings
 from hub.mail.composer import MailComposer
@@ -49,7 +49,7 @@ def show(configuration: Configuration, name: str, as_json: bool) -> None:
     """Show the job NAME with its last and next runs."""
     rows = {row["name"]: row for row in _rows(configuration.settings)}
     if name not in rows:
-        raise options.missing(f"job {name!r}", "job list")
+        raise lookups.missing(f"job {name!r}", "job list")
     output.print_record(rows[name], as_json=as_json)
 
 

@@ -3,13 +3,10 @@
 from hub.cli.console import options, output
 from hub.cli.console.grammar import command
 from store import Connection, Row, Store
-from store.accounts import accounts
 from store.clock import SECOND
 from store.delivery import deliveries, event_queries
-from store.hooks import hooks
-from store.monitoring import stats
+from store.monitoring import stats, totals
 from store.projection import projection_cursor
-from store.repositories import repositories
 
 
 @command(examples=["tocsin status", "tocsin status --json"])
@@ -22,7 +19,6 @@ def status(store: Store, as_json: bool) -> None:
 
 
 def _status(db: Connection) -> Row:
-    made = hooks.every(db)
     counted = deliveries.count_by_state(db)
     due = deliveries.waiting_hooks(db)
     overdue = [moment for moment in due.values() if moment <= db.now]
@@ -30,12 +26,7 @@ def _status(db: Connection) -> Row:
     reflected = projection_cursor.state(db)
     latest = next(iter(event_queries.newest(db, limit=1)), None)
     return {
-        "accounts": len(accounts.list_all(db)),
-        "repositories": len(repositories.list_all(db)),
-        "hooks_active": sum(1 for hook in made if hook["active"]),
-        "hooks_failing": sum(1 for hook in made if hook["failing_since"]),
-        "hooks_disabled": sum(1 for hook in made if hook["disabled_reason"]),
-        "hooks_paused": sum(1 for hook in made if hook["paused_at"]),
+        **totals.count(db),
         "deliveries_waiting": counted["waiting"],
         "deliveries_delivered": counted["delivered"],
         "deliveries_dead": counted["dead"],

@@ -5,7 +5,7 @@ from typing import IO, Any
 import click
 import orjson
 
-from hub.cli.console import options, output, suggestions
+from hub.cli.console import lookups, options, output, suggestions
 from hub.cli.console.arguments import FullNameType, InputFile
 from hub.cli.console.grammar import command
 from hub.cli.playground.demo_events import EVENTS
@@ -57,7 +57,7 @@ def emit(
     name, guid, body = _checked(event, guid, file, settings.max_event_bytes)
 
     def accept(db: Connection) -> Receipt:
-        repo = options.repository(db, full_name)
+        repo = lookups.repository(db, full_name)
         content = _example(db, settings, name, repo) if body is None else body
         payload = read_object(content)
         arrived = event_envelope.arrival(repo["id"], guid, repo["id"], 0, name, content, payload)

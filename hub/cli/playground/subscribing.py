@@ -4,7 +4,7 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hub.cli.console import options
+from hub.cli.console import lookups
 from hub.cli.service.configuration import Settings
 from hub.cli.traffic import api_context
 from hub.ingest import subscription
@@ -31,7 +31,7 @@ def subscribe(
     db: Connection, settings: Settings, wanted: SubscriptionOptions
 ) -> tuple[Row, str | None]:
     """Create or change the hook. Return it, and its secret if that is a random one."""
-    repo = options.repository(db, wanted.full_name)
+    repo = lookups.repository(db, wanted.full_name)
     secret, generated = wanted.secret, None
     if secret is None and hooks.by_url(db, repo["id"], wanted.url) is None:
         secret = generated = secrets.token_hex(32)

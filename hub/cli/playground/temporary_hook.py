@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 
-from hub.cli.console import options, output
+from hub.cli.console import lookups, options, output
 from hub.cli.playground import subscribing
 from hub.cli.playground.subscribing import SubscriptionOptions
 from hub.cli.service.audit_actor import AuditHook
@@ -49,7 +49,7 @@ async def _check_callback(settings: Settings, url: str) -> None:
 
 
 def _make(db: Connection, settings: Settings, wanted: SubscriptionOptions) -> int:
-    repo = options.repository(db, wanted.full_name)
+    repo = lookups.repository(db, wanted.full_name)
     known = hooks.by_url(db, repo["id"], wanted.url)
     if known is not None:
         raise Conflict(

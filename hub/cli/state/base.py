@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from hub.cli.console import options
+from hub.cli.console import lookups
 from hub.cli.state.changes import Outcome, StateChange, outcome_of
 from store import Connection, Row
 from store.clock import SECOND
@@ -118,7 +118,7 @@ class RepositoryPart(SectionEntry):
 
     def parent(self, db: Connection) -> Row:
         """Return the repository. Raises Missing if there is none."""
-        return options.repository_named(db, self.repository)
+        return lookups.repository_named(db, self.repository)
 
     def name_in(self, db: Connection, parent: Row) -> str:
         return self.identified(repository=parent["full_name"])
@@ -131,7 +131,7 @@ class OrganizationPart(SectionEntry):
 
     def parent(self, db: Connection) -> Row:
         """Return the organization. Raises Missing if there is none."""
-        return options.organization(db, self.organization)
+        return lookups.organization(db, self.organization)
 
     def name_in(self, db: Connection, parent: Row) -> str:
         return self.identified(organization=parent["login"])

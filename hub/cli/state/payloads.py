@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from hub.cli.console.options import account
+from hub.cli.console.lookups import account
 from hub.cli.state.base import StateEntry
 from store import Connection
 

@@ -3,7 +3,7 @@
 import click
 from click.core import ParameterSource
 
-from hub.cli.console import options, output, suggestions
+from hub.cli.console import lookups, options, output, suggestions
 from hub.cli.console.arguments import FullNameType, MomentType
 from hub.cli.console.grammar import noun
 from hub.cli.console.interactive import until_interrupted
@@ -62,10 +62,10 @@ def list_deliveries(
 
     With --follow, show each attempt as it is made. With --json too, each attempt is a line of JSON.
     """
-    store.look(options.check_hook, hook_id)
+    store.look(lookups.check_hook, hook_id)
     repo_id = None
     if full_name is not None:
-        repo_id = store.look(options.repository, full_name)["id"]
+        repo_id = store.look(lookups.repository, full_name)["id"]
     if follow:
         _follow(store, state, hook_id, repo_id, event, since, limit, as_json)
         return

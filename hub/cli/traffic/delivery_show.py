@@ -2,7 +2,7 @@
 
 import click
 
-from hub.cli.console import options, output, suggestions
+from hub.cli.console import lookups, options, output, suggestions
 from hub.cli.console.bodies import pretty, show_body
 from hub.cli.console.grammar import command
 from hub.cli.traffic.delivery import shape
@@ -32,7 +32,7 @@ def find(db: Connection, delivery_id: int) -> Row:
     """Return the delivery with this id. Raises Missing if there is none."""
     row = next(iter(deliveries.page(db, limit=1, before=delivery_id + 1)), None)
     if row is None or row["id"] != delivery_id:
-        raise options.missing(f"delivery {delivery_id}", "delivery list")
+        raise lookups.missing(f"delivery {delivery_id}", "delivery list")
     return row
 
 

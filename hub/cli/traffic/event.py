@@ -2,7 +2,7 @@
 
 import click
 
-from hub.cli.console import options, output, suggestions
+from hub.cli.console import lookups, options, output, suggestions
 from hub.cli.console.arguments import FullNameType
 from hub.cli.console.grammar import noun
 from store import Connection, Row, Store
@@ -36,7 +36,7 @@ def list_events(
     """List the received events, newest first."""
 
     def find(db: Connection) -> list[Row]:
-        repo_id = None if full_name is None else options.repository(db, full_name)["id"]
+        repo_id = None if full_name is None else lookups.repository(db, full_name)["id"]
         return event_queries.newest(db, limit=limit, name=name, repo_id=repo_id, unwanted=unwanted)
 
     rows = [_shape(row) for row in store.look(find)]

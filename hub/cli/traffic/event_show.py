@@ -3,7 +3,7 @@
 import click
 import orjson
 
-from hub.cli.console import options, output, suggestions
+from hub.cli.console import lookups, options, output, suggestions
 from hub.cli.console.bodies import pretty, show_body
 from hub.cli.console.grammar import command
 from hub.cli.traffic.delivery import shape
@@ -52,7 +52,7 @@ def _nobody(head: Row) -> str:
 def _found(db: Connection, event_id: int) -> tuple[Row, bytes | None, list[Row]]:
     row, kept = event_queries.get(db, event_id), events.get(db, event_id)
     if row is None or kept is None:
-        raise options.missing(f"event {event_id}", "event list")
+        raise lookups.missing(f"event {event_id}", "event list")
     made = [shape(one) for one in event_queries.deliveries_of(db, event_id, MOST)]
     return _head(row), kept["body"], made
 

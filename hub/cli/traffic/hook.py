@@ -2,7 +2,7 @@
 
 import click
 
-from hub.cli.console import options, output, suggestions
+from hub.cli.console import lookups, options, output, suggestions
 from hub.cli.console.arguments import FullNameType
 from hub.cli.console.grammar import noun
 from hub.cli.traffic import hook_place
@@ -169,5 +169,5 @@ def find(db: Connection, hook_id: int) -> Row:
     """Return the hook with this id. Raises Missing if there is none or it was removed."""
     found = kept.by_id(db, hook_id)
     if found is None or found["deleted_at"] is not None:
-        raise options.missing(f"hook {hook_id}", "hook list")
+        raise lookups.missing(f"hook {hook_id}", "hook list")
     return found

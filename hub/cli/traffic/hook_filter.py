@@ -5,7 +5,7 @@ from typing import IO, Any
 import click
 import orjson
 
-from hub.cli.console import options, output, suggestions
+from hub.cli.console import lookups, options, output, suggestions
 from hub.cli.console.arguments import InputFile
 from hub.cli.console.grammar import command
 from hub.cli.traffic.hook import HOOK_ID, find
@@ -63,7 +63,7 @@ def test_filter(
             return filtering.pasted(called, action if isinstance(action, str) else None, payload)
         found = None if event_id is None else filtering.stored(db, event_id)
         if found is None:
-            raise options.missing(f"event {event_id} with a payload", "event list")
+            raise lookups.missing(f"event {event_id} with a payload", "event list")
         return found
 
     _print(hook_id, store.look(test), as_json=as_json)

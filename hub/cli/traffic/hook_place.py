@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from hub.cli.console import options, suggestions
+from hub.cli.console import lookups, suggestions
 from store import Connection
 from store.hooks import hook_targets
 from store.hooks.hook_targets import SYSTEM, HookTarget
@@ -32,7 +32,7 @@ def find(
     if (full_name is not None) + (organization is not None) + system > 1:
         raise click.UsageError("name one of a repository, --org and --system")
     if full_name is not None:
-        return hook_targets.repository(options.repository(db, full_name)["id"])
+        return hook_targets.repository(lookups.repository(db, full_name)["id"])
     if organization is not None:
-        return hook_targets.organization(options.organization(db, organization)["id"])
+        return hook_targets.organization(lookups.organization(db, organization)["id"])
     return SYSTEM if system else None

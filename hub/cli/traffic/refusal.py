@@ -2,7 +2,7 @@
 
 import click
 
-from hub.cli.console import options, output
+from hub.cli.console import lookups, options, output
 from hub.cli.console.grammar import noun
 from store import Row, Store
 from store.delivery import rejections as kept
@@ -37,7 +37,7 @@ def show(store: Store, refusal_id: int, as_json: bool) -> None:
     rows = store.look(kept.page, limit=kept.KEPT)
     found = next((row for row in rows if row["id"] == refusal_id), None)
     if found is None:
-        raise options.missing(f"refusal {refusal_id}", "refusal list")
+        raise lookups.missing(f"refusal {refusal_id}", "refusal list")
     output.print_record(_shape(found), as_json=as_json)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
-from hub.cli.console import exits, options, output, suggestions
+from hub.cli.console import exits, lookups, options, output, suggestions
 from hub.cli.console.arguments import FullNameType, MomentType
 from hub.cli.console.grammar import command
 from store import Connection, Store, clock
@@ -55,8 +55,8 @@ def replay(
     """Deliver past events again, each to the hooks that subscribe to it now."""
 
     def count(db: Connection) -> tuple[ReplaySelection, int, int]:
-        options.check_hook(db, hook_id)
-        repo_id = None if full_name is None else options.repository(db, full_name)["id"]
+        lookups.check_hook(db, hook_id)
+        repo_id = None if full_name is None else lookups.repository(db, full_name)["id"]
         chosen = ReplaySelection(since, until, repo_id, hook_id, event, failed)
         return chosen, *replay_selection.total(db, chosen)
 

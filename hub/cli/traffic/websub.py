@@ -2,7 +2,7 @@
 
 import click
 
-from hub.cli.console import options, output
+from hub.cli.console import lookups, options, output
 from hub.cli.console.grammar import noun
 from hub.cli.console.removal import agree
 from store import Connection, Row, Store
@@ -57,7 +57,7 @@ def show(store: Store, subscription_id: int, as_json: bool) -> None:
 def _find(db: Connection, subscription_id: int) -> Row:
     found = kept.get(db, subscription_id)
     if found is None:
-        raise options.missing(f"WebSub subscription {subscription_id}", "websub list")
+        raise lookups.missing(f"WebSub subscription {subscription_id}", "websub list")
     return found
 
 
@@ -77,4 +77,4 @@ def remove(store: Store, subscription_id: int, reason: str, yes: bool) -> None:
 
 def _revoke(db: Connection, subscription_id: int, reason: str) -> None:
     if not kept.deny(db, {subscription_id: reason}):
-        raise options.missing(f"WebSub subscription {subscription_id}", "websub list")
+        raise lookups.missing(f"WebSub subscription {subscription_id}", "websub list")

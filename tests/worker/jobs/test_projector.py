@@ -14,7 +14,7 @@ from store.database.body_codec import compress
 from store.delivery import events, outbox
 from store.errors import Unavailable
 from store.issues import issues
-from store.projection import projection_cursor, projection_table
+from store.projection import event_projection, projection_cursor, projection_table
 from store.repositories import refs, repositories
 from worker.jobs import projector as module
 from worker.service import Worker
@@ -159,8 +159,8 @@ async def test_nothing_is_lost_while_the_store_is_in_trouble(
             raise Unavailable("not now")
         return real(*given)
 
-    real = projection_cursor.advance
-    monkeypatch.setattr(projection_cursor, "advance", troubled)
+    real = event_projection.advance
+    monkeypatch.setattr(event_projection, "advance", troubled)
     worker = await harness.work()
     await harness.event()
     for _ in range(4):
@@ -236,8 +236,8 @@ async def test_a_turn_is_short(harness: WorkerHarness) -> None:
     await harness.events(50)
     harness.store.do(projection_cursor.claim, 1)
     ahead = harness.store.look(projection_cursor.pending, None)
-    items = projection_cursor.parsed(ahead.events)
-    assert harness.store.do(projection_cursor.advance, 0, items, ahead.upto, 1e-9) == 1
+    items = event_projection.parsed(ahead.events)
+    assert harness.store.do(event_projection.advance, 0, items, ahead.upto, 1e-9) == 1
     assert state(harness)["event_id"] == 1
 
 
@@ -245,10 +245,10 @@ async def test_a_cursor_moves_for_one_only(harness: WorkerHarness) -> None:
     await harness.events(2)
     harness.store.do(projection_cursor.claim, 1)
     ahead = harness.store.look(projection_cursor.pending, None)
-    items = projection_cursor.parsed(ahead.events)
-    harness.store.do(projection_cursor.advance, 0, items, ahead.upto)
+    items = event_projection.parsed(ahead.events)
+    harness.store.do(event_projection.advance, 0, items, ahead.upto)
     with pytest.raises(projection_cursor.CursorMoved):
-        harness.store.do(projection_cursor.advance, 0, items, ahead.upto)
+        harness.store.do(event_projection.advance, 0, items, ahead.upto)
     with pytest.raises(projection_cursor.CursorMoved):
         harness.store.do(projection_cursor.skip, 0, 1)
     assert taken_up(harness) == 2

@@ -4,7 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, PrivateAttr, SecretStr
 
-from hub.cli.console.options import ISSUER, account
+from hub.cli.console.lookups import account
+from hub.cli.console.options import ISSUER
 from hub.cli.state import ages
 from hub.cli.state.base import Moment, SectionEntry, StateEntry
 from hub.cli.state.changes import secret

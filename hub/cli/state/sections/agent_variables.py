@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from hub.cli.console.options import repository
+from hub.cli.console.lookups import repository
 from hub.cli.state.base import OrganizationPart
 from store import Connection, Row
 from store.agents import agent_repositories, agent_variables

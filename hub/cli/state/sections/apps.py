@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, PrivateAttr, SecretStr, model_validator
 
 from hub.api.apps import installation_changes
-from hub.cli.console import options
+from hub.cli.console import lookups
 from hub.cli.service.configuration import Settings
 from hub.cli.state.base import Moment, SectionEntry, StateEntry, microseconds
 from hub.cli.state.changes import StateChange, outcome_of, secret
@@ -90,7 +90,7 @@ class AppEntry(SectionEntry):
         given = secret(self.client_secret)
         made, row = apps.create(
             db,
-            options.account(db, self.owner)["id"],
+            lookups.account(db, self.owner)["id"],
             self.name,
             url=self.url,
             kind=self.kind,
@@ -124,7 +124,7 @@ class AppEntry(SectionEntry):
 
         Raises Conflict if its owner, kind or client id would change: its tokens depend on them.
         """
-        owner, given = options.account(db, self.owner), secret(self.client_secret)
+        owner, given = lookups.account(db, self.owner), secret(self.client_secret)
         fixed = {"kind": self.kind, "owner_id": owner["id"], "client_id": self.client_id}
         fixed = {name: value for name, value in fixed.items() if value is not None}
         if not fixed.items() <= before.items():
@@ -163,15 +163,15 @@ class InstallationEntry(SectionEntry):
         self._settings = settings
 
     def parent(self, db: Connection) -> Row:
-        return options.integration(db, self.app)
+        return lookups.integration(db, self.app)
 
     def find(self, db: Connection, parent: Row) -> Row | None:
-        account = options.account(db, self.account)
+        account = lookups.account(db, self.account)
         return installations.on_account(db, parent["id"], account["id"])
 
     def write(self, db: Connection, parent: Row, before: Row | None) -> bool:
         """Install the app, or change its installation."""
-        account = options.account(db, self.account)
+        account = lookups.account(db, self.account)
         chosen = self._chosen(db, account)
         emits = installation_changes.EMITS
         ctx = api_context.for_account(db, self._settings, account, emits)
@@ -192,7 +192,7 @@ class InstallationEntry(SectionEntry):
         if self.repositories is None:
             return None
         owner = account["login"]
-        return [options.repository(db, (owner, name))["id"] for name in self.repositories]
+        return [lookups.repository(db, (owner, name))["id"] for name in self.repositories]
 
 
 class TokenEntry(SectionEntry):
@@ -254,8 +254,8 @@ class TokenEntry(SectionEntry):
 
         Raises Conflict if anything else of it would change.
         """
-        owner = options.account(db, self.user)
-        holder = None if self.app is None else options.app(db, self.app)
+        owner = lookups.account(db, self.user)
+        holder = None if self.app is None else lookups.app(db, self.app)
         known = self.find(db, {})
         if known is None:
             return self._create(db, owner, holder)
@@ -273,7 +273,7 @@ class TokenEntry(SectionEntry):
 
     def _authorise(self, db: Connection, token_id: int) -> bool:
         """Authorize the token for its organizations with SSO. Return whether one was new."""
-        found = [options.account(db, login) for login in self.sso]
+        found = [lookups.account(db, login) for login in self.sso]
         return sum(sso.authorise(db, token_id, organization["id"]) for organization in found) > 0
 
     def _made(self, db: Connection, owner: Row, holder: Row | None) -> str:
@@ -284,7 +284,7 @@ class TokenEntry(SectionEntry):
             "value": secret(self.value),
         }
         if holder is not None and self.kind == "installation":
-            installed = options.installation(db, holder["name"], owner["login"])
+            installed = lookups.installation(db, holder["name"], owner["login"])
             wanted = given.pop("permissions")
             return installation_tokens.create(db, installed, wanted=wanted, **given)[0]
         given |= {"scopes": self.scopes, "fingerprint": self.fingerprint}

@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from hub.cli.console.options import app
+from hub.cli.console.lookups import app
 from hub.cli.state.base import Moment, RepositoryPart, Sha, StateEntry, microseconds
 from store import Connection, Row
 from store.checks import check_annotations, check_runs, check_suites

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from hub.cli.console import options
+from hub.cli.console import lookups
 from hub.cli.state.base import RepositoryPart, Sha
 from store import Connection, Row
 from store.checks import commit_statuses
@@ -29,7 +29,7 @@ class CommitStatusEntry(RepositoryPart):
 
     def write(self, db: Connection, parent: Row, before: Row | None) -> None:
         """Add the status, unless the newest one is the same. Raises Missing for its creator."""
-        creator = options.account(db, self.creator)
+        creator = lookups.account(db, self.creator)
         fields = self.model_dump(include={"state", "description", "target_url"})
         wanted = {**fields, "creator_id": creator["id"]}
         if before is None or not wanted.items() <= before.items():

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, SecretStr
 
-from hub.cli.console.options import repository_named, user
+from hub.cli.console.lookups import repository_named, user
 from hub.cli.state.base import FullName, RepositoryPart, SectionEntry, StateEntry
 from store import Connection, Row
 from store.devenvs import devenv_locations, devenv_machines, devenv_secrets, devenvs

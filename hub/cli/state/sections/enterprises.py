@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from hub.cli.console.options import account, organization
+from hub.cli.console.lookups import account, organization
 from hub.cli.state import ages
 from hub.cli.state.base import EnterprisePart, Moment, SectionEntry
 from store import Connection, Row

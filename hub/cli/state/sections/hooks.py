@@ -4,8 +4,8 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, PrivateAttr, SecretStr, model_validator
 
-from hub.cli.console import options
-from hub.cli.console.options import account
+from hub.cli.console import lookups
+from hub.cli.console.lookups import account
 from hub.cli.state.base import FullName, SectionEntry
 from hub.cli.state.changes import secret
 from store import Connection, Row
@@ -80,9 +80,9 @@ class HookEntry(SectionEntry):
 
     def _target(self, db: Connection) -> HookTarget:
         if self.repository is not None:
-            return repository(options.repository_named(db, self.repository)["id"])
+            return repository(lookups.repository_named(db, self.repository)["id"])
         if self.organization is not None:
-            return organization(options.organization(db, self.organization)["id"])
+            return organization(lookups.organization(db, self.organization)["id"])
         return SYSTEM
 
     def find(self, db: Connection, parent: Row) -> Row | None:

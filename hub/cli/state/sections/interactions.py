@@ -4,7 +4,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from hub.cli.console.options import account, organization, repository_named, user
+from hub.cli.console.lookups import account, organization, repository_named, user
 from hub.cli.state.base import FullName, Moment, SectionEntry, microseconds
 from store import Connection, Row
 from store.repositories import interaction_limits, pull_request_caps

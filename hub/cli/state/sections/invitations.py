@@ -1,6 +1,6 @@
 """The section `invitations`: invitations to repositories."""
 
-from hub.cli.console.options import user
+from hub.cli.console.lookups import user
 from hub.cli.state.base import Moment, RepositoryPart, microseconds
 from hub.cli.state.sections.repositories import Role
 from store import Connection, Row

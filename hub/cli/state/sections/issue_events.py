@@ -4,7 +4,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from hub.cli.console.options import account
+from hub.cli.console.lookups import account
 from hub.cli.state.base import Moment, RepositoryPart, Sha, StateEntry, microseconds
 from hub.cli.state.changes import StateChange
 from hub.cli.state.sections.issues import Number, Text, Title

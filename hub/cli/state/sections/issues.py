@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from hub.cli.console.options import repository_named
+from hub.cli.console.lookups import repository_named
 from hub.cli.state.base import FullName, Moment, RepositoryPart, Sha, StateEntry
 from hub.cli.state.payloads import payload_of
 from store import Connection, Row

@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, PrivateAttr, model_validator
 
-from hub.cli.console.options import account
+from hub.cli.console.lookups import account
 from hub.cli.state import ages
 from hub.cli.state.base import FullName, Moment, SectionEntry, Sha, StateEntry
 from store import Connection, Row

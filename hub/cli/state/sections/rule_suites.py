@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from hub.cli.console.options import account
+from hub.cli.console.lookups import account
 from hub.cli.state.base import Moment, RepositoryPart, Sha, StateEntry
 from hub.cli.state.payloads import payload_of
 from store import Connection, Row

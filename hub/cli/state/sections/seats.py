@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from hub.cli.console.options import account, repository_named
+from hub.cli.console.lookups import account, repository_named
 from hub.cli.state.base import FullName, OrganizationPart
 from store import Connection, Row
 from store.accounts import teams

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from hub.cli.console.options import account, organization, repository_named
+from hub.cli.console.lookups import account, organization, repository_named
 from hub.cli.state.base import FullName, SectionEntry
 from hub.cli.state.changes import Outcome, StateChange
 from store import Connection, Row

@@ -1,0 +1,92 @@
+"""Finding what the arguments of a command name: accounts, apps, repositories, hooks."""
+
+from store import Connection, Row
+from store.accounts import accounts, apps, organizations
+from store.apps import installations
+from store.errors import Invalid, Missing
+from store.hooks import hooks
+from store.repositories import repositories
+
+
+def check_hook(db: Connection, hook_id: int | None) -> None:
+    """Raise Missing if `hook_id` is given and there is no such hook."""
+    if hook_id is not None and hooks.by_id(db, hook_id) is None:
+        raise missing(f"hook {hook_id}", "hook list")
+
+
+def missing(what: str, listing: str) -> Missing:
+    """Return the error for an unknown name. It names the command that lists all names."""
+    return Missing(f"there is no {what}: `tocsin {listing}` lists what there is")
+
+
+def user(db: Connection, login: str) -> Row:
+    """Return the user with this login. Raises Missing if there is none."""
+    found = account(db, login)
+    if found["kind"] != "User":
+        raise Missing(f"{login!r} is no user: `tocsin user list` lists them")
+    return found
+
+
+def account(db: Connection, login: str) -> Row:
+    """Return the account with this login. Raises Missing if there is none."""
+    found = accounts.by_login(db, login)
+    if found is None:
+        raise Missing(f"there is no account {login!r}: `tocsin user add` makes one")
+    return found
+
+
+def rename_account(db: Connection, row: Row, name: str | None, email: str | None) -> None:
+    """Change an account's name and address. None changes nothing, and an empty text removes it."""
+    accounts.update(
+        db,
+        row["id"],
+        name=row["name"] if name is None else name or None,
+        email=row["email"] if email is None else email or None,
+    )
+
+
+def organization(db: Connection, login: str) -> Row:
+    """Return the organization with this login. Raises Missing if there is none."""
+    found = organizations.by_login(db, login)
+    if found is None:
+        raise missing(f"organization {login!r}", "org list")
+    return found
+
+
+def app(db: Connection, name: str) -> Row:
+    """Return the application with this name. Raises Missing if there is none."""
+    found = apps.by_name(db, name)
+    if found is None:
+        raise missing(f"app {name!r}", "app list")
+    return found
+
+
+def integration(db: Connection, name: str) -> Row:
+    """Return the application with this name. Raises Invalid if it is not an integration."""
+    found = app(db, name)
+    if found["kind"] != "integration":
+        raise Invalid(f"only an integration can act for itself, and {name!r} is an OAuth app")
+    return found
+
+
+def installation(db: Connection, name: str, login: str) -> Row:
+    """Return the application's installation on an account. Raises Missing if there is none."""
+    found_app, found_account = integration(db, name), account(db, login)
+    found = installations.on_account(db, found_app["id"], found_account["id"])
+    if found is None:
+        raise missing(f"installation of {name} on {login}", f"app show {name}")
+    return found
+
+
+def repository_named(db: Connection, full_name: str) -> Row:
+    """Return the repository `owner/name`. Raises Missing if there is none."""
+    owner, _, name = full_name.partition("/")
+    return repository(db, (owner, name))
+
+
+def repository(db: Connection, full_name: tuple[str, str]) -> Row:
+    """Return the repository with this owner and name. Raises Missing if there is none."""
+    found = repositories.find(db, *full_name)
+    if found is None:
+        raise missing(f"repository {'/'.join(full_name)!r}", "repo list")
+    return found
