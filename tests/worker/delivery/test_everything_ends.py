@@ -8,7 +8,7 @@ import pytest
 from waiting import until
 from worker_harness import Post, WorkerHarness, said
 
-from store.delivery import attempts, deliveries
+from store.delivery import attempt_outcomes, attempts, deliveries
 from store.errors import Unavailable
 from worker.http.answer import ExchangeResult
 from worker.tuning import Tuning
@@ -86,7 +86,7 @@ class Story:
             raise Unavailable("disk full")
 
         module, name = self.chance.choice(
-            [(attempts, "record"), (deliveries, "claim"), (deliveries, "release")]
+            [(attempt_outcomes, "record"), (deliveries, "claim"), (deliveries, "release")]
         )
         with self.monkeypatch.context() as patched:
             patched.setattr(module, name, failing)
