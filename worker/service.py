@@ -32,6 +32,8 @@ from worker.publishing import EventEmitter, MailComposer
 from worker.pull.announcer import PullAnnouncer
 from worker.scheduler.job_runner import JobRunner, ScheduledJob
 from worker.scheduler.periodic import AsyncJob, PeriodicRunner, PeriodicTask, count_runs, run_once
+from worker.senders.pool import SenderPool
+from worker.senders.supervisor import SenderSupervisor
 from worker.settings import WorkerSettings
 from worker.tuning import DEFAULTS, Tuning
 from worker.websub.tasks import WebSubTasks
@@ -93,7 +95,8 @@ class Worker:
     """The worker: it delivers the events in the store, from `start` to `stop`.
 
     `emit` and `publish` write events about the changes that its jobs make and republish. `compose`
-    writes the mails that they send. With a `tracer`, attempts are spans.
+    writes the mails that they send. With a `tracer`, attempts are spans. Under load, `senders`
+    processes sign and send.
     """
 
     def __init__(
@@ -108,6 +111,7 @@ class Worker:
         compose: MailComposer = refuse_compose,
         tuning: Tuning = DEFAULTS,
         tracer: Tracer | None = None,
+        senders: int = 0,
     ) -> None:
         self._store, self._settings, self._tuning = store, settings, tuning
         self.guard = guard or make_guard(settings)
@@ -115,7 +119,10 @@ class Worker:
         self._holder = f"{socket.gethostname()}:{os.getpid()}"
         self._transport = _transport(self.guard, settings) if sender is None else None
         used = sender or self._own_transport()
-        self.dispatcher = Dispatcher(store, settings, self.guard, used, tuning, tracer)
+        self.senders = self._supervisor(senders) if sender is None else None
+        deliverer = used if self.senders is None else self._pool(self.senders)
+        self.dispatcher = Dispatcher(store, settings, self.guard, deliverer, tuning, tracer)
+        self.measures.sender_processes.read = lambda: len(self.senders.ready) if self.senders else 0
         self.lease = LeaseKeeper(store, self.dispatcher, self._holder, tuning)
         self._client = GuardedClient(self.guard, used)
         self.websub = WebSubTasks(store, settings, self.guard, self._client)
@@ -147,7 +154,20 @@ class Worker:
     @property
     def open_connections(self) -> int:
         """Return how many connections to receivers are open."""
-        return 0 if self._transport is None else len(self._transport.pool)
+        own = 0 if self._transport is None else len(self._transport.pool)
+        return own if self.senders is None else own + self.senders.connections
+
+    def _supervisor(self, most: int) -> SenderSupervisor | None:
+        if not most:
+            return None
+        return SenderSupervisor(most, self._settings, self._on_sender_death, self._tuning)
+
+    def _on_sender_death(self) -> None:
+        self.measures.sender_deaths.add()
+
+    def _pool(self, senders: SenderSupervisor) -> SenderPool:
+        assert self._transport is not None
+        return SenderPool(self._transport, senders)
 
     def _own_transport(self) -> HttpSender:
         assert self._transport is not None
@@ -244,6 +264,8 @@ class Worker:
         self.jobs.change(self._job_table())
         self.projector.change(settings.reflect)
         self.close_idle_connections()
+        if self.senders is not None:
+            self.senders.change(settings)
 
     def close_idle_connections(self) -> None:
         """Stop reusing the connections that are open now.
@@ -277,6 +299,8 @@ class Worker:
         await self.dispatcher.stop(self._tuning.stop_grace)
         await self.lease.release()
         await self._client.close()
+        if self.senders is not None:
+            await self.senders.close()
         if self._transport is not None:
             await self._transport.close()
         if self._owns_guard:
@@ -299,3 +323,5 @@ class Worker:
         self._polls.cancel()
         self.projector.abort()
         self.dispatcher.abort()
+        if self.senders is not None:
+            self.senders.abort()

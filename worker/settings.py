@@ -68,6 +68,13 @@ class WorkerSettings(WebSubSettings, ImportSettings, UsageSettings, MailSettings
         description="requests in flight to one host at most, over all hooks: names, ports and "
         "hooks with the same address share the limit",
     )
+    senders: int | None = Field(
+        None,
+        ge=0,
+        le=64,
+        description="processes that sign and send deliveries under load, beside this one; 0: none; "
+        "unset: one less than the processors, and 4 at most",
+    )
     rate: float | None = Field(
         None, gt=0, description="deliveries a second to one hook at most; unset: no limit"
     )

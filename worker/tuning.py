@@ -59,6 +59,12 @@ class Tuning:
     """The number of outcomes that wait to be recorded. After a crash these deliveries are sent
     again.
     """
+    senders_start_at: int = 500
+    """The number of requests in a second from which on the sender processes are started."""
+    senders_idle: float = 300.0
+    """The time without load after which the sender processes are ended."""
+    senders_grace: float = 5.0
+    """The time after a request's deadline at which its sender process counts as stuck."""
     projection_batch: float = 0.003
     """The duration of a transaction that projects events. Every other writer waits for it."""
     overdue_head_start: float = 2.0

@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.benchmarks import apart, world
 from tests.benchmarks.payload import SIZE, payload
-from worker.delivery.sign import Signer
+from worker.signing.sign import Signer
 
 IN_FLIGHT = (32, 64)
 """The better of these counts; more makes it slower."""

@@ -6,10 +6,10 @@ import time
 
 from tests.benchmarks.payload import SIZE, payload
 from tests.benchmarks.processes import Server
-from worker.delivery.sign import Signer
 from worker.http.endpoint import Endpoint
 from worker.http.guard import Guard
 from worker.http.transport import Transport
+from worker.signing.sign import Signer
 
 SECRET = "the quick brown fox jumps over the lazy dog"
 

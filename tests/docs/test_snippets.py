@@ -14,7 +14,7 @@ from standardwebhooks import WebhookVerificationError
 from waiting import PATIENCE
 
 from store.clock import SECOND, Clock
-from worker.delivery.sign import Signer
+from worker.signing.sign import Signer
 
 PAGE = MANUAL / "how-to" / "receive-and-verify.md"
 SECRET = "It's a Secret to Everybody"

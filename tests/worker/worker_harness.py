@@ -185,13 +185,20 @@ class WorkerHarness:
         real: bool = False,
         guard: Any = None,
         tracer: Tracer | None = None,
+        senders: int = 0,
         **settings: Any,
     ) -> Worker:
         """Start the worker, on real sockets or the scripted network."""
         chosen = WorkerSettings.model_validate({"allow_networks": LOOPBACK, "jitter": 0} | settings)
         sender = None if real else self.network
         self.worker = Worker(
-            self.store, chosen, guard=guard, sender=sender, tuning=self.tuning, tracer=tracer
+            self.store,
+            chosen,
+            guard=guard,
+            sender=sender,
+            tuning=self.tuning,
+            tracer=tracer,
+            senders=senders,
         )
         await self.worker.start()
         return self.worker

@@ -75,6 +75,12 @@ class WorkerMetrics(MetricSet):
             [("sent",), ("delayed",), ("failed",)],
         )
         self.in_flight = GaugeMetric("tocsin_attempts_in_flight", "Attempts under way")
+        self.sender_processes = GaugeMetric(
+            "tocsin_sender_processes", "Processes beside this one that sign and send deliveries"
+        )
+        self.sender_deaths = CounterMetric(
+            "tocsin_sender_deaths_total", "Sender processes that ended although nobody ended them"
+        )
         self.buffered = GaugeMetric(
             "tocsin_deliveries_in_hand", "Deliveries in memory that wait for their turn"
         )

@@ -22,6 +22,9 @@ from worker.endpoint_access.exchange import exchange
 from worker.endpoint_access.token_cache import TokenCache
 from worker.http.answer import MAX_BODY, ExchangeResult, Withheld
 from worker.http.transport import HttpSender
+from worker.senders.pool import SenderPool
+from worker.signing.secret_rotation import SecretOverlap
+from worker.signing.signatures import UNSIGNED, SigningRequest
 
 log = logging.getLogger("tocsin.worker")
 
@@ -50,6 +53,7 @@ class DeliverySender:
         self._store = store
         self._payloads = payloads
         self._sender = sender
+        self._signing_sender = sender if isinstance(sender, SenderPool) else None
         self._tokens = tokens
         self._spans = spans
 
@@ -104,9 +108,12 @@ class DeliverySender:
         if overlap is not None and not overlap.is_active(timestamp):
             overlap = None
         new_first = overlap is not None and overlap.new_first(item.delivery_id)
+        signing = self._signing(target, overlap, payload, timestamp)
         try:
             rendered = target.render(payload, started)
-            head = target.head(payload, rendered, timestamp, new_first=new_first)
+            head = target.head(
+                payload, rendered, timestamp, new_first=new_first, signed=signing is None
+            )
             if item.turn is not None:
                 head = with_ordering(head, item.turn)
             if trace is not None:
@@ -114,7 +121,9 @@ class DeliverySender:
             plain = head
             if target.access is not None:
                 head = target.access.recorded_head(plain)
-            answer = await self.request(target, plain, rendered.body, may_send, may_reach)
+            answer = await self.request(target, plain, rendered.body, may_send, may_reach, signing)
+            if signing is not None:
+                head = head.replace(UNSIGNED, answer.signatures, 1)
         except Withheld:
             raise
         except Exception as error:
@@ -126,6 +135,15 @@ class DeliverySender:
             outcome.taken = overlap.learn(item.delivery_id, new_first, answer.status)
         return with_event(outcome, target, payload, item)
 
+    def _signing(
+        self, target: Target, overlap: SecretOverlap | None, payload: Payload, timestamp: int
+    ) -> SigningRequest | None:
+        """Return what the sender signs with. Return None if the request is signed here."""
+        if self._signing_sender is None or overlap is not None or target.endpoint is None:
+            return None
+        material = target.signatures.material
+        return None if material is None else (material, payload.guid, timestamp)
+
     def request(
         self,
         target: Target,
@@ -133,11 +151,15 @@ class DeliverySender:
         body: bytes,
         may_send: Callable[[], bool],
         may_reach: Callable[[str], bool],
+        signing: SigningRequest | None = None,
     ) -> Awaitable[ExchangeResult]:
-        """Send a request, with an access token if the endpoint demands one."""
+        """Send a request, with an access token if the endpoint demands one.
+
+        With `signing`, the head is not signed yet.
+        """
         if target.access is None:
-            return _post(self._sender, target, head, body, may_send, may_reach)
-        return self._with_access(target, target.access, head, body, may_send, may_reach)
+            return self._post(target, head, body, may_send, may_reach, signing)
+        return self._with_access(target, target.access, head, body, may_send, may_reach, signing)
 
     async def _with_access(
         self,
@@ -147,13 +169,52 @@ class DeliverySender:
         body: bytes,
         may_send: Callable[[], bool],
         may_reach: Callable[[str], bool],
+        signing: SigningRequest | None,
     ) -> ExchangeResult:
         def send(sent: str, seconds: float) -> Awaitable[ExchangeResult]:
-            return _post(self._sender, target, sent, body, may_send, may_reach, seconds)
+            return self._post(target, sent, body, may_send, may_reach, signing, seconds)
 
         if target.endpoint is None:
             return await send(head, 0)
         return await exchange(self._tokens, access, head, target.policy.timeout, send)
+
+    async def _post(
+        self,
+        target: Target,
+        head: str,
+        body: bytes,
+        may_send: Callable[[], bool],
+        may_reach: Callable[[str], bool],
+        signing: SigningRequest | None,
+        seconds: float | None = None,
+    ) -> ExchangeResult:
+        if target.endpoint is None:
+            answer = ExchangeResult()
+            answer.error = target.refusal
+            return answer
+        deadline = target.policy.timeout if seconds is None else seconds
+        if signing is not None and self._signing_sender is not None:
+            return await self._signing_sender.post_unsigned(
+                target.endpoint,
+                head,
+                body,
+                signing,
+                deadline=deadline,
+                verify_tls=target.verify_tls,
+                keep=MAX_BODY,
+                may_send=may_send,
+                may_reach=may_reach,
+            )
+        return await self._sender.post(
+            target.endpoint,
+            head.encode("latin-1"),
+            body,
+            deadline=deadline,
+            verify_tls=target.verify_tls,
+            keep=MAX_BODY,
+            may_send=may_send,
+            may_reach=may_reach,
+        )
 
 
 def undeliverable_reason(
@@ -170,31 +231,6 @@ def undeliverable_reason(
     if not target.accepts(payload.name, asked=asked):
         return "the hook was deleted" if target.deleted else "the hook is not active"
     return None
-
-
-async def _post(
-    sender: HttpSender,
-    target: Target,
-    head: str,
-    body: bytes,
-    may_send: Callable[[], bool],
-    may_reach: Callable[[str], bool],
-    seconds: float | None = None,
-) -> ExchangeResult:
-    if target.endpoint is None:
-        answer = ExchangeResult()
-        answer.error = target.refusal
-        return answer
-    return await sender.post(
-        target.endpoint,
-        head.encode("latin-1"),
-        body,
-        deadline=target.policy.timeout if seconds is None else seconds,
-        verify_tls=target.verify_tls,
-        keep=MAX_BODY,
-        may_send=may_send,
-        may_reach=may_reach,
-    )
 
 
 def outcome_of(

@@ -18,9 +18,6 @@ from store.hooks.signing_keys import SigningKey
 from store.trace_context import TraceContext
 from worker.delivery.payload_cache import Payload, PayloadCache
 from worker.delivery.policy import Policy, policy_for
-from worker.delivery.secret_rotation import SecretOverlap, current_overlap
-from worker.delivery.sign import AsymmetricSigner, Signer
-from worker.delivery.signatures import DeliverySignatures
 from worker.endpoint_access.access import EndpointAccess, access_for
 from worker.endpoint_access.handshake import (
     MINUTE,
@@ -34,6 +31,8 @@ from worker.http.endpoint import Endpoint
 from worker.http.guard import Guard
 from worker.http.tls_contexts import TlsChoice
 from worker.settings import WorkerSettings
+from worker.signing.secret_rotation import SecretOverlap, current_overlap
+from worker.signing.signatures import UNSIGNED, DeliverySignatures, signatures_from
 
 CONTENT_TYPES = {"json": "application/json", "form": "application/x-www-form-urlencoded"}
 REPUBLISHED = "X-Hub-Republished: true\r\n"
@@ -124,11 +123,18 @@ class Target:
         return payload.rendered(self.format, self.type_prefix, now, traced=self.propagates)
 
     def head(
-        self, payload: Payload, rendered: Rendered, timestamp: int, *, new_first: bool = False
+        self,
+        payload: Payload,
+        rendered: Rendered,
+        timestamp: int,
+        *,
+        new_first: bool = False,
+        signed: bool = True,
     ) -> str:
         """Return the whole head of a request.
 
-        `timestamp` is in seconds. If `new_first`, the newer of two secrets signs first.
+        `timestamp` is in seconds. If `new_first`, the newer of two secrets signs first. If not
+        `signed`, the mark UNSIGNED stands in the place of the signatures.
         """
         name, guid, body = payload.name, payload.guid, rendered.body
         lines = [self.static_head]
@@ -139,7 +145,10 @@ class Target:
         )
         if payload.republished:
             lines.append(REPUBLISHED)
-        lines.append(self.signatures.headers(guid, body, timestamp, new_first=new_first))
+        if signed:
+            lines.append(self.signatures.headers(guid, body, timestamp, new_first=new_first))
+        else:
+            lines.append(UNSIGNED)
         lines.append("\r\n")
         return "".join(lines)
 
@@ -289,11 +298,8 @@ def signatures_of(
     options: Row, secret: str | None, keys: Iterable[SigningKey]
 ) -> DeliverySignatures:
     """Return the signatures for which a hook's options ask, by its secret and its keys."""
-    return DeliverySignatures(
-        signer=None if secret is None else Signer(secret),
-        keys=tuple(AsymmetricSigner(key.seed, key.until) for key in keys),
-        wanted=tuple(options.get("signatures") or SIGNATURES),
-    )
+    seeds = tuple((key.seed, key.until) for key in keys)
+    return signatures_from((secret, seeds, tuple(options.get("signatures") or SIGNATURES)))
 
 
 def _media(row: Row) -> str:

@@ -47,9 +47,15 @@ class WebSubTarget(Target):
         return found if found is not None and is_published(found.name, found.body) else None
 
     def head(
-        self, payload: Payload, rendered: Rendered, timestamp: int, *, new_first: bool = False
+        self,
+        payload: Payload,
+        rendered: Rendered,
+        timestamp: int,
+        *,
+        new_first: bool = False,
+        signed: bool = True,
     ) -> str:
-        """Return the whole head of a request."""
+        """Return the whole head of a request. It is always signed."""
         assert self.topic is not None
         body = rendered.body
         lines = [

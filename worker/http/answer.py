@@ -22,11 +22,14 @@ class ExchangeResult:
     - `address` is the address that was dialled.
     - `timings` are microseconds by stage: resolve, connect, tls, wait (from the written request to
       the first byte), read, total.
+    - `signatures` are the header lines that a sender process has added to the request.
     - `error` is "stage: message" or None. The stages are guard, resolve, connect, tls, send, wait,
       read, protocol and timeout. After timeout, the message names the stage that took too long.
     """
 
-    __slots__ = ("address", "body", "error", "head", "status", "timings", "truncated")
+    __slots__ = (
+        "address", "body", "error", "head", "signatures", "status", "timings", "truncated",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.status: int | None = None
@@ -36,6 +39,7 @@ class ExchangeResult:
         self.address: str | None = None
         self.timings: dict[str, int] = {}
         self.error: str | None = None
+        self.signatures = ""
 
     def fields(self) -> list[tuple[bytes, bytes]]:
         """Return the headers in the order in which they came, with names in lower case."""

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs
 from starlette.datastructures import Headers
 from starlette.requests import Request
 
-from worker.delivery.sign import verify_hub, verify_standard
+from worker.signing.sign import verify_hub, verify_standard
 
 # Seconds by which a message's time may differ from now, as in Standard Webhooks.
 TOLERANCE = 300

@@ -24,6 +24,7 @@ from worker.background_tasks import BackgroundTasks
 from worker.delivery.trial import TrialSender
 from worker.http.guard import Guard
 from worker.pull.fetch_queue import FetchQueue
+from worker.senders.count import sender_count
 from worker.service import CallbackGuard, Worker, make_guard, reconfigure_guard
 
 log = logging.getLogger("tocsin.serve")
@@ -53,6 +54,7 @@ async def running_worker(
         publish=worker_events.again,
         compose=MailComposer(settings),
         tracer=tracer,
+        senders=sender_count(settings),
     )
     try:
         await worker.start()

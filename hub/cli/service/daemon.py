@@ -21,7 +21,7 @@ from worker.service import Worker
 log = logging.getLogger("tocsin.serve")
 
 # Settings that a reload does not change, because their files and sockets are open already.
-AT_START = ("data_dir", "store", "key_file", "host", "port", "admin_bind")
+AT_START = ("data_dir", "store", "key_file", "host", "port", "admin_bind", "senders")
 TLS = ("tls_certificate", "tls_key", "tls_key_password")
 
 

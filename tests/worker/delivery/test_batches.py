@@ -16,8 +16,8 @@ from store.clock import SECOND
 from store.delivery import deliveries, events
 from store.formats import batches
 from worker.delivery.batches import sender
-from worker.delivery.sign import Signer
 from worker.http.answer import ExchangeResult
+from worker.signing.sign import Signer
 
 # No batch waits for more: what waits already goes.
 NOW = {"batch": {"max_wait": 0}}

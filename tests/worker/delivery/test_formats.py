@@ -6,7 +6,7 @@ from waiting import until
 from worker_harness import WorkerHarness
 
 from store.formats.formats import FORMATS, JSON
-from worker.delivery.sign import Signer
+from worker.signing.sign import Signer
 
 BODY = b'{"ref": "refs/heads/main", "repository": {"full_name": "ada/bells"}}'
 SECRET = "s3cret"

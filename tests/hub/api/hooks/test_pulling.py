@@ -16,7 +16,7 @@ from store.clock import SECOND, MovableClock
 from store.delivery import attempts, deliveries
 from store.hooks import hook_pauses, hooks
 from store.pull import consumers
-from worker.delivery.sign import verify_hub, verify_standard
+from worker.signing.sign import verify_hub, verify_standard
 
 HOOKS = "/repos/octo/hello/hooks"
 TOPIC = "/octo/hello/events/push"

@@ -15,7 +15,7 @@ from ports import free_port
 from waiting import PATIENCE
 
 from hub.cli.playground.forwarder import target_of
-from worker.delivery.sign import Signer
+from worker.signing.sign import Signer
 
 BODY = json.dumps({"zen": "\x1b[31mred", "n": 1}).encode()
 

@@ -12,7 +12,7 @@ from store import Connection, Row
 from store.clock import SECOND
 from store.hooks import hook_secrets
 from store.hooks.hook_secrets import Taken
-from worker.delivery.sign import Signer
+from worker.signing.sign import Signer
 
 # Statuses that say nothing about the signature: too slow, gone, too large, too early, too many.
 UNRELATED_STATUSES = (408, 410, 413, 425, 429)

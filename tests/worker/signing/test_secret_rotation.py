@@ -18,10 +18,10 @@ from worker_harness import Post, WorkerHarness, said
 from store.clock import SECOND, MovableClock
 from store.hooks import hook_secrets
 from store.hooks.hook_secrets import Taken
-from worker.delivery import secret_rotation
-from worker.delivery.sign import Signer
 from worker.jobs.prune import prune
 from worker.settings import WorkerSettings
+from worker.signing import secret_rotation
+from worker.signing.sign import Signer
 
 OLD, NEW = "the former one", "whsec_" + b64encode(b"n" * 24).decode()
 DAY = 86_400

@@ -1,6 +1,7 @@
 """The signatures that a hook asks for, and those with a key of its own."""
 
 import base64
+import marshal
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,9 +12,11 @@ from standardwebhooks import Webhook
 from store.clock import SECOND
 from store.crypto import ed25519
 from store.hooks.hook_options import SIGNATURES
-from worker.delivery.secret_rotation import SecretOverlap
-from worker.delivery.sign import AsymmetricSigner, Signer
-from worker.delivery.signatures import DeliverySignatures
+from store.hooks.signing_keys import SigningKey
+from worker.delivery.target import signatures_of
+from worker.signing.secret_rotation import SecretOverlap
+from worker.signing.sign import AsymmetricSigner, Signer
+from worker.signing.signatures import DeliverySignatures, signatures_from
 
 SEED = bytes(range(32))
 ID, TIME, BODY = "msg_2KWPBgLlAfxdpx2AI54pPJ85f4W", 1674087231, b'{"test":2432232314}'
@@ -58,7 +61,7 @@ def test_another_library_verifies_it() -> None:
 
 
 def test_what_is_sent_by_default_is_as_before() -> None:
-    found = headers(DeliverySignatures(Signer(SECRET)))
+    found = headers(signatures_of({}, SECRET, ()))
     assert [*found] == ["X-Hub-Signature", "X-Hub-Signature-256", "webhook-signature"]
     assert found["webhook-signature"] == HMAC
     assert headers(DeliverySignatures()) == {}
@@ -119,3 +122,13 @@ def test_a_library_that_knows_only_v1_accepts_both() -> None:
     line = signatures.headers(ID, BODY, now).strip().removeprefix("webhook-signature: ")
     given = {"webhook-id": ID, "webhook-timestamp": str(now), "webhook-signature": line}
     assert Webhook(SECRET).verify(BODY, given) == {"test": 2432232314}
+
+
+def test_another_process_makes_the_same_signatures() -> None:
+    keys = [SigningKey(SEED, None), SigningKey(SEED, TIME * SECOND)]
+    for secret in (SECRET, None):
+        made = signatures_of({"signatures": ["sha256", "v1", "v1a"]}, secret, keys)
+        assert made.material is not None
+        sent = marshal.loads(marshal.dumps(made.material))  # noqa: S302 - as the channel does
+        assert headers(signatures_from(sent)) == headers(made)
+        assert SECRET not in repr(made)

@@ -1,10 +1,23 @@
 """The headers with a delivery's signatures, as its hook asks for them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from store.hooks.hook_options import SIGNATURES
-from worker.delivery.secret_rotation import SecretOverlap
-from worker.delivery.sign import AsymmetricSigner, Signer
+from worker.signing.sign import AsymmetricSigner, Signer
+
+if TYPE_CHECKING:
+    # A sender process has no use for it, nor for the store that it imports.
+    from worker.signing.secret_rotation import SecretOverlap
+
+UNSIGNED = "\0signatures\0"
+"""The place for the signatures in a head that is not signed yet. No header has a NUL."""
+
+SigningMaterial = tuple[str | None, tuple[tuple[bytes, int | None], ...], tuple[str, ...]]
+"""A secret, the seeds of keys with the times (microseconds) until which they sign, and the names of
+the wanted signatures.
+"""
+SigningRequest = tuple[SigningMaterial, str, int]
+"""The material for signatures, a delivery's guid, and the time of signing (seconds)."""
 
 
 @dataclass(slots=True)
@@ -12,9 +25,11 @@ class DeliverySignatures:
     """The signers of a hook's deliveries: its secret, a former secret for a while, and its keys."""
 
     signer: Signer | None = None
-    overlap: SecretOverlap | None = None
+    overlap: "SecretOverlap | None" = None
     keys: tuple[AsymmetricSigner, ...] = ()
-    wanted: tuple[str, ...] = SIGNATURES
+    wanted: tuple[str, ...] = ()
+    material: SigningMaterial | None = field(default=None, repr=False)
+    """What another process can make the signers from, or None."""
 
     def headers(self, guid: str, body: bytes, timestamp: int, *, new_first: bool = False) -> str:
         """Return the header lines.
@@ -54,3 +69,14 @@ class DeliverySignatures:
             if other is not None:
                 lines.append(f"X-Hub-Signature-256-Alternate: {other.sha256(body)}\r\n")
         return lines
+
+
+def signatures_from(material: SigningMaterial) -> DeliverySignatures:
+    """Return the signatures that are made from this material."""
+    secret, seeds, wanted = material
+    return DeliverySignatures(
+        signer=None if secret is None else Signer(secret),
+        keys=tuple(AsymmetricSigner(seed, until) for seed, until in seeds),
+        wanted=wanted,
+        material=material,
+    )

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from standardwebhooks import Webhook, WebhookVerificationError
 
-from worker.delivery import sign
+from worker.signing import sign
 
 SECRET = "It's a Secret to Everybody"
 BODY = b"Hello, World!"

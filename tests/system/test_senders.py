@@ -1,0 +1,87 @@
+"""`tocsin serve` with sender processes under load: kills and signals, as a machine has them."""
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+
+from daemon import Daemon, Ledger, Poster, Site, ledger
+from waiting import until
+
+EVENTS = 300
+AT_ONCE = "worker.tuning.DEFAULTS = worker.tuning.Tuning(senders_start_at=1)"
+RETRIED = {"retries": [0, 0, 0, 0]}
+# References, without which the tasks could be garbage-collected.
+POSTING: set[asyncio.Task[None]] = set()
+
+
+def senders_of(daemon: Daemon) -> list[int]:
+    """The ids of the sender processes of a daemon."""
+    pid = daemon.process.pid
+    found = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [int(child) for child in found if b"senders" in command_of(int(child))]
+
+
+def command_of(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except FileNotFoundError:
+        return b""
+
+
+async def sending(site: Site, receivers: list[Ledger], poster: Poster) -> Daemon:
+    """A daemon that sends by a process, in the middle of its work."""
+    for receiver in receivers:
+        site.hook(receiver, **RETRIED)
+    daemon = await site.serve(TOCSIN_SENDERS="1", TOCSIN_BREAKER="0", patch=AT_ONCE)
+    POSTING.add(asyncio.create_task(poster.post()))
+    await until(lambda: senders_of(daemon), "a sender process")
+    return daemon
+
+
+async def all_delivered(site: Site, receivers: list[Ledger], poster: Poster) -> None:
+    await until(lambda: len(poster.accepted) == EVENTS, "all events")
+    for receiver in receivers:
+        await until(lambda r=receiver: len(r.got) == EVENTS, "all deliveries")
+    await until(lambda: set(site.states()) == {"delivered"}, "their record")
+
+
+async def test_a_killed_sender_loses_nothing(site: Site) -> None:
+    async with ledger(0.002) as first, ledger(0.005) as second:
+        receivers, poster = [first, second], Poster(site, EVENTS)
+        daemon = await sending(site, receivers, poster)
+        (pid,) = senders_of(daemon)
+        os.kill(pid, signal.SIGKILL)
+        await all_delivered(site, receivers, poster)
+        again = sum(receiver.got.total() - EVENTS for receiver in receivers)
+        assert again <= 64, "more than what was in flight to two hooks is sent again"
+        assert await daemon.end() == 0
+        assert site.integrity() == "ok"
+
+
+async def test_no_sender_outlives_a_killed_daemon(site: Site) -> None:
+    async with ledger(0.002) as receiver:
+        poster = Poster(site, EVENTS)
+        daemon = await sending(site, [receiver], poster)
+        (pid,) = senders_of(daemon)
+        await daemon.kill()
+        await until(lambda: not command_of(pid), "the end of the sender process")
+        daemon = await site.serve()
+        await poster.post()
+        await all_delivered(site, [receiver], poster)
+        assert await daemon.end() == 0
+
+
+async def test_a_signal_to_all_processes_ends_them_in_their_order(site: Site) -> None:
+    """As a service manager sends it: the sender still answers, and the worker ends it."""
+    async with ledger(0.002) as receiver:
+        poster = Poster(site, EVENTS)
+        daemon = await sending(site, [receiver], poster)
+        (pid,) = senders_of(daemon)
+        os.kill(pid, signal.SIGTERM)
+        assert await daemon.end() == 0
+        assert not command_of(pid)
+        rows = site.rows()
+        assert not [row for row in rows if row["lease_id"] is not None]
+        delivered = sum(row["state"] == "delivered" for row in rows)
+        assert receiver.got.total() == delivered, "what was sent is recorded"

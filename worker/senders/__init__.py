@@ -1,0 +1,4 @@
+"""The sender processes: they sign and send deliveries, so that the worker uses more than one core.
+
+Imports `http` and `signing`.
+"""

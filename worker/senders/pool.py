@@ -1,0 +1,134 @@
+"""The sender of deliveries that uses more than one core.
+
+It sends in this process while there is little to do, and under load in sender processes.
+"""
+
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+
+from worker.http.answer import MAX_BODY, ExchangeResult, Withheld
+from worker.http.endpoint import Endpoint
+from worker.http.tls_contexts import TlsChoice
+from worker.http.transport import Transport
+from worker.senders.child import NotSent
+from worker.senders.process import sign
+from worker.senders.supervisor import SenderSupervisor
+from worker.signing.signatures import SigningRequest
+
+# Hosts whose address is remembered.
+MOST_ADDRESSES = 4096
+
+
+class SenderPool:
+    """A sender with sender processes. See HttpSender (worker.http.transport).
+
+    `transport` sends while there is little to do, and while no process is ready.
+    """
+
+    def __init__(self, transport: Transport, supervisor: SenderSupervisor) -> None:
+        self._transport, self._supervisor = transport, supervisor
+        self._in_flight = 0
+        self._addresses: OrderedDict[str, str] = OrderedDict()
+
+    async def post(
+        self,
+        endpoint: Endpoint,
+        head: bytes,
+        body: bytes,
+        *,
+        deadline: float,
+        verify_tls: TlsChoice = True,
+        keep: int = MAX_BODY,
+        may_send: Callable[[], bool] | None = None,
+        may_reach: Callable[[str], bool] | None = None,
+    ) -> ExchangeResult:
+        """See HttpSender. A request that is signed already is sent in this process."""
+        return await self._transport.post(
+            endpoint,
+            head,
+            body,
+            deadline=deadline,
+            verify_tls=verify_tls,
+            keep=keep,
+            may_send=may_send,
+            may_reach=may_reach,
+        )
+
+    async def post_unsigned(
+        self,
+        endpoint: Endpoint,
+        head: str,
+        body: bytes,
+        signing: SigningRequest,
+        *,
+        deadline: float,
+        verify_tls: TlsChoice = True,
+        keep: int = MAX_BODY,
+        may_send: Callable[[], bool] | None = None,
+        may_reach: Callable[[str], bool] | None = None,
+    ) -> ExchangeResult:
+        """Sign and send a request. The result has the header lines that were added.
+
+        `head` has the mark `UNSIGNED` (worker.signing.signatures) in the place of the signatures.
+        All else is as in HttpSender.
+        """
+        self._in_flight += 1
+        try:
+            # If nothing else is under way, the way to a process would only cost time.
+            child = None if self._in_flight == 1 else self._supervisor.choose()
+            if child is not None:
+                send = partial(
+                    child.request, endpoint, head, body, signing, deadline, verify_tls, keep
+                )
+                result = await self._hand_over(send, endpoint.host, may_send, may_reach)
+                # If the process has ended, the record has the request as it was signed.
+                result.signatures = result.signatures or sign("", signing, body)[1]
+                return result
+            signed, lines = sign(head, signing, body)
+            result = await self._transport.post(
+                endpoint,
+                signed.encode("latin-1"),
+                body,
+                deadline=deadline,
+                verify_tls=verify_tls,
+                keep=keep,
+                may_send=may_send,
+                may_reach=may_reach,
+            )
+            result.signatures = lines
+            return result
+        finally:
+            self._in_flight -= 1
+
+    async def _hand_over(
+        self,
+        send: Callable[[Sequence[str]], Awaitable[ExchangeResult]],
+        host: str,
+        may_send: Callable[[], bool] | None,
+        may_reach: Callable[[str], bool] | None,
+    ) -> ExchangeResult:
+        """Let a process send a request. It asks about each address that is not approved yet."""
+        approved: list[str] = []
+        address = self._addresses.get(host)
+        while True:
+            if address is not None:
+                if may_reach is not None and not may_reach(address):
+                    raise Withheld
+                approved.append(address)
+            if may_send is not None and not may_send():
+                raise Withheld
+            try:
+                result = await send(approved)
+            except NotSent as not_sent:
+                address = not_sent.address
+            else:
+                self._remember(host, result)
+                return result
+
+    def _remember(self, host: str, result: ExchangeResult) -> None:
+        if result.address is None or self._addresses.get(host) == result.address:
+            return
+        self._addresses[host] = result.address
+        if len(self._addresses) > MOST_ADDRESSES:
+            self._addresses.popitem(last=False)
