@@ -14,6 +14,7 @@ from tests.benchmarks.figure import Bench, Row
 NAMES = (
     "ingest",
     "delivery",
+    "cores",
     "filters",
     "order",
     "pull",

@@ -26,8 +26,12 @@ class Server:
 
     def cpu(self) -> float:
         """Seconds of processor time so far, all threads together."""
-        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return _cpu(self.pid)
+
+    def senders_cpu(self) -> float:
+        """Seconds of processor time of its sender processes so far."""
+        children = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
+        return sum(_cpu(int(child)) for child in children)
 
     def memory(self, name: str = "VmRSS") -> float:
         """Resident megabytes, now (VmRSS) or at most so far (VmHWM)."""
@@ -35,6 +39,11 @@ class Server:
             if line.startswith(f"{name}:"):
                 return int(line.split()[1]) * 1024 / MB
         raise LookupError(name)
+
+
+def _cpu(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 @contextlib.contextmanager

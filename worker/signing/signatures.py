@@ -29,7 +29,7 @@ class DeliverySignatures:
     keys: tuple[AsymmetricSigner, ...] = ()
     wanted: tuple[str, ...] = ()
     material: SigningMaterial | None = field(default=None, repr=False)
-    """What another process can make the signers from, or None."""
+    """The material from which another process makes the same signers, or None."""
 
     def headers(self, guid: str, body: bytes, timestamp: int, *, new_first: bool = False) -> str:
         """Return the header lines.
