@@ -89,7 +89,9 @@ class StoreNotifier(WorkerNotifier, Protocol):
     """The interface through which the store announces new work, to workers and receivers."""
 
     def pushed(self, hooks: Iterable[int]) -> None:
-        """Notify the worker, and no receiver: none of these hooks is a pull hook."""
+        """Notify the worker that these hooks have due deliveries. None was edited, and none is a
+        pull hook.
+        """
 
     def pulled(self, hooks: Iterable[int]) -> None:
         """Notify the receivers of these pull hooks that deliveries are due."""

@@ -27,11 +27,12 @@ def measure(bench: Bench) -> Iterator[Row]:
         return
     with contextlib.ExitStack() as stack:
         with pinned({usable[1]}):
-            port = stack.enter_context(receiving(bench))
+            # A host gets 64 requests at once, which would limit the rate.
+            port = stack.enter_context(receiving(bench, hosts=SUBSCRIBERS))
         sides = {"one": {usable[0]}, "two": set(usable)}
         daemons = {
             name: stack.enter_context(
-                served(bench.directory / name, port, SUBSCRIBERS, WARMING, cores)
+                served(bench.directory / name, port, SUBSCRIBERS, WARMING, cores, SUBSCRIBERS)
             )
             for name, cores in sides.items()
         }

@@ -46,10 +46,13 @@ def served(
     subscribers: int,
     warming: int = world.WARMING,
     cores: set[int] | None = None,
+    hosts: int = 1,
 ) -> Iterator[Served]:
-    """A daemon whose hooks deliver to a local port, after so many events; on these cores."""
+    """A daemon whose hooks deliver to a local port, after so many events; on these cores. They are
+    spread over so many of the receiver's addresses.
+    """
     store = open_store("sqlite", data_dir=directory)
-    token = store.do(world.make, subscribers=subscribers, port=port)["token"]
+    token = store.do(world.make, subscribers=subscribers, port=port, hosts=hosts)["token"]
     with contextlib.ExitStack() as stack:
         with pinned(cores):
             server = stack.enter_context(serving(directory))
