@@ -52,6 +52,7 @@ class SenderChild:
         self._pending: dict[int, tuple[asyncio.Future[ExchangeResult], float]] = {}
         self._bodies: OrderedDict[int, tuple[int, bytes]] = OrderedDict()
         self._bytes = 0
+        self._last: tuple[int, bytes | None] = 0, None
         self._process: subprocess.Popen[bytes] | None = None
         self._channel: MessageChannel | None = None
         self._is_ready: asyncio.Future[bool] = self._loop.create_future()
@@ -133,6 +134,12 @@ class SenderChild:
         """Return the number by which the process knows this body. All deliveries of an event have
         the same one, so it is sent once.
         """
+        if body is self._last[1]:
+            return self._last[0]
+        self._last = self._number_of(body), body
+        return self._last[0]
+
+    def _number_of(self, body: bytes) -> int:
         key = id(body)
         known = self._bodies.get(key)
         if known is not None:

@@ -38,11 +38,10 @@ class SenderSupervisor:
         self._on_death = on_death
         self.ready: list[SenderChild] = []
         """The processes that can send."""
-        # Requests since the beginning of a second, by which load is judged.
+        # Requests since a time, by which load is judged.
         self._count, self._counted_since = 0, 0.0
         self._failures = 0
         self._starting = self._closed = False
-        self._used_at = 0.0
         self._checks: asyncio.TimerHandle | None = None
         self._tasks = BackgroundTasks()
 
@@ -57,8 +56,8 @@ class SenderSupervisor:
         Return None if none is ready. If there are many requests, they are then started.
         """
         if self.ready:
-            self._used_at = self._loop.time()
-            return min(self.ready, key=_load)
+            self._count += 1
+            return min(self.ready, key=_load) if len(self.ready) > 1 else self.ready[0]
         if not self._starting and self._is_busy():
             self._start()
         return None
@@ -75,7 +74,7 @@ class SenderSupervisor:
         """Start the processes that are missing, unless that is going on."""
         if not (self._starting or self._closed):
             self._starting = True
-            self._used_at = self._loop.time()
+            self._counted_since = self._loop.time()
             self._tasks.start(self._start_all())
 
     async def _start_all(self) -> None:
@@ -130,7 +129,9 @@ class SenderSupervisor:
             if child.is_stuck(self._tuning.senders_grace):
                 log.error("sender process %s is stuck, and is ended", child.pid)
                 child.kill()
-        if self._loop.time() - self._used_at > self._tuning.senders_idle and not self.in_flight:
+        if self._count or self.in_flight:
+            self._count, self._counted_since = 0, self._loop.time()
+        if self._loop.time() - self._counted_since > self._tuning.senders_idle:
             self._tasks.start(self._close_all())
         elif self.ready:
             self._failures = 0
