@@ -69,7 +69,7 @@ def _built(directory: Path) -> list[str] | None:
 class Answering(asyncio.Protocol):
     """Reads as little as it takes to know where requests end."""
 
-    def __init__(self, delay: float, failing: bytes) -> None:
+    def __init__(self, delay: float, failing: bytes = b"-") -> None:
         self._delay = delay
         self._failing = b"\r\nwebhook-ordering-key: %b\r\n" % failing
         self._said = ANSWER
