@@ -20,6 +20,8 @@ log = logging.getLogger("tocsin.worker")
 # MOST is the longest pause after a transaction, as a multiple of its duration. CROWD lengthens the
 # pause if others wait for the writer.
 MOST, CROWD = 20, 3
+# Seconds after a wake-up at which the work begins.
+HEAD_START = 0.005
 # Seconds between two checks whether the transaction with a missing event has ended.
 GAP_POLL_SECONDS = 0.02
 # Seconds that `stop` waits for the transaction under way. It is committed as a whole or not at all.
@@ -124,6 +126,8 @@ class Projector:
 
     async def _run(self) -> None:
         try:
+            # The deliveries of the same events go first: they would wait for its reads.
+            await asyncio.sleep(HEAD_START)
             while self._again and self._should_run:
                 self._again = False
                 await self._catch_up()
