@@ -1,5 +1,6 @@
 """The dashboard's viewer, and the hooks that they may see: those that they may administer."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from hub.admin.administrators import LOOK, RUN
@@ -13,7 +14,7 @@ from store import Connection, Row
 from store.accounts import accounts, administrators
 from store.errors import Missing
 from store.hooks import hooks
-from store.hooks.hook_targets import target_of
+from store.hooks.hook_targets import HookTarget, target_of
 from store.repositories import repositories
 
 OPERATORS_ONLY = (
@@ -146,6 +147,21 @@ class DashboardViewer:
         except (HubError, Missing):
             return False
         return True
+
+    def changeable(self, db: Connection, hook_ids: Iterable[int]) -> list[int]:
+        """Return those of the hooks that they may change.
+
+        Hooks of the same target share its rights, which are checked once.
+        """
+        rights: dict[HookTarget, bool] = {}
+        found = []
+        for hook in filter(None, (hooks.by_id(db, number) for number in hook_ids)):
+            target = target_of(hook)
+            if target not in rights:
+                rights[target] = self.may_change(db, hook)
+            if rights[target] and hook["deleted_at"] is None:
+                found.append(hook["id"])
+        return found
 
     def check_change(self, db: Connection, hook: Row) -> None:
         """Check that they may change a hook. Raises Missing or Forbidden if not."""

@@ -8,7 +8,7 @@ from store.accounts import permissions
 from store.accounts.apps import checked_events
 from store.accounts.permissions import METADATA
 from store.database import paging, upsert
-from store.database.connection import ENDLESS, Connection, Row, json_array
+from store.database.connection import ENDLESS, Connection, Row
 from store.errors import Conflict, Invalid
 from store.hooks import app_subscriptions
 
@@ -315,19 +315,31 @@ def remove(db: Connection, installation: Row) -> None:
     app_subscriptions.sync(db, installation["app_id"])
 
 
-def of_app(db: Connection, app_id: int, limit: int = ENDLESS) -> list[Row]:
-    """Return an app's installations by account, with the names of their chosen `repositories`."""
+def of_app(
+    db: Connection, app_id: int, limit: int = ENDLESS, most_repositories: int = ENDLESS
+) -> list[Row]:
+    """Return an app's installations by account, with the names of their chosen `repositories`.
+
+    If there are more than `most_repositories`, these are the first that were chosen.
+    """
     rows = db.all(
         f"{SELECT} WHERE i.app_id = :app_id ORDER BY a.login_key LIMIT :limit",
         app_id=app_id,
         limit=limit,
     )
-    chosen: dict[int, list[str]] = {row["id"]: [] for row in rows}
-    for installation_id, name in db.tuples(
-        "SELECT c.installation_id, r.name FROM installation_repository c"
-        " JOIN repository r ON r.id = c.repo_id WHERE c.installation_id IN"
-        f" (SELECT id FROM {db.each('installations', id='integer')} AS w) ORDER BY r.name_key",
-        installations=json_array(chosen),
-    ):
-        chosen[installation_id].append(name)
-    return [_decoded(row) | {"repositories": chosen[row["id"]]} for row in rows]
+    return [
+        _decoded(row) | {"repositories": _chosen_names(db, row, most_repositories)} for row in rows
+    ]
+
+
+def _chosen_names(db: Connection, installation: Row, most: int) -> list[str]:
+    if installation["every_repository"]:
+        return []
+    # One query for each installation, because it reads no more than `most` rows.
+    rows = db.tuples(
+        "SELECT r.name FROM installation_repository c JOIN repository r ON r.id = c.repo_id"
+        " WHERE c.installation_id = :id ORDER BY c.repo_id LIMIT :most",
+        id=installation["id"],
+        most=most,
+    )
+    return sorted((name for (name,) in rows), key=str.lower)

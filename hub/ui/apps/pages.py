@@ -24,6 +24,8 @@ ON = f"{PATH}/installations/{{installation_id}}"
 LATEST = 10
 # The page of an app shows this many installations.
 INSTALLATIONS = 200
+# The page of an app names this many repositories of each installation.
+REPOSITORIES = 10
 LONGEST = 100
 LIST = NewestList(
     f"{ROOT}/apps",
@@ -69,8 +71,9 @@ def show_app(look: ViewContext) -> dict[str, Any]:
     return {
         "app": app,
         "keys": app_keys.of_app(look.db, app["id"]),
-        "installations": installations.of_app(look.db, app["id"], INSTALLATIONS),
+        "installations": installations.of_app(look.db, app["id"], INSTALLATIONS, REPOSITORIES + 1),
         "most_installations": INSTALLATIONS,
+        "most_repositories": REPOSITORIES,
         "hook": hook,
         "latest": latest,
         "may_run": look.viewer.may_run,

@@ -80,11 +80,7 @@ def _changeable(look: ViewContext) -> tuple[str, list[int]]:
     """
     look.viewer.check_token(WRITE)
     host, ids = _hooks(look)
-    found = [
-        number
-        for number in ids
-        if look.viewer.may_change(look.db, look.viewer.hook(look.db, number)[0])
-    ]
+    found = look.viewer.changeable(look.db, ids)
     if not found:
         raise Forbidden("You may look at these hooks, but change none of them.")
     return f"{ROOT}/hosts/{quote(host, safe='')}", found

@@ -9,10 +9,12 @@ from assertions import bodies
 from dashboard_client import open_dashboard, text_of
 from ui_rows import operator
 
+from hub.ui.apps.pages import REPOSITORIES
 from store import Connection, Row, Store
 from store.accounts import accounts, apps, tokens
 from store.apps import app_hooks, app_keys, installations
 from store.clock import MovableClock
+from store.repositories import repositories
 
 
 @pytest.fixture
@@ -40,6 +42,24 @@ async def test_what_an_app_has(store: Store, mill: Row) -> None:
         assert "https://mill.example/hook" in said
         assert "s3cret" not in html
         assert (await browser.get("/ui/apps/999")).status_code == 404
+
+
+async def test_an_installation_names_some_of_its_repositories(
+    store: Store, seed: Any, mill: Row
+) -> None:
+    def choose_more(db: Connection) -> None:
+        made = [repositories.create(db, seed.octo["id"], f"more-{n}") for n in range(REPOSITORIES)]
+        chosen = [seed.hello["id"], *(row["id"] for row in made)]
+        installations.choose_repositories(db, mill, chosen)
+
+    store.do(choose_more)
+    async with open_dashboard(store, store.do(operator)) as browser:
+        said = text_of(await browser.page(f"/ui/apps/{mill['app_id']}"))
+    assert "hello, more-0, more-1," in said
+    assert said.count("and more") == 1
+    assert f"more-{REPOSITORIES - 1}" not in said
+    (row,) = store.look(installations.of_app, mill["app_id"])
+    assert len(row["repositories"]) == REPOSITORIES + 1
 
 
 async def test_an_app_that_has_nothing(store: Store, seed: Any) -> None:
