@@ -28,6 +28,7 @@ NAMES = (
     "paging",
     "postgres",
     "growing",
+    "machines",
     "expiry",
     "reports",
     "isolation",
@@ -42,7 +43,7 @@ NAMES = (
 )
 
 # What fills a database with millions of rows first.
-LONG = ("claim", "growing", "postgres")
+LONG = ("claim", "growing", "machines", "postgres")
 PAGE = Path(__file__).parents[2] / "hub" / "docs" / "explanation" / "performance.md"
 
 
