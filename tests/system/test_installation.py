@@ -24,6 +24,15 @@ LEFT_OUT = (".git", ".venv", "__pycache__", ".mypy_cache", ".ruff_cache", ".hypo
 # Beside tocsin itself, without extras. Python brings pip, and until 3.11 setuptools.
 MOST_PACKAGES, MOST_BYTES = 40, 90 * 1024 * 1024
 BROUGHT = {"pip", "setuptools", "tocsin"}
+# These replace what compiled modules call directly, or read its signature.
+INTERPRETED_ONLY = (
+    "delivery/test_isolation.py::test_the_rate_of_a_hook",
+    "delivery/test_payload_cache.py::test_one_event_to_many_form_hooks_is_encoded_once",
+    "delivery/test_recorded_attempts.py::test_a_mistake_before_the_request_is_an_attempt",
+    "delivery/test_recorded_attempts.py::test_the_real_transport_is_a_poster",
+    "delivery/test_worker_lease.py"
+    "::test_what_is_offered_under_a_lease_that_has_ended_is_left_to_others",
+)
 
 
 def run(*command: str | Path, cwd: Path, **environment: str) -> str:
@@ -175,3 +184,40 @@ def test_the_extra_all_has_all_others():
     named = everything.removeprefix("tocsin[").removesuffix("]").split(",")
     assert {*named} == extras.keys() - {"all", "test", "bench"}
     assert "tocsin[all]" in extras["test"], "so that no test skips for want of one"
+
+
+@pytest.fixture
+def compiled(tmp_path: Path) -> Path:
+    """A wheel whose modules of the delivery path are compiled."""
+    if shutil.which("gcc") is None:
+        pytest.skip("there is no gcc")
+    sources = copy(tmp_path / "sources")
+    run(find_uv(), "build", "-q", "--wheel", "--python", sys.executable, "--out-dir", tmp_path,
+        cwd=sources, HATCH_BUILD_HOOK_ENABLE_MYPYC="1")  # fmt: skip
+    (wheel,) = tmp_path.glob("*.whl")
+    return wheel
+
+
+@pytest.mark.slow("modules are compiled, and their tests run again")
+def test_compiled_modules_pass_the_tests_of_the_pure_ones(compiled, elsewhere):
+    run(find_uv(), "venv", "-q", "--python", sys.executable, "venv", cwd=elsewhere)
+    run(find_uv(), "pip", "install", "-q", "--python", "venv", f"{compiled}[test]", cwd=elsewhere)
+    python = elsewhere / "venv" / "bin" / "python"
+    for module in compiled_modules():
+        where = run(python, "-c", f"import {module} as it; print(it.__file__)", cwd=elsewhere)
+        assert where.endswith(".so\n"), module
+    shutil.copy(ROOT / "pyproject.toml", elsewhere)
+    shutil.copytree(ROOT / "tests", elsewhere / "tests")
+    left_out = [f"--deselect=tests/worker/{name}" for name in INTERPRETED_ONLY]
+    folders = [f"tests/worker/{name}" for name in ("delivery", "http", "signing")]
+    # The modules do not see which database the store has.
+    tests = ["-m", "pytest", "-k", "not postgres", *folders, *left_out]
+    assert ", 0 failed" in run(python, *tests, cwd=elsewhere)
+    smoke(elsewhere / "venv" / "bin" / "tocsin", elsewhere)
+
+
+def compiled_modules() -> list[str]:
+    """The modules that the build hook compiles."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    hook = project["tool"]["hatch"]["build"]["targets"]["wheel"]["hooks"]["mypyc"]
+    return [path[1:].removesuffix(".py").replace("/", ".") for path in hook["include"]]

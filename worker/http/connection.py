@@ -227,12 +227,12 @@ class HttpConnection(asyncio.Protocol):
             self._interim += 1
             return
         raw = self._raw.lstrip(b"\r\n")
-        line, end = raw.find(b"\r\n"), raw.find(b"\r\n\r\n")
+        end = raw.find(b"\r\n\r\n")
         if end > MAX_HEAD:
             raise _StopParsing  # `_parse` sets the error
         answer = self._answer
         assert answer is not None
-        answer.head = raw[line + 2 : end]
+        answer.head = raw[:end].partition(b"\r\n")[2]
         answer.status = status
 
     def on_body(self, data: bytes) -> None:
