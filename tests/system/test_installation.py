@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tomllib
 import zipfile
 from pathlib import Path
@@ -189,8 +190,9 @@ def test_the_extra_all_has_all_others():
 @pytest.fixture
 def compiled(tmp_path: Path) -> Path:
     """A wheel whose modules of the delivery path are compiled."""
-    if shutil.which("gcc") is None:
-        pytest.skip("there is no gcc")
+    headers = Path(sysconfig.get_path("include"), "Python.h")
+    if shutil.which("gcc") is None or not headers.exists():
+        pytest.skip("modules cannot be compiled without gcc and the headers of Python")
     sources = copy(tmp_path / "sources")
     run(find_uv(), "build", "-q", "--wheel", "--python", sys.executable, "--out-dir", tmp_path,
         cwd=sources, HATCH_BUILD_HOOK_ENABLE_MYPYC="1")  # fmt: skip
