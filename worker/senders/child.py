@@ -218,7 +218,8 @@ class SenderChild:
             self._process.kill()
             self._process.wait()
             self._process = None
-        self._channel, channel = None, self._channel
+        channel = self._channel
+        self._channel = None
         if channel is not None:
             channel.close()
 
