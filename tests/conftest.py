@@ -98,12 +98,13 @@ def pytest_collectstart(collector: pytest.Collector) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Return two workers for each processor, because many tests wait for other processes.
+    """Return three workers for each two processors, because many tests wait for other processes.
 
     More would cost more than they gain. Each worker collects all tests, which takes as long as a
     thousand of them.
     """
-    return 2 * len(os.sched_getaffinity(0))
+    processors = len(os.sched_getaffinity(0))
+    return processors + (processors + 1) // 2
 
 
 @pytest.hookimpl(tryfirst=True)

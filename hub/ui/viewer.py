@@ -149,7 +149,7 @@ class DashboardViewer:
         return True
 
     def changeable(self, db: Connection, hook_ids: Iterable[int]) -> list[int]:
-        """Return those of the hooks that they may change.
+        """Return which of these hooks they may change.
 
         Hooks of the same target share its rights, which are checked once.
         """
