@@ -13,7 +13,7 @@ from hub.cli.state.changes import StateChange, described_place
 from hub.cli.state.places import meant
 from hub.cli.state.sections.accounts import OrganizationEntry, UserEntry
 from hub.cli.state.sections.agent_variables import AgentVariableEntry
-from hub.cli.state.sections.apps import AppEntry, InstallationEntry, TokenEntry
+from hub.cli.state.sections.apps import AppEntry, InstallationEntry
 from hub.cli.state.sections.artifacts import (
     AttestationEntry,
     DeploymentRecordEntry,
@@ -47,6 +47,7 @@ from hub.cli.state.sections.repositories import RepositoryEntry
 from hub.cli.state.sections.rule_suites import RuleSuiteEntry
 from hub.cli.state.sections.seats import AssistantSubscriptionEntry, TeamEntry
 from hub.cli.state.sections.secret_patterns import EnterpriseSecretPatternEntry, SecretPatternEntry
+from hub.cli.state.sections.tokens import TokenEntry
 from hub.cli.state.sections.usage import UsageEntry
 from hub.cli.state.sections.workflow_runs import WorkflowRunEntry
 from hub.cli.state.strict_yaml import Strict
