@@ -4,27 +4,21 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import orjson
-
 from store.database import paging
 from store.database.connection import ENDLESS, Connection, Row, json_array, prefixed
-from store.endpoint_access import handshake
 from store.errors import Invalid, Missing
 from store.hooks import (
-    batch_options,
     hook_limit,
     hook_ordering,
     hook_secrets,
     hook_subscriptions,
-    option_secrets,
-    pull_urls,
+    option_columns,
     signing_keys,
 )
 from store.hooks.hook_targets import (
     NAMED,
     NAMES,
     TARGETS,
-    HookKind,
     HookTarget,
     as_target,
     organization,
@@ -39,7 +33,6 @@ COLUMNS = (
 )
 # The indexes on URLs have this many characters of them.
 INDEXED = 500
-ACCESS_COLUMNS = ("option_secrets", "certificate_ends_at", "handshake", "handshake_rate")
 CHANGEABLE = frozenset(
     {"url", "events", "content_type", "secret", "overlap", "insecure_ssl", "active", "options"}
 )
@@ -95,7 +88,7 @@ def create(
         insecure_ssl=int(insecure_ssl),
         active=int(active),
         events=json.dumps(chosen),
-        **_option_columns(db, target.kind, None, options or {}, url),
+        **option_columns.columns(db, target.kind, None, options or {}, url),
         now=db.now,
     )
     assert row is not None
@@ -107,40 +100,6 @@ def _with_key(db: Connection, hook: Row) -> Row:
     if signing_keys.is_wanted(hook["options"]):
         hook["key_set"] = signing_keys.ensure(db, hook["id"], hook["key_set"])
     return hook
-
-
-def _option_columns(
-    db: Connection, kind: HookKind, hook: Row | None, options: dict[str, Any], url: str
-) -> Row:
-    """Return the columns for a hook's options. The fan-out reads its filter from one of its own."""
-    batch_options.check(options)
-    return {
-        **option_secrets.sealed_columns(db, hook, options, url),
-        **handshake.columns_after(hook, options, url),
-        "pull": pull_urls.column(kind, url, options),
-        "filter": _filter_column(options),
-    }
-
-
-def _changed_option_columns(
-    db: Connection, kind: HookKind, hook: Row, changes: dict[str, Any]
-) -> Row:
-    """Return the same columns after changes. Secret values are decrypted only if it is needed."""
-    wanted = {**hook, **changes}
-    options, url = wanted["options"], wanted["url"]
-    if "options" in changes or url != hook["url"]:
-        return _option_columns(db, kind, hook, options, url)
-    return {
-        "options": json.dumps(options),
-        "pull": pull_urls.column(kind, url, options),
-        "filter": _filter_column(options),
-        **{name: hook[name] for name in ACCESS_COLUMNS},
-    }
-
-
-def _filter_column(options: dict[str, Any]) -> str | None:
-    filter_ = options.get("filter")
-    return None if filter_ is None else orjson.dumps(filter_).decode()
 
 
 def _lock_target(db: Connection, target: HookTarget) -> None:
@@ -308,7 +267,7 @@ def update(db: Connection, hook: Row, *, most: int = 0, **changes: Any) -> Row:
         insecure_ssl=int(wanted["insecure_ssl"]),
         active=int(wanted["active"]),
         events=json.dumps(events),
-        **_changed_option_columns(db, target.kind, hook, changes),
+        **option_columns.changed(db, target.kind, hook, changes),
         disabled_reason=None if revived else hook["disabled_reason"],
         failing_since=None if revived else hook["failing_since"],
         held_until=None if revived or wanted["url"] != hook["url"] else hook["held_until"],
