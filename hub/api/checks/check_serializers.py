@@ -1,19 +1,20 @@
 """Serializers of check runs and check suites."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import orjson
 from typing_extensions import TypedDict
 
+from hub.api.checks import minimal_pulls
 from hub.api.checks.integration_serializers import Integration, integrations
+from hub.api.checks.minimal_pulls import PullRequestMinimal
 from hub.rest.repository_serializers import MinimalRepository, repository
 from hub.rest.serializers import node_id, time
 from hub.rest.urls import Urls
 from store import Connection, Row
 from store.checks import check_counts
 from store.clock import iso
-from store.issues import pulls
 from store.repositories import refs
 
 Status = Literal["queued", "in_progress", "completed", "waiting", "requested", "pending"]
@@ -28,26 +29,6 @@ Conclusion = Literal[
     "stale",
 ]
 """Conclusions of check runs. Only platforms set `stale`, for runs that they gave up."""
-
-
-class PullRepository(TypedDict):
-    id: int
-    url: str
-    name: str
-
-
-class PullEnd(TypedDict):
-    ref: str
-    sha: str
-    repo: PullRepository
-
-
-class PullRequestMinimal(TypedDict):
-    id: int
-    number: int
-    url: str
-    head: PullEnd
-    base: PullEnd
 
 
 class CheckRunImage(TypedDict):
@@ -145,7 +126,7 @@ class WholeCheckSuite(CheckSuite):
 def check_runs(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[CheckRun]:
     """Serialize check runs of a repository, with as few statements for many as for one."""
     apps = integrations(urls, db, {row["suite_id"] for row in rows})
-    heads = _heads(db, repo, rows)
+    heads = minimal_pulls.heads(db, repo, rows)
     return [
         _check_run(urls, repo, row, apps.get(row["suite_id"]), heads.get(row["head_sha"], []))
         for row in rows
@@ -185,7 +166,7 @@ def _check_run(
         "name": row["name"],
         "check_suite": {"id": row["suite_number"]},
         "app": app,
-        "pull_requests": _pulls(urls, repo, row, heads),
+        "pull_requests": minimal_pulls.of_row(urls, repo, row, heads),
         "actions": row["actions"],
     }
 
@@ -200,7 +181,7 @@ def check_suites(
 ) -> dict[int, CheckSuite]:
     """Serialize check suites of a repository, by row id. Many need as few statements as one."""
     ids = [row["id"] for row in rows]
-    heads, apps = _heads(db, repo, rows), integrations(urls, db, ids)
+    heads, apps = minimal_pulls.heads(db, repo, rows), integrations(urls, db, ids)
     runs = check_counts.newest(db, ids)
     return {
         row["id"]: _check_suite(
@@ -265,42 +246,10 @@ def _check_suite(
         "url": url,
         "before": row["before_sha"],
         "after": row["after_sha"],
-        "pull_requests": _pulls(urls, repo, row, heads),
+        "pull_requests": minimal_pulls.of_row(urls, repo, row, heads),
         "app": app,
         "created_at": iso(row["created_at"]),
         "updated_at": iso(row["updated_at"]),
         "latest_check_runs_count": runs.get(row["id"], 0),
         "check_runs_url": f"{url}/check-runs",
-    }
-
-
-def _heads(db: Connection, repo: Row, rows: Sequence[Row]) -> dict[str, list[Row]]:
-    found = pulls.of_heads(db, repo["id"], {row["head_sha"] for row in rows})
-    own = repo["full_name"].lower()
-    return {
-        sha: [row for row in heads if (row["head_repo"] or "").lower() == own]
-        for sha, heads in found.items()
-    }
-
-
-def _pulls(urls: Urls, repo: Row, row: Row, heads: list[Row]) -> list[PullRequestMinimal]:
-    """Serialize the pull requests that the platform reported, or else those that are known here."""
-    if row["pulls"] is not None:
-        return reported_pulls(urls, repo, row["pulls"])
-    return [_pull(urls, repo, {**each, "id": each["foreign_id"] or each["id"]}) for each in heads]
-
-
-def reported_pulls(urls: Urls, repo: Row, stored: str) -> list[PullRequestMinimal]:
-    """Serialize the pull requests that a platform reported, from their stored form."""
-    return [_pull(urls, repo, each) for each in orjson.loads(stored)]
-
-
-def _pull(urls: Urls, repo: Row, pull: Any) -> PullRequestMinimal:
-    here: PullRepository = {"id": repo["id"], "url": urls.repository(repo), "name": repo["name"]}
-    return {
-        "id": pull["id"],
-        "number": pull["number"],
-        "url": f"{here['url']}/pulls/{pull['number']}",
-        "head": {"ref": pull["head_ref"], "sha": pull["head_sha"], "repo": here},
-        "base": {"ref": pull["base_ref"], "sha": pull["base_sha"], "repo": here},
     }

@@ -7,12 +7,9 @@ from typing import Any, NotRequired, Self
 import orjson
 from typing_extensions import TypedDict
 
-from hub.api.checks.check_serializers import (
-    PullRequestMinimal,
-    SimpleCommit,
-    head_commit,
-    reported_pulls,
-)
+from hub.api.checks import minimal_pulls
+from hub.api.checks.check_serializers import SimpleCommit, head_commit
+from hub.api.checks.minimal_pulls import PullRequestMinimal
 from hub.rest.repository_serializers import MinimalRepository, repositories
 from hub.rest.serializers import SimpleUser, node_id, simple_users, time
 from hub.rest.urls import Urls
@@ -164,4 +161,4 @@ def _urls(urls: Urls, repo: Row, run: Row) -> dict[str, str | None]:
 
 def _pulls(urls: Urls, repo: Row, details: Mapping[str, Any]) -> list[PullRequestMinimal] | None:
     stored_ones = details.get("pulls")
-    return None if stored_ones is None else reported_pulls(urls, repo, stored_ones)
+    return None if stored_ones is None else minimal_pulls.reported(urls, repo, stored_ones)
