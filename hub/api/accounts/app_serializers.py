@@ -4,10 +4,9 @@ from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from hub.rest.serializers import SimpleUser, simple_user, time
+from hub.rest.serializers import SimpleUser, row_serializer, simple_user
 from hub.rest.urls import Urls
 from store import Row
-from store.clock import iso
 
 NO_CLIENT = "0" * 20
 """The client id shown for a token without an application."""
@@ -58,35 +57,27 @@ class Authorization(TypedDict):
     installation: NotRequired[AuthorizedInstallation]
 
 
+_grant = row_serializer(Grant, "url", "app")
+_authorization = row_serializer(
+    Authorization, "url", "app", "token", "hashed_token", "token_last_eight"
+)
+
+
 def grant(urls: Urls, row: Row) -> Grant:
     """Serialize a grant."""
-    return {
-        "id": row["id"],
-        "url": urls.grant(row["id"]),
-        "app": _app(urls, row),
-        "created_at": iso(row["created_at"]),
-        "updated_at": iso(row["updated_at"]),
-        "scopes": row["scopes"],
-    }
+    return _grant(row, url=urls.grant(row["id"]), app=_app(urls, row))
 
 
 def authorization(urls: Urls, row: Row, token: str | None = None) -> Authorization:
     """Serialize an authorization. `token` is its value, if it may be shown."""
-    return {
-        "id": row["id"],
-        "url": urls.authorization(row["id"]),
-        "app": _app(urls, row),
-        "token": token or "",
-        "hashed_token": row["hash"],
-        "token_last_eight": row["last_eight"],
-        "note": row["note"],
-        "note_url": row["note_url"],
-        "created_at": iso(row["created_at"]),
-        "updated_at": iso(row["updated_at"]),
-        "scopes": row["scopes"],
-        "fingerprint": row["fingerprint"],
-        "expires_at": time(row["expires_at"]),
-    }
+    return _authorization(
+        row,
+        url=urls.authorization(row["id"]),
+        app=_app(urls, row),
+        token=token or "",
+        hashed_token=row["hash"],
+        token_last_eight=row["last_eight"],
+    )
 
 
 def _app(urls: Urls, row: Row) -> AuthorizationApp:

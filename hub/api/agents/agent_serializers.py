@@ -5,10 +5,9 @@ from typing import Literal, NotRequired
 from typing_extensions import TypedDict
 
 from hub.rest.organization_serializers import OrganizationSimple
-from hub.rest.serializers import SimpleUser
+from hub.rest.serializers import SimpleUser, row_serializer
 from hub.rest.urls import Urls
 from store import Row
-from store.clock import iso
 
 Visibility = Literal["all", "private", "selected"]
 
@@ -34,14 +33,12 @@ class AgentVariableEvent(TypedDict):
     sender: SimpleUser | None
 
 
+_metadata = row_serializer(AgentVariableMetadata)
+
+
 def metadata(urls: Urls, org: Row, row: Row) -> AgentVariableMetadata:
     """Serialize a variable without its value."""
-    shown: AgentVariableMetadata = {
-        "name": row["name"],
-        "created_at": iso(row["created_at"]),
-        "updated_at": iso(row["updated_at"]),
-        "visibility": row["visibility"],
-    }
+    shown = _metadata(row)
     if row["visibility"] == "selected":
         url = urls.agent_variable(org["login"], row["name"])
         shown["selected_repositories_url"] = f"{url}/repositories"

@@ -5,7 +5,7 @@ from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from hub.rest.serializers import SimpleUser, node_id, simple_user, time
+from hub.rest.serializers import SimpleUser, row_serializer, simple_user, time
 from hub.rest.urls import Urls
 from store import Connection, Row
 from store.accounts import accounts
@@ -69,25 +69,19 @@ class Installation(TypedDict):
     suspended_at: str | None
 
 
+_app = row_serializer(App, "owner", "external_url", "html_url", kind="App")
+
+
 def app(urls: Urls, db: Connection, row: Row) -> App:
     """Serialize an app as everybody who may see it sees it."""
     owner = accounts.get(db, row["owner_id"])
     assert owner is not None, "an app has an owner"
-    return {
-        "id": row["id"],
-        "slug": row["slug"],
-        "node_id": node_id("App", row["id"]),
-        "client_id": row["client_id"],
-        "owner": simple_user(urls, owner),
-        "name": row["name"],
-        "description": row["description"],
-        "external_url": row["url"],
-        "html_url": urls.app_page(row["slug"]),
-        "created_at": iso(row["created_at"]),
-        "updated_at": iso(row["updated_at"]),
-        "permissions": row["permissions"],
-        "events": row["events"],
-    }
+    return _app(
+        row,
+        owner=simple_user(urls, owner),
+        external_url=row["url"],
+        html_url=urls.app_page(row["slug"]),
+    )
 
 
 def own_app(urls: Urls, db: Connection, row: Row) -> App:

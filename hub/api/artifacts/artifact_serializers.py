@@ -11,7 +11,7 @@ from hub.rest import organization_serializers, serializers
 from hub.rest.event_payloads import EventData
 from hub.rest.organization_serializers import OrganizationSimple
 from hub.rest.repository_serializers import MinimalRepository
-from hub.rest.serializers import SimpleUser
+from hub.rest.serializers import SimpleUser, row_serializer
 from hub.rest.urls import Urls
 from hub.rest.validation import Text
 from store import Connection, Row
@@ -148,23 +148,12 @@ def shown_entry(entry: DeploymentEntry) -> FailedDeploymentEntry:
     }
 
 
+_record = row_serializer(DeploymentRecord, "created")
+
+
 def deployment_record(row: Row) -> DeploymentRecord:
     """Serialize a deployment record."""
-    return {
-        "id": row["id"],
-        "digest": row["digest"],
-        "logical_environment": row["logical_environment"],
-        "physical_environment": row["physical_environment"],
-        "cluster": row["cluster"],
-        "deployment_name": row["deployment_name"],
-        "status": row["status"],
-        "tags": row["tags"],
-        "runtime_risks": row["runtime_risks"],
-        "created": iso(row["created_at"]),
-        "created_at": iso(row["created_at"]),
-        "updated_at": iso(row["updated_at"]),
-        "attestation_id": row["attestation_id"],
-    }
+    return _record(row, created=iso(row["created_at"]))
 
 
 def artifact(row: Row) -> ArtifactMetadata:

@@ -22,7 +22,7 @@ from hub.rest.organization_serializers import OrganizationSimple
 from hub.rest.paging import NumberedPaging
 from hub.rest.repository_serializers import MinimalRepository
 from hub.rest.resolve import text
-from hub.rest.serializers import SimpleUser
+from hub.rest.serializers import SimpleUser, row_serializer
 from hub.rest.urls import Urls
 from hub.rest.validation import Text
 from store import Connection, Row
@@ -30,7 +30,6 @@ from store.accounts import accounts, organizations
 from store.artifacts import artifacts, storage_records
 from store.artifacts.artifacts import NamedArtifact
 from store.artifacts.storage_records import Storage
-from store.clock import iso
 from store.delivery.outbox import SnapshotEvent
 from store.repositories import repositories
 
@@ -164,16 +163,11 @@ def _current(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list
     ]
 
 
+_record = row_serializer(StorageRecord)
+
+
 def _shown(row: Row) -> StorageRecord:
-    shown: Any = {
-        "id": row["id"],
-        "name": row["name"],
-        "digest": row["digest"],
-        "registry_url": row["registry_url"],
-        "status": row["status"],
-        "created_at": iso(row["created_at"]),
-        "updated_at": iso(row["updated_at"]),
-    }
+    shown: Any = _record(row)
     said = {name: row[name] for name in ("artifact_url", "repository", "path") if row[name]}
     record: StorageRecord = shown | said
     return record

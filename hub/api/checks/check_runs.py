@@ -16,7 +16,7 @@ from hub.rest.context import Context
 from hub.rest.group import OperationGroup
 from hub.rest.paging import NumberedPaging
 from hub.rest.resolve import text
-from hub.rest.serializers import EmptyObject
+from hub.rest.serializers import EmptyObject, row_serializer
 from hub.rest.urls import Urls
 from hub.rest.validation import Text
 from store import Connection, Row
@@ -223,19 +223,12 @@ def _written(
     return shown
 
 
+_serialize = row_serializer(CheckAnnotation, "blob_href", "annotation_level")
+
+
 def _annotation(ctx: Context, repo: Row, sha: str, row: Row) -> CheckAnnotation:
-    return {
-        "path": row["path"],
-        "blob_href": ctx.urls.file_page(repo, sha, row["path"]),
-        "start_line": row["start_line"],
-        "end_line": row["end_line"],
-        "start_column": row["start_column"],
-        "end_column": row["end_column"],
-        "annotation_level": row["level"],
-        "title": row["title"],
-        "message": row["message"],
-        "raw_details": row["raw_details"],
-    }
+    page = ctx.urls.file_page(repo, sha, row["path"])
+    return _serialize(row, blob_href=page, annotation_level=row["level"])
 
 
 def _listed(

@@ -4,12 +4,11 @@ from collections.abc import Sequence
 
 from typing_extensions import TypedDict
 
-from hub.rest.serializers import SimpleUser, node_id, simple_user
+from hub.rest.serializers import SimpleUser, row_serializer, simple_user
 from hub.rest.urls import Urls
 from store import Connection, Row
 from store.accounts import accounts
 from store.checks import check_apps
-from store.clock import iso
 
 # Replaces an unknown owner of an app.
 NOBODY: Row = {"id": 0, "login": "ghost", "kind": "User", "site_admin": 0}
@@ -30,6 +29,9 @@ class Integration(TypedDict):
     events: list[str]
 
 
+_app = row_serializer(Integration, "id", "owner", "external_url", "html_url", kind="App")
+
+
 def integrations(
     urls: Urls, db: Connection, suite_ids: Sequence[int] | set[int]
 ) -> dict[int, Integration]:
@@ -46,17 +48,10 @@ def integrations(
 
 def _integration(urls: Urls, app: Row, owner: Row | None) -> Integration:
     page = app["html_url"] or urls.app_page(app["slug"])
-    return {
-        "id": app["number"],
-        "slug": app["slug"],
-        "node_id": node_id("App", app["number"]),
-        "owner": simple_user(urls, owner or NOBODY),
-        "name": app["name"],
-        "description": app["description"],
-        "external_url": app["external_url"] or page,
-        "html_url": page,
-        "created_at": iso(app["created_at"]),
-        "updated_at": iso(app["updated_at"]),
-        "permissions": app["permissions"],
-        "events": app["events"],
-    }
+    return _app(
+        app,
+        id=app["number"],
+        owner=simple_user(urls, owner or NOBODY),
+        external_url=app["external_url"] or page,
+        html_url=page,
+    )

@@ -4,6 +4,7 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
+from hub.rest.serializers import row_serializer
 from hub.rest.urls import Urls
 from store import Row
 from store.clock import iso
@@ -41,15 +42,7 @@ class Enterprise(TypedDict):
     updated_at: str
 
 
-def enterprise(row: Row) -> Enterprise:
-    """Serialize an enterprise in its short form."""
-    return {
-        "id": row["id"],
-        "slug": row["slug"],
-        "name": row["name"],
-        "created_at": iso(row["created_at"]),
-        "updated_at": iso(row["updated_at"]),
-    }
+enterprise = row_serializer(Enterprise)
 
 
 def team(urls: Urls, owner: Row, row: Row) -> EnterpriseTeam:

@@ -5,6 +5,7 @@ from typing import Any, Literal, NotRequired
 from typing_extensions import TypedDict
 
 from hub.rest import organization_serializers
+from hub.rest.serializers import row_serializer
 from hub.rest.urls import Urls
 from store import Connection, Row
 from store.accounts import accounts
@@ -100,6 +101,10 @@ class PorterLargeFile(TypedDict):
     size: int
 
 
+_author = row_serializer(PorterAuthor, "url", "import_url")
+large_file = row_serializer(PorterLargeFile)
+
+
 def source_import(urls: Urls, repo: Row, row: Row) -> SourceImport:
     """Serialize an import."""
     url = urls.source_import(repo)
@@ -137,15 +142,7 @@ def source_import(urls: Urls, repo: Row, row: Row) -> SourceImport:
 def author(urls: Urls, repo: Row, row: Row) -> PorterAuthor:
     """Serialize an author of commits."""
     url = urls.source_import(repo)
-    return {
-        "id": row["id"],
-        "remote_id": row["remote_id"],
-        "remote_name": row["remote_name"],
-        "email": row["email"],
-        "name": row["name"],
-        "url": f"{url}/authors/{row['id']}",
-        "import_url": url,
-    }
+    return _author(row, url=f"{url}/authors/{row['id']}", import_url=url)
 
 
 def event(urls: Urls, db: Connection, repo: Row, status: str) -> dict[str, Any]:

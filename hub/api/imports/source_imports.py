@@ -213,10 +213,8 @@ def get_large_files(ctx: Context, repo: Row) -> list[PorterLargeFile]:
     Files of more than 100 MB, the largest first; at most a thousand.
     """
     imports.needed(ctx.db, repo["id"])
-    return [
-        {"ref_name": row["ref_name"], "path": row["path"], "oid": row["oid"], "size": row["size"]}
-        for row in import_contents.large_files(ctx.db, repo["id"])
-    ]
+    found = import_contents.large_files(ctx.db, repo["id"])
+    return [import_serializers.large_file(row) for row in found]
 
 
 @ops("PATCH /repos/{owner}/{repo}/import/lfs", CHANGE, **RETIRED)

@@ -4,9 +4,8 @@ from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from hub.rest.serializers import node_id
+from hub.rest.serializers import node_id, row_serializer
 from store import Row
-from store.clock import iso
 
 DataType = Literal["text", "number", "date", "single_select", "multi_select"]
 Visibility = Literal["organization_members_only", "all"]
@@ -59,32 +58,14 @@ class IssueFieldValue(TypedDict):
     multi_select_options: NotRequired[list[ChosenOption]]
 
 
+_field = row_serializer(IssueField, "options", kind="IssueField")
+_option = row_serializer(IssueFieldOption)
+
+
 def field(row: Row) -> IssueField:
     """Serialize a field with its options."""
     chooses = row["data_type"].endswith("select")
-    return {
-        "id": row["id"],
-        "node_id": node_id("IssueField", row["id"]),
-        "name": row["name"],
-        "description": row["description"],
-        "data_type": row["data_type"],
-        "visibility": row["visibility"],
-        "options": [_option(one) for one in row["options"]] if chooses else None,
-        "created_at": iso(row["created_at"]),
-        "updated_at": iso(row["updated_at"]),
-    }
-
-
-def _option(row: Row) -> IssueFieldOption:
-    return {
-        "id": row["id"],
-        "name": row["name"],
-        "description": row["description"],
-        "color": row["color"],
-        "priority": row["priority"],
-        "created_at": iso(row["created_at"]),
-        "updated_at": iso(row["updated_at"]),
-    }
+    return _field(row, options=[_option(one) for one in row["options"]] if chooses else None)
 
 
 def value(row: Row) -> IssueFieldValue:

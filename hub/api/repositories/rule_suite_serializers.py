@@ -7,11 +7,12 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from hub.rest.paging import NumberedPaging
+from hub.rest.serializers import row_serializer
 from hub.rest.validation import Text
 from store import Connection, Row
 from store.accounts import accounts
 from store.accounts.viewers import RepositoryViewer
-from store.clock import DAY, HOUR, iso
+from store.clock import DAY, HOUR
 from store.repositories import rule_suites
 from store.repositories.rule_suites import RuleSuiteFilter
 
@@ -120,17 +121,11 @@ def _but_all(value: str | None) -> str | None:
     return None if value == ALL else value
 
 
+_suite = row_serializer(RuleSuite, "id", "repository_id")
+
+
 def _item(row: Row) -> RuleSuite:
-    found: RuleSuite = {
-        "id": row["number"],
-        "before_sha": row["before_sha"],
-        "after_sha": row["after_sha"],
-        "ref": row["ref"],
-        "repository_id": row["repo_id"],
-        "repository_name": row["repository_name"],
-        "pushed_at": iso(row["pushed_at"]),
-        "result": row["result"],
-    }
+    found = _suite(row, id=row["number"], repository_id=row["repo_id"])
     if row["actor_id"] is not None:
         found |= {"actor_id": row["actor_id"], "actor_name": row["actor_name"]}
     if row["evaluation_result"] is not None:
