@@ -1,0 +1,146 @@
+"""The options of commands that are a hook's delivery options."""
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+import orjson
+from pydantic import ValidationError
+
+from hub.cli.traffic import endpoint_options
+from store import Row
+from store.errors import Invalid
+from store.formats.formats import FORMATS
+from store.hooks import batch_options
+from store.hooks.hook_options import DeliveryOptions
+
+OPTIONS = (
+    click.option("--timeout", metavar="SECONDS", help="Timeout of a whole attempt."),
+    click.option(
+        "--retries", metavar="SECONDS,...", help="Delay before each attempt, including the first."
+    ),
+    click.option("--rate", metavar="NUMBER", help="Maximum of deliveries a second."),
+    click.option("--concurrency", metavar="NUMBER", help="Maximum of concurrent requests."),
+    click.option(
+        "--breaker",
+        metavar="NUMBER",
+        help="Consecutive failures that open the circuit; 0 for never.",
+    ),
+    click.option(
+        "--disable-after",
+        metavar="SECONDS",
+        help="Disable it after failing this long; 0 for never.",
+    ),
+    click.option(
+        "--signatures",
+        metavar="NAME,...",
+        help="Which of sha256, sha1, v1 and v1a are sent. v1a is made with a private key.",
+    ),
+    click.option("--format", metavar="NAME", help=f"The form of the body: {', '.join(FORMATS)}."),
+    click.option(
+        "--type-prefix", metavar="NAME", help="How the types of CloudEvents begin: com.github."
+    ),
+    click.option(
+        "--propagate",
+        metavar="always|never",
+        help="Whether the receiver gets the trace context of events.",
+    ),
+    click.option(
+        "--filter",
+        metavar="JSON",
+        help="Conditions on an event, or an expression in CEL; other events are left out.",
+    ),
+    click.option(
+        "--ordering",
+        metavar="ORDER",
+        help="none, hook, repository, or a path in the payload such as /pull_request/id.",
+    ),
+    click.option(
+        "--batch",
+        metavar="LIMITS",
+        help="Several deliveries in one request: `on`, or max_events=50,max_wait=2.",
+    ),
+    click.option(
+        "--on-exhausted",
+        metavar="skip|block",
+        help="With an ordering: whether a key goes on after a dead delivery.",
+    ),
+    click.option(
+        "--max-block",
+        metavar="SECONDS",
+        help="With an ordering: how long a delivery may keep others waiting.",
+    ),
+    *endpoint_options.OPTIONS,
+    click.option(
+        "--expire-idle",
+        metavar="SECONDS",
+        help="Remove the hook if nobody fetches from it for this long. For pull hooks only.",
+    ),
+)
+"""The delivery options, which are named like the members of DeliveryOptions."""
+
+
+def _filter(text: str) -> Any:
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise Invalid(f"filter: this is not JSON: {error}") from None
+
+
+READERS: dict[str, Callable[[Any], Any]] = {
+    "retries": lambda text: text.split(","),
+    "signatures": lambda text: text.split(","),
+    "filter": _filter,
+    "headers": endpoint_options.read_headers,
+    "batch": batch_options.parse,
+    "ordering": lambda text: {"path": text} if text.startswith("/") else text,
+}
+"""The readers of options that are more than one value."""
+
+
+def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command these options."""
+    for option in reversed(OPTIONS):
+        command = option(command)
+    return command
+
+
+def given_of(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return the options that a command was given, by name, among its keyword arguments."""
+    said = {name: value for name, value in arguments.items() if value is not None and value != ()}
+    return endpoint_options.grouped(said)
+
+
+def merged(before: Row, changes: dict[str, Any]) -> Row:
+    """Return a hook's options after changes, of which `default` removes one.
+
+    Raises Invalid if a value is none that the option may have.
+    """
+    found: Row = dict(before)
+    for name, value in changes.items():
+        former = found.pop(name, None)
+        if name in endpoint_options.GROUPS:
+            found[name] = endpoint_options.combined(former, value)
+        elif value not in ("default", ("default",)):
+            found[name] = READERS.get(name, str)(value)
+    try:
+        return DeliveryOptions.model_validate(found).model_dump(exclude_none=True)
+    except ValidationError as error:
+        said = [_said(problem) for problem in error.errors() if _is_about_the_value(problem)]
+        raise Invalid("; ".join(said)) from None
+
+
+def _is_about_the_value(problem: Any) -> bool:
+    """Return False if the problem is only that an ordering is no path, or a path is no name."""
+    if problem["loc"][0] != "ordering":
+        return True
+    return problem["type"] != "model_type" and not isinstance(problem["input"], dict)
+
+
+def _said(problem: Any) -> str:
+    name, *rest = problem["loc"]
+    if name in endpoint_options.NAMES:
+        return f"{name}: {problem['msg']}"  # the input may be secret
+    where = f"{name}, number {rest[0] + 1}" if name == "retries" and rest else str(name)
+    where = f"{name}, {rest[0]}" if name == "batch" and rest else where
+    return f"{where}: {problem['msg']}, not {problem['input']!r}"
