@@ -1,6 +1,7 @@
 """Repositories and hooks by a part of their name, for the filters of lists."""
 
 from collections.abc import Sequence
+from typing import Any
 from urllib.parse import urlsplit
 
 from store.database.connection import Connection, json_array
@@ -37,17 +38,7 @@ def hooks(
     `among` None means all hooks. `org_ids` adds the hooks of these organizations. A URL's query and
     its user are not searched, as they may hold secrets.
     """
-    source, given = "hook h", {}
-    if among is not None:
-        source = f"({hooks_of(db)}) AS w JOIN hook h ON h.id = w.id"
-        given = {"repos": json_array(among), "orgs": json_array(org_ids)}
-    found = db.tuples(
-        f"SELECT h.id, h.url FROM {source} WHERE lower(h.url) LIKE :part ESCAPE '!'"
-        " ORDER BY h.id DESC LIMIT :most",
-        part=containing(part),
-        most=MOST_EXAMINED,
-        **given,
-    )
+    found = _containing(db, part, among, org_ids)
     shown = [number for number, url in found if part.lower() in _shown(url).lower()]
     return shown[:MOST_HOOKS]
 
@@ -68,18 +59,29 @@ def hooks_of_host(
 
     `among` None means all hooks. `org_ids` adds the hooks of these organizations.
     """
+    found = _containing(db, host, among, org_ids, "h.deleted_at IS NULL AND ")
+    return [number for number, url in found if host_of(url) == host.lower()][:MOST_HOOKS]
+
+
+def _containing(
+    db: Connection,
+    text: str,
+    among: Sequence[int] | None,
+    org_ids: Sequence[int],
+    condition: str = "",
+) -> Sequence[tuple[Any, ...]]:
+    """Return the ids and URLs of the newest of these hooks whose URL contains a text."""
     source, given = "hook h", {}
     if among is not None:
         source = f"({hooks_of(db)}) AS w JOIN hook h ON h.id = w.id"
         given = {"repos": json_array(among), "orgs": json_array(org_ids)}
-    rows = db.tuples(
-        f"SELECT h.id, h.url FROM {source} WHERE h.deleted_at IS NULL"
-        " AND lower(h.url) LIKE :part ESCAPE '!' ORDER BY h.id DESC LIMIT :most",
-        part=containing(host),
+    return db.tuples(
+        f"SELECT h.id, h.url FROM {source} WHERE {condition}lower(h.url) LIKE :part ESCAPE '!'"
+        " ORDER BY h.id DESC LIMIT :most",
+        part=containing(text),
         most=MOST_EXAMINED,
         **given,
     )
-    return [number for number, url in rows if host_of(url) == host.lower()][:MOST_HOOKS]
 
 
 def host_of(url: str) -> str:
