@@ -38,29 +38,28 @@ def row_serializer(shape: type[T], *given: str, kind: str | None = None) -> Call
     """Return a function that serializes a row as `shape`: its required members, in its order.
 
     A call has a keyword argument for each of the members `given`. The others are copies of the
-    columns with the same names; a name that ends in `_at` is that of a time. With `kind`, the
+    columns with the same names. Columns whose names end in `_at` are times. With `kind`, the
     `node_id` follows from the `id`.
     """
     typed: Any = shape
-    types = typed.__annotations__
-    names = [name for name in types if name in typed.__required_keys__]
+    names = [name for name in typed.__annotations__ if name in typed.__required_keys__]
     assert {*given} <= {*names}, f"{shape.__name__} has no such required members"
-
-    def value(name: str) -> str:
-        if name in given:
-            return name
-        if name == "node_id" and kind is not None:
-            return f"node_id({kind!r}, {value('id')})"
-        if not name.endswith("_at"):
-            return f"row[{name!r}]"
-        return f"{'iso' if types[name] is str else 'time'}(row[{name!r}])"
-
-    members = ", ".join(f"{name!r}: {value(name)}" for name in names)
-    source = f"lambda row, {', '.join(('*', *given)) if given else '/'}: {{{members}}}"
+    values = {name: _copy(name, typed.__annotations__[name]) for name in names}
+    values |= {name: name for name in given}
+    if kind is not None:
+        values["node_id"] = f"node_id({kind!r}, {values['id']})"
+    members = ", ".join(f"{name!r}: {value}" for name, value in values.items())
+    source = f"lambda {', '.join(('row', *given))}: {{{members}}}"
     # A dict that is written out takes half the time of one that is filled by a loop.
     found = eval(source, {"iso": iso, "node_id": node_id, "time": time})  # noqa: S307  # the names are the type's
     serialize: Callable[..., T] = found
     return serialize
+
+
+def _copy(name: str, member_type: Any) -> str:
+    """Return the expression for a copy of a column as a member of this type."""
+    moment = "iso" if member_type is str else "time"
+    return f"{moment}(row[{name!r}])" if name.endswith("_at") else f"row[{name!r}]"
 
 
 class EmptyObject(TypedDict):

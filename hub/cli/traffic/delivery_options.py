@@ -114,7 +114,7 @@ def given_of(arguments: dict[str, Any]) -> dict[str, Any]:
 def merged(before: Row, changes: dict[str, Any]) -> Row:
     """Return a hook's options after changes, of which `default` removes one.
 
-    Raises Invalid if a value is none that the option may have.
+    Raises Invalid if an option may not have its value.
     """
     found: Row = dict(before)
     for name, value in changes.items():
