@@ -1,10 +1,10 @@
-"""Both event loops, because a sender process uses the one of its worker."""
+"""The event loop of the tests of senders: the daemon's. A few tests use both."""
 
 from typing import Any
 
 import pytest
 
 
-@pytest.fixture(params=["asyncio", "uvloop"])
-def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
-    return "asyncio", {"use_uvloop": request.param == "uvloop"}
+@pytest.fixture
+def anyio_backend() -> tuple[str, dict[str, Any]]:
+    return "asyncio", {"use_uvloop": True}

@@ -29,6 +29,11 @@ from worker.tuning import Tuning
 
 SECRET = "whsec_c2VjcmV0LW9mLXRoZS1ob29r"
 NAMES = ("sha256", "sha1", "v1")
+BOTH_LOOPS = pytest.mark.parametrize(
+    "anyio_backend",
+    [("asyncio", {"use_uvloop": False}), ("asyncio", {"use_uvloop": True})],
+    ids=["asyncio", "uvloop"],
+)
 SIGNING: SigningRequest = ((SECRET, (), NAMES), "guid-1", 1_700_000_000)
 
 
@@ -100,6 +105,7 @@ async def senders(most: int = 1, *, busy: bool = True, **tuning: Any) -> AsyncIt
                 assert not is_running(pid), "a sender process is left"
 
 
+@BOTH_LOOPS
 async def test_a_process_signs_and_sends() -> None:
     async with senders() as made, serving(ok) as receiver:
         result = await made.post(receiver, b'{"a": 1}')
@@ -275,6 +281,7 @@ async def test_other_rules_apply_to_the_processes_too() -> None:
         await receiver.closed.wait()
 
 
+@BOTH_LOOPS
 async def test_cancelling_a_request_closes_its_connection() -> None:
     async with senders() as made, serving(silent) as receiver:
         post = asyncio.create_task(made.post(receiver))
@@ -285,6 +292,7 @@ async def test_cancelling_a_request_closes_its_connection() -> None:
         await receiver.closed.wait()
 
 
+@BOTH_LOOPS
 async def test_a_killed_process_fails_its_requests_and_is_replaced(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
