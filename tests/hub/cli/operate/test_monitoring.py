@@ -120,6 +120,7 @@ FIRES = {
     "TocsinCommitsFail": {"tocsin_commit_failures_total": "0+1x60"},
     "TocsinDeliveriesLag": {'tocsin_delivery_lag_seconds{instance="b"}': "61x60"},
     "TocsinNoWorker": {"tocsin_workers": "0x60"},
+    "TocsinSendersDie": {"tocsin_sender_deaths_total": "0+1x60"},
     "TocsinBacklogGrows": {
         'tocsin_backlog_deliveries{instance="a", state="due"}': "20000x60",
         'tocsin_oldest_due_seconds{instance="a"}': "0+60x60",
