@@ -1,6 +1,7 @@
 """The database engines that tests run on."""
 
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,13 +34,25 @@ def open_furnished(url: str, folder: Path, clock: "Clock | None" = None) -> "Sto
     looks for that takes as long as many a test, because it reads the whole schema.
     """
     from store import open_store
+
+    if prepare_database(url, folder) and url == "sqlite":
+        return _open_unmigrated(folder, clock)
+    return open_store(url, data_dir=folder, clock=clock)
+
+
+def open_copy(source: Path, folder: Path) -> "Store":
+    """Open a copy of an embedded store that is shut, with nothing to migrate, in another folder."""
+    for name in ("secret.key", "tocsin.db"):
+        shutil.copy(source / name, folder / name)
+    return _open_unmigrated(folder)
+
+
+def _open_unmigrated(folder: Path, clock: "Clock | None" = None) -> "Store":
     from store.crypto.vault import open_vault
     from store.database.opening import open_unmigrated
 
-    if prepare_database(url, folder) and url == "sqlite":
-        vault = open_vault(folder / "secret.key", create=False)
-        return open_unmigrated(url, data_dir=folder, vault=vault, clock=clock)
-    return open_store(url, data_dir=folder, clock=clock)
+    vault = open_vault(folder / "secret.key", create=False)
+    return open_unmigrated("sqlite", data_dir=folder, vault=vault, clock=clock)
 
 
 def prepare_database(url: str, folder: Path) -> bool:

@@ -12,9 +12,15 @@ PEM = serialization.Encoding.PEM
 
 
 @cache
+def _private(number: int) -> rsa.RSAPrivateKey:
+    # Reading it from PEM would check its primes, which takes longer than most requests.
+    return rsa.generate_private_key(public_exponent=65_537, key_size=2048)
+
+
+@cache
 def app_key(number: int) -> tuple[str, str]:
     """A key's private and public half as PEM; another one for each number."""
-    private = rsa.generate_private_key(public_exponent=65_537, key_size=2048)
+    private = _private(number)
     secret = private.private_bytes(
         PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
@@ -26,6 +32,4 @@ def signed_token(issuer: Any, now: int, *, key: int = 0, **claims: Any) -> str:
     """A token of an app with this id, as clients sign it at `now`, in seconds."""
     given = {"iss": issuer, "iat": now - 60, "exp": now + 300, **claims}
     wanted = {name: value for name, value in given.items() if value is not ...}
-    private = serialization.load_pem_private_key(app_key(key)[0].encode(), None)
-    assert isinstance(private, rsa.RSAPrivateKey)
-    return jwt.PyJWS().encode(json.dumps(wanted).encode(), private, algorithm="RS256")
+    return jwt.PyJWS().encode(json.dumps(wanted).encode(), _private(key), algorithm="RS256")

@@ -69,15 +69,18 @@ class Described:
             (path, _pattern(path, slashed[path]))
             for path in sorted(slashed, key=lambda one: _fixed_first(one, slashed[one]))
         ]
+        self._templates: dict[str, str | None] = {}
         self._validators: dict[tuple[str, str, str, str], Draft202012Validator] = {}
 
     def line(self, method: str, path: str) -> tuple[str, str] | None:
         """Path and method as the document has them, for a request; None for another one's."""
-        for template, pattern in self._patterns:
-            if pattern.fullmatch(path):
-                operations = self.content["paths"][template]
-                return (template, method.lower()) if method.lower() in operations else None
-        return None
+        if path not in self._templates:
+            matching = (template for template, one in self._patterns if one.fullmatch(path))
+            self._templates[path] = next(matching, None)
+        template = self._templates[path]
+        if template is None or method.lower() not in self.content["paths"][template]:
+            return None
+        return template, method.lower()
 
     def response(self, path: str, method: str, status: int) -> Json | None:
         """What it says of a status; None for nothing."""

@@ -25,6 +25,18 @@ if find_spec("sniffio") is None:
     sys.modules["sniffio"] = None  # type: ignore[assignment]
 
 
+def _if_set(extract: Callable[..., None]) -> Callable[..., None]:
+    def extracted(cookies: httpx.Cookies, response: httpx.Response) -> None:
+        if "set-cookie" in response.headers:
+            extract(cookies, response)
+
+    return extracted
+
+
+# httpx makes a request of urllib's from each answer, also from those without cookies.
+httpx.Cookies.extract_cookies = _if_set(httpx.Cookies.extract_cookies)  # type: ignore[method-assign]
+
+
 def _held(change: Callable[..., IncomingEvent]) -> Callable[..., IncomingEvent]:
     def made(*given: Any) -> IncomingEvent:
         arrival = change(*given)

@@ -194,6 +194,10 @@ class World:
         compared = [column for column in columns if column not in NOTED]
         return f"SELECT {', '.join(compared)} FROM {table}"
 
+    def moved(self, store: Store) -> "World":
+        """The same world in a copy of its store."""
+        return replace(self, store=store, _tokens={}, _read=(-1, {}), _manifests=0)
+
     def close(self) -> None:
         """Let go of what looked."""
         self._raw.close()

@@ -4,9 +4,9 @@ import re
 
 import httpx
 import pytest
+from contract_checks import own
 from openapi_spec_validator import validate
 
-from hub.openapi.document import document
 from hub.openapi.other_endpoints import OTHER_ENDPOINTS
 from hub.operations import OPERATIONS
 
@@ -38,8 +38,7 @@ async def test_it_has_every_operation_and_door(described: dict) -> None:
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.id)
 async def test_what_is_declared_is_described(operation) -> None:
-    described = document([operation], {}, BASE)["paths"][operation.path]
-    (shown,) = described.values()
+    shown = own().content["paths"][operation.path][operation.method.lower()]
     assert shown["summary"] == operation.summary
     statuses = {int(status) for status in shown["responses"]}
     assert {operation.status, *operation.also, *operation.errors} <= statuses
