@@ -17,6 +17,7 @@ from connection_server import LIMITS, Client, World
 from waiting import PATIENCE, until
 
 from hub.cli.http_server import protocol as protocols
+from hub.cli.http_server import server as servers
 from hub.cli.http_server.protocol import MOST_WAITING, Protocol
 from hub.cli.http_server.server import bind, port_of, serving
 from hub.cli.http_server.server_limits import MOST, limits_of, spare_files
@@ -25,6 +26,7 @@ from hub.settings import HubSettings
 pytestmark = pytest.mark.anyio
 
 SOON = 0.1
+DRIP = 0.05
 HEAD = b"GET / HTTP/1.1\r\nHost: x\r\n"
 REQUEST = HEAD + b"\r\n"
 # Of what is sent in vain, at most: more does not fit between the two.
@@ -42,8 +44,10 @@ def secure(request) -> bool:
 
 
 @pytest.fixture
-async def world(tmp_path: Path, secure: bool) -> AsyncIterator[World]:
+async def world(tmp_path: Path, secure: bool, monkeypatch) -> AsyncIterator[World]:
     made = World(tmp_path, tls=secure)
+    # Deadlines are looked at each 0.1 s.
+    monkeypatch.setattr(servers, "SWEEP", 1)
     with bind("127.0.0.1", 0) as bound:
         made.port = port_of(bound)
         async with serving(made.app, bound, last_call=0.0, limiter=made.limiter, tls=made.context):
@@ -55,6 +59,11 @@ async def world(tmp_path: Path, secure: bool) -> AsyncIterator[World]:
 
 
 only_plain = pytest.mark.parametrize("secure", [False], ids=["plain"])
+quickly_plain = pytest.mark.parametrize(
+    "secure",
+    ["plain", pytest.param("tls", marks=pytest.mark.slow("it waits longer than a handshake"))],
+    indirect=True,
+)
 
 
 async def test_it_answers_and_keeps_the_connection(world):
@@ -270,6 +279,7 @@ async def test_what_is_no_http(world, text):
 # How slowly it may come.
 
 
+@quickly_plain
 async def test_half_a_head(world):
     world.limit(header_timeout=world.soon)
     client = await world.connect()
@@ -295,9 +305,10 @@ async def test_what_is_no_head_begins_one(world):
     assert (await client.refusal())[0] == 408
 
 
+@quickly_plain
 async def test_a_head_that_drips(world):
     """Each byte of it comes in time."""
-    world.limit(header_timeout=3.0)
+    world.limit(header_timeout=max(world.soon, 10 * DRIP))
     client = await world.connect()
 
     async def drip() -> None:
@@ -305,13 +316,14 @@ async def test_a_head_that_drips(world):
             await client.send(HEAD + b"X: ")
             while True:
                 await client.send(b"a")
-                await asyncio.sleep(0.05)
+                await asyncio.sleep(DRIP)
 
     dripping = asyncio.create_task(drip())
     assert (await client.refusal())[0] == 408
     dripping.cancel()
 
 
+@quickly_plain
 async def test_who_says_nothing(world):
     world.limit(header_timeout=world.soon)
     client = await world.connect()
@@ -359,7 +371,8 @@ async def test_a_body_may_come_after_its_answer(world):
 
 
 @pytest.mark.parametrize("how", [b"", b"Connection: close\r\n"])
-async def test_an_answer_that_nobody_takes(world, how):
+async def test_an_answer_that_nobody_takes(world, how, monkeypatch):
+    monkeypatch.setattr(protocols, "LINGER", SOON)
     world.limit(write_timeout=SOON, keep_alive_timeout=SOON)
     client = await world.connect()
     client.writer.transport.pause_reading()
@@ -394,7 +407,7 @@ def taken_slowly(world: World, size: int) -> int:
         taken = 0
         while received := len(read.read(size // 10)):
             taken += received
-            time.sleep(0.2)
+            time.sleep(SOON / 2)
         return taken
 
 
@@ -404,7 +417,7 @@ async def test_a_request_at_work_is_waited_for(world):
     world.limit(header_timeout=SOON, keep_alive_timeout=SOON, body_timeout=SOON)
     await client.send(REQUEST)
     await world.app.began.wait()
-    await asyncio.sleep(15 * SOON)
+    await asyncio.sleep(5 * SOON)
     world.app.may.set()
     assert (await client.answer())[0] == 200
 
@@ -453,9 +466,10 @@ async def test_one_address_takes_nothing_from_others(world, secure, caplog):
     world.limit(connections=9, connections_per_address=3, loopback_counts=True)
     world.app.may.clear()
     many = [await world.connect(address="127.0.0.2") for _ in range(3)]
-    for client in many:
+    for number, client in enumerate(many):
         await client.send(REQUEST)
-    await until(lambda: len(world.app.paths) == 3)
+        # Who asked first rests first.
+        await until(lambda asked=number + 1: len(world.app.paths) == asked)
     with pytest.raises((OSError, EOFError)) if secure else contextlib.nullcontext():
         refused = await world.connect(address="127.0.0.2")
         assert (await refused.answer())[0] == 503
