@@ -1,11 +1,13 @@
 """The commands of each page, in their order, beside a hub and a receiver that run."""
 
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 from cli_process import SECRET, Process
+from isolating import isolate
 from manual import README, block, blocks, manual_pages, named
 from ports import free_port
 from terminal import Terminal
@@ -21,27 +23,13 @@ REPOSITORY = "ada/bell-tower"
 
 
 class Workshop:
-    """A hub that runs on a data directory, and a receiver."""
+    """A hub that runs on a data directory, beside a receiver."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, receiver: str) -> None:
         self.directory = directory
-        self.ports = {port: str(free_port()) for port in (HUB, RECEIVER)}
+        self.ports = {HUB: str(free_port()), RECEIVER: receiver}
         self.hub = f"http://127.0.0.1:{self.ports[HUB]}"
         self.receiver = f"http://127.0.0.1:{self.ports[RECEIVER]}/"
-        self._processes: list[Process] = []
-
-    def start(self) -> None:
-        """Start both, and wait until they listen."""
-        listening = Process("listen", "--port", self.ports[RECEIVER], "--secret", SECRET)
-        serving = Process("serve", "--port", self.ports[HUB], TOCSIN_ALLOW_NETWORKS="127.0.0.0/8")
-        self._processes += [listening, serving]
-        listening.said("listening on", error=True)
-        serving.said("at work: http")
-
-    def close(self) -> None:
-        """End both, with all that they print."""
-        for process in self._processes:
-            process.end()
 
     def fill_store(self) -> str:
         """A repository with a hook that got a ping and a push. Returns a token for it."""
@@ -92,14 +80,34 @@ def _people(db: Connection) -> str:
     return tokens.create(db, user["id"], scopes=["repo", "admin:repo_hook"])[0]
 
 
+@pytest.fixture(scope="module")
+def receiver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The port of a receiver. It is one for all pages, because its start takes longer than many a
+    page.
+    """
+    port = str(free_port())
+    with pytest.MonkeyPatch.context() as patch:
+        isolate(tmp_path_factory.mktemp("receiver"), patch)
+        listening = Process("listen", "--port", port, "--secret", SECRET)
+    listening.said("listening on", error=True)
+    # If nobody read what it prints, it would stand still one day.
+    reader = threading.Thread(target=listening.popen.communicate)
+    reader.start()
+    yield port
+    listening.popen.terminate()
+    reader.join()
+
+
 @pytest.fixture
-def workshop(directory: Path) -> Iterator[Workshop]:
-    made = Workshop(directory)
+def workshop(directory: Path, receiver: str) -> Iterator[Workshop]:
+    serving = None
+    made = Workshop(directory, receiver)
+    serving = Process("serve", "--port", made.ports[HUB], TOCSIN_ALLOW_NETWORKS="127.0.0.0/8")
     try:
-        made.start()
+        serving.said("at work: http")
         yield made
     finally:
-        made.close()
+        serving.end()
 
 
 @pytest.fixture
