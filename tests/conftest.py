@@ -168,6 +168,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if "hypothesis" not in sys.modules and not plugins.has_plugin("dsession"):
         # When it ends, the plugin would import all of hypothesis, although no test has used it.
         plugins.unregister(name="hypothesispytest")
+    if "store.accounts.accounts" in sys.modules:
+        import cheap_passwords  # noqa: F401 - it replaces the cost
     if "store.delivery.outbox" in sys.modules:
         import hub_client  # noqa: F401 - it holds every event to the contract
     # The present objects stay until the end, so the garbage collector need not check them again.

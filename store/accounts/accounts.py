@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, partial
 
 from cryptography.exceptions import InvalidKey
 from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
@@ -13,6 +13,8 @@ from store.database.connection import Connection, Row, json_array, prefixed
 from store.errors import Conflict, Invalid
 
 LOGIN = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,98}[A-Za-z0-9])?")
+# RFC 9106's second recommended parameters.
+HASHING = partial(Argon2id, length=32, iterations=3, lanes=4, memory_cost=64 * 1024)
 COLUMNS = "id, login, kind, name, email, site_admin, description, heard_of, created_at, updated_at"
 
 
@@ -161,10 +163,8 @@ def organization_role(db: Connection, organization_id: int, account_id: int) -> 
 
 
 def hash_password(password: str) -> str:
-    """Hash a password with Argon2id and RFC 9106's second recommended parameters, in PHC form."""
-    return Argon2id(
-        salt=os.urandom(16), length=32, iterations=3, lanes=4, memory_cost=64 * 1024
-    ).derive_phc_encoded(password.encode())
+    """Hash a password with Argon2id in PHC form."""
+    return HASHING(salt=os.urandom(16)).derive_phc_encoded(password.encode())
 
 
 def stored_password(db: Connection, account_id: int) -> str | None:

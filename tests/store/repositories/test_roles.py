@@ -1,6 +1,7 @@
 """Accounts, repositories, and who has which role where."""
 
 import pytest
+from cheap_passwords import FULL
 
 from store import Connection, Row, Store
 from store.accounts import accounts
@@ -64,7 +65,10 @@ def test_updating_an_account(store: Store, clock: MovableClock) -> None:
     assert changed == made | {"name": None, "email": "a@b.example", "updated_at": clock.now()}
 
 
-def test_a_password_is_kept_as_argon2id_and_checked(store: Store) -> None:
+def test_a_password_is_kept_as_argon2id_and_checked(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(accounts, "HASHING", FULL)
     ada = store.do(accounts.create, "ada", password="correct horse")
     bob = store.do(accounts.create, "bob")
     stored = store.look(lambda db: db.value("SELECT password_hash FROM account WHERE id = 1"))
