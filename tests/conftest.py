@@ -55,6 +55,10 @@ LONG = {
     "tests/browser/": "a browser and a daemon are started",
     "tests/clients/": "client libraries are installed and run against a daemon",
     "tests/hub/openapi/test_generated_clients.py": "clients in two languages are generated and run",
+    "tests/docs/test_snippets.py::test_the_snippet_of_a_language[ts": "a compiler is installed",
+    "tests/docs/test_snippets.py::test_the_snippet_of_a_language_with_a_public_key[ts": (
+        "a compiler is installed"
+    ),
     "tests/hub/cli/operate/test_migrate.py": "daemons are started for each test",
     "tests/hub/cli/service/test_daemon.py": "daemons are started for each test",
     "tests/hub/cli/service/test_processes.py": "daemons are started for each test",
@@ -68,6 +72,9 @@ LONG = {
     "tests/hub/cli/test_recipes.py": "daemons are started for each test",
     "tests/hub/api/apps/test_installation_rights.py::test_rights_of_thousands": "a thousand rounds",
     "tests/test_running.py": "whole runs of pytest",
+    "tests/hub/openapi/test_openapi.py::test_a_page_loads_nothing_from_outside[sqlite-/ref": (
+        "each page of the reference is drawn"
+    ),
     "tests/store/database/test_sqlite.py::TestTrouble::test_locked_by": "SQLite waits for a lock",
     "tests/store/database/test_postgres.py::TestPlans": "a table of 200,000 rows",
     "tests/store/database/test_distributed_postgres.py": "a PostgreSQL server is started",
@@ -98,13 +105,12 @@ def pytest_collectstart(collector: pytest.Collector) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Return three workers for each two processors, because many tests wait for other processes.
+    """Return three workers for each processor, because a test waits for two thirds of its time.
 
     More would cost more than they gain. Each worker collects all tests, which takes as long as a
     thousand of them.
     """
-    processors = len(os.sched_getaffinity(0))
-    return processors + (processors + 1) // 2
+    return 3 * len(os.sched_getaffinity(0))
 
 
 @pytest.hookimpl(tryfirst=True)
