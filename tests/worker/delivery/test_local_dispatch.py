@@ -99,7 +99,7 @@ async def test_a_claim_outlasts_a_crash_where_others_may_claim_too(
     await harness.events(10)
     await harness.work()
     await harness.over(delivered=10)
-    assert kept == ["on"]
+    assert set(kept) == {"on"}
 
 
 async def test_a_full_lane_goes_through_the_store(
