@@ -43,7 +43,7 @@ class Tuning:
     """
     retry_delay: float = 0.5
     """The pause after a failed call of the store, before it is repeated."""
-    quantum: float = 0.01
+    quantum: float = 0.02
     """The time for which a hook keeps its permit while others wait for the same machine.
 
     A fast machine answers several requests in that time. On a slow one the hooks alternate.

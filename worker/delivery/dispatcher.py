@@ -133,7 +133,8 @@ class Dispatcher:
                 if not lane.queue or self.admission.should_yield(lane, permit):
                     break
                 item = self._next(lane)
-                if lane.can_start():
+                # A lane that waits for a permit is started when it is its turn.
+                if lane.can_start() and not lane.waiting:
                     self._start(lane)
         finally:
             self._end(lane, permit)

@@ -36,13 +36,15 @@ class DeliverySignatures:
 
         `timestamp` is in seconds. If `new_first`, the newer of two secrets signs first.
         """
-        lines, standard = [], []
+        lines: list[str] = []
+        standard: list[str] = []
         if self.signer is not None:
-            former = self._former(timestamp)
+            former = None if self.overlap is None else self._former(timestamp)
             lines = self._platform(self.signer, former, body, new_first)
             if "v1" in self.wanted:
-                both = (self.signer, former) if former else (self.signer,)
-                standard = [one.standard(guid, timestamp, body) for one in both]
+                standard.append(self.signer.standard(guid, timestamp, body))
+                if former is not None:
+                    standard.append(former.standard(guid, timestamp, body))
         if self.keys:
             standard += [
                 key.standard(guid, timestamp, body) for key in self.keys if key.signs(timestamp)
