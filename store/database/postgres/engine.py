@@ -20,12 +20,8 @@ from store.database.postgres.pool import PostgresPool
 from store.errors import Unusable
 
 OLDEST = 150_000
-# A statement or a lock that takes longer than these fails, and its caller retries. Each statement
-# gets a fresh plan: a plan cached for small tables would scan whole tables as they grow.
-OPTIONS = (
-    "-c lock_timeout=10s -c statement_timeout=60s -c idle_in_transaction_session_timeout=60s"
-    " -c plan_cache_mode=force_custom_plan"
-)
+# A statement or a lock that takes longer than these fails, and its caller retries.
+OPTIONS = "-c lock_timeout=10s -c statement_timeout=60s -c idle_in_transaction_session_timeout=60s"
 # With these, a server that vanished is given up after seconds instead of a quarter of an hour. The
 # URL's own parameters take precedence.
 DEFAULTS: dict[str, Any] = {

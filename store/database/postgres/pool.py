@@ -6,6 +6,7 @@ import select
 import threading
 import time
 from typing import Any, ClassVar
+from weakref import WeakKeyDictionary
 
 import psycopg
 from psycopg_pool import ConnectionPool, PoolTimeout
@@ -24,6 +25,10 @@ PATIENCE = 5.0
 # seconds, and the next one about EVERY seconds later.
 BRIEF = 1.0
 EVERY = 0.5
+# Seconds for which a connection keeps its plans. Without them, an event alone would take a third
+# longer. A plan that is kept for longer, and was made for a small table, would scan the whole table
+# when it has grown.
+PLAN_SECONDS = 5.0
 
 
 class ErrorTrackingConnection(psycopg.Connection[tuple[Any, ...]]):
@@ -48,6 +53,7 @@ class PostgresPool:
         self._lock = threading.Lock()
         self._away: str | None = None
         self._ask_at = 0.0
+        self._planned_since: WeakKeyDictionary[Raw, float] = WeakKeyDictionary()
         self._pool: ConnectionPool[Raw] = ConnectionPool(
             conninfo,
             connection_class=ErrorTrackingConnection,
@@ -101,10 +107,17 @@ class PostgresPool:
                 raw.execute("")
             if self._clock.stale:
                 self._clock.measure(raw)
+            self._discard_old_plans(raw)
         except psycopg.Error:
             # The other connections are as old, so all that are lost are replaced together.
             self._pool.check()
             raise
+
+    def _discard_old_plans(self, raw: Raw) -> None:
+        now = time.monotonic()
+        if now - self._planned_since.setdefault(raw, now) >= PLAN_SECONDS:
+            self._planned_since[raw] = now
+            raw.execute("DISCARD PLANS")
 
     def give_back(self, raw: Raw, *, useless: bool = False) -> None:
         """Return a connection to the pool. If it is useless, the pool replaces it."""

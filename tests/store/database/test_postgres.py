@@ -1,6 +1,7 @@
 """What only many processes on one PostgreSQL can show: each store here stands for a process."""
 
 import asyncio
+import math
 import subprocess
 import sys
 import threading
@@ -484,18 +485,47 @@ class TestConnections:
     def test_that_are_well_are_not_asked_whether_they_are(
         self, store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
+        monkeypatch.setattr(pool, "PLAN_SECONDS", math.inf)
         store.look(lambda db: None)
-        asked: list[object] = []
-        execute = ErrorTrackingConnection.execute
-
-        def noted(self: ErrorTrackingConnection, query: Any, *given: Any, **how: Any) -> Any:
-            asked.append(query)
-            return execute(self, query, *given, **how)
-
-        monkeypatch.setattr(ErrorTrackingConnection, "execute", noted)
+        asked = executed(monkeypatch)
         store.do(lambda db: None)
         store.look(lambda db: None)
         assert asked == ["BEGIN", "COMMIT"]
+
+    def test_keep_the_plans_of_their_statements(
+        self, store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(pool, "PLAN_SECONDS", math.inf)
+        kept = "SELECT generic_plans FROM pg_prepared_statements WHERE statement LIKE :pattern"
+
+        def ask(db: Connection) -> Any:
+            for _ in range(20):
+                db.value("SELECT login FROM account WHERE id = :id", id=1)
+            return db.value(kept, pattern="SELECT login FROM account WHERE id%")
+
+        assert store.do(ask) > 0
+
+    def test_make_their_plans_anew_after_a_while(
+        self, store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(pool, "PLAN_SECONDS", 0.0)
+        store.look(lambda db: None)
+        asked = executed(monkeypatch)
+        store.do(lambda db: None)
+        assert asked == ["DISCARD PLANS", "BEGIN", "COMMIT"]
+
+
+def executed(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """The statements that connections of the pool execute from now on."""
+    statements: list[object] = []
+    execute = ErrorTrackingConnection.execute
+
+    def noted(self: ErrorTrackingConnection, query: Any, *given: Any, **how: Any) -> Any:
+        statements.append(query)
+        return execute(self, query, *given, **how)
+
+    monkeypatch.setattr(ErrorTrackingConnection, "execute", noted)
+    return statements
 
 
 # Workers.
@@ -874,11 +904,13 @@ class TestPlans:
     def test_made_while_there_was_nothing_are_good_for_much(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str | None, analyzed: bool
     ) -> None:
-        """A statement that was prepared on empty tables goes on as they grow, also where their
-        owner has plans kept; `mode` None is as it comes.
+        """A statement that was prepared on empty tables goes on as they grow: when its plan is
+        discarded, or when the tables are analyzed. `mode` None is as it comes.
         """
         # One prepares all of them, and soon keeps their plans if it may.
         monkeypatch.setattr(pool, "MOST", 1)
+        if not analyzed:
+            monkeypatch.setattr(pool, "PLAN_SECONDS", 0.0)
         with database() as named:
             options = f"&options=-c%20plan_cache_mode%3D{mode}" if mode else ""
             store = open_store(named + options, data_dir=tmp_path)
