@@ -24,6 +24,12 @@ from hub.ui.templating import render
 
 Check = Callable[[Request], Awaitable[None]]
 View = Callable[[Mapping[str, Any], Request], dict[str, Any]]
+
+
+def _group_view(document: Mapping[str, Any], call: Request) -> dict[str, Any]:
+    return reference_views.group_view(document, call.values["group"], "../reference")
+
+
 # A path below `/reference`: how far up its root is, its template, and the values for that.
 PAGES: Mapping[str, tuple[str, str, View]] = {
     "/reference": (
@@ -34,7 +40,7 @@ PAGES: Mapping[str, tuple[str, str, View]] = {
     "/reference/{group}": (
         "../",
         "reference_group.html",
-        lambda document, call: reference_views.group_view(document, call.values["group"]),
+        _group_view,
     ),
     "/reference/schemas/{name}": (
         "../../",

@@ -1,11 +1,17 @@
 """The reference of the API as its pages show it, made from the OpenAPI document."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 from hub.openapi import examples
 from hub.ui.schema_outline import bounds, members, type_text
+from hub.ui.templating import render_part
 from store.errors import Missing
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 Json = Mapping[str, Any]
 METHODS = ("get", "post", "put", "patch", "delete")
@@ -28,16 +34,38 @@ def groups_view(document: Json) -> dict[str, Any]:
     }
 
 
-def group_view(document: Json, wanted: str) -> dict[str, Any]:
-    """The operations of a group, with their parameters, bodies and answers. Missing."""
+def group_view(document: Json, wanted: str, at: str) -> dict[str, Any]:
+    """The operations of a group as HTML, with their parameters, bodies and answers. Missing.
+
+    `at` is the URL of the reference.
+    """
+    return {"group": wanted, "operations": _group_html(_SameObject(document), wanted, at)}
+
+
+@dataclass(frozen=True, eq=False)
+class _SameObject:
+    """A key for a document, which is made once and never changed."""
+
+    document: Json
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _SameObject) and self.document is other.document
+
+    def __hash__(self) -> int:
+        return id(self.document)
+
+
+# It depends on nothing but the code and the settings, and takes 20 ms for the longest groups.
+@lru_cache(maxsize=64)
+def _group_html(key: _SameObject, wanted: str, at: str) -> "Markup":
     found = [
-        shown(document, path, method, operation)
-        for group, path, method, operation in operations(document)
+        shown(key.document, path, method, operation)
+        for group, path, method, operation in operations(key.document)
         if group == wanted
     ]
     if not found:
         raise Missing("group")
-    return {"group": wanted, "operations": found}
+    return render_part("_reference_operations.html", {"operations": found, "at": at})
 
 
 def schema_view(document: Json, name: str) -> dict[str, Any]:

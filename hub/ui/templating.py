@@ -82,3 +82,10 @@ def _environment() -> "Environment":
 def render(template: str, values: dict[str, Any]) -> str:
     """Render a template with these values to HTML."""
     return label_tables(_environment().get_template(template).render(values))
+
+
+def render_part(template: str, values: dict[str, Any]) -> "Markup":
+    """Render a part of a page with these values, to be shown in another template."""
+    from markupsafe import Markup
+
+    return Markup(_environment().get_template(template).render(values))  # noqa: S704 - the template escapes

@@ -5,7 +5,7 @@ import orjson
 from store import Connection, Store
 from store.accounts import accounts, apps, sessions, tokens
 from store.apps import installations
-from store.clock import DAY, SECOND
+from store.clock import DAY, MINUTE, SECOND
 from store.database import body_codec
 from store.delivery import replay_runs
 from store.delivery.replay_selection import ReplaySelection
@@ -13,7 +13,9 @@ from store.hooks import hooks
 from store.imports import imports
 from store.jobs import jobs
 from store.jobs.jobs import JobSchedule
+from store.monitoring import hook_tallies
 from store.repositories import repositories
+from worker.jobs import prune
 
 REPOSITORIES, HOOKS, EVENTS, FANOUT = 200, 5, 250_000, 4
 """Of each repository's hooks one has had nothing; each event went to the others."""
@@ -113,13 +115,19 @@ def _failing(db: Connection) -> None:
 
 
 def _tallies(db: Connection) -> None:
-    db.execute(
-        f"{NUMBERS} hook_tally (minute, hook_id, code, shard, l3, l9)"
-        " SELECT (:now / 60000000 / 5 - i) * 5, h.id, 200, 1, 100, 3 FROM n"
-        " JOIN hook h ON h.id <= 50",
-        many=30 * 288,
-        now=db.now,
-    )
+    """The counts of 30 days, of which retention has merged all but the last days into hours."""
+    fine = prune.FINE_TALLIES // MINUTE
+    slots = ((hook_tallies.FINE, 0, fine), (hook_tallies.COARSE, fine, 30 * DAY // MINUTE))
+    for step, since, until in slots:
+        db.execute(
+            f"{NUMBERS} hook_tally (minute, hook_id, code, shard, l3, l9)"
+            " SELECT (:now / 60000000 / :step - :since / :step - i) * :step, h.id, 200, 1,"
+            " 20 * :step, :step FROM n JOIN hook h ON h.id <= 50",
+            many=(until - since) // step,
+            since=since,
+            step=step,
+            now=db.now,
+        )
     db.execute(
         f"{NUMBERS} tally (repo_id, minute, shard, events, delivered, failed, b3, b9)"
         " SELECT r.id, :now / 60000000 - i, 1, 35, 140, 3, 100, 20 FROM n"

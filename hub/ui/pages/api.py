@@ -55,7 +55,9 @@ def list_groups(look: ViewContext) -> dict[str, Any]:
 @ui.page("/reference/{group}", "reference_group.html", who="anyone", described=True)
 def show_group(look: ViewContext) -> dict[str, Any]:
     """Show the operations of a group with their parameters and responses."""
-    return {**_frame(look), **reference_views.group_view(_document(look), look.values["group"])}
+    frame = _frame(look)
+    document, group = _document(look), look.values["group"]
+    return {**frame, **reference_views.group_view(document, group, frame["at"])}
 
 
 @ui.page("/reference/schemas/{name}", "reference_schema.html", who="anyone", described=True)
