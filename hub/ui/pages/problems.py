@@ -8,7 +8,7 @@ from hub.http.errors import Forbidden
 from hub.ui import quiet_times, status_text
 from hub.ui.datetime_fields import field_of
 from hub.ui.formatting import pluralize
-from hub.ui.lists import filters, views
+from hub.ui.lists import filters, paging, views
 from hub.ui.lists.newest import Keys, ordered
 from hub.ui.lists.sorting import Sorting
 from hub.ui.pages.deliveries import attempt_row
@@ -31,6 +31,7 @@ KINDS = {problems.OPEN: "bad", problems.ACKNOWLEDGED: "warn", problems.MUTED: "n
 # The page of a problem shows this many attempts and hooks, the worst hooks first.
 SHOWN, MOST_SHOWN = 10, 100
 PATH = f"{ROOT}/problems"
+PAGE = 50
 SORTING = Sorting(
     "state", problem=False, state=False, deliveries=True, hooks=True, since=True, latest=True
 )
@@ -53,9 +54,13 @@ def list_problems(look: ViewContext) -> dict[str, Any]:
     every = problems.list_all(look.db, look.repositories(), look.organizations())
     rows = [problem_row(one) for one in every]
     found = [row for row in rows if _matches(row, chosen, asked)]
-    sort = SORTING.asked(look)
+    sort, skip = SORTING.asked(look), paging.skipped(look)
+    if skip >= len(found):
+        skip = 0  # the problems of that page have ended
+    listed = ordered(found, KEYS, SORTING.order(sort)) if sort else found
+    following = {**chosen, "sort": sort}
     return {
-        "problems": ordered(found, KEYS, SORTING.order(sort)) if sort else found,
+        "problems": listed[skip : skip + PAGE],
         "states": list(KINDS),
         "chosen": chosen,
         "filtered": any(chosen.values()),
@@ -63,8 +68,10 @@ def list_problems(look: ViewContext) -> dict[str, Any]:
         "problem": asked.problem,
         "sort": sort,
         "heads": SORTING.heads(sort, PATH, chosen),
-        "views": views.of_list(look, PATH, {**chosen, "sort": sort}),
+        "views": views.of_list(look, PATH, following),
         "matches": Matches(len(found)),
+        "older": paging.following(PATH, following, skip + PAGE, more=len(found) > skip + PAGE),
+        "newest": paging.first(PATH, following) if skip else "",
         "most": problems.MOST_DELIVERIES,
         "mails": look.services.settings.mail_host is not None,
         "unsent": outbox.count_unsent(look.db, look.now - DAY) if look.viewer.operator else 0,

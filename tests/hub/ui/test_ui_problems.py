@@ -1,12 +1,14 @@
 """Problems: failing hooks grouped by host and outcome, acknowledged and muted."""
 
 import re
+from html import unescape
 from typing import Any
 
 import pytest
 from dashboard_client import open_dashboard, text_of
 from ui_world import World, hook
 
+from hub.ui.pages import problems as problems_page
 from store import Store
 from store.alerts import alerts, problems, trouble
 from store.alerts.alerts import NewAlert
@@ -53,6 +55,33 @@ def test_hooks_that_fail_alike_are_one_problem(world: World, clock: MovableClock
     world.store.do(hook_pauses.pause, world.failing)
     assert ("receiver.example", "401", 1, 1, "open") in found(world)
     assert len(found(world)) == 3
+
+
+async def test_a_page_has_the_first_of_many_problems(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(problems_page, "PAGE", 2)
+    third = world.store.do(hook, world.seed.hello["id"], "x", url="https://receiver.example/x")
+    for number, one in enumerate((world.failing, world.good, third)):
+        world.send(one, f"a{number}", status_code=500 + number)
+    listed = re.compile('<th scope="row" class="url"><a [^>]+>(50[0-2]) from')
+    async with open_dashboard(world.store, world.seed.token) as browser:
+        first = await browser.page("/ui/problems?sort=problem")
+        assert listed.findall(first) == ["500", "501"]
+        assert '<span class="faint matches">3 problems</span>' in first
+        second = await browser.page(next_of(first))
+        assert listed.findall(second) == ["502"]
+        assert 'rel="next"' not in second
+        assert 'href="/ui/problems?sort=problem"' in second, "it leads back to the first page"
+        ended = await browser.page("/ui/problems?sort=problem&skip=98")
+        assert listed.findall(ended) == ["500", "501"]
+
+
+def next_of(page: str) -> str:
+    """The URL of the page that follows."""
+    found = re.search(r'<a href="([^"]+)" rel="next"', page)
+    assert found is not None
+    return unescape(found[1])
 
 
 def test_a_disabled_hook_is_a_problem_until_it_is_enabled(world: World) -> None:
