@@ -62,8 +62,8 @@ async def _respond(services: Services, plan: ResponsePlan, call: Request) -> Res
         _note(services, who)
         return answer
     try:
-        answer, who, last_modified = await services.store.read(
-            _respond_in, services, plan, call, False
+        answer, who, last_modified = await services.store.read_of(
+            operation.id, _respond_in, services, plan, call, False
         )
     except WriteRequired:
         answer, who, last_modified = await services.store.write(

@@ -77,7 +77,9 @@ class Dashboard:
             if page.described:
                 await self.services.store.read(self._authorize, visit, page.who)
                 await self.described.ready()
-            shown = await self.services.store.read(self._render_page, visit, page, figures)
+            shown = await self.services.store.read_of(
+                page.path, self._render_page, visit, page, figures
+            )
             return await self.answer(visit, shown)
 
         return self.guarded(run)

@@ -3,7 +3,8 @@
 import asyncio
 import contextlib
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -18,6 +19,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 I = TypeVar("I")  # noqa: E741 - the item of a batch
 READERS = 4
+APART_SECONDS = 10.0
 
 
 class Store:
@@ -39,6 +41,7 @@ class Store:
         self.audit_hook: Callable[[Connection], None] | None = None
         """Called at the end of each transaction of `do`, to record who ran it."""
         self._inline: Session | None = None
+        self._apart_until: dict[str, float] = {}
         self._writer: Writer | None = None
         self._readers: ThreadPoolExecutor | None = None
         self._local = threading.local()
@@ -56,15 +59,35 @@ class Store:
         self._notifier = notifier
         self._announcing = AnnouncingNotifier(notifier, self.wakeups)
 
-    async def read(
+    def read(
         self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
-    ) -> T:
+    ) -> Coroutine[Any, Any, T]:
         """Run a function that only reads. It may run twice, so it must have no other effect."""
-        if self.engine.inline:
+        return self.read_of("", function, *args, **kwargs)
+
+    async def read_of(
+        self,
+        kind: str,
+        function: Callable[Concatenate[Connection, P], T],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """Run a function like `read`, as one of a kind, such as all requests for one page.
+
+        If one takes too long for the event loop's thread, it is repeated on another thread. For
+        APART_SECONDS, others of its kind run there at once. The names of all kinds are kept.
+        """
+        if self.engine.inline and time.monotonic() >= self._apart_until.get(kind, 0.0):
             try:
                 return self._read_inline(function, *args, **kwargs)
             except ReadBudgetExceeded:
-                pass
+                if kind:
+                    self._apart_until[kind] = time.monotonic() + APART_SECONDS
+        return await self._read_apart(function, *args, **kwargs)
+
+    async def _read_apart(
+        self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
         loop = asyncio.get_running_loop()
         if self._readers is None:
             self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="tocsin-reader")

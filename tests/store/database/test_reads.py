@@ -4,10 +4,12 @@ import asyncio
 import threading
 
 import pytest
+from engines import embedded
 from store_world import Gate
 
 from store import Connection, Store
 from store.accounts import accounts
+from store.database import store as stores
 from store.database.connection import ReadBudgetExceeded
 from store.errors import Missing, StoreError
 
@@ -91,6 +93,29 @@ async def test_a_read_cannot_write(store: Store) -> None:
     with pytest.raises(StoreError):
         store.look(accounts.create, "ada")
     assert await store.read(accounts.list_all) == []
+
+
+@embedded("the other engine reads on threads alone")
+async def test_after_a_long_read_others_of_its_kind_are_on_a_thread_at_once(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[bool] = []
+
+    def look(db: Connection, statement: str) -> None:
+        threads.append(threading.current_thread() is not threading.main_thread())
+        db.value(statement)
+
+    await store.read_of("page", look, LONG)
+    assert threads == [False, True]
+    await store.read_of("page", look, "SELECT 1")
+    await store.read_of("other page", look, "SELECT 1")
+    await store.read(look, LONG)
+    await store.read(look, "SELECT 1")
+    assert threads[2:] == [True, False, False, True, False]
+    monkeypatch.setattr(stores, "APART_SECONDS", 0.0)
+    await store.read_of("other page", look, LONG)
+    await store.read_of("other page", look, "SELECT 1")
+    assert threads[7:] == [False, True, False]
 
 
 async def test_a_long_read_cannot_write_either(store: Store) -> None:
