@@ -105,8 +105,10 @@ def measure(bench: Bench) -> Iterator[Row]:
             took, spent = dashboard.ask(who, path)
             middle, worked = statistics.median(took), statistics.median(spent)
             figure = f"{path}, {who}: p95 (p50 {middle:.1f}, CPU {worked:.1f})"
+            # A search for a text may take a second, and is measured in `texts`.
+            wanted = None if "text=" in path else WANTED
             yield Row(
-                figure, "ms", percentile(took, 0.95), wanted=WANTED, more=False, absolute=True
+                figure, "ms", percentile(took, 0.95), wanted=wanted, more=False, absolute=True
             )
     finally:
         dashboard.close()
