@@ -295,7 +295,7 @@ class TestLive:
                 raise Unavailable("no disk")
 
             with monkeypatch.context() as patched:
-                patched.setattr(world.store, "read", gone)
+                patched.setattr(world.store, "read_of", gone)
                 await asyncio.sleep(0.1)
             world.send(world.good, "after")
             await heard.until("after")

@@ -321,7 +321,7 @@ async def test_a_store_that_cannot_be_reached(
         async def gone(*given: Any, **named: Any) -> None:
             raise Unavailable("no disk")
 
-        monkeypatch.setattr(store, "read", gone)
+        monkeypatch.setattr(store, "read_of", gone)
         answer = await browser.get("/ui")
         assert answer.status_code == 503
         assert "tocsin doctor" in answer.text

@@ -235,17 +235,17 @@ async def test_a_page_costs_as_many_queries_as_an_empty_one(
             asked.extend([name] * (name in ("one", "all", "tuples", "value", "execute")))
             return getattr(self._db, name)
 
-    read = store.read
+    read_of = store.read_of
 
-    async def counted(function: Any, *args: Any) -> Any:
-        return await read(lambda db: function(Counted(db), *args))
+    async def counted(kind: str, function: Any, *args: Any) -> Any:
+        return await read_of(kind, lambda db: function(Counted(db), *args))
 
     async def cost(url: str) -> int:
         asked.clear()
         assert (await client.get(url)).status_code == 200
         return len(asked)
 
-    monkeypatch.setattr(store, "read", counted)
+    monkeypatch.setattr(store, "read_of", counted)
     few = await cost(f"{path}/deliveries"), await cost(HOOKS)
     for number in range(5):
         await client.post(HOOKS, json={"config": {"url": f"https://e.example/{number}"}})
