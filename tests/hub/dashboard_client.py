@@ -133,6 +133,12 @@ async def open_dashboard(
         await store.close()
 
 
+def next_page(page: str) -> str:
+    """The URL of the page that follows this one of a list."""
+    (found,) = re.findall(r'<a href="([^"]+)" rel="next"', page)
+    return unescape(found)
+
+
 def text_of(html: str) -> str:
     """What a page says, without its marks, in one line."""
     body = re.sub(r"<(script|style|svg).*?</\1>", " ", html.replace("<wbr>", ""), flags=re.DOTALL)

@@ -9,7 +9,7 @@ import shlex
 from typing import Any
 
 import pytest
-from dashboard_client import open_dashboard, text_of
+from dashboard_client import next_page, open_dashboard, text_of
 from engines import embedded
 from ui_world import BODY, HEAD, SECRET, World
 
@@ -131,8 +131,7 @@ class TestTail:
                 while place:
                     page = await browser.page(place)
                     seen += guids(page)
-                    found = re.findall(r'href="([^"]+)" rel="next"', page)
-                    place = found[0].replace("&amp;", "&") if found else ""
+                    place = next_page(page) if 'rel="next"' in page else ""
                 assert seen == [f"n{number:03}" for number in reversed(range(120))]
 
     async def test_what_is_looked_for_is_looked_for_further_back(

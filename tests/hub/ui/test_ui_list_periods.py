@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from dashboard_client import Browser, open_dashboard, text_of
+from dashboard_client import Browser, next_page, open_dashboard, text_of
 from ui_world import World
 from usage_world import using
 
@@ -32,11 +32,6 @@ def names(page: str) -> list[str]:
     """The first cells of a list, with their markup left out."""
     cells = re.findall(r'<th scope="row"[^>]*>(.*?)</th>', page, re.DOTALL)
     return [text_of(cell).strip() for cell in cells]
-
-
-def next_page(page: str) -> str:
-    (found,) = re.findall(r'<a href="([^"]+)" rel="next"', page)
-    return str(found).replace("&amp;", "&")
 
 
 async def test_problems_of_a_night_in_the_order_of_a_column(

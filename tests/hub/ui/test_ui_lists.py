@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 import pytest
-from dashboard_client import open_dashboard, text_of
+from dashboard_client import next_page, open_dashboard, text_of
 from ui_world import World
 
 from store import Store
@@ -20,11 +20,6 @@ def world(store: Store, seed: Any) -> World:
 
 def guids(page: str) -> list[str]:
     return re.findall(r'class="guid">([^<]+)<', page)
-
-
-def next_page(page: str) -> str:
-    (found,) = re.findall(r'<a href="([^"]+)" rel="next"', page)
-    return str(found).replace("&amp;", "&")
 
 
 class TestOrder:

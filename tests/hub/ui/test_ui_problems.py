@@ -1,11 +1,10 @@
 """Problems: failing hooks grouped by host and outcome, acknowledged and muted."""
 
 import re
-from html import unescape
 from typing import Any
 
 import pytest
-from dashboard_client import open_dashboard, text_of
+from dashboard_client import next_page, open_dashboard, text_of
 from ui_world import World, hook
 
 from hub.ui.pages import problems as problems_page
@@ -69,19 +68,12 @@ async def test_a_page_has_the_first_of_many_problems(
         first = await browser.page("/ui/problems?sort=problem")
         assert listed.findall(first) == ["500", "501"]
         assert '<span class="faint matches">3 problems</span>' in first
-        second = await browser.page(next_of(first))
+        second = await browser.page(next_page(first))
         assert listed.findall(second) == ["502"]
         assert 'rel="next"' not in second
         assert 'href="/ui/problems?sort=problem"' in second, "it leads back to the first page"
         ended = await browser.page("/ui/problems?sort=problem&skip=98")
         assert listed.findall(ended) == ["500", "501"]
-
-
-def next_of(page: str) -> str:
-    """The URL of the page that follows."""
-    found = re.search(r'<a href="([^"]+)" rel="next"', page)
-    assert found is not None
-    return unescape(found[1])
 
 
 def test_a_disabled_hook_is_a_problem_until_it_is_enabled(world: World) -> None:
