@@ -19,33 +19,30 @@ from hub.rest.middleware import wrap
 from hub.rest.request import Handler, Request
 from hub.ui import reference_views
 from hub.ui.headers import PAGE
+from hub.ui.reference_views import Described
 from hub.ui.section import ROOT
 from hub.ui.templating import render
 
 Check = Callable[[Request], Awaitable[None]]
-View = Callable[[Mapping[str, Any], Request], dict[str, Any]]
-
-
-def _group_view(document: Mapping[str, Any], call: Request) -> dict[str, Any]:
-    return reference_views.group_view(document, call.values["group"], "../reference")
-
-
+View = Callable[[Described, Request], dict[str, Any]]
 # A path below `/reference`: how far up its root is, its template, and the values for that.
 PAGES: Mapping[str, tuple[str, str, View]] = {
     "/reference": (
         "",
         "reference.html",
-        lambda document, call: reference_views.groups_view(document),
+        lambda described, call: reference_views.groups_view(described()),
     ),
     "/reference/{group}": (
         "../",
         "reference_group.html",
-        _group_view,
+        lambda described, call: reference_views.group_view(
+            described, call.values["group"], "../reference"
+        ),
     ),
     "/reference/schemas/{name}": (
         "../../",
         "reference_schema.html",
-        lambda document, call: reference_views.schema_view(document, call.values["name"]),
+        lambda described, call: reference_views.schema_view(described(), call.values["name"]),
     ),
 }
 
@@ -118,7 +115,7 @@ def _page(
     }
 
     def draw(call: Request) -> bytes:
-        return render(template, {**frame, **view(described(), call)}).encode()
+        return render(template, {**frame, **view(described, call)}).encode()
 
     async def work(call: Request) -> Response:
         return Response(200, await asyncio.to_thread(draw, call), PAGE)

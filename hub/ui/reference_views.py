@@ -1,7 +1,6 @@
 """The reference of the API as its pages show it, made from the OpenAPI document."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 Json = Mapping[str, Any]
+Described = Callable[[], Json]
 METHODS = ("get", "post", "put", "patch", "delete")
 BRACES = {ord("{"): None, ord("}"): None}
 
@@ -34,33 +34,21 @@ def groups_view(document: Json) -> dict[str, Any]:
     }
 
 
-def group_view(document: Json, wanted: str, at: str) -> dict[str, Any]:
+def group_view(described: Described, wanted: str, at: str) -> dict[str, Any]:
     """The operations of a group as HTML, with their parameters, bodies and answers. Missing.
 
-    `at` is the URL of the reference.
+    `described` returns the document, the same one each time. `at` is the URL of the reference.
     """
-    return {"group": wanted, "operations": _group_html(_SameObject(document), wanted, at)}
-
-
-@dataclass(frozen=True, eq=False)
-class _SameObject:
-    """A key for a document, which is made once and never changed."""
-
-    document: Json
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _SameObject) and self.document is other.document
-
-    def __hash__(self) -> int:
-        return id(self.document)
+    return {"group": wanted, "operations": _group_html(described, wanted, at)}
 
 
 # It depends on nothing but the code and the settings, and takes 20 ms for the longest groups.
 @lru_cache(maxsize=64)
-def _group_html(key: _SameObject, wanted: str, at: str) -> "Markup":
+def _group_html(described: Described, wanted: str, at: str) -> "Markup":
+    document = described()
     found = [
-        shown(key.document, path, method, operation)
-        for group, path, method, operation in operations(key.document)
+        shown(document, path, method, operation)
+        for group, path, method, operation in operations(document)
         if group == wanted
     ]
     if not found:

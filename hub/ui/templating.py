@@ -81,11 +81,15 @@ def _environment() -> "Environment":
 
 def render(template: str, values: dict[str, Any]) -> str:
     """Render a template with these values to HTML."""
-    return label_tables(_environment().get_template(template).render(values))
+    return label_tables(_rendered(template, values))
 
 
 def render_part(template: str, values: dict[str, Any]) -> "Markup":
     """Render a part of a page with these values, to be shown in another template."""
     from markupsafe import Markup
 
-    return Markup(_environment().get_template(template).render(values))  # noqa: S704 - the template escapes
+    return Markup(_rendered(template, values))  # noqa: S704 - the template escapes
+
+
+def _rendered(template: str, values: dict[str, Any]) -> str:
+    return _environment().get_template(template).render(values)

@@ -1,18 +1,16 @@
 """The API's reference within the dashboard, for whom the setting `api_reference` names."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from hub.http.errors import Forbidden
 from hub.settings import HubSettings
 from hub.ui import reference_views
 from hub.ui.errors import NotSignedIn
+from hub.ui.reference_views import Described
 from hub.ui.section import ROOT, Section
 from hub.ui.view_context import ViewContext
 from hub.ui.viewer import DashboardViewer
 from store.errors import Missing
-
-Json = Mapping[str, Any]
 
 
 def _offered(settings: HubSettings, viewer: DashboardViewer) -> bool:
@@ -24,8 +22,8 @@ def _offered(settings: HubSettings, viewer: DashboardViewer) -> bool:
 ui = Section("API", "/reference", "user", _offered, second=True)
 
 
-def _document(look: ViewContext) -> Json:
-    """Return the API's description, for the audience that the setting names.
+def _described(look: ViewContext) -> Described:
+    """Return what returns the API's description, for the audience that the setting names.
 
     Raises Missing, NotSignedIn or Forbidden for others.
     """
@@ -38,7 +36,7 @@ def _document(look: ViewContext) -> Json:
         raise NotSignedIn
     if who == "admin" and not viewer.operator:
         raise Forbidden("Only operators may see the reference: see the setting api_reference.")
-    return look.described()
+    return look.described
 
 
 def _frame(look: ViewContext) -> dict[str, Any]:
@@ -49,18 +47,18 @@ def _frame(look: ViewContext) -> dict[str, Any]:
 @ui.page("/reference", "reference.html", who="anyone", described=True)
 def list_groups(look: ViewContext) -> dict[str, Any]:
     """List all operations by group."""
-    return {**_frame(look), **reference_views.groups_view(_document(look))}
+    return {**_frame(look), **reference_views.groups_view(_described(look)())}
 
 
 @ui.page("/reference/{group}", "reference_group.html", who="anyone", described=True)
 def show_group(look: ViewContext) -> dict[str, Any]:
     """Show the operations of a group with their parameters and responses."""
     frame = _frame(look)
-    document, group = _document(look), look.values["group"]
-    return {**frame, **reference_views.group_view(document, group, frame["at"])}
+    group = look.values["group"]
+    return {**frame, **reference_views.group_view(_described(look), group, frame["at"])}
 
 
 @ui.page("/reference/schemas/{name}", "reference_schema.html", who="anyone", described=True)
 def show_schema(look: ViewContext) -> dict[str, Any]:
     """Show one schema with its members."""
-    return {**_frame(look), **reference_views.schema_view(_document(look), look.values["name"])}
+    return {**_frame(look), **reference_views.schema_view(_described(look)(), look.values["name"])}

@@ -51,6 +51,20 @@ async def test_an_operation_says_what_it_takes_and_gives(store: Store, seed: Any
 
 
 @embedded("nothing of it is stored")
+async def test_a_page_that_is_kept_is_of_its_own_hub_and_place(store: Store, seed: Any) -> None:
+    """The operations of a group are drawn once for each document and each URL of the reference."""
+    for last, url in enumerate(("https://one.example", "https://other.example")):
+        async with open_dashboard(store, seed.token, last=bool(last), base_url=url) as browser:
+            for _ in range(2):
+                found = await browser.page("/ui/reference/repos")
+                assert set(re.findall(r"https://\w+\.example(?=/repos)", found)) == {url}
+                assert 'href="/ui/reference/schemas/Hook"' in found
+            public = (await browser.client.get("/reference/repos", auth=("", seed.token))).text
+            assert 'href="../reference/schemas/Hook"' in public
+            assert "/ui/reference/schemas" not in public
+
+
+@embedded("nothing of it is stored")
 @pytest.mark.parametrize(
     ("setting", "nobody", "user", "root"),
     [
