@@ -100,7 +100,6 @@ def receiver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def workshop(directory: Path, receiver: str) -> Iterator[Workshop]:
-    serving = None
     made = Workshop(directory, receiver)
     serving = Process("serve", "--port", made.ports[HUB], TOCSIN_ALLOW_NETWORKS="127.0.0.0/8")
     try:

@@ -39,7 +39,7 @@ class DeliverySignatures:
         lines: list[str] = []
         standard: list[str] = []
         if self.signer is not None:
-            former = None if self.overlap is None else self._former(timestamp)
+            former = self._former(timestamp)
             lines = self._platform(self.signer, former, body, new_first)
             if "v1" in self.wanted:
                 standard.append(self.signer.standard(guid, timestamp, body))
