@@ -29,7 +29,7 @@ from hub.openapi.other_endpoints import OTHER_ENDPOINTS
 from hub.operations import OPERATIONS
 from hub.rest.authenticate import RequestCost, authorize_request
 from hub.rest.context import CallbackValidator, Services, Trials
-from hub.rest.fetching.pulls import Pulls
+from hub.rest.fetching.pull_queue import PullQueue
 from hub.rest.middleware import API, wrap
 from hub.rest.operation import Operation
 from hub.rest.pipeline import operation_endpoint
@@ -39,9 +39,9 @@ from hub.rest.vocabulary import Vocabulary
 from hub.settings import HubSettings
 from hub.ui import assets
 from hub.ui import public_reference as reference
-from hub.ui import routes as doors
+from hub.ui import routes as dashboard_routes
+from hub.ui.dashboard import Dashboard
 from hub.ui.section import ROOT
-from hub.ui.serve import Dashboard
 from hub.ui.site_sections import SECTIONS
 from hub.websub import websub
 from store import Store
@@ -57,29 +57,31 @@ def create_app(
     settings: HubSettings,
     judge: CallbackValidator,
     lifespan: Lifespan[Starlette] | None = None,
-    seeing: Observability | None = None,
+    observability: Observability | None = None,
     trials: Trials | None = None,
-    pulls: Pulls | None = None,
+    pull_queue: PullQueue | None = None,
 ) -> Starlette:
     """Create the hub's application. `judge(url)` raises Invalid if a callback may not be used.
 
-    With `trials`, people can try a receiver in the dashboard. With `pulls`, receivers can fetch the
-    deliveries of pull hooks.
+    With `trials`, people can try a receiver in the dashboard. With `pull_queue`, receivers can
+    fetch the deliveries of pull hooks.
     """
-    seeing = seeing or Observability(store)
+    observability = observability or Observability(store)
     services = Services(
         store,
         settings,
         judge,
-        seeing.measures,
+        observability.measures,
         trials,
-        pulls,
-        ending=lambda: seeing.phase == "ending",
-        tracer=seeing.tracer,
+        pull_queue,
+        ending=lambda: observability.phase == "ending",
+        tracer=observability.tracer,
     )
     admins = AdminAuth(services, apart=False)
-    described = OpenAPICache(services.urls, services.vocabulary, _texts(services))
-    dashboard = Dashboard(services, seeing, admins, SECTIONS, described) if settings.ui else None
+    openapi = OpenAPICache(services.urls, services.vocabulary, _texts(services))
+    dashboard = (
+        Dashboard(services, observability, admins, SECTIONS, openapi) if settings.ui else None
+    )
     routes = Routes(_not_found(services, dashboard))
     _add_operations(services, routes)
     _add_not_served(services, routes)
@@ -87,14 +89,14 @@ def create_app(
     websub.add(services, routes)
     unsubscribe.add(services, routes)
     if dashboard is not None:
-        doors.add(dashboard, routes)
-    admin.add(services, routes, seeing, admins, here=settings.admin_bind is None)
-    described_here = settings.api_reference in ("public", "users") or (
+        dashboard_routes.add(dashboard, routes)
+    admin.add(services, routes, observability, admins, here=settings.admin_bind is None)
+    serves_reference = settings.api_reference in ("public", "users") or (
         settings.api_reference == "admin" and settings.admin_bind is None
     )
-    manual.add(services, routes, described=described_here)
-    if described_here:
-        reference.add(services, routes, described, admins, dashboard=settings.ui)
+    manual.add(services, routes, has_reference=serves_reference)
+    if serves_reference:
+        reference.add(services, routes, openapi, admins, dashboard=settings.ui)
     routes.tree()
     return Starlette(routes=[routes], lifespan=_lifespan(services, lifespan))
 
@@ -103,7 +105,7 @@ def create_admin_app(
     store: Store,
     settings: HubSettings,
     judge: CallbackValidator,
-    seeing: Observability,
+    observability: Observability,
     *,
     describes: bool,
 ) -> Starlette:
@@ -111,13 +113,13 @@ def create_admin_app(
 
     With `describes` it also serves the API's description, if that is for administrators only.
     """
-    services = Services(store, settings, judge, seeing.measures)
+    services = Services(store, settings, judge, observability.measures)
     routes = Routes(wrap(services, _empty))
     admins = AdminAuth(services, apart=True)
-    admin.add(services, routes, seeing, admins, here=True)
+    admin.add(services, routes, observability, admins, here=True)
     if describes and settings.api_reference == "admin":
-        described = OpenAPICache(services.urls, services.vocabulary, _texts(services))
-        reference.add(services, routes, described, admins, dashboard=False)
+        openapi = OpenAPICache(services.urls, services.vocabulary, _texts(services))
+        reference.add(services, routes, openapi, admins, dashboard=False)
         assets.add(services, routes)
     return Starlette(routes=[routes], lifespan=_lifespan(services, None))
 
@@ -192,12 +194,17 @@ def _others(services: Services) -> Mapping[str, tuple[Handler, str, tuple[Any, .
 
     Each has its handler, its description, the headers of its responses, and its metrics label.
     """
-    door, files = ingest.IngestEndpoints(services), downloads.Downloads(services)
+    endpoints, files = ingest.IngestEndpoints(services), downloads.Downloads(services)
     return {
         "POST /hub": (subscribe.subscribe(services), subscribe.DESCRIPTION, API, "hub"),
-        "POST /events": (door.events, f"{ingest.EVENTS}\n\n{batches.DESCRIPTION}", (), "events"),
-        "POST /{owner}/{repo}/events/{event}": (door.topic, ingest.TOPIC, (), "topic"),
-        "POST /usage": (usage.UsageDoor(services).take, usage.DESCRIPTION, (), "usage"),
+        "POST /events": (
+            endpoints.events,
+            f"{ingest.EVENTS}\n\n{batches.DESCRIPTION}",
+            (),
+            "events",
+        ),
+        "POST /{owner}/{repo}/events/{event}": (endpoints.topic, ingest.TOPIC, (), "topic"),
+        "POST /usage": (usage.UsageEndpoint(services).take, usage.DESCRIPTION, (), "usage"),
         "GET /.well-known/webhook-keys/{key_set}": (
             signing_keys.key_set(services),
             signing_keys.KEY_SET,
@@ -238,9 +245,9 @@ def _no_operation(services: Services) -> Endpoint:
     """Return the endpoint for paths of the API that no operation has."""
     anybody, prefix = public(), services.urls.prefix
 
-    async def work(call: Request) -> Response:
-        await services.store.read(authorize_request, services, call, anybody, RequestCost())
-        path = path_of(call.scope)
+    async def work(request: Request) -> Response:
+        await services.store.read(authorize_request, services, request, anybody, RequestCost())
+        path = path_of(request.scope)
         beside = prefix if _within(path, prefix) else prefix.removesuffix(VERSION)
         family = not_served.family_of(path.removeprefix(beside))
         if family is not None:
@@ -275,11 +282,11 @@ def _not_found(services: Services, dashboard: Dashboard | None) -> Endpoint:
 def _preflight(methods: list[str]) -> Handler:
     allowed = [*methods, *(["HEAD"] if "GET" in methods else []), "OPTIONS"]
 
-    async def work(call: Request) -> Response:
+    async def work(request: Request) -> Response:
         return cors.preflight(allowed)
 
     return work
 
 
-async def _empty(call: Request) -> Response:
+async def _empty(request: Request) -> Response:
     raise Missing("path")

@@ -33,7 +33,7 @@ from hub.api.hooks import (
     hooks,
     operational_events,
     organization_hooks,
-    pulling,
+    pull_hooks,
     signing_keys,
 )
 from hub.api.imports import source_imports
@@ -112,7 +112,7 @@ MODULES = (
     hooks,
     hook_deliveries,
     hook_filters,
-    pulling,
+    pull_hooks,
     hook_events_cursor,
     organization_hooks,
     signing_keys,

@@ -101,10 +101,10 @@ def _pull(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[Sn
 
 
 def _pulls(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> Mapping[int, PullRequest]:
-    def show(found: Sequence[Row]) -> Sequence[Mapping[str, Any]]:
+    def serialize_repositories(found: Sequence[Row]) -> Sequence[Mapping[str, Any]]:
         return repository_serializers.repositories(urls, db, found)
 
-    return pull_serializers.several(urls, db, repo, rows, show)
+    return pull_serializers.several(urls, db, repo, rows, serialize_repositories)
 
 
 def _comment(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[SnapshotEvent]:

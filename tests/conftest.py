@@ -1,7 +1,6 @@
 """The fixtures that all tests share: a store in a temporary folder, seed data, and the hub."""
 
 import gc
-import itertools
 import os
 import signal
 import sys
@@ -11,6 +10,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 from engines import ENGINES, engine_url, open_furnished
+from forked_run import ForkedRun
+from hang_report import HangReport
+from in_memory import use_memory
+from preload.popen import use_preloaded
 from process_watcher import watch
 from progress_report import Progress
 
@@ -32,9 +35,14 @@ gc.disable()
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
+use_memory()
+use_preloaded()
+
 # A shell that runs pytest in the background has it, and all programs that it starts, ignore SIGINT.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# A test makes thousands of objects, most of which are gone before so many are made.
+NEW_OBJECTS = 10_000
 BASE = "https://forge.example/api/v3"
 START = "2026-11-21T07:33:00Z"
 
@@ -42,21 +50,23 @@ START = "2026-11-21T07:33:00Z"
 LONG = {
     "tests/system/test_schemathesis.py": "thousands of requests that are made up",
     "tests/torture/test_torture.py::test_each_fault_has_its_outcome[10,000": "50,000 deliveries",
-    "tests/torture/test_torture.py::test_what_is_promised_is_kept[ledger]": "14 starts and kills",
-    "tests/system/test_cluster.py": "six processes, 40,000 deliveries",
+    "tests/torture/test_torture.py::test_each_promise_is_kept[ledger]": "14 starts and kills",
+    "tests/system/cluster/test_cluster.py": "six processes, 40,000 deliveries",
     "tests/docs/test_tutorial.py": "every command of the first hour",
     "tests/docs/test_how_to.py": "a daemon is started for each page",
     "tests/torture/": "a daemon is started and killed again and again",
-    "tests/system/test_failures.py": "a database is stopped and started beside three processes",
-    "tests/system/test_systemd_real.py": "a machine boots",
+    "tests/system/cluster/test_failures.py": "a database is stopped beside three processes",
+    "tests/system/installation/test_systemd_real.py": "a machine boots",
     "tests/system/test_seeing.py": "daemons are started for each test",
-    "tests/system/test_installation.py": "packages are built and installed, again for each way",
+    "tests/system/installation/test_installation.py": "packages are built and installed",
     "tests/system/": "daemons are started for each test",
     "tests/browser/": "a browser and a daemon are started",
     "tests/clients/": "client libraries are installed and run against a daemon",
     "tests/hub/openapi/test_generated_clients.py": "clients in two languages are generated and run",
-    "tests/docs/test_snippets.py::test_the_snippet_of_a_language[ts": "a compiler is installed",
-    "tests/docs/test_snippets.py::test_the_snippet_of_a_language_with_a_public_key[ts": (
+    "tests/docs/test_snippets.py::test_the_snippet_of_a_language_verifies_signatures[ts": (
+        "a compiler is installed"
+    ),
+    "tests/docs/test_snippets.py::test_the_snippet_of_a_language_verifies_with_a_public_key[ts": (
         "a compiler is installed"
     ),
     "tests/hub/cli/operate/test_migrate.py": "daemons are started for each test",
@@ -71,20 +81,25 @@ LONG = {
     "tests/hub/cli/playground/test_listen_remote.py": "daemons are started for each test",
     "tests/hub/cli/test_recipes.py": "daemons are started for each test",
     "tests/hub/api/apps/test_installation_rights.py::test_rights_of_thousands": "a thousand rounds",
-    "tests/test_running.py": "whole runs of pytest",
+    "tests/running/test_running.py": "whole runs of pytest",
     "tests/hub/openapi/test_openapi.py::test_a_page_loads_nothing_from_outside[sqlite-/ref": (
         "each page of the reference is drawn"
     ),
-    "tests/store/database/test_sqlite.py::TestTrouble::test_locked_by": "SQLite waits for a lock",
+    "tests/store/database/test_sqlite.py::TestTrouble::test_a_lock_of": "SQLite waits for a lock",
     "tests/store/database/test_postgres.py::TestPlans": "a table of 200,000 rows",
     "tests/store/database/test_distributed_postgres.py": "a PostgreSQL server is started",
     "tests/worker/imports/test_import_mercurial.py": "Mercurial is started for each test",
     "tests/store/pg_migration/": "databases are copied to a PostgreSQL server, which is started",
     "tests/store/database/test_postgres.py": "a PostgreSQL server is started",
-    "tests/test_style.py::test_it_is_clean[types]": "mypy reads everything",
+    "tests/house/test_style.py::test_the_code_passes[types]": "mypy reads everything",
 }
 
 BEGINNINGS = tuple(LONG)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--workers", default="0", help="the processes that run tests, or auto")
+    parser.addini("hang_timeout", "the seconds after which a test is ended", default="2400")
 
 
 @pytest.hookimpl(trylast=True)
@@ -93,8 +108,11 @@ def pytest_configure(config: pytest.Config) -> None:
     progress.
     """
     watch()
+    config.pluginmanager.register(HangReport(float(config.getini("hang_timeout"))))
     if config.pluginmanager.has_plugin("terminalreporter"):
-        config.pluginmanager.register(Progress(config))
+        config.pluginmanager.register(Progress(config), "progress")
+    if many := _workers(config):
+        config.pluginmanager.register(ForkedRun(many))
 
 
 def pytest_collectstart(collector: pytest.Collector) -> None:
@@ -103,39 +121,24 @@ def pytest_collectstart(collector: pytest.Collector) -> None:
         import examples  # noqa: F401 - it loads the profile
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers() -> int:
-    """Return three workers for each processor, because a test waits for two thirds of its time.
+def _workers(config: pytest.Config) -> int:
+    """Return how many processes run tests.
 
-    More would cost more than they gain. Each worker collects all tests, which takes as long as a
-    thousand of them.
+    By itself it is three for each processor, because a test waits for two thirds of its time.
     """
-    return 3 * len(os.sched_getaffinity(0))
+    given: str = config.getoption("workers")
+    return 3 * len(os.sched_getaffinity(0)) if given == "auto" else int(given)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark long tests as slow, and start them first, some on each worker.
-
-    `-m "not slow"` leaves them out. Each worker begins with one contiguous part of the list. When
-    it has finished, it takes tests from the end of another's part.
-    """
+    """Mark long tests as slow, and start them first. `-m "not slow"` leaves them out."""
     for item in items:
         reason = _why_slow(item)
         if reason is not None:
             item.add_marker(pytest.mark.slow(reason))
-    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-    shares: list[list[pytest.Item]] = [[] for _ in range(workers)]
-    groups = _groups(items)
-    for number, group in enumerate(groups[:-1]):
-        shares[number % workers] += group
-    short = iter(groups[-1])
-    left = len(items)
-    for number, share in enumerate(shares):
-        size = left // (workers - number)
-        share += itertools.islice(short, max(size - len(share), 0))
-        left -= size
-    items[:] = [item for share in shares for item in share]
+    # Sorting keeps the order of the others, so the tests of a file stay together.
+    items.sort(key=_rank)
 
 
 def _why_slow(item: pytest.Item) -> str | None:
@@ -148,6 +151,11 @@ def _why_slow(item: pytest.Item) -> str | None:
     return reason
 
 
+def _rank(item: pytest.Item) -> int:
+    place = _place(item)
+    return len(LONG) if place is None else place
+
+
 def _place(item: pytest.Item) -> int | None:
     """Return the place of a test in LONG, or None."""
     name = item.nodeid
@@ -156,22 +164,9 @@ def _place(item: pytest.Item) -> int | None:
     return next(at for at, one in enumerate(LONG) if name.startswith(one))
 
 
-def _groups(items: list[pytest.Item]) -> list[list[pytest.Item]]:
-    """Return the long tests in groups by file, longest first, and all other tests as the last
-    group.
-    """
-    groups: dict[tuple[int, str], list[pytest.Item]] = {}
-    for item in items:
-        place = _place(item)
-        file = "" if place is None else item.nodeid.partition("::")[0]
-        groups.setdefault((len(LONG) if place is None else place, file), []).append(item)
-    groups.setdefault((len(LONG), ""), [])
-    return [groups[key] for key in sorted(groups)]
-
-
 def pytest_collection_finish(session: pytest.Session) -> None:
     plugins = session.config.pluginmanager
-    if "hypothesis" not in sys.modules and not plugins.has_plugin("dsession"):
+    if "hypothesis" not in sys.modules:
         # When it ends, the plugin would import all of hypothesis, although no test has used it.
         plugins.unregister(name="hypothesispytest")
     if "store.accounts.accounts" in sys.modules:
@@ -180,6 +175,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         import hub_client  # noqa: F401 - it holds every event to the contract
     # The present objects stay until the end, so the garbage collector need not check them again.
     gc.freeze()
+    gc.set_threshold(NEW_OBJECTS)
     gc.enable()
 
 

@@ -1,23 +1,22 @@
 """The worker: it runs the dispatcher, the lease, wake-ups from other processes, WebSub and jobs."""
 
 import asyncio
-import contextlib
 import os
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 
 from store import Store
 from store.delivery import leases
-from store.errors import InUse, Invalid, Unusable
+from store.errors import InUse
 from store.tracing import Tracer
 from worker.background_tasks import BackgroundTasks
 from worker.delivery.dispatcher import Dispatcher
 from worker.delivery.lease_keeper import LeaseKeeper
 from worker.delivery.metrics import WorkerMetrics
-from worker.http.addresses import Refused
+from worker.http.callback_guard import make_guard, reconfigure_guard
 from worker.http.client import GuardedClient
-from worker.http.guard import Guard, Resolver
+from worker.http.guard import Guard
 from worker.http.transport import HttpSender, Transport
 from worker.job_table import (
     JobContext,
@@ -39,49 +38,6 @@ from worker.tuning import DEFAULTS, Tuning
 from worker.websub.tasks import WebSubTasks
 
 PROJECTION_INTERVAL = 1.0
-
-
-class CallbackGuard:
-    """The validation of a new subscription's callback."""
-
-    def __init__(self, guard: Guard) -> None:
-        self._guard = guard
-
-    async def __call__(self, url: str) -> None:
-        """Raise Invalid if the callback is refused. The message names the address, the rule and the
-        setting.
-        """
-        try:
-            await self._guard.judge(url)
-        except Refused as error:
-            raise Invalid(str(error), field="url", code="custom", resource="Hook") from None
-
-
-def make_guard(settings: WorkerSettings, resolver: Resolver | None = None) -> Guard:
-    """Return the guard for these settings. Raise Unusable if a network or port is invalid."""
-    with _usable():
-        return Guard(
-            allow_networks=settings.allow_networks,
-            ports=settings.callback_ports,
-            resolver=resolver,
-        )
-
-
-def reconfigure_guard(guard: Guard, settings: WorkerSettings) -> None:
-    """Apply these settings to a guard.
-
-    If a network or port is invalid, raise Unusable and change nothing.
-    """
-    with _usable():
-        guard.allow(settings.allow_networks, settings.callback_ports)
-
-
-@contextlib.contextmanager
-def _usable() -> Iterator[None]:
-    try:
-        yield
-    except ValueError as error:
-        raise Unusable(f"allow_networks or callback_ports: {error}") from error
 
 
 def _transport(guard: Guard, settings: WorkerSettings) -> Transport:

@@ -10,6 +10,8 @@ from store.mail.settings import MailSettings
 from store.settings import DataSettings, ImportSettings, UsageSettings, WebSubSettings
 
 DAY = 86_400
+EVERY_TOPIC = "*/*/events/*"
+PRUNE_AT, REPORTS_AT = "*/10 * * * *", "10 0 * * *"
 
 
 # The parsers are imported when they are needed. All commands read the settings, and few settings
@@ -17,6 +19,8 @@ DAY = 86_400
 
 
 def _topic(text: str) -> str:
+    if text == EVERY_TOPIC:
+        return text
     from store.registry.republish_runs import parse_pattern
 
     try:
@@ -26,6 +30,8 @@ def _topic(text: str) -> str:
 
 
 def _cron(text: str) -> str:
+    if text in (PRUNE_AT, REPORTS_AT):
+        return text
     from worker.scheduler.triggers import validate_cron
 
     return validate_cron(text)
@@ -130,7 +136,7 @@ class WorkerSettings(WebSubSettings, ImportSettings, UsageSettings, MailSettings
         description="seconds for which entries of the audit log are kept; 0: forever",
     )
     prune_at: Cron = Field(
-        "*/10 * * * *",
+        PRUNE_AT,
         description="when records past their retention are removed, as in cron and in UTC: "
         "minute, hour, day of the month, month, day of the week",
     )
@@ -151,7 +157,7 @@ class WorkerSettings(WebSubSettings, ImportSettings, UsageSettings, MailSettings
         "five fields as in prune_at; unset: never",
     )
     republish_topics: list[Topic] = Field(
-        ["*/*/events/*"],
+        [EVERY_TOPIC],
         description="topics that are published at `republish_at`: owner/repo/events/event, with * "
         "for anything",
     )
@@ -159,7 +165,7 @@ class WorkerSettings(WebSubSettings, ImportSettings, UsageSettings, MailSettings
         100, ge=1, le=10_000, description="events a second at most that are published again"
     )
     reports_at: Cron = Field(
-        "10 0 * * *",
+        REPORTS_AT,
         description="when reports of the assistant's usage are made, for past days with new usage; "
         "five fields as in prune_at",
     )

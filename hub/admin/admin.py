@@ -15,10 +15,15 @@ DETAIL = "verbose"
 
 
 def add(
-    services: Services, routes: Routes, seeing: Observability, admins: AdminAuth, *, here: bool
+    services: Services,
+    routes: Routes,
+    observability: Observability,
+    admins: AdminAuth,
+    *,
+    here: bool,
 ) -> None:
     """Add the routes for probes and, if `here`, for administrators."""
-    surface = AdminEndpoints(services, seeing, admins if here else None)
+    surface = AdminEndpoints(services, observability, admins if here else None)
     works = {"/healthz": surface.healthz, "/readyz": surface.readyz}
     if here:
         works["/metrics"] = surface.metrics
@@ -29,33 +34,35 @@ def add(
 class AdminEndpoints:
     """The endpoints. Without `admins`, nobody is an administrator."""
 
-    def __init__(self, services: Services, seeing: Observability, admins: AdminAuth | None) -> None:
-        self._health = Health(seeing, services.settings.ready_lag)
-        self._metrics: Handler = metrics(seeing)
+    def __init__(
+        self, services: Services, observability: Observability, admins: AdminAuth | None
+    ) -> None:
+        self._health = Health(observability, services.settings.ready_lag)
+        self._metrics: Handler = metrics(observability)
         self._admins = admins
 
-    async def healthz(self, call: Request) -> Response:
+    async def healthz(self, request: Request) -> Response:
         """Return 200 while the process works, or 503 if it should be restarted."""
-        detail = await self._detailed(call)
+        detail = await self._detailed(request)
         return report(await self._health.alive(), detail=detail)
 
-    async def readyz(self, call: Request) -> Response:
+    async def readyz(self, request: Request) -> Response:
         """Return 200 while the process is ready for requests and delivers in time, or 503."""
-        detail = await self._detailed(call)
+        detail = await self._detailed(request)
         return report(await self._health.ready(), detail=detail)
 
-    async def metrics(self, call: Request) -> Response:
+    async def metrics(self, request: Request) -> Response:
         """Return all metrics."""
-        await self._check(call)
-        return await self._metrics(call)
+        await self._check(request)
+        return await self._metrics(request)
 
-    async def _detailed(self, call: Request) -> bool:
-        if DETAIL not in call.query:
+    async def _detailed(self, request: Request) -> bool:
+        if DETAIL not in request.query:
             return False
-        await self._check(call)
+        await self._check(request)
         return True
 
-    async def _check(self, call: Request) -> None:
+    async def _check(self, request: Request) -> None:
         if self._admins is None:
             raise Missing("path")
-        await self._admins.check(call)
+        await self._admins.check(request)

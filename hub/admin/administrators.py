@@ -6,14 +6,14 @@ the installation.
 
 import hashlib
 import hmac
-import ipaddress
 
 from starlette.types import Scope
 
 from hub.admin_settings import LEAST_TOKEN, AdminSettings
 from hub.auth import credentials
-from hub.auth.access import check_scopes, covers
 from hub.auth.quotas import RateSubject
+from hub.auth.token_rights import check_scopes, covers
+from hub.http.client_address import is_loopback
 from hub.http.errors import Blocked, Unauthenticated
 from hub.rest.context import Services
 from hub.rest.request import Request
@@ -42,35 +42,35 @@ class AdminAuth:
         # Behind a proxy for the API, all requests seem to come from this machine.
         self._proxied = not apart and is_proxied(services)
 
-    async def check(self, call: Request) -> None:
+    async def check(self, request: Request) -> None:
         """Check that the caller is an administrator.
 
         Raises Unauthenticated, Blocked or Forbidden if not.
 
         A wrong token is rejected even if no token is needed.
         """
-        call.credentials = "admin"
+        request.credentials = "admin"
         access = self._settings.admin_access
-        given = credentials.credential_of(call.headers)
+        given = credentials.credential_of(request.headers)
         if access == "anybody":
             return
         if given is not None:
-            await self._check_token(call, given)
-        elif access == "token" or self._proxied or not is_local(call.scope):
+            await self._check_token(request, given)
+        elif access == "token" or self._proxied or not is_local(request.scope):
             raise _unauthenticated()
 
-    async def check_user(self, call: Request) -> None:
+    async def check_user(self, request: Request) -> None:
         """Check that the caller is an administrator or has any valid token."""
-        given = credentials.credential_of(call.headers)
+        given = credentials.credential_of(request.headers)
         if given is None or self.is_valid_cookie(given):
-            await self.check(call)
+            await self.check(request)
         else:
-            await self._services.store.read(self._authenticate, call)
+            await self._services.store.read(self._authenticate, request)
 
-    async def _check_token(self, call: Request, given: str) -> None:
+    async def _check_token(self, request: Request, given: str) -> None:
         if self.is_valid_cookie(given):
             return
-        caller = await self._services.store.read(self._authenticate, call)
+        caller = await self._services.store.read(self._authenticate, request)
         if not administers(caller):
             raise _unauthenticated()
         check_scopes(caller, LOOK)
@@ -85,14 +85,14 @@ class AdminAuth:
         digest = hashlib.sha256(given.encode()).digest()
         return self._digest is not None and hmac.compare_digest(digest, self._digest)
 
-    def _authenticate(self, db: Connection, call: Request) -> credentials.Caller:
+    def _authenticate(self, db: Connection, request: Request) -> credentials.Caller:
         try:
             return credentials.authenticate(
-                db, credentials.require(credentials.token_of(call.headers))
+                db, credentials.require(credentials.token_of(request.headers))
             )
         except Unauthenticated:
             limits = self._services.limits
-            subject = RateSubject("address", self._services.clients.address(call.scope))
+            subject = RateSubject("address", self._services.clients.address(request.scope))
             if limits is not None and limits.record_bad_token(db, subject):
                 raise Blocked from None
             raise
@@ -131,7 +131,7 @@ def is_local(scope: Scope) -> bool:
     if client is None:
         # Only connections through a Unix socket have no address on either side.
         return server is None or server[1] is None
-    return _is_loopback(client[0])
+    return is_loopback(client[0])
 
 
 def _names_this_machine(headers: dict[bytes, bytes]) -> bool:
@@ -141,16 +141,7 @@ def _names_this_machine(headers: dict[bytes, bytes]) -> bool:
 
 
 def _is_this_machine(name: str) -> bool:
-    return name.lower() == "localhost" or _is_loopback(name)
-
-
-def _is_loopback(address: str) -> bool:
-    try:
-        number = ipaddress.ip_address(address)
-    except ValueError:
-        return False
-    mapped = getattr(number, "ipv4_mapped", None)
-    return number.is_loopback or (mapped is not None and mapped.is_loopback)
+    return name.lower() == "localhost" or is_loopback(name)
 
 
 def _unauthenticated() -> Unauthenticated:

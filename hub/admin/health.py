@@ -35,8 +35,8 @@ class HealthCheck:
 class Health:
     """Checks a process. No check takes longer than a limit, whatever the store does."""
 
-    def __init__(self, seeing: Observability, ready_lag: float) -> None:
-        self._seeing = seeing
+    def __init__(self, observability: Observability, ready_lag: float) -> None:
+        self._observability = observability
         self._ready_lag = ready_lag
 
     async def alive(self) -> list[HealthCheck]:
@@ -58,14 +58,14 @@ class Health:
         return HealthCheck("event_loop", late < LATE, said, late, remedy)
 
     def _delivery_loop(self) -> HealthCheck:
-        stuck = self._seeing.stuck(STUCK)
+        stuck = self._observability.stuck(STUCK)
         remedy = "restart it; under systemd the watchdog does so, and the journal has all stacks"
         return HealthCheck(
             "delivery_loop", stuck is None, stuck or "it shows signs of life", None, remedy
         )
 
     def _phase(self) -> HealthCheck:
-        phase = self._seeing.phase
+        phase = self._observability.phase
         return HealthCheck(
             "phase", phase == "serving", f"it is {phase}", None, "wait until the process is serving"
         )
@@ -73,7 +73,7 @@ class Health:
     async def _store(self) -> list[HealthCheck]:
         began = time.perf_counter()
         try:
-            ahead = await self._seeing.writable.get(PATIENCE)
+            ahead = await self._observability.writable.get(PATIENCE)
         except (StoreError, TimeoutError) as error:
             said = f"the database cannot be written: {_words(error)}"
             return [HealthCheck("database", False, said, None, NO_STORE)]
@@ -83,7 +83,7 @@ class Health:
 
     async def _lag(self) -> HealthCheck:
         try:
-            figures = await self._seeing.figures.get(PATIENCE)
+            figures = await self._observability.figures.get(PATIENCE)
         except (StoreError, TimeoutError) as error:
             return HealthCheck(
                 "lag", False, f"the lag is not known: {_words(error)}", None, NO_STORE

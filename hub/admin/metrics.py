@@ -20,34 +20,36 @@ if TYPE_CHECKING:
 PATIENCE = 5.0
 
 
-def metrics(seeing: Observability) -> Handler:
+def metrics(observability: Observability) -> Handler:
     """Return the handler of `/metrics`."""
-    standing = StoreGauges()
+    gauges = StoreGauges()
     kept: list[CollectorRegistry] = []
 
-    async def work(call: Request) -> Response:
-        standing.figures = await store_figures(seeing)
+    async def work(request: Request) -> Response:
+        gauges.figures = await store_figures(observability)
         if not kept:
             # Created on the first request, as it takes a tenth of a second that not every process
             # needs.
-            kept.append(await asyncio.to_thread(registry, lambda: all_families(seeing, standing)))
-        return _answer(kept[0], call)
+            kept.append(
+                await asyncio.to_thread(registry, lambda: all_families(observability, gauges))
+            )
+        return _answer(kept[0], request)
 
     return work
 
 
-async def store_figures(seeing: Observability) -> DeliveryStats | None:
+async def store_figures(observability: Observability) -> DeliveryStats | None:
     """Return the store's figures. Return None if it does not answer within PATIENCE seconds."""
     try:
-        return await seeing.figures.get(PATIENCE)
+        return await observability.figures.get(PATIENCE)
     except (StoreError, TimeoutError):
         return None
 
 
-def _answer(metrics_registry: "CollectorRegistry", call: Request) -> Response:
+def _answer(metrics_registry: "CollectorRegistry", request: Request) -> Response:
     from prometheus_client.exposition import choose_encoder
 
-    encode, kind = choose_encoder(call.accept)
+    encode, kind = choose_encoder(request.accept)
     return Response(
         200,
         encode(metrics_registry),
@@ -55,9 +57,9 @@ def _answer(metrics_registry: "CollectorRegistry", call: Request) -> Response:
     )
 
 
-def all_families(seeing: Observability, standing: StoreGauges) -> list[AnyMetric]:
+def all_families(observability: Observability, gauges: StoreGauges) -> list[AnyMetric]:
     """Return all metrics of a process."""
-    parts = [standing, seeing.measures, seeing.store.measures, *seeing.others]
+    parts = [gauges, observability.measures, observability.store.measures, *observability.others]
     return [measure for part in parts for measure in part]
 
 

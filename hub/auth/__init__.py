@@ -1,4 +1,4 @@
 """Authentication and authorization: credentials, access rules, passwords, rate limits.
 
-Imports `http`.
+Imports `http` and `settings`.
 """

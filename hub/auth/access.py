@@ -5,16 +5,27 @@ The kind of access depends on the resource: a role in a repository (`on_repo`) o
 password (`as_user`), or an app (`app_access`).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, Self
 
 from hub.auth.credentials import Caller
-from hub.http.errors import Forbidden, SignOnRequired
+from hub.auth.token_rights import (
+    ALL,
+    CLASSIC,
+    USERS,
+    Permission,
+    check_kind,
+    check_sign_on,
+    check_token,
+    covers,
+    not_accessible,
+)
+from hub.http.errors import Forbidden
 from hub.http.response import Header, header
 from store import Connection, Row
-from store.accounts import sso, tokens
-from store.accounts.permissions import LEVELS, includes
+from store.accounts import tokens
+from store.accounts.permissions import LEVELS
 from store.errors import Missing
 from store.repositories import repositories
 
@@ -22,27 +33,9 @@ REFUSALS = {
     "admin": "Must have admin rights to Repository.",
     "write": "Must have push access to Repository.",
 }
-RESOURCE = "Resource not accessible by "
-KINDS = {
-    "personal": "personal access token",
-    "fine_grained": "personal access token",
-    "oauth": "OAuth app",
-    "app_user": "integration",
-    "installation": "integration",
-}
-"""The token kinds by the names that clients know."""
-SYNONYMS = {"webhooks": "repository_hooks"}
-"""Permissions that apps know by another name."""
 PERMISSIONLESS = "allows_permissionless_access=true"
 
-ALL = tuple(tokens.KINDS)
-USERS = tuple(kind for kind in ALL if kind != "installation")
-"""Token kinds that act for a user."""
-CLASSIC = ("personal", "oauth")
-"""Token kinds that have scopes."""
-
 Credentials = Literal["token", "any", "password", "app", "jwt", "none"]
-Permission = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +91,7 @@ class Access:
         return found
 
     @property
-    def standing(self) -> str | None:
+    def requirement(self) -> str | None:
         """Return the role that the caller needs, as a sentence; None if none is needed."""
         return None if self.role is None else f"Role in the repository: {self.role}."
 
@@ -157,7 +150,7 @@ class OnUser(Access):
     ) -> None:
         assert caller is not None, "this access requires a token"
         check_kind(self.kinds, caller)
-        check_token(self, caller, self.accepted)
+        check_token(self.permissions, caller, self.accepted)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,7 +167,7 @@ class SignedIn(Access):
         assert caller is not None, "this access requires a token"
         check_kind(self.kinds, caller)
         if self.scopes if caller.has_scopes else self.permissions:
-            check_token(self, caller, self.accepted)
+            check_token(self.permissions, caller, self.accepted)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -278,59 +271,6 @@ def _check_in_repo(db: Connection, access: OnRepo, caller: Caller, repo: Row) ->
     check_kind(access.kinds, caller)
     if not caller.reaches(repo):
         raise Forbidden(not_accessible(caller))
-    check_token(access, caller, access.scopes if repo["private"] else access.accepted)
+    check_token(access.permissions, caller, access.scopes if repo["private"] else access.accepted)
     if repo["owner_kind"] == "Organization":
         check_sign_on(db, caller, repo["owner_id"], repo["owner"])
-
-
-def check_sign_on(db: Connection, caller: Caller, organization_id: int, login: str) -> None:
-    """Check that an organization with single sign-on has authorized the token.
-
-    Raises SignOnRequired if not. Tokens of installations need no authorization, as they are the
-    organization's own.
-    """
-    if caller.token_id is None or caller.kind == "installation":
-        return
-    if not sso.permits(db, organization_id, caller.token_id):
-        raise SignOnRequired(login)
-
-
-def check_kind(kinds: Iterable[str], caller: Caller) -> None:
-    """Check that the operation accepts this kind of token. Raises Forbidden if not."""
-    if caller.kind not in kinds and caller.kind in ALL:
-        raise Forbidden(not_accessible(caller))
-
-
-def check_token(access: Access, caller: Caller, scopes: tuple[str, ...]) -> None:
-    """Check that the token has one of the permissions or scopes. Raises Forbidden if not."""
-    if caller.has_scopes:
-        check_scopes(caller, scopes)
-    elif not suffices(access, caller, scopes):
-        raise Forbidden(not_accessible(caller))
-
-
-def check_scopes(caller: Caller, scopes: tuple[str, ...]) -> None:
-    """Check that the token has or includes one of these scopes. Raises Forbidden if not."""
-    if not covers(caller, scopes):
-        raise Forbidden(f"This needs a token with one of these scopes: {', '.join(scopes)}.")
-
-
-def suffices(access: Access, caller: Caller, scopes: tuple[str, ...]) -> bool:
-    """Return whether the token has one of the permissions or scopes."""
-    if caller.has_scopes:
-        return covers(caller, scopes)
-    return any(
-        includes(caller.permissions, known_as, level)
-        for name, level in access.permissions
-        for known_as in (name, SYNONYMS.get(name, name))
-    )
-
-
-def covers(caller: Caller, scopes: Iterable[str]) -> bool:
-    """Return whether the token has or includes one of these scopes."""
-    return any(tokens.implies(caller.scopes, scope) for scope in scopes)
-
-
-def not_accessible(caller: Caller) -> str:
-    """Return the message for a caller whose kind of token has no access."""
-    return RESOURCE + KINDS[caller.kind]

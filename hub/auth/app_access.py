@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from hub.auth.access import Access, Credentials, not_accessible
+from hub.auth.access import Access, Credentials
 from hub.auth.credentials import Caller
+from hub.auth.token_rights import not_accessible
 from hub.http.errors import Forbidden
 from hub.http.numbers import natural
 from store import Connection, Row

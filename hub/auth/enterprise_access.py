@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
-from hub.auth.access import ALL, Access, check_kind, check_token
+from hub.auth.access import Access
 from hub.auth.credentials import Caller
+from hub.auth.token_rights import ALL, check_kind, check_token
 from hub.http.errors import Forbidden
 from store import Connection, Row
 from store.enterprises import enterprises
@@ -29,7 +30,7 @@ class OnEnterprise(Access):
         if role is None or caller.target_id is not None:
             raise Missing("enterprise")
         check_kind(self.kinds, caller)
-        check_token(self, caller, self.scopes)
+        check_token(self.permissions, caller, self.scopes)
         if enterprises.ROLES.index(role) < enterprises.ROLES.index(self.enterprise_role):
             raise Forbidden(NOT_AN_OWNER if self.enterprise_role == "owner" else NO_MANAGER)
 

@@ -2,16 +2,9 @@
 
 from dataclasses import dataclass
 
-from hub.auth.access import (
-    ALL,
-    Access,
-    Permission,
-    check_kind,
-    check_sign_on,
-    check_token,
-    suffices,
-)
+from hub.auth.access import Access
 from hub.auth.credentials import Caller
+from hub.auth.token_rights import ALL, Permission, check_kind, check_sign_on, check_token, suffices
 from hub.http.errors import Forbidden
 from store import Connection, Row
 from store.accounts import organizations, sso
@@ -33,7 +26,7 @@ class OnOrg(Access):
     """Whether the answer is 404 for members who are no owners too."""
 
     @property
-    def standing(self) -> str:
+    def requirement(self) -> str:
         return f"Role in the organization: {'owner' if self.owner else 'member'}."
 
     def see(self, db: Connection, caller: Caller | None, row: Row) -> None:
@@ -49,7 +42,7 @@ class OnOrg(Access):
         if self.hidden and role != "admin":
             raise Missing("organization")
         check_kind(self.kinds, caller)
-        check_token(self, caller, self.accepted)
+        check_token(self.permissions, caller, self.accepted)
         check_sign_on(db, caller, row["id"], row["login"])
         if self.owner and role != "admin":
             raise Forbidden(NOT_AN_OWNER)
@@ -65,7 +58,7 @@ def may_do(
     if caller is None or caller.target_id not in (None, org["id"]):
         return None
     needed = Access(permissions=(permission,), scopes=(scope,))
-    if not suffices(needed, caller, needed.scopes):
+    if not suffices(needed.permissions, caller, needed.scopes):
         return None
     token_id = None if caller.kind == "installation" else caller.token_id
     if token_id is not None and not sso.permits(db, org["id"], token_id):

@@ -20,7 +20,7 @@ AT_ONCE, MOST_WAITING = 2, 50
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class PasswordAttempt:
     """An attempt that is counted as a failure for its login and address until it succeeds."""
 
     login: str
@@ -67,11 +67,11 @@ class Passwords:
             {},
         )
 
-    def _count(self, db: Connection, login: str, address: str) -> Attempt:
+    def _count(self, db: Connection, login: str, address: str) -> PasswordAttempt:
         seconds = self._settings.failed_login_seconds
         named, place = f"login {login.lower()[:100]}", f"address {address}"
         times = logins.failed(db, named, seconds), logins.failed(db, place, seconds)
-        return Attempt(named, place, db.now, times)
+        return PasswordAttempt(named, place, db.now, times)
 
     async def _matches(self, password: str, stored: str | None) -> bool:
         if self._waiting >= MOST_WAITING:
@@ -93,7 +93,7 @@ def _load(db: Connection, login: str) -> tuple[Row | None, str | None, bool]:
 
 
 def _finish(
-    db: Connection, account_id: int, wants_code: bool, code: str | None, attempt: Attempt
+    db: Connection, account_id: int, wants_code: bool, code: str | None, attempt: PasswordAttempt
 ) -> bool:
     if wants_code and not totp.check(db, account_id, code or ""):
         return False
@@ -102,7 +102,7 @@ def _finish(
     return True
 
 
-def _undo(db: Connection, attempt: Attempt) -> None:
+def _undo(db: Connection, attempt: PasswordAttempt) -> None:
     """Undo the count: a request for the missing code is no failure. Earlier failures stay."""
     for who in (attempt.login, attempt.address):
         logins.undo(db, who, attempt.counted_at)

@@ -63,18 +63,18 @@ class RateLimits:
             if count.used >= quota.limit:
                 status = RateStatus(category, quota.limit, count.used, count.end)
                 raise Exhausted(f"API rate limit exceeded for {subject.shown}", status.headers())
-            ticket = RateCharge(subject, quota, count)
+            charge = RateCharge(subject, quota, count)
             counted = [(self._count(counts, subject, r, q, now), q, n) for r, q, n in wanted]
             for one, limit, amount in counted:
                 if one.used + amount > limit.limit:
-                    raise TooFast(one.end - now, ticket.status.headers())
-            self._begin(ticket)
+                    raise TooFast(one.end - now, charge.status.headers())
+            self._begin(charge)
             for one, amount in [(count, 1), *((one, amount) for one, _, amount in counted)]:
                 self.counters.take(one, amount)
-            ticket.charged = True
-        return ticket
+            charge.charged = True
+        return charge
 
-    def look(self, db: Connection, subject: RateSubject, category: str = "core") -> RateCharge:
+    def peek(self, db: Connection, subject: RateSubject, category: str = "core") -> RateCharge:
         """Return the caller's status without charging anything."""
         counts = self.counters.of(db, subject.key)
         quota = self.quotas(subject)[category]
@@ -85,7 +85,7 @@ class RateLimits:
     def statuses(self, db: Connection, subject: RateSubject) -> list[RateStatus]:
         """Return the caller's status for every category, refreshed from the store."""
         self.counters.load(db, subject.key)
-        return [self.look(db, subject, name).status for name in self.quotas(subject)]
+        return [self.peek(db, subject, name).status for name in self.quotas(subject)]
 
     def record_bad_token(self, db: Connection, subject: RateSubject) -> bool:
         """Count a wrong token. Return whether the limit was reached already."""
@@ -98,26 +98,26 @@ class RateLimits:
             self.counters.take(count, 1)
         return False
 
-    def refund(self, ticket: RateCharge) -> None:
+    def refund(self, charge: RateCharge) -> None:
         """Give back the charge for the request's category."""
-        if ticket.charged:
+        if charge.charged:
             with self.counters.lock:
-                self.counters.take(ticket.count, -1)
-                ticket.charged = False
+                self.counters.take(charge.count, -1)
+                charge.charged = False
 
-    def _begin(self, ticket: RateCharge) -> None:
-        key = ticket.subject.key
+    def _begin(self, charge: RateCharge) -> None:
+        key = charge.subject.key
         running = self._at_work.get(key, 0)
         if running >= self._settings.most_concurrent:
-            raise TooFast(1, ticket.status.headers())
+            raise TooFast(1, charge.status.headers())
         self._at_work[key] = running + 1
-        ticket.at_work = True
+        charge.at_work = True
 
-    def end(self, ticket: RateCharge | None) -> None:
+    def end(self, charge: RateCharge | None) -> None:
         """Mark the request as finished. Must be called on the event loop."""
-        if ticket is not None and ticket.at_work:
-            ticket.at_work = False
-            key = ticket.subject.key
+        if charge is not None and charge.at_work:
+            charge.at_work = False
+            key = charge.subject.key
             with self.counters.lock:
                 self._at_work[key] -= 1
                 if not self._at_work[key]:

@@ -1,35 +1,25 @@
-"""The command line: `tocsin COMMAND`. Each command is a module, imported when it is used."""
+"""The command line: `tocsin COMMAND`. Each command is a module, imported when it is used.
 
+Imports `worker_events` and what is below it, and the worker.
+"""
+
+import atexit
 import gc
-from importlib import import_module
-from types import ModuleType
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from hub import __version__
 from hub.cli.commands import COMMANDS, EXAMPLES, FORMER, SECTIONS, SHORT, current, no_such
-from hub.cli.console import exits
+from hub.cli.console import exits, streams
+from hub.cli.console.late_imports import command_named
 from store.errors import StoreError, from_os_error
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 __all__ = ["COMMANDS", "main"]
-
-
-def _imported(module: str) -> ModuleType:
-    """Import a module with the garbage collector off.
-
-    An import leaves no garbage, and looking for it took a tenth of the time.
-    """
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        return import_module(module)
-    finally:
-        if collecting:
-            gc.enable()
 
 
 class Commands(click.Group):
@@ -42,11 +32,13 @@ class Commands(click.Group):
         cmd_name = FORMER.get(cmd_name, (cmd_name,))[0]
         if cmd_name not in COMMANDS:
             return None
-        module, _, name = COMMANDS[cmd_name].partition(":")
-        command: click.Command = getattr(_imported(f"hub.cli.{module}"), name)
+        command: click.Command = command_named(COMMANDS[cmd_name])
         return command
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        for arg in args:
+            if streams.undecoded(arg) and not ctx.resilient_parsing:
+                raise click.UsageError(f"{arg!r} is not UTF-8", ctx)
         return super().parse_args(ctx, current(args))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -73,6 +65,18 @@ class Commands(click.Group):
         if named not in COMMANDS and not named.startswith("-") and not ctx.resilient_parsing:
             raise click.UsageError(no_such(named, COMMANDS, "tocsin"), ctx)
         return super().resolve_command(ctx, args)
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        streams.prepare()
+        if not args and "args" not in extra:
+            # The process ends with this call. Then nobody has to look for garbage once more.
+            atexit.register(gc.freeze)
+        try:
+            return super().main(*args, **extra)
+        except OSError as error:
+            if not streams.is_unwritable(error):
+                raise
+            sys.exit(_ended(from_os_error("cannot write the output", error)).exit_code)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:

@@ -1,8 +1,10 @@
-"""Reading of request bodies, with limits on size, on time, and on the memory of all together."""
+"""Request bodies: reading with limits on size, time and the memory of all, and parsing as JSON."""
 
 import asyncio
 from collections.abc import Mapping
+from typing import Any
 
+import orjson
 from starlette.types import Receive
 
 from hub.http.errors import BodyTooLong, ClientGone, Malformed, TooLarge, TooSlow
@@ -104,3 +106,19 @@ async def _drain(message: Mapping[str, object], receive: Receive, limit: int) ->
 
 def _too_large(limit: int, kind: type[TooLarge] = TooLarge) -> TooLarge:
     return kind(f"The body is larger than the limit of {limit} bytes ({limit / 2**20:.4g} MB).")
+
+
+def read_json(raw: bytes) -> Any:
+    """Parse JSON. Raises Malformed for anything else."""
+    try:
+        return orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        raise Malformed("Problems parsing JSON") from None
+
+
+def read_object(raw: bytes) -> dict[str, Any]:
+    """Parse a JSON object. Raises Malformed for anything else."""
+    content = read_json(raw)
+    if not isinstance(content, dict):
+        raise Malformed("Body should be a JSON object")
+    return content

@@ -44,6 +44,16 @@ class ClientAddresses:
         return any(number in network for network in self._trusted)
 
 
+def is_loopback(address: str) -> bool:
+    """Return whether this is an address of this machine alone, also one that IPv6 maps."""
+    try:
+        number = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    mapped = getattr(number, "ipv4_mapped", None)
+    return bool((mapped or number).is_loopback)
+
+
 def _hops(scope: Scope) -> list[str]:
     """Return the addresses in X-Forwarded-For, the nearest last.
 

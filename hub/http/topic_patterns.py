@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from store.delivery.websub_topics import Topic, external_topic
+from store.delivery.websub.websub_topics import Topic, external_topic
 
 PATTERN = re.compile(r"(https?://)([^/?#\\\s]+)(.*)", re.DOTALL)
 PORT = re.compile("[0-9]{1,5}|[*]")

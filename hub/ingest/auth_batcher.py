@@ -10,9 +10,9 @@ from hub.auth import access, credentials
 from hub.auth.access import OnRepo
 from hub.auth.credentials import Caller
 from hub.http.errors import HubError
-from hub.rest.resolve import find_repository
 from store import Connection, Row, Store
 from store.errors import Missing
+from store.repositories import repositories
 
 Key = tuple[str, str, str]
 Authenticated = tuple[Caller, Row]
@@ -46,7 +46,7 @@ class AuthBatcher:
     async def _answer(self) -> None:
         asking, self._asking = self._asking, {}
         try:
-            answers = await self._store.read(self._look, [*asking])
+            answers = await self._store.read(self._check_all, [*asking])
         except Exception as error:  # any error is passed on to the waiting requests
             answers = [error] * len(asking)
         for futures, answer in zip(asking.values(), answers, strict=True):
@@ -58,7 +58,7 @@ class AuthBatcher:
                 else:
                     future.set_result(answer)
 
-    def _look(self, db: Connection, keys: list[Key]) -> list[Authenticated | Exception]:
+    def _check_all(self, db: Connection, keys: list[Key]) -> list[Authenticated | Exception]:
         answers: list[Authenticated | Exception] = []
         for token, owner, name in keys:
             try:
@@ -69,7 +69,7 @@ class AuthBatcher:
 
     def _check(self, db: Connection, token: str, owner: str, name: str) -> Authenticated:
         caller = credentials.authenticate(db, token)
-        repo = find_repository(db, owner, name)
+        repo = repositories.find(db, owner, name)
         if repo is None:
             raise Missing("repository")
         access.check(db, self._needed, caller, repo)

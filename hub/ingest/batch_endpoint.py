@@ -24,49 +24,49 @@ class BatchEndpoint:
         self,
         services: Services,
         sources: SourceVerifier,
-        refusals: Rejections,
+        rejections: Rejections,
         event: str,
         keep: Keep,
     ) -> None:
         self._services = services
         self._sources = sources
-        self._refusals = refusals
+        self._rejections = rejections
         self._event = event
         self._keep = keep
 
-    async def take(self, call: Request) -> Response:
+    async def take(self, request: Request) -> Response:
         """Return the response to a batch."""
-        door = IngestAttempt(call.scope, event=self._event)
-        token = credentials.token_of(call.headers)
+        attempt = IngestAttempt(request.scope, event=self._event)
+        token = credentials.token_of(request.headers)
         caller, signers, signature = None, [], b""
         if token is not None:
             caller = await self._services.store.read(credentials.authenticate, token)
-            door.sender = caller.login
+            attempt.sender = caller.login
         else:
-            signature = signature_of(call.headers)
-            signers = await self._sources.candidates(call.query.get("source"))
+            signature = signature_of(request.headers)
+            signers = await self._sources.candidates(request.query.get("source"))
         try:
-            return await self._read(call, door, caller, signers, signature)
+            return await self._read(request, attempt, caller, signers, signature)
         except RECORDED_ERRORS as error:
-            await self._refusals.note(door, error)
+            await self._rejections.record(attempt, error)
             raise
 
     async def _read(
         self,
-        call: Request,
-        door: IngestAttempt,
+        request: Request,
+        attempt: IngestAttempt,
         caller: Caller | None,
         signers: list[SourceSecret],
         signature: bytes,
     ) -> Response:
         limit = self._services.settings.max_event_bytes
-        body = await self._services.intake.read(call.headers, call.receive, limit)
-        door.size = len(body)
+        body = await self._services.intake.read(request.headers, request.receive, limit)
+        attempt.size = len(body)
         try:
             source = None
             if caller is None:
                 source = await find_signer(signers, body, signature)
-                door.sender = f"source {source['name']}"
-            return await self._keep(call, body, caller, source)
+                attempt.sender = f"source {source['name']}"
+            return await self._keep(request, body, caller, source)
         finally:
             self._services.intake.give_back(len(body))

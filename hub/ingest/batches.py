@@ -12,24 +12,23 @@ from hub.auth import access
 from hub.auth.access import OnRepo
 from hub.auth.credentials import Caller
 from hub.auth.source_signatures import SourceVerifier, speaks_for
+from hub.http.body import read_object
 from hub.http.errors import Forbidden, HubError, Rejected
 from hub.http.ndjson import read, reject
 from hub.http.response import Response, json_response
 from hub.ingest import event_envelope
 from hub.ingest.batch_endpoint import BatchEndpoint
-from hub.ingest.event_spans import EventSpans
+from hub.ingest.event_spans import EventSpans, trace_of
 from hub.ingest.rejections import Rejections
-from hub.ingest.trace_headers import trace_of
 from hub.rest.context import Services
 from hub.rest.request import Request
-from hub.rest.resolve import find_repository
-from hub.rest.validation import read_object
 from store import Connection, Row, trace_context
 from store.accounts import accounts
 from store.database import uuid7
-from store.delivery import events
-from store.delivery.events import IncomingEvent
+from store.delivery import events, incoming
+from store.delivery.incoming import IncomingEvent
 from store.errors import Missing
+from store.repositories import repositories
 from store.trace_context import TraceContext
 
 DESCRIPTION = """With Content-Type: application/x-ndjson the body is a batch, one JSON object per \
@@ -72,15 +71,15 @@ class Batches:
     """The endpoint for batches of events."""
 
     def __init__(
-        self, services: Services, sources: SourceVerifier, refusals: Rejections, needed: OnRepo
+        self, services: Services, sources: SourceVerifier, rejections: Rejections, needed: OnRepo
     ) -> None:
         self._services = services
         self._needed = needed
         self._spans = EventSpans(services.tracer, services.store.clock)
-        self.take = BatchEndpoint(services, sources, refusals, "batch", self._keep).take
+        self.take = BatchEndpoint(services, sources, rejections, "batch", self._keep).take
 
     async def _keep(
-        self, call: Request, body: bytes, caller: Caller | None, source: Row | None
+        self, request: Request, body: bytes, caller: Caller | None, source: Row | None
     ) -> Response:
         check = event_envelope.any_event if source else event_envelope.platform_event
         most = self._services.settings.max_batch_lines
@@ -98,7 +97,7 @@ class Batches:
         arrived = await asyncio.to_thread(_arrivals, lines, found, organizations, source)
         for line, event in zip(lines, arrived, strict=True):
             event.trace = line.trace
-        with self._spans.accepting(arrived, trace_of(call.scope)) as receipts:
+        with self._spans.accepting(arrived, trace_of(request.scope)) as receipts:
             receipts += await self._services.store.write(events.accept_all, arrived)
         self._services.measures.took(receipts)
         return json_response(202, _receipts(receipts))
@@ -205,7 +204,7 @@ def organization_id(db: Connection, source: Row, login: str | None) -> int:
 
 def _repository(db: Connection, full_name: str) -> Row | None:
     owner, slash, name = full_name.partition("/")
-    return find_repository(db, owner, name) if slash else None
+    return repositories.find(db, owner, name) if slash else None
 
 
 def _errors(
@@ -233,13 +232,14 @@ def _arrivals(
         source_id = source["id"] if source else 0
         if source_id and line.name == "ping":
             repo_id = org_id = 0
-        scope = -source_id if source_id else repo_id
-        given = (scope, line.guid, repo_id, source_id, line.name, line.body, line.payload, org_id)
-        arrived.append(event_envelope.arrival(*given))
+        origin = event_envelope.EventOrigin(repo_id, source_id, org_id)
+        arrived.append(
+            event_envelope.arrival(origin, line.guid, line.name, line.body, line.payload)
+        )
     return arrived
 
 
-def _receipts(receipts: list[events.Receipt]) -> dict[str, Any]:
+def _receipts(receipts: list[incoming.Receipt]) -> dict[str, Any]:
     repeated = sum(receipt.duplicate for receipt in receipts)
     return {
         "accepted": len(receipts) - repeated,

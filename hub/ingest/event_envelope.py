@@ -3,13 +3,12 @@
 import asyncio
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-from hub.http.body import LARGE
+from hub.http.body import LARGE, read_object
 from hub.http.errors import Malformed, Rejected
-from hub.rest.validation import read_object
 from store.database import uuid7
-from store.delivery.events import IncomingEvent
+from store.delivery.incoming import IncomingEvent
 from store.hooks.event_names import PLATFORM_EVENTS
 
 # The senders' own names come first: forges send GitHub's headers beside their own.
@@ -84,29 +83,38 @@ def organization_of(payload: dict[str, Any], full_name: str | None = None) -> st
     return owner if slash else None
 
 
+class EventOrigin(NamedTuple):
+    """The repository of an event, or else its organization, and the source that signed it.
+
+    Ids are 0 if there is none.
+    """
+
+    repo_id: int
+    source_id: int = 0
+    org_id: int = 0
+
+    @property
+    def scope(self) -> int:
+        """Return the scope in which the event's id is unique: a source or a repository."""
+        return -self.source_id or self.repo_id
+
+
 def arrival(
-    scope: int,
-    guid: str,
-    repo_id: int,
-    source_id: int,
-    name: str,
-    body: bytes,
-    payload: dict[str, Any],
-    org_id: int = 0,
+    origin: EventOrigin, guid: str, name: str, body: bytes, payload: dict[str, Any]
 ) -> IncomingEvent:
     """Return the event in the form that the store accepts."""
     action = payload.get("action")
     known = isinstance(action, str) and len(action) <= MAX_ACTION and action.isprintable()
     return IncomingEvent(
-        scope,
+        origin.scope,
         guid,
-        repo_id,
+        origin.repo_id,
         name,
         body,
         action=action if known else None,
-        source_id=source_id,
+        source_id=origin.source_id,
         installation_id=_installation(payload),
-        org_id=org_id,
+        org_id=origin.org_id,
     )
 
 

@@ -1,16 +1,29 @@
-"""The spans of accepted events."""
+"""The spans of accepted events, and the trace context of the request that brings them."""
 
 import contextlib
 from collections.abc import Iterator, Sequence
 
+from starlette.types import Scope
+
+from store import trace_context
 from store.clock import Clock
-from store.delivery.events import IncomingEvent, Receipt
+from store.delivery.incoming import IncomingEvent, Receipt
 from store.errors import StoreError
 from store.trace_context import TraceContext
 from store.tracing import Span, Tracer, Value
 
 # Links of one span. Each event of a batch may come from another trace.
 MOST_LINKS = 128
+PARENT, STATE = b"traceparent", b"tracestate"
+
+
+def trace_of(scope: Scope) -> TraceContext | None:
+    """Return the trace context of a request. Return None if it has none, or an invalid one."""
+    values: dict[bytes, list[str]] = {PARENT: [], STATE: []}
+    for name, value in scope["headers"]:
+        if name in values:
+            values[name].append(value.decode("latin-1"))
+    return trace_context.parse(values[PARENT], values[STATE]) if values[PARENT] else None
 
 
 class EventSpans:

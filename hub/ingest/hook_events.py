@@ -11,6 +11,7 @@ from hub.rest.serializers import SystemHook
 from hub.rest.urls import Urls
 from store import Connection, Row
 from store.accounts import accounts
+from store.delivery import attempts
 from store.delivery.outbox import SnapshotEvent
 from store.hooks import hooks
 from store.hooks.hook_targets import target_of
@@ -64,13 +65,13 @@ def _described(ctx: Context, hook: Row) -> tuple[Row | None, dict[str, Any], Sys
 
 def serialize_hook(ctx: Context, repo: Row, hook: Row) -> serializers.Hook:
     """Serialize a repository's hook as the API does."""
-    last = hooks.last_responses(ctx.db, [hook["id"]]).get(hook["id"])
+    last = attempts.last_responses(ctx.db, [hook["id"]]).get(hook["id"])
     return serializers.hook(ctx.urls, repo, hook, last)
 
 
 def snapshot(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[SnapshotEvent]:
     """Return a ping for each hook, which goes to that hook only."""
-    last = hooks.last_responses(db, [row["id"] for row in rows])
+    last = attempts.last_responses(db, [row["id"] for row in rows])
     return [
         SnapshotEvent(
             "ping",

@@ -14,15 +14,15 @@ from hub.ingest import event_envelope
 from hub.ingest.auth_batcher import AuthBatcher
 from hub.ingest.batch_endpoint import NDJSON
 from hub.ingest.batches import Batches, organization_id
-from hub.ingest.event_spans import EventSpans
+from hub.ingest.event_envelope import EventOrigin
+from hub.ingest.event_spans import EventSpans, trace_of
 from hub.ingest.rejections import RECORDED_ERRORS, IngestAttempt, Rejections
-from hub.ingest.trace_headers import trace_of
 from hub.rest.context import Services
 from hub.rest.request import Request
-from hub.rest.resolve import find_repository
 from store import Connection, Row
 from store.delivery import events
-from store.delivery.events import IncomingEvent, Receipt
+from store.delivery.incoming import IncomingEvent, Receipt
+from store.repositories import repositories
 
 TOPIC = """Post an event of a repository
 
@@ -52,88 +52,88 @@ class IngestEndpoints:
     def __init__(self, services: Services) -> None:
         self._services = services
         self._sources = SourceVerifier(services.store)
-        self._refusals = Rejections(services.store)
-        self._admission = AuthBatcher(services.store, PUSH)
+        self._rejections = Rejections(services.store)
+        self._auth = AuthBatcher(services.store, PUSH)
         self._spans = EventSpans(services.tracer, services.store.clock)
-        self._batches = Batches(services, self._sources, self._refusals, PUSH)
+        self._batches = Batches(services, self._sources, self._rejections, PUSH)
 
-    async def topic(self, call: Request) -> Response:
+    async def topic(self, request: Request) -> Response:
         """Accept an event of a repository: POST /{owner}/{repo}/events/{event}."""
-        token = credentials.require(credentials.token_of(call.headers))
-        values = call.values
-        caller, repo = await self._admission.ask(token, values["owner"], values["repo"])
+        token = credentials.require(credentials.token_of(request.headers))
+        values = request.values
+        caller, repo = await self._auth.ask(token, values["owner"], values["repo"])
         name = values["event"].removesuffix(".json")
-        door = IngestAttempt(call.scope, caller.login, name[:100])
+        attempt = IngestAttempt(request.scope, caller.login, name[:100])
         try:
             event_envelope.platform_event(name)
-            door.guid = guid = event_envelope.guid_of(call.headers)
-            body = await self._body(call, door)
+            attempt.guid = guid = event_envelope.guid_of(request.headers)
+            body = await self._body(request, attempt)
             try:
                 payload = await event_envelope.read_payload(body)
-                arrival = await _arrival(repo["id"], guid, repo["id"], 0, name, body, payload)
+                arrival = await _arrival(EventOrigin(repo["id"]), guid, name, body, payload)
                 # Many requests wait for the commit at once, and a parsed payload takes many times
                 # its text.
                 del payload
-                return await self._accept(call, arrival)
+                return await self._accept(request, arrival)
             finally:
                 self._services.intake.give_back(len(body))
         except RECORDED_ERRORS as error:
-            await self._refusals.note(door, error)
+            await self._rejections.record(attempt, error)
             raise
 
-    async def events(self, call: Request) -> Response:
+    async def events(self, request: Request) -> Response:
         """Accept a signed webhook: POST /events."""
-        if kind_of(call.headers.get(b"content-type", b"")) in NDJSON:
-            return await self._batches.take(call)
-        signature = signature_of(call.headers)
-        candidates = await self._sources.candidates(call.query.get("source"))
-        name = event_envelope.first(call.headers, event_envelope.EVENT_HEADERS)
-        door = IngestAttempt(call.scope, None, name and name[:100])
-        body = await self._unknown_body(call, door)
+        if kind_of(request.headers.get(b"content-type", b"")) in NDJSON:
+            return await self._batches.take(request)
+        signature = signature_of(request.headers)
+        candidates = await self._sources.candidates(request.query.get("source"))
+        name = event_envelope.first(request.headers, event_envelope.EVENT_HEADERS)
+        attempt = IngestAttempt(request.scope, None, name and name[:100])
+        body = await self._unknown_body(request, attempt)
         try:
             source = await find_signer(candidates, body, signature)
-            door.sender = f"source {source['name']}"
-            return await self._signed(call, door, source, name, body)
+            attempt.sender = f"source {source['name']}"
+            return await self._signed(request, attempt, source, name, body)
         except RECORDED_ERRORS as error:
-            await self._refusals.note(door, error)
+            await self._rejections.record(attempt, error)
             raise
         finally:
             self._services.intake.give_back(len(body))
 
-    async def _body(self, call: Request, door: IngestAttempt) -> bytes:
-        declared = call.headers.get(b"content-length", b"")
-        door.size = int(declared[:18]) if declared.isdigit() else None
+    async def _body(self, request: Request, attempt: IngestAttempt) -> bytes:
+        declared = request.headers.get(b"content-length", b"")
+        attempt.size = int(declared[:18]) if declared.isdigit() else None
         limit = self._services.settings.max_event_bytes
-        body = await self._services.intake.read(call.headers, call.receive, limit)
-        door.size = len(body)
+        body = await self._services.intake.read(request.headers, request.receive, limit)
+        attempt.size = len(body)
         return body
 
-    async def _unknown_body(self, call: Request, door: IngestAttempt) -> bytes:
+    async def _unknown_body(self, request: Request, attempt: IngestAttempt) -> bytes:
         try:
-            return await self._body(call, door)
+            return await self._body(request, attempt)
         except TooLarge as error:
             # Its signature cannot be checked, but the rejection must still be recorded.
-            await self._refusals.note(door, error)
+            await self._rejections.record(attempt, error)
             raise
 
     async def _signed(
-        self, call: Request, door: IngestAttempt, source: Row, name: str | None, body: bytes
+        self, request: Request, attempt: IngestAttempt, source: Row, name: str | None, body: bytes
     ) -> Response:
         if name is None:
             raise Malformed("The event's name is missing: send X-GitHub-Event or a similar header")
         event_envelope.any_event(name)
-        door.guid = guid = event_envelope.guid_of(call.headers)
-        if kind_of(call.headers.get(b"content-type", b"")) == URLENCODED:
+        attempt.guid = guid = event_envelope.guid_of(request.headers)
+        if kind_of(request.headers.get(b"content-type", b"")) == URLENCODED:
             body = _payload_field(body)
         payload = await event_envelope.read_payload(body)
         repo_id, org_id = await self._services.store.read(place_of, source, name, payload)
-        scope = -source["id"]
-        arrival = await _arrival(scope, guid, repo_id, source["id"], name, body, payload, org_id)
+        origin = EventOrigin(repo_id, source["id"], org_id)
+        arrival = await _arrival(origin, guid, name, body, payload)
         del payload
-        return await self._accept(call, arrival)
+        return await self._accept(request, arrival)
 
-    async def _accept(self, call: Request, arrival: IncomingEvent) -> Response:
-        with self._spans.accepting([arrival], trace_of(call.scope)) as receipts:
+    async def _accept(self, request: Request, arrival: IncomingEvent) -> Response:
+        with self._spans.accepting([arrival], trace_of(request.scope)) as receipts:
             receipt: Receipt = await self._services.store.batch(
                 events.accept, arrival, weight=len(arrival.body)
             )
@@ -146,19 +146,11 @@ class IngestEndpoints:
 
 
 async def _arrival(
-    scope: int,
-    guid: str,
-    repo_id: int,
-    source_id: int,
-    name: str,
-    body: bytes,
-    payload: dict[str, Any],
-    org_id: int = 0,
+    origin: EventOrigin, guid: str, name: str, body: bytes, payload: dict[str, Any]
 ) -> IncomingEvent:
-    given = (scope, guid, repo_id, source_id, name, body, payload, org_id)
     if len(body) > LARGE:
-        return await asyncio.to_thread(event_envelope.arrival, *given)
-    return event_envelope.arrival(*given)
+        return await asyncio.to_thread(event_envelope.arrival, origin, guid, name, body, payload)
+    return event_envelope.arrival(origin, guid, name, body, payload)
 
 
 def place_of(db: Connection, source: Row, name: str, payload: dict[str, Any]) -> tuple[int, int]:
@@ -186,7 +178,7 @@ def repository_for(db: Connection, source: Row, payload: dict[str, Any]) -> Row 
         return None
     if not speaks_for(source, owner):
         raise Forbidden(f"Source {source['name']} may not send data for {full_name.lower()[:200]}")
-    return find_repository(db, owner, name)
+    return repositories.find(db, owner, name)
 
 
 def _payload_field(body: bytes) -> bytes:

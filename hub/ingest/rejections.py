@@ -34,28 +34,28 @@ class Rejections:
         self._store = store
         self._last_unknown = 0
 
-    async def note(self, door: IngestAttempt, error: Exception) -> None:
+    async def record(self, attempt: IngestAttempt, error: Exception) -> None:
         """Record a rejection.
 
         Unknown senders get one record a second, so that they cannot displace others.
         """
-        if door.sender is None:
+        if attempt.sender is None:
             now = self._store.clock.now()
             if now - self._last_unknown < SECOND:
                 return
             self._last_unknown = now
-        client = door.scope.get("client")
+        client = attempt.scope.get("client")
         # The sender gets the response, even if the record cannot be written.
         with contextlib.suppress(StoreError):
             await self._store.write(
                 rejections.add,
-                path=_plain(door.scope["path"]),
+                path=_plain(attempt.scope["path"]),
                 reason=_plain(str(error)),
                 address=client[0] if client else None,
-                sender=door.sender,
-                event=door.event and _plain(door.event),
-                guid=door.guid,
-                size=door.size,
+                sender=attempt.sender,
+                event=attempt.event and _plain(attempt.event),
+                guid=attempt.guid,
+                size=attempt.size,
             )
 
 

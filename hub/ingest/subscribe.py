@@ -18,9 +18,9 @@ from hub.rest import auditing
 from hub.rest.authenticate import RequestCost, authorize_request
 from hub.rest.context import Context, Services
 from hub.rest.request import Handler, Request
-from hub.rest.resolve import find_repository
 from store import Connection, Row
 from store.errors import Invalid, Missing
+from store.repositories import repositories
 
 DESCRIPTION = """Subscribe to events of a repository, or unsubscribe
 
@@ -57,20 +57,22 @@ class SubscriptionRequest:
 def subscribe(services: Services) -> Handler:
     """Return the handler. A repository that the caller may not see is treated as missing."""
 
-    async def work(call: Request) -> Response:
-        caller, _ = await services.store.read(authorize_request, services, call, ACCESS, COST, None)
+    async def work(request: Request) -> Response:
+        caller, _ = await services.store.read(
+            authorize_request, services, request, ACCESS, COST, None
+        )
         assert caller is not None, "this access requires a token"
-        call.response_headers = ACCESS.headers(caller)
-        wish = await _read_request(services, call)
+        request.response_headers = ACCESS.headers(caller)
+        wish = await _read_request(services, request)
         await services.store.read(_topic, caller, wish)
         if wish.mode == "subscribe":
             await services.validate_callback(wish.wanted.callback)
-        await services.store.write(_grant, services, call, wish)
+        await services.store.write(_grant, services, request, wish)
         return Response(204)
 
-    async def answered(call: Request) -> Response:
+    async def answered(request: Request) -> Response:
         try:
-            return await work(call)
+            return await work(request)
         except Invalid as error:
             # The response gives the message itself instead of "Validation Failed".
             raise Rejected(str(error)) from None
@@ -78,14 +80,16 @@ def subscribe(services: Services) -> Handler:
     return answered
 
 
-async def _read_request(services: Services, call: Request) -> SubscriptionRequest:
-    body = await services.intake.read(call.headers, call.receive, services.settings.max_body_bytes)
+async def _read_request(services: Services, request: Request) -> SubscriptionRequest:
+    body = await services.intake.read(
+        request.headers, request.receive, services.settings.max_body_bytes
+    )
     services.intake.give_back(len(body))
-    fields = read_form(call.scope, body)
+    fields = read_form(request.scope, body)
     for name in ("hub.mode", "hub.topic", "hub.callback"):
         if not fields.get(name):
             raise Rejected(f"{name} is missing")
-    return _checked(fields, as_json=_wants_json(call.accept))
+    return _checked(fields, as_json=_wants_json(request.accept))
 
 
 def _wants_json(accept: str) -> bool:
@@ -126,7 +130,7 @@ def _topic(db: Connection, caller: Caller, wish: SubscriptionRequest) -> Row:
     Raises Rejected if it does not exist or may not be seen.
     """
     try:
-        repo = find_repository(db, wish.owner, wish.repo)
+        repo = repositories.find(db, wish.owner, wish.repo)
         if repo is None:
             raise Missing("repository")
         access.check(db, ACCESS, caller, repo)
@@ -135,8 +139,8 @@ def _topic(db: Connection, caller: Caller, wish: SubscriptionRequest) -> Row:
     return repo
 
 
-def _grant(db: Connection, services: Services, call: Request, wish: SubscriptionRequest) -> None:
-    caller, _ = authorize_request(db, services, call, ACCESS, COST, None)
+def _grant(db: Connection, services: Services, request: Request, wish: SubscriptionRequest) -> None:
+    caller, _ = authorize_request(db, services, request, ACCESS, COST, None)
     assert caller is not None, "this access requires a token"
     repo = _topic(db, caller, wish)
     ctx = Context(db, services.urls, caller, hook_events.EMITS)
@@ -147,9 +151,9 @@ def _grant(db: Connection, services: Services, call: Request, wish: Subscription
     auditing.record(
         db,
         services,
-        call,
+        request,
         f"hub/{wish.mode}",
-        auditing.actor_of(services, call, caller),
+        auditing.actor_of(services, request, caller),
         204,
         target=f"/{repo['full_name']}/events/{wish.wanted.event}",
         fields=() if wish.wanted.secret is None else ("hub.secret",),

@@ -1,5 +1,5 @@
 """Mails about alerts: their texts and links, and the page that unsubscribes.
 
-It imports the groups of operations, whose payloads the texts are made of, and the dashboard's
+Imports `ui` and what is below it: the texts use the serializers of `api` and the dashboard's
 templates.
 """

@@ -18,7 +18,7 @@ from store import Connection, Row
 from store.accounts import email_address
 from store.clock import EPOCH
 from store.formats.event_view import EventView
-from store.formats.summary import Line, summary
+from store.formats.summary import TextLine, summary
 from store.hooks.hook_targets import name_of
 from store.mail import notices, outbox
 
@@ -105,7 +105,7 @@ def _address(address: str, name: str = "") -> Address:
     return Address(name, local, domain)
 
 
-def _text(line: Line) -> str:
+def _text(line: TextLine) -> str:
     """Return a line as printable text."""
     found = "".join(part if isinstance(part, str) else part.text for part in line)
     return "".join(char if char.isprintable() else " " for char in found)[:MOST_LINE]

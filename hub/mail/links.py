@@ -19,7 +19,7 @@ REFUSED = "The link is not complete, or this server did not issue it. Copy it fr
 
 
 @dataclass(frozen=True, slots=True)
-class Subscription:
+class MailSubscription:
     """An account, and hooks that it gets mail about. 0 stands for the whole installation."""
 
     account_id: int
@@ -37,7 +37,7 @@ class Subscription:
 
 def link(db: Connection, urls: Urls, account_id: int, hook_ids: Collection[int]) -> str:
     """Return the link with which an account unsubscribes from mails about these hooks."""
-    wanted = Subscription(account_id, tuple(sorted(set(hook_ids))))
+    wanted = MailSubscription(account_id, tuple(sorted(set(hook_ids))))
     query = {
         "account": wanted.account_id,
         "hooks": wanted.listed,
@@ -46,13 +46,13 @@ def link(db: Connection, urls: Urls, account_id: int, hook_ids: Collection[int])
     return f"{urls.root}{PATH}?{urlencode(query)}"
 
 
-def followed(db: Connection, query: Mapping[str, str]) -> Subscription:
+def followed(db: Connection, query: Mapping[str, str]) -> MailSubscription:
     """Return the subscription that a link is for. Raises Forbidden if the link was altered."""
     account_id = natural(query.get("account", ""))
     hook_ids = [natural(part) for part in query.get("hooks", "").split("-", MOST)]
     if account_id is None or len(hook_ids) > MOST:
         raise Forbidden(REFUSED)
-    found = Subscription(account_id, tuple(one for one in hook_ids if one is not None))
+    found = MailSubscription(account_id, tuple(one for one in hook_ids if one is not None))
     if len(found.hook_ids) < len(hook_ids):
         raise Forbidden(REFUSED)
     if not db.vault.signed(PURPOSE, found.message, query.get("signature", "")):

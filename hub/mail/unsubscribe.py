@@ -29,26 +29,26 @@ Change = Callable[[Connection, int, tuple[int, ...]], int]
 def add(services: Services, routes: Routes) -> None:
     """Serve the page."""
     path = services.urls.prefix + links.PATH
-    routes.add("GET", path, wrap(services, _show(services)))
+    routes.add("GET", path, wrap(services, _unsubscribe_page(services)))
     routes.add("POST", path, wrap(services, _change(services)))
 
 
-def _show(services: Services) -> Handler:
-    async def work(call: Request) -> Response:
-        return _page(services, await services.store.read(_follow, call.query, None))
+def _unsubscribe_page(services: Services) -> Handler:
+    async def work(request: Request) -> Response:
+        return _page(services, await services.store.read(_follow, request.query, None))
 
     return work
 
 
 def _change(services: Services) -> Handler:
-    async def work(call: Request) -> Response:
-        raw = await services.intake.read(call.headers, call.receive, MOST_FORM)
+    async def work(request: Request) -> Response:
+        raw = await services.intake.read(request.headers, request.receive, MOST_FORM)
         services.intake.give_back(len(raw))
-        change = _wanted(read_form(call.scope, raw))
-        shown = await services.store.read(_follow, call.query, None)
+        change = _wanted(read_form(request.scope, raw))
+        shown = await services.store.read(_follow, request.query, None)
         # Nobody without a link makes the store write.
         if not shown["refused"]:
-            shown = await services.store.write(_follow, call.query, change)
+            shown = await services.store.write(_follow, request.query, change)
         return _page(services, shown)
 
     return work
@@ -85,6 +85,6 @@ def _follow(db: Connection, query: Mapping[str, str], change: Change | None) -> 
 
 
 def _page(services: Services, values: dict[str, Any]) -> Response:
-    frame = {"up": "../", "dashboard": services.settings.ui, "described": False, "place": ""}
+    frame = {"up": "../", "dashboard": services.settings.ui, "has_reference": False, "place": ""}
     body = render("unsubscribe.html", frame | values).encode()
     return Response(403 if values["refused"] else 200, body, [*PAGE])

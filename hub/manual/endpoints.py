@@ -31,19 +31,21 @@ NOT_THERE = Page(
 )
 
 
-def add(services: Services, routes: Routes, *, described: bool) -> None:
+def add(services: Services, routes: Routes, *, has_reference: bool) -> None:
     """Serve the manual.
 
-    `described` says whether this server also has the reference of the API.
+    `has_reference` says whether this server also has the reference of the API.
     """
     at = f"{services.urls.prefix}/docs"
-    shelf = ManualEndpoints(manual(), dashboard=services.settings.ui, described=described)
+    endpoints = ManualEndpoints(
+        manual(), dashboard=services.settings.ui, has_reference=has_reference
+    )
     works: dict[str, Handler] = {
-        at: shelf.index,
-        f"{at}/": shelf.index,
-        f"{at}/search.json": shelf.search,
-        f"{at}/{{page}}": shelf.page,
-        f"{at}/{{folder}}/{{page}}": shelf.page,
+        at: endpoints.index,
+        f"{at}/": endpoints.index,
+        f"{at}/search.json": endpoints.search,
+        f"{at}/{{page}}": endpoints.page,
+        f"{at}/{{folder}}/{{page}}": endpoints.page,
     }
     for path, work in works.items():
         routes.add("GET", path, wrap(services, work, door="docs"))
@@ -53,47 +55,47 @@ def add(services: Services, routes: Routes, *, described: bool) -> None:
 class ManualEndpoints:
     """The handlers of the manual's endpoints."""
 
-    def __init__(self, pages: Manual, *, dashboard: bool, described: bool) -> None:
+    def __init__(self, pages: Manual, *, dashboard: bool, has_reference: bool) -> None:
         self._manual = pages
-        self._frame = {"place": "manual", "dashboard": dashboard, "described": described}
+        self._frame = {"place": "manual", "dashboard": dashboard, "has_reference": has_reference}
         self._search = cache(lambda: search_index(pages))
         self._drawn = cache(self._draw)
 
-    async def index(self, call: Request) -> Response:
+    async def index(self, request: Request) -> Response:
         """Return the contents. Relative links depend on whether the path ends with a slash."""
-        slash = call.scope["path"].endswith("/")
-        return await self._page(call, INDEX, "" if slash else "docs/")
+        slash = request.scope["path"].endswith("/")
+        return await self._page(request, INDEX, "" if slash else "docs/")
 
-    async def page(self, call: Request) -> Response:
+    async def page(self, request: Request) -> Response:
         """Return a page, its Markdown, or a picture. Raise Missing if there is none."""
-        folder = call.values.get("folder", "")
-        name = f"{folder}/{call.values['page']}" if folder else call.values["page"]
+        folder = request.values.get("folder", "")
+        name = f"{folder}/{request.values['page']}" if folder else request.values["page"]
         root = "../" if folder else ""
         if name in self._manual.pages:
-            return await self._page(call, name, root)
+            return await self._page(request, name, root)
         if name.endswith(SUFFIX) and name.removesuffix(SUFFIX) in self._manual.pages:
             source = self._manual.pages[name.removesuffix(SUFFIX)].source
-            return _kept(call, source.encode(), MARKDOWN)
+            return _kept(request, source.encode(), MARKDOWN)
         kind = KINDS.get(name.rpartition(".")[2])
         content = None if kind is None else await asyncio.to_thread(self._manual.file, name)
         if kind is None or content is None:
-            return self._missing(call, root)
-        return _kept(call, content, (b"content-type", kind))
+            return self._missing(request, root)
+        return _kept(request, content, (b"content-type", kind))
 
-    async def search(self, call: Request) -> Response:
+    async def search(self, request: Request) -> Response:
         """Return the search index."""
-        return _kept(call, await asyncio.to_thread(self._search), JSON)
+        return _kept(request, await asyncio.to_thread(self._search), JSON)
 
-    def _missing(self, call: Request, root: str) -> Response:
+    def _missing(self, request: Request, root: str) -> Response:
         """Return a page with the contents and the search. For programs, raise Missing."""
-        if not Accept(call.accept).explicit("text/html"):
+        if not Accept(request.accept).explicit("text/html"):
             raise Missing("page")
         return Response(404, self._drawn("", root), [HTML, *LASTING])
 
-    async def _page(self, call: Request, name: str, root: str) -> Response:
+    async def _page(self, request: Request, name: str, root: str) -> Response:
         if name not in self._manual.pages:
             raise Missing("page")
-        return _kept(call, await asyncio.to_thread(self._drawn, name, root), HTML)
+        return _kept(request, await asyncio.to_thread(self._drawn, name, root), HTML)
 
     def _draw(self, name: str, root: str) -> bytes:
         page = self._manual.pages[name] if name else NOT_THERE
@@ -120,7 +122,7 @@ class ManualEndpoints:
         return {"before": before, "after": after}
 
 
-def _kept(call: Request, body: bytes, kind: Header) -> Response:
+def _kept(request: Request, body: bytes, kind: Header) -> Response:
     answer = Response(200, body, [kind, *LASTING])
-    conditional.apply_conditions(answer, call.headers, None)
+    conditional.apply_conditions(answer, request.headers, None)
     return answer

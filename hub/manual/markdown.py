@@ -24,7 +24,7 @@ SCHEMES = {"http", "https", "mailto"}
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class ManualSection:
     """A heading with the text below it, up to the next heading."""
 
     level: int
@@ -58,20 +58,20 @@ def parse(source: str) -> "list[Token]":
     return tokens
 
 
-def sections(tokens: "Sequence[Token]") -> Iterator[Section]:
+def sections(tokens: "Sequence[Token]") -> Iterator[ManualSection]:
     """Yield the sections of a page, in order."""
     head: tuple[int, str, str] | None = None
     texts: list[str] = []
     for at, token in enumerate(tokens):
         if token.type == "heading_open":
             if head is not None:
-                yield Section(*head, " ".join(texts))
+                yield ManualSection(*head, " ".join(texts))
             head = int(token.tag[1]), _text(tokens[at + 1]), str(token.attrGet("id"))
             texts = []
         elif token.type == "fence" or (token.type == "inline" and not _heads(tokens, at)):
             texts.append(_text(token))
     if head is not None:
-        yield Section(*head, " ".join(texts))
+        yield ManualSection(*head, " ".join(texts))
 
 
 def links(tokens: "Sequence[Token]") -> Iterator[tuple[str, str]]:

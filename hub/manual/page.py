@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from hub.manual import markdown
-from hub.manual.markdown import Section
+from hub.manual.markdown import ManualSection
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -29,7 +29,7 @@ class Page:
         return markdown.parse(self.source)
 
     @cached_property
-    def sections(self) -> Sequence[Section]:
+    def sections(self) -> Sequence[ManualSection]:
         return list(markdown.sections(self.tokens))
 
     @property

@@ -1,4 +1,4 @@
 """The OpenAPI document, made from the declarations of the operations alone.
 
-Imports `rest`, and the list of operations.
+Imports `operations` and what is below it.
 """

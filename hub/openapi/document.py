@@ -128,8 +128,8 @@ def _operation(operation: Operation, schemas: dict[Key, Json]) -> Json:
 def needs(access: Access) -> str:
     """Return the requirements for a caller, one sentence each."""
     said = []
-    if access.standing is not None:
-        said.append(access.standing)
+    if access.requirement is not None:
+        said.append(access.requirement)
     if access.permissions:
         held = " or ".join(f"{name} ({level})" for name, level in access.permissions)
         said.append(f"Permission of fine-grained and app tokens: {held}.")

@@ -14,7 +14,7 @@ LASTS = 600
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class SignInAttempt:
     """The state, the nonce and the PKCE verifier (RFC 7636) of an attempt, and where it leads."""
 
     state: str

@@ -9,7 +9,7 @@ from joserfc.errors import JoseError
 from joserfc.jwk import ECKey, JWKRegistry, Key, KeySet, OKPKey, RSAKey
 from pydantic import BaseModel, ValidationError, field_validator
 
-from hub.openid.attempt import Attempt
+from hub.openid.attempt import SignInAttempt
 from hub.openid.documents import fetch
 from hub.openid.errors import ProviderUnavailable, SignInFailed
 from hub.openid.id_token import Claims, Expected, key_id, verify
@@ -80,7 +80,7 @@ class OpenIDProvider:
             raise ProviderUnavailable(f"{url} is the description of another issuer")
         return metadata
 
-    async def authorization_url(self, attempt: Attempt, redirect_uri: str) -> str:
+    async def authorization_url(self, attempt: SignInAttempt, redirect_uri: str) -> str:
         """Return where the browser goes to sign in. Raises ProviderUnavailable."""
         metadata = await self.metadata()
         query = urlencode(
@@ -97,7 +97,7 @@ class OpenIDProvider:
         )
         return _with_query(metadata.authorization_endpoint, query)
 
-    async def redeem(self, code: str, attempt: Attempt, redirect_uri: str) -> Claims:
+    async def redeem(self, code: str, attempt: SignInAttempt, redirect_uri: str) -> Claims:
         """Exchange a code for the verified claims of the ID token. Raises SignInFailed.
 
         AT_ONCE codes are exchanged at once. Anybody can send some, and each is a request to the
@@ -111,7 +111,7 @@ class OpenIDProvider:
         finally:
             self._redeeming -= 1
 
-    async def _redeem(self, code: str, attempt: Attempt, redirect_uri: str) -> Claims:
+    async def _redeem(self, code: str, attempt: SignInAttempt, redirect_uri: str) -> Claims:
         metadata = await self.metadata()
         form = {
             "grant_type": "authorization_code",

@@ -1,4 +1,4 @@
 """The framework beneath every API operation: declaration, pipeline, validation, paging.
 
-Imports `http` and `auth`.
+Imports `auth` and what is below it.
 """

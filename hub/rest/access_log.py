@@ -11,15 +11,15 @@ log = logging.getLogger("tocsin.access")
 MAX_PATH = 300
 
 
-def record(services: Services, call: Request, status: int, seconds: float) -> None:
+def record(services: Services, request: Request, status: int, seconds: float) -> None:
     """Log one answered request. `seconds` is the time until the response was ready."""
-    path = path_of(call.scope)[:MAX_PATH]
-    method = call.scope["method"]
+    path = path_of(request.scope)[:MAX_PATH]
+    method = request.scope["method"]
     about = {
         "method": method,
         "path": path,
         "status": status,
         "seconds": round(seconds, 6),
-        "address": services.clients.address(call.scope),
+        "address": services.clients.address(request.scope),
     }
     log.info("%s %s: %d in %.1f ms", method, path, status, seconds * 1000, extra={"about": about})

@@ -23,7 +23,7 @@ ANONYMOUS = "nobody"
 def record(
     db: Connection,
     services: Services,
-    call: Request,
+    request: Request,
     action: str,
     actor: Actor,
     status: int,
@@ -36,18 +36,18 @@ def record(
 
     The target is the request's path unless `target` is given.
     """
-    path = path_of(call.scope).removeprefix(services.urls.prefix) if target is None else target
+    path = path_of(request.scope).removeprefix(services.urls.prefix) if target is None else target
     entry = AuditEntry(
-        actor, action, path, str(status), call.request_id, fields=fields, ids=dict(ids or {})
+        actor, action, path, str(status), request.request_id, fields=fields, ids=dict(ids or {})
     )
     audit_log.add(db, entry)
 
 
 def actor_of(
-    services: Services, call: Request, caller: Caller | None, app: Row | None = None
+    services: Services, request: Request, caller: Caller | None, app: Row | None = None
 ) -> Actor:
     """Return who makes the request, the kind of credentials, and the client's address."""
-    address = services.clients.origin(call.scope)
+    address = services.clients.origin(request.scope)
     if app is not None:
         return Actor(app["client_id"], "app", address=address)
     if caller is None:

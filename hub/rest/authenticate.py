@@ -7,10 +7,11 @@ are they, but the request is charged only once.
 from typing import NamedTuple
 
 from hub.auth import app_jwt, credentials
-from hub.auth.access import KINDS, RESOURCE, Access
+from hub.auth.access import Access
 from hub.auth.credentials import Caller
 from hub.auth.quotas import RateSubject
 from hub.auth.rate_limits import READ
+from hub.auth.token_rights import KINDS, RESOURCE
 from hub.http import media
 from hub.http.errors import Blocked, Forbidden, HubError, Unauthenticated
 from hub.rest import versions
@@ -40,25 +41,25 @@ class RequestCost(NamedTuple):
     created: bool = False
 
 
-async def authenticate_request(services: Services, call: Request) -> None:
-    """Check the user name and password of the request, and set `call.person` to the result.
+async def authenticate_request(services: Services, request: Request) -> None:
+    """Check the user name and password of the request, and set `request.person` to the result.
 
-    If the credentials are wrong, `call.person` is the error, which is raised later.
+    If the credentials are wrong, `request.person` is the error, which is raised later.
     """
     try:
-        login, password = credentials.pair_of(call.headers)
-        found = services.vocabulary.header(call.headers, b"otp")
+        login, password = credentials.pair_of(request.headers)
+        found = services.vocabulary.header(request.headers, b"otp")
         code = None if found is None else found[1].decode("latin-1").strip()
-        address = services.clients.address(call.scope)
-        call.person = await services.passwords.check(login, password, code, address)
+        address = services.clients.address(request.scope)
+        request.person = await services.passwords.check(login, password, code, address)
     except HubError as error:
-        call.person = error
+        request.person = error
 
 
 def authorize_request(
     db: Connection,
     services: Services,
-    call: Request,
+    request: Request,
     access: Access,
     cost: RequestCost,
     forms: tuple[str, ...] | None = (),
@@ -73,44 +74,44 @@ def authorize_request(
     """
     refusal: HubError | None = None
     who = Principal(None, None)
-    call.credentials = access.credentials
+    request.credentials = access.credentials
     try:
-        who = _identify(db, services, call, access)
+        who = _identify(db, services, request, access)
     except HubError as error:
         refusal = error
-    if call.rate_charge is None and services.limits is not None:
-        refusal = _charge(db, services, call, who, cost, refusal)
-    found = services.vocabulary.header(call.headers, b"api-version")
+    if request.rate_charge is None and services.limits is not None:
+        refusal = _charge(db, services, request, who, cost, refusal)
+    found = services.vocabulary.header(request.headers, b"api-version")
     if found is None:
-        call.version = versions.DEFAULT
+        request.version = versions.DEFAULT
     else:
         name, given = written(found[0]), found[1].decode("latin-1").strip()
-        call.version = versions.requested_version(given, name)
+        request.version = versions.requested_version(given, name)
     if refusal is not None:
         raise refusal
     if forms is not None:
-        call.media = media.negotiate(call.accept, forms)
+        request.media = media.negotiate(request.accept, forms)
     return who
 
 
-def _identify(db: Connection, services: Services, call: Request, access: Access) -> Principal:
-    if services.settings.require_user_agent and not call.headers.get(b"user-agent"):
+def _identify(db: Connection, services: Services, request: Request, access: Access) -> Principal:
+    if services.settings.require_user_agent and not request.headers.get(b"user-agent"):
         raise Forbidden(NO_USER_AGENT)
     if access.credentials == "none":
         return Principal(None, None)
     if access.credentials == "password":
-        if isinstance(call.person, HubError):
-            raise call.person
-        return Principal(call.person, None)
+        if isinstance(request.person, HubError):
+            raise request.person
+        return Principal(request.person, None)
     if access.credentials == "app":
-        return Principal(None, credentials.application(db, *credentials.pair_of(call.headers)))
-    value = credentials.credential_of(call.headers)
+        return Principal(None, credentials.application(db, *credentials.pair_of(request.headers)))
+    value = credentials.credential_of(request.headers)
     if access.credentials == "jwt":
         return Principal(None, app_jwt.authenticate_app(db, credentials.require(value)))
     if value is not None and app_jwt.has_form(value):
         app_jwt.authenticate_app(db, value)
         raise Forbidden(f"{RESOURCE}{KINDS['installation']}")
-    token = credentials.token_of(call.headers)
+    token = credentials.token_of(request.headers)
     if token is not None:
         return Principal(credentials.authenticate(db, token), None)
     if not access.anyone:
@@ -118,12 +119,12 @@ def _identify(db: Connection, services: Services, call: Request, access: Access)
     return Principal(None, None)
 
 
-def subject_of(services: Services, call: Request, who: Principal) -> RateSubject:
+def subject_of(services: Services, request: Request, who: Principal) -> RateSubject:
     """Return the application, user, installation or address that a request is counted for."""
     if who.app is not None:
         return RateSubject("application", str(who.app["id"]))
     if who.caller is None:
-        return RateSubject("address", services.clients.address(call.scope))
+        return RateSubject("address", services.clients.address(request.scope))
     if who.caller.installation_id is not None:
         return RateSubject("installation", str(who.caller.installation_id))
     kind = "installation" if who.caller.kind == "installation" else "user"
@@ -133,21 +134,21 @@ def subject_of(services: Services, call: Request, who: Principal) -> RateSubject
 def _charge(
     db: Connection,
     services: Services,
-    call: Request,
+    request: Request,
     who: Principal,
     cost: RequestCost,
     refusal: HubError | None,
 ) -> HubError | None:
     limits = services.limits
     assert limits is not None, "called only if there are limits"
-    subject = subject_of(services, call, who)
+    subject = subject_of(services, request, who)
     if not cost.category:
-        call.rate_charge = limits.look(db, subject)
+        request.rate_charge = limits.peek(db, subject)
         return refusal
-    call.rate_charge = limits.charge(
+    request.rate_charge = limits.charge(
         db, subject, cost.category, points=cost.points, created=cost.created
     )
-    is_bad = isinstance(refusal, Unauthenticated) and b"authorization" in call.headers
-    if is_bad and call.person is None and limits.record_bad_token(db, subject):
+    is_bad = isinstance(refusal, Unauthenticated) and b"authorization" in request.headers
+    if is_bad and request.person is None and limits.record_bad_token(db, subject):
         return Blocked()
     return refusal

@@ -16,7 +16,7 @@ from hub.http.media import PLAIN, Media
 from hub.rest import event_payloads, serializers
 from hub.rest.event_payloads import EventData
 from hub.rest.fetching.long_polls import Ending, LongPolls
-from hub.rest.fetching.pulls import Pulls
+from hub.rest.fetching.pull_queue import PullQueue
 from hub.rest.metrics import HubMetrics
 from hub.rest.urls import Urls
 from hub.rest.versions import DEFAULT
@@ -24,7 +24,7 @@ from hub.rest.vocabulary import Vocabulary
 from hub.settings import HubSettings
 from store import Connection, Row, Store
 from store.accounts import accounts
-from store.delivery import events, outbox
+from store.delivery import incoming, outbox
 from store.errors import Invalid
 from store.hooks import pull_urls
 from store.hooks.trial import TrialAnswer, TrialRequest
@@ -51,11 +51,11 @@ class Services:
 
     store: Store
     settings: HubSettings
-    judge: CallbackValidator
+    callback_validator: CallbackValidator
     measures: HubMetrics = field(default_factory=HubMetrics)
     trials: Trials | None = None
     """None if this process cannot send requests."""
-    pulls: Pulls | None = None
+    pull_queue: PullQueue | None = None
     """None if this process cannot build deliveries."""
     ending: Ending = lambda: False
     tracer: Tracer | None = None
@@ -99,7 +99,7 @@ class Services:
             pull_urls.check(url)
             return
         try:
-            await self.judge(url)
+            await self.callback_validator(url)
         except Invalid as error:
             raise Invalid(str(error), field="url", code="custom", resource="Hook") from None
 
@@ -123,7 +123,7 @@ class Context:
     """When the content last changed, in microseconds; set by the handler."""
 
     words: Vocabulary | None = None
-    standing: Callable[[], list[RateStatus]] | None = None
+    rate_status: Callable[[], list[RateStatus]] | None = None
     """Returns the caller's rate limit status. None if rate limiting is off."""
     address: Callable[[], str] = lambda: UNKNOWN_ADDRESS
     """Returns the client's address as `hub.http.client_address` defines it."""
@@ -135,7 +135,7 @@ class Context:
     """How many hooks of a repository may subscribe to one event; 0 means no limit."""
     last_try: bool = True
     """Whether a handler that may return NothingYet has to answer now."""
-    pulls: Pulls | None = None
+    pull_queue: PullQueue | None = None
     """The deliveries of pull hooks. None if this process cannot build deliveries."""
 
     @property
@@ -160,7 +160,7 @@ class Context:
         only_hook: int | None = None,
         also_hook: int | None = None,
         **payload: Any,
-    ) -> events.Receipt:
+    ) -> incoming.Receipt:
         """Store `name` or `name.action` as an event of the repository, or of none.
 
         The payload's sender is the caller unless the payload names another. With `only_hook` the

@@ -61,7 +61,7 @@ class OperationGroup:
         """Declare, by event name, the serializers for rows that the worker changed."""
         self.row_serializers |= row_serializers
 
-    def current(self, **states: SnapshotSerializer) -> None:
+    def declare_snapshots(self, **states: SnapshotSerializer) -> None:
         """Declare, by resource name in `snapshot_table`, the serializers of its present state."""
         self.states |= states
 

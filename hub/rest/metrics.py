@@ -4,7 +4,7 @@ from hub.auth.source_signatures import HEADERS as SIGNATURES
 from hub.http.errors import Blocked, Exhausted, TooFast, Unauthenticated
 from hub.rest.request import Request
 from store.database.metrics import CounterMetric, GaugeMetric, HistogramMetric, MetricSet
-from store.delivery.events import Receipt
+from store.delivery.incoming import Receipt
 
 ENTRANCES = (
     "topic",
@@ -96,16 +96,16 @@ class HubMetrics(MetricSet):
                 for hook_id in receipt.filtered:
                     self.filtered.add(str(hook_id))
 
-    def refused(self, call: Request, error: Exception) -> None:
+    def refused(self, request: Request, error: Exception) -> None:
         """Count an error if it is a rejection by rate limit or for wrong credentials."""
         if isinstance(error, Exhausted):
             self.limited.add("primary")
         elif isinstance(error, TooFast):
             self.limited.add("secondary")
         elif isinstance(error, Unauthenticated):
-            if b"authorization" in call.headers:
-                self.failed_logins.add(KINDS.get(call.credentials, "token"))
-            elif any(name in call.headers for name, _ in SIGNATURES):
+            if b"authorization" in request.headers:
+                self.failed_logins.add(KINDS.get(request.credentials, "token"))
+            elif any(name in request.headers for name, _ in SIGNATURES):
                 self.failed_logins.add("signature")
         elif isinstance(error, Blocked):
             self.failed_logins.add("blocked")

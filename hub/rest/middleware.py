@@ -49,30 +49,30 @@ def wrap(
 
     async def run(scope: Scope, receive: Receive, send: Send, values: Mapping[str, str]) -> None:
         request_id = os.urandom(16).hex()
-        call = Request(scope, receive, values, request_id)
+        request = Request(scope, receive, values, request_id)
         LOG_CONTEXT.set({"request_id": request_id})
         began = time.perf_counter()
         try:
-            answer = await work(call)
+            answer = await work(request)
         except ClientGone:
             services.measures.observe_request(
                 door, CLIENT_CLOSED_REQUEST, time.perf_counter() - began
             )
             return
         except Exception as error:  # the one place where all errors are answered
-            answer = _failed(services, call, error, reference, request_id)
+            answer = _failed(services, request, error, reference, request_id)
         finally:
             if services.limits is not None and headers:
-                services.limits.end(call.rate_charge)
+                services.limits.end(request.rate_charge)
         seconds = time.perf_counter() - began
         services.measures.observe_request(door, answer.status, seconds)
         if services.settings.access_log:
-            access_log.record(services, call, answer.status, seconds)
+            access_log.record(services, request, answer.status, seconds)
         answer.headers.append((b"x-service-request-id", request_id.encode()))
-        answer.headers += call.response_headers
+        answer.headers += request.response_headers
         if headers:
             answer.headers += headers
-            _add_api_headers(call, answer)
+            _add_api_headers(request, answer)
             if services.vocabulary:
                 services.vocabulary.translate_response(answer)
         await answer(scope, receive, send)
@@ -81,12 +81,12 @@ def wrap(
 
 
 def _failed(
-    services: Services, call: Request, error: Exception, reference: str, request_id: str
+    services: Services, request: Request, error: Exception, reference: str, request_id: str
 ) -> Response:
     documented = services.documentation + place_of(error, reference)
     if isinstance(error, MovedPermanently):
-        return moved_response(error, call.scope["method"], documented)
-    services.measures.refused(call, error)
+        return moved_response(error, request.scope["method"], documented)
+    services.measures.refused(request, error)
     answer = error_response(error, documented, request_id)
     if isinstance(error, SignOnRequired):
         url = services.urls.single_sign_on(error.organization)
@@ -94,9 +94,9 @@ def _failed(
     return answer
 
 
-def _add_api_headers(call: Request, answer: Response) -> None:
-    if call.rate_charge is not None:
-        answer.headers += call.rate_charge.status.headers()
-    if call.version is not None:
-        answer.headers.append((b"x-service-api-version-selected", call.version.encode()))
-    answer.headers.append((b"x-service-media-type", call.media.header_value.encode()))
+def _add_api_headers(request: Request, answer: Response) -> None:
+    if request.rate_charge is not None:
+        answer.headers += request.rate_charge.status.headers()
+    if request.version is not None:
+        answer.headers.append((b"x-service-api-version-selected", request.version.encode()))
+    answer.headers.append((b"x-service-media-type", request.media.header_value.encode()))

@@ -47,7 +47,7 @@ class OperationOptions(TypedDict, total=False):
     status: int
     """The status of success. Default: 200, or 204 if the function returns None."""
     also: tuple[int, ...]
-    """Other statuses of success, which the handler returns with a Reply."""
+    """Other statuses of success, which the handler returns with a TypedReply."""
     errors: tuple[int, ...]
     """Error statuses that do not follow from the declaration."""
     emits: tuple[str, ...]
@@ -147,7 +147,7 @@ class Operation:
     """The annotation of the argument `query`; None without one."""
     pages: type[Paging] | None
     answer: Any
-    """The handler's return annotation, without Reply."""
+    """The handler's return annotation, without TypedReply."""
 
     @functools.cached_property
     def body(self) -> TypeAdapter[Any] | None:
@@ -238,9 +238,9 @@ def derive(
 
 
 def _without_reply(annotation: Any) -> Any:
-    """Remove Reply and NothingYet from a return annotation.
+    """Remove TypedReply and NothingYet from a return annotation.
 
-    Any replaces an annotation that is only Reply.
+    Any replaces an annotation that is only TypedReply.
     """
     if annotation is TypedReply:
         return Any

@@ -42,54 +42,54 @@ def operation_endpoint(services: Services, operation: Operation) -> Endpoint:
     """Return the endpoint for an operation."""
     plan, headers = plan_of(services, operation)
 
-    async def work(call: Request) -> Response:
-        return await _respond(services, plan, call)
+    async def work(request: Request) -> Response:
+        return await _respond(services, plan, request)
 
     return wrap(services, work, operation_place(operation.id), headers=headers, door="api")
 
 
-async def _respond(services: Services, plan: ResponsePlan, call: Request) -> Response:
+async def _respond(services: Services, plan: ResponsePlan, request: Request) -> Response:
     operation = plan.operation
     if operation.access.credentials == "password":
-        await authenticate_request(services, call)
+        await authenticate_request(services, request)
     if operation.writes:
-        _, found = await services.store.read(_admit, services, plan, call)
-        await _prepare(services, operation, call)
+        _, found = await services.store.read(_admit, services, plan, request)
+        await _prepare(services, operation, request)
         if operation.waits is None:
-            answer, who, _ = await services.store.write(_respond_in, services, plan, call, True)
+            answer, who, _ = await services.store.write(_respond_in, services, plan, request, True)
         else:
-            answer, who = await _respond_later(services, plan, call, found)
+            answer, who = await _respond_later(services, plan, request, found)
         _note(services, who)
         return answer
     try:
         answer, who, last_modified = await services.store.read_of(
-            operation.id, _respond_in, services, plan, call, False
+            operation.id, _respond_in, services, plan, request, False
         )
     except WriteRequired:
         answer, who, last_modified = await services.store.write(
-            _respond_in, services, plan, call, True
+            _respond_in, services, plan, request, True
         )
     _note(services, who)
     if not operation.conditional:
         answer.headers.append(FRESH)
     elif answer.status == 200:
         answer.headers.append(PUBLIC if who == (None, None) else PRIVATE)
-        unchanged = conditional.apply_conditions(answer, call.headers, last_modified)
-        if unchanged and services.limits is not None and call.rate_charge is not None:
-            services.limits.refund(call.rate_charge)
+        unchanged = conditional.apply_conditions(answer, request.headers, last_modified)
+        if unchanged and services.limits is not None and request.rate_charge is not None:
+            services.limits.refund(request.rate_charge)
     return answer
 
 
 async def _respond_later(
-    services: Services, plan: ResponsePlan, call: Request, found: Mapping[str, Any]
+    services: Services, plan: ResponsePlan, request: Request, found: Mapping[str, Any]
 ) -> tuple[Response, Principal]:
     """Call the handler at each wake-up until it has something to answer, or the time is over."""
     assert plan.operation.waits is not None, "the caller has checked it"
-    hook_id, seconds = plan.operation.waits(found, call.body)
-    async with services.polls.waiting(hook_id, call.receive, seconds) as poll:
+    hook_id, seconds = plan.operation.waits(found, request.body)
+    async with services.polls.waiting(hook_id, request.receive, seconds) as poll:
         while True:
-            call.last_try = poll.over
-            answer, who, _ = await services.store.write(_perform, services, plan, call, True)
+            request.last_try = poll.over
+            answer, who, _ = await services.store.write(_perform, services, plan, request, True)
             if not isinstance(answer, NothingYet):
                 return answer, who
             await poll.wait(answer.next_at)
@@ -100,42 +100,42 @@ def _note(services: Services, who: Principal) -> None:
         services.authentications.note(who.caller.account_id)
 
 
-async def _prepare(services: Services, operation: Operation, call: Request) -> None:
+async def _prepare(services: Services, operation: Operation, request: Request) -> None:
     # An operation without a declared body ignores one that is sent.
     if operation.body is not None:
         most = operation.bodies * services.settings.max_body_bytes
-        raw = await services.intake.read(call.headers, call.receive, most)
+        raw = await services.intake.read(request.headers, request.receive, most)
         services.intake.give_back(len(raw))
         raw = services.vocabulary.translate_request(raw)
-        call.body = read_body(operation.body, raw, only_object=operation.only_object)
+        request.body = read_body(operation.body, raw, only_object=operation.only_object)
     if operation.before is not None:
-        await operation.before(services, call.body)
+        await operation.before(services, request.body)
 
 
 def _admit(
-    db: Connection, services: Services, plan: ResponsePlan, call: Request
+    db: Connection, services: Services, plan: ResponsePlan, request: Request
 ) -> tuple[Principal, dict[str, Any]]:
     """Authorize the request and load what its path names. The first row decides about access."""
     operation = plan.operation
     needed = operation.access
-    call.response_headers = [] if operation.deprecated is None else [header("Link", plan.link)]
-    who = authorize_request(db, services, call, needed, plan.cost, operation.media)
+    request.response_headers = [] if operation.deprecated is None else [header("Link", plan.link)]
+    who = authorize_request(db, services, request, needed, plan.cost, operation.media)
     caller = who.caller
     if caller is not None:
-        call.response_headers += needed.headers(caller)
-    if call.version not in operation.versions:
+        request.response_headers += needed.headers(caller)
+    if request.version not in operation.versions:
         raise Missing("operation")
     if operation.setting is not None and not getattr(services.settings, operation.setting):
         raise Gone(f"This operation is gone: the setting {operation.setting} of this server is off")
-    needed.enter(db, caller, call.values, who.app)
+    needed.enter(db, caller, request.values, who.app)
     found: dict[str, Any] = {}
-    first = _before_handler(db, services, operation, call, who, found)
+    first = _before_handler(db, services, operation, request, who, found)
     if first is not None:
         needed.see(db, caller, first)
     try:
-        last = resolve.resolve_path(db, operation.steps[1:], call.values, found, first)
+        last = resolve.resolve_path(db, operation.steps[1:], request.values, found, first)
     except GoneOrMoved as error:
-        raise redirects.gone_or_moved(db, services, operation, call, who, error) from None
+        raise redirects.gone_or_moved(db, services, operation, request, who, error) from None
     if first is not None and last is not None:
         needed.reach(db, caller, first, last)
     return who, found
@@ -145,36 +145,36 @@ def _before_handler(
     db: Connection,
     services: Services,
     operation: Operation,
-    call: Request,
+    request: Request,
     who: Principal,
     found: dict[str, Any],
 ) -> Row | None:
     caller = who.caller
     owner = caller.account if caller is not None and operation.access.owned else who.app
     try:
-        first = resolve.resolve_path(db, operation.steps[:1], call.values, found, owner)
+        first = resolve.resolve_path(db, operation.steps[:1], request.values, found, owner)
     except Missing:
-        redirects.follow_rename(db, services, operation, call, who)
+        redirects.follow_rename(db, services, operation, request, who)
         raise
     # Access checks rows of the path, and not the app that asks.
     return None if first is who.app else first
 
 
 def _respond_in(
-    db: Connection, services: Services, plan: ResponsePlan, call: Request, writes: bool
+    db: Connection, services: Services, plan: ResponsePlan, request: Request, writes: bool
 ) -> tuple[Response, Principal, int | None]:
-    answer, who, last_modified = _perform(db, services, plan, call, writes)
+    answer, who, last_modified = _perform(db, services, plan, request, writes)
     assert not isinstance(answer, NothingYet), "the declaration says for how long it waits"
     return answer, who, last_modified
 
 
 def _perform(
-    db: Connection, services: Services, plan: ResponsePlan, call: Request, writes: bool
+    db: Connection, services: Services, plan: ResponsePlan, request: Request, writes: bool
 ) -> tuple[Response | NothingYet, Principal, int | None]:
-    who, found = _admit(db, services, plan, call)
+    who, found = _admit(db, services, plan, request)
     operation = plan.operation
-    query = call.query
-    given: dict[str, Any] = {} if operation.body is None else {"body": call.body}
+    query = request.query
+    given: dict[str, Any] = {} if operation.body is None else {"body": request.body}
     if operation.query is not None:
         given["query"] = read_query(operation.query, query)
     pages = None
@@ -182,18 +182,18 @@ def _perform(
         cursors = Cursors(db.vault, operation.id)
         given["page"] = pages = operation.pages(query, cursors, *operation.per_page)
     given |= {name: value for name, value in found.items() if name in operation.arguments}
-    context = _context(db, services, operation, call, who)
+    context = _context(db, services, operation, request, who)
     context.writes = writes
     content = operation.function(context, **given)
     if isinstance(content, NothingYet):
         return content, who, None
-    answer = response_of(plan, content, call.version or DEFAULT)
+    answer = response_of(plan, content, request.version or DEFAULT)
     if operation.audited:
-        _record(db, services, operation, call, who, found, content, answer.status)
-    if operation.family is not None and call.media.param is not None:
-        set_media_type(answer, operation.family, call.media.param)
+        _record(db, services, operation, request, who, found, content, answer.status)
+    if operation.family is not None and request.media.param is not None:
+        set_media_type(answer, operation.family, request.media.param)
     if pages is not None:
-        _add_links(services, call, query, pages, answer)
+        _add_links(services, request, query, pages, answer)
     return answer, who, context.last_modified
 
 
@@ -201,7 +201,7 @@ def _record(
     db: Connection,
     services: Services,
     operation: Operation,
-    call: Request,
+    request: Request,
     who: Principal,
     found: dict[str, Any],
     content: Any,
@@ -210,17 +210,17 @@ def _record(
     auditing.record(
         db,
         services,
-        call,
+        request,
         operation.id,
-        auditing.actor_of(services, call, *who),
+        auditing.actor_of(services, request, *who),
         status,
-        fields=auditing.changed(call.body, operation.fields),
+        fields=auditing.changed(request.body, operation.fields),
         ids=auditing.ids_of(found, content.body if isinstance(content, TypedReply) else content),
     )
 
 
 def _context(
-    db: Connection, services: Services, operation: Operation, call: Request, who: Principal
+    db: Connection, services: Services, operation: Operation, request: Request, who: Principal
 ) -> Context:
     return Context(
         db,
@@ -228,35 +228,35 @@ def _context(
         who.caller,
         operation.emits,
         who.app,
-        call.version or DEFAULT,
-        call.media,
+        request.version or DEFAULT,
+        request.media,
         words=services.vocabulary,
-        standing=_rate_status(db, services, call, who),
-        address=lambda: services.clients.address(call.scope),
+        rate_status=_rate_status(db, services, request, who),
+        address=lambda: services.clients.address(request.scope),
         link_seconds=services.settings.report_link_seconds,
         hooks_per_event=services.settings.hooks_per_event,
-        last_try=call.last_try,
-        pulls=services.pulls,
+        last_try=request.last_try,
+        pull_queue=services.pull_queue,
     )
 
 
 def _rate_status(
-    db: Connection, services: Services, call: Request, who: Principal
+    db: Connection, services: Services, request: Request, who: Principal
 ) -> Callable[[], list[RateStatus]] | None:
     limits = services.limits
     if limits is None:
         return None
-    return lambda: limits.statuses(db, subject_of(services, call, who))
+    return lambda: limits.statuses(db, subject_of(services, request, who))
 
 
 def _add_links(
-    services: Services, call: Request, query: Mapping[str, str], pages: Paging, answer: Response
+    services: Services, request: Request, query: Mapping[str, str], pages: Paging, answer: Response
 ) -> None:
-    url = services.urls.path(path_of(call.scope))
+    url = services.urls.path(path_of(request.scope))
     link = link_header(url, query, pages)
     if link is None:
         return
     # Some clients read only one Link header.
-    links = [value.decode() for name, value in call.response_headers if name == b"link"]
-    call.response_headers = [one for one in call.response_headers if one[0] != b"link"]
+    links = [value.decode() for name, value in request.response_headers if name == b"link"]
+    request.response_headers = [one for one in request.response_headers if one[0] != b"link"]
     answer.headers.append(header("Link", ", ".join([link, *links])))

@@ -10,26 +10,26 @@ from hub.rest.operation import Operation
 from hub.rest.request import Request
 from hub.rest.resolve import GoneOrMoved
 from store import Connection, Row
-from store.apps import installations
+from store.apps import installation_repositories, installations
 from store.errors import Gone, Missing
 from store.repositories import repositories
 
 
 def follow_rename(
-    db: Connection, services: Services, operation: Operation, call: Request, who: Principal
+    db: Connection, services: Services, operation: Operation, request: Request, who: Principal
 ) -> None:
     """Raise MovedPermanently if the path has a repository's former name.
 
     It does so only for callers who may see the repository.
     """
-    needed, values = operation.access, call.values
+    needed, values = operation.access, request.values
     if "owner" not in values:
         return
     owner, name = values["owner"], values["repo"]
     repo = None if "\0" in owner + name else repositories.by_former_name(db, owner, name)
     if repo is not None and _may_see(db, needed, who, repo):
-        path = path_of(call.scope).removeprefix(services.urls.prefix)
-        raise _moved(services, call, repo, path.split("/")[4:])
+        path = path_of(request.scope).removeprefix(services.urls.prefix)
+        raise _moved(services, request, repo, path.split("/")[4:])
 
 
 def _may_see(db: Connection, needed: Access, who: Principal, repo: Row) -> bool:
@@ -38,14 +38,14 @@ def _may_see(db: Connection, needed: Access, who: Principal, repo: Row) -> bool:
     if who.app is None:
         return False
     found = installations.on_account(db, who.app["id"], repo["owner_id"])
-    return found is not None and installations.covers(db, found, repo)
+    return found is not None and installation_repositories.covers(db, found, repo)
 
 
 def gone_or_moved(
     db: Connection,
     services: Services,
     operation: Operation,
-    call: Request,
+    request: Request,
     who: Principal,
     error: GoneOrMoved,
 ) -> Exception:
@@ -62,11 +62,11 @@ def gone_or_moved(
         return Missing(error.argument)
     if not access.may_see(db, needed, who.caller, repo):
         return Missing(error.argument)
-    path = path_of(call.scope).split("/")
+    path = path_of(request.scope).split("/")
     template = operation.path.split("/")
     place = template.index(f"{{{error.argument}_number}}") - len(template)
     rest = [*path[place - 1 : place], str(row["moved_number"]), *path[len(path) + place + 1 :]]
-    return _moved(services, call, repo, rest)
+    return _moved(services, request, repo, rest)
 
 
 def _now(db: Connection, full_name: str) -> Row | None:
@@ -74,7 +74,7 @@ def _now(db: Connection, full_name: str) -> Row | None:
     return repositories.find(db, owner, name) or repositories.by_former_name(db, owner, name)
 
 
-def _moved(services: Services, call: Request, repo: Row, rest: list[str]) -> MovedPermanently:
-    query = call.scope["query_string"].decode("latin-1")
+def _moved(services: Services, request: Request, repo: Row, rest: list[str]) -> MovedPermanently:
+    query = request.scope["query_string"].decode("latin-1")
     url = "/".join([f"{services.urls.root}/repositories/{repo['id']}", *rest])
     return MovedPermanently(f"{url}?{query}" if query else url)

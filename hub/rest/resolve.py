@@ -57,15 +57,9 @@ def text(db: Connection, value: str) -> Row | None:
     raise NotImplementedError("it is never called")
 
 
-def find_repository(db: Connection, owner: str, name: str) -> Row | None:
-    """Return the repository `owner/name`, or None."""
-    # Some engines reject a text with a NUL, and no name has one.
-    return None if "\0" in owner + name else repositories.find(db, owner, name)
-
-
 def _repository(db: Connection, within: Row | None, values: Values) -> Row | None:
     if ID not in values:
-        return find_repository(db, values["owner"], values["repo"])
+        return repositories.find(db, values["owner"], values["repo"])
     number = natural(values[ID])
     return None if number is None else repositories.get(db, number)
 

@@ -13,18 +13,6 @@ from store.formats import node_ids
 
 T = TypeVar("T")
 
-AuthorAssociation = Literal[
-    "COLLABORATOR",
-    "CONTRIBUTOR",
-    "FIRST_TIMER",
-    "FIRST_TIME_CONTRIBUTOR",
-    "MANNEQUIN",
-    "MEMBER",
-    "NONE",
-    "OWNER",
-]
-"""The relation of an author to the repository."""
-
 
 def time(moment: int | None) -> str | None:
     """Return a time in ISO 8601, or None for None."""

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-import orjson
 from pydantic import (
     AfterValidator,
     BeforeValidator,
@@ -13,29 +12,13 @@ from pydantic import (
     WithJsonSchema,
 )
 
-from hub.http.body import JSON_WHITESPACE
-from hub.http.errors import Malformed, Rejected
+from hub.http.body import JSON_WHITESPACE, read_json, read_object
+from hub.http.errors import Rejected
 from store import clock
 
 MAX_ERRORS = 10
 NONE = b"{}"
 """The body assumed for a request without one."""
-
-
-def read_json(raw: bytes) -> Any:
-    """Parse JSON. Raises Malformed for anything else."""
-    try:
-        return orjson.loads(raw)
-    except orjson.JSONDecodeError:
-        raise Malformed("Problems parsing JSON") from None
-
-
-def read_object(raw: bytes) -> dict[str, Any]:
-    """Parse a JSON object. Raises Malformed for anything else."""
-    content = read_json(raw)
-    if not isinstance(content, dict):
-        raise Malformed("Body should be a JSON object")
-    return content
 
 
 def read_body(adapter: TypeAdapter[Any], raw: bytes, *, only_object: bool = True) -> Any:

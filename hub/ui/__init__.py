@@ -1,1 +1,4 @@
-"""The dashboard: pages rendered on the server, which load nothing from other sites."""
+"""The dashboard: pages rendered on the server, which load nothing from other sites.
+
+Imports `openid` and what is below it.
+"""

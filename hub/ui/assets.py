@@ -45,9 +45,9 @@ def add(services: Services, routes: Routes) -> None:
     routes.add("GET", path, wrap(services, _public, door="docs"))
 
 
-async def _public(call: Request) -> Response:
-    _, _, name = call.values["file"].partition("-")
-    if name not in _contents() or not public_asset(name).endswith(f"/{call.values['file']}"):
+async def _public(request: Request) -> Response:
+    _, _, name = request.values["file"].partition("-")
+    if name not in _contents() or not public_asset(name).endswith(f"/{request.values['file']}"):
         raise Missing(name)
     return _sent(name)
 
@@ -59,11 +59,11 @@ def _digest(name: str) -> str:
 def serving() -> Handler:
     """Return the handler that serves static files."""
 
-    async def work(call: Request) -> Response:
-        name = call.values["name"]
+    async def work(request: Request) -> Response:
+        name = request.values["name"]
         if (
             name not in _contents()
-            or asset(name) != f"{ROOT}/static/{call.values['digest']}/{name}"
+            or asset(name) != f"{ROOT}/static/{request.values['digest']}/{name}"
         ):
             raise Missing(name)
         return _sent(name)

@@ -17,11 +17,11 @@ THEME = "tocsin_ui_theme"
 YEAR = 365 * 24 * 3600
 
 
-def read(call: Request) -> dict[str, str]:
+def read(request: Request) -> dict[str, str]:
     """Return the request's cookies by name; empty if they cannot be parsed."""
     jar: SimpleCookie = SimpleCookie()
     try:
-        jar.load(call.text(b"cookie") or "")
+        jar.load(request.text(b"cookie") or "")
     except CookieError:
         return {}
     return {name: unquote(one.value) for name, one in jar.items()}

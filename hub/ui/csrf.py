@@ -14,15 +14,15 @@ def token_of(cookie: str) -> str:
     return hmac.new(cookie.encode(), b"tocsin form", hashlib.sha256).hexdigest()
 
 
-def check(call: Request, cookie: str | None, given: str, origin: str) -> None:
+def check(request: Request, cookie: str | None, given: str, origin: str) -> None:
     """Check that a post comes from a page of the dashboard. Raises Forbidden if not."""
-    site = call.headers.get(b"sec-fetch-site")
+    site = request.headers.get(b"sec-fetch-site")
     if site is not None and site != b"same-origin":
         raise _forged()
-    named = call.headers.get(b"origin")
+    named = request.headers.get(b"origin")
     if named is not None and named.decode("latin-1") != origin:
         raise _forged()
-    given = call.text(HEADER) or given
+    given = request.text(HEADER) or given
     if cookie is None or not hmac.compare_digest(token_of(cookie).encode(), given.encode()):
         raise Forbidden(
             "This form is out of date. Go back, reload the page, and submit the form again."

@@ -31,12 +31,12 @@ class NotSignedIn(Exception):
     """The user must sign in first."""
 
 
-def failed(services: Services, call: Request, error: Exception) -> RenderedPage:
+def failed(services: Services, request: Request, error: Exception) -> RenderedPage:
     """Return the page for an error."""
-    services.measures.refused(call, error)
+    services.measures.refused(request, error)
     status = status_of(error)
     message = (
-        str(error) if isinstance(error, Invalid) else message_of(error, status, call.request_id)
+        str(error) if isinstance(error, Invalid) else message_of(error, status, request.request_id)
     )
     return RenderedPage(
         "failed.html",

@@ -19,30 +19,30 @@ from hub.rest.middleware import wrap
 from hub.rest.request import Handler, Request
 from hub.ui import reference_views
 from hub.ui.headers import PAGE
-from hub.ui.reference_views import Described
+from hub.ui.reference_views import DocumentLoader
 from hub.ui.section import ROOT
 from hub.ui.templating import render
 
 Check = Callable[[Request], Awaitable[None]]
-View = Callable[[Described, Request], dict[str, Any]]
+View = Callable[[DocumentLoader, Request], dict[str, Any]]
 # A path below `/reference`: how far up its root is, its template, and the values for that.
 PAGES: Mapping[str, tuple[str, str, View]] = {
     "/reference": (
         "",
         "reference.html",
-        lambda described, call: reference_views.groups_view(described()),
+        lambda openapi, request: reference_views.groups_view(openapi()),
     ),
     "/reference/{group}": (
         "../",
         "reference_group.html",
-        lambda described, call: reference_views.group_view(
-            described, call.values["group"], "../reference"
+        lambda openapi, request: reference_views.group_view(
+            openapi, request.values["group"], "../reference"
         ),
     ),
     "/reference/schemas/{name}": (
         "../../",
         "reference_schema.html",
-        lambda described, call: reference_views.schema_view(described(), call.values["name"]),
+        lambda openapi, request: reference_views.schema_view(openapi(), request.values["name"]),
     ),
 }
 
@@ -50,7 +50,7 @@ PAGES: Mapping[str, tuple[str, str, View]] = {
 def add(
     services: Services,
     routes: Routes,
-    described: OpenAPICache,
+    openapi: OpenAPICache,
     admins: AdminAuth,
     *,
     dashboard: bool,
@@ -60,9 +60,9 @@ def add(
         return
     checks = {"public": None, "users": admins.check_user, "admin": admins.check}
     check = checks[services.settings.api_reference]
-    works = {"/openapi.json": _restricted(check, _document(described))}
+    works = {"/openapi.json": _restricted(check, _document(openapi))}
     for path, (up, template, view) in PAGES.items():
-        page = _page(described, up, template, view, dashboard=dashboard)
+        page = _page(openapi, up, template, view, dashboard=dashboard)
         shown = _restricted(check, page)
         works[path] = _signing_in(shown, path) if dashboard else shown
     for path, work in works.items():
@@ -73,9 +73,9 @@ def _restricted(check: Check | None, work: Handler) -> Handler:
     if check is None:
         return work
 
-    async def run(call: Request) -> Response:
-        await check(call)
-        return await work(call)
+    async def run(request: Request) -> Response:
+        await check(request)
+        return await work(request)
 
     return run
 
@@ -83,41 +83,41 @@ def _restricted(check: Check | None, work: Handler) -> Handler:
 def _signing_in(work: Handler, path: str) -> Handler:
     """`work`; a browser without a token is sent to the dashboard, where people sign in."""
 
-    async def run(call: Request) -> Response:
+    async def run(request: Request) -> Response:
         try:
-            return await work(call)
+            return await work(request)
         except Unauthenticated:
-            if b"authorization" in call.headers or not Accept(call.accept).explicit("text/html"):
+            if b"authorization" in request.headers or not Accept(request.accept).explicit(
+                "text/html"
+            ):
                 raise
-            return Response(303, b"", [header("Location", ROOT + path.format(**call.values))])
+            return Response(303, b"", [header("Location", ROOT + path.format(**request.values))])
 
     return run
 
 
-def _document(described: OpenAPICache) -> Handler:
-    async def work(call: Request) -> Response:
-        content = await asyncio.to_thread(lambda: orjson.dumps(described()))
+def _document(openapi: OpenAPICache) -> Handler:
+    async def work(request: Request) -> Response:
+        content = await asyncio.to_thread(lambda: orjson.dumps(openapi()))
         return Response(200, content, [JSON])
 
     return work
 
 
-def _page(
-    described: OpenAPICache, up: str, template: str, view: View, *, dashboard: bool
-) -> Handler:
+def _page(openapi: OpenAPICache, up: str, template: str, view: View, *, dashboard: bool) -> Handler:
     frame = {
         "base": "_public.html",
         "place": "reference",
         "up": up,
         "at": f"{up}reference",
         "dashboard": dashboard,
-        "described": True,
+        "has_reference": True,
     }
 
-    def draw(call: Request) -> bytes:
-        return render(template, {**frame, **view(described, call)}).encode()
+    def draw(request: Request) -> bytes:
+        return render(template, {**frame, **view(openapi, request)}).encode()
 
-    async def work(call: Request) -> Response:
-        return Response(200, await asyncio.to_thread(draw, call), PAGE)
+    async def work(request: Request) -> Response:
+        return Response(200, await asyncio.to_thread(draw, request), PAGE)
 
     return work

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 Json = Mapping[str, Any]
-Described = Callable[[], Json]
+DocumentLoader = Callable[[], Json]
 METHODS = ("get", "post", "put", "patch", "delete")
 BRACES = {ord("{"): None, ord("}"): None}
 
@@ -34,18 +34,18 @@ def groups_view(document: Json) -> dict[str, Any]:
     }
 
 
-def group_view(described: Described, wanted: str, at: str) -> dict[str, Any]:
+def group_view(load_document: DocumentLoader, wanted: str, at: str) -> dict[str, Any]:
     """The operations of a group as HTML, with their parameters, bodies and answers. Missing.
 
-    `described` returns the document, the same one each time. `at` is the URL of the reference.
+    `load_document` returns the document, the same one each time. `at` is the URL of the reference.
     """
-    return {"group": wanted, "operations": _group_html(described, wanted, at)}
+    return {"group": wanted, "operations": _group_html(load_document, wanted, at)}
 
 
 # It depends on nothing but the code and the settings, and takes 20 ms for the longest groups.
 @lru_cache(maxsize=64)
-def _group_html(described: Described, wanted: str, at: str) -> "Markup":
-    document = described()
+def _group_html(load_document: DocumentLoader, wanted: str, at: str) -> "Markup":
+    document = load_document()
     found = [
         shown(document, path, method, operation)
         for group, path, method, operation in operations(document)

@@ -18,7 +18,7 @@ Audience = Literal["anyone", "guest", "user", "operator"]
 """The audience of a page.
 
 `anyone` includes visitors who are not signed in. `guest` includes visitors with a link to one hook.
-`user` means signed in with a token; its handler checks `look.viewer` for access. `operator` means
+`user` means signed in with a token; its handler checks `ctx.viewer` for access. `operator` means
 somebody who operates the installation.
 """
 
@@ -75,16 +75,16 @@ def _always(settings: HubSettings, viewer: DashboardViewer) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SectionPage:
-    """A page. With `standing`, the installation's figures are loaded into `look.figures`.
+    """A page. With `figures`, the installation's figures are loaded into `ctx.figures`.
 
-    With `described`, the API's description is prepared for `look.described`.
+    With `openapi`, the API's description is prepared for `ctx.openapi`.
     """
 
     path: str
     template: str
     who: Audience
-    standing: bool
-    described: bool
+    figures: bool
+    openapi: bool
     show: PageHandler
 
 
@@ -93,7 +93,7 @@ class Action:
     """A change that is requested with a form. `act` runs in a write transaction.
 
     First `prepare` runs in a read transaction: it checks access. Then `before` is awaited outside
-    any transaction, with the value that `prepare` returned. `look.prepared` is the value that
+    any transaction, with the value that `prepare` returned. `ctx.prepared` is the value that
     `before` returned. If one of the three raises Invalid, `refused` returns the page to show.
     """
 
@@ -117,7 +117,7 @@ class LiveStream:
 
     path: str
     who: Audience
-    standing: bool
+    figures: bool
     step: LiveHandler
 
 
@@ -152,15 +152,13 @@ class Section:
         template: str,
         *,
         who: Audience = "user",
-        standing: bool = False,
-        described: bool = False,
+        figures: bool = False,
+        openapi: bool = False,
     ) -> Callable[[PageHandler], PageHandler]:
         """Declare the decorated function as the page at this path, which is below /ui."""
 
         def declare(function: PageHandler) -> PageHandler:
-            self.pages.append(
-                SectionPage(ROOT + path, template, who, standing, described, function)
-            )
+            self.pages.append(SectionPage(ROOT + path, template, who, figures, openapi, function))
             return function
 
         return declare
@@ -187,12 +185,12 @@ class Section:
         return declare
 
     def live(
-        self, path: str, *, who: Audience = "user", standing: bool = False
+        self, path: str, *, who: Audience = "user", figures: bool = False
     ) -> Callable[[LiveHandler], LiveHandler]:
         """Declare the decorated function as the stream of updates at this path."""
 
         def declare(function: LiveHandler) -> LiveHandler:
-            self.lives.append(LiveStream(ROOT + path, who, standing, function))
+            self.lives.append(LiveStream(ROOT + path, who, figures, function))
             return function
 
         return declare

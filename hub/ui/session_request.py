@@ -25,7 +25,7 @@ class SessionRequest:
     """A request, and what has been found out about it."""
 
     services: Services
-    call: Request
+    request: Request
     cookies: dict[str, str] = field(init=False)
     origin: str = field(init=False)
     """The dashboard's origin as the browser sees it."""
@@ -38,19 +38,19 @@ class SessionRequest:
     """Cookies to set in the response."""
 
     def __post_init__(self) -> None:
-        self.cookies = cookies.read(self.call)
+        self.cookies = cookies.read(self.request)
         self.origin = self._origin()
 
     def _origin(self) -> str:
-        host = (self.call.text(b"host") or "").lower()
+        host = (self.request.text(b"host") or "").lower()
         ours = self.services.urls.origin
         if host == urlsplit(ours).netloc.lower():
             return ours
-        named = self.call.text(b"origin") or ""
+        named = self.request.text(b"origin") or ""
         # A proxy may have terminated TLS, but the host still identifies the page.
         if urlsplit(named).netloc.lower() == host:
             return named
-        return f"{self.call.scope['scheme']}://{host}"
+        return f"{self.request.scope['scheme']}://{host}"
 
     @property
     def secure(self) -> bool:
@@ -95,7 +95,7 @@ class SessionRequest:
     def check_form(self, given: str) -> None:
         """Check that the form was posted from a page of the dashboard. Raises Forbidden if not."""
         cookie = self.session if self.viewer is not None else self.cookies.get(cookies.DOOR)
-        csrf.check(self.call, cookie, given, self.origin)
+        csrf.check(self.request, cookie, given, self.origin)
 
     def authenticate(self, db: Connection, admins: AdminAuth) -> DashboardViewer | None:
         """Find the signed-in viewer, and set `viewer` and `stale`."""
@@ -120,12 +120,12 @@ class SessionRequest:
 
     def sign_in_origin(self, method: sessions.SignInMethod) -> sessions.SignInOrigin:
         """Return the origin of a session that begins with this request."""
-        address = self.services.clients.address(self.call.scope)
-        return sessions.SignInOrigin(method, address, self.call.text(b"user-agent"))
+        address = self.services.clients.address(self.request.scope)
+        return sessions.SignInOrigin(method, address, self.request.text(b"user-agent"))
 
     def actor(self) -> Actor:
         """Return the actor for the audit log."""
-        address = self.services.clients.origin(self.call.scope)
+        address = self.services.clients.origin(self.request.scope)
         caller = None if self.viewer is None else self.viewer.caller
         if caller is not None:
             return Actor(caller.login, "token", caller.account_id, caller.token_id, address)

@@ -8,32 +8,52 @@ import contextlib
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import orjson
 from starlette.types import Receive, Scope, Send
 
+from hub.admin.administrators import AdminAuth
+from hub.admin.observability import Observability
 from hub.http.errors import HubError
 from hub.http.response import Response
+from hub.rest.context import Services
 from hub.rest.request import Request
 from hub.ui.errors import NotSignedIn
 from hub.ui.headers import SAFE
-from hub.ui.section import LiveStream, PanelUpdate
+from hub.ui.section import Audience, LiveStream, PanelUpdate
 from hub.ui.session_request import SessionRequest
 from hub.ui.templating import render
+from hub.ui.view_context import ViewContext
 from store import Connection
 from store.errors import Invalid, Missing, StoreError
 from store.monitoring.stats import DeliveryStats
-
-if TYPE_CHECKING:
-    from hub.ui.serve import Dashboard
 
 # In seconds: between two polls, between two heartbeats, and until the browser must reconnect.
 PACE, BEAT, LONGEST = 0.5, 15.0, 600.0
 # The maximum number of streams in a process, and of views in a stream.
 MOST, MOST_VIEWS = 200, 32
 HEADERS = ((b"content-type", b"text/event-stream; charset=utf-8"), (b"x-accel-buffering", b"no"))
+
+
+class LivePages(Protocol):
+    """The part of the dashboard that a stream uses."""
+
+    services: Services
+    observability: Observability
+    admins: AdminAuth
+
+    def live_at(self, path: str) -> tuple[LiveStream | None, dict[str, str]]:
+        """Return the live view at a path, and the path's parameters."""
+
+    async def figures(self, live: LiveStream) -> DeliveryStats | None:
+        """Return the installation's figures, if the view needs them."""
+
+    def context(
+        self, db: Connection, visit: SessionRequest, who: Audience, figures: DeliveryStats | None
+    ) -> ViewContext:
+        """Return the context for the view's handler. Raises NotSignedIn or Forbidden."""
 
 
 @dataclass(slots=True)
@@ -64,18 +84,18 @@ class LiveView:
         return f"{parts.path}?{urlencode(asked)}"
 
 
-def views(desk: "Dashboard", visit: SessionRequest) -> list[LiveView]:
+def views(dashboard: LivePages, visit: SessionRequest) -> list[LiveView]:
     """Return the views that the request names as `at`. Unknown ones are left out."""
-    query = visit.call.scope["query_string"].decode("latin-1")
+    query = visit.request.scope["query_string"].decode("latin-1")
     named = [value for name, value in parse_qsl(query) if name == "at"][:MOST_VIEWS]
     found = []
     for number, at in enumerate(named):
         path, _, given = at.partition("?")
-        live, values = desk.live_at(path)
+        live, values = dashboard.live_at(path)
         if live is not None:
-            scope = {**visit.call.scope, "query_string": given.encode("latin-1", "replace")}
-            call = Request(scope, visit.call.receive, values)
-            found.append(LiveView(number, at, live, SessionRequest(visit.services, call)))
+            scope = {**visit.request.scope, "query_string": given.encode("latin-1", "replace")}
+            request = Request(scope, visit.request.receive, values)
+            found.append(LiveView(number, at, live, SessionRequest(visit.services, request)))
     return found
 
 
@@ -84,11 +104,11 @@ class Stream(Response):
 
     open = 0
 
-    def __init__(self, desk: "Dashboard", visit: SessionRequest) -> None:
+    def __init__(self, dashboard: LivePages, visit: SessionRequest) -> None:
         full = Stream.open >= MOST
         super().__init__(503 if full else 200, b"", [*HEADERS, *SAFE])
-        self._desk, self._visit = desk, visit
-        self._views = views(desk, visit)
+        self._dashboard, self._visit = dashboard, visit
+        self._views = views(dashboard, visit)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self.status != 200 or scope["method"] == "HEAD":
@@ -110,7 +130,7 @@ class Stream(Response):
     async def _texts(self, gone: "asyncio.Task[None]") -> AsyncIterator[str]:
         began = said = time.monotonic()
         yield _event("begin", {})
-        while not gone.done() and self._desk.seeing.phase != "ending":
+        while not gone.done() and self._dashboard.observability.phase != "ending":
             try:
                 text = await self._updates()
             except NotSignedIn:
@@ -130,7 +150,7 @@ class Stream(Response):
     async def _updates(self) -> str:
         """Return the updates of all views, as events."""
         try:
-            await self._desk.services.store.read(self._check)
+            await self._dashboard.services.store.read(self._check)
             return "".join([await self._update(view) for view in [*self._views]])
         except StoreError:
             # The next page that is requested shows the error.
@@ -138,8 +158,8 @@ class Stream(Response):
 
     async def _update(self, view: LiveView) -> str:
         try:
-            figures = await self._desk.figures(view.live)
-            view.state, parts = await self._desk.services.store.read(self._step, view, figures)
+            figures = await self._dashboard.figures(view.live)
+            view.state, parts = await self._dashboard.services.store.read(self._step, view, figures)
         except HubError:
             self._views.remove(view)
             return _event("update", {"view": view.number, "event": "ended"})
@@ -149,19 +169,19 @@ class Stream(Response):
 
     def _check(self, db: Connection) -> None:
         """Check that the session is the one with which the pages were opened."""
-        viewer = self._visit.authenticate(db, self._desk.admins)
-        if viewer is None or self._visit.call.query.get("mark") not in (None, self._visit.mark):
+        viewer = self._visit.authenticate(db, self._dashboard.admins)
+        if viewer is None or self._visit.request.query.get("mark") not in (None, self._visit.mark):
             raise NotSignedIn
 
     def _step(
         self, db: Connection, view: LiveView, figures: DeliveryStats | None
     ) -> tuple[Any, list[PanelUpdate]]:
-        look = self._desk.look(db, view.visit, view.live.who, figures)
-        state, parts = view.live.step(look, view.state)
+        ctx = self._dashboard.context(db, view.visit, view.live.who, figures)
+        state, parts = view.live.step(ctx, view.state)
         values = {
             "now": db.now,
-            "viewer": look.viewer,
-            "unseen": look.unseen,
+            "viewer": ctx.viewer,
+            "unseen": ctx.unseen,
             "csrf": view.visit.form_token(),
         }
         return state, [

@@ -31,14 +31,14 @@ class ViewContext:
     prepared: Any = None
     """The value that an action's `before`, or else its `prepare`, returned."""
     figures: DeliveryStats | None = None
-    """The installation's figures, if the page is declared with `standing`."""
+    """The installation's figures, if the page is declared with `figures`."""
     origin: str = ""
     """The dashboard's origin as the browser sees it: `https://hooks.example`."""
     address: Callable[[], str] = lambda: ""
     session: str | None = None
     """The session cookie's value."""
-    described: Callable[[], Mapping[str, Any]] = dict
-    """Returns the API's description, if the page is declared with `described`."""
+    openapi: Callable[[], Mapping[str, Any]] = dict
+    """Returns the API's description, if the page is declared with `openapi`."""
 
     _repo_ids: list[int] | None = None
     _has_asked: bool = False

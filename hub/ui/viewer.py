@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from hub.admin.administrators import LOOK, RUN
 from hub.api.hooks.hook_access import OF_ORGANIZATION, READ, TO_ORGANIZATION, WRITE
-from hub.auth import access
+from hub.auth import access, token_rights
 from hub.auth.access import Access, OnRepo
 from hub.auth.credentials import Caller
 from hub.auth.organization_access import OnOrg
@@ -137,8 +137,8 @@ class DashboardViewer:
     def check_token(self, wanted: OnRepo) -> None:
         """Check that the token covers this access for any repository. Raises Forbidden if not."""
         if self.caller is not None:
-            access.check_kind(wanted.kinds, self.caller)
-            access.check_token(wanted, self.caller, wanted.scopes)
+            token_rights.check_kind(wanted.kinds, self.caller)
+            token_rights.check_token(wanted.permissions, self.caller, wanted.scopes)
 
     def may_change(self, db: Connection, hook: Row) -> bool:
         """Return whether they may change a hook."""
@@ -199,14 +199,14 @@ class DashboardViewer:
     @property
     def may_run(self) -> bool:
         """Return whether they may operate the installation."""
-        return self.operator and (self.caller is None or access.covers(self.caller, RUN))
+        return self.operator and (self.caller is None or token_rights.covers(self.caller, RUN))
 
 
 def may(caller: Caller, wanted: Access = READ) -> bool:
     """Return whether a token can give this access to any hooks."""
     try:
-        access.check_kind(wanted.kinds, caller)
-        access.check_token(wanted, caller, wanted.scopes)
+        token_rights.check_kind(wanted.kinds, caller)
+        token_rights.check_token(wanted.permissions, caller, wanted.scopes)
     except Forbidden:
         return False
     return True

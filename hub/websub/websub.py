@@ -14,9 +14,9 @@ from hub.websub import websub_form as form_of
 from hub.websub.websub_form import WebSubForm
 from hub.websub.websub_topics import TopicReader, hosted, hosted_topic_of, hub_url
 from store import Connection
-from store.delivery import websub_foreign, websub_requests
-from store.delivery.websub_requests import RequestRateExceeded, WebSubRequest
-from store.delivery.websub_topics import Topic
+from store.delivery.websub import websub_foreign, websub_requests
+from store.delivery.websub.websub_requests import RequestRateExceeded, WebSubRequest
+from store.delivery.websub.websub_topics import Topic
 from store.errors import StoreError, Unavailable
 
 log = logging.getLogger("tocsin.hub")
@@ -51,25 +51,25 @@ class WebSubHub:
         self._services = services
         self._foreign = Foreign(services.settings.websub_topics)
 
-    async def post(self, call: Request) -> Response:
+    async def post(self, request: Request) -> Response:
         """Return 202 for a request that will be verified, 204 for a publication, or an error."""
         try:
-            form = await self._form(call)
+            form = await self._form(request)
             if form.mode() == "publish":
                 return await self._publish(form)
-            return await self._ask(call, form)
+            return await self._ask(request, form)
         except (HubError, StoreError) as error:
             return refusal(error)
 
-    async def _form(self, call: Request) -> WebSubForm:
+    async def _form(self, request: Request) -> WebSubForm:
         intake, most = self._services.intake, self._services.settings.max_body_bytes
-        body = await intake.read(call.headers, call.receive, most)
+        body = await intake.read(request.headers, request.receive, most)
         intake.give_back(len(body))
-        if kind_of(call.headers.get(b"content-type", b"")) != URLENCODED:
+        if kind_of(request.headers.get(b"content-type", b"")) != URLENCODED:
             raise Unsupported(f"the Content-Type must be {URLENCODED}")
         return WebSubForm(body)
 
-    async def _ask(self, call: Request, form: WebSubForm) -> Response:
+    async def _ask(self, request: Request, form: WebSubForm) -> Response:
         settings = self._services.settings
         topic, callback = form.url("hub.topic"), form.url("hub.callback")
         host = form_of.host_of(callback)
@@ -78,7 +78,7 @@ class WebSubHub:
         if form_of.names_address(host):
             # A host name is checked when it is connected to. Its present address must not be
             # revealed.
-            await self._services.judge(callback)
+            await self._services.callback_validator(callback)
         wish = WebSubRequest(
             mode=form.mode(),
             topic=topic,
@@ -89,7 +89,7 @@ class WebSubHub:
             lease_seconds=self._lease(form) if subscribes else 0,
             verify_token=form_of.token_of(form),
             host=host,
-            client=self._services.clients.address(call.scope),
+            client=self._services.clients.address(request.scope),
         )
         most = settings.websub_requests_per_host, settings.websub_requests_per_client
         each = settings.hooks_per_event

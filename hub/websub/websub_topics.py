@@ -11,12 +11,18 @@ from hub.http.accept import Accept
 from hub.http.response import Header, Response, header
 from hub.rest.context import Services
 from hub.rest.request import Request
-from hub.rest.resolve import find_repository
 from store import Connection, Row
-from store.delivery import websub_feeds
-from store.delivery.websub_topics import FEEDS, PUBLIC_EVENTS, Topic, content_type, normalize_url
+from store.delivery.websub import websub_feeds
+from store.delivery.websub.websub_topics import (
+    FEEDS,
+    PUBLIC_EVENTS,
+    Topic,
+    content_type,
+    normalize_url,
+)
 from store.errors import Missing
 from store.hooks.event_names import HUB_EVENTS, PLATFORM_EVENTS
+from store.repositories import repositories
 
 READ = on_repo("contents", "read").or_anyone()
 # Other events may reveal information that only administrators of the repository may see.
@@ -75,7 +81,7 @@ def hosted(db: Connection, services: Services, place: HostedTopic, url: str) -> 
 
     If the repository or the event is not public here, it belongs to no repository.
     """
-    repo = find_repository(db, place.owner, place.repo)
+    repo = repositories.find(db, place.owner, place.repo)
     if repo is None or place.key not in PUBLIC_EVENTS | FEEDS.keys():
         return Topic(NOWHERE, place.key, normalize_url(url))
     return topic_of(services, repo, place.key)
@@ -87,31 +93,31 @@ class TopicReader:
     def __init__(self, services: Services) -> None:
         self._services = services
 
-    async def event(self, call: Request) -> Response:
+    async def event(self, request: Request) -> Response:
         """Return the latest event: GET /{owner}/{repo}/events/{event}."""
-        return await self._read(call, call.values["event"].removesuffix(".json"))
+        return await self._read(request, request.values["event"].removesuffix(".json"))
 
-    async def feed(self, call: Request) -> Response:
+    async def feed(self, request: Request) -> Response:
         """Return the feed that the client accepts: GET /{owner}/{repo}/events."""
-        answer = await self._read(call, negotiate_feed(call.accept))
+        answer = await self._read(request, negotiate_feed(request.accept))
         answer.headers.append((b"vary", b"Accept, Authorization"))
         return answer
 
-    async def json_feed(self, call: Request) -> Response:
+    async def json_feed(self, request: Request) -> Response:
         """Return the JSON feed: GET /{owner}/{repo}/events.json."""
-        return await self._read(call, "events.json")
+        return await self._read(request, "events.json")
 
-    async def atom_feed(self, call: Request) -> Response:
+    async def atom_feed(self, request: Request) -> Response:
         """Return the Atom feed: GET /{owner}/{repo}/events.atom."""
-        return await self._read(call, "events.atom")
+        return await self._read(request, "events.atom")
 
-    async def _read(self, call: Request, key: str) -> Response:
+    async def _read(self, request: Request, key: str) -> Response:
         if key not in PLATFORM_EVENTS | HUB_EVENTS | FEEDS.keys():
             raise Missing("topic")
-        return await self._services.store.read(self._answer, call, key)
+        return await self._services.store.read(self._answer, request, key)
 
-    def _answer(self, db: Connection, call: Request, key: str) -> Response:
-        repo = _check_visible(db, call, key)
+    def _answer(self, db: Connection, request: Request, key: str) -> Response:
+        repo = _check_visible(db, request, key)
         topic = topic_of(self._services, repo, key)
         offered = not repo["private"] and key in PUBLIC_EVENTS | FEEDS.keys()
         hub = hub_url(self._services) if offered else None
@@ -120,7 +126,7 @@ class TopicReader:
             answer.headers.append(header("Link", link(hub, topic.self_url)))
         answer.headers.append(FRESH_PRIVATE if repo["private"] else FRESH)
         if answer.status == 200:
-            conditional.apply_conditions(answer, call.headers, changed_at)
+            conditional.apply_conditions(answer, request.headers, changed_at)
         return answer
 
 
@@ -129,10 +135,10 @@ def link(hub: str, self_url: str) -> str:
     return f'<{hub}>; rel="hub", <{self_url}>; rel="self"'
 
 
-def _check_visible(db: Connection, call: Request, key: str) -> Row:
-    token = credentials.token_of(call.headers)
+def _check_visible(db: Connection, request: Request, key: str) -> Row:
+    token = credentials.token_of(request.headers)
     caller = None if token is None else credentials.authenticate(db, token)
-    repo = find_repository(db, call.values["owner"], call.values["repo"])
+    repo = repositories.find(db, request.values["owner"], request.values["repo"])
     if repo is None:
         raise Missing("repository")
     needed = READ if key in PUBLIC_EVENTS | FEEDS.keys() else ADMINISTER

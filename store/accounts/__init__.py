@@ -1,4 +1,4 @@
 """Users, organizations, teams, apps, and all their credentials.
 
-Imports `database`, `jobs` and `audit`.
+Imports `audit` and the packages below it.
 """

@@ -9,7 +9,9 @@ from cryptography.exceptions import InvalidKey
 from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
 
 from store.accounts import emails
+from store.database import row_lookup
 from store.database.connection import Connection, Row, json_array, prefixed
+from store.database.paging import ListedRows
 from store.errors import Conflict, Invalid
 
 LOGIN = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,98}[A-Za-z0-9])?")
@@ -105,12 +107,7 @@ def get(db: Connection, account_id: int) -> Row | None:
 
 def get_required(db: Connection, account_ids: Iterable[int]) -> dict[int, Row]:
     """Return the accounts with these ids, by id. Unknown ids are left out."""
-    rows = db.all(
-        f"SELECT {COLUMNS} FROM account WHERE id IN"
-        f" (SELECT i.wanted FROM {db.each('ids', wanted='integer')} AS i)",
-        ids=json_array(account_ids),
-    )
-    return {row["id"]: row for row in rows}
+    return row_lookup.by_id(db, f"SELECT {COLUMNS} FROM account WHERE id", account_ids)
 
 
 def users_by_login(db: Connection, logins: Iterable[str]) -> dict[str, Row]:
@@ -128,6 +125,14 @@ def by_logins(db: Connection, logins: Iterable[str]) -> dict[str, Row]:
         keys=json_array({login.lower() for login in logins}),
     )
     return {row["login"].lower(): row for row in rows}
+
+
+def by_login_among(listed: str, within: str = "1 = 1") -> ListedRows:
+    """Return, for a page, the accounts in a list that meet a condition, by login.
+
+    `listed` is SQL that selects ids of accounts as `id`.
+    """
+    return ListedRows("account", "a", "a.login_key", "a.id", listed, within)
 
 
 def list_all(db: Connection) -> list[Row]:

@@ -12,10 +12,11 @@ from store.database.connection import ENDLESS, Connection, Row, prefixed
 
 COLUMNS = prefixed("a", accounts.COLUMNS)
 OF = "FROM membership m JOIN account a ON a.id = m.organization_id WHERE m.account_id = :id"
+COUNTED_OF = "FROM membership m WHERE m.account_id = :id"
 # Every second factor here is a one-time password, so none is insecure.
 FILTERS = {
     "all": "",
-    "2fa_disabled": " AND NOT EXISTS (SELECT 1 FROM one_time o WHERE o.account_id = a.id)",
+    "2fa_disabled": " AND NOT EXISTS (SELECT 1 FROM one_time o WHERE o.account_id = m.account_id)",
     "2fa_insecure": " AND 1 = 0",
 }
 IN = "FROM membership m JOIN account a ON a.id = m.account_id WHERE m.organization_id = :id"
@@ -27,7 +28,7 @@ def of(
     """Return a page of the organizations of an account, each with the account's `role`."""
     return paging.page(
         db,
-        f"SELECT {COLUMNS}, m.role {OF}{_only(public)} ORDER BY a.id",
+        f"SELECT {COLUMNS}, m.role {OF}{_only(public)} ORDER BY m.organization_id",
         limit,
         offset,
         id=account_id,
@@ -36,7 +37,7 @@ def of(
 
 def count_of(db: Connection, account_id: int, *, public: bool = False) -> int:
     """Return how many organizations `of` can return."""
-    total: int = db.value(f"SELECT count(*) {OF}{_only(public)}", id=account_id)
+    total: int = db.value(f"SELECT count(*) {COUNTED_OF}{_only(public)}", id=account_id)
     return total
 
 
@@ -61,7 +62,7 @@ def members(db: Connection, chosen: MemberSelection, *, limit: int, offset: int)
     """Return a page of the selected members."""
     found, given = chosen.sql()
     return paging.page(
-        db, f"SELECT {COLUMNS}, m.role {found} ORDER BY a.id", limit, offset, **given
+        db, f"SELECT {COLUMNS}, m.role {found} ORDER BY m.account_id", limit, offset, **given
     )
 
 

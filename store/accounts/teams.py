@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection, Iterable
 from typing import Any
 
+from store.database import row_lookup
 from store.database.connection import Connection, Row, json_array, prefixed
 from store.errors import Conflict, Invalid
 
@@ -60,12 +61,7 @@ def named(db: Connection, organization_id: int, names: Collection[str]) -> list[
 
 def of(db: Connection, team_ids: Iterable[int]) -> dict[int, Row]:
     """Return the teams with these ids, by id."""
-    rows = db.all(
-        f"SELECT {COLUMNS} FROM team WHERE id IN"
-        f" (SELECT w.id FROM {db.each('ids', id='integer')} AS w)",
-        ids=json_array(team_ids),
-    )
-    return {row["id"]: row for row in rows}
+    return row_lookup.by_id(db, f"SELECT {COLUMNS} FROM team WHERE id", team_ids)
 
 
 def update(db: Connection, team: Row, **changes: Any) -> bool:

@@ -1,5 +1,5 @@
 """Alerts and problems: the health of hooks and of the queue, and messages when it changes.
 
-A problem is something that is wrong now. An alert is the record that one began or ended. The
-package builds on hooks and deliveries.
+A problem is something that is wrong now. An alert is the record that one began or ended. Imports
+`delivery` and the packages below it.
 """

@@ -118,7 +118,7 @@ def _uncounted(
     noted = {hook["id"] for problem in found.values() for hook in problem.noted}
     notes, silences = _notes(db, noted), hook_silences.active(db, noted)
     for problem in found.values():
-        _judge(problem, notes, silences, db.now)
+        _set_state(problem, notes, silences, db.now)
     return list(found.values())
 
 
@@ -207,7 +207,7 @@ def _add_alerts(
             problem.hooks.append({**hook, "since": row["opened_at"], "attempt_id": 0})
 
 
-def _judge(
+def _set_state(
     problem: Problem, notes: dict[tuple[int, str], Row], silences: dict[int, Row], now: int
 ) -> None:
     mine = [(hook, notes.get((hook["id"], problem.kind))) for hook in problem.noted]

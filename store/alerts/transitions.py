@@ -16,7 +16,7 @@ JOINED = 5 * MINUTE
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class AlertLimits:
     """The settings of alerts."""
 
     disable_after: float
@@ -40,7 +40,7 @@ class Changes:
         return any((self.opening, self.closing, self.well, self.relapsed, self.died))
 
 
-def find(db: Connection, limits: Limits) -> Changes:
+def find(db: Connection, limits: AlertLimits) -> Changes:
     """Return what has to change. This only reads."""
     ending, renewed = hook_checks.certificates(db)
     changes = Changes(

@@ -1,4 +1,4 @@
 """Apps that act for themselves: their keys, their installations and the tokens of these.
 
-Imports `accounts`, `database` and the base modules.
+Imports `hooks` and the packages below it.
 """

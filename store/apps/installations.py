@@ -7,8 +7,10 @@ from typing import Any
 from store.accounts import permissions
 from store.accounts.apps import checked_events
 from store.accounts.permissions import METADATA
-from store.database import paging, upsert
+from store.apps import installation_repositories
+from store.database import paging
 from store.database.connection import ENDLESS, Connection, Row
+from store.database.paging import ListedRows
 from store.errors import Conflict, Invalid
 from store.hooks import app_subscriptions
 
@@ -19,13 +21,10 @@ SELECT = (
     " FROM installation i JOIN app p ON p.id = i.app_id JOIN account a ON a.id = i.account_id"
 )
 OUTDATED = "(i.permissions <> p.permissions OR i.events <> p.events)"
-ON_USERS_ACCOUNTS = (
-    "(i.account_id = :user_id OR EXISTS (SELECT 1 FROM membership m"
-    " WHERE m.organization_id = i.account_id AND m.account_id = :user_id))"
+USERS_ACCOUNTS = (
+    "SELECT a.id FROM account a WHERE a.id = :user_id UNION ALL"
+    " SELECT m.organization_id FROM membership m WHERE m.account_id = :user_id"
 )
-# The limit of repositories in an event.
-MOST_LISTED = 5_000
-CHOSEN = ("installation_id", "repo_id")
 
 
 def create(
@@ -60,7 +59,7 @@ def create(
     if made is None:
         raise Conflict(f"the app {app['name']!r} is installed on {account['login']} already")
     if repositories is not None:
-        _choose(db, made, account["id"], repositories)
+        installation_repositories.set_chosen(db, made, account["id"], repositories)
     app_subscriptions.sync(db, app["id"])
     return required(db, made)
 
@@ -71,21 +70,6 @@ def _accepted(app: Row, accepted: Mapping[str, str] | None) -> str:
         raise Invalid(f"the app does not ask for the permission {more[0]}", field="permissions")
     # The names are sorted, as in the app's row, so that equal permissions are equal texts.
     return json.dumps(dict(wanted), sort_keys=True)
-
-
-def _choose(
-    db: Connection, installation_id: int, account_id: int, repositories: Iterable[int]
-) -> bool:
-    wanted = set(repositories)
-    owned = db.tuples(
-        f"SELECT r.id FROM {db.each('ids', wanted='integer')} AS w"
-        " JOIN repository r ON r.id = w.wanted WHERE r.owner_id = :account_id",
-        ids=json.dumps(sorted(wanted)),
-        account_id=account_id,
-    )
-    if len(owned) < len(wanted):
-        raise Invalid("the account does not own all of these repositories", field="repositories")
-    return upsert.set_related(db, "installation_repository", CHOSEN, installation_id, wanted)
 
 
 def required(db: Connection, installation_id: int) -> Row:
@@ -127,35 +111,6 @@ def _decoded(row: Row) -> Row:
     return row
 
 
-def covers(db: Connection, installation: Row, repo: Row) -> bool:
-    """Return whether an installation covers a repository."""
-    if repo["owner_id"] != installation["account_id"]:
-        return False
-    if installation["every_repository"]:
-        return True
-    found = db.value(
-        "SELECT 1 FROM installation_repository WHERE installation_id = :id AND repo_id = :repo_id",
-        id=installation["id"],
-        repo_id=repo["id"],
-    )
-    return found is not None
-
-
-def covered_ids(db: Connection, installation: Row) -> set[int]:
-    """Return the ids of the repositories that an installation covers at present, 5,000 at most."""
-    source = (
-        "repository r WHERE r.owner_id = :id"
-        if installation["every_repository"]
-        else "repository r JOIN installation_repository c ON c.repo_id = r.id"
-        " WHERE c.installation_id = :id"
-    )
-    rows = db.tuples(
-        f"SELECT r.id FROM {source} ORDER BY r.id LIMIT {MOST_LISTED}",
-        id=installation["account_id" if installation["every_repository"] else "id"],
-    )
-    return {repo_id for (repo_id,) in rows}
-
-
 def of_account(db: Connection, account_id: int) -> list[Row]:
     """Return the installations on an account, oldest first."""
     rows = db.all(f"{SELECT} WHERE i.account_id = :id ORDER BY i.id", id=account_id)
@@ -174,13 +129,48 @@ def with_chosen(db: Connection, repo_id: int) -> list[Row]:
 
 def concerns(db: Connection, installation: Row, app_id: int, user_id: int) -> bool:
     """Return whether an installation is one of this app, on an account of the user."""
-    where, given = _where(app_id, user_id, None, False)
     found = db.value(
-        f"SELECT 1 FROM installation i JOIN app p ON p.id = i.app_id WHERE {where} AND i.id = :id",
+        "SELECT 1 FROM installation i WHERE i.id = :id AND i.app_id = :app_id"
+        f" AND EXISTS (SELECT 1 FROM ({USERS_ACCOUNTS}) AS u WHERE u.id = i.account_id)",
         id=installation["id"],
-        **given,
+        app_id=app_id,
+        user_id=user_id,
     )
     return found is not None
+
+
+def page_of_user(
+    db: Connection, app_id: int, user_id: int, *, total: int, limit: int, offset: int
+) -> list[Row]:
+    """Return a page of an app's installations on the user's accounts, oldest first.
+
+    `total` is the result of `count_of_user`.
+    """
+    of_app = "i.app_id = :app_id"
+    rows = paging.listed_page(
+        db,
+        SELECT,
+        ListedRows("installation", "i", "i.id", "i.account_id", USERS_ACCOUNTS, of_app),
+        total=total,
+        limit=limit,
+        offset=offset,
+        app_id=app_id,
+        user_id=user_id,
+    )
+    return [_decoded(row) for row in rows]
+
+
+def count_of_user(db: Connection, app_id: int, user_id: int) -> int:
+    """Return how many installations `page_of_user` can return."""
+    total: int = db.value(
+        "SELECT (SELECT count(*) FROM installation i WHERE i.app_id = :app_id"
+        " AND i.account_id = :user_id) + (SELECT count(*) FROM membership m JOIN installation i"
+        " ON i.app_id = :app_id AND i.account_id = m.organization_id"
+        " WHERE m.account_id = :user_id AND m.organization_id <> :user_id)",
+        app_id=app_id,
+        user_id=user_id,
+    )
+    return total
 
 
 def page(
@@ -189,16 +179,15 @@ def page(
     *,
     limit: int,
     offset: int,
-    user_id: int | None = None,
     since: int | None = None,
     outdated: bool = False,
 ) -> list[Row]:
     """Return an app's installations, oldest first.
 
-    `user_id` leaves only those on the user's accounts, `since` those updated since then, in
-    microseconds, and `outdated` those that have not accepted all that the app asks for at present.
+    `since` leaves only those updated since then, in microseconds, and `outdated` those that have
+    not accepted all that the app asks for at present.
     """
-    where, given = _where(app_id, user_id, since, outdated)
+    where, given = _where(app_id, since, outdated)
     rows = paging.page(db, f"{SELECT} WHERE {where} ORDER BY i.id", limit, offset, **given)
     return [_decoded(row) for row in rows]
 
@@ -208,12 +197,11 @@ def count(
     app_id: int,
     most: int = ENDLESS,
     *,
-    user_id: int | None = None,
     since: int | None = None,
     outdated: bool = False,
 ) -> int:
     """Return how many installations `page` can return, counted up to `most`."""
-    where, given = _where(app_id, user_id, since, outdated)
+    where, given = _where(app_id, since, outdated)
     return paging.count(
         db,
         f"SELECT i.id FROM installation i JOIN app p ON p.id = i.app_id WHERE {where}",
@@ -222,13 +210,8 @@ def count(
     )
 
 
-def _where(
-    app_id: int, user_id: int | None, since: int | None, outdated: bool
-) -> tuple[str, dict[str, Any]]:
+def _where(app_id: int, since: int | None, outdated: bool) -> tuple[str, dict[str, Any]]:
     parts, given = ["i.app_id = :app_id"], {"app_id": app_id}
-    if user_id is not None:
-        parts.append(ON_USERS_ACCOUNTS)
-        given["user_id"] = user_id
     if since is not None:
         parts.append("i.updated_at >= :since")
         given["since"] = since
@@ -261,29 +244,6 @@ def _synced(db: Connection, installation: Row, changed: bool) -> bool:
     if changed:
         app_subscriptions.sync(db, installation["app_id"])
     return changed
-
-
-def choose_repositories(
-    db: Connection, installation: Row, repositories: Iterable[int] | None
-) -> bool:
-    """Let an installation cover only these repositories; None stands for all of the account's.
-
-    Return whether that changes anything. Raises Invalid if the account does not own one.
-    """
-    changed = db.execute(
-        "UPDATE installation SET every_repository = :every WHERE id = :id"
-        " AND every_repository <> :every",
-        every=int(repositories is None),
-        id=installation["id"],
-    )
-    chosen = _choose(db, installation["id"], installation["account_id"], repositories or ())
-    if changed or chosen:
-        db.execute(
-            "UPDATE installation SET updated_at = :now WHERE id = :id",
-            now=db.now,
-            id=installation["id"],
-        )
-    return _synced(db, installation, bool(changed or chosen))
 
 
 def suspend(db: Connection, installation: Row, by: int | None = None) -> bool:
@@ -328,18 +288,7 @@ def of_app(
         limit=limit,
     )
     return [
-        _decoded(row) | {"repositories": _chosen_names(db, row, most_repositories)} for row in rows
+        _decoded(row)
+        | {"repositories": installation_repositories.chosen_names(db, row, most_repositories)}
+        for row in rows
     ]
-
-
-def _chosen_names(db: Connection, installation: Row, most: int) -> list[str]:
-    if installation["every_repository"]:
-        return []
-    # One query for each installation, because it reads no more than `most` rows.
-    rows = db.tuples(
-        "SELECT r.name FROM installation_repository c JOIN repository r ON r.id = c.repo_id"
-        " WHERE c.installation_id = :id ORDER BY c.repo_id LIMIT :most",
-        id=installation["id"],
-        most=most,
-    )
-    return sorted((name for (name,) in rows), key=str.lower)

@@ -1,4 +1,4 @@
 """The coding assistant: seats, usage, and reports.
 
-Imports `repositories`, `enterprises` and the packages below them.
+Imports `enterprises` and the packages below it.
 """

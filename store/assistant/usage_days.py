@@ -36,7 +36,7 @@ def ends(day: int) -> int:
     return (day + 1) * DAY - 1
 
 
-def shown(day: int, now: int) -> bool:
+def is_reported(day: int, now: int) -> bool:
     """Return whether reports of a day may be shown at this time."""
     today = of_moment(now)
     return BEGAN <= day <= today and day >= today - HISTORY

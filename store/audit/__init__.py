@@ -1,4 +1,4 @@
 """The audit log: a record of all changes in a chain of digests, and the check of that chain.
 
-Imports `database`.
+Imports `database` and the packages below it.
 """

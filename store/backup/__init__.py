@@ -1,4 +1,4 @@
 """Backups of a SQLite installation, their restoration, and new keys for stored secrets.
 
-Imports `database` and the packages below it.
+Imports `crypto`, `database`, `audit` and `pg_migration`.
 """

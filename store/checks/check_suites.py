@@ -7,8 +7,8 @@ from typing import Any
 import orjson
 
 from store.checks import check_apps, check_counts
-from store.database import external_ids, paging, payload_reader, upsert
-from store.database.connection import Connection, Row, json_array
+from store.database import external_ids, paging, payload_reader, row_lookup, upsert
+from store.database.connection import Connection, Row
 from store.errors import Missing
 from store.repositories import head_commits
 
@@ -64,10 +64,7 @@ def by_id(db: Connection, suite_id: int) -> Row:
 
 def of(db: Connection, suite_ids: Iterable[int]) -> list[Row]:
     """Return the suites with these ids."""
-    return db.all(
-        f"{SELECT} WHERE s.id IN (SELECT w.wanted FROM {db.each('ids', wanted='integer')} AS w)",
-        ids=json_array(suite_ids),
-    )
+    return [*row_lookup.by_id(db, f"{SELECT} WHERE s.id", suite_ids).values()]
 
 
 def of_commit(
@@ -248,7 +245,7 @@ def pulls_of(given: dict[str, Any]) -> str | None:
 def _pull(given: dict[str, Any]) -> Row | None:
     fields: Row = payload_reader.read_fields(given, PULL)
     for end in ("head", "base"):
-        reported = payload_reader.read_fields(payload_reader.read_object(given, end) or {}, END)
+        reported = payload_reader.read_fields(payload_reader.read_part(given, end), END)
         fields |= {f"{end}_{name}": value for name, value in reported.items()}
     wanted = {"id", "number", "head_ref", "head_sha", "base_ref", "base_sha"}
     return fields if fields.keys() == wanted else None

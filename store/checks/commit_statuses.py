@@ -78,9 +78,8 @@ def latest(db: Connection, repo_id: int, sha: str, *, limit: int, offset: int) -
 
 
 NEWEST = (
-    "NOT EXISTS (SELECT 1 FROM commit_status n WHERE n.repo_id = s.repo_id AND n.sha = s.sha"
-    " AND n.context_key = s.context_key AND (n.created_at > s.created_at"
-    " OR (n.created_at = s.created_at AND n.id > s.id)))"
+    "s.id = (SELECT n.id FROM commit_status n WHERE n.repo_id = s.repo_id AND n.sha = s.sha"
+    " AND n.context_key = s.context_key ORDER BY n.created_at DESC, n.id DESC LIMIT 1)"
 )
 """SQL for: the status `s` is the newest of its context."""
 

@@ -1,4 +1,4 @@
 """Encryption at rest: the key file, and the vault that encrypts secrets with its keys.
 
-Imports only `clock`, `errors` and `settings`.
+Imports no other package of the store.
 """

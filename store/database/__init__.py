@@ -1,4 +1,4 @@
 """Connections, statements, the writer and the migrations, for both engines.
 
-Imports `crypto`.
+Imports `crypto` and the packages below it.
 """

@@ -5,7 +5,6 @@ deliveries straight from the transaction that made them. Otherwise the worker is
 gets a datagram.
 """
 
-import asyncio
 import contextlib
 import hashlib
 import socket
@@ -140,6 +139,9 @@ class SocketNotifier(RemoteNotifier):
 
 async def listen(path: Path, called: Callable[[list[int]], None]) -> Callable[[], None]:
     """Listen at `path` for notifications from other processes. Return the function that ends it."""
+    # Commands import this module, and only daemons listen.
+    import asyncio
+
     _forget(path)
     ear = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     ear.setblocking(False)

@@ -82,13 +82,16 @@ def _close_on_error(store: Store) -> Iterator[None]:
 
 def _prepare(store: Store, path: Path | None) -> None:
     if path is not None:
-        private_file.prepare(path)
+        private_file.create(path)
     session, now = store.engine.session(), store.clock.now()
     before = None if path is None else partial(pre_upgrade_backup.create_backup, path, now=now)
     try:
         migrate(session, now, store.engine.words, before)
     finally:
         session.close()
+    # Not before it is known to be a database: the URL may name any file.
+    if path is not None:
+        private_file.restrict(path)
 
 
 def is_server_url(url: str) -> bool:

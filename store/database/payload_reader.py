@@ -95,6 +95,11 @@ def read_object(given: Mapping[str, Any], name: str) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
+def read_part(given: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return an object in the payload, or an empty one if there is none."""
+    return read_object(given, name) or {}
+
+
 def read_object_list(given: Mapping[str, Any], name: str) -> list[dict[str, Any]] | None:
     """Return the first hundred objects of an array in the payload, or None if there is no array."""
     found = given.get(name)

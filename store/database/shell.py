@@ -1,6 +1,7 @@
 """The operator's SQL shell: one statement on a connection that cannot write."""
 
 import sqlite3
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
 
@@ -25,6 +26,8 @@ ALLOWED = {
     sqlite3.SQLITE_FUNCTION,
     sqlite3.SQLITE_RECURSIVE,
 }
+# The steps of SQLite's machine between two calls of Python, a few milliseconds.
+STEPS = 100_000
 PRAGMAS = {
     "table_list",
     "table_info",
@@ -36,10 +39,13 @@ PRAGMAS = {
 }
 
 
-def query(store: Store, statement: str, limit: int) -> tuple[list[str], list[tuple[Any, ...]]]:
+def query(
+    store: Store, statement: str, limit: int, stopped: Callable[[], bool] = lambda: False
+) -> tuple[list[str], list[tuple[Any, ...]]]:
     """Run one statement, or a command of `shell_commands`. Return column names and `limit` rows.
 
-    Raises Invalid if the statement fails or would write.
+    `stopped` is asked again and again while the statement runs. Raises Invalid if the statement
+    fails or would write, and KeyboardInterrupt if it was stopped.
     """
     if not isinstance(store.engine, SqliteEngine):
         raise Unusable("this shell is for SQLite only; for PostgreSQL, use psql")
@@ -50,8 +56,11 @@ def query(store: Store, statement: str, limit: int) -> tuple[list[str], list[tup
         db.register_function(_text, name="text", deterministic=True)
         raw.execute("PRAGMA query_only = ON")
         raw.set_authorizer(_authorize)
+        raw.set_progress_handler(stopped, STEPS)
         return _run(db, statement, limit)
     except (sqlite3.Error, sqlite3.Warning) as error:
+        if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_INTERRUPT:
+            raise KeyboardInterrupt from None
         raise Invalid(_explained(error)) from None
     finally:
         raw.close()

@@ -1,12 +1,10 @@
 """The store: runs functions over a `Connection`, each in a transaction."""
 
-import asyncio
 import contextlib
 import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from store.clock import Clock
 from store.database.connection import Connection, Engine, ReadBudgetExceeded, Session
@@ -14,6 +12,11 @@ from store.database.metrics import StoreMetrics
 from store.database.notifications import StoreNotifier, WorkerNotifier
 from store.database.wakeups import AnnouncingNotifier, Wakeups
 from store.database.writer import WriteJob, Writer
+from store.errors import Unavailable
+
+if TYPE_CHECKING:
+    import asyncio
+    from concurrent.futures import ThreadPoolExecutor
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -48,6 +51,7 @@ class Store:
         self._sessions: list[Session] = []
         self._listening: asyncio.Task[Callable[[], None]] | None = None
         self._spare: list[Session] = []
+        self._closed = False
 
     @property
     def notifier(self) -> WorkerNotifier:
@@ -76,7 +80,10 @@ class Store:
 
         If one takes too long for the event loop's thread, it is repeated on another thread. For
         APART_SECONDS, others of its kind run there at once. The names of all kinds are kept.
+        Raises Unavailable if the store is closed.
         """
+        if self._closed:
+            raise Unavailable("the store is closed")
         if self.engine.inline and time.monotonic() >= self._apart_until.get(kind, 0.0):
             try:
                 return self._read_inline(function, *args, **kwargs)
@@ -88,6 +95,10 @@ class Store:
     async def _read_apart(
         self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
+        # Commands import this module, and read in their own thread.
+        import asyncio
+        from concurrent.futures import ThreadPoolExecutor
+
         loop = asyncio.get_running_loop()
         if self._readers is None:
             self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="tocsin-reader")
@@ -152,9 +163,9 @@ class Store:
 
     def _written(
         self, function: Callable[..., Any], arguments: tuple[Any, ...], **how: Any
-    ) -> asyncio.Future[Any]:
+    ) -> "asyncio.Future[Any]":
         if self._writer is None:
-            self._writer = Writer(self.engine.session, self.clock, self.measures)
+            self._writer = Writer(self._kept_or_new, self.clock, self.measures)
         future = self._writer.loop.create_future()
         self._writer.submit(WriteJob(function, arguments, future, **how))
         return future
@@ -194,16 +205,20 @@ class Store:
     @contextlib.contextmanager
     def _spared(self) -> Iterator[Session]:
         """Lend a session for one transaction. If nothing fails, it is kept for the next one."""
-        try:
-            session = self._spare.pop()
-        except IndexError:
-            session = self.engine.session()
+        session = self._kept_or_new()
         try:
             yield session
         except BaseException:
             session.close()
             raise
         self._spare.append(session)
+
+    def _kept_or_new(self) -> Session:
+        """Return a session that nobody uses. It may be called on any thread."""
+        try:
+            return self._spare.pop()
+        except IndexError:
+            return self.engine.session()
 
     def _transact(self, session: Session, write: bool, function: Callable[[Connection], T]) -> T:
         session.begin(self.clock.now(), write=write)
@@ -227,6 +242,8 @@ class Store:
 
         The first call begins to listen.
         """
+        import asyncio
+
         if self._listening is None:
             self._listening = asyncio.create_task(
                 self.engine.listen_for_waiters(self._wake_waiters)
@@ -246,6 +263,7 @@ class Store:
             self._listening = None
         if self._writer is not None:
             await self._writer.close()
+        self._closed = True
         if self._readers is not None:
             self._readers.shutdown()
         self.shut()

@@ -3,11 +3,10 @@
 Workers have their own way to that. This is for receivers that wait for deliveries.
 """
 
-import asyncio
 import contextlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from store.database.notifications import LeasedEvent, RemoteNotifier, WorkerNotifier
+from store.database.notifications import RemoteNotifier, WorkerNotifier
 from store.errors import Busy
 
 # The limit of waiters for one hook, in this process.
@@ -18,6 +17,9 @@ class Waiter:
     """An event for one waiter. Any thread may set it."""
 
     def __init__(self) -> None:
+        # Commands import this module, and only daemons wait.
+        import asyncio
+
         self._loop = asyncio.get_running_loop()
         self._event = asyncio.Event()
 
@@ -86,18 +88,9 @@ class AnnouncingNotifier:
     def __init__(self, inner: WorkerNotifier, wakeups: Wakeups) -> None:
         self._inner = inner
         self._wakeups = wakeups
-
-    def lease(self) -> int | None:
-        return self._inner.lease()
-
-    def full(self) -> Collection[int]:
-        return self._inner.full()
-
-    def dispatch(self, offers: Sequence[LeasedEvent]) -> None:
-        self._inner.dispatch(offers)
-
-    def arrived(self) -> None:
-        self._inner.arrived()
+        # These concern the worker alone.
+        self.lease, self.full = inner.lease, inner.full
+        self.dispatch, self.arrived = inner.dispatch, inner.arrived
 
     def wake(self, hooks: Iterable[int]) -> None:
         chosen = list(hooks)

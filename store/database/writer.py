@@ -5,7 +5,6 @@ has. Each caller has its own savepoint, so one failure does not undo the others.
 batch function share its statements.
 """
 
-import asyncio
 import contextlib
 import logging
 import queue
@@ -13,13 +12,16 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from store.clock import Clock
 from store.database.backoff import backoff_delay
 from store.database.connection import Connection, Session
 from store.database.metrics import StoreMetrics
 from store.errors import Busy, Contended, Unavailable, Unusable
+
+if TYPE_CHECKING:
+    import asyncio
 
 log = logging.getLogger("tocsin.store")
 
@@ -37,7 +39,7 @@ class WriteJob:
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
-    future: asyncio.Future[Any]
+    future: "asyncio.Future[Any]"
     batched: bool = False
     durable: bool = True
     weight: int = 0
@@ -62,9 +64,13 @@ class Writer:
         clock: Clock,
         measures: StoreMetrics | None = None,
     ) -> None:
+        # Commands import this module, and write without a writer.
+        import asyncio
+
         self._connect = session
         self._session: Session | None = None
         self._closed = False
+        self._ended = asyncio.Event()
         self._clock = clock
         self._metrics = measures or StoreMetrics()
         self.loop = asyncio.get_running_loop()
@@ -106,7 +112,8 @@ class Writer:
         if self._pending:
             self._hand_over()
         self._queue.put(None)
-        await self.loop.run_in_executor(None, self._thread.join)
+        await self._ended.wait()
+        self._thread.join()
 
     def abort(self) -> None:
         """End the thread.
@@ -129,6 +136,9 @@ class Writer:
                 self.loop.call_soon_threadsafe(self._resolve, group)
         if self._session is not None:
             self._session.close()
+        # If the loop is closed, nobody waits for the end.
+        with contextlib.suppress(RuntimeError):
+            self.loop.call_soon_threadsafe(self._ended.set)
 
     def _dequeue(self) -> tuple[list[WriteJob], bool]:
         jobs: list[WriteJob] = []

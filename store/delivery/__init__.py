@@ -1,4 +1,4 @@
 """Events, deliveries, attempts and WebSub: one aggregate, whose modules import each other.
 
-Imports `hooks` and the packages below it.
+Imports `ordering` and the packages below it.
 """

@@ -6,17 +6,14 @@ newest attempts is searched. The result then has the id from which to continue.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from store.database import paging
 from store.database.connection import Connection, Row, json_array
 from store.database.id_search import first_id_since
-from store.delivery.attempts import FAILED, SUCCEEDED
-from store.hooks.event_names import EventPattern
+from store.delivery import attempt_filter
+from store.delivery.attempt_filter import AttemptFilter
 
 WINDOW = 2_000
-# If there are more hooks than this, only the newest ones are examined.
-MOST_HOOKS = 5_000
 LATEST = 2**62
 COLUMNS = (
     "a.id, a.delivery_id, a.hook_id, a.event_id, a.repo_id, a.number, a.redelivery, a.started_at,"
@@ -29,42 +26,6 @@ JOINED = (
     " LEFT JOIN hook h ON h.id = a.hook_id"
     " LEFT JOIN repository r ON r.id = a.repo_id LEFT JOIN account o ON o.id = r.owner_id"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class AttemptFilter:
-    """A filter for attempts. `repo_ids` and `hook_ids` None mean everywhere.
-
-    `status` is success or failure. `codes` is the lowest and the highest status code, (0, 0) for
-    attempts without a response. `first` and `before` limit the ids.
-    """
-
-    repo_ids: Sequence[int] | None = None
-    hook_id: int | None = None
-    event: str = ""
-    status: str = ""
-    hook_ids: Sequence[int] | None = None
-    pattern: EventPattern | None = None
-    codes: tuple[int, int] | None = None
-    first: int = 0
-    before: int | None = None
-
-    @property
-    def narrowed(self) -> bool:
-        """Return whether the filter has a condition that no index supports."""
-        conditions = (self.event, self.pattern, self.codes, self.status == "success")
-        return any(one not in ("", None, False) for one in conditions)
-
-    @property
-    def of_many_hooks(self) -> bool:
-        """Return whether the attempts are read hook by hook."""
-        return self.hook_id is None and (self.repo_ids is not None or self.hook_ids is not None)
-
-    @property
-    def failed(self) -> bool:
-        """Return whether all these attempts failed, so that an index of the failed ones helps."""
-        codes = self.codes
-        return self.status == "failure" or (codes is not None and not 200 <= codes[0] <= 299)
 
 
 @dataclass(slots=True)
@@ -97,9 +58,9 @@ def candidates(
     db: Connection, wanted: AttemptFilter, before: int, window: int
 ) -> tuple[list[int], bool]:
     """Return the ids to examine, newest first and without a gap, and whether there are more."""
-    where = _indexed(wanted)
+    where = attempt_filter.indexed(wanted)
     if wanted.of_many_hooks:
-        return _of_many(db, _hooks(db, wanted), where, before, window)
+        return _of_many(db, attempt_filter.hooks(db, wanted), where, before, window)
     if wanted.hook_id is not None:
         where += " AND x.hook_id = :hook_id"
     given = {} if wanted.hook_id is None else {"hook_id": wanted.hook_id}
@@ -112,21 +73,14 @@ def candidates(
     return [number for (number,) in rows], len(rows) == window
 
 
-def _indexed(wanted: AttemptFilter) -> str:
-    """Return the conditions that an index supports."""
-    failed = f" AND {FAILED.replace('a.', 'x.')}" if wanted.failed else ""
-    # An id is a number, so it is safe here.
-    return f"x.id < :before AND x.id >= {wanted.first:d}{failed}"
-
-
 def count(db: Connection, wanted: AttemptFilter, before: int, most: int) -> int:
     """Return the number of matching attempts, up to `most`. The filter must not be narrowed."""
-    source, where = "attempt x", _indexed(wanted)
+    source, where = "attempt x", attempt_filter.indexed(wanted)
     given: dict[str, object] = {}
     if wanted.of_many_hooks:
         source = f"{db.each('hooks', hook_id='integer')} AS w JOIN attempt x"
         source += " ON x.hook_id = w.hook_id"
-        given["hooks"] = _hooks(db, wanted)
+        given["hooks"] = attempt_filter.hooks(db, wanted)
     elif wanted.hook_id is not None:
         where += " AND x.hook_id = :hook_id"
         given["hook_id"] = wanted.hook_id
@@ -136,7 +90,7 @@ def count(db: Connection, wanted: AttemptFilter, before: int, most: int) -> int:
 
 def count_among(db: Connection, wanted: AttemptFilter, ids: Sequence[int]) -> int:
     """Return how many of these attempts match."""
-    where, given = _filters(db, wanted, within=False)
+    where, given = attempt_filter.conditions(db, wanted, within=False)
     found: int = db.value(
         f"SELECT count(*) FROM {db.each('ids', wanted='integer')} AS w"
         " JOIN attempt a ON a.id = w.wanted JOIN event e ON e.id = a.event_id"
@@ -145,19 +99,6 @@ def count_among(db: Connection, wanted: AttemptFilter, ids: Sequence[int]) -> in
         **given,
     )
     return found
-
-
-def _hooks(db: Connection, wanted: AttemptFilter) -> str:
-    """Return the filter's hooks or its repositories' hooks, deleted too, as a `json_array`."""
-    if wanted.hook_ids is not None:
-        return json_array(wanted.hook_ids)
-    rows = db.tuples(
-        f"SELECT h.id FROM {db.each('repos', wanted='integer')} AS w"
-        " JOIN hook h ON h.repo_id = w.wanted ORDER BY h.id DESC LIMIT :most",
-        repos=json_array(wanted.repo_ids or ()),
-        most=MOST_HOOKS,
-    )
-    return json_array(number for (number,) in rows)
 
 
 def _of_many(
@@ -211,7 +152,7 @@ def _newest(db: Connection, wanted: AttemptFilter, ids: Sequence[int], limit: in
     """
     if not ids or not wanted.narrowed or wanted.of_many_hooks:
         return select(db, wanted, ids, limit)
-    where, given = _filters(db, replace(wanted, repo_ids=None), within=True)
+    where, given = attempt_filter.conditions(db, replace(wanted, repo_ids=None), within=True)
     found = db.tuples(
         "SELECT a.id FROM attempt a JOIN event e ON e.id = a.event_id"
         f" WHERE a.id <= :first AND a.id >= :last{where} ORDER BY a.id DESC LIMIT :limit",
@@ -237,7 +178,7 @@ def select(
 
     `order` is SQL.
     """
-    where, given = _filters(db, wanted, within=within)
+    where, given = attempt_filter.conditions(db, wanted, within=within)
     return db.all(
         f"SELECT {COLUMNS} FROM {db.each('ids', wanted='integer')} AS w"
         f" JOIN attempt a ON a.id = w.wanted{JOINED}"
@@ -247,42 +188,6 @@ def select(
         skip=skip,
         **given,
     )
-
-
-def _filters(db: Connection, wanted: AttemptFilter, *, within: bool) -> tuple[str, dict[str, Any]]:
-    where = ""
-    given: dict[str, Any] = {}
-    if wanted.event:
-        where += " AND e.name = :event"
-        given["event"] = wanted.event
-    if wanted.status:
-        where += f" AND {SUCCEEDED if wanted.status == 'success' else FAILED}"
-    if wanted.pattern is not None:
-        condition, named = wanted.pattern.condition("e")
-        where += f" AND {condition}"
-        given |= named
-    if wanted.codes is not None:
-        lowest, highest = wanted.codes
-        none = " AND a.status_code IS NULL"
-        where += none if not highest else f" AND a.status_code BETWEEN {lowest:d} AND {highest:d}"
-    if within:
-        where += f" AND a.id >= {wanted.first:d}"
-    if within and wanted.before is not None:
-        where += f" AND a.id < {wanted.before:d}"
-    if within and wanted.hook_ids is not None:
-        where += f" AND a.hook_id IN (SELECT id FROM {db.each('hooks', id='integer')} AS t)"
-        given["hooks"] = json_array(wanted.hook_ids)
-    if within and wanted.hook_id is not None:
-        where += " AND a.hook_id = :hook_id"
-        given["hook_id"] = wanted.hook_id
-    if within and wanted.repo_ids is not None:
-        # The hooks around a repository get its events too, and belong to others.
-        where += (
-            f" AND a.repo_id IN (SELECT id FROM {db.each('repos', id='integer')} AS s)"
-            " AND (a.hook_id < 0 OR h.repo_id IS NOT NULL)"
-        )
-        given["repos"] = json_array(wanted.repo_ids)
-    return where, given
 
 
 def first_since(db: Connection, at: int) -> int:

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from store.database.connection import Connection, Row, json_array
 from store.database.notifications import Turn
-from store.delivery import exhausted, websub
+from store.delivery import exhausted
+from store.delivery.websub import websub
 from store.hooks import hook_ordering, hook_secrets, hooks
 from store.hooks.hook_secrets import Taken
 from store.monitoring import hook_tallies, minute_counters
@@ -106,15 +107,18 @@ def record(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
     # Whatever changes the order locks it first, so that no two transactions deadlock.
     orderings = hook_ordering.lock(db, {o.hook_id for o in ordered}) if ordered else {}
     db.insert_many("attempt", INSERTED, [outcome.recorded() for outcome in outcomes])
-    _count_throttled(db, [outcome for outcome in outcomes if outcome.throttled])
+    if throttled := [outcome for outcome in outcomes if outcome.throttled]:
+        _count_throttled(db, throttled)
     _update_deliveries(db, outcomes)
     if ordered:
         _advance(db, orderings, ordered)
-    exhausted.count(db, [(o.hook_id, o.delivery_id) for o in outcomes if o.state == DEAD])
+    if died := [(o.hook_id, o.delivery_id) for o in outcomes if o.state == DEAD]:
+        exhausted.count(db, died)
     for outcome in outcomes:
         minute_counters.increment(db, (outcome.repo_id, _counted(outcome)))
     gone = {o.hook_id: o.disable for o in outcomes if o.hook_id < 0 and o.disable is not None}
-    return _update_hooks(db, outcomes) | websub.end_gone(db, gone)
+    disabled = _update_hooks(db, outcomes)
+    return disabled | websub.end_gone(db, gone) if gone else disabled
 
 
 def tally(counts: hook_tallies.Counts, outcomes: Sequence[Outcome]) -> None:
@@ -176,8 +180,6 @@ def _advance(db: Connection, orderings: dict[int, Row], outcomes: Sequence[Outco
 
 
 def _count_throttled(db: Connection, outcomes: Sequence[Outcome]) -> None:
-    if not outcomes:
-        return
     db.execute(
         "UPDATE delivery SET throttled = throttled + 1 FROM"
         f" {db.each('rows', id='integer', lease_id='integer')} AS r"

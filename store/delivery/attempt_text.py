@@ -11,7 +11,8 @@ from operator import neg
 
 from store.database.connection import Connection, Row, json_array
 from store.delivery import attempt_feed, events
-from store.delivery.attempt_feed import LATEST, AttemptFilter, AttemptPage
+from store.delivery.attempt_feed import LATEST, AttemptPage
+from store.delivery.attempt_filter import AttemptFilter
 from store.text_index import portions, slices, trigrams
 
 # The limits of one search: seconds, and bytes of payloads and answers.

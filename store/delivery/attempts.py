@@ -4,9 +4,10 @@ The API lists each attempt as one of a hook's deliveries.
 """
 
 import json
+from collections.abc import Iterable
 
 from store.database import body_codec
-from store.database.connection import Connection, Row
+from store.database.connection import Connection, Row, json_array
 from store.formats.installed import with_installation
 
 COLUMNS = (
@@ -120,3 +121,14 @@ def of_delivery(db: Connection, delivery_id: int) -> list[Row]:
         delivery_id=delivery_id,
     )
     return [_row(row) for row in rows]
+
+
+def last_responses(db: Connection, hook_ids: Iterable[int]) -> dict[int, Row]:
+    """Return `status_code` and `error` of the latest attempt, for each hook that has one."""
+    rows = db.all(
+        "SELECT a.hook_id, a.status_code, a.error FROM"
+        f" {db.each('hooks', hook_id='integer')} AS w JOIN attempt a ON a.id ="
+        " (SELECT max(x.id) FROM attempt x WHERE x.hook_id = w.hook_id)",
+        hooks=json_array(hook_ids),
+    )
+    return {row["hook_id"]: row for row in rows}

@@ -7,8 +7,8 @@ from typing import Any
 from store.database import body_codec
 from store.database.connection import Connection, Row, json_array
 from store.database.notifications import Turn
-from store.delivery import subscribers
 from store.delivery.attempt_outcomes import LEASE
+from store.delivery.websub import websub
 from store.errors import Invalid
 from store.hooks import hook_ordering
 from store.hooks.hook_pauses import WITHHELD
@@ -65,13 +65,15 @@ def claim(
     )
     rows = db.tuples(
         f"UPDATE delivery SET lease_id = :lease_id WHERE id {db.chosen(chosen)}"
-        " RETURNING id, event_id, hook_id, attempts, redelivery, due_at, throttled, ordering_key",
+        " RETURNING id, event_id, hook_id, attempts, redelivery, due_at, throttled, ordering_key,"
+        " (SELECT h.version FROM hook h WHERE h.id = delivery.hook_id)",
         hooks=wanted,
         lease_id=lease_id,
         now=db.now,
         limit=limit,
     )
-    versions = subscribers.versions(db, {row[2] for row in rows}) if rows else {}
+    followers = {row[2] for row in rows if row[2] < 0}
+    versions = websub.versions(db, followers) if followers else {}
     in_order = [row[0] for row in rows if row[7] is not None]
     turns = places.turns_of(db, in_order) if in_order else {}
     ordered = sorted(rows, key=lambda row: (row[5], row[0]))
@@ -80,14 +82,15 @@ def claim(
             row_id,
             event_id,
             hook_id,
-            attempts,
+            tries,
             redelivery,
-            versions.get(hook_id, 0),
+            # A hook that is gone has no version, and the worker marks its deliveries as dead.
+            version or versions.get(hook_id, 0),
             throttled,
             turns.get(row_id),
             due_at,
         )
-        for row_id, event_id, hook_id, attempts, redelivery, due_at, throttled, _ in ordered
+        for row_id, event_id, hook_id, tries, redelivery, due_at, throttled, _, version in ordered
     ]
     return claimed, next_due(db, wanted)
 

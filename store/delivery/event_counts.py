@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from store.database.connection import Connection, json_array
-from store.delivery.events import EXAMPLE_SOURCE
+from store.delivery.incoming import EXAMPLE_SOURCE
 from store.hooks.event_names import FITTING, WILDCARD
 
 # The newest events that are counted.

@@ -5,7 +5,8 @@ from typing import Any
 
 from store.database.connection import Connection, Row, json_array
 from store.delivery import deliveries
-from store.delivery.events import COLUMNS, EXAMPLE_SOURCE
+from store.delivery.event_columns import COLUMNS
+from store.delivery.incoming import EXAMPLE_SOURCE
 
 # An event's deliveries are counted up to this number.
 COUNTED = 1_000

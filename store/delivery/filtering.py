@@ -68,8 +68,6 @@ def apply(
     and only if a hook has a filter. Return the rows that are not left out, and the ids of event and
     hook for the others.
     """
-    if not any(row[-1] for row in made):
-        return made, []
     documents: dict[int, Document | None] = {}
     reasons: dict[int, str] = {}
     for delivery_id, event_id, *_, text in made:

@@ -10,14 +10,13 @@ import orjson
 from store.database import uuid7
 from store.database.connection import Connection
 from store.delivery import deliveries
-from store.delivery.events import (
+from store.delivery.events import accept_all, insert
+from store.delivery.incoming import (
     EXAMPLE_SOURCE,
     LOCAL_SOURCE,
     REPUBLISHED_SOURCE,
     IncomingEvent,
     Receipt,
-    accept_all,
-    insert,
 )
 
 MARK = {"republished": True}

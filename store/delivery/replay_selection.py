@@ -12,8 +12,8 @@ from store.clock import MINUTE
 from store.database.connection import Connection, json_array
 from store.database.id_search import first_id_since
 from store.delivery import events, filtering
-from store.delivery.events import EXAMPLE_SOURCE
-from store.delivery.subscribers import WIDER
+from store.delivery.fan_out import WIDER
+from store.delivery.incoming import EXAMPLE_SOURCE
 from store.hooks.event_names import FITTING, PLATFORM_EVENTS, WILDCARD
 from store.hooks.hook_ordering import ORDERED
 from store.monitoring import minute_counters

@@ -5,17 +5,7 @@ from typing import Any
 from store.database.connection import Connection, Row, json_array
 from store.database.list_order import Matches, matches_of
 from store.database.time_range import ALWAYS, TimeRange
-from store.delivery import websub
 from store.hooks.event_names import WILDCARD
-from store.hooks.hook_targets import EVERYWHERE
-
-WIDER = (
-    " LEFT JOIN repository r ON r.id = e.repo_id JOIN owner_subscription s"
-    f" ON s.owner_id IN (COALESCE(r.owner_id, e.org_id), {EVERYWHERE})"
-)
-"""SQL that joins an event `e` with the hooks of its repository's owner, of the organization that it
-belongs to without a repository, and of the whole installation.
-"""
 
 
 def counts_by_event(db: Connection, repo_id: int) -> dict[str, Row]:
@@ -111,17 +101,4 @@ def list_external_topics(db: Connection, limit: int) -> list[Row]:
         " AND w.ended_at IS NULL) AS followers"
         " FROM websub_topic t ORDER BY t.id DESC LIMIT :limit",
         limit=limit,
-    )
-
-
-def versions(db: Connection, hook_ids: set[int]) -> dict[int, int]:
-    """Return the current version of each of these hooks."""
-    followers = [hook_id for hook_id in hook_ids if hook_id < 0]
-    found = websub.versions(db, followers) if followers else {}
-    return found | dict(
-        db.tuples(
-            "SELECT id, version FROM hook WHERE id IN"
-            f" (SELECT hook_id FROM {db.each('hooks', hook_id='integer')} AS w)",
-            hooks=json_array(hook_ids),
-        )
     )

@@ -1,4 +1,4 @@
 """Development environments: their machines, locations, secrets and keys.
 
-Imports `repositories`, `agents` and the packages below them.
+Imports `agents` and the packages below it.
 """

@@ -21,7 +21,7 @@ Pem = Annotated[str, Field(max_length=MOST_BYTES)]
 class ClientTls(BaseModel):
     """How a hook connects with TLS. Certificates and keys are in PEM, inline."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     client_cert: Pem | None = Field(
         None, description="client certificate, followed by its intermediate certificates"

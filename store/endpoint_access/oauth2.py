@@ -14,7 +14,7 @@ Text = Annotated[str, Field(min_length=1, max_length=1024, pattern=r"^[ -~]+$")]
 class ClientCredentials(BaseModel):
     """How a hook gets access tokens: by the grant of client credentials (RFC 6749, 4.4)."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     token_url: Annotated[str, Field(min_length=1, max_length=2048)] = Field(
         description="where tokens are requested"

@@ -1,4 +1,4 @@
 """Enterprises and their teams.
 
-Imports `repositories` and the packages below it.
+Imports `accounts` and the packages below it.
 """

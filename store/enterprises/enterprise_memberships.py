@@ -32,12 +32,12 @@ def count(db: Connection, team_id: int, most: int = ENDLESS) -> int:
     )
 
 
-def among(db: Connection, team_id: int, account_ids: Collection[int]) -> set[int]:
+def among(db: Connection, team: Row, account_ids: Collection[int]) -> set[int]:
     """Return which of these accounts are members."""
     found = db.tuples(
         "SELECT m.account_id FROM enterprise_team_member m WHERE m.team_id = :team_id"
         f" AND m.account_id IN (SELECT w.id FROM {db.each('ids', id='integer')} AS w)",
-        team_id=team_id,
+        team_id=team["id"],
         ids=json_array(account_ids),
     )
     return {account_id for (account_id,) in found}
@@ -52,21 +52,21 @@ def users(db: Connection, logins: Collection[str]) -> list[Row]:
     )
 
 
-def add(db: Connection, team_id: int, account_ids: Collection[int]) -> None:
+def add(db: Connection, team: Row, account_ids: Collection[int]) -> None:
     """Add members who are not in the team yet."""
     db.insert_many(
         "enterprise_team_member",
         "team_id, account_id, created_at",
-        [(team_id, account_id, db.now) for account_id in account_ids],
+        [(team["id"], account_id, db.now) for account_id in account_ids],
         "ON CONFLICT (team_id, account_id) DO NOTHING",
     )
 
 
-def remove(db: Connection, team_id: int, account_ids: Collection[int]) -> None:
+def remove(db: Connection, team: Row, account_ids: Collection[int]) -> None:
     """Remove members."""
     db.execute(
         "DELETE FROM enterprise_team_member WHERE team_id = :team_id AND account_id IN"
         f" (SELECT w.id FROM {db.each('ids', id='integer')} AS w)",
-        team_id=team_id,
+        team_id=team["id"],
         ids=json_array(account_ids),
     )

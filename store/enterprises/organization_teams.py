@@ -1,9 +1,8 @@
 """The teams of an organization: its own, and the ones that its enterprise assigns to it.
 
-The rows of both have the columns of COLUMNS. `enterprise_id` is None for the organization's own.
+The rows of both have the same columns. `enterprise_id` is None for the organization's own.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 from store.accounts import accounts
@@ -11,31 +10,26 @@ from store.database import paging
 from store.database.connection import Connection, Row, prefixed
 from store.enterprises import enterprise_teams
 
-COLUMNS = (
-    "id, slug, name, description, privacy, permission, notification_setting, created_at,"
-    " updated_at, enterprise_id"
+OWN_COLUMNS = (
+    "t.id, t.slug, t.name, t.description, t.privacy, t.permission, t.notification_setting,"
+    " t.created_at, t.updated_at, NULL AS enterprise_id"
 )
-OWN = (
-    "SELECT t.id, t.slug, t.name, t.description, t.privacy, t.permission, t.notification_setting,"
-    " t.created_at, t.updated_at, NULL AS enterprise_id FROM team t"
-    " WHERE t.organization_id = :organization_id"
-)
+OWN = "FROM team t WHERE t.organization_id = :organization_id"
 # Members see a secret team only if they are in it, and owners see all of them.
-VISIBLE = (
-    " AND (t.privacy <> 'secret' OR :owner = 1 OR EXISTS (SELECT 1 FROM team_member m"
-    " WHERE m.team_id = t.id AND m.account_id = :account_id))"
+IN_TEAM = (
+    "EXISTS (SELECT 1 FROM team_member m WHERE m.team_id = t.id AND m.account_id = :account_id)"
+)
+VISIBLE = f"(t.privacy <> 'secret' OR {IN_TEAM})"
+ASSIGNED_COLUMNS = (
+    "t.id, t.slug, t.name, t.description, 'closed' AS privacy, 'pull' AS permission,"
+    " t.notification_setting, t.created_at, t.updated_at, t.enterprise_id"
 )
 ASSIGNED = (
-    "SELECT t.id, t.slug, t.name, t.description, 'closed' AS privacy, 'pull' AS permission,"
-    " t.notification_setting, t.created_at, t.updated_at, t.enterprise_id FROM enterprise_team t"
-    " JOIN enterprise_organization o ON o.enterprise_id = t.enterprise_id"
+    "FROM enterprise_team t JOIN enterprise_organization o ON o.enterprise_id = t.enterprise_id"
     " WHERE o.organization_id = :organization_id AND (t.selection = 'all' OR"
     " (t.selection = 'selected' AND EXISTS (SELECT 1 FROM enterprise_team_organization x"
     " WHERE x.team_id = t.id AND x.organization_id = o.organization_id)))"
 )
-SEEN = f"{OWN}{VISIBLE}"
-KINDS = {"organization": (SEEN,), "enterprise": (ASSIGNED,), "all": (SEEN, ASSIGNED)}
-"""The teams of each kind, as SQL, by the name that the API gives to it."""
 
 
 def page(
@@ -43,70 +37,94 @@ def page(
 ) -> list[Row]:
     """Return a page of the teams that the viewer may see, by slug.
 
-    `viewer` is an account's `id` and whether it is an `owner`. `kind` is one of KINDS.
+    `viewer` is an account's `id` and whether it is an `owner`. `kind` is `organization`,
+    `enterprise` or `all`.
     """
-    found, given = _teams(organization_id, viewer, KINDS[kind])
-    return paging.page(
-        db, f"SELECT {COLUMNS} FROM ({found}) AS f ORDER BY slug, id", limit, offset, **given
-    )
+    found, given = _teams(organization_id, viewer, kind)
+    # Each part has an index in this order, so that the engine only merges them.
+    teams = " UNION ALL ".join(f"SELECT {columns} {rows}" for columns, rows in found)
+    return paging.page(db, f"{teams} ORDER BY slug, id", limit, offset, **given)
 
 
 def count(db: Connection, organization_id: int, viewer: Row, kind: str) -> int:
     """Return how many teams `page` can return."""
-    found, given = _teams(organization_id, viewer, KINDS[kind])
-    total: int = db.value(f"SELECT count(*) FROM ({found}) AS f", **given)
+    found, given = _teams(organization_id, viewer, kind)
+    counts = " + ".join(f"(SELECT count(*) {rows})" for _, rows in found)
+    total: int = db.value(f"SELECT {counts}", **given)
     return total
 
 
 def find(db: Connection, organization_id: int, slug: str) -> Row | None:
     """Return the organization's team with this slug, in any case, or None."""
     # The slug of an enterprise's team has a prefix that no other one can have.
-    kind = ASSIGNED if slug.lower().startswith(enterprise_teams.PREFIX) else OWN
-    return db.one(f"{kind} AND t.slug = :slug", organization_id=organization_id, slug=slug.lower())
+    columns, rows = OWN_COLUMNS, OWN
+    if slug.lower().startswith(enterprise_teams.PREFIX):
+        columns, rows = ASSIGNED_COLUMNS, ASSIGNED
+    return db.one(
+        f"SELECT {columns} {rows} AND t.slug = :slug",
+        organization_id=organization_id,
+        slug=slug.lower(),
+    )
 
 
 def is_visible(db: Connection, organization_id: int, viewer: Row, team: Row) -> bool:
     """Return whether the viewer may see a team of the organization."""
     if team["enterprise_id"] is not None:
         return True
-    found, given = _teams(organization_id, viewer, KINDS["organization"])
-    seen = db.value(f"SELECT 1 FROM ({found}) AS f WHERE id = :id", id=team["id"], **given)
-    return seen is not None
+    [(_, own)], given = _teams(organization_id, viewer, "organization")
+    return db.value(f"SELECT 1 {own} AND t.id = :id", id=team["id"], **given) is not None
 
 
-def _teams(organization_id: int, viewer: Row, kinds: Sequence[str]) -> tuple[str, dict[str, Any]]:
+def _teams(
+    organization_id: int, viewer: Row, kind: str
+) -> tuple[list[tuple[str, str]], dict[str, Any]]:
+    """Return SQL for the columns and the rows of each part of the list, and the parameters."""
+    found = []
     given: dict[str, Any] = {"organization_id": organization_id}
-    if SEEN in kinds:
-        given |= {"account_id": viewer["id"], "owner": int(viewer["owner"])}
-    return " UNION ALL ".join(kinds), given
+    if kind != "enterprise":
+        found.append((OWN_COLUMNS, OWN if viewer["owner"] else f"{OWN} AND {VISIBLE}"))
+        if not viewer["owner"]:
+            given["account_id"] = viewer["id"]
+    if kind != "organization":
+        found.append((ASSIGNED_COLUMNS, ASSIGNED))
+    return found, given
 
 
 # Owners of the organization maintain its teams.
-MEMBERS = (
-    "FROM {table} m JOIN account a ON a.id = m.account_id LEFT JOIN membership s"
-    " ON s.account_id = a.id AND s.organization_id = :organization_id WHERE m.team_id = :team_id"
+MAINTAINS = (
+    "EXISTS (SELECT 1 FROM membership s WHERE s.account_id = {} AND s.role = 'admin'"
+    " AND s.organization_id = :organization_id)"
 )
 ROLES = {
     "all": "",
-    "maintainer": " AND s.role = 'admin'",
-    "member": " AND coalesce(s.role, '') <> 'admin'",
+    "maintainer": f" AND {MAINTAINS.format('m.account_id')}",
+    "member": f" AND NOT {MAINTAINS.format('m.account_id')}",
 }
 
 
 def members(
-    db: Connection, organization_id: int, team: Row, role: str, *, limit: int, offset: int
+    db: Connection,
+    organization_id: int,
+    team: Row,
+    role: str,
+    *,
+    total: int,
+    limit: int,
+    offset: int,
 ) -> list[Row]:
     """Return a page of a team's members, by login, each with whether it `maintains` the team.
 
-    `role` is one of ROLES.
+    `role` is one of ROLES, and `total` the result of `count_members`.
     """
     columns = prefixed("a", accounts.COLUMNS)
-    maintains = "CASE WHEN s.role = 'admin' THEN 1 ELSE 0 END AS maintains"
-    return paging.page(
+    maintains = f"CASE WHEN {MAINTAINS.format('a.id')} THEN 1 ELSE 0 END AS maintains"
+    return paging.listed_page(
         db,
-        f"SELECT {columns}, {maintains} {_members(team, role)} ORDER BY a.login_key",
-        limit,
-        offset,
+        f"SELECT {columns}, {maintains} FROM account a",
+        accounts.by_login_among(_members(team, role)),
+        total=total,
+        limit=limit,
+        offset=offset,
         organization_id=organization_id,
         team_id=team["id"],
     )
@@ -114,14 +132,13 @@ def members(
 
 def count_members(db: Connection, organization_id: int, team: Row, role: str = "all") -> int:
     """Return how many members `members` can return."""
+    given = {} if role == "all" else {"organization_id": organization_id}
     total: int = db.value(
-        f"SELECT count(*) {_members(team, role)}",
-        organization_id=organization_id,
-        team_id=team["id"],
+        f"SELECT count(*) FROM ({_members(team, role)}) AS f", team_id=team["id"], **given
     )
     return total
 
 
 def _members(team: Row, role: str) -> str:
     table = "team_member" if team["enterprise_id"] is None else "enterprise_team_member"
-    return MEMBERS.format(table=table) + ROLES[role]
+    return f"SELECT m.account_id AS id FROM {table} m WHERE m.team_id = :team_id{ROLES[role]}"

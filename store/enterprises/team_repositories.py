@@ -4,13 +4,15 @@ from typing import Any
 
 from store.database import paging
 from store.database.connection import Connection, Row
+from store.database.paging import ListedRows
 from store.enterprises import organization_teams
 from store.errors import Invalid
 
-ALLOWED = (
-    f"SELECT f.*, g.role FROM ({organization_teams.SEEN}) AS f"
-    " JOIN team_repository g ON g.team_id = f.id WHERE g.repo_id = :repo_id"
+SELECT = (
+    f"SELECT {organization_teams.OWN_COLUMNS}, g.role FROM team t"
+    " JOIN team_repository g ON g.team_id = t.id AND g.repo_id = :repo_id"
 )
+ALLOWED = "SELECT g.team_id AS id FROM team_repository g WHERE g.repo_id = :repo_id"
 
 
 def put(db: Connection, team: Row, repo: Row, role: str) -> bool:
@@ -31,27 +33,41 @@ def put(db: Connection, team: Row, repo: Row, role: str) -> bool:
     return changed > 0
 
 
-def page(db: Connection, repo: Row, viewer: Row, *, limit: int, offset: int) -> list[Row]:
+def page(
+    db: Connection, repo: Row, viewer: Row, *, total: int, limit: int, offset: int
+) -> list[Row]:
     """Return the teams with access that the viewer may see, by slug, each with its `role`.
 
-    `viewer` is as in `organization_teams.page`.
+    `viewer` is as in `organization_teams.page`, and `total` the result of `count`.
     """
-    return paging.page(db, f"{ALLOWED} ORDER BY f.slug", limit, offset, **_given(repo, viewer))
+    within, given = "t.organization_id = :organization_id", _given(repo)
+    if not viewer["owner"]:
+        within += f" AND {organization_teams.VISIBLE}"
+        given["account_id"] = viewer["id"]
+    teams = ListedRows("team", "t", "t.slug", "t.id", ALLOWED, within)
+    return paging.listed_page(db, SELECT, teams, total=total, limit=limit, offset=offset, **given)
 
 
 def count(db: Connection, repo: Row, viewer: Row) -> int:
     """Return how many teams `page` can return."""
-    total: int = db.value(f"SELECT count(*) FROM ({ALLOWED}) AS h", **_given(repo, viewer))
+    total: int = db.value(f"SELECT count(*) FROM ({ALLOWED}) AS f", repo_id=repo["id"])
+    return total if viewer["owner"] else total - _count_hidden(db, repo, viewer)
+
+
+def _count_hidden(db: Connection, repo: Row, viewer: Row) -> int:
+    """Return how many teams with access the viewer may not see. These are mostly few."""
+    total: int = db.value(
+        "SELECT count(*) FROM team t JOIN team_repository g ON g.team_id = t.id"
+        " AND g.repo_id = :repo_id WHERE t.organization_id = :organization_id"
+        f" AND t.privacy = 'secret' AND NOT {organization_teams.IN_TEAM}",
+        account_id=viewer["id"],
+        **_given(repo),
+    )
     return total
 
 
-def _given(repo: Row, viewer: Row) -> dict[str, Any]:
-    return {
-        "organization_id": repo["owner_id"],
-        "account_id": viewer["id"],
-        "owner": int(viewer["owner"]),
-        "repo_id": repo["id"],
-    }
+def _given(repo: Row) -> dict[str, Any]:
+    return {"organization_id": repo["owner_id"], "repo_id": repo["id"]}
 
 
 def count_of(db: Connection, team: Row) -> int:

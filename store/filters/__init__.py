@@ -1,4 +1,4 @@
 """Filters: conditions on an event's payload, written as JSON operators and compiled to functions.
 
-Imports only the base modules.
+Imports no other package of the store.
 """

@@ -8,7 +8,7 @@ import re
 from typing import NamedTuple
 
 from store.filters import cel_library
-from store.filters.cel_tree import Call, Constant, Macro, Member, Name, Node, Values
+from store.filters.cel_tree import Call, Constant, Macro, Name, Node, Select, Values
 
 COMPARISONS = {"_==_", "_!=_", "_<_", "_<=_", "_>_", "_>=_", "startsWith", "endsWith"}
 """They look no further than the shorter value."""
@@ -42,7 +42,7 @@ def weigh(node: Node, scope: Scope) -> int:
                 " it with ==, <, startsWith or endsWith, or move it out of the macro"
             )  # fmt: skip
         return scope.times
-    if isinstance(node, Member):
+    if isinstance(node, Select):
         return weigh(node.owner, scope)
     if isinstance(node, Values):
         return sum(weigh(one, scope) for one in node.elements)
@@ -92,6 +92,6 @@ def _root(node: Node) -> str | None:
     if isinstance(node, Call) and node.function == INDEX:
         owner, index = node.operands
         return _root(owner) if isinstance(index, Constant) else None
-    if isinstance(node, Member):
+    if isinstance(node, Select):
         return _root(node.owner)
     return node.name if isinstance(node, Name) else None

@@ -11,7 +11,7 @@ TOO_MANY_ELEMENTS = "the payload has so many elements that the expression does n
 _OUT_OF_STEPS = "Iteration budget exceeded"
 
 
-class Outcome(NamedTuple):
+class CelResult(NamedTuple):
     """Whether an event satisfies an expression, and why the expression has no result."""
 
     holds: bool
@@ -34,20 +34,20 @@ class CelExpression:
             raise FilterError(("cel",), f"the result is {result.lower()}, and not true or false")
         self.weight = _weight(source, cel_tree.read(self._compiled.serialize()))
 
-    def judge(self, document: EventDocument) -> Outcome:
+    def evaluate(self, document: EventDocument) -> CelResult:
         """Evaluate the expression. An error means that the event does not satisfy it."""
         try:
             result = self._compiled.eval(document.cel_variables)
         except RuntimeError as error:
             if _OUT_OF_STEPS in str(error):
-                return Outcome(True, TOO_MANY_ELEMENTS)
-            return Outcome(False, cel_library.readable(str(error)))
+                return CelResult(True, TOO_MANY_ELEMENTS)
+            return CelResult(False, cel_library.readable(str(error)))
         value, kind = result.value(), result.type().name()
         if kind == "ERROR":
-            return Outcome(False, cel_library.readable(str(value)))
+            return CelResult(False, cel_library.readable(str(value)))
         if kind != "BOOL":
-            return Outcome(False, f"the result is {kind.lower()}, and not true or false")
-        return Outcome(bool(value))
+            return CelResult(False, f"the result is {kind.lower()}, and not true or false")
+        return CelResult(bool(value))
 
 
 def _weight(source: str, tree: cel_tree.Tree) -> int:

@@ -30,7 +30,7 @@ class Name(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Member(Node):
+class Select(Node):
     """A member of an object, or the question whether there is one."""
 
     owner: Node
@@ -93,7 +93,7 @@ def _name(node_id: int, fields: Fields) -> Node:
 
 
 def _member(node_id: int, fields: Fields) -> Node:
-    return Member(node_id, _node(_one(fields, 1)))
+    return Select(node_id, _node(_one(fields, 1)))
 
 
 def _call(node_id: int, fields: Fields) -> Node:

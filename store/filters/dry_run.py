@@ -43,22 +43,22 @@ class DryRun:
 def dry_run(filter_: PayloadFilter, document: EventDocument) -> DryRun:
     """Judge an event, and say why."""
     found = DryRun(filter_.matches(document))
-    _judge(found, filter_.terms, document)
+    _evaluate(found, filter_.terms, document)
     if not filter_.conditions_hold(document) and not found.failed:
         found.failed.append(TermResult("", TOGETHER, None, []))
     if filter_.cel is not None:
-        _judge_expression(found, filter_.cel, document)
+        _evaluate_expression(found, filter_.cel, document)
     return found
 
 
-def _judge_expression(found: DryRun, expression: CelExpression, document: EventDocument) -> None:
-    holds, error = expression.judge(document)
+def _evaluate_expression(found: DryRun, expression: CelExpression, document: EventDocument) -> None:
+    holds, error = expression.evaluate(document)
     values = [holds] if error is None else []
     result = TermResult("", CEL, expression.source, values, error)
     (found.matched if holds else found.failed).append(result)
 
 
-def _judge(found: DryRun, terms: Iterable[Term], document: dict[str, Any]) -> None:
+def _evaluate(found: DryRun, terms: Iterable[Term], document: dict[str, Any]) -> None:
     for term in terms:
         holds = term.holds(document)
         if not term.branches:
@@ -67,7 +67,7 @@ def _judge(found: DryRun, terms: Iterable[Term], document: dict[str, Any]) -> No
         inner = DryRun(holds)
         for branch in term.branches:
             if not holds or all(one.holds(document) for one in branch):
-                _judge(inner, branch, document)
+                _evaluate(inner, branch, document)
         found.matched += inner.matched
         # If one branch holds, the others did no harm.
         found.failed += [] if holds else inner.failed or [_result(term, document)]

@@ -13,14 +13,14 @@ ALIASES = {"$neq": "$ne", "$exist": "$exists"}
 """Operators as Convoy and Outpost spell them."""
 
 
-class Missing:
+class MissingValue:
     """The value at a path that the payload does not have."""
 
     def __repr__(self) -> str:
         return "MISSING"
 
 
-MISSING = Missing()
+MISSING = MissingValue()
 
 
 def is_number(value: Any) -> bool:

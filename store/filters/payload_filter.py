@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 
 from store.filters import terms
-from store.filters.cel_expression import CelExpression, Outcome
+from store.filters.cel_expression import CelExpression, CelResult
 from store.filters.conditions import FilterError, Path, as_check, compile_condition
 from store.filters.document import PAYLOAD_NAMES, EventDocument
 from store.filters.operators import ALIASES, MISSING
@@ -62,7 +62,7 @@ class PayloadFilter:
     def reason(self, document: EventDocument) -> str | None:
         """Return why an event does not satisfy the filter. Return None if it does."""
         if self.conditions_hold(document):
-            outcome = Outcome(True) if self.cel is None else self.cel.judge(document)
+            outcome = CelResult(True) if self.cel is None else self.cel.evaluate(document)
             said = None if outcome.holds else _said(outcome)
         else:
             failed = next((term for term in self.terms if not term.holds(document)), None)
@@ -70,7 +70,7 @@ class PayloadFilter:
         return None if said is None else f"filter: {said}"[:MOST_REASON]
 
 
-def _said(outcome: Outcome) -> str:
+def _said(outcome: CelResult) -> str:
     if outcome.error is None:
         return "the CEL expression is false"
     return f"the CEL expression has no result: {outcome.error}"

@@ -1,4 +1,4 @@
 """Formats of deliveries: the body and the headers that a receiver gets for an event.
 
-Imports only the base modules.
+Imports no other package of the store.
 """

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from store.formats.event_view import EventView
-from store.formats.summary import Line, Link, summary
+from store.formats.summary import TextLine, TextLink, summary
 
 MARKUP = re.compile(r"([\\`*_{}\[\]()#+!|<>~])")
 # Discord accepts no longer text, and the others show no more.
@@ -27,7 +27,7 @@ def _slack_text(text: str) -> str:
     return _printable(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def _slack_link(link: Link) -> str:
+def _slack_link(link: TextLink) -> str:
     url = _web(link.url)
     if url is None:
         return _slack_text(link.text)
@@ -40,7 +40,7 @@ def _markdown_text(text: str) -> str:
     return escaped.replace("@", f"@{ZERO_WIDTH}")
 
 
-def _markdown_link(link: Link) -> str:
+def _markdown_link(link: TextLink) -> str:
     url = _web(link.url)
     if url is None:
         return _markdown_text(link.text)
@@ -55,20 +55,20 @@ def _web(url: str | None) -> str | None:
     return url
 
 
-def _slack(lines: list[Line]) -> dict[str, Any]:
+def _slack(lines: list[TextLine]) -> dict[str, Any]:
     return {"text": _joined(lines, _slack_text, _slack_link, "\n")}
 
 
-def _mattermost(lines: list[Line]) -> dict[str, Any]:
+def _mattermost(lines: list[TextLine]) -> dict[str, Any]:
     return {"text": _joined(lines, _markdown_text, _markdown_link, "\n")}
 
 
-def _discord(lines: list[Line]) -> dict[str, Any]:
+def _discord(lines: list[TextLine]) -> dict[str, Any]:
     content = _joined(lines, _markdown_text, _markdown_link, "\n")
     return {"content": content, "allowed_mentions": {"parse": []}}
 
 
-def _teams(lines: list[Line]) -> dict[str, Any]:
+def _teams(lines: list[TextLine]) -> dict[str, Any]:
     text = _joined(lines, _markdown_text, _markdown_link, "\n\n")
     card = {
         "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
@@ -81,11 +81,11 @@ def _teams(lines: list[Line]) -> dict[str, Any]:
 
 
 def _joined(
-    lines: list[Line], text: Callable[[str], str], link: Callable[[Link], str], end: str
+    lines: list[TextLine], text: Callable[[str], str], link: Callable[[TextLink], str], end: str
 ) -> str:
     found = ""
     for line in lines:
-        made = "".join(link(part) if isinstance(part, Link) else text(part) for part in line)
+        made = "".join(link(part) if isinstance(part, TextLink) else text(part) for part in line)
         # Whole lines only, because half a link is none.
         if len(found) + len(made) > MOST - len(end):
             break
@@ -93,7 +93,7 @@ def _joined(
     return found
 
 
-_CHATS: dict[str, Callable[[list[Line]], dict[str, Any]]] = {
+_CHATS: dict[str, Callable[[list[TextLine]], dict[str, Any]]] = {
     "slack": _slack,
     "mattermost": _mattermost,
     "discord": _discord,

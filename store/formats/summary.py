@@ -10,17 +10,17 @@ HEADS, TAGS = "refs/heads/", "refs/tags/"
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class TextLink:
     """A text that leads to a URL, if there is one."""
 
     text: str
     url: str | None
 
 
-Line = list[str | Link]
+TextLine = list[str | TextLink]
 
 
-def summary(event: EventView) -> list[Line]:
+def summary(event: EventView) -> list[TextLine]:
     """Return the lines for an event. Events without lines of their own get one general line."""
     writer = _WRITERS.get(event.name, _general)
     return writer(event)
@@ -30,9 +30,9 @@ def _sender(event: EventView) -> str:
     return text_of(object_of(event.payload, "sender"), "login") or "somebody"
 
 
-def _repository(event: EventView) -> Link:
+def _repository(event: EventView) -> TextLink:
     found = event.repository
-    return Link(text_of(found, "full_name") or "a repository", text_of(found, "html_url"))
+    return TextLink(text_of(found, "full_name") or "a repository", text_of(found, "html_url"))
 
 
 def _first_line(text: str | None) -> str:
@@ -40,77 +40,81 @@ def _first_line(text: str | None) -> str:
     return line if len(line) <= MOST_TITLE else f"{line[: MOST_TITLE - 3]}..."
 
 
-def _general(event: EventView) -> list[Line]:
+def _general(event: EventView) -> list[TextLine]:
     said = event.name.replace("_", " ") + (f" {event.action}" if event.action else "")
     return [[f"{_sender(event)}: {said} in ", _repository(event)]]
 
 
-def _ping(event: EventView) -> list[Line]:
+def _ping(event: EventView) -> list[TextLine]:
     return [["This hook works: events of ", _repository(event), " arrive here."]]
 
 
-def _push(event: EventView) -> list[Line]:
+def _push(event: EventView) -> list[TextLine]:
     payload = event.payload
     ref = text_of(payload, "ref") or ""
     name = ref.removeprefix(HEADS).removeprefix(TAGS)
     branch = "tag" if ref.startswith(TAGS) else "branch"
-    place: Line = [f" {branch} {name} of ", _repository(event)]
+    place: TextLine = [f" {branch} {name} of ", _repository(event)]
     if payload.get("deleted") is True:
         return [[f"{_sender(event)} deleted", *place]]
     given = payload.get("commits")
     commits = [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
     many = f"{len(commits)} commit{'' if len(commits) == 1 else 's'}"
     forced = "force-pushed " if payload.get("forced") is True else "pushed "
-    head: Line = [f"{_sender(event)} {forced}", Link(many, text_of(payload, "compare")), " to"]
+    head: TextLine = [
+        f"{_sender(event)} {forced}",
+        TextLink(many, text_of(payload, "compare")),
+        " to",
+    ]
     lines = [[*head, *place], *map(_commit, commits[:MOST_COMMITS])]
     if len(commits) > MOST_COMMITS:
         lines.append([f"and {len(commits) - MOST_COMMITS} more"])
     return lines
 
 
-def _commit(found: Json) -> Line:
+def _commit(found: Json) -> TextLine:
     short = (text_of(found, "id") or "")[:7] or "commit"
-    return [Link(short, text_of(found, "url")), f" {_first_line(text_of(found, 'message'))}"]
+    return [TextLink(short, text_of(found, "url")), f" {_first_line(text_of(found, 'message'))}"]
 
 
-def _numbered(member: str, noun: str) -> Callable[[EventView], list[Line]]:
+def _numbered(member: str, noun: str) -> Callable[[EventView], list[TextLine]]:
     """Return the writer for an object with a number and a title."""
 
-    def write(event: EventView) -> list[Line]:
+    def write(event: EventView) -> list[TextLine]:
         found = object_of(event.payload, member)
         action = (event.action or "changed").replace("_", " ")
         if action == "closed" and found.get("merged") is True:
             action = "merged"
         title = f"#{found.get('number', '?')} {_first_line(text_of(found, 'title'))}"
-        link = Link(title.strip(), text_of(found, "html_url"))
+        link = TextLink(title.strip(), text_of(found, "html_url"))
         return [[f"{_sender(event)} {action} {noun} ", link, " in ", _repository(event)]]
 
     return write
 
 
-def _comment(event: EventView) -> list[Line]:
+def _comment(event: EventView) -> list[TextLine]:
     comment = object_of(event.payload, "comment")
     about = object_of(event.payload, "issue") or object_of(event.payload, "pull_request")
     where = f"#{about['number']}" if isinstance(about.get("number"), int) else "a commit"
-    link = Link(f"a comment on {where}", text_of(comment, "html_url"))
-    head: Line = [f"{_sender(event)} {event.action or 'created'} ", link, " in "]
-    lines: list[Line] = [[*head, _repository(event)]]
+    link = TextLink(f"a comment on {where}", text_of(comment, "html_url"))
+    head: TextLine = [f"{_sender(event)} {event.action or 'created'} ", link, " in "]
+    lines: list[TextLine] = [[*head, _repository(event)]]
     said = _first_line(text_of(comment, "body"))
     return [*lines, [said]] if said and event.action != "deleted" else lines
 
 
-def _release(event: EventView) -> list[Line]:
+def _release(event: EventView) -> list[TextLine]:
     found = object_of(event.payload, "release")
     named = text_of(found, "name", "tag_name") or "a release"
-    link = Link(_first_line(named), text_of(found, "html_url"))
+    link = TextLink(_first_line(named), text_of(found, "html_url"))
     said = f"{_sender(event)} {event.action or 'changed'} the release "
     return [[said, link, " of ", _repository(event)]]
 
 
-def _ref(verb: str) -> Callable[[EventView], list[Line]]:
+def _ref(verb: str) -> Callable[[EventView], list[TextLine]]:
     """Return the writer for a branch or tag that was created or deleted."""
 
-    def write(event: EventView) -> list[Line]:
+    def write(event: EventView) -> list[TextLine]:
         kind = text_of(event.payload, "ref_type") or "ref"
         name = text_of(event.payload, "ref") or ""
         return [[f"{_sender(event)} {verb} the {kind} {name} in ", _repository(event)]]
@@ -118,13 +122,13 @@ def _ref(verb: str) -> Callable[[EventView], list[Line]]:
     return write
 
 
-def _run(member: str) -> Callable[[EventView], list[Line]]:
+def _run(member: str) -> Callable[[EventView], list[TextLine]]:
     """Return the writer for a check or a workflow."""
 
-    def write(event: EventView) -> list[Line]:
+    def write(event: EventView) -> list[TextLine]:
         found = object_of(event.payload, member)
         outcome = text_of(found, "conclusion", "status") or event.action or "changed"
-        link = Link(_first_line(text_of(found, "name")) or member, text_of(found, "html_url"))
+        link = TextLink(_first_line(text_of(found, "name")) or member, text_of(found, "html_url"))
         branch = text_of(found, "head_branch")
         at = f" on {branch}" if branch else ""
         said = f": {outcome.replace('_', ' ')}{at} in "
@@ -133,13 +137,13 @@ def _run(member: str) -> Callable[[EventView], list[Line]]:
     return write
 
 
-def _hook_of(event: EventView) -> Link:
+def _hook_of(event: EventView) -> TextLink:
     hook = object_of(event.payload, "hook")
     target, host = text_of(hook, "target") or "unknown", text_of(hook, "host") or "unknown"
-    return Link(f"hook {hook.get('id', '?')} of {target} ({host})", text_of(hook, "html_url"))
+    return TextLink(f"hook {hook.get('id', '?')} of {target} ({host})", text_of(hook, "html_url"))
 
 
-def _hook_health(event: EventView) -> list[Line]:
+def _hook_health(event: EventView) -> list[TextLine]:
     payload = event.payload
     attempt = object_of(payload, "last_attempt")
     status = attempt.get("status_code")
@@ -151,7 +155,7 @@ def _hook_health(event: EventView) -> list[Line]:
         "disabled": f"was disabled: {text_of(payload, 'reason') or 'no reason is known'}",
         "config_error": "cannot be used as it is configured",
     }.get(event.action or "", event.action or "changed")
-    lines: list[Line] = [["The ", _hook_of(event), f" {said}"]]
+    lines: list[TextLine] = [["The ", _hook_of(event), f" {said}"]]
     if event.action != "recovered":
         since = text_of(payload, "since")
         facts = [f"failing since {since}" if since else "", f"latest: {latest}" if latest else ""]
@@ -159,28 +163,28 @@ def _hook_health(event: EventView) -> list[Line]:
     return lines
 
 
-def _exhausted(event: EventView) -> list[Line]:
+def _exhausted(event: EventView) -> list[TextLine]:
     many = event.payload.get("count", "?")
     noun = "delivery has" if many == 1 else "deliveries have"
     return [[f"{many} {noun} no attempt left: ", _hook_of(event)]]
 
 
-def _key_blocked(event: EventView) -> list[Line]:
+def _key_blocked(event: EventView) -> list[TextLine]:
     key = _first_line(text_of(event.payload, "key"))
     return [[f"The key {key} is blocked: ", _hook_of(event)]]
 
 
-def _certificate(event: EventView) -> list[Line]:
+def _certificate(event: EventView) -> list[TextLine]:
     ends = text_of(event.payload, "ends_at") or "some time"
     return [[f"A certificate ends at {ends}: ", _hook_of(event)]]
 
 
-def _backlog(event: EventView) -> list[Line]:
+def _backlog(event: EventView) -> list[TextLine]:
     due, limit = event.payload.get("due", "?"), event.payload.get("limit", "?")
     return [[f"The backlog is {event.action}: {due} deliveries are due, the limit is {limit}"]]
 
 
-_WRITERS: dict[str, Callable[[EventView], list[Line]]] = {
+_WRITERS: dict[str, Callable[[EventView], list[TextLine]]] = {
     "ping": _ping,
     "push": _push,
     "issues": _numbered("issue", "the issue"),

@@ -1,4 +1,4 @@
 """Hooks: who receives which events, how they are sent and signed, and how healthy a hook is.
 
-Imports `accounts`, `database`, `filters`, `formats` and the base modules.
+Imports `endpoint_access` and the packages below it.
 """

@@ -12,7 +12,7 @@ from store.formats.formats import PLATFORM
 class BatchOptions(BaseModel):
     """The limits of a batch."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     max_events: int = Field(100, ge=1, le=100, description="deliveries in one request at most")
     max_bytes: int = Field(

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Sequence
 
+from store.database import row_lookup
 from store.database.connection import Connection, Row, json_array
 from store.hooks import hook_silences
 from store.hooks.hook_targets import NAMED, NAMES
@@ -106,12 +107,8 @@ def get(db: Connection, hook_id: int) -> Row | None:
 
 def rows_of(db: Connection, hook_ids: Iterable[int]) -> dict[int, Row]:
     """Return these hooks by their ids, without counts. Deleted ones are left out."""
-    rows = db.all(
-        f"SELECT {COLUMNS} FROM hook h{NAMED} WHERE h.deleted_at IS NULL AND h.id IN"
-        f" (SELECT id FROM {db.each('hooks', id='integer')} AS w)",
-        hooks=json_array(sorted(hook_ids)),
-    )
-    return {row["id"]: row for row in rows}
+    query = f"SELECT {COLUMNS} FROM hook h{NAMED} WHERE h.deleted_at IS NULL AND h.id"
+    return row_lookup.by_id(db, query, hook_ids)
 
 
 def slowest(db: Connection, repo_ids: Sequence[int] | None, window: int, limit: int) -> list[Row]:

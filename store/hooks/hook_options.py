@@ -49,7 +49,7 @@ StaticHeaders = Annotated[dict[str, str], AfterValidator(static_headers.check)]
 class PathOrdering(BaseModel):
     """An order for each value of a member of the payload."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     path: Annotated[str, AfterValidator(json_pointer.check)] = Field(
         description="JSON Pointer (RFC 6901) to the member, such as /pull_request/id"
@@ -59,7 +59,7 @@ class PathOrdering(BaseModel):
 class DeliveryOptions(BaseModel):
     """A hook's options. An option that is None follows the settings. Times are seconds."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     retries: Retries | None = Field(None, description="delay before each attempt; the first is 0")
     timeout: Annotated[float, Field(gt=0, le=120)] | None = Field(

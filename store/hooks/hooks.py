@@ -327,14 +327,3 @@ def delete(db: Connection, hook: Row) -> None:
         now=db.now,
     )
     notify_changed(db, hook["id"])
-
-
-def last_responses(db: Connection, hook_ids: Iterable[int]) -> dict[int, Row]:
-    """Return `status_code` and `error` of the latest attempt, for each hook that has one."""
-    rows = db.all(
-        "SELECT a.hook_id, a.status_code, a.error FROM"
-        f" {db.each('hooks', hook_id='integer')} AS w JOIN attempt a ON a.id ="
-        " (SELECT max(x.id) FROM attempt x WHERE x.hook_id = w.hook_id)",
-        hooks=json_array(hook_ids),
-    )
-    return {row["hook_id"]: row for row in rows}

@@ -1,4 +1,4 @@
 """Source imports: requests, their progress, and their results.
 
-Imports `repositories` and the packages below it.
+Imports `jobs` and the packages below it.
 """

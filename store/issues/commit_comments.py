@@ -4,11 +4,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from store.accounts import placeholder_accounts
-from store.database import paging, payload_reader, upsert
-from store.database.connection import Connection, Row, json_array
-from store.issues.issues import ASSOCIATIONS
+from store.database import paging, payload_reader, row_lookup, upsert
+from store.database.connection import Connection, Row
 from store.repositories import refs
-from store.repositories.markdown import Rendered
+from store.repositories.author_association import ASSOCIATIONS
+from store.repositories.markdown import RenderedText
 
 COLUMNS = (
     "id, repo_id, foreign_id, commit_id, path, position, line, author_id, author_association,"
@@ -40,7 +40,7 @@ def create(
     repo_id: int,
     author_id: int,
     commit_id: str,
-    text: Rendered,
+    text: RenderedText,
     *,
     association: str = "NONE",
     path: str | None = None,
@@ -66,11 +66,11 @@ def create(
     return row
 
 
-def _forms(text: Rendered) -> Row:
+def _forms(text: RenderedText) -> Row:
     return {"body": text.source, "html": text.html, "plain": text.text}
 
 
-def update(db: Connection, comment: Row, text: Rendered) -> Row:
+def update(db: Connection, comment: Row, text: RenderedText) -> Row:
     """Replace a comment's text."""
     changes = {**_forms(text), "updated_at": db.now}
     upsert.update(db, "commit_comment", comment, changes)
@@ -106,12 +106,7 @@ def by_foreign_id(db: Connection, repo_id: int, foreign_id: int) -> Row | None:
 
 def of(db: Connection, ids: Iterable[int]) -> dict[int, Row]:
     """Return the comments with these ids, by id."""
-    rows = db.all(
-        f"SELECT {COLUMNS} FROM commit_comment WHERE id IN"
-        f" (SELECT w.wanted FROM {db.each('ids', wanted='integer')} AS w)",
-        ids=json_array(set(ids)),
-    )
-    return {row["id"]: row for row in rows}
+    return row_lookup.by_id(db, f"SELECT {COLUMNS} FROM commit_comment WHERE id", ids)
 
 
 def page(
@@ -145,10 +140,10 @@ def _where(repo_id: int, commit_id: str | None) -> tuple[str, Row]:
 
 def prepare(payload: dict[str, Any]) -> None:
     """Render the comment of a payload before the transaction that projects it."""
-    given = payload_reader.read_object(payload, "comment") or {}
+    given = payload_reader.read_part(payload, "comment")
     body = payload_reader.read_field(given, "body", BODY)
     if body is not None:
-        given["rendered"] = Rendered(body)
+        given["rendered"] = RenderedText(body)
 
 
 def put_reported(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
@@ -177,10 +172,10 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | N
     return int(before["id"])
 
 
-def _rendered(given: dict[str, Any], body: str) -> Rendered:
+def _rendered(given: dict[str, Any], body: str) -> RenderedText:
     found = given.get("rendered")
-    # A payload from outside can only have JSON values here, and never a Rendered.
-    return found if isinstance(found, Rendered) and found.source == body else Rendered(body)
+    # A payload from outside can only have JSON values here, and never a RenderedText.
+    return found if isinstance(found, RenderedText) and found.source == body else RenderedText(body)
 
 
 def _add(db: Connection, repo_id: int, foreign_id: int, fields: Row) -> int | None:

@@ -8,7 +8,7 @@ import orjson
 from store.accounts import placeholder_accounts
 from store.database import paging, payload_reader, upsert
 from store.database.connection import Connection, Row, json_array
-from store.issues.issues import ASSOCIATIONS
+from store.repositories.author_association import ASSOCIATIONS
 
 COLUMNS = (
     "id, repo_id, issue_id, kind, number, author_id, author_association, body, state,"

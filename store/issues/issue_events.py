@@ -91,7 +91,7 @@ def timeline(
     db: Connection, issue_id: int, *, limit: int, offset: int, but: Collection[str] = ()
 ) -> list[Row]:
     """Return an issue's timeline, oldest first, without the kinds in `but`."""
-    where, given = _shown(db, issue_id, but)
+    where, given = _where(db, issue_id, but)
     return _page(db, where, "ASC", limit, offset, **given)
 
 
@@ -107,11 +107,11 @@ def count_of_issue(db: Connection, issue_id: int, most: int) -> int:
 
 def count_timeline(db: Connection, issue_id: int, most: int, *, but: Collection[str] = ()) -> int:
     """Return the length of an issue's timeline without the kinds in `but`, counted up to `most`."""
-    where, given = _shown(db, issue_id, but)
+    where, given = _where(db, issue_id, but)
     return _count(db, where, most, **given)
 
 
-def _shown(db: Connection, issue_id: int, but: Collection[str]) -> tuple[str, Row]:
+def _where(db: Connection, issue_id: int, but: Collection[str]) -> tuple[str, Row]:
     where = "issue_id = :of AND shown = 1"
     if not but:
         return where, {"of": issue_id}

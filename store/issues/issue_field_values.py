@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from store.database import paging
+from store.database import paging, row_lookup
 from store.database.connection import Connection, Row, json_array
 from store.errors import Invalid
 
@@ -119,12 +119,12 @@ def of_issue(
 
 def of(db: Connection, value_ids: Sequence[int]) -> dict[int, Row]:
     """Return the values with these ids, by id, as `of_issue` does."""
-    rows = db.all(
+    query = (
         f"SELECT {COLUMNS} FROM issue_field_value v JOIN issue_field f ON f.id = v.field_id"
-        f" WHERE v.id IN (SELECT w.wanted FROM {db.each('ids', wanted='integer')} AS w)",
-        ids=json_array(value_ids),
+        " WHERE v.id"
     )
-    return {row["id"]: row for row in _whole(db, rows)}
+    found = row_lookup.by_id(db, query, value_ids)
+    return {row["id"]: row for row in _whole(db, [*found.values()])}
 
 
 def _whole(db: Connection, rows: list[Row]) -> list[Row]:

@@ -7,10 +7,11 @@ from typing import Any
 import orjson
 
 from store.accounts import placeholder_accounts
-from store.database import payload_reader, upsert
+from store.database import payload_reader, row_lookup, upsert
 from store.database.connection import Connection, Row, json_array
 from store.issues import issue_events, labels, milestones
 from store.issues.issue_field_options import COLORS
+from store.repositories.author_association import ASSOCIATIONS
 
 COLUMNS = (
     "id, repo_id, number, foreign_id, is_pull, title, body, state, state_reason, author_id,"
@@ -19,16 +20,6 @@ COLUMNS = (
     " type_key"
 )
 REASONS = ("completed", "reopened", "not_planned", "duplicate")
-ASSOCIATIONS = (
-    "COLLABORATOR",
-    "CONTRIBUTOR",
-    "FIRST_TIMER",
-    "FIRST_TIME_CONTRIBUTOR",
-    "MANNEQUIN",
-    "MEMBER",
-    "NONE",
-    "OWNER",
-)
 MOST_BODY = 262_144
 FIELDS: payload_reader.Readers = {
     "foreign_id": ("id", payload_reader.number),
@@ -70,12 +61,7 @@ def get(db: Connection, repo_id: int, number: int) -> Row | None:
 
 def of(db: Connection, issue_ids: Iterable[int]) -> dict[int, Row]:
     """Return the issues with these ids, by id."""
-    rows = db.all(
-        f"SELECT {COLUMNS} FROM issue WHERE id IN"
-        f" (SELECT w.wanted FROM {db.each('ids', wanted='integer')} AS w)",
-        ids=json_array(set(issue_ids)),
-    )
-    return {row["id"]: row for row in rows}
+    return row_lookup.by_id(db, f"SELECT {COLUMNS} FROM issue WHERE id", issue_ids)
 
 
 def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | None:
@@ -109,7 +95,7 @@ def _people(db: Connection, given: dict[str, Any]) -> Row:
 def _type(given: dict[str, Any]) -> Row:
     if "type" not in given:
         return {}
-    found = payload_reader.read_fields(payload_reader.read_object(given, "type") or {}, TYPE)
+    found = payload_reader.read_fields(payload_reader.read_part(given, "type"), TYPE)
     if not {"id", "name"} <= found.keys():
         return {"type": None, "type_key": None}
     return {"type": orjson.dumps(found).decode(), "type_key": found["name"].lower()}
@@ -183,7 +169,7 @@ def move(db: Connection, issue: Row, repository: str, number: int) -> None:
 
 def record_event(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
     """Project the parts of an `issues` event beyond the issue: closing, deletion and transfer."""
-    reported = payload_reader.read_object(payload, "issue") or {}
+    reported = payload_reader.read_part(payload, "issue")
     number = payload_reader.read_field(reported, "number", payload_reader.number)
     issue = None if number is None else get(db, repo["id"], number)
     if issue is None:
@@ -195,13 +181,13 @@ def record_event(db: Connection, repo: Row, payload: dict[str, Any], event: Row)
         closing = {"closed_by_id": event["sender_id"], "updated_at": issue["updated_at"]}
         upsert.update(db, "issue", issue, closing)
     elif event["action"] == "transferred":
-        _transferred(db, issue, payload_reader.read_object(payload, "changes") or {})
+        _transferred(db, issue, payload_reader.read_part(payload, "changes"))
 
 
 def _transferred(db: Connection, issue: Row, changes: dict[str, Any]) -> None:
-    repository = payload_reader.read_object(changes, "new_repository") or {}
+    repository = payload_reader.read_part(changes, "new_repository")
     name = payload_reader.read_field(repository, "full_name", payload_reader.text(201))
-    new = payload_reader.read_object(changes, "new_issue") or {}
+    new = payload_reader.read_part(changes, "new_issue")
     number = payload_reader.read_field(new, "number", payload_reader.number)
     if name is not None and NAMED.fullmatch(name) and number is not None:
         move(db, issue, name, number)

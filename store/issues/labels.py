@@ -6,12 +6,14 @@ from typing import Any
 
 from store.database import paging, payload_reader, upsert
 from store.database.connection import ENDLESS, Connection, Row, json_array, prefixed
+from store.database.paging import ListedRows
 
 COLUMNS = (
     "id, repo_id, name, name_key, foreign_id, color, description, is_default, created_at,"
     " updated_at"
 )
 GREY = "ededed"
+ON_ISSUE = "SELECT i.label_id AS id FROM issue_label i WHERE i.issue_id = :issue_id"
 
 
 def _color(value: Any) -> Any:
@@ -123,6 +125,29 @@ def of_issues(db: Connection, issue_ids: Iterable[int]) -> dict[int, list[Row]]:
     for row in rows:
         found.setdefault(row.pop("issue_id"), []).append(row)
     return found
+
+
+def page_on_issue(db: Connection, issue: Row, *, total: int, limit: int, offset: int) -> list[Row]:
+    """Return a page of an issue's labels, by name. `total` is the result of `count_on_issue`."""
+    columns = prefixed("l", COLUMNS)
+    of_repository = "l.repo_id = :repo_id"
+    rows = ListedRows("label", "l", "l.name_key", "l.id", ON_ISSUE, of_repository)
+    return paging.listed_page(
+        db,
+        f"SELECT {columns} FROM label l",
+        rows,
+        total=total,
+        limit=limit,
+        offset=offset,
+        issue_id=issue["id"],
+        repo_id=issue["repo_id"],
+    )
+
+
+def count_on_issue(db: Connection, issue_id: int) -> int:
+    """Return how many labels are on an issue."""
+    total: int = db.value(f"SELECT count(*) FROM ({ON_ISSUE}) AS f", issue_id=issue_id)
+    return total
 
 
 def list_all(db: Connection, repo_id: int) -> list[Row]:

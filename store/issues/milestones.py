@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from store.accounts import placeholder_accounts
-from store.database import paging, payload_reader, upsert
-from store.database.connection import Connection, Row, json_array
+from store.database import paging, payload_reader, row_lookup, upsert
+from store.database.connection import Connection, Row
 
 COLUMNS = (
     "id, repo_id, number, foreign_id, title, description, state, creator_id, open_issues,"
@@ -79,12 +79,7 @@ def delete(db: Connection, repo_id: int, number: int) -> bool:
 
 def of(db: Connection, milestone_ids: Iterable[int]) -> dict[int, Row]:
     """Return the milestones with these ids, by id."""
-    rows = db.all(
-        f"SELECT {COLUMNS} FROM milestone WHERE id IN"
-        f" (SELECT w.wanted FROM {db.each('ids', wanted='integer')} AS w)",
-        ids=json_array(set(milestone_ids)),
-    )
-    return {row["id"]: row for row in rows}
+    return row_lookup.by_id(db, f"SELECT {COLUMNS} FROM milestone WHERE id", milestone_ids)
 
 
 def page(

@@ -57,7 +57,7 @@ def encode(details: Mapping[str, Any]) -> str:
 
 
 def _auto_merge(db: Connection, given: Mapping[str, Any]) -> Row | None:
-    reported = payload_reader.read_object(given, "auto_merge") or {}
+    reported = payload_reader.read_part(given, "auto_merge")
     by = placeholder_accounts.get_or_create(db, reported.get("enabled_by"))
     found: Row = payload_reader.read_fields(reported, AUTO_MERGE)
     if by is None or "merge_method" not in found:

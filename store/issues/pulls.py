@@ -54,14 +54,14 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | N
 def _fields(db: Connection, given: dict[str, Any]) -> Row:
     fields: Row = payload_reader.read_fields(given, FIELDS)
     for end in ("head", "base"):
-        reported = payload_reader.read_object(given, end) or {}
+        reported = payload_reader.read_part(given, end)
         fields |= {
             f"{end}_{key}": value
             for key, value in payload_reader.read_fields(reported, END).items()
         }
-    head = payload_reader.read_object(given, "head") or {}
+    head = payload_reader.read_part(given, "head")
     if "repo" in head:
-        source = payload_reader.read_object(head, "repo") or {}
+        source = payload_reader.read_part(head, "repo")
         fields["head_repo"] = payload_reader.read_field(
             source, "full_name", payload_reader.text(201)
         )

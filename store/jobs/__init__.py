@@ -1,4 +1,4 @@
 """Scheduled jobs, and long runs that a worker does in steps.
 
-Imports `database`.
+Imports `database` and the packages below it.
 """

@@ -1,4 +1,4 @@
 """Alerts by mail: who gets them, which wait to be joined, and the mails that are sent.
 
-It builds on alerts, hooks and accounts.
+Imports `alerts` and the packages below it.
 """

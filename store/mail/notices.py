@@ -15,7 +15,7 @@ _WAITING = "n.mail_id IS NULL"
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class MailLimits:
     """The settings of how many mails an hour are made."""
 
     per_hour: int
@@ -41,7 +41,7 @@ def next_due(db: Connection) -> int | None:
     return found
 
 
-def make_mails(db: Connection, limits: Limits) -> int:
+def make_mails(db: Connection, limits: MailLimits) -> int:
     """Make a mail for each account whose notices are due. Return the number of accounts.
 
     If an account or all of them have reached the limit of an hour, the notices wait until the hour

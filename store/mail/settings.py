@@ -72,10 +72,12 @@ class MailSettings(SettingsPart):
     @field_validator("mail_from")
     @classmethod
     def _is_address(cls, value: str | None) -> str | None:
+        if value is None:
+            return None
         # All commands read the settings, and few settings have an address.
         from store.accounts.email_address import normalize
 
-        return None if value is None else normalize(value)
+        return normalize(value)
 
     @model_validator(mode="after")
     def _server_is_complete(self) -> Self:

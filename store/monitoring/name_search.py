@@ -39,7 +39,7 @@ def hooks(
     its user are not searched, as they may hold secrets.
     """
     found = _containing(db, part, among, org_ids)
-    shown = [number for number, url in found if part.lower() in _shown(url).lower()]
+    shown = [number for number, url in found if part.lower() in _bare_url(url).lower()]
     return shown[:MOST_HOOKS]
 
 
@@ -92,7 +92,7 @@ def host_of(url: str) -> str:
         return ""
 
 
-def _shown(url: str) -> str:
+def _bare_url(url: str) -> str:
     """Return a URL without its user, its query and its fragment."""
     try:
         parts = urlsplit(url)

@@ -31,7 +31,7 @@ class TableCheck:
     checksum: str | None
 
 
-class Comparison:
+class StoreComparison:
     """Compares tables and collects wrong rows. A row may differ if it was recorded as changed."""
 
     def __init__(
@@ -70,7 +70,7 @@ class Comparison:
         self._wrong.setdefault(table, set()).update(wrong)
         return checksum(ours)
 
-    def judge(self) -> None:
+    def raise_differences(self) -> None:
         """Raise Conflict if a row was wrong. Record wrong rows, so that they are copied again."""
         complaints = []
         for table, wrong in self._wrong.items():

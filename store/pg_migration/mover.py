@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from store.errors import StoreError, Unusable
-from store.pg_migration.comparison import NAMED, Comparison, TableCheck, TableProgress
+from store.pg_migration.comparison import NAMED, StoreComparison, TableCheck, TableProgress
 from store.pg_migration.source import SqliteSource
 from store.pg_migration.tables import Collision, Table, is_copied
 
@@ -153,9 +153,9 @@ class Mover:
 
         Afterwards the target has statistics for queries.
         """
-        comparison = Comparison(self.source, self._target, self.on_progress)
+        comparison = StoreComparison(self.source, self._target, self.on_progress)
         compared = [comparison.compare(table) for table in self.source.tables]
-        comparison.judge()
+        comparison.raise_differences()
         self._target.analyze()
         return compared
 
@@ -189,9 +189,9 @@ class Mover:
         nothing_done = True
         try:
             self.follow()
-            comparison = Comparison(self.source, self._target, self.on_progress)
+            comparison = StoreComparison(self.source, self._target, self.on_progress)
             compared = [comparison.count(table) for table in self.source.tables]
-            comparison.judge()
+            comparison.raise_differences()
             numbered = {t: self.source.highest(t) for t in self.source.tables if t.has_integer_key}
             with self._target.finished(numbered):
                 nothing_done = False

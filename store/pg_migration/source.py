@@ -1,5 +1,6 @@
 """The source of a migration: a SQLite file that is in use until it is closed."""
 
+import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -10,6 +11,7 @@ from store.database.connection import json_array
 from store.database.migrations import CLOSED, migrate
 from store.database.sqlite.connections import SqliteSession
 from store.database.sqlite.engine import SqliteEngine
+from store.database.sqlite.errors import cannot_open
 from store.errors import Absent, Unusable
 from store.pg_migration.change_log import ChangeLog
 from store.pg_migration.tables import Table, Values, no_notifier, tables_of
@@ -33,7 +35,10 @@ class SqliteSource:
         vault = open_vault(key_path, create=False)
         self.path = path
         self._engine = SqliteEngine(path, vault, no_notifier)
-        self._session = SqliteSession(path, vault, no_notifier, bounded=False)
+        try:
+            self._session = SqliteSession(path, vault, no_notifier, bounded=False)
+        except sqlite3.Error as error:
+            raise cannot_open(path, error) from error
         try:
             if self.closed() is None:
                 migrate(self._session, Clock().now(), self._engine.words)

@@ -10,7 +10,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from store.database.postgres.errors import redact_error, translate_errors
-from store.errors import Conflict, Unusable
+from store.errors import Conflict, Unavailable, Unusable
 from store.pg_migration.tables import Collision, Values
 
 # "tocsin" in ASCII. Only one mover at a time can hold this lock.
@@ -118,4 +118,4 @@ def _connected(url: str) -> psycopg.Connection[Values]:
     except psycopg.ProgrammingError as error:
         raise Unusable(f"the target is no PostgreSQL URL: {redact_error(error, url)}") from None
     except psycopg.Error as error:
-        raise Unusable(f"the target cannot be reached: {redact_error(error, url)}") from None
+        raise Unavailable(f"the target cannot be reached: {redact_error(error, url)}") from None

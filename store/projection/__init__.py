@@ -1,4 +1,4 @@
 """Projection of platforms' payloads onto the state, event by event, after the deliveries.
 
-Imports every domain of the store.
+Imports every domain: `imports` and the packages below it.
 """

@@ -15,12 +15,12 @@ def changed(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> N
 
     Rules are settings, so the event needs a source that signs.
     """
-    rule = payload_reader.read_object(payload, "rule") or {}
+    rule = payload_reader.read_part(payload, "rule")
     pattern = payload_reader.read_field(rule, "name", NAME)
     if pattern is None or not is_trusted(event):
         return
-    changes = payload_reader.read_object(payload, "changes") or {}
-    former = payload_reader.read_object(changes, "name") or {}
+    changes = payload_reader.read_part(payload, "changes")
+    former = payload_reader.read_part(changes, "name")
     before = payload_reader.read_field(former, "from", NAME)
     if before is not None:
         branch_protection.remove(db, repo["id"], before)

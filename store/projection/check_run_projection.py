@@ -33,7 +33,7 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> Row | N
     if number is None or reported is None:
         return None
     fields = payload_reader.read_fields(given, FIELDS) | payload_reader.read_fields(
-        payload_reader.read_object(given, "output") or {}, OUTPUT
+        payload_reader.read_part(given, "output"), OUTPUT
     )
     # The payload may have only part of the suite.
     named: Row = {key: given[key] for key in ("app", "head_sha") if key in given}

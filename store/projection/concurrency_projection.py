@@ -51,10 +51,8 @@ class MemberStatus:
 
 def member(payload: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
     """Return the member `concurrency` of the payload, or of the run or job in it."""
-    return (
-        payload_reader.read_object(payload, "concurrency")
-        or payload_reader.read_object(given, "concurrency")
-        or {}
+    return payload_reader.read_object(payload, "concurrency") or payload_reader.read_part(
+        given, "concurrency"
     )
 
 

@@ -47,7 +47,7 @@ def _known(
     db: Connection, repo: Row, payload: dict[str, Any], member: str, kind: str
 ) -> Row | None:
     number = payload_reader.read_field(
-        payload_reader.read_object(payload, member) or {}, "id", payload_reader.number
+        payload_reader.read_part(payload, member), "id", payload_reader.number
     )
     return None if number is None else issue_comments.find(db, repo["id"], kind, number)
 
@@ -74,7 +74,7 @@ def _said(
         if known is not None:
             delete_comment(db, known)
         return None
-    return put_comment(db, repo, issue, kind, payload_reader.read_object(payload, member) or {})
+    return put_comment(db, repo, issue, kind, payload_reader.read_part(payload, member))
 
 
 def put_comment(
@@ -102,7 +102,7 @@ def delete_comment(db: Connection, said: Row) -> None:
 def commit_commented(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
     """Project a comment on a commit that is the head of open pull requests."""
     number = payload_reader.read_field(
-        payload_reader.read_object(payload, "comment") or {}, "id", payload_reader.number
+        payload_reader.read_part(payload, "comment"), "id", payload_reader.number
     )
     comment = None if number is None else commit_comments.by_foreign_id(db, repo["id"], number)
     if comment is not None:

@@ -46,11 +46,11 @@ class IssuePayload:
 
     def part(self, name: str) -> Mapping[str, Any]:
         """Return an object in the payload, or an empty one."""
-        return payload_reader.read_object(self.payload, name) or {}
+        return payload_reader.read_part(self.payload, name)
 
     def before(self, name: str) -> Mapping[str, Any]:
         """Return the former value of a field, from the payload's `changes`."""
-        return payload_reader.read_object(self.part("changes"), name) or {}
+        return payload_reader.read_part(self.part("changes"), name)
 
     @property
     def at(self) -> int:
@@ -88,10 +88,8 @@ def _assignee(change: IssuePayload) -> Members | None:
 
 
 def _milestone(change: IssuePayload) -> Members | None:
-    given = (
-        payload_reader.read_object(change.payload, "milestone")
-        or payload_reader.read_object(change.given, "milestone")
-        or {}
+    given = payload_reader.read_object(change.payload, "milestone") or payload_reader.read_part(
+        change.given, "milestone"
     )
     title = payload_reader.read_field(given, "title", TITLE)
     return None if title is None else {"milestone": {"title": title}}
@@ -227,7 +225,7 @@ def subject(
     db: Connection, repo: Row, payload: dict[str, Any], event: Row, name: str
 ) -> tuple[Row | None, IssuePayload]:
     """Return the issue or pull request in the payload's member `name`, and the payload's reader."""
-    given = payload_reader.read_object(payload, name) or {}
+    given = payload_reader.read_part(payload, name)
     number = payload_reader.read_field(given, "number", payload_reader.number)
     issue = None if number is None else issues.get(db, repo["id"], number)
     return issue, IssuePayload(db, payload, given, event)

@@ -40,13 +40,13 @@ def project(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> N
     issue, _ = subject(db, repo, payload, event, "issue")
     if issue is None or issue["deleted_at"] is not None or issue["moved_to"] is not None:
         return
-    field = _field(db, repo, payload_reader.read_object(payload, "issue_field") or {}, event)
+    field = _field(db, repo, payload_reader.read_part(payload, "issue_field"), event)
     if field is None:
         return
     if event["action"] == "field_removed":
         issue_field_values.empty(db, issue, [field["id"]])
         return
-    filling = _filling(field, payload_reader.read_object(payload, "issue_field_value") or {})
+    filling = _filling(field, payload_reader.read_part(payload, "issue_field_value"))
     if filling is not None:
         issue_field_values.fill(db, issue, {field["id"]: filling})
 
@@ -85,7 +85,7 @@ def _options(given: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _filling(field: Row, given: Mapping[str, Any]) -> FieldAssignment | None:
     value = given.get("value")
     if field["data_type"] == "single_select":
-        value = (payload_reader.read_object(given, "single_select_option") or {}).get("name")
+        value = payload_reader.read_part(given, "single_select_option").get("name")
     elif field["data_type"] == "multi_select":
         chosen = payload_reader.read_object_list(given, "multi_select_options") or []
         value = [each.get("name") for each in chosen]

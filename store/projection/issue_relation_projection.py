@@ -37,7 +37,7 @@ def related(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> N
     if roles is None:
         return
     own, other, name = roles
-    given = payload_reader.read_object(payload, own) or {}
+    given = payload_reader.read_part(payload, own)
     number = payload_reader.read_field(given, "number", payload_reader.number)
     if number is None:
         return
@@ -51,11 +51,11 @@ def related(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> N
 def _other(
     db: Connection, repo: Row, payload: Mapping[str, Any], name: str
 ) -> dict[str, Any] | None:
-    given = payload_reader.read_object(payload, name) or {}
+    given = payload_reader.read_part(payload, name)
     found: dict[str, Any] = payload_reader.read_fields(given, OTHER)
     if not {"number", "title", "state"} <= found.keys():
         return None
-    within = payload_reader.read_object(payload, f"{name}_repo") or {}
+    within = payload_reader.read_part(payload, f"{name}_repo")
     owner, _, own = str(within.get("full_name", repo["full_name"])).partition("/")
     row = None if "\0" in owner + own else repositories.find(db, owner, own)
     return found | {"repo_id": None if row is None else row["id"]}

@@ -50,14 +50,14 @@ def _milestone(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> 
 
 def _label_event(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
     name = payload_reader.read_field(
-        payload_reader.read_object(payload, "label") or {}, "name", payload_reader.text(255)
+        payload_reader.read_part(payload, "label"), "name", payload_reader.text(255)
     )
     if event["action"] == "deleted" and name is not None:
         labels.delete(db, repo["id"], name)
 
 
 def _milestone_event(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
-    reported = payload_reader.read_object(payload, "milestone") or {}
+    reported = payload_reader.read_part(payload, "milestone")
     number = payload_reader.read_field(reported, "number", payload_reader.number)
     if event["action"] == "deleted" and number is not None:
         milestones.delete(db, repo["id"], number)

@@ -81,9 +81,7 @@ def _commit(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _who(given: Mapping[str, Any], name: str) -> dict[str, Any]:
-    found: dict[str, Any] = payload_reader.read_fields(
-        payload_reader.read_object(given, name) or {}, WHO
-    )
+    found: dict[str, Any] = payload_reader.read_fields(payload_reader.read_part(given, name), WHO)
     return found
 
 
@@ -114,7 +112,7 @@ def _of_branch(db: Connection, repo: Row, payload: Mapping[str, Any]) -> list[Ro
 
 def deployed(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
     """Project a deployment of a commit that is the head of open pull requests."""
-    given = payload_reader.read_object(payload, "deployment") or {}
+    given = payload_reader.read_part(payload, "deployment")
     sha = payload_reader.read_field(given, "sha", payload_reader.text(64))
     if sha is None or event["action"] not in (None, "created"):
         return

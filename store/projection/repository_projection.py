@@ -12,7 +12,8 @@ import orjson
 from store.accounts import accounts, placeholder_accounts
 from store.database import payload_reader, upsert
 from store.database.connection import Connection, Row
-from store.delivery import sources, websub
+from store.delivery import sources
+from store.delivery.websub import websub
 from store.errors import Conflict, Invalid
 from store.repositories import repositories, repository_details
 
@@ -63,7 +64,7 @@ def find(db: Connection, event: Row, payload: dict[str, Any]) -> Row | None:
     """
     if event["repo_id"]:
         return repositories.get(db, event["repo_id"])
-    given = payload_reader.read_object(payload, "repository") or {}
+    given = payload_reader.read_part(payload, "repository")
     owner, slash, name = str(given.get("full_name", "")).partition("/")
     if not slash or "\0" in owner + name or not _may_describe(db, event, owner):
         return None
@@ -82,11 +83,8 @@ def _may_describe(db: Connection, event: Row, owner: str) -> bool:
 
 def _renamed(db: Connection, payload: dict[str, Any], owner: str, name: str) -> Row | None:
     """Return the repository that the event renames, under its new name, or None."""
-    changes = payload_reader.read_object(payload, "changes") or {}
-    renamed = (
-        payload_reader.read_object(payload_reader.read_object(changes, "repository") or {}, "name")
-        or {}
-    )
+    changes = payload_reader.read_part(payload, "changes")
+    renamed = payload_reader.read_part(payload_reader.read_part(changes, "repository"), "name")
     before = payload_reader.read_field(renamed, "from", payload_reader.text(100))
     known = None if before is None else repositories.find(db, owner, before)
     reported = payload_reader.read_field(payload["repository"], "id", payload_reader.number)
@@ -100,7 +98,7 @@ def _renamed(db: Connection, payload: dict[str, Any], owner: str, name: str) -> 
 
 def _make(db: Connection, given: dict[str, Any], owner: str, name: str) -> Row | None:
     owner_id = placeholder_accounts.get_or_create(
-        db, (payload_reader.read_object(given, "owner") or {}) | {"login": owner}
+        db, payload_reader.read_part(given, "owner") | {"login": owner}
     )
     if owner_id is None:
         return None

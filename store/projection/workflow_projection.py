@@ -31,7 +31,7 @@ JOB: payload_reader.Readers = {
 
 def project_run(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
     """Project an event of a workflow run."""
-    given = payload_reader.read_object(payload, "workflow_run") or {}
+    given = payload_reader.read_part(payload, "workflow_run")
     number = payload_reader.read_field(given, "id", payload_reader.number)
     if number is None:
         return
@@ -68,7 +68,7 @@ def _moment(run: Row) -> tuple[int, int, int]:
 
 def _named(payload: dict[str, Any], given: dict[str, Any]) -> Row:
     """Return the workflow's name or the display title, for a run without its own name."""
-    workflow = payload_reader.read_object(payload, "workflow") or {}
+    workflow = payload_reader.read_part(payload, "workflow")
     name = payload_reader.read_field(workflow, "name", NAME) or payload_reader.read_field(
         given, "display_title", NAME
     )
@@ -86,7 +86,7 @@ def _of_run(run: Row, fields: Row, event: Row) -> MemberStatus:
 
 def project_job(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
     """Project an event of a job, and create its run if it is unknown."""
-    given = payload_reader.read_object(payload, "workflow_job") or {}
+    given = payload_reader.read_part(payload, "workflow_job")
     number = payload_reader.read_field(given, "id", payload_reader.number)
     run_number = payload_reader.read_field(given, "run_id", payload_reader.number)
     if number is None or run_number is None:

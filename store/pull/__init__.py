@@ -1,4 +1,4 @@
 """Pull hooks: the leases under which receivers fetch deliveries, and who fetches them.
 
-It imports `delivery` and what is below it.
+Imports `delivery` and the packages below it.
 """

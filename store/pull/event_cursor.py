@@ -8,8 +8,10 @@ from store.delivery import events
 from store.delivery.deliveries import STATES
 from store.hooks.hook_targets import target_of
 
-# A page examines up to this many events, and returns payloads of up to so many bytes.
+# A page examines up to this many events, and returns payloads of up to so many bytes. It begins
+# with fewer events, because these mostly fill it.
 LOOKED, MOST_BYTES = 5_000, 4 * 1024 * 1024
+FIRST_LOOKED = 200
 # While events are being written, a page ends before the events of so many microseconds.
 LONGEST_WRITE = 30 * SECOND
 
@@ -27,19 +29,23 @@ def page(db: Connection, hook: Row, after: int, limit: int) -> EventPage:
 
     A page may be short, because few of the events that were examined are the hook's.
     """
-    examined = _examined(db, hook, after)
-    states = dict(_delivered(db, hook["id"], examined)[:limit])
+    for looked in (FIRST_LOOKED, LOOKED):
+        examined, more = _examined(db, hook, after, looked)
+        states = dict(_delivered(db, hook["id"], examined)[:limit])
+        if len(states) == limit or not more:
+            break
     kept = events.get_many(db, [*states], MOST_BYTES)
     rows = [{**row, "state": STATES[states[row["id"]]]} for row in kept.values() if row is not None]
     if rows and (len(states) == limit or len(kept) < len(states)):
         return EventPage(rows, rows[-1]["id"])
-    return EventPage(rows, examined[-1] if len(examined) == LOOKED else None)
+    return EventPage(rows, examined[-1] if len(examined) == looked else None)
 
 
-def _examined(db: Connection, hook: Row, after: int) -> list[int]:
-    """Return ids of events that may be the hook's, in order, without a gap that may be filled.
+def _examined(db: Connection, hook: Row, after: int, looked: int) -> tuple[list[int], bool]:
+    """Return ids of events that may be the hook's, and whether there are more than these.
 
-    The database assigns ids before transactions end, so an id may appear after a higher one.
+    They are in order, without a gap that may be filled: the database assigns ids before
+    transactions end, so an id may appear after a higher one.
     """
     target = target_of(hook)
     own = " AND e.repo_id = :repo_id" if target.kind == "repository" else ""
@@ -52,11 +58,12 @@ def _examined(db: Connection, hook: Row, after: int) -> list[int]:
         " ORDER BY e.id LIMIT :limit",
         after=after,
         newest=newest,
-        limit=LOOKED,
+        limit=looked,
         **given,
     )
     settled = db.now - LONGEST_WRITE if writing else db.now + 1
-    return [event_id for event_id, received_at in rows if received_at < settled]
+    ids = [event_id for event_id, received_at in rows if received_at < settled]
+    return ids, len(rows) == looked
 
 
 def _delivered(db: Connection, hook_id: int, event_ids: list[int]) -> list[tuple[int, int]]:

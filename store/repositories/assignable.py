@@ -12,28 +12,37 @@ from store.repositories.repositories import ROLES
 
 COLUMNS = prefixed("a", accounts.COLUMNS)
 WRITING = ", ".join(f"'{role}'" for role in ROLES[ROLES.index("write") :])
-WHERE = (
-    "a.kind = 'User' AND a.id IN (SELECT r.owner_id FROM repository r WHERE r.id = :repo_id"
-    " UNION SELECT m.account_id FROM membership m WHERE m.organization_id = :owner_id"
-    " UNION SELECT c.account_id FROM collaborator c WHERE c.repo_id = :repo_id"
-    f" AND c.role IN ({WRITING}))"
+IS_USER = "a.kind = 'User'"
+LISTED = (
+    "SELECT r.owner_id AS id FROM repository r WHERE r.id = :repo_id"
+    " UNION ALL SELECT m.account_id FROM membership m WHERE m.organization_id = :owner_id"
+    " UNION ALL SELECT c.account_id FROM collaborator c WHERE c.repo_id = :repo_id"
+    f" AND c.role IN ({WRITING})"
 )
 
 
-def page(db: Connection, repo: Row, *, limit: int, offset: int) -> list[Row]:
-    """Return a page of the accounts, by login."""
-    return paging.page(
+def page(db: Connection, repo: Row, *, total: int, limit: int, offset: int) -> list[Row]:
+    """Return a page of the accounts, by login. `total` is the result of `count`."""
+    return paging.listed_page(
         db,
-        f"SELECT {COLUMNS} FROM account a WHERE {WHERE} ORDER BY a.login_key",
-        limit,
-        offset,
+        f"SELECT {COLUMNS} FROM account a",
+        accounts.by_login_among(LISTED, IS_USER),
+        total=total,
+        limit=limit,
+        offset=offset,
         **_of(repo),
     )
 
 
 def count(db: Connection, repo: Row, most: int) -> int:
     """Return how many accounts there are, counted up to `most`."""
-    return paging.count(db, f"SELECT a.id FROM account a WHERE {WHERE}", most, **_of(repo))
+    return paging.count(
+        db,
+        f"SELECT DISTINCT f.id FROM ({LISTED}) AS f"
+        f" WHERE EXISTS (SELECT 1 FROM account a WHERE a.id = f.id AND {IS_USER})",
+        most,
+        **_of(repo),
+    )
 
 
 def among(db: Connection, repo: Row, logins: Sequence[str]) -> dict[str, Row]:
@@ -43,7 +52,8 @@ def among(db: Connection, repo: Row, logins: Sequence[str]) -> dict[str, Row]:
     """
     rows = db.all(
         f"SELECT {COLUMNS} FROM {db.each('logins', wanted='text')} AS w"
-        f" JOIN account a ON a.login_key = w.wanted WHERE {WHERE}",
+        f" JOIN account a ON a.login_key = w.wanted WHERE {IS_USER}"
+        f" AND EXISTS (SELECT 1 FROM ({LISTED}) AS f WHERE f.id = a.id)",
         logins=json_array({login.lower() for login in logins}),
         **_of(repo),
     )

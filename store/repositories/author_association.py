@@ -1,7 +1,22 @@
 """The relation between an author and a repository."""
 
+from typing import Literal, get_args
+
 from store.accounts import accounts
 from store.database.connection import Connection, Row
+
+AuthorAssociation = Literal[
+    "COLLABORATOR",
+    "CONTRIBUTOR",
+    "FIRST_TIMER",
+    "FIRST_TIME_CONTRIBUTOR",
+    "MANNEQUIN",
+    "MEMBER",
+    "NONE",
+    "OWNER",
+]
+"""The relation of an author to the repository."""
+ASSOCIATIONS: tuple[str, ...] = get_args(AuthorAssociation)
 
 
 def association_of(db: Connection, repo: Row, account_id: int) -> str:

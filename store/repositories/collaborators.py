@@ -14,36 +14,62 @@ from store.database.connection import ENDLESS, Connection, Row, json_array, pref
 from store.repositories.repositories import ROLES, role_of
 
 RANK = "CASE {} " + " ".join(f"WHEN '{role}' THEN {at}" for at, role in enumerate(ROLES)) + " END"
-GRANTED = f"SELECT account_id, {RANK.format('role')} AS rank FROM {GRANTS} AS g WHERE repo_id = :id"
-MEMBERS = (
-    "SELECT account_id, CASE role WHEN 'admin' THEN :highest ELSE 0 END FROM membership"
-    " WHERE organization_id = :owner_id"
+# The accounts from one source with their ranks, as SQL, and the column of the account's id.
+GRANTED = (
+    f"SELECT g.account_id AS id, {RANK.format('g.role')} AS rank FROM {GRANTS} AS g"
+    " WHERE g.repo_id = :id",
+    "g.account_id",
 )
-OWNER = "SELECT id, :highest FROM account WHERE id = :owner_id AND kind <> 'Organization'"
-# The accounts in a list, by the name that the API gives to it.
+OUTSIDE = (
+    f"{GRANTED[0]} AND g.account_id NOT IN"
+    " (SELECT m.account_id FROM membership m WHERE m.organization_id = :owner_id)",
+    "g.account_id",
+)
+MEMBERS = (
+    "SELECT m.account_id AS id, CASE m.role WHEN 'admin' THEN :highest ELSE 0 END AS rank"
+    " FROM membership m WHERE m.organization_id = :owner_id",
+    "m.account_id",
+)
+OWNER = (
+    "SELECT o.id, :highest AS rank FROM account o"
+    " WHERE o.id = :owner_id AND o.kind <> 'Organization'",
+    "o.id",
+)
+# The sources of a list, by the name that the API gives to it.
 AFFILIATIONS = {
-    "all": f"{GRANTED} UNION ALL {MEMBERS} UNION ALL {OWNER}",
-    "direct": f"{GRANTED} UNION ALL {OWNER}",
-    "outside": f"{GRANTED} AND account_id NOT IN"
-    " (SELECT account_id FROM membership WHERE organization_id = :owner_id)",
+    "all": (GRANTED, MEMBERS, OWNER),
+    "direct": (GRANTED, OWNER),
+    "outside": (OUTSIDE,),
 }
 
 
 def page(
-    db: Connection, repo: Row, affiliation: str, least: str, *, limit: int, offset: int
+    db: Connection,
+    repo: Row,
+    affiliation: str,
+    least: str,
+    *,
+    total: int,
+    limit: int,
+    offset: int,
 ) -> list[Row]:
     """Return accounts with at least the role `least`, by login. `affiliation` is in AFFILIATIONS.
 
-    The rows are accounts with their `role`.
+    The rows are accounts with their `role`. `total` is the result of `count`.
     """
     found, given = _ranked(repo, affiliation, least)
     columns = prefixed("a", accounts.COLUMNS)
-    rows = paging.page(
+    entries = " UNION ALL ".join(
+        f"{sql} AND {account_id} = a.id" for sql, account_id in AFFILIATIONS[affiliation]
+    )
+    highest = f"SELECT max(f.rank) FROM ({entries}) AS f"
+    rows = paging.listed_page(
         db,
-        f"SELECT {columns}, f.rank FROM ({found}) AS f JOIN account a ON a.id = f.account_id"
-        " ORDER BY a.login_key",
-        limit,
-        offset,
+        f"SELECT {columns}, ({highest}) AS rank FROM account a",
+        accounts.by_login_among(found),
+        total=total,
+        limit=limit,
+        offset=offset,
         **given,
     )
     return [row | {"role": ROLES[row["rank"]]} for row in rows]
@@ -52,18 +78,15 @@ def page(
 def count(db: Connection, repo: Row, affiliation: str, least: str, most: int = ENDLESS) -> int:
     """Return how many accounts `page` can return, counted up to `most`."""
     found, given = _ranked(repo, affiliation, least)
-    return paging.count(db, f"SELECT 1 AS one FROM ({found}) AS f", most, **given)
+    return paging.count(db, f"SELECT DISTINCT f.id FROM ({found}) AS f", most, **given)
 
 
 def _ranked(repo: Row, affiliation: str, least: str) -> tuple[str, dict[str, Any]]:
-    sql = (
-        f"SELECT account_id, max(rank) AS rank FROM ({AFFILIATIONS[affiliation]}) AS e"
-        " GROUP BY account_id HAVING max(rank) >= :least"
-    )
-    given = {"id": repo["id"], "least": ROLES.index(least)}
-    if affiliation != "outside":
-        given["highest"] = len(ROLES) - 1
-    return sql, given | {"owner_id": repo["owner_id"]}
+    """Return SQL for the ids of the accounts. Some are there more than once."""
+    entries = " UNION ALL ".join(sql for sql, _ in AFFILIATIONS[affiliation])
+    sql = f"SELECT e.id FROM ({entries}) AS e WHERE e.rank >= :least"
+    given = {"id": repo["id"], "least": ROLES.index(least), "owner_id": repo["owner_id"]}
+    return sql, given if affiliation == "outside" else given | {"highest": len(ROLES) - 1}
 
 
 def belongs(db: Connection, repo: Row, account: Row) -> bool:
@@ -71,7 +94,7 @@ def belongs(db: Connection, repo: Row, account: Row) -> bool:
     found, given = _ranked(repo, "all", ROLES[0])
     return (
         db.value(
-            f"SELECT 1 FROM ({found}) AS f WHERE account_id = :account_id",
+            f"SELECT 1 FROM ({found}) AS f WHERE f.id = :account_id LIMIT 1",
             account_id=account["id"],
             **given,
         )

@@ -24,7 +24,7 @@ LOGIN: payload_reader.Readers = {"username": payload_reader.text(100)}
 
 def read(given: Mapping[str, Any]) -> str | None:
     """Return the member `head_commit` of a payload in its stored form; None without a whole one."""
-    reported = payload_reader.read_object(given, "head_commit") or {}
+    reported = payload_reader.read_part(given, "head_commit")
     found: Row = payload_reader.read_fields(reported, COMMIT)
     if found.keys() != COMMIT.keys():
         return None
@@ -33,7 +33,7 @@ def read(given: Mapping[str, Any]) -> str | None:
 
 
 def _person(reported: Mapping[str, Any], name: str) -> Row | None:
-    given = payload_reader.read_object(reported, name) or {}
+    given = payload_reader.read_part(reported, name)
     found: Row = payload_reader.read_fields(given, PERSON)
     if found.keys() != PERSON.keys():
         return None

@@ -18,7 +18,7 @@ HOME = "http://choosealicense.com/licenses"
 
 
 @dataclass(frozen=True, slots=True)
-class License:
+class KnownLicense:
     """A known license.
 
     `key` is its SPDX identifier in lower case. Most projects choose a `common` one; the few
@@ -44,18 +44,18 @@ class License:
 
 
 @cache
-def list_all() -> tuple[License, ...]:
+def list_all() -> tuple[KnownLicense, ...]:
     """Return every known license: the featured ones, the other common ones, the rest."""
     known = orjson.loads(DATA.read_bytes())["licenses"]
     found = [_license(key, **fields) for key, fields in known.items()]
     return tuple(sorted(found, key=lambda one: (not one.featured, not one.common, one.key)))
 
 
-def get(key: str) -> License | None:
+def get(key: str) -> KnownLicense | None:
     """Return the license with this key, in any case, or None."""
     return next((one for one in list_all() if one.key == key.lower()), None)
 
 
-def _license(key: str, **fields: Any) -> License:
+def _license(key: str, **fields: Any) -> KnownLicense:
     values: Any = {name: tuple(v) if isinstance(v, list) else v for name, v in fields.items()}
-    return License(key=key, **values)
+    return KnownLicense(key=key, **values)

@@ -19,7 +19,7 @@ source is shown.
 
 
 @dataclass(slots=True)
-class Rendered:
+class RenderedText:
     """A Markdown text in all its forms, to be stored."""
 
     source: str
@@ -47,11 +47,11 @@ def to_html(source: str) -> str:
 
     made = _markdown().render(source.replace("\0", ""))
     if len(made) > LARGEST:
-        made = source_shown(source[: LARGEST // 8])
+        made = source_as_html(source[: LARGEST // 8])
     return nh3.clean(made)
 
 
-def source_shown(source: str) -> str:
+def source_as_html(source: str) -> str:
     """Return HTML that shows the Markdown source as it is."""
     return f"<pre>{html.escape(source)}</pre>"
 

@@ -115,6 +115,8 @@ def deleted(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> N
 
 
 BRANCHES, TAGS = "refs/heads/", "refs/tags/"
+# So many characters tell a branch from a tag. There is an index for them.
+FOLDER = 10
 
 
 def branch(db: Connection, repo_id: int, name: str) -> Row | None:
@@ -126,27 +128,33 @@ def page(
     db: Connection, repo_id: int, prefix: str, *, limit: int = ENDLESS, offset: int = 0
 ) -> list[Row]:
     """Return a page of the refs whose full names begin with `prefix`, by name."""
+    where, given = _beginning(repo_id, prefix)
     return paging.page(
         db,
-        f"SELECT {COLUMNS} FROM ref WHERE repo_id = :repo_id"
-        " AND substr(name, 1, length(:prefix)) = :prefix"
-        " ORDER BY name",
+        f"SELECT {COLUMNS} FROM ref WHERE {where} ORDER BY name",
         limit,
         offset,
-        repo_id=repo_id,
-        prefix=prefix,
+        **given,
     )
 
 
 def count(db: Connection, repo_id: int, prefix: str) -> int:
     """Return how many refs `page` can return."""
-    total: int = db.value(
-        "SELECT count(*) FROM ref WHERE repo_id = :repo_id"
-        " AND substr(name, 1, length(:prefix)) = :prefix",
-        repo_id=repo_id,
-        prefix=prefix,
-    )
+    where, given = _beginning(repo_id, prefix)
+    total: int = db.value(f"SELECT count(*) FROM ref WHERE {where}", **given)
     return total
+
+
+def _beginning(repo_id: int, prefix: str) -> tuple[str, Row]:
+    parts = ["repo_id = :repo_id"]
+    given: Row = {"repo_id": repo_id}
+    if len(prefix) >= FOLDER:
+        parts.append(f"substr(name, 1, {FOLDER}) = :folder")
+        given["folder"] = prefix[:FOLDER]
+    if prefix not in (BRANCHES, TAGS):
+        parts.append("substr(name, 1, length(:prefix)) = :prefix")
+        given["prefix"] = prefix
+    return " AND ".join(parts), given
 
 
 def list_all(db: Connection, repo_id: int) -> list[Row]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from store.accounts import accounts
 from store.accounts.role_grants import GRANTS
 from store.database.connection import Connection, Row, json_array
-from store.delivery import websub
+from store.delivery.websub import websub
 from store.errors import Conflict, Invalid
 
 NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
@@ -137,6 +137,9 @@ def imported(db: Connection, repo_id: int, default_branch: str | None, size: int
 
 def find(db: Connection, owner: str, name: str) -> Row | None:
     """Return the repository `owner/name`, in any case, or None."""
+    # Some engines reject a text with a NUL, and no name has one.
+    if "\0" in owner + name:
+        return None
     return db.one(
         f"{SELECT} WHERE a.login_key = :owner AND r.name_key = :name",
         owner=owner.lower(),
@@ -209,15 +212,17 @@ def role_of(db: Connection, repo: Row, account: Row | None) -> str | None:
         return "admin" if reach.covers(repo) else None
     if account["site_admin"] or account["id"] == repo["owner_id"]:
         return "admin"
+    member = None
+    if repo["owner_kind"] == "Organization":
+        belongs = accounts.organization_role(db, repo["owner_id"], account["id"])
+        if belongs == "admin":
+            return "admin"
+        member = {"member": "read"}.get(belongs or "")
     granted = db.tuples(
         f"SELECT role FROM {GRANTS} AS g WHERE repo_id = :repo_id AND account_id = :account_id",
         repo_id=repo["id"],
         account_id=account["id"],
     )
-    member = None
-    if repo["owner_kind"] == "Organization":
-        belongs = accounts.organization_role(db, repo["owner_id"], account["id"])
-        member = {"admin": "admin", "member": "read"}.get(belongs or "")
     held = [role for role in (base, member, *(one for (one,) in granted)) if role is not None]
     return max(held, key=ROLES.index, default=None)
 

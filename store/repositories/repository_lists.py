@@ -9,15 +9,17 @@ from store.database import paging
 from store.database.connection import ENDLESS, Connection, Row, json_array
 from store.repositories import repositories
 
-AFFILIATIONS = {
-    "owner": "r.owner_id = :who",
-    "collaborator": "EXISTS (SELECT 1 FROM collaborator c"
-    " WHERE c.repo_id = r.id AND c.account_id = :who)",
-    "organization_member": "EXISTS (SELECT 1 FROM membership m"
-    " WHERE m.organization_id = r.owner_id AND m.account_id = :who)",
+OWNERS = {
+    "owner": "SELECT a.id FROM account a WHERE a.id = :who",
+    "organization_member": "SELECT m.organization_id AS id FROM membership m"
+    " WHERE m.account_id = :who",
 }
-"""SQL for each way in which the account `who` belongs to a repository."""
+"""SQL for the owners to whose repositories the account `who` belongs, by the way."""
 
+AFFILIATIONS = ("owner", "collaborator", "organization_member")
+"""The ways in which an account belongs to a repository."""
+
+FROM = "FROM repository r JOIN account a ON a.id = r.owner_id"
 SORTS = {
     "created": ("r.created_at", "r.id"),
     "updated": ("r.updated_at", "r.id"),
@@ -27,7 +29,7 @@ SORTS = {
 
 
 @dataclass(frozen=True, slots=True)
-class RepositorySelection:
+class RepositoryFilter:
     """The repositories that a viewer may see and that pass all filters. None does not filter.
 
     `among` are the only ids that pass. `who` is an account that belongs to them in one of the
@@ -38,7 +40,7 @@ class RepositorySelection:
     owner_id: int | None = None
     among: Collection[int] | None = None
     who: int | None = None
-    affiliations: Collection[str] = tuple(AFFILIATIONS)
+    affiliations: Collection[str] = AFFILIATIONS
     private: bool | None = None
     fork: bool | None = None
     since: int | None = None
@@ -47,7 +49,7 @@ class RepositorySelection:
 
 def page(
     db: Connection,
-    chosen: RepositorySelection,
+    chosen: RepositoryFilter,
     *,
     sort: str,
     descending: bool,
@@ -57,24 +59,52 @@ def page(
     """Return a page of the selected repositories. `sort` is one of SORTS."""
     where, given = _where(db, chosen)
     direction = "DESC" if descending else "ASC"
-    order = ", ".join(f"{column} {direction}" for column in SORTS[sort])
-    return paging.page(
-        db, f"{repositories.SELECT} WHERE {where} ORDER BY {order}", limit, offset, **given
-    )
+    order = f"ORDER BY {', '.join(f'{column} {direction}' for column in SORTS[sort])}"
+    if chosen.who is not None:
+        # A page has at most these first repositories of each owner.
+        first = f"{where} {order} LIMIT :upto"
+        where = f"r.id IN (SELECT b.id FROM ({_belonging(db, chosen, where, first)}) AS b)"
+        given["upto"] = limit + offset
+    return paging.page(db, f"{repositories.SELECT} WHERE {where} {order}", limit, offset, **given)
 
 
-def count(db: Connection, chosen: RepositorySelection, most: int = ENDLESS) -> int:
+def count(db: Connection, chosen: RepositoryFilter, most: int = ENDLESS) -> int:
     """Return how many repositories `page` can return, counted up to `most`."""
     where, given = _where(db, chosen)
-    return paging.count(
-        db,
-        f"SELECT 1 AS one FROM repository r JOIN account a ON a.id = r.owner_id WHERE {where}",
-        most,
-        **given,
-    )
+    query = f"SELECT r.id {FROM} WHERE {where}"
+    if chosen.who is not None:
+        query = f"SELECT DISTINCT b.id FROM ({_belonging(db, chosen, where)}) AS b"
+    return paging.count(db, query, most, **given)
 
 
-def _where(db: Connection, chosen: RepositorySelection) -> tuple[str, dict[str, Any]]:
+def _belonging(
+    db: Connection, chosen: RepositoryFilter, where: str, first: str | None = None
+) -> str:
+    """Return SQL for the ids of the repositories to which an account belongs, some more than once.
+
+    `where` is what they must meet. With `first`, which has an order and a limit too, no more are
+    selected of each owner's.
+    """
+    parts = []
+    owners = [OWNERS[name] for name in chosen.affiliations if name in OWNERS]
+    if owners:
+        of_each = f"SELECT r.id {FROM} WHERE r.owner_id = o.id AND {first}"
+        parts.append(
+            f"SELECT r.id {FROM} WHERE r.owner_id IN ({' UNION '.join(owners)}) AND {where}"
+            if first is None
+            else f"SELECT f.id FROM ({' UNION '.join(owners)}) AS o"
+            f" {db.lateral('repository', 'f', of_each)}"
+        )
+    if "collaborator" in chosen.affiliations:
+        parts.append(
+            f"SELECT r.id {FROM} WHERE r.id IN"
+            f" (SELECT c.repo_id FROM collaborator c WHERE c.account_id = :who) AND {where}"
+        )
+    return " UNION ALL ".join(parts)
+
+
+def _where(db: Connection, chosen: RepositoryFilter) -> tuple[str, dict[str, Any]]:
+    """Return the conditions beside the account's affiliations, and the parameters."""
     shown, given = may_see(db, chosen.viewer)
     wanted = {
         "owner_id": ("r.owner_id = :owner_id", chosen.owner_id),
@@ -89,7 +119,6 @@ def _where(db: Connection, chosen: RepositorySelection) -> tuple[str, dict[str, 
         parts.append(f"r.id IN (SELECT m.id FROM {db.each('among', id='integer')} AS m)")
         given["among"] = json_array(chosen.among)
     if chosen.who is not None:
-        parts.append(f"({' OR '.join(AFFILIATIONS[name] for name in chosen.affiliations)})")
         given["who"] = chosen.who
     return " AND ".join(parts), given
 

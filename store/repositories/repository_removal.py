@@ -1,7 +1,7 @@
 """The removal of a repository, with all that belongs to it."""
 
 from store.database.connection import Connection, Row
-from store.delivery import websub
+from store.delivery.websub import websub
 from store.hooks.hook_targets import HookTarget, repository
 from store.ordering.delivery_states import BEHIND, DEAD, WAITING
 

@@ -82,7 +82,7 @@ class RuleSuiteFilter:
         sql += ["s.evaluated = 1"] if self.evaluated else []
         given = {name: value for name, value in named.values() if value is not None}
         if self.viewer is not None:
-            shown, more = _shown_to(db, self.viewer)
+            shown, more = _visible_to(db, self.viewer)
             sql.append(shown)
             given |= more
         return " AND ".join(["s.pushed_at >= :since", *sql]), {"since": self.since, **given}
@@ -109,7 +109,7 @@ def in_organization(
 
     With a viewer, the repository must be visible to it.
     """
-    shown, given = ("1 = 1", {}) if viewer is None else _shown_to(db, viewer)
+    shown, given = ("1 = 1", {}) if viewer is None else _visible_to(db, viewer)
     return _read(
         db.one(
             f"SELECT {COLUMNS} {FROM} WHERE s.owner_id = :owner_id AND s.number = :number"
@@ -121,7 +121,7 @@ def in_organization(
     )
 
 
-def _shown_to(db: Connection, viewer: RepositoryViewer) -> tuple[str, Row]:
+def _visible_to(db: Connection, viewer: RepositoryViewer) -> tuple[str, Row]:
     """Return SQL for: the viewer may see the suite's repository. Also return its parameters."""
     shown, given = may_see(db, viewer)
     return (
@@ -182,9 +182,7 @@ def short(ref: str) -> str:
 
 def _evaluation(given: dict[str, Any]) -> Row | None:
     fields: Row = payload_reader.read_fields(given, EVALUATION)
-    source = payload_reader.read_fields(
-        payload_reader.read_object(given, "rule_source") or {}, SOURCE
-    )
+    source = payload_reader.read_fields(payload_reader.read_part(given, "rule_source"), SOURCE)
     if not {"enforcement", "result", "rule_type"} <= fields.keys() or "type" not in source:
         return None
     source = {name: value for name, value in source.items() if value is not None}

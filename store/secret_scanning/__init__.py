@@ -1,4 +1,4 @@
 """Patterns of secrets, and platforms' alerts about them.
 
-Imports `repositories`, `enterprises` and the packages below them.
+Imports `enterprises` and the packages below it.
 """

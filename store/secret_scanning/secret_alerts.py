@@ -19,7 +19,7 @@ COLUMNS = "repo_id, number, token_type, false_positive, bypassed, reported_at"
 
 def record(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
     """Count the alert in an event, once, for the organization that owns the repository."""
-    reported = payload_reader.read_object(payload, "alert") or {}
+    reported = payload_reader.read_part(payload, "alert")
     fields = payload_reader.read_fields(reported, READERS)
     if repo["owner_kind"] != "Organization" or not {"number", "token_type"} <= fields.keys():
         return

@@ -1,4 +1,4 @@
 """The index of the texts in payloads and answers: which attempts may contain a text.
 
-May import the database. It keeps hashes of parts of texts, and no texts.
+Imports `database` and the packages below it. It keeps hashes of parts of texts, and no texts.
 """

@@ -1,4 +1,4 @@
 """Workflow runs, their jobs, and concurrency groups.
 
-Imports `repositories` and the packages below it.
+Imports `checks` and the packages below it.
 """

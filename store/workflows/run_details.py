@@ -48,7 +48,7 @@ def _details(db: Connection, given: dict[str, Any]) -> Row:
     triggering = placeholder_accounts.get_or_create(db, given.get("triggering_actor"))
     if triggering is not None:
         found["triggering_actor_id"] = triggering
-    source = payload_reader.read_object(given, "head_repository") or {}
+    source = payload_reader.read_part(given, "head_repository")
     name = payload_reader.read_field(source, "full_name", payload_reader.text(201, 3))
     if name is not None:
         found["head_repo"] = name

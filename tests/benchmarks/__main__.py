@@ -8,47 +8,48 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from tests.benchmarks import report
-from tests.benchmarks.figure import Bench, Row
+from tests.benchmarks.harness import report
+from tests.benchmarks.harness.figure import Bench, Row
 
-NAMES = (
-    "ingest",
-    "delivery",
-    "cores",
-    "filters",
-    "order",
-    "pull",
-    "pickup",
-    "memory",
-    "claim",
-    "subscriptions",
-    "repetition",
-    "organization",
-    "reading",
-    "paging",
-    "postgres",
-    "growing",
-    "machines",
-    "expiry",
-    "reports",
-    "isolation",
-    "restart",
-    "killed",
-    "far",
-    "pages",
-    "tasks",
-    "texts",
-    "tls",
-    "beside",
-)
+# Each figure's name, with the folder of its module.
+FOLDERS = {
+    "ingest": "events",
+    "delivery": "deliveries",
+    "cores": "deliveries",
+    "filters": "deliveries",
+    "order": "deliveries",
+    "pull": "deliveries",
+    "pickup": "deliveries",
+    "memory": "deliveries",
+    "claim": "deliveries",
+    "subscriptions": "events",
+    "repetition": "events",
+    "organization": "events",
+    "reading": "queries",
+    "paging": "queries",
+    "postgres": "databases",
+    "growing": "databases",
+    "machines": "databases",
+    "expiry": "deliveries",
+    "reports": "queries",
+    "isolation": "deliveries",
+    "restart": "deliveries",
+    "killed": "deliveries",
+    "far": "deliveries",
+    "pages": "queries",
+    "tasks": "queries",
+    "texts": "queries",
+    "tls": "deliveries",
+    "beside": "events",
+}
 
-# What fills a database with millions of rows first.
+# These fill a database with millions of rows first.
 LONG = ("claim", "growing", "machines", "postgres")
 PAGE = Path(__file__).parents[2] / "hub" / "docs" / "explanation" / "performance.md"
 
 
 @click.command()
-@click.argument("names", nargs=-1, type=click.Choice(NAMES))
+@click.argument("names", nargs=-1, type=click.Choice([*FOLDERS]))
 @click.option("--rounds", default=5, show_default=True, type=click.IntRange(1), help="Of each.")
 @click.option("--quick", is_flag=True, help="One round of each, and without what takes minutes.")
 @click.option("--markdown", is_flag=True, help="Print the manual's tables.")
@@ -58,7 +59,7 @@ def main(names: tuple[str, ...], rounds: int, quick: bool, markdown: bool, write
     if write and (names or quick):
         raise click.UsageError("--write writes all figures, of full rounds")
     if quick:
-        rounds, names = 1, names or tuple(name for name in NAMES if name not in LONG)
+        rounds, names = 1, names or tuple(name for name in FOLDERS if name not in LONG)
     shown = Console(width=None if sys.stdout.isatty() else 140)
     parts: dict[str, list[Row]] = {}
     failed = False
@@ -67,14 +68,14 @@ def main(names: tuple[str, ...], rounds: int, quick: bool, markdown: bool, write
         tempfile.TemporaryDirectory(prefix="tocsin-bench-") as directory,
     ):
         bench = Bench(rounds, Path(directory), status.update)
-        for name in names or NAMES:
-            measure = importlib.import_module(f"tests.benchmarks.{name}").measure
+        for name in names or FOLDERS:
+            measure = importlib.import_module(f"tests.benchmarks.{FOLDERS[name]}.{name}").measure
             bench.directory = Path(directory, name)
             bench.directory.mkdir()
             try:
                 parts.setdefault(name, []).extend(measure(bench))
             except Exception as error:
-                # What the others found is not lost with it.
+                # The others' results are not lost with it.
                 bench.notes.append(f"{name} could not be measured: {error}.")
                 failed = True
     if bench.receiver:

@@ -1,6 +1,6 @@
 """A browser, and a `tocsin serve` with something to see, for all tests of this directory."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -8,13 +8,12 @@ import httpx
 import pytest
 from chromium import launched
 from daemon import ledger
-from dashboard_guests import DashboardServer, Guest
+from dashboard_guests import DashboardServer, Guest, Visiting
 from playwright.async_api import Browser, expect
 from waiting import PATIENCE
 
-# Of a machine that has other things to do, too.
+# The patience with a machine that has other things to do, too.
 expect.set_options(timeout=PATIENCE * 1000)
-Visiting = Callable[..., Awaitable[Guest]]
 
 
 @pytest.fixture(scope="package")
@@ -47,7 +46,7 @@ async def visit(browser: Browser, server: DashboardServer) -> AsyncIterator[Visi
     """`await visit("ada")`: a page of a browser of its own, signed in as ada (root, ada, bob;
     None: not at all). `dark`, `narrow`, `scripts=False`, `zone` as somebody may have it.
 
-    After the test: nothing was loaded from elsewhere, and nothing was complained about.
+    After the test: nothing was loaded from another host, and nothing was complained about.
     """
     guests: list[Guest] = []
 
@@ -59,6 +58,41 @@ async def visit(browser: Browser, server: DashboardServer) -> AsyncIterator[Visi
     for guest in guests:
         await guest.context.close()
     for guest in guests:
+        guest.watched.check()
+
+
+@pytest.fixture(scope="module")
+async def readers(anyio_backend: str) -> AsyncIterator[dict[Any, Guest]]:
+    """Yield those who `read`, by who they are and how they look at pages."""
+    known: dict[Any, Guest] = {}
+    yield known
+    for guest in known.values():
+        await guest.context.close()
+    for guest in known.values():
+        guest.watched.check()
+
+
+@pytest.fixture
+async def read(
+    browser: Browser, server: DashboardServer, readers: dict[Any, Guest]
+) -> AsyncIterator[Visiting]:
+    """Do the same as `visit` for a test that loads pages and changes nothing.
+
+    A reader comes again with the browser of the test before. A new browser, in which axe has not
+    run yet, costs twice as much as the page.
+    """
+    used: list[Guest] = []
+
+    async def call(login: str | None = "ada", **look: bool) -> Guest:
+        who = (login, *sorted(look.items()))
+        if who not in readers:
+            readers[who] = await Guest.arrive(browser, server, login, **look)
+        used.append(readers[who])
+        await used[-1].look(**look)
+        return used[-1]
+
+    yield call
+    for guest in used:
         guest.watched.check()
 
 

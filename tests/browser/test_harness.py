@@ -1,6 +1,4 @@
-"""What the browser tests rely on: a load from elsewhere, a broken script and what harms readers
-are seen.
-"""
+"""The browser tests notice a load from another host, a broken script and barriers for readers."""
 
 from chromium import Watched, violations
 from playwright.async_api import Browser
@@ -9,7 +7,7 @@ BAD = """<html><head><title>bad</title></head><body>
 <img src="http://elsewhere.example/x.png"><script>nonsense()</script></body></html>"""
 
 
-async def test_a_load_from_elsewhere_is_seen(browser: Browser):
+async def test_a_load_from_another_host_is_seen(browser: Browser):
     context = await browser.new_context()
     watched = Watched(context, "http://127.0.0.1")
     page = await context.new_page()
@@ -21,7 +19,7 @@ async def test_a_load_from_elsewhere_is_seen(browser: Browser):
     await context.close()
 
 
-async def test_the_world(server, client):
+async def test_the_world_has_deliveries_in_each_state(server, client):
     assert (await client.get("/healthz")).status_code == 200
     states = server.states()
     # At least: other tests may have been here before.

@@ -1,5 +1,5 @@
-"""What somebody on call sees first: an alarm, what is unhealthy and why, when it is tried next, and
-what they may not see.
+"""The first look of somebody on call: an alarm, unhealthy hooks with reason and next attempt,
+and missing rights.
 """
 
 import re
@@ -75,7 +75,7 @@ async def test_an_open_circuit_has_one_word_one_reason_and_one_time(visit, serve
     assert await violations(page) == []
 
 
-async def test_what_waits_for_long_is_an_alarm(visit, server):
+async def test_a_long_failing_hook_raises_an_alarm(visit, server):
     def fail(db: Connection, ago: int) -> None:
         db.execute(
             "UPDATE hook SET failing_since = :at WHERE id = :id",
@@ -98,7 +98,7 @@ async def test_what_waits_for_long_is_an_alarm(visit, server):
             store.do(fail, 0)
 
 
-async def test_who_may_see_nothing_reads_why_and_who_can_change_it(visit, server):
+async def test_users_without_a_repository_read_the_reason_and_the_remedy(visit, server):
     def begin(db: Connection) -> str:
         account = accounts.by_login(db, "eve") or accounts.create(db, "eve")
         _, token = tokens.create(db, account["id"], scopes=["repo", "admin:repo_hook"])

@@ -49,7 +49,7 @@ async def test_another_secret_is_shown_once(visit, mine):
     assert value not in await page.content()
 
 
-async def test_what_was_refused_is_not_done(visit, mine, server):
+async def test_a_dismissed_dialog_changes_nothing(visit, mine, server):
     guest = await visit("ada")
     page = await guest.go(mine)
     page.on("dialog", lambda dialog: dialog.dismiss())
@@ -91,7 +91,7 @@ async def test_the_overview_goes_on_by_itself(visit, server):
     await expect(count).to_have_text(str(before + 1))
 
 
-async def test_without_a_mouse(visit, mine):
+async def test_a_hook_can_be_managed_by_keyboard(visit, mine):
     guest = await visit("ada")
     page = await guest.go("/ui")
     await page.keyboard.press("Tab")

@@ -124,7 +124,7 @@ async def test_options_that_are_texts_and_lists(visit, server):
 
 
 @pytest.mark.parametrize("scripts", [True, False])
-async def test_the_access_to_a_protected_receiver(visit, server, scripts):
+async def test_access_to_a_protected_receiver_can_be_set_up(visit, server, scripts):
     # Nothing listens there: the receiver of these tests expects no requests for tokens.
     url, token_url = f"https://127.0.0.1:1025/access-{scripts}", "https://127.0.0.1:1025/token"
     authority = Authority()

@@ -36,7 +36,7 @@ def state(page: Page) -> Locator:
     return page.get_by_role("region", name="State")
 
 
-async def test_one_that_failed_begins_again(visit, server, source):
+async def test_a_failed_import_can_be_started_again(visit, server, source):
     page_of = start(server, "began-again", f"{source.url}/bells.git")
     page = await (await visit("ada")).go(page_of)
     await expect(state(page)).to_contain_text("No repository was found at this URL")

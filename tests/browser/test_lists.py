@@ -1,4 +1,4 @@
-"""Lists as people search them: by period, in their own time zone, and by what the lists show."""
+"""Lists are searched by period, in the user's time zone, and by the values that they show."""
 
 import re
 from datetime import datetime, timedelta
@@ -13,7 +13,7 @@ ZONE = "Asia/Kathmandu"
 AHEAD = timedelta(hours=5, minutes=45)
 
 
-async def test_absolute_times_in_utc_or_in_ones_own_zone(visit):
+async def test_times_are_shown_in_utc_or_in_the_user_s_zone(visit):
     guest = await visit("ada", zone=ZONE)
     page = await guest.go("/ui/deliveries")
     stamp = page.get_by_role("table").locator("time[data-stamp]").first
@@ -44,7 +44,7 @@ async def test_lists_show_absolute_times(visit):
         assert STAMP.fullmatch(await stamp.inner_text()), path
 
 
-async def test_a_period_in_ones_own_zone(visit):
+async def test_a_period_can_be_given_in_the_user_s_zone(visit):
     guest = await visit("ada", zone=ZONE)
     page = await guest.go("/ui/deliveries")
     await page.get_by_role("button", name="Use local times").click()
@@ -59,7 +59,7 @@ async def test_a_period_in_ones_own_zone(visit):
     await expect(page.get_by_text("No matching deliveries")).to_be_visible()
 
 
-async def test_filters_accept_what_lists_show(visit, server):
+async def test_filters_accept_the_values_that_lists_show(visit, server):
     guest = await visit("ada")
     page = await guest.go("/ui/deliveries?event=issues.opened")
     await server.post("issues", guid="an-opened-issue", action="opened")
@@ -96,7 +96,7 @@ async def test_secrets_in_urls_are_shown_when_asked_for(visit, server):
     assert await violations(page) == []
 
 
-async def test_ones_own_link_keeps_one_signed_in(visit, server):
+async def test_opening_a_link_of_your_own_keeps_you_signed_in(visit, server):
     guest = await visit("ada")
     page = await guest.go(f"/ui/shared?link={server.world.link}")
     await expect(page.get_by_text("You stay signed in")).to_be_visible()

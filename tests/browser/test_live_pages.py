@@ -78,7 +78,7 @@ async def test_signing_out_on_one_page_renews_the_others(visit):
     await expect(page).to_have_url(re.compile("/ui/sign-in"))
 
 
-async def test_a_paused_list_counts_what_is_new(visit, server):
+async def test_a_paused_list_counts_new_deliveries(visit, server):
     guest = await visit("ada")
     page = await guest.go(f"/ui/deliveries?hook={server.world.good}")
     await live(page)

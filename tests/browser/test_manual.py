@@ -3,10 +3,11 @@ scripts; and the search, by the questions that people have.
 """
 
 import re
+from typing import Any
 
 import pytest
 from chromium import violations
-from dashboard_guests import Guest
+from dashboard_guests import Guest, Visiting
 from playwright.async_api import expect
 
 from hub.manual.library import manual
@@ -48,10 +49,13 @@ QUESTIONS = {
 @pytest.fixture
 async def guest(visit, request: pytest.FixtureRequest) -> Guest:
     """Somebody who is signed in nowhere, with the look that the test names."""
-    look = dict(getattr(request, "param", LOOKS["wide-light"]))
-    width = look.pop("width")
-    arrived: Guest = await visit(None, **look)
-    await arrived.page.set_viewport_size({"width": width, "height": 900})
+    return await arrive(visit, getattr(request, "param", LOOKS["wide-light"]))
+
+
+async def arrive(coming: Visiting, look: dict[str, Any]) -> Guest:
+    """Have somebody come who is signed in nowhere, with this look."""
+    arrived: Guest = await coming(None, dark=look.get("dark", False))
+    await arrived.page.set_viewport_size({"width": look["width"], "height": 900})
     return arrived
 
 
@@ -69,8 +73,11 @@ VISITS = [
 ]
 
 
-@pytest.mark.parametrize(("guest", "path"), VISITS, indirect=["guest"])
-async def test_a_page(guest: Guest, path: str) -> None:
+@pytest.mark.parametrize(("look", "path"), VISITS)
+async def test_each_page_is_accessible_and_fits_the_window(
+    read: Visiting, look: dict[str, Any], path: str
+) -> None:
+    guest = await arrive(read, look)
     page = await guest.go(path)
     assert await page.get_by_role("heading", level=1).count() == 1
     assert await violations(page) == []

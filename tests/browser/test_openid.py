@@ -99,7 +99,7 @@ async def agree(page: Page, name: str) -> None:
 
 
 @pytest.mark.parametrize("scripts", [True, False])
-async def test_signing_in_and_out_with_a_provider(browser, provider, scripts):
+async def test_users_sign_in_and_out_with_a_provider(browser, provider, scripts):
     async with page_of(browser, provider, scripts=scripts) as page:
         await page.goto("/ui/hooks")
         if scripts:
@@ -118,7 +118,7 @@ async def test_signing_in_and_out_with_a_provider(browser, provider, scripts):
         await expect(page).to_have_url(re.compile("/ui/sign-in"))
 
 
-async def test_who_has_no_account_reads_who_can_give_one(browser, provider):
+async def test_a_sign_in_without_an_account_names_the_remedy(browser, provider):
     async with page_of(browser, provider, scripts=True) as page:
         await page.goto("/ui")
         await agree(page, "eve")

@@ -17,9 +17,10 @@ from page_routes import unvisited
 from pages import PAGES, Shown
 
 from store.delivery import attempt_feed
+from store.delivery.attempt_filter import AttemptFilter
 
 PICTURES = Path(__file__).parent / "pictures"
-# Of a long page the beginning.
+# The beginning of a long page.
 TALL = 1100
 WIDTHS = (1440, 1024, 390)
 LOOKS = {"light": {}, "dark-narrow": {"dark": True, "narrow": True}}
@@ -27,9 +28,7 @@ LOOKS = {"light": {}, "dark-narrow": {"dark": True, "narrow": True}}
 
 def path_of(shown: Shown, server: DashboardServer) -> str:
     with server.opened() as store:
-        attempt = store.look(attempt_feed.page, attempt_feed.AttemptFilter(), limit=50).rows[-1][
-            "id"
-        ]
+        attempt = store.look(attempt_feed.page, AttemptFilter(), limit=50).rows[-1]["id"]
     return shown.path.format(**asdict(server.world), attempt=attempt)
 
 
@@ -60,9 +59,9 @@ TOO_WIDE = """(() => {
 
 @pytest.mark.parametrize(("shown", "look"), SHOWN)
 async def test_page_is_accessible_and_fits_the_window(
-    visit, server: DashboardServer, shown: Shown, look: str
+    read, server: DashboardServer, shown: Shown, look: str
 ):
-    guest: Guest = await visit(shown.login, **LOOKS[look])
+    guest: Guest = await read(shown.login, **LOOKS[look])
     page = await guest.go(path_of(shown, server), shown.status)
     assert await page.get_by_role("heading", level=1).count() == 1
     assert await violations(page) == []
@@ -80,8 +79,8 @@ CUT = """[...document.querySelectorAll(".wide")]
 
 
 @pytest.mark.parametrize("shown", [pytest.param(one, id=f"{one.login}{one.path}") for one in PAGES])
-async def test_page_fits_every_window(visit, server: DashboardServer, shown: Shown):
-    guest: Guest = await visit(shown.login)
+async def test_page_fits_every_window(read, server: DashboardServer, shown: Shown):
+    guest: Guest = await read(shown.login)
     page = await guest.go(path_of(shown, server), shown.status)
     for width, colours in itertools.product(WIDTHS, ("light", "dark")):
         await page.set_viewport_size({"width": width, "height": 900})
@@ -104,6 +103,6 @@ async def _picture(guest: Guest, path: Path) -> None:
 
 
 def test_every_picture_is_kept():
-    """Of every page that has one, in each look, and no other."""
+    """Screenshots of every page that has one, in each look, and no other."""
     wanted = {f"{shown.picture}-{look}.png" for shown in PAGES if shown.picture for look in LOOKS}
     assert {path.name for path in PICTURES.glob("*.png")} == wanted, "TOCSIN_PICTURES=1 takes them"

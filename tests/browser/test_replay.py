@@ -31,7 +31,7 @@ def replays(server: DashboardServer) -> int:
         return len(store.look(replay_runs.page, limit=100))
 
 
-async def test_counted_first_then_delivered(visit, server, fresh):
+async def test_a_replay_is_counted_before_it_is_delivered(visit, server, fresh):
     guest = await visit("ada")
     page = await guest.go("/ui/replay")
     before, rows = replays(server), len(server.rows())
@@ -64,7 +64,7 @@ async def test_counted_first_then_delivered(visit, server, fresh):
     )
 
 
-async def test_from_a_hook_it_is_what_did_not_arrive_in_a_day(visit, server):
+async def test_a_hook_s_replay_selects_the_failures_of_a_day(visit, server):
     guest = await visit("ada")
     page = await guest.go(f"/ui/hooks/{server.world.failing}")
     await page.get_by_role("link", name="Retry what failed").click()
@@ -84,7 +84,7 @@ async def test_without_scripts(visit, server, fresh):
         await until(lambda: not store.look(replay_runs.RUNS.current), "the replay")
 
 
-async def test_what_cannot_be_replayed_is_said_at_the_form(visit):
+async def test_a_refused_replay_is_explained_at_the_form(visit):
     guest = await visit("bob")
     page = await guest.go("/ui/replay")
     await page.get_by_label("Repository").fill("ada/engine")
@@ -110,7 +110,7 @@ async def test_the_audit_log_is_checked_while_one_looks(visit):
     )
 
 
-async def test_a_period_that_somebody_chooses_stays_while_the_list_is_renewed(visit):
+async def test_a_chosen_period_stays_while_the_list_is_renewed(visit):
     guest = await visit("ada")
     page = await guest.go("/ui/replay")
     period = page.get_by_label("Requested in")

@@ -1,4 +1,4 @@
-"""Signing in and out as people do, and what another site cannot make their browser do."""
+"""Users sign in and out, and another site cannot act in their name."""
 
 import re
 from collections.abc import AsyncIterator
@@ -15,7 +15,7 @@ async def elsewhere(anyio_backend: str) -> AsyncIterator[Elsewhere]:
         yield made
 
 
-async def test_signing_in_and_out(visit, server):
+async def test_users_sign_in_and_out(visit, server):
     guest = await visit(None)
     page = await guest.go("/ui")
     await expect(page).to_have_url(re.compile(r"/ui/sign-in\?next=%2Fui$"))
@@ -30,13 +30,13 @@ async def test_signing_in_and_out(visit, server):
     await expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
     await guest.go("/ui")
     await expect(page).to_have_url(re.compile("/ui/sign-in"))
-    # Who kept the cookie has nothing of it.
+    # A kept cookie is of no use.
     await guest.context.add_cookies([cookie])
     await guest.go("/ui")
     await expect(page).to_have_url(re.compile("/ui/sign-in"))
 
 
-async def test_a_wrong_token_is_said_so_to_everybody(visit):
+async def test_a_wrong_token_is_reported_accessibly(visit):
     guest = await visit(None)
     page = await guest.go("/ui/sign-in")
     field = page.get_by_label("Token")

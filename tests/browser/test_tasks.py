@@ -1,4 +1,4 @@
-"""What somebody on call does from the overview on, where 300,000 deliveries are behind it."""
+"""The tasks of somebody on call, from the overview on, with 300,000 deliveries in the store."""
 
 from collections.abc import AsyncIterator
 
@@ -32,5 +32,5 @@ async def test_clicks_of(browser: Browser, night: NightServer, task: Task):
     await guest.context.close()
     guest.watched.check()
     assert clicks.many <= task.most
-    # What is not counted proves nothing.
+    # An uncounted task proves nothing.
     assert clicks.many > 0

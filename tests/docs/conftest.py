@@ -1,4 +1,4 @@
-"""What tests of the manual share."""
+"""Fixtures that the tests of the manual share."""
 
 from pathlib import Path
 

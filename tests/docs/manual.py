@@ -53,7 +53,7 @@ def written_pages() -> list[Path]:
 
 
 def named(page: Path) -> str:
-    """What a page is called in the tests' names."""
+    """The name of a page in the tests' names."""
     return str(page.relative_to(ROOT))
 
 
@@ -101,7 +101,7 @@ def _unique(slug: str, seen: dict[str, int]) -> str:
 
 
 def links(page: Path) -> list[str]:
-    """What the links and images of a page lead to."""
+    """The targets of the links and images of a page."""
     found = []
     for token in tokens(page):
         for child in token.children or ():
@@ -135,7 +135,7 @@ def _paragraphs(page: Path) -> Iterator[str]:
 
 
 def _text(token: Token) -> str:
-    """What is read; a piece of code is one word of it."""
+    """The text that is read; a piece of code is one word of it."""
     parts = []
     for child in token.children or ():
         if child.type == "code_inline":

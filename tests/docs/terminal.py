@@ -10,17 +10,25 @@ from pty_process import INTERRUPT, PtyProcess
 
 # It is interactive, because its input is a terminal. It ends at the first error.
 SHELL = ("bash", "--norc", "--noprofile", "--noediting", "+H", "-eu")
+SCRIPTS = Path(sys.executable).parent
 QUIET = {"PS1": "", "PS2": "", "HISTFILE": "/dev/null", "PAGER": "cat"}
 
 
 class Terminal:
     """A terminal with a shell that blocks are typed into, and what it shows."""
 
-    def __init__(self, directory: Path, changes: dict[str, str], **environment: str) -> None:
-        """`changes`: pieces of the blocks to other ones, such as ports that are free."""
+    def __init__(
+        self,
+        directory: Path,
+        changes: dict[str, str],
+        programs: Path = SCRIPTS,
+        **environment: str,
+    ) -> None:
+        """`changes`: pieces of the blocks to other ones, such as ports that are free. `programs`:
+        the folder with the command `tocsin`.
+        """
         self._changes = changes
-        scripts = Path(sys.executable).parent
-        path = {"PATH": f"{scripts}:{os.environ['PATH']}", "no_proxy": "*"}
+        path = {"PATH": f"{programs}:{SCRIPTS}:{os.environ['PATH']}", "no_proxy": "*"}
         self._shell = PtyProcess(
             SHELL, cwd=directory, env={**os.environ, **path, **QUIET, **environment}, echo=False
         )

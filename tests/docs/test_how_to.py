@@ -10,6 +10,7 @@ from cli_process import SECRET, Process
 from isolating import isolate
 from manual import README, block, blocks, manual_pages, named
 from ports import free_port
+from preload.client import write_command
 from terminal import Terminal
 from waiting import PATIENCE, wait_until
 
@@ -110,12 +111,15 @@ def workshop(directory: Path, receiver: str) -> Iterator[Workshop]:
 
 
 @pytest.fixture
-def type_in(workshop: Workshop) -> Iterator[Callable[..., str]]:
+def type_in(
+    workshop: Workshop, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[..., str]]:
     """Types blocks into one shell; returns the output of the last one."""
     shells: list[Terminal] = []
+    programs = write_command(tmp_path_factory.mktemp("programs"))
 
     def call(texts: list[str], **environment: str) -> str:
-        shell = Terminal(workshop.directory, workshop.ports, **environment)
+        shell = Terminal(workshop.directory, workshop.ports, programs, **environment)
         shells.append(shell)
         return [shell.run(text) for text in texts][-1]
 
@@ -137,6 +141,6 @@ def test_the_commands_of_a_page_work(page: Path, workshop: Workshop, type_in) ->
     type_in(commands(page), TOKEN=workshop.fill_store())
 
 
-def test_the_example_of_the_readme(workshop: Workshop, type_in) -> None:
+def test_the_example_of_the_readme_works(workshop: Workshop, type_in) -> None:
     type_in([block(README, "sh", "example")])
     wait_until(lambda: workshop.states() == ["delivered", "delivered"])

@@ -5,7 +5,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
-from manual import MANUAL, headings, links, manual_pages, named, tokens, written_pages
+from manual import MANUAL, ROOT, headings, links, manual_pages, named, tokens, written_pages
 
 INDEX = MANUAL / "index.md"
 PAGES = sorted({*written_pages(), *MANUAL.rglob("*.md")})
@@ -62,3 +62,10 @@ def test_a_page_has_one_title_and_no_html(page: Path) -> None:
     assert [token.tag for token in found if token.type == "heading_open"].count("h1") == 1
     inline = [child for token in found for child in token.children or ()]
     assert [token.content for token in (*found, *inline) if token.type.startswith("html")] == []
+
+
+def test_files_that_contributors_are_shown_exist() -> None:
+    text = (ROOT / ".github" / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    files = re.findall(r"`((?:hub|store|worker|tests|systemd)/[\w./]*)`", text)
+    assert len(files) > 30
+    assert [one for one in files if not (ROOT / one).exists()] == []

@@ -41,7 +41,7 @@ def test_a_banned_turn_is_found(sentence: str) -> None:
     assert found_in(sentence)
 
 
-def test_counting() -> None:
+def test_words_of_sentences_are_counted() -> None:
     """Code counts as one word, and a mark inside of it ends no sentence."""
     page = Path(__file__).parent / "counted.md"
     assert [words(one) for one in sentences(page)] == [4, 5, 3, 1, 1]

@@ -1,4 +1,4 @@
-"""The README stays short, and has what somebody looks for there."""
+"""The README stays short, and has all that a newcomer looks for."""
 
 import re
 
@@ -16,18 +16,18 @@ def section(title: str) -> str:
     return TEXT.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
 
 
-def test_it_is_read_in_minutes() -> None:
+def test_the_readme_is_short() -> None:
     assert len(TEXT.splitlines()) <= MOST_LINES
 
 
-def test_its_parts() -> None:
+def test_the_readme_has_its_sections_in_order() -> None:
     assert headings(README) == [
         "tocsin", "why", "why-not", "install", "subscribe-post-verify", "what-is-in-the-box",
         "the-manual", "status", "support", "licence",
     ]  # fmt: skip
 
 
-def test_it_begins_with_one_sentence_and_the_only_picture() -> None:
+def test_the_readme_begins_with_one_sentence_and_the_only_picture() -> None:
     sentence, picture = TEXT.split("\n\n")[1:3]
     assert re.findall(r"\.(\s|$)", sentence) == [""]
     assert picture.startswith("![")
@@ -39,7 +39,7 @@ def test_it_begins_with_one_sentence_and_the_only_picture() -> None:
     "other",
     ["the platform's own webhooks", "Svix", "Convoy", "Outpost", "Hook0", "a queue of your own"],
 )
-def test_it_is_compared(other: str) -> None:
+def test_the_readme_compares_other_products(other: str) -> None:
     rows = [line for line in section("Why not").splitlines() if line.startswith(("| [", "| "))]
     (row,) = [one for one in rows if other in one.split("|")[1]]
     assert row.split("|")[-2].strip(), "says when to choose it"
@@ -49,7 +49,7 @@ def test_it_is_compared(other: str) -> None:
     "way",
     ["uv tool install", "pipx install", "pip install", "podman run", "tocsin systemd install"],
 )
-def test_a_way_to_install_it(way: str) -> None:
+def test_each_way_to_install_is_named_and_tested(way: str) -> None:
     assert way in section("Install")
     assert way in SHELL
 
@@ -62,7 +62,7 @@ def test_the_example_is_short() -> None:
     assert "hub.mode=subscribe" in example
 
 
-def test_it_leads_to_each_part_of_the_manual() -> None:
+def test_the_readme_links_to_each_part_of_the_manual() -> None:
     folder = MANUAL.relative_to(README.parent)
     for part in ("index.md", "tutorial.md", "concepts.md", "how-to/", "explanation/"):
         assert [link for link in links(README) if link.startswith(f"{folder}/{part}")], part

@@ -38,7 +38,7 @@ def sign_in(url: str, token: str) -> str:
         return browser.post(f"{url}/sign-in", data=form).raise_for_status().text
 
 
-def test_the_first_hour(open_terminal):
+def test_every_command_of_the_first_hour_works(open_terminal):
     typed = set()
 
     def text(name: str) -> str:
@@ -92,3 +92,16 @@ def test_the_first_hour(open_terminal):
     assert "staging/etc/systemd/system/tocsin.service" in installed
     assert re.search(r"hooks active +1", installed)
     assert typed | {ADMIN} == set(BLOCKS), "every block is typed"
+
+
+def test_each_request_shows_why_it_failed(open_terminal):
+    requests = [line for text in BLOCKS.values() for line in text.splitlines() if "curl" in line]
+    assert len(requests) > 3
+    assert all("curl --fail-with-body -sS " in line for line in requests)
+    daemon, user = open_terminal(), open_terminal()
+    daemon.type(BLOCKS["daemon"])
+    daemon.until("at work: http")
+    post = BLOCKS["user"].rpartition("\n\n")[2].strip()
+    said = user.run(f"TOKEN=wrong\n{post} || echo code $?\n")
+    assert "Bad credentials" in said
+    assert "code 22" in said

@@ -74,7 +74,7 @@ def record(called: str = "web", /, **given: Any) -> Row:
 
 
 async def posted(hub: httpx.AsyncClient, path: str, body: Row, **how: Any) -> Row:
-    """What a request that goes well is answered with."""
+    """The answer to a request that succeeds."""
     answer = await hub.post(path, json=body, **how)
     assert answer.status_code == 200, answer.text
     shown: Row = answer.json()

@@ -71,7 +71,7 @@ def bodies(store: Store, name: str) -> list[dict[str, Any]]:
 
 
 def waiting(store: Store, hook_id: int) -> list[Row]:
-    """What is to be delivered to this hook, oldest first."""
+    """The waiting deliveries of this hook, oldest first."""
     return store.look(
         lambda db: db.all(
             "SELECT d.*, e.name, e.guid FROM delivery d JOIN event e ON e.id = d.event_id"

@@ -50,7 +50,7 @@ def seats(db: Connection, world: World, n: int) -> None:
 
 
 def _artifact(db: Connection, world: World, n: int, kind: str) -> int:
-    """Of the digest that is asked for, with so many records of this kind."""
+    """The requested digest, with so many records of this kind."""
     made: int = db.value(
         "INSERT INTO artifact (organization_id, repo_id, digest, name, created_at, updated_at)"
         " VALUES (:acme, :repo_id, :digest, 'bell', 1, 1) ON CONFLICT (repo_id, digest)"

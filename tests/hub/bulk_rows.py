@@ -23,12 +23,14 @@ LATER = 2**52
 class Fill:
     """What adds `n` rows, and how many such a list has at most (None: any number).
 
-    `path` is where the list is if it is not where the world has its sample.
+    `path` is where the list is if it is not where the world has its sample. `fewest` is the least
+    number of rows that are read like many.
     """
 
     add: Callable[[Connection, World, int], object]
     most: int | None = None
     path: str | None = None
+    fewest: int = 1
 
 
 def _apps(db: Connection, world: World, n: int) -> list[int]:
@@ -532,8 +534,9 @@ FILL: dict[str, Fill] = {
     "repos/list-invitations-for-authenticated-user": Fill(own_invitations),
     "repos/list-webhooks": Fill(hooks),
     "repos/list-webhook-deliveries": Fill(deliveries),
-    "repos/list-webhook-events": Fill(hook_events),
-    "orgs/list-webhook-events": Fill(organization_hook_events),
+    # The sizes of several events are read before their bodies, and one is read whatever its size.
+    "repos/list-webhook-events": Fill(hook_events, fewest=2),
+    "orgs/list-webhook-events": Fill(organization_hook_events, fewest=2),
     "orgs/list-webhooks": Fill(organization_hooks),
     "orgs/list-webhook-deliveries": Fill(organization_deliveries),
     "apps/list-webhook-deliveries": Fill(app_deliveries),

@@ -51,7 +51,7 @@ UNKNOWN = {
         "display_title",
     ),
 }
-# What the pipeline answers with, whichever operation is asked.
+# The answers of the pipeline, for any operation.
 OF_ALL = {"301", "304", "307"}
 Json = dict[str, Any]
 # The name of a document for its own parts.
@@ -83,7 +83,7 @@ class Described:
         return template, method.lower()
 
     def response(self, path: str, method: str, status: int) -> Json | None:
-        """What it says of a status; None for nothing."""
+        """The description of a status; None without one."""
         found: Json | None = self.content["paths"][path][method]["responses"].get(str(status))
         if found is not None and "$ref" in found:
             found = self.content["components"]["responses"][found["$ref"].rpartition("/")[2]]
@@ -110,7 +110,7 @@ class Described:
         return self._validators[key]
 
     def validator(self, media: Json) -> Draft202012Validator:
-        """Of a schema in the document."""
+        """The validator of a schema in the document."""
         schema = in_json_schema(media["schema"])
         return Draft202012Validator(schema, registry=self._components, validate_formats=True)
 

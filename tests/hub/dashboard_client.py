@@ -77,7 +77,7 @@ class Browser:
 
 
 class Listening:
-    """What a stream of server-sent events said so far."""
+    """The text of a stream of server-sent events so far."""
 
     def __init__(self) -> None:
         self.gone = asyncio.Event()
@@ -119,8 +119,10 @@ async def open_dashboard(
     """A browser of a hub with these settings, signed in with a token where one is given. The store
     is closed after the `last` one.
     """
-    seeing = Observability(store, clock=clock)
-    app = create_app(store, HubSettings(**settings), judge, seeing=seeing, trials=trials)
+    observability = Observability(store, clock=clock)
+    app = create_app(
+        store, HubSettings(**settings), judge, observability=observability, trials=trials
+    )
     transport = httpx.ASGITransport(app, client=("192.0.2.7", 1))
     headers = {"User-Agent": "tests"}
     async with httpx.AsyncClient(transport=transport, base_url=host, headers=headers) as client:
@@ -128,7 +130,7 @@ async def open_dashboard(
         if token is not None:
             assert (await browser.sign_in(token)).status_code == 303
         yield browser
-    await seeing.close()
+    await observability.close()
     if last:
         await store.close()
 
@@ -140,6 +142,6 @@ def next_page(page: str) -> str:
 
 
 def text_of(html: str) -> str:
-    """What a page says, without its marks, in one line."""
+    """The text of a page, without its marks, in one line."""
     body = re.sub(r"<(script|style|svg).*?</\1>", " ", html.replace("<wbr>", ""), flags=re.DOTALL)
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", body)).split())

@@ -21,7 +21,7 @@ def enterprise(db: Connection, slug: str, owner: Row, member: Row, organization:
     enterprises.adopt(db, made["id"], organization["id"])
     team = enterprise_teams.create(db, made["id"], "Ops" if slug == "globe" else slug)
     enterprise_assignments.add(db, team, [organization["id"]])
-    enterprise_memberships.add(db, team["id"], [owner["id"], member["id"]])
+    enterprise_memberships.add(db, team, [owner["id"], member["id"]])
     if slug == "globe":
         enterprises.join(db, made["id"], member["id"], "member")
     assistant_subscriptions.put(db, organization["id"])

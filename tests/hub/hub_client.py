@@ -15,7 +15,7 @@ from hub.auth import authentications, rate_counters
 from hub.settings import HubSettings
 from store import Store
 from store.delivery import outbox
-from store.delivery.events import IncomingEvent
+from store.delivery.incoming import IncomingEvent
 from store.errors import Invalid
 from worker.pull.fetch_queue import FetchQueue
 from worker.settings import WorkerSettings
@@ -46,10 +46,10 @@ def _held(change: Callable[..., IncomingEvent]) -> Callable[..., IncomingEvent]:
     return made
 
 
-# What is written by itself, every second, would be among the statements that a test counts.
+# Periodic writes, every second, would be among the statements that a test counts.
 rate_counters.INTERVAL = authentications.DELAY = 3600.0
 
-# Whatever a test makes the hub tell, by whichever way.
+# Every event that a test makes the hub emit, in any way.
 outbox.make_event = _held(outbox.make_event)
 
 
@@ -60,7 +60,7 @@ async def judge(url: str) -> None:
 
 
 def holding(settings: HubSettings) -> Callable[[httpx.Response], Awaitable[None]]:
-    """What looks at every answer of a hub with these settings."""
+    """The checks of every answer of a hub with these settings."""
     prefix = httpx.URL(settings.root()).path.rstrip("/")
 
     async def look(answer: httpx.Response) -> None:
@@ -76,7 +76,7 @@ async def open_client(
     store: Store, settings: HubSettings, **given: Any
 ) -> AsyncIterator[httpx.AsyncClient]:
     """A client; its paths are under the API's root. `given` goes to httpx. The store is closed."""
-    app = create_app(store, settings, judge, pulls=FetchQueue(WorkerSettings()))
+    app = create_app(store, settings, judge, pull_queue=FetchQueue(WorkerSettings()))
     client = httpx.AsyncClient(
         transport=httpx.ASGITransport(app),
         base_url=settings.root(),
@@ -89,7 +89,7 @@ async def open_client(
 
 
 async def anonymously(client: httpx.AsyncClient, path: str) -> httpx.Response:
-    """What a client gets without its credentials."""
+    """The answer that a client gets without its credentials."""
     request = client.build_request("GET", path)
     request.headers.pop("Authorization", None)
     return await client.send(request)

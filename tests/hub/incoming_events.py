@@ -1,4 +1,4 @@
-"""What tests of incoming events look at: hooks for them, and what was kept or refused."""
+"""Helpers for tests of incoming events: hooks, and the stored or refused events."""
 
 import httpx
 

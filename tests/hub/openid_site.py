@@ -7,6 +7,7 @@ from base64 import urlsafe_b64encode
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
 
@@ -23,11 +24,10 @@ from waiting import until
 CLIENT, SECRET = "tocsin", "a secret of the client"
 
 
-def rsa(name: str) -> RSAKey:
+@cache
+def rsa_key(name: str) -> RSAKey:
+    """Return the provider's key of this name, which is made when it is first used."""
     return RSAKey.generate_key(2048, parameters={"kid": name, "alg": "RS256", "use": "sig"})
-
-
-KEYS = {name: rsa(name) for name in ("first", "second")}
 
 
 @dataclass
@@ -39,7 +39,7 @@ class OpenIDSite:
     key: str = "first"
     published: list[str] = field(default_factory=lambda: ["first"])
     odd: list[Any] = field(default_factory=list)
-    """What else is among the keys."""
+    """The other keys of the set."""
     claims: dict[str, Any] = field(default_factory=dict)
     """Claims beside, or in place of, the right ones."""
     algorithm: str = "RS256"
@@ -76,9 +76,8 @@ class OpenIDSite:
 
     async def keys(self, request: Request) -> Response:
         self.asked.append("keys")
-        return JSONResponse(
-            {"keys": [*self.odd, *(KEYS[name].as_dict(private=False) for name in self.published)]}
-        )
+        published = [rsa_key(name).as_dict(private=False) for name in self.published]
+        return JSONResponse({"keys": [*self.odd, *published]})
 
     async def token(self, request: Request) -> Response:
         self.asked.append("token")
@@ -102,7 +101,7 @@ class OpenIDSite:
         if self.algorithm == "HS256":
             key = OctKey.import_key(SECRET)
             return jwt.encode({"alg": "HS256", "kid": self.key}, claims, key)
-        return jwt.encode({"alg": self.algorithm, "kid": self.key}, claims, KEYS[self.key])
+        return jwt.encode({"alg": self.algorithm, "kid": self.key}, claims, rsa_key(self.key))
 
 
 def _encoded(part: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""What has to be there for every declared operation to be asked: people, rows, and who is let in.
+"""A world in which every declared operation can be asked: people, rows, and accepted tokens.
 
 A new path parameter needs its line in SAMPLES, and a row in `make` that it can stand for.
 """
@@ -16,8 +16,9 @@ from assertions import attempted
 from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
 from enterprises_world import TEAM, enterprise
 
-from hub.auth.access import CLASSIC, Access
+from hub.auth.access import Access
 from hub.auth.app_access import AsInstallation
+from hub.auth.token_rights import CLASSIC
 from hub.rest.operation import Operation
 from hub.rest.resolve import PARAMETER
 from store import Connection, Row, Store
@@ -31,7 +32,8 @@ from store.checks import check_annotations, check_runs, check_suites, commit_sta
 from store.clock import DAY, SECOND
 from store.database.sqlite.engine import SqliteEngine
 from store.delivery import attempts, outbox, sources
-from store.delivery.events import IncomingEvent, accept_all
+from store.delivery.events import accept_all
+from store.delivery.incoming import IncomingEvent
 from store.devenvs import devenv_secrets, devenvs
 from store.hooks import hook_targets, hooks
 from store.imports import import_contents, import_rounds, imports
@@ -56,7 +58,7 @@ from store.repositories import (
     watching,
 )
 from store.repositories.licenses import LicenseFile
-from store.repositories.markdown import Rendered
+from store.repositories.markdown import RenderedText
 
 PASSWORD = "open sesame"
 SECRET = "s" * 40
@@ -68,7 +70,7 @@ RECEIVER = "https://receiver.example/in"
 COMMIT = "6dcb09b5b57875f334f61aebed695e2e4193db5e"
 # The rule suites of octo/hello and acme are called so; those of octo/vault and umbra the next.
 SUITE = 3_001
-# What requests change whatever comes of them: how much was asked, and how often in vain.
+# Tables that any request changes: the counts of requests, and of failed ones.
 COUNTS = {"spent", "failed_login", "refusal", "migration", "sqlite_sequence"}
 # Columns that are written a moment after a request, whatever its response.
 NOTED = {"authenticated_at"}
@@ -94,14 +96,14 @@ class Place:
     invitation: int = 0
     """To octo in the one, to reader in the other."""
     author: int = 0
-    """Of an imported history."""
+    """The number of an author in an imported history."""
     milestone: int = 0
     """Its number."""
 
 
 @dataclass(frozen=True)
 class Belongings:
-    """What is one person's own."""
+    """The rows of one user."""
 
     account: Row
     grant: int
@@ -464,7 +466,9 @@ def _repository(db: Connection, owner: Row, name: str, before: str, *, private: 
         db, [IncomingEvent(repo["id"], f"guid-{name}", repo["id"], "push", b'{"ref":"main"}')]
     )
     devenv_secrets.put(db, repo["id"], "key", b"hush")
-    comment = commit_comments.create(db, repo["id"], owner["id"], COMMIT, Rendered("Well *done*"))
+    comment = commit_comments.create(
+        db, repo["id"], owner["id"], COMMIT, RenderedText("Well *done*")
+    )
     number, happened = _issue(db, repo, 8 if private else 7, comment["id"])
     return Place(repo, hook["id"], 0, comment["id"], number, happened, milestone=number)
 

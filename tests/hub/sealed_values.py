@@ -8,7 +8,7 @@ from store import Row
 
 
 def sealed(key: Row, value: bytes = b"hush") -> Row:
-    """What to put: the value, sealed to the key."""
+    """The body to put: the value, sealed to the key."""
     box = SealedBox(PublicKey(base64.b64decode(key["key"])))
     encrypted = base64.b64encode(box.encrypt(value)).decode()
     return {"encrypted_value": encrypted, "key_id": key["key_id"]}

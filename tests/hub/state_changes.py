@@ -28,7 +28,7 @@ class Step:
     body: Body | Callable[[World], Body] = None
     changed: dict[str, Any] = field(default_factory=dict)
     by: str = ""
-    """Who asks: octo unless it is said; `app`: mill itself; `mill`: octo by a token of that app."""
+    """The caller: octo by default; `app`: mill itself; `mill`: octo by a token of that app."""
 
 
 def step(operation: str, reported: str, body: Any = None, by: str = "", **changed: Any) -> Step:
@@ -460,7 +460,7 @@ STEPS: tuple[Step, ...] = (
     step("orgs/delete-webhook", "meta.deleted", hook_id=_newest("hook")),
 )
 
-UNTOLD = {
+UNPUBLISHED = {
     "apps/check-token": "it changes nothing",
     "apps/create-installation-access-token": "who asks has the token, and nobody else hears of it",
     "apps/revoke-installation-access-token": "the same",

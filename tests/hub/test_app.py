@@ -1,4 +1,4 @@
-"""What holds for every path: routing, the shape of errors, and what is not told."""
+"""Rules for every path: routing, the shape of errors, and no internal details."""
 
 import logging
 import re
@@ -18,7 +18,7 @@ ORIGIN = "https://forge.example"
 HOOKS = "/repos/octo/hello/hooks"
 
 
-async def test_healthy(client: httpx.AsyncClient) -> None:
+async def test_a_new_hub_is_healthy(client: httpx.AsyncClient) -> None:
     answer = await client.get(f"{ORIGIN}/healthz")
     assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
     answer = await client.head(f"{ORIGIN}/healthz")
@@ -62,7 +62,7 @@ async def test_head_is_get_without_the_body(client: httpx.AsyncClient) -> None:
     assert answer.headers["Content-Length"] == "2"
 
 
-async def test_nothing_internal_is_told(
+async def test_an_internal_error_is_logged_and_not_shown(
     client: httpx.AsyncClient,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -70,7 +70,7 @@ async def test_nothing_internal_is_told(
     def broken(*_: object) -> None:
         raise RuntimeError("the secret of the house")
 
-    monkeypatch.setattr(hook_events.hooks, "last_responses", broken)
+    monkeypatch.setattr(hook_events.attempts, "last_responses", broken)
     with caplog.at_level(logging.ERROR):
         answer = await client.get(HOOKS)
     content = assert_error(answer, 500)
@@ -81,7 +81,7 @@ async def test_nothing_internal_is_told(
     assert "the secret of the house" in caplog.text
 
 
-async def test_without_a_prefix(store: Store, seed: Any) -> None:
+async def test_urls_without_a_base_url_name_the_bound_address(store: Store, seed: Any) -> None:
     async def judge(url: str) -> None: ...
 
     app = create_app(store, HubSettings(host="::1", port=80), judge)
@@ -97,7 +97,7 @@ async def test_without_a_prefix(store: Store, seed: Any) -> None:
 
 
 @pytest.mark.parametrize("url", ["forge.example", "ftp://x", "https://x/?a", "https://x/#a"])
-def test_a_base_url_that_is_none(url: str) -> None:
+def test_a_wrong_base_url_is_refused(url: str) -> None:
     with pytest.raises(ValueError, match="must"):
         HubSettings(base_url=url)
 

@@ -21,7 +21,7 @@ from store.errors import Unusable
         {"openid_scopes": "email"},
     ],
 )
-def test_settings_that_cannot_be(wrong: dict[str, Any]) -> None:
+def test_wrong_settings_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         HubSettings(**{"openid_client_id": CLIENT, **wrong})
 
@@ -38,7 +38,7 @@ def test_the_secret_is_never_shown(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [None, b"", b" \n", b"\xff" * 20])
-def test_a_file_without_a_secret(tmp_path: Path, content: bytes | None) -> None:
+def test_a_file_without_a_secret_is_refused(tmp_path: Path, content: bytes | None) -> None:
     given = {"openid_issuer": "https://tower.example", "openid_client_id": CLIENT}
     path = tmp_path / "secret"
     if content is not None:

@@ -1,4 +1,4 @@
-"""What several pages are tried with: an operator, a hook, and what came in."""
+"""Rows that several pages are tried with: an operator, a hook, and events."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from ui_world import OPERATING
 from store import Connection, Row
 from store.accounts import accounts, tokens
 from store.delivery import events
-from store.delivery.events import IncomingEvent
+from store.delivery.incoming import IncomingEvent
 from store.hooks import hooks
 
 

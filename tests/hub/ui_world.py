@@ -10,7 +10,7 @@ from store.accounts import accounts, tokens
 from store.clock import HOUR, SECOND
 from store.delivery import attempt_outcomes, deliveries, events, leases
 from store.delivery.attempt_outcomes import Outcome
-from store.delivery.events import IncomingEvent
+from store.delivery.incoming import IncomingEvent
 from store.hooks import hooks
 from store.monitoring import hook_tallies
 from store.ordering.delivery_states import DEAD, DELIVERED, WAITING

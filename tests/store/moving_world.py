@@ -1,4 +1,4 @@
-"""What the tests of moving share: rows of every kind, a daemon that is never still, a busy hub."""
+"""Shared by the tests of moving: rows of every kind, a daemon that is never still, a busy hub."""
 
 import asyncio
 import itertools
@@ -14,7 +14,7 @@ from waiting import PATIENCE
 from store import Connection, Row, Store, open_store
 from store.accounts import tokens
 from store.database.encrypted_columns import ENCRYPTED_COLUMNS
-from store.delivery import events, sources
+from store.delivery import events, incoming, sources
 from store.hooks import hooks
 from store.ordering.delivery_states import DEAD, DELIVERED
 from store.repositories import repositories
@@ -246,7 +246,7 @@ class Load:
     """A hub of another process that takes in events until it is refused, and keeps receipts."""
 
     def __init__(self, folder: Path, world: World) -> None:
-        self.receipts: list[events.Receipt] = []
+        self.receipts: list[incoming.Receipt] = []
         self.refused: list[BaseException] = []
         self._folder, self._world = folder, world
         self._thread = threading.Thread(target=lambda: asyncio.run(self._run()))
@@ -262,7 +262,7 @@ class Load:
                 return_exceptions=True,
             )
             for each in found:
-                known = isinstance(each, events.Receipt)
+                known = isinstance(each, incoming.Receipt)
                 (self.receipts if known else self.refused).append(each)
             # Enough that there is always something on its way.
             await asyncio.sleep(0.01)

@@ -1,4 +1,4 @@
-"""What the tests of the store share: a small world, outcomes, a courier and a session to spy on."""
+"""Shared by tests of the store: a small world, outcomes, a notifier and a session to spy on."""
 
 import contextlib
 import threading
@@ -15,7 +15,7 @@ from store.database.notifications import LeasedEvent
 from store.delivery import deliveries, events, leases
 from store.delivery.attempt_outcomes import Outcome
 from store.delivery.deliveries import ClaimedDelivery
-from store.delivery.events import IncomingEvent, Receipt
+from store.delivery.incoming import IncomingEvent, Receipt
 from store.hooks import hooks
 from store.ordering.delivery_states import DEAD, DELIVERED, FILTERED, WAITING
 from store.repositories import repositories
@@ -187,7 +187,7 @@ class Spy:
         """How many of them were committed."""
         self.opened = 0
         self.failing: dict[str, Exception] = {}
-        """What the next call of this name raises, once."""
+        """The error that the next call of this name raises, once."""
         self._real = store.engine.session
         store.engine.session = self._session
 

@@ -28,7 +28,7 @@ def test_a_movable_clock_moves_only_when_it_is_moved() -> None:
     assert clock.now() == MOMENT + 1_499_999
 
 
-def test_a_movable_clock_begins_now_unless_told() -> None:
+def test_a_movable_clock_begins_now_by_default() -> None:
     assert abs(MovableClock().now() - Clock().now()) < MINUTE
 
 
@@ -54,12 +54,12 @@ def test_moments_are_parsed(text: str, moment: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "yesterday", "2026-13-01", "2026-11-21T25:00:00Z", "1"])
-def test_what_is_no_time_is_refused(text: str) -> None:
+def test_an_invalid_time_is_rejected(text: str) -> None:
     with pytest.raises(ValueError):
         parse(text)
 
 
-def test_the_apis_form() -> None:
+def test_moments_are_written_in_the_api_s_form() -> None:
     assert iso(MOMENT + 999_999) == "2026-11-21T07:33:00Z"
     assert iso_micro(MOMENT + 42) == "2026-11-21T07:33:00.000042Z"
 

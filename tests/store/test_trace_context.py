@@ -9,7 +9,7 @@ TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 PARENT = f"00-{TRACE}-{SPAN}-01"
 
 
-def test_its_parts() -> None:
+def test_a_traceparent_is_split_into_its_parts() -> None:
     found = trace_context.parse([PARENT], [])
     assert found == TraceContext(PARENT)
     assert (f"{found.trace_id:032x}", f"{found.span_id:016x}", found.flags) == (TRACE, SPAN, 1)
@@ -73,7 +73,7 @@ def test_a_state_is_passed_on_or_left_out(texts: list[str], state: str) -> None:
     assert trace_context.parse([PARENT], texts) == TraceContext(PARENT, state)
 
 
-def test_both_lines() -> None:
+def test_both_headers_are_written() -> None:
     lines = f"traceparent: {PARENT}\r\ntracestate: a=1\r\n"
     assert TraceContext(PARENT, "a=1").lines() == lines
 

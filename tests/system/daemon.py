@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from local_server import listening
 from ports import free_port
 from waiting import PATIENCE, Stopwatch
 
@@ -19,7 +20,6 @@ from store.accounts import accounts, tokens
 from store.delivery import deliveries
 from store.hooks import hooks
 from store.repositories import repositories
-from tests.local_server import listening
 
 ENVIRONMENT = {
     "TOCSIN_ALLOW_NETWORKS": "127.0.0.0/8",
@@ -51,12 +51,12 @@ def _program(patch: str) -> list[str]:
 
 
 async def said(folder: Path, *args: str) -> str:
-    """What a command says that does what it is to do."""
+    """The output of a command that succeeds."""
     return await done(await tocsin(folder, *args))
 
 
 async def done(process: asyncio.subprocess.Process, seconds: float = PATIENCE) -> str:
-    """What a process says that ends well, within so many seconds."""
+    """The output of a process that ends well, within so many seconds."""
     try:
         async with asyncio.timeout(seconds):
             output, _ = await process.communicate()
@@ -93,7 +93,7 @@ class Ledger:
         self.got[guid] += 1
 
     async def think(self) -> None:
-        """What it does before it says yes."""
+        """Wait before the answer."""
         await asyncio.sleep(self.pause)
 
 

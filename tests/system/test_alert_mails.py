@@ -11,7 +11,7 @@ from waiting import PATIENCE, until
 from store import Connection
 from store.accounts import accounts, emails
 from store.delivery import events
-from store.delivery.events import IncomingEvent
+from store.delivery.incoming import IncomingEvent
 from store.hooks import hooks
 from store.mail import outbox, receivers
 from store.repositories import repositories
@@ -24,7 +24,7 @@ QUICK = (
 
 
 def fail(db: Connection) -> int:
-    """Have a hook of ada's fail as soon as there is a worker. Return its id."""
+    """Have a hook of ada's fail. Return its id."""
     ada, repo = accounts.by_login(db, "ada"), repositories.find(db, "ada", "engine")
     assert ada is not None
     assert repo is not None
@@ -37,8 +37,6 @@ def fail(db: Connection) -> int:
 
 async def test_a_mail_survives_a_kill_and_its_link_unsubscribes(tmp_path: Path) -> None:
     site = Site(tmp_path / "data")
-    with site.opened() as store:
-        hook_id = store.do(fail)
 
     def outcomes() -> list[str]:
         with site.opened() as store:
@@ -68,6 +66,8 @@ async def test_a_mail_survives_a_kill_and_its_link_unsubscribes(tmp_path: Path) 
                 return OK
 
             post.data = accept
+            with site.opened() as store:
+                hook_id = store.do(fail)
             await until(lambda: post.mails, "the first mail")
             await daemon.process.wait()
             assert outcomes() == [None]

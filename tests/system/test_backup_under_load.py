@@ -37,7 +37,7 @@ class Waits:
             await asyncio.sleep(0.005)
 
 
-async def test_a_backup_under_load(site: Site, tmp_path: Path) -> None:
+async def test_a_backup_under_load_holds_every_accepted_event(site: Site, tmp_path: Path) -> None:
     backup = tmp_path / "backup.db.zst"
     async with ledger() as receiver:
         site.hook(receiver)
@@ -66,7 +66,7 @@ async def test_a_backup_under_load(site: Site, tmp_path: Path) -> None:
     assert (await said(there, "audit", "verify")).startswith("1 entries")
 
 
-async def test_what_was_restored_is_delivered_to_the_end(site: Site, tmp_path: Path) -> None:
+async def test_restored_deliveries_are_delivered_to_the_end(site: Site, tmp_path: Path) -> None:
     """Also what had been delivered between the backup and the end: a receiver can tell."""
     async with ledger(0.002) as receiver:
         site.hook(receiver)

@@ -1,4 +1,4 @@
-"""`kill -9` in the middle of the work: what was accepted is delivered."""
+"""`kill -9` in the middle of the work: accepted events are delivered."""
 
 import asyncio
 
@@ -15,7 +15,7 @@ async def kill_at(daemon: Daemon, receiver: Ledger, deliveries: int) -> None:
 
 
 async def recorded(site: Site) -> None:
-    """What was received before a kill and not yet recorded is delivered once more."""
+    """Deliveries that were received and not yet recorded before a kill are delivered once more."""
     await until(lambda: set(site.states()) == {"delivered"}, "the record of all deliveries")
 
 

@@ -52,7 +52,7 @@ async def post(site: Site) -> None:
 
 
 async def shown(site: Site) -> list[dict[str, Any]]:
-    """What the API shows of what happened, the newest first."""
+    """The events that the API shows, the newest first."""
     headers = {"Authorization": f"Bearer {site.token}", "User-Agent": "tests"}
     found: list[dict[str, Any]] = []
     async with httpx.AsyncClient(

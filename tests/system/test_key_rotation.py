@@ -58,7 +58,7 @@ def delivered_as(site: Site, secret: bytes) -> int:
     return len(rows)
 
 
-async def test_rotation_beside_a_daemon_and_kill_9(site: Site) -> None:
+async def test_a_rotation_that_is_killed_beside_a_daemon_loses_nothing(site: Site) -> None:
     async with ledger() as receiver:
         site.hook(receiver)
         with site.opened() as store:

@@ -36,7 +36,7 @@ def ask(db: Any, url: str) -> Row:
 
 
 def statuses(store: Store) -> list[str]:
-    """What was told of imports."""
+    """The events of imports."""
     rows = store.look(lambda db: db.value("SELECT count(*) FROM event"))
     return ["told"] * rows
 
@@ -74,7 +74,7 @@ async def test_an_import_that_is_killed_is_done_all_the_same(site: Site, source:
         await worker.kill()
         assert now()["status"] == "importing", "it was not in the middle of the work"
         assert not made.exists()
-        # What it had started sees that nobody listens any more.
+        # Its programs see that their output is closed.
         await until(lambda: not at_work(site.folder), "the end of its programs")
         assert statuses(store) == []
         source.pause = 0.0
@@ -89,7 +89,7 @@ async def test_an_import_that_is_killed_is_done_all_the_same(site: Site, source:
     assert site.integrity() == "ok"
 
 
-async def test_a_worker_that_is_stopped_ends_what_it_has_started(
+async def test_a_stopped_worker_ends_the_programs_of_its_imports(
     site: Site, source: GitSite
 ) -> None:
     source.pause = 0.2

@@ -1,4 +1,4 @@
-"""`kill -9` in the middle of a job of deployments: it is gone on with, and told of once."""
+"""`kill -9` in the middle of a job of deployments: it is continued, and reported once."""
 
 from typing import Any
 
@@ -49,7 +49,7 @@ async def test_a_job_that_is_killed_is_done_all_the_same(site: Site) -> None:
             await worker.kill()
             row = job(store, job_id)
             assert row["status"] == "processing", "it was not in the middle of the work"
-            # What was recorded was told, and is not to be done any more.
+            # Recorded deployments were reported, and are not repeated.
             assert count(store, "deployment_record") == count(store, "event") == row["total_count"]
             assert count(store, "deployment_job_entry") == MANY - row["total_count"]
         worker = await site.serve("--only", "worker")

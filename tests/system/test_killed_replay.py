@@ -5,7 +5,7 @@ from waiting import until
 
 from store import Connection, Row
 from store.delivery import events, replay_runs
-from store.delivery.events import IncomingEvent
+from store.delivery.incoming import IncomingEvent
 from store.delivery.replay_selection import ReplaySelection
 from store.hooks import hooks
 

@@ -28,7 +28,7 @@ def made(store: Store) -> list[Row]:
 
 
 def parts(store: Store) -> int:
-    """Of reports that are being made."""
+    """The number of parts of reports that are being made."""
     return int(
         store.look(
             lambda db: db.value(
@@ -40,7 +40,7 @@ def parts(store: Store) -> int:
 
 
 def check_whole(store: Store, folder: Path) -> None:
-    """Whatever is there, is there as a whole."""
+    """Every report is there as a whole."""
     for row in made(store):
         content = report_files.path(folder, row["id"]).read_bytes()
         assert len(content) == row["size"]

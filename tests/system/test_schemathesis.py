@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from daemon import Site, done
-from doomed_rows import doomed
-from generated_requests import UNSIGNED
+from deletable_rows import deletable
 from operations_world import PASSWORD, SAMPLES, SECRET, World, make
 from thoroughness import often
 
@@ -161,8 +160,8 @@ BODIES = {
     ),
     "query.source": (("events/receive-webhook", "usage/report"), "source"),
 }
-DOOMED = "doomed_"
-# What a path that ends in it takes something from, or adds to, and never ends itself.
+DELETABLE = "deletable_"
+# A path that ends in it takes something from the list, or adds to it, and never ends it.
 STAYS = (
     "client_id",
     "enterprise-team",
@@ -220,10 +219,13 @@ async def test_the_document_holds(site: Site, tmp_path: Path) -> None:
 
 def settings(store: Store) -> Iterator[str]:
     """Those of schemathesis, line by line: credentials, and what there is to be found."""
+    # It takes a third of a second, which a run without this test need not wait for.
+    from generated_requests import UNSIGNED
+
     world = make(store)
     token = world.token(scopes=SCOPES)["Authorization"].partition(" ")[2]
     yield HEAD.format(token=token, unsigned=UNSIGNED, password=PASSWORD, secret=SECRET)
-    for name, values in (_there(world) | store.do(_doomed, world)).items():
+    for name, values in (_there(world) | store.do(_deletable, world)).items():
         yield f"[dictionaries.{name}]"
         yield f"values = {json.dumps(values)}"
     lines = [(one.id, one.method, one.path) for one in OPERATIONS]
@@ -231,15 +233,18 @@ def settings(store: Store) -> Iterator[str]:
     yield "[parameters]"
     for parameter in sorted({one for _, _, path in lines for one in PARAMETER.findall(path)}):
         yield _bound(f"path.{parameter}", parameter)
-    # Each of these is looked through for each request: only what is special to an operation.
+    # Each section is looked through for each request: one for all operations with the same
+    # settings, and none for an operation without any.
+    sections: dict[tuple[str, ...], list[str]] = {}
     for name, method, path in lines:
-        found = list(_operation(name, method, path))
-        if found:
-            yield from ("[[operations]]", f'include-operation-id = "{name}"', *found)
+        sections.setdefault(tuple(_operation(name, method, path)), []).append(name)
+    sections.pop((), None)
+    for found, names in sections.items():
+        yield from ("[[operations]]", f"include-operation-id = {json.dumps(names)}", *found)
 
 
 def _there(world: World) -> dict[str, list[object]]:
-    """What the world has for path parameters, and for members of bodies."""
+    """The values of the world for path parameters, and for members of bodies."""
     found = {name: [sample.own(world)] for name, sample in SAMPLES.items()}
     token, _ = world.store.do(lambda db: grants.issue(db, world.lab, world.octo.account["id"]))
     hook_id = SAMPLES["hook_id"].own(world)
@@ -259,8 +264,8 @@ def _there(world: World) -> dict[str, list[object]]:
     }
 
 
-def _doomed(db: Connection, world: World) -> dict[str, list[object]]:
-    return {f"{DOOMED}{name}": rows for name, rows in doomed(db, world, RECEIVER).items()}
+def _deletable(db: Connection, world: World) -> dict[str, list[object]]:
+    return {f"{DELETABLE}{name}": rows for name, rows in deletable(db, world, RECEIVER).items()}
 
 
 def _operation(name: str, method: str, path: str) -> Iterator[str]:
@@ -271,11 +276,11 @@ def _operation(name: str, method: str, path: str) -> Iterator[str]:
     ends = method == "DELETE" or name == "apps/reset-token"
     parameters = PARAMETER.findall(path)
     if ends and parameters and parameters[-1] not in STAYS:
-        yield _in_operation(f"path.{parameters[-1]}", DOOMED + parameters[-1])
+        yield _in_operation(f"path.{parameters[-1]}", DELETABLE + parameters[-1])
     for member, (names, dictionary) in BODIES.items():
         if name in names:
-            doomed = DOOMED if ends else ""
-            yield _in_operation(member, doomed + dictionary, 0.9)
+            deletable = DELETABLE if ends else ""
+            yield _in_operation(member, deletable + dictionary, 0.9)
 
 
 def _in_operation(parameter: str, dictionary: str, share: float = 1.0) -> str:

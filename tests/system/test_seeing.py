@@ -1,4 +1,4 @@
-"""What a real daemon tells of itself: right counts under load, and trouble while there is some."""
+"""A real daemon's metrics and probes: right counts under load, and trouble while there is some."""
 
 import asyncio
 import resource
@@ -9,17 +9,16 @@ from pathlib import Path
 import httpx
 import pytest
 from daemon import Ledger, Poster, Site, ledger
+from local_server import NO_AUTHORITIES
 from ports import free_port
 from prometheus_client.parser import text_string_to_metric_families as families
 from waiting import PATIENCE, Stopwatch, until
-
-from tests.local_server import NO_AUTHORITIES
 
 EVENTS = 400
 
 
 class Seen:
-    """What is seen at a URL, or through a socket of the file system."""
+    """A client of a URL, or of a socket of the file system."""
 
     def __init__(self, url: str, path: Path | None = None) -> None:
         self.url, self.path = url, path
@@ -118,7 +117,7 @@ async def cleared(seen: Seen) -> dict[tuple[str, ...], float]:
     return values
 
 
-async def test_hub_and_worker_apart(site: Site) -> None:
+async def test_hub_and_worker_have_their_own_metrics(site: Site) -> None:
     """Each has its own: the worker on a socket of the file system, the hub beside the API."""
     path = site.folder / "admin.sock"
     async with ledger() as receiver:
@@ -144,7 +143,7 @@ async def test_hub_and_worker_apart(site: Site) -> None:
     assert await hub.end() == 0
 
 
-async def test_a_worker_whose_socket_was_left_by_a_crash(site: Site) -> None:
+async def test_a_worker_replaces_the_socket_that_a_crash_left(site: Site) -> None:
     path = site.folder / "admin.sock"
     given = {"TOCSIN_ADMIN_BIND": f"unix:{path}"}
     worker = await site.serve("--only", "worker", **given)
@@ -154,7 +153,7 @@ async def test_a_worker_whose_socket_was_left_by_a_crash(site: Site) -> None:
     assert (await Seen("http://localhost", path).get("/healthz")).status_code == 200
 
 
-async def test_a_database_that_another_program_holds(site: Site) -> None:
+async def test_a_locked_database_fails_readiness(site: Site) -> None:
     daemon = await site.serve()
     seen = Seen(daemon.url)
     await seen.until(None)
@@ -171,7 +170,7 @@ async def test_a_database_that_another_program_holds(site: Site) -> None:
     assert await daemon.end() == 0
 
 
-async def test_a_disk_on_which_nothing_can_be_written(site: Site) -> None:
+async def test_an_unwritable_disk_fails_readiness(site: Site) -> None:
     daemon = await site.serve()
     seen = Seen(daemon.url)
     await seen.until(None)
@@ -218,7 +217,7 @@ class Waiting(Ledger):
         await self.reported.wait()
 
 
-async def test_what_is_seen_of_the_end(site: Site) -> None:
+async def test_an_ending_daemon_shows_its_phase_and_attempts_in_flight(site: Site) -> None:
     """Apart from the API it is told, while the last deliveries are made, that it ends."""
     port = free_port()
     async with ledger(made=(receiver := Waiting())):
@@ -236,10 +235,10 @@ async def test_what_is_seen_of_the_end(site: Site) -> None:
         taken = Stopwatch()
         receiver.reported.set()
         assert await ending == 0
-        assert taken.seconds() < 5 * daemon.started, "it does not wait any longer"
+        assert taken.seconds() < 20 * daemon.started, "it does not wait any longer"
 
 
-async def test_a_place_where_it_cannot_listen(site: Site) -> None:
+async def test_a_taken_address_of_administrators_stops_the_start(site: Site) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         for bind, code in ((f"127.0.0.1:{port}", 5), ("unix:/nowhere/admin.sock", 4)):

@@ -1,4 +1,4 @@
-"""What happens on time, with real processes: at the moment, after a `kill -9`, by hand."""
+"""Jobs on time, with real processes: at the moment, after a `kill -9`, by hand."""
 
 import json
 import signal
@@ -8,7 +8,7 @@ from waiting import until
 
 from store import Connection, Row, Store
 from store.clock import HOUR, SECOND
-from store.delivery.events import REPUBLISHED_SOURCE
+from store.delivery.incoming import REPUBLISHED_SOURCE
 from store.jobs import jobs
 from store.registry import republish_runs
 from store.repositories import interaction_limits, repositories
@@ -61,7 +61,7 @@ async def test_killed_while_much_expires(site: Site) -> None:
 NEVER_POLLS = "worker.tuning.DEFAULTS = worker.tuning.Tuning(poll_interval=1e9)"
 
 
-async def test_at_the_moment_in_another_process(site: Site) -> None:
+async def test_an_end_wakes_the_worker_of_another_process(site: Site) -> None:
     """The worker sleeps until then: it is woken for what ends sooner than what it knew of, for this
     one does not look now and then.
     """
@@ -78,7 +78,7 @@ async def test_at_the_moment_in_another_process(site: Site) -> None:
         assert expired_at >= ends
 
 
-async def test_a_job_by_hand(site: Site) -> None:
+async def test_a_job_can_be_run_by_hand(site: Site) -> None:
     daemon = await site.serve()
     with site.opened() as store:
         output = await said(site.folder, "job", "run", "prune")

@@ -1,1 +1,1 @@
-"""What must not break, tried for long; `python -m tests.torture`."""
+"""Promises that must not break, tried for long; `python -m tests.torture`."""

@@ -12,6 +12,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from tests.running.import_paths import IMPORT_PATHS
 from tests.torture.finding import Finding, Trial
 
 # Name to how often it is tried unless told otherwise: kills, hypothesis' examples, requests.
@@ -24,8 +25,8 @@ NAMES = {"ledger": 1000, "faults": 1, "machine": 300, "guard": 20_000, "fuzz": 2
 @click.option("--seed", default=0, show_default=True, help="Of what happens by chance.")
 def main(names: tuple[str, ...], rounds: int | None, seed: int) -> None:
     """Try all of it, or what is named. Ends with 1 where a promise was not kept."""
-    # What the tests share is found there by its bare name.
-    sys.path.append(str(Path(__file__).parents[1]))
+    # The tests' helpers are found there by their bare names.
+    sys.path.extend(IMPORT_PATHS)
     console = Console(width=None if sys.stdout.isatty() else 140)
     findings: list[Finding] = []
     with Console(stderr=True).status("") as status:
@@ -41,7 +42,7 @@ def main(names: tuple[str, ...], rounds: int | None, seed: int) -> None:
 def run(
     name: str, rounds: int, seed: int = 0, report: object = None, **given: Any
 ) -> list[Finding]:
-    """What a trial of this name finds; `given` says what of it is to be tried."""
+    """The findings of a trial of this name; `given` selects its parts."""
     torture = importlib.import_module(f"tests.torture.{name}").torture
     with tempfile.TemporaryDirectory(prefix="tocsin-torture-") as directory:
         trial = Trial(Path(directory, name), rounds, seed)

@@ -38,7 +38,7 @@ async def locked(trial: Trial) -> None:
             known = len(here.sender.accepted)
             await asyncio.sleep(LOCKED)
             more = len(here.sender.accepted) - known
-            # What was being committed as the lock was taken.
+            # Writes that were being committed as the lock was taken.
             trial.find("accepted while locked", "at most what was in hand", more, more <= 8)
         await here.accepted(EVENTS)
         await here.end()

@@ -166,7 +166,7 @@ async def crowd(trial: Trial) -> None:
             "memory", f"at most {MEMORY / 1e6:.0f} MB", f"{memory / 1e6:.0f} MB", memory <= MEMORY
         )
         trial.find("connections to the host", "at most 64", most, most <= 64)
-        # What is left is delivered in any case: how long that takes says nothing.
+        # The rest is delivered in any case: its duration says nothing.
         delay = 0
         await here.end()
 

@@ -16,7 +16,7 @@ from tests.torture.scene import Scene, scene
 
 DISK = 24 * 1024 * 1024
 LARGE = b'{"filler": "' + b"x" * 2_000_000 + b'"}'
-# What may be held at once: bodies being received and events waiting to be written.
+# The bound on memory: bodies being received and events waiting to be written.
 HELD = 700_000_000
 # By then whoever could fill the memory has.
 REFUSED = 1_000
@@ -44,7 +44,7 @@ async def _full_disk(trial: Trial, here: Scene) -> None:
 
 
 def _fill(file: Path) -> None:
-    # What a buffer still holds would be written when it is closed, and have no room either.
+    # A buffer's rest would be written when it is closed, and have no room either.
     with file.open("wb", buffering=0) as ballast, contextlib.suppress(OSError):
         while True:
             ballast.write(bytes(64 * 1024))

@@ -23,7 +23,7 @@ class Fuzzer:
         assert here.daemon is not None
         self._here = here
         self.start = here.processor()
-        """What the daemon's start has cost."""
+        """The cost of the daemon's start."""
         self._junk = Junk(here.site.token, seed)
         self.left = 0
         self.seen: Counter[str] = Counter()
@@ -56,11 +56,11 @@ class Fuzzer:
                 self.errors.append(f"{status[1].decode()}: {request[:200]!r}")
 
     async def _answer(self, request: bytes) -> bytes:
-        """What comes back before the connection is closed, or the first answer."""
+        """The bytes that come back until the connection is closed, or the first answer."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self._here.site.port)
         try:
             writer.write(request)
-            # Who announces more than comes would wait for it, and so would we.
+            # A request that announces more than it sends would wait for it, and so would we.
             writer.write_eof()
             async with asyncio.timeout(PATIENCE):
                 head = await reader.readuntil(b"\r\n\r\n")

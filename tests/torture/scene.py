@@ -20,7 +20,7 @@ SELDOM = 0.3
 
 
 class Scene:
-    """What a fault happens to."""
+    """The daemon, its sender and its receiver, for one fault."""
 
     def __init__(self, trial: Trial, site: Site, book: Book) -> None:
         self.trial, self.site, self.book = trial, site, book
@@ -73,7 +73,7 @@ class Scene:
         self.trial.find("integrity of the database", "ok", ok, ok == "ok")
 
     def refusals(self) -> None:
-        """What was not accepted got a 503 that says when to come again."""
+        """Refused events got a 503 that names the time to come again."""
         heads = self.sender.refused
         wrong = [
             head

@@ -19,7 +19,7 @@ class Sender:
         self.again: list[str] = []
         """Numbers to post before new ones."""
         self.body: bytes | None = None
-        """Of every event; by default a small one."""
+        """The body of every event; by default a small one."""
         self.over = False
         """Nothing more is posted once this is set."""
         self.sent: set[str] = set()

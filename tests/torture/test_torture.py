@@ -18,7 +18,7 @@ SHORT = {
 
 
 @pytest.mark.parametrize("name", SHORT)
-def test_what_is_promised_is_kept(name: str) -> None:
+def test_each_promise_is_kept(name: str) -> None:
     check(name, SHORT[name])
 
 

@@ -73,7 +73,7 @@ class Place:
         return git(self.made, "log", "--format=%an <%ae>", "--reverse", *form).splitlines()
 
     def left(self) -> list[Path]:
-        """What is there beside the stores."""
+        """The files beside the stores."""
         return [*(self.data_dir / "imports").glob("*")]
 
 

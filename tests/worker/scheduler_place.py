@@ -3,10 +3,11 @@
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from engines import open_furnished
 from waiting import until
 from worker_harness import settle
 
-from store import Row, Store, open_store
+from store import Row, Store
 from store.clock import MovableClock
 from store.jobs import jobs
 from worker.scheduler.job_runner import JobRunner, ScheduledJob
@@ -28,7 +29,7 @@ class Place:
         self.stores = [self.store]
 
     def another_store(self) -> Store:
-        return open_store(self.url, data_dir=self.folder, clock=self.clock)
+        return open_furnished(self.url, self.folder, self.clock)
 
     def job(self, name: str, when: Trigger) -> ScheduledJob:
         async def run() -> None:

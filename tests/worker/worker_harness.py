@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from clock_helpers import keep_lease
 from engines import open_furnished
-from passing import keep_lease
 from waiting import until
 
 from store import Row, Store
@@ -17,7 +17,7 @@ from store.accounts import accounts
 from store.clock import SECOND, MovableClock, parse
 from store.delivery import attempts, deliveries, events
 from store.delivery.deliveries import STATES
-from store.delivery.events import IncomingEvent, Receipt
+from store.delivery.incoming import IncomingEvent, Receipt
 from store.hooks import hooks
 from store.repositories import repositories as repos
 from store.tracing import Tracer
@@ -93,7 +93,7 @@ class Network:
         self.most: Counter[str] = Counter()
         """The most requests in flight at once, by host and (`""`) in all."""
         self.addresses: dict[str, str] = {}
-        """What hosts resolve to, where that matters."""
+        """The addresses of hosts, where they matter."""
 
     async def post(
         self,
@@ -127,7 +127,7 @@ class Network:
                 self.in_flight[name] -= 1
 
     def to(self, host: str) -> list[Post]:
-        """What was sent to a host, in order."""
+        """The requests to a host, in order."""
         return [post for post in self.posts if post.host == host]
 
 
@@ -166,7 +166,7 @@ class WorkerHarness:
         self.store = self.another_store()
         self.network = Network()
         self.tuning = tuning
-        """Of every worker that is started here."""
+        """The tuning of every worker that is started here."""
         self.worker: Worker | None = None
         self._lost: list[Store] = []
         self._numbers = itertools.count(1)
@@ -282,7 +282,7 @@ class WorkerHarness:
         assert isinstance(receipt, Receipt)
         return receipt
 
-    # What can be seen of it.
+    # Its observable state.
 
     def deliveries(self, **chosen: Any) -> list[Row]:
         """Oldest first."""

@@ -1,5 +1,5 @@
 """The path from a due delivery to a recorded attempt: claiming, limits, signing, sending,
 recording.
 
-Imports `http` and `scheduler`.
+Imports `endpoint_access` and the packages below it.
 """

@@ -6,25 +6,24 @@ from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 
 from store import Store
-from store.clock import SECOND
 from store.database.backoff import backoff_delay
 from store.database.log_context import LOG_CONTEXT
 from store.delivery.attempt_outcomes import Outcome
 from store.errors import Busy, Unavailable
-from store.ordering.delivery_states import DELIVERED, WAITING
 from store.tracing import Tracer
 from worker.background_tasks import BackgroundTasks
 from worker.delivery.admission import Admission
-from worker.delivery.batches.outcomes import decisive_of
+from worker.delivery.answer_outcome import failed_attempt
 from worker.delivery.batches.sender import BatchSender, Result
 from worker.delivery.claimer import Claimer
 from worker.delivery.concurrency import Permit
 from worker.delivery.lane import Lane, LaneTable, QueuedDelivery
 from worker.delivery.leased import LeasedDeliveries, LocalDispatcher
 from worker.delivery.metrics import WorkerMetrics
+from worker.delivery.outcome_handler import OutcomeHandler
 from worker.delivery.payload_cache import PayloadCache
 from worker.delivery.recorder import Recorder
-from worker.delivery.send import DeliverySender, failed_attempt
+from worker.delivery.send import DeliverySender
 from worker.delivery.spans import DeliverySpans
 from worker.delivery.target import Target
 from worker.delivery.target_cache import TargetCache
@@ -60,6 +59,7 @@ class Dispatcher:
         self._sender = DeliverySender(store, payloads, sender, tokens, spans)
         self.watchdog = Watchdog()
         self._recorder = Recorder(store, self._on_recorded, self.watchdog, tuning, spans)
+        self.measures = WorkerMetrics()
         self.lanes = LaneTable(tuning)
         self.leased = LeasedDeliveries(store, tuning)
         self.claimer = Claimer(store, self.lanes, self.leased, self._start, self.watchdog, tuning)
@@ -84,9 +84,18 @@ class Dispatcher:
             time_to_fill=self._batches.seconds_to_fill,
             tuning=tuning,
         )
+        self._outcomes = OutcomeHandler(
+            store,
+            self._recorder,
+            self.lanes,
+            self.leased,
+            self.claimer,
+            self.admission,
+            self.measures,
+            self._reset_watchdog,
+        )
         self._tasks = BackgroundTasks()
         self._store_failures = 0
-        self.measures = WorkerMetrics()
         self.measures.in_flight.read = lambda: self.in_flight
         self.measures.buffered.read = lambda: self.queued
         self.measures.cooling_down.read = lambda: self.lanes.cooling_down
@@ -168,7 +177,7 @@ class Dispatcher:
         outcome: Outcome | None = None
         try:
             target = self.targets.known(lane, item) or await self._load_target(lane, item)
-            if self._is_suspended(target):
+            if target is not None and target.is_suspended(self._store.clock):
                 raise Withheld
             if not self.admission.assign_host(lane, permit):
                 raise Withheld
@@ -189,13 +198,13 @@ class Dispatcher:
         else:
             self._store_failures = 0
             if results is None:
-                self._on_outcome(lane, item, outcome)
+                self._outcomes.finish(lane, item, outcome)
             else:
-                self._on_batch(lane, results)
+                self._outcomes.finish_batch(lane, results)
             return True
         self.leased.requeue(lane, item, lease_id)
-        if lane.target is not None and self._is_suspended(lane.target):
-            self._suspend(lane, lane.target.held_until)
+        if lane.target is not None and lane.target.is_suspended(self._store.clock):
+            self._outcomes.suspend(lane, lane.target.held_until)
         return False
 
     async def _load_target(self, lane: Lane, item: QueuedDelivery) -> Target | None:
@@ -217,8 +226,6 @@ class Dispatcher:
         wait = backoff_delay(self._store_failures, first=delay, longest=4 * delay)
         lane.pause(self._loop.time() + wait)
 
-    # Recording outcomes.
-
     def _on_error(
         self,
         lane: Lane,
@@ -238,79 +245,12 @@ class Dispatcher:
             return False
         # Without an outcome, the delivery would stay leased, and nothing would send it.
         now = self._store.clock.now()
-        self._on_outcome(
-            lane, item, failed_attempt(target, item, lane.hook_id, lease_id, error, now)
-        )
+        outcome = failed_attempt(target, item, lane.hook_id, lease_id, error, now)
+        self._outcomes.finish(lane, item, outcome)
         return True
 
-    def _on_outcome(self, lane: Lane, item: QueuedDelivery, outcome: Outcome | None) -> None:
-        if outcome is None:
-            self.leased.finish([item.delivery_id])
-            self.measures.deliveries.add("dropped")
-            self._reset_watchdog()
-            return
-        self._recorder.add(outcome)
-        self._on_answer(lane, item, outcome)
-
-    def _on_answer(self, lane: Lane, item: QueuedDelivery, outcome: Outcome) -> None:
-        """Adjust the lane to an outcome that is about to be recorded."""
-        delivered = outcome.state == DELIVERED
-        key = None if item.turn is None else item.turn.key
-        if cooldown := self.admission.update_limits(lane, delivered=delivered, key=key):
-            message = "hook %d rests for %.0f s after %d failures in a row"
-            log.warning(message, lane.hook_id, cooldown, lane.failures)
-            # This precedes the recording, which never happens at once.
-            outcome.cooldown_until = self._store.clock.now() + round(cooldown * SECOND)
-            self.claimer.give_back(lane)
-        if outcome.held_until is not None:
-            self._suspend(lane, outcome.held_until)
-
-    def _on_batch(self, lane: Lane, results: Sequence[Result]) -> None:
-        """Handle the outcomes of one request. It counts once for the limits of the lane."""
-        sent = [outcome for _, outcome in results if outcome is not None]
-        decisive = decisive_of(sent)
-        if decisive is not None:
-            # Followers of an ordered delivery must not be recorded after it.
-            self._recorder.add_all(sent)
-        for item, outcome in results:
-            if outcome is None:
-                self._on_outcome(lane, item, None)
-            elif outcome is decisive:
-                self._on_answer(lane, item, outcome)
-
-    def _is_suspended(self, target: Target | None) -> bool:
-        """Return whether the hook is paused, or its receiver asked for nothing before a time to
-        come.
-        """
-        # Nearly no hook is held back, so the clock is seldom read.
-        if target is None or not (target.paused or target.held_until):
-            return False
-        return target.paused or target.held_until > self._store.clock.now()
-
-    def _suspend(self, lane: Lane, held_until: int) -> None:
-        """Return the deliveries of a hook that is paused, or that gets nothing before a time
-        (microseconds), because its receiver asked for that.
-        """
-        if held_until > (now := self._store.clock.now()):
-            seconds = (held_until - now) / SECOND
-            log.info("hook %d is held back for %.0f s: its receiver asked", lane.hook_id, seconds)
-            lane.hold(held_until)
-            self.lanes.update_full(lane)
-        self.claimer.give_back(lane)
-        if lane.held_until:
-            self.claimer.retry_timer.schedule(lane, lane.held_until)
-
     def _on_recorded(self, outcomes: Sequence[Outcome], disabled: set[int]) -> None:
-        self._reset_watchdog()
-        self.leased.finish(outcome.delivery_id for outcome in outcomes)
-        self.measures.recorded(outcomes, len(disabled))
-        for outcome in outcomes:
-            if outcome.state == WAITING:
-                self.claimer.retry_timer.schedule(self.lanes.get(outcome.hook_id), outcome.due_at)
-        for hook_id in disabled:
-            log.warning("hook %d was disabled: see its reason", hook_id)
-            self.lanes.get(hook_id).forget_target()
-        self.admission.wake()
+        self._outcomes.on_recorded(outcomes, disabled)
 
     def _reset_watchdog(self) -> None:
         if self.in_flight:

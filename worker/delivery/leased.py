@@ -11,7 +11,7 @@ from store import Store
 from store.database.backoff import backoff_delay
 from store.database.notifications import LeasedEvent
 from store.delivery import deliveries, leases
-from store.delivery.websub import WEBSUB_WAKEUP
+from store.delivery.websub.websub import WEBSUB_WAKEUP
 from store.errors import Busy, Unavailable
 from store.jobs.jobs import JOBS_WAKEUP
 from worker.delivery.lane import Lane, LaneTable, QueuedDelivery

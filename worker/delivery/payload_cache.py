@@ -7,8 +7,9 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 
 from store import Connection, Row, Store, trace_context
-from store.delivery import events, websub, websub_feeds
-from store.delivery.websub_topics import CONTENT_EVENT, JSON, Topic, content_type
+from store.delivery import events, incoming
+from store.delivery.websub import websub, websub_feeds
+from store.delivery.websub.websub_topics import CONTENT_EVENT, JSON, Topic, content_type
 from store.formats.event_view import EventView
 from store.formats.formats import Rendered, render
 from store.formats.installed import with_installation
@@ -163,7 +164,7 @@ def _payload(db: Connection, event_id: int, row: Row | None) -> Payload | None:
     if row is None or row["body"] is None:
         return None
     payload = Payload(row["name"], row["guid"], row["body"], accepted_at=row["received_at"])
-    payload.republished = row["source_id"] == events.REPUBLISHED_SOURCE
+    payload.republished = row["source_id"] == incoming.REPUBLISHED_SOURCE
     payload.repo_id = row["repo_id"]
     payload.trace = trace_context.stored(row["traceparent"], row["tracestate"])
     if row["name"] == CONTENT_EVENT:

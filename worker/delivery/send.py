@@ -3,18 +3,15 @@
 import logging
 from collections.abc import Awaitable, Callable
 
-import orjson
-
 from store import Store
 from store.clock import SECOND
 from store.delivery import deliveries
 from store.delivery.attempt_outcomes import Outcome
-from store.endpoint_access.secret_parts import MASK
 from store.trace_context import TraceContext
+from worker.delivery.answer_outcome import internal_error, outcome_of, with_event
 from worker.delivery.lane import QueuedDelivery
 from worker.delivery.ordering_headers import with_ordering
 from worker.delivery.payload_cache import Payload, PayloadCache
-from worker.delivery.policy import Reply, decide
 from worker.delivery.spans import DeliverySpans
 from worker.delivery.target import Target
 from worker.endpoint_access.access import EndpointAccess
@@ -27,13 +24,6 @@ from worker.signing.secret_rotation import SecretOverlap
 from worker.signing.signatures import UNSIGNED, SigningRequest
 
 log = logging.getLogger("tocsin.worker")
-
-# PostgreSQL does not accept NUL in a text.
-REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
-# By this header of its answer, a receiver stops a delivery or disables the hook.
-STEERING = "webhook-delivery"
-# Headers of answers that may hold the receiver's credentials. Their values are masked.
-SENSITIVE_HEADERS = ("set-cookie", "set-cookie2", "authorization", "proxy-authorization", "cookie")
 
 
 class DeliverySender:
@@ -104,7 +94,7 @@ class DeliverySender:
         started = clock()
         head, answer = "", ExchangeResult()
         timestamp = started // SECOND
-        overlap = target.overlap
+        overlap = target.signatures.overlap
         if overlap is not None and not overlap.is_active(timestamp):
             overlap = None
         new_first = overlap is not None and overlap.new_first(item.delivery_id)
@@ -230,125 +220,4 @@ def undeliverable_reason(
     asked = bool(item.redelivery) and item.attempts == 0
     if not target.accepts(payload.name, asked=asked):
         return "the hook was deleted" if target.deleted else "the hook is not active"
-    return None
-
-
-def outcome_of(
-    target: Target,
-    item: QueuedDelivery,
-    hook_id: int,
-    lease_id: int,
-    answer: ExchangeResult,
-    head: str,
-    started: int,
-    ended: int,
-) -> Outcome:
-    """Return the outcome of an attempt with this answer. Both times are in microseconds."""
-    number = item.attempts + 1
-    received = None if answer.status is None else readable_head(target, answer)
-    reply = _reply(answer, received)
-    decision = decide(target.policy, number, reply, ended, item.throttled, _since(item, started))
-    return Outcome(
-        lease_id=lease_id,
-        delivery_id=item.delivery_id,
-        hook_id=hook_id,
-        event_id=item.event_id,
-        repo_id=target.repo_id or 0,
-        number=number,
-        redelivery=int(item.redelivery or number > 1),
-        started_at=started,
-        duration=answer.timings.get("total", max(ended - started, 0)),
-        status_code=answer.status,
-        error=answer.error,
-        url=target.url,
-        address=answer.address,
-        timings=orjson.dumps(answer.timings).decode(),
-        request_head=head,
-        response_head=received,
-        response_body=None if answer.status is None else readable(target, answer.body),
-        state=decision.state,
-        due_at=decision.due_at,
-        disable=decision.disable,
-        held_until=decision.held_until,
-        throttled=decision.throttled,
-        instruction=decision.instruction,
-        disable_after=round(target.policy.disable_after * SECOND),
-        turn=item.turn,
-    )
-
-
-def internal_error(error: Exception) -> str:
-    """Return the error of an attempt that a programming error ended."""
-    return f"internal: {type(error).__name__}: {error}"
-
-
-def failed_attempt(
-    target: Target,
-    item: QueuedDelivery,
-    hook_id: int,
-    lease_id: int,
-    error: Exception,
-    now: int,
-) -> Outcome:
-    """Return the outcome of an attempt that a programming error ended. `now` is in microseconds."""
-    answer = ExchangeResult()
-    answer.error = internal_error(error)
-    return outcome_of(target, item, hook_id, lease_id, answer, "", now, now)
-
-
-def with_event(outcome: Outcome, target: Target, payload: Payload, item: QueuedDelivery) -> Outcome:
-    """Return the outcome with what the record takes from the event."""
-    if target.repo_id is None:
-        outcome.repo_id = payload.repo_id
-    outcome.installation_id = payload.installation_id
-    if not item.redelivery:
-        outcome.accepted_at = payload.accepted_at
-    return outcome
-
-
-def _since(item: QueuedDelivery, started: int) -> int | None:
-    """Return the time from which other deliveries wait for this one. None if none does."""
-    if item.turn is None or item.turn.out_of_turn:
-        return None
-    return started if item.turn.since is None else item.turn.since
-
-
-def _reply(answer: ExchangeResult, head: str | None) -> Reply:
-    if head is None:
-        return Reply(answer.status, answer.error)
-    delivered = answer.error is None and answer.status is not None and 200 <= answer.status < 300
-    return Reply(
-        answer.status,
-        answer.error,
-        None if delivered else header_value(head, "retry-after"),
-        # Most answers have no such header, and are searched once.
-        header_value(head, STEERING) if STEERING in head.lower() else None,
-    )
-
-
-def readable(target: Target, body: bytes) -> str:
-    """Return the body of an answer as text, without the hook's secrets."""
-    return target.mask(body.decode("utf-8", "replace").replace("\0", REPLACEMENT))
-
-
-def readable_head(target: Target, answer: ExchangeResult) -> str:
-    """Return the headers of an answer, without the hook's secrets and the receiver's."""
-    text = readable(target, answer.head)
-    lowered = text.lower()
-    if "cookie" not in lowered and "authorization" not in lowered:
-        return text
-    return "\r\n".join(_masked(line) for line in text.split("\r\n"))
-
-
-def _masked(line: str) -> str:
-    name, colon, _ = line.partition(":")
-    return f"{name}: {MASK}" if colon and name.strip().lower() in SENSITIVE_HEADERS else line
-
-
-def header_value(head: str, name: str) -> str | None:
-    """Return the first value of a header in a block of header lines."""
-    for line in head.split("\r\n"):
-        key, colon, value = line.partition(":")
-        if colon and key.lower() == name:
-            return value.strip()
     return None

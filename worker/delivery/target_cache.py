@@ -4,11 +4,12 @@ import logging
 from collections.abc import Collection
 
 from store import Store
-from store.delivery import subscribers
+from store.delivery import fan_out
 from store.hooks import hook_handshakes, hook_pauses
 from worker.delivery.concurrency import UNKNOWN_HOST
 from worker.delivery.lane import Lane, QueuedDelivery
-from worker.delivery.target import Target, load_target
+from worker.delivery.target import Target
+from worker.delivery.target_loader import load_target
 from worker.delivery.websub_target import load_websub_target
 from worker.endpoint_access.handshake import Handshaker
 from worker.http.guard import Guard
@@ -87,7 +88,7 @@ class TargetCache:
     async def check(self, lanes: Collection[Lane]) -> None:
         """Invalidate the lanes whose hooks were edited, in case a wake-up was lost."""
         known = {lane.hook_id for lane in lanes if lane.target is not None}
-        versions = await self._store.read(subscribers.versions, known) if known else {}
+        versions = await self._store.read(fan_out.versions, known) if known else {}
         for lane in lanes:
             target = lane.target
             # A target that was read meanwhile is newer than these versions.

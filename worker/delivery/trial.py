@@ -9,8 +9,8 @@ from store.hooks.trial import TrialAnswer, TrialRequest
 from worker.delivery.batches.request import Member, body_of, element_of, head_of
 from worker.delivery.lane import QueuedDelivery
 from worker.delivery.payload_cache import Payload
-from worker.delivery.send import readable, readable_head
-from worker.delivery.target import Target, make_target, signatures_of
+from worker.delivery.target import Target
+from worker.delivery.target_loader import make_target, signatures_of
 from worker.endpoint_access.exchange import exchange
 from worker.endpoint_access.token_cache import TokenCache
 from worker.http.addresses import Refused
@@ -106,8 +106,8 @@ class TrialSender:
             answer.status,
             answer.error,
             answer.address,
-            readable_head(target, answer) if answered else None,
-            readable(target, answer.body) if answered else None,
+            target.readable_head(answer.head) if answered else None,
+            target.readable(answer.body) if answered else None,
         )
 
     async def close(self) -> None:

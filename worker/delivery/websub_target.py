@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from hmac import digest
 
 from store import Connection
-from store.delivery import websub
-from store.delivery.websub_feeds import is_published
-from store.delivery.websub_topics import FEEDS, Topic
+from store.delivery.websub import websub
+from store.delivery.websub.websub_feeds import is_published
+from store.delivery.websub.websub_topics import FEEDS, Topic
 from store.errors import Unusable
 from store.formats.formats import Rendered
 from worker.delivery.payload_cache import Payload, PayloadCache
 from worker.delivery.policy import policy_for
 from worker.delivery.target import REPUBLISHED, Target
 from worker.http.addresses import Refused
-from worker.http.client import USER_AGENT
 from worker.http.endpoint import Endpoint
 from worker.http.guard import Guard
+from worker.http.transport import USER_AGENT
 from worker.settings import WorkerSettings
 
 # Failed attempts do not end a subscription. Only its lease does.

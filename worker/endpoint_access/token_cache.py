@@ -5,13 +5,14 @@ from dataclasses import dataclass, field
 
 from store.clock import SECOND, Clock
 from worker.endpoint_access.token_request import (
-    AccessToken,
+    EndpointToken,
     TokenCredentials,
     TokenFailed,
     read_token,
     token_request,
 )
 from worker.http.addresses import Refused
+from worker.http.client import GuardedClient, RequestFailed
 from worker.http.guard import Guard
 from worker.http.transport import HttpSender
 
@@ -19,7 +20,6 @@ MOST_TOKENS = 1024
 REQUEST_SECONDS = 10.0
 # A token is renewed before its end: when this share of its lifetime is left, or so many seconds.
 RENEWED_SHARE, RENEWED_SECONDS = 0.1, 60.0
-USER_AGENT = "tocsin (OAuth 2.0 client credentials)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,8 @@ class TokenCache:
     """A cache of tokens. At any time, one request for the same credentials is under way."""
 
     def __init__(self, guard: Guard, sender: HttpSender, clock: Clock) -> None:
-        self._guard, self._sender, self._clock = guard, sender, clock
+        self._guard, self._clock = guard, clock
+        self._client = GuardedClient(guard, sender)
         self._stored: dict[TokenCredentials, _Stored] = {}
         self._pending: dict[TokenCredentials, asyncio.Future[str]] = {}
 
@@ -82,16 +83,21 @@ class TokenCache:
                 pending.exception()  # nobody else may wait for it
         return token.value
 
-    async def _request(self, credentials: TokenCredentials) -> AccessToken:
+    async def _request(self, credentials: TokenCredentials) -> EndpointToken:
         try:
             endpoint = self._guard.endpoint(credentials.token_url)
         except Refused as error:
             raise TokenFailed(f"guard: {error}") from None
-        head, body = token_request(credentials, endpoint, USER_AGENT, self._clock.now())
-        answer = await self._sender.post(endpoint, head, body, deadline=REQUEST_SECONDS)
+        headers, body = token_request(credentials, self._clock.now())
+        try:
+            answer = await self._client.request(
+                "POST", endpoint, headers=headers, content=body, deadline=REQUEST_SECONDS
+            )
+        except RequestFailed as error:
+            raise TokenFailed(str(error)) from None
         return read_token(answer)
 
-    def _store(self, credentials: TokenCredentials, token: AccessToken) -> None:
+    def _store(self, credentials: TokenCredentials, token: EndpointToken) -> None:
         now = self._clock.now()
         ahead = min(token.lifetime * RENEWED_SHARE, RENEWED_SECONDS)
         self._stored.pop(credentials, None)

@@ -11,9 +11,9 @@ import orjson
 
 from store.clock import SECOND
 from store.endpoint_access import oauth2
-from worker.http.answer import ExchangeResult
-from worker.http.endpoint import Endpoint
+from worker.http.client import FetchedResponse
 
+USER_AGENT = "tocsin (OAuth 2.0 client credentials)"
 ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 ASSERTION_SECONDS = 300
 # In seconds: how long a token is used if its answer does not say, and at most.
@@ -46,7 +46,7 @@ class TokenCredentials:
 
 
 @dataclass(frozen=True, slots=True)
-class AccessToken:
+class EndpointToken:
     """A token, and how many seconds it lasts."""
 
     value: str = field(repr=False)
@@ -58,21 +58,17 @@ def credentials_of(options: dict[str, Any]) -> TokenCredentials:
     return TokenCredentials(**{name: value for name, value in options.items() if value is not None})
 
 
-def token_request(
-    credentials: TokenCredentials, endpoint: Endpoint, user_agent: str, now: int
-) -> tuple[bytes, bytes]:
-    """Return the head and the body of a request. `now` is in microseconds."""
+def token_request(credentials: TokenCredentials, now: int) -> tuple[dict[str, str], bytes]:
+    """Return the headers and the body of a request. `now` is in microseconds."""
     form = {"grant_type": "client_credentials"}
     form |= {name: value for name in ("scope", "audience") if (value := getattr(credentials, name))}
-    lines = [
-        f"POST {endpoint.target} HTTP/1.1",
-        f"Host: {endpoint.authority}",
-        f"User-Agent: {user_agent}",
-        "Accept: application/json",
-        "Content-Type: application/x-www-form-urlencoded",
-    ]
+    headers = {
+        "User-Agent": USER_AGENT,
+        "Accept": "application/json",
+        "Content-Type": "application/x-www-form-urlencoded",
+    }
     if credentials.method == oauth2.BASIC:
-        lines.append(f"Authorization: Basic {_basic(credentials)}")
+        headers["Authorization"] = f"Basic {_basic(credentials)}"
     elif credentials.method == oauth2.POST:
         form |= {"client_id": credentials.client_id, "client_secret": credentials.client_secret}
     else:
@@ -81,9 +77,7 @@ def token_request(
             "client_assertion_type": ASSERTION_TYPE,
             "client_assertion": client_assertion(credentials, now),
         }
-    body = urlencode(form).encode()
-    lines.append(f"Content-Length: {len(body)}")
-    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1"), body
+    return headers, urlencode(form).encode()
 
 
 def _basic(credentials: TokenCredentials) -> str:
@@ -128,10 +122,10 @@ def _encoded(data: bytes) -> bytes:
     return urlsafe_b64encode(data).rstrip(b"=")
 
 
-def read_token(answer: ExchangeResult) -> AccessToken:
+def read_token(answer: FetchedResponse) -> EndpointToken:
     """Return the token in an answer. Raises TokenFailed if there is none."""
-    if answer.error is not None or answer.status is None:
-        raise TokenFailed(answer.error or "no answer")
+    if answer.error is not None:
+        raise TokenFailed(answer.error)
     content = _content(answer)
     if answer.status != 200:
         code = content.get("error")
@@ -142,10 +136,10 @@ def read_token(answer: ExchangeResult) -> AccessToken:
         raise TokenFailed("the answer of the token URL has no usable access_token")
     if str(content.get("token_type", "")).lower() != "bearer":
         raise TokenFailed("the token URL issued a token of another type than Bearer")
-    return AccessToken(value, _lifetime(content.get("expires_in")))
+    return EndpointToken(value, _lifetime(content.get("expires_in")))
 
 
-def _content(answer: ExchangeResult) -> dict[str, Any]:
+def _content(answer: FetchedResponse) -> dict[str, Any]:
     try:
         found = orjson.loads(answer.body)
     except orjson.JSONDecodeError:

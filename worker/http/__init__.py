@@ -1,4 +1,4 @@
 """The HTTP client, and the guard that decides which addresses it may dial.
 
-Imports nothing else of the worker.
+Imports no other package of the worker.
 """

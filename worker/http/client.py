@@ -12,7 +12,6 @@ from worker.http.transport import HttpSender
 if TYPE_CHECKING:
     import httpx
 
-USER_AGENT = "tocsin (WebSub; +https://www.w3.org/TR/websub/)"
 # The encoding of header values. It can express every byte.
 ENCODING = "iso-8859-1"
 
@@ -22,7 +21,7 @@ class RequestFailed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class FetchedResponse:
     """An answer.
 
     `body` is as it was sent, not decompressed. `truncated` says whether there was more. If the
@@ -54,9 +53,10 @@ class GuardedClient:
         *,
         deadline: float,
         headers: Mapping[str, str] | None = None,
+        content: bytes = b"",
         max_bytes: int = MAX_BODY,
-    ) -> Reply:
-        """Send a request, and read up to `max_bytes` of the answer.
+    ) -> FetchedResponse:
+        """Send a request with this body, and read up to `max_bytes` of the answer.
 
         `deadline` in seconds covers the whole exchange. If no answer came, raises RequestFailed
         with the text "stage: message".
@@ -73,7 +73,12 @@ class GuardedClient:
         extensions = {"endpoint": endpoint, "max_bytes": max_bytes}
         try:
             async with self._client.stream(
-                method, url, headers=fields, timeout=deadline, extensions=extensions
+                method,
+                url,
+                headers=fields,
+                content=content,
+                timeout=deadline,
+                extensions=extensions,
             ) as response:
                 return await _read(response)
         except httpx.TransportError as error:
@@ -85,7 +90,7 @@ class GuardedClient:
             await self._client.aclose()
 
 
-async def _read(response: "httpx.Response") -> Reply:
+async def _read(response: "httpx.Response") -> FetchedResponse:
     from httpx import TransportError
 
     body, error = b"", None
@@ -96,4 +101,4 @@ async def _read(response: "httpx.Response") -> Reply:
         error = str(broken)
     truncated = response.extensions["truncated"]
     response.headers.encoding = ENCODING
-    return Reply(response.status_code, response.headers, body, truncated, error)
+    return FetchedResponse(response.status_code, response.headers, body, truncated, error)

@@ -6,10 +6,9 @@ from http.cookiejar import CookieJar, DefaultCookiePolicy
 import httpx
 
 from worker.http.answer import MAX_BODY, ExchangeResult
-from worker.http.client import USER_AGENT
 from worker.http.endpoint import Endpoint
 from worker.http.guard import Guard, Refused
-from worker.http.transport import HttpSender
+from worker.http.transport import USER_AGENT, HttpSender
 
 DEADLINE = 30.0
 _ERRORS: dict[str, type[httpx.TransportError]] = {

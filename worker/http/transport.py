@@ -14,7 +14,10 @@ from worker.http.guard import Guard
 from worker.http.pool import Pool
 from worker.http.tls_contexts import TlsChoice
 
-__all__ = ["MAX_BODY", "ExchangeResult", "HttpSender", "Transport"]
+__all__ = ["MAX_BODY", "USER_AGENT", "ExchangeResult", "HttpSender", "Transport"]
+
+USER_AGENT = "tocsin (WebSub; +https://www.w3.org/TR/websub/)"
+"""The User-Agent of requests that no setting gives one."""
 
 
 class HttpSender(Protocol):

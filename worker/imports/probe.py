@@ -12,7 +12,7 @@ from html import unescape
 from urllib.parse import quote, unquote, urljoin
 
 from worker.http.addresses import Refused
-from worker.http.client import GuardedClient, Reply, RequestFailed
+from worker.http.client import FetchedResponse, GuardedClient, RequestFailed
 from worker.http.endpoint import SOURCES, WEB, Endpoint
 from worker.http.guard import Guard
 from worker.imports.git import Remote
@@ -136,7 +136,7 @@ class Probe:
 
         return [found for found in await asyncio.gather(*map(ask, names)) if found is not None]
 
-    async def _request(self, method: str, url: str) -> tuple[Reply, str]:
+    async def _request(self, method: str, url: str) -> tuple[FetchedResponse, str]:
         """Return the reply, and the URL that it came from.
 
         Raises ImportProblem if there is no reply, or if the server denies access.
@@ -153,7 +153,7 @@ class Probe:
             url = urljoin(url, place).partition("#")[0]
         raise ImportProblem("error", "the URL redirects without end")
 
-    async def _reply(self, method: str, endpoint: Endpoint, *, known: bool) -> Reply:
+    async def _reply(self, method: str, endpoint: Endpoint, *, known: bool) -> FetchedResponse:
         try:
             reply = await self.client.request(
                 method,

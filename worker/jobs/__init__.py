@@ -1,4 +1,4 @@
 """The scheduled jobs, one a module: expiry, reports, replays, projection, pruning.
 
-Imports every other package of the worker.
+Imports `mail` and the packages below it.
 """

@@ -4,7 +4,7 @@ import logging
 
 from store import Connection, Row, Store
 from store.alerts import transitions
-from store.alerts.transitions import Changes, Limits
+from store.alerts.transitions import AlertLimits, Changes
 from store.clock import SECOND
 from store.mail import notices
 from worker.publishing import EventEmitter
@@ -20,7 +20,7 @@ async def check_alerts(store: Store, settings: WorkerSettings, emit: EventEmitte
 
     A pass that finds no change writes nothing.
     """
-    limits = Limits(settings.disable_after, settings.alert_backlog)
+    limits = AlertLimits(settings.disable_after, settings.alert_backlog)
     changes = await store.read(transitions.find, limits)
     if changes:
         opened = await store.write(apply, changes, emit, settings)

@@ -13,7 +13,8 @@ from store.assistant import usage
 from store.assistant.usage_days import of_moment as day_of
 from store.audit import audit_check
 from store.clock import DAY, HOUR, SECOND
-from store.delivery import replay_runs, retention, websub, websub_requests
+from store.delivery import replay_runs, retention
+from store.delivery.websub import websub, websub_requests
 from store.hooks import hook_secrets, signing_keys
 from store.mail import outbox
 from store.monitoring import hook_tallies, minute_counters

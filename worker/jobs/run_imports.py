@@ -5,6 +5,7 @@ It also cleans up after imports that were interrupted.
 
 import asyncio
 import logging
+from typing import TYPE_CHECKING
 
 from store import Connection, Store
 from store.imports import import_rounds
@@ -13,9 +14,11 @@ from worker.http.client import GuardedClient
 from worker.http.guard import Guard, Resolver
 from worker.http.transport import Transport
 from worker.imports.directories import ImportDirectories, remove_tree
-from worker.imports.import_round import ImportContext, ImportPace, ImportRound
 from worker.publishing import EventEmitter
 from worker.settings import WorkerSettings
+
+if TYPE_CHECKING:
+    from worker.imports.import_round import ImportContext, ImportPace
 
 log = logging.getLogger("tocsin.worker")
 
@@ -25,13 +28,16 @@ async def run_imports(
     settings: WorkerSettings,
     emit: EventEmitter,
     *,
-    pace: ImportPace | None = None,
+    pace: "ImportPace | None" = None,
     resolver: Resolver | None = None,
 ) -> None:
     """Run all imports, the oldest first, including the ones requested meanwhile.
 
     `resolver` replaces the system's.
     """
+    # Imported here, because most workers import no repository.
+    from worker.imports.import_round import ImportContext, ImportPace
+
     guard = Guard(
         allow_networks=settings.allow_networks, ports=settings.callback_ports, resolver=resolver
     )
@@ -46,7 +52,9 @@ async def run_imports(
         guard.close()
 
 
-async def _run_all(means: ImportContext) -> None:
+async def _run_all(means: "ImportContext") -> None:
+    from worker.imports.import_round import ImportRound
+
     store, most = means.store, means.settings.imports_at_once
     running: dict[asyncio.Task[None], int] = {}
     try:

@@ -8,9 +8,9 @@ from store import Connection, Row, Store
 from store.clock import SECOND
 from store.errors import Unusable
 from store.mail import notices, outbox
-from store.mail.notices import Limits
+from store.mail.notices import MailLimits
 from worker.delivery.metrics import WorkerMetrics
-from worker.mail.errors import Delayed, Rejected, ServerUnusable
+from worker.mail.errors import Delayed, MailRejected, ServerUnusable
 from worker.mail.smtp import SmtpConnection
 from worker.publishing import MailComposer
 from worker.settings import WorkerSettings
@@ -40,7 +40,7 @@ class MailSender:
     ) -> None:
         self._store, self._settings = store, settings
         self._compose, self._mails = compose, measures.mails
-        self._limits = Limits(settings.mail_per_hour, settings.mail_per_hour_total)
+        self._limits = MailLimits(settings.mail_per_hour, settings.mail_per_hour_total)
 
     async def run(self) -> None:
         """Make the mails that are due, and send them. If the server cannot be used, they wait."""
@@ -74,7 +74,7 @@ class MailSender:
             self._count(row, "delayed" if again else "failed", str(error))
             if isinstance(error, ServerUnusable):
                 raise
-        except Rejected as error:
+        except MailRejected as error:
             await self._store.write(outbox.record_failed, row["id"], str(error))
             self._count(row, "failed", str(error))
         else:
@@ -82,15 +82,15 @@ class MailSender:
             self._mails.add("sent")
 
     def _composed(self, db: Connection, row: Row) -> EmailMessage:
-        """Return the message. Raises Rejected if there is nothing to send."""
+        """Return the message. Raises MailRejected if there is nothing to send."""
         try:
             message = self._compose(db, row)
         except (ValueError, LookupError, MessageError) as error:
             # One mail that cannot be written must not keep back the others.
             log.exception("mail %d cannot be composed", row["id"])
-            raise Rejected(f"it cannot be composed: {type(error).__name__}") from None
+            raise MailRejected(f"it cannot be composed: {type(error).__name__}") from None
         if message is None:
-            raise Rejected(NOTHING_LEFT)
+            raise MailRejected(NOTHING_LEFT)
         return message
 
     def _count(self, row: Row, outcome: str, reason: str) -> None:

@@ -1,1 +1,4 @@
-"""Sending mail with SMTP. It needs the extra `mail`."""
+"""Sending mail with SMTP. It needs the extra `mail`.
+
+Imports no other package of the worker.
+"""

@@ -1,7 +1,7 @@
 """The reasons for which a mail was not sent."""
 
 
-class Rejected(Exception):
+class MailRejected(Exception):
     """The server will never accept this mail."""
 
 

@@ -19,7 +19,7 @@ from aiosmtplib import (
 )
 
 from store.mail.settings import MailSettings, password_of, port_of
-from worker.mail.errors import Delayed, Rejected, ServerUnusable
+from worker.mail.errors import Delayed, MailRejected, ServerUnusable
 
 # The server closes the connection after this status (RFC 5321, section 3.8).
 CLOSING = 421
@@ -63,27 +63,27 @@ class SmtpConnection:
         self._smtp.close()
 
     async def send(self, message: EmailMessage) -> None:
-        """Send a mail by its headers. Raises Rejected, Delayed or ServerUnusable."""
+        """Send a mail by its headers. Raises MailRejected, Delayed or ServerUnusable."""
         try:
             async with asyncio.timeout(self._timeout):
                 await self._smtp.send_message(message)
         except SMTPRecipientsRefused as error:
-            raise _judge(error.recipients[0]) from None
+            raise _typed(error.recipients[0]) from None
         except SMTPSenderRefused as error:
             raise ServerUnusable(describe(error)) from None
         except SMTPResponseException as error:
-            raise _judge(error) from None
+            raise _typed(error) from None
         except (SMTPNotSupported, ValueError, MessageError) as error:
-            raise Rejected(describe(error)) from None
+            raise MailRejected(describe(error)) from None
         except (SMTPException, OSError) as error:
             raise ServerUnusable(describe(error)) from None
 
 
-def _judge(error: SMTPResponseException) -> Exception:
+def _typed(error: SMTPResponseException) -> Exception:
     text = describe(error)
     if error.code in (CLOSING, -1):
         return ServerUnusable(text)
-    return Rejected(text) if error.code >= PERMANENT else Delayed(text)
+    return MailRejected(text) if error.code >= PERMANENT else Delayed(text)
 
 
 def describe(error: BaseException) -> str:

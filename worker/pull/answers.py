@@ -6,8 +6,8 @@ from store.database.notifications import Turn
 from store.delivery.attempt_outcomes import Outcome
 from store.ordering.delivery_states import DEAD, WAITING
 from store.pull.fetching import Acknowledgement, Rejection
+from worker.delivery.answer_outcome import outcome_of
 from worker.delivery.lane import QueuedDelivery
-from worker.delivery.send import outcome_of
 from worker.delivery.target import Target
 from worker.http.answer import MAX_BODY, ExchangeResult
 

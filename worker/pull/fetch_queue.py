@@ -23,7 +23,8 @@ from worker.delivery.lane import QueuedDelivery
 from worker.delivery.payload_cache import Payload
 from worker.delivery.send import undeliverable_reason
 from worker.delivery.spans import DeliverySpans
-from worker.delivery.target import Target, load_fetched_target
+from worker.delivery.target import Target
+from worker.delivery.target_loader import load_fetched_target
 from worker.http.answer import ExchangeResult
 from worker.pull import answers, leased_requests
 from worker.pull.recent_payloads import RecentPayloads

@@ -1,4 +1,4 @@
 """The scheduler: it runs each job at its time, once among all workers.
 
-Imports `http` and what is below it.
+Imports no other package of the worker.
 """

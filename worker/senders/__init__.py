@@ -1,4 +1,4 @@
 """The sender processes: they sign and send deliveries, so that the worker uses more than one core.
 
-Imports `http` and `signing`.
+Imports `signing` and the packages below it.
 """

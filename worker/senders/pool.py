@@ -12,9 +12,8 @@ from worker.http.endpoint import Endpoint
 from worker.http.tls_contexts import TlsChoice
 from worker.http.transport import Transport
 from worker.senders.child import NotSent
-from worker.senders.process import sign
 from worker.senders.supervisor import SenderSupervisor
-from worker.signing.signatures import SigningRequest
+from worker.signing.signatures import SigningRequest, sign
 
 # Hosts whose address is remembered.
 MOST_ADDRESSES = 4096

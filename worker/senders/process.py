@@ -11,7 +11,6 @@ import signal
 import socket
 import sys
 from collections.abc import Callable
-from functools import lru_cache
 from time import monotonic
 
 from worker.http.answer import ExchangeResult, Withheld
@@ -31,22 +30,12 @@ from worker.senders.messages import (
     reply_of,
     tls_of,
 )
-from worker.signing.signatures import UNSIGNED, SigningRequest, signatures_from
+from worker.signing.signatures import sign
 
 log = logging.getLogger("tocsin.sender")
 
 # Seconds after which the worker has to decide again whether a request may be sent.
 LATE = 1.0
-MOST_SIGNERS = 1024
-
-_signatures = lru_cache(maxsize=MOST_SIGNERS)(signatures_from)
-
-
-def sign(head: str, signing: SigningRequest, body: bytes) -> tuple[str, str]:
-    """Return the signed head of a request, and the header lines that were added."""
-    material, guid, timestamp = signing
-    lines = _signatures(material).headers(guid, body, timestamp)
-    return head.replace(UNSIGNED, lines, 1), lines
 
 
 class SenderProcess:

@@ -1,4 +1,4 @@
 """The signatures of deliveries: the signers, the headers, and the overlap of two secrets.
 
-Imports nothing else of the worker.
+Imports no other package of the worker.
 """

@@ -1,6 +1,7 @@
 """The headers with a delivery's signatures, as its hook asks for them."""
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from worker.signing.sign import AsymmetricSigner, Signer
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
 
 UNSIGNED = "\0signatures\0"
 """The place for the signatures in a head that is not signed yet. No header has a NUL."""
+MOST_SIGNERS = 1024
 
 SigningMaterial = tuple[str | None, tuple[tuple[bytes, int | None], ...], tuple[str, ...]]
 """A secret, the seeds of keys with the times (microseconds) until which they sign, and the names of
@@ -82,3 +84,13 @@ def signatures_from(material: SigningMaterial) -> DeliverySignatures:
         wanted=wanted,
         material=material,
     )
+
+
+_signers = lru_cache(maxsize=MOST_SIGNERS)(signatures_from)
+
+
+def sign(head: str, signing: SigningRequest, body: bytes) -> tuple[str, str]:
+    """Return the signed head of a request, and the header lines that were added."""
+    material, guid, timestamp = signing
+    lines = _signers(material).headers(guid, body, timestamp)
+    return head.replace(UNSIGNED, lines, 1), lines

@@ -6,10 +6,10 @@ The request goes through the guard, its size is limited, and only changes are di
 import re
 
 from store import Row, Store
-from store.delivery import websub_foreign
-from store.delivery.websub_foreign import TopicContent
+from store.delivery.websub import websub_foreign
+from store.delivery.websub.websub_foreign import TopicContent
 from worker.http.addresses import Refused
-from worker.http.client import GuardedClient, Reply, RequestFailed
+from worker.http.client import FetchedResponse, GuardedClient, RequestFailed
 from worker.http.guard import Guard
 from worker.settings import WorkerSettings
 from worker.websub.feed_diff import remove_known_entries
@@ -51,7 +51,9 @@ async def fetch_topic(
     await store.write(websub_foreign.distribute, topic, content)
 
 
-async def _get(settings: WorkerSettings, guard: Guard, client: GuardedClient, topic: Row) -> Reply:
+async def _get(
+    settings: WorkerSettings, guard: Guard, client: GuardedClient, topic: Row
+) -> FetchedResponse:
     try:
         reply = await client.request(
             "GET",
@@ -78,7 +80,7 @@ def _conditions(topic: Row) -> dict[str, str]:
     return {name: value for name, value in known.items() if value}
 
 
-def _content(reply: Reply) -> TopicContent:
+def _content(reply: FetchedResponse) -> TopicContent:
     status = reply.status
     if status != OK:
         raise FetchFailed(f"status {status}", again=status >= 500 or status == 429)
@@ -95,6 +97,6 @@ def _content(reply: Reply) -> TopicContent:
     )
 
 
-def _printable(reply: Reply, name: str) -> str | None:
+def _printable(reply: FetchedResponse, name: str) -> str | None:
     value = reply.header(name)
     return value if value is not None and value.isprintable() else None

@@ -8,7 +8,7 @@ from typing import Any
 
 from store import Row, Store
 from store.clock import SECOND
-from store.delivery import websub, websub_foreign, websub_requests
+from store.delivery.websub import websub, websub_foreign, websub_requests
 from store.errors import StoreError
 from worker.http.addresses import Refused
 from worker.http.client import GuardedClient, RequestFailed

@@ -6,7 +6,7 @@ from dataclasses import replace
 from urllib.parse import urlencode
 
 from store import Row
-from worker.http.client import GuardedClient, Reply
+from worker.http.client import FetchedResponse, GuardedClient
 from worker.http.guard import Guard
 
 Pairs = Sequence[tuple[str, str]]
@@ -14,7 +14,7 @@ Pairs = Sequence[tuple[str, str]]
 
 async def ask_callback(
     guard: Guard, client: GuardedClient, callback: str, pairs: Pairs, deadline: float
-) -> Reply:
+) -> FetchedResponse:
     """Send a GET request to a callback, with more parameters at the end of its query.
 
     The callback's URL is sent byte for byte. Raises Refused, and RequestFailed if no answer came.
@@ -49,6 +49,6 @@ def verification_query(request: Row, challenge: str) -> Pairs:
     return pairs
 
 
-def is_confirmed(reply: Reply, challenge: str) -> bool:
+def is_confirmed(reply: FetchedResponse, challenge: str) -> bool:
     """Return whether a reply confirms: it is any 2xx, and its body is exactly the challenge."""
     return reply.error is None and 200 <= reply.status < 300 and reply.body == challenge.encode()

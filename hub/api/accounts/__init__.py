@@ -1,1 +1,4 @@
-"""Operations and serializers of apps, grants, authorizations and email addresses."""
+"""Operations and serializers of users, organizations, apps, grants and email addresses.
+
+Imports `rest` and what is below it, and the serializers of other domains.
+"""

@@ -56,7 +56,7 @@ def check_token(ctx: Context, body: AccessToken) -> Authorization:
 
     404 if the token is invalid or another application's. It does not count as a failed login.
     """
-    return shown(ctx, known(ctx, body["access_token"]), body["access_token"])
+    return serialize(ctx, known(ctx, body["access_token"]), body["access_token"])
 
 
 @ops("PATCH /applications/{client_id}/token", APP, errors=(404,), emits=("authorization.reset",))
@@ -67,7 +67,7 @@ def reset_token(ctx: Context, body: AccessToken) -> Authorization:
     """
     value, row = app_tokens.reset(ctx.db, known(ctx, body["access_token"]))
     app_events.emit(ctx, "authorization.reset", row)
-    return shown(ctx, row, value)
+    return serialize(ctx, row, value)
 
 
 @ops("DELETE /applications/{client_id}/token", APP, emits=("authorization.deleted",))
@@ -103,7 +103,7 @@ def scope_token(ctx: Context, body: ScopedTokenRequest) -> Authorization:
         permissions=body.get("permissions"),
     )
     app_events.emit(ctx, "authorization.created", made)
-    return shown(ctx, made, value)
+    return serialize(ctx, made, value)
 
 
 def known(ctx: Context, value: str) -> Row:
@@ -128,7 +128,7 @@ def wrong(field: str, message: str, code: str = "invalid") -> Invalid:
     return Invalid(message, field=field, code=code, resource=authorizations.RESOURCE)
 
 
-def shown(ctx: Context, row: Row, value: str) -> Authorization:
+def serialize(ctx: Context, row: Row, value: str) -> Authorization:
     """Serialize the authorization with its value, its user and its scope."""
     answer = app_serializers.authorization(ctx.urls, row, value)
     answer["user"] = app_events.user_of(ctx, row)

@@ -78,7 +78,7 @@ def set_primary_email_visibility_for_authenticated_user(
     if row is None:
         raise Missing("email")
     ctx.emit("email.visibility_changed", None, email=_metadata(row))
-    return [_shown(row)]
+    return [_serialize(row)]
 
 
 @ops("GET /user/emails", READ)
@@ -99,7 +99,7 @@ def add_email_for_authenticated_user(ctx: Context, body: Body) -> list[Email]:
     rows = emails.add(ctx.db, _account_id(ctx), _addresses(body))
     for row in rows:
         ctx.emit("email.added", None, email=_metadata(row))
-    return [_shown(row) for row in rows]
+    return [_serialize(row) for row in rows]
 
 
 @ops("DELETE /user/emails", WRITE, emits=("email.removed",), errors=(404,))
@@ -134,10 +134,10 @@ def _page(ctx: Context, page: NumberedPaging, *, public: bool) -> list[Email]:
     account_id = _account_id(ctx)
     page.total = emails.count(ctx.db, account_id, public=public)
     rows = emails.page(ctx.db, account_id, limit=page.limit, offset=page.offset, public=public)
-    return [_shown(row) for row in rows]
+    return [_serialize(row) for row in rows]
 
 
-def _shown(row: Row) -> Email:
+def _serialize(row: Row) -> Email:
     return {"email": row["email"], **_metadata(row)}
 
 

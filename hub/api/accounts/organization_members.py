@@ -55,14 +55,12 @@ def list_members(
     Members of the organization see all of them with a token that has the scope `read:org` or the
     permission `members` (read). Everybody else sees the public ones.
     """
-    standing = _standing(ctx, org)
+    own = _role_of_caller(ctx, org)
     chosen = query.get("filter", "all")
-    if chosen != "all" and standing != "admin":
+    if chosen != "all" and own != "admin":
         raise Invalid("Only owners can use this filter.", field="filter", resource="Organization")
     role = query.get("role", "all")
-    return _listed(
-        ctx, org, page, standing is None, role=None if role == "all" else role, only=chosen
-    )
+    return _listed(ctx, org, page, own is None, role=None if role == "all" else role, only=chosen)
 
 
 @ops("GET /orgs/{org}/members/{username}", public(), also=(302,))
@@ -72,7 +70,7 @@ def check_membership_for_user(ctx: Context, org: Row, username: Row) -> TypedRep
     302 to the public membership if the caller is no member, and does not ask about itself. 404 if
     the user is no member.
     """
-    if _standing(ctx, org) is None:
+    if _role_of_caller(ctx, org) is None:
         if ctx.caller is not None and ctx.caller.account_id == username["id"]:
             raise Missing("membership")
         url = ctx.urls.public_member(org["login"], username["login"])
@@ -100,7 +98,7 @@ def check_public_membership_for_user(ctx: Context, org: Row, username: Row) -> N
 @ops("GET /orgs/{org}/memberships/{username}", READ)
 def get_membership_for_user(ctx: Context, org: Row, username: Row) -> OrganizationMembership:
     """Get organization membership for a user"""
-    return _shown(ctx, org, username, _role(ctx, org, username))
+    return _serialize(ctx, org, username, _role(ctx, org, username))
 
 
 @ops("GET /user/memberships/orgs", MINE)
@@ -113,17 +111,17 @@ def list_memberships_for_authenticated_user(
         return []
     page.total = memberships.count_of(ctx.db, account["id"])
     rows = memberships.of(ctx.db, account["id"], limit=page.limit, offset=page.offset)
-    return [_shown(ctx, row, account, row["role"]) for row in rows]
+    return [_serialize(ctx, row, account, row["role"]) for row in rows]
 
 
 @ops("GET /user/memberships/orgs/{org}", MINE)
 def get_membership_for_authenticated_user(ctx: Context, org: Row) -> OrganizationMembership:
     """Get an organization membership for the authenticated user"""
     account = _caller(ctx)
-    return _shown(ctx, org, account, _role(ctx, org, account))
+    return _serialize(ctx, org, account, _role(ctx, org, account))
 
 
-def _standing(ctx: Context, org: Row) -> str | None:
+def _role_of_caller(ctx: Context, org: Row) -> str | None:
     return may_do(ctx.db, ctx.caller, org, ("members", "read"), "read:org")
 
 
@@ -155,7 +153,7 @@ def _listed(
     return [serializers.simple_user(ctx.urls, row) for row in rows]
 
 
-def _shown(ctx: Context, org: Row, account: Row, role: str) -> OrganizationMembership:
+def _serialize(ctx: Context, org: Row, account: Row, role: str) -> OrganizationMembership:
     return {
         "url": ctx.urls.membership(org["login"], account["login"]),
         "state": "active",

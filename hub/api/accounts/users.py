@@ -2,7 +2,8 @@
 
 from hub.api.accounts import user_serializers
 from hub.api.accounts.user_serializers import PrivateUser, PublicUser
-from hub.auth.access import covers, public, signed_in
+from hub.auth.access import public, signed_in
+from hub.auth.token_rights import covers
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
 from store import Row

@@ -44,7 +44,7 @@ class AsCollaborator(OnOrg):
     """Members who may push to one of the organization's repositories that their token can see."""
 
     @property
-    def standing(self) -> str:
+    def requirement(self) -> str:
         return "Role in the organization: owner, or member who may push to one of its repositories."
 
     def see(self, db: Connection, caller: Caller | None, row: Row) -> None:

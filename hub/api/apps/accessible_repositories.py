@@ -17,7 +17,7 @@ from store.accounts import installation_rights, tokens
 from store.apps import installations
 from store.errors import Missing
 from store.repositories import repository_lists
-from store.repositories.repository_lists import RepositorySelection
+from store.repositories.repository_lists import RepositoryFilter
 
 ops = OperationGroup("apps", installation_id=installations.get)
 
@@ -43,7 +43,7 @@ def list_repos_accessible_to_installation(
     """List repositories accessible to the app installation"""
     assert ctx.caller is not None, "this access requires a token"
     every = ctx.caller.repositories is None
-    return _listed(ctx, page, RepositorySelection(viewer_of(ctx.caller)), every)
+    return _listed(ctx, page, RepositoryFilter(viewer_of(ctx.caller)), every)
 
 
 @ops("DELETE /installation/token", INSTALLED)
@@ -64,8 +64,10 @@ def list_installations_for_authenticated_user(ctx: Context, page: NumberedPaging
     The installations of the token's app on the user's account and organizations.
     """
     app_id, user_id = _app_and_user(ctx)
-    page.total = installations.count(ctx.db, app_id, user_id=user_id)
-    rows = installations.page(ctx.db, app_id, limit=page.limit, offset=page.offset, user_id=user_id)
+    page.total = installations.count_of_user(ctx.db, app_id, user_id)
+    rows = installations.page_of_user(
+        ctx.db, app_id, user_id, total=page.total, limit=page.limit, offset=page.offset
+    )
     return {
         "total_count": page.total,
         "installations": app_serializers.several(ctx.urls, ctx.db, rows),
@@ -87,7 +89,7 @@ def list_installation_repos_for_authenticated_user(
     among = None
     if not every:
         among = installation_rights.selected_repositories(ctx.db, installation["id"])
-    chosen = RepositorySelection(
+    chosen = RepositoryFilter(
         viewer_of(ctx.caller), owner_id=installation["account_id"], among=among
     )
     return _listed(ctx, page, chosen, every)
@@ -100,7 +102,7 @@ def _app_and_user(ctx: Context) -> tuple[int, int]:
 
 
 def _listed(
-    ctx: Context, page: NumberedPaging, chosen: RepositorySelection, every: bool
+    ctx: Context, page: NumberedPaging, chosen: RepositoryFilter, every: bool
 ) -> InstallationRepositories:
     page.total = repository_lists.count(ctx.db, chosen)
     rows = repository_lists.page(

@@ -11,7 +11,7 @@ from hub.api.apps import app_serializers
 from hub.rest.context import Context
 from hub.rest.serializers import node_id
 from store import Row
-from store.apps import app_hooks, installations
+from store.apps import app_hooks, installation_repositories, installations
 from store.repositories import repositories
 
 EMITS = (
@@ -49,12 +49,12 @@ def accept(ctx: Context, installation: Row, app: Row, accepted: Mapping[str, str
 
 
 def choose(ctx: Context, installation: Row, chosen: Iterable[int] | None) -> bool:
-    """Choose the repositories of an installation as `installations.choose_repositories` does."""
-    before = installations.covered_ids(ctx.db, installation)
-    changed = installations.choose_repositories(ctx.db, installation, chosen)
+    """Choose the repositories of an installation as `installation_repositories.choose` does."""
+    before = installation_repositories.covered_ids(ctx.db, installation)
+    changed = installation_repositories.choose(ctx.db, installation, chosen)
     if changed:
         after = installations.required(ctx.db, installation["id"])
-        covered = installations.covered_ids(ctx.db, after)
+        covered = installation_repositories.covered_ids(ctx.db, after)
         _emit_chosen(ctx, "added", after, covered - before)
         _emit_chosen(ctx, "removed", after, before - covered)
     return changed
@@ -104,7 +104,7 @@ def remove(ctx: Context, installation: Row) -> None:
     covered = _covered(ctx, installation)
     shown = app_serializers.installation(ctx.urls, ctx.db, installation)
     installations.remove(ctx.db, installation)
-    _emit_shown(ctx, "installation.deleted", installation["app_id"], shown, **covered)
+    _emit_serialized(ctx, "installation.deleted", installation["app_id"], shown, **covered)
 
 
 def remove_all(ctx: Context, account_id: int) -> None:
@@ -120,10 +120,10 @@ def _emit_present(ctx: Context, event: str, installation: Row) -> None:
 
 def _emit(ctx: Context, event: str, installation: Row, **members: Any) -> None:
     shown = app_serializers.installation(ctx.urls, ctx.db, installation)
-    _emit_shown(ctx, event, installation["app_id"], shown, **members)
+    _emit_serialized(ctx, event, installation["app_id"], shown, **members)
 
 
-def _emit_shown(
+def _emit_serialized(
     ctx: Context,
     event: str,
     app_id: int,
@@ -139,7 +139,11 @@ def _emit_shown(
 
 
 def _covered(ctx: Context, installation: Row) -> dict[str, Any]:
-    return {"repositories": _repositories(ctx, installations.covered_ids(ctx.db, installation))}
+    return {
+        "repositories": _repositories(
+            ctx, installation_repositories.covered_ids(ctx.db, installation)
+        )
+    }
 
 
 def _repositories(ctx: Context, repo_ids: set[int]) -> Sequence[dict[str, Any]]:

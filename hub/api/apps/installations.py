@@ -18,7 +18,7 @@ from hub.rest.paging import NumberedPaging
 from hub.rest.validation import Moment
 from store import Row
 from store.accounts import accounts, organizations
-from store.apps import installation_tokens, installations
+from store.apps import installation_repositories, installation_tokens, installations
 from store.clock import iso
 from store.errors import Invalid, Missing
 from store.repositories import repositories
@@ -139,7 +139,7 @@ def get_repo_installation(ctx: Context, repo: Row) -> Installation:
     404 if the installation does not cover the repository.
     """
     found = installations.on_account(ctx.db, _app(ctx)["id"], repo["owner_id"])
-    if found is None or not installations.covers(ctx.db, found, repo):
+    if found is None or not installation_repositories.covers(ctx.db, found, repo):
         raise Missing("repository")
     return app_serializers.installation(ctx.urls, ctx.db, found)
 

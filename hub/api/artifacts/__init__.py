@@ -1,1 +1,4 @@
-"""Operations and serializers of deployment and storage records."""
+"""Operations and serializers of deployment and storage records.
+
+Imports `rest` and what is below it, and the serializers of other domains.
+"""

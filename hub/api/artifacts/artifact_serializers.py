@@ -134,7 +134,7 @@ class DeploymentRecordEvent(TypedDict):
     sender: SimpleUser | None
 
 
-def shown_entry(entry: DeploymentEntry) -> FailedDeploymentEntry:
+def failed_entry(entry: DeploymentEntry) -> FailedDeploymentEntry:
     """Return a deployment as it was given, with the defaults filled in."""
     return {
         "name": entry["name"],
@@ -185,7 +185,7 @@ def event_data(urls: Urls, db: Connection, rows: Sequence[Row]) -> list[EventDat
     return found
 
 
-def current(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[SnapshotEvent]:
+def snapshot(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[SnapshotEvent]:
     """Return an event for each deployment record of a repository as it is now."""
     return [
         SnapshotEvent("deployment_record.updated", repo["id"], payload)

@@ -61,7 +61,7 @@ class DeploymentRecords(TypedDict):
 
 ops.declare_events(deployment_record=DeploymentRecordEvent)
 ops.declare_serializers(deployment_record=artifact_serializers.event_data)
-ops.current(deployment_record=artifact_serializers.current)
+ops.declare_snapshots(deployment_record=artifact_serializers.snapshot)
 
 
 @ops("POST /orgs/{org}/artifacts/metadata/deployment-record", WRITE, emits=EVENTS)
@@ -83,7 +83,7 @@ def create_artifact_deployment_record(
     wanted = [deployments.deployment(body, source)]
     rows = deployment_records.put(ctx.db, org["id"], place, wanted)
     deployments.emit_records(ctx, rows)
-    return _shown(rows, returned=body.get("return_records", True))
+    return _serialize(rows, returned=body.get("return_records", True))
 
 
 @ops(
@@ -111,7 +111,7 @@ def set_cluster_deployment_records(
         deployments.refuse(found)
     rows = deployment_records.put(ctx.db, org["id"], place, found.good)
     deployments.emit_records(ctx, rows)
-    shown = _shown(rows, returned=body.get("return_records", True))
+    shown = _serialize(rows, returned=body.get("return_records", True))
     return TypedReply(207, shown | {"errors": found.errors}) if found.bad else shown
 
 
@@ -137,7 +137,7 @@ def list_artifact_deployment_records(
     return {"total_count": page.total, "deployment_records": shown}
 
 
-def _shown(rows: list[Row], *, returned: bool) -> DeploymentRecords:
+def _serialize(rows: list[Row], *, returned: bool) -> DeploymentRecords:
     shown: DeploymentRecords = {"total_count": len(rows)}
     if returned:
         shown["deployment_records"] = [artifact_serializers.deployment_record(row) for row in rows]

@@ -90,7 +90,7 @@ def sorted_out(ctx: Context, org: Row, entries: Sequence[DeploymentEntry]) -> So
         if isinstance(source, ArtifactSource):
             found.good.append(deployment(entry, source))
         else:
-            shown = artifact_serializers.shown_entry(entry)
+            shown = artifact_serializers.failed_entry(entry)
             found.bad[number] = {"cause": source, "deployment": shown}
     return found
 

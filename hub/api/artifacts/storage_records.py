@@ -117,7 +117,7 @@ def create_artifact_storage_record(
         _emit(ctx, org, row)
     if not body.get("return_records", True):
         return {"total_count": 1}
-    return {"total_count": 1, "storage_records": [_shown(row)]}
+    return {"total_count": 1, "storage_records": [_serialize(row)]}
 
 
 @ops(
@@ -138,7 +138,7 @@ def list_artifact_storage_records(
     rows = storage_records.of_digest(
         ctx.db, org["id"], digest, viewer, limit=page.limit, offset=page.offset
     )
-    return {"total_count": page.total, "storage_records": [_shown(row) for row in rows]}
+    return {"total_count": page.total, "storage_records": [_serialize(row) for row in rows]}
 
 
 def _emit(ctx: Context, org: Row, row: Row) -> None:
@@ -148,13 +148,13 @@ def _emit(ctx: Context, org: Row, row: Row) -> None:
 
 def _payload(urls: Urls, org: Row, row: Row) -> dict[str, Any]:
     return {
-        "storage_record": _shown(row),
+        "storage_record": _serialize(row),
         "artifact": artifact_serializers.artifact(row),
         "organization": organization_serializers.organization(urls, org),
     }
 
 
-def _current(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[SnapshotEvent]:
+def _snapshot(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[SnapshotEvent]:
     org = accounts.get(db, repo["owner_id"])
     assert org is not None, "every repository has one"
     return [
@@ -166,11 +166,11 @@ def _current(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list
 _record = row_serializer(StorageRecord)
 
 
-def _shown(row: Row) -> StorageRecord:
+def _serialize(row: Row) -> StorageRecord:
     shown: Any = _record(row)
     said = {name: row[name] for name in ("artifact_url", "repository", "path") if row[name]}
     record: StorageRecord = shown | said
     return record
 
 
-ops.current(storage_record=_current)
+ops.declare_snapshots(storage_record=_snapshot)

@@ -100,7 +100,7 @@ def assistant_enterprise_repos_one_day_report(
     """
     _check_policy(enterprise)
     row = _found(ctx, enterprise, "repos-1-day", query)
-    return TypedReply(204) if row is None or not row["lines"] else _shown(ctx, row)
+    return TypedReply(204) if row is None or not row["lines"] else _serialize(ctx, row)
 
 
 @ops(
@@ -144,7 +144,7 @@ def _of_day(ctx: Context, enterprise: Row, kind: str, query: OfDay) -> DayReport
     row = _found(ctx, enterprise, kind, query)
     if row is None:
         raise Missing("report")
-    return _shown(ctx, row)
+    return _serialize(ctx, row)
 
 
 def _check_policy(enterprise: Row) -> None:
@@ -153,12 +153,12 @@ def _check_policy(enterprise: Row) -> None:
 
 
 def _found(ctx: Context, enterprise: Row, kind: str, query: OfDay) -> Row | None:
-    if not usage_days.shown(query["day"], ctx.now):
+    if not usage_days.is_reported(query["day"], ctx.now):
         return None
     return reports.of_day(ctx.db, enterprise["id"], kind, query["day"])
 
 
-def _shown(ctx: Context, row: Row) -> DayReport:
+def _serialize(ctx: Context, row: Row) -> DayReport:
     return {"download_links": [_link(ctx, row)], "report_day": usage_days.iso(row["last_day"])}
 
 

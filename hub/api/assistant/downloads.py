@@ -62,10 +62,10 @@ class Downloads:
         self._one_at_a_time = asyncio.Lock()
         self._seen: set[tuple[int, str]] = set()
 
-    async def report(self, call: Request) -> Response:
+    async def report(self, request: Request) -> Response:
         """Return the file that a link leads to."""
-        store, number = self._services.store, call.values["report_id"]
-        row = await store.read(followed, number, call.query)
+        store, number = self._services.store, request.values["report_id"]
+        row = await store.read(followed, number, request.query)
         enterprise = await store.read(enterprises.get, row["enterprise_id"])
         assert enterprise is not None, "its reports go with it"
         path = report_files.path(self._services.settings.data_dir, row["id"])

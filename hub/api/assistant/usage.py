@@ -14,6 +14,7 @@ from typing_extensions import TypedDict
 from hub.auth.credentials import Caller
 from hub.auth.enterprise_access import on_enterprise
 from hub.auth.source_signatures import SourceVerifier, speaks_for
+from hub.http.body import read_object
 from hub.http.errors import Forbidden, HubError, Rejected, Unsupported
 from hub.http.forms import kind_of
 from hub.http.ndjson import read, reject
@@ -22,7 +23,7 @@ from hub.ingest.batch_endpoint import NDJSON, BatchEndpoint
 from hub.ingest.rejections import Rejections
 from hub.rest.context import Services
 from hub.rest.request import Request
-from hub.rest.validation import messages_of, read_object
+from hub.rest.validation import messages_of
 from store import Connection, Row
 from store.assistant import usage, usage_days, usage_lookup
 from store.assistant.usage import MOST, UsageRecord
@@ -111,22 +112,22 @@ class UsageNames:
     teams: dict[tuple[str, str], int]
 
 
-class UsageDoor:
+class UsageEndpoint:
     """The endpoint for usage: POST /usage."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
-        sources, refusals = SourceVerifier(services.store), Rejections(services.store)
-        self._door = BatchEndpoint(services, sources, refusals, "usage", self._keep)
+        sources, rejections = SourceVerifier(services.store), Rejections(services.store)
+        self._endpoint = BatchEndpoint(services, sources, rejections, "usage", self._keep)
 
-    async def take(self, call: Request) -> Response:
+    async def take(self, request: Request) -> Response:
         """Return the response to a batch. Raises Unsupported for another Content-Type."""
-        if kind_of(call.headers.get(b"content-type", b"")) not in NDJSON:
+        if kind_of(request.headers.get(b"content-type", b"")) not in NDJSON:
             raise Unsupported(f"Usage must be sent as lines of JSON: Content-Type: {NDJSON[0]}")
-        return await self._door.take(call)
+        return await self._endpoint.take(request)
 
     async def _keep(
-        self, call: Request, body: bytes, caller: Caller | None, source: Row | None
+        self, request: Request, body: bytes, caller: Caller | None, source: Row | None
     ) -> Response:
         services = self._services
         now, settings = services.store.clock.now(), services.settings

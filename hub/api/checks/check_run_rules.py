@@ -109,12 +109,12 @@ def created(body: NewCheckRun, app: Row, now: int) -> Row:
     fields = _said(body)
     fields |= {"details_url": app["url"]} if "details_url" not in fields else {}
     fields |= {"started_at": now} if "started_at" not in fields else {}
-    return {"status": "queued", **fields, **_standing(body, {}, now)}
+    return {"status": "queued", **fields, **_state(body, {}, now)}
 
 
 def changed(body: CheckRunChange, before: Row, now: int) -> Row:
     """Return the columns that change. Raises Invalid."""
-    return _said(body) | _standing(body, before, now)
+    return _said(body) | _state(body, before, now)
 
 
 def _said(body: NewCheckRun | CheckRunChange) -> Row:
@@ -129,7 +129,7 @@ def _said(body: NewCheckRun | CheckRunChange) -> Row:
     return fields
 
 
-def _standing(body: NewCheckRun | CheckRunChange, before: Row, now: int) -> Row:
+def _state(body: NewCheckRun | CheckRunChange, before: Row, now: int) -> Row:
     conclusion, status = body.get("conclusion"), body.get("status")
     if conclusion is not None:
         _check_conclusion(conclusion)

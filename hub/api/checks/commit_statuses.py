@@ -206,7 +206,7 @@ def _payload(urls: Urls, db: Connection, repo: Row, row: Row, shown: Status) -> 
     }
 
 
-def _current(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[SnapshotEvent]:
+def _snapshot(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[SnapshotEvent]:
     shown = statuses(urls, db, repo, rows)
     return [
         SnapshotEvent(
@@ -218,4 +218,4 @@ def _current(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list
     ]
 
 
-ops.current(commit_status=_current)
+ops.declare_snapshots(commit_status=_snapshot)

@@ -67,7 +67,7 @@ def repo_machines_for_authenticated_user(
     """
     ref = query.get("ref") or repo["default_branch"]
     found = devenvs.offered(ctx.db, repo, ref, _location(ctx, query))
-    return _shown(ctx, repo, ref, found)
+    return _serialize(ctx, repo, ref, found)
 
 
 @ops("GET /user/devenvs/{devenv_name}/machines", OWN)
@@ -82,7 +82,7 @@ def devenv_machines_for_authenticated_user(ctx: Context, devenv_name: Row) -> De
     if ctx.caller is None or not ctx.caller.reaches(repo):
         raise Missing("devenv")
     found = devenvs.reachable(ctx.db, devenv_name, repo)
-    return _shown(ctx, repo, devenv_name["ref"], found)
+    return _serialize(ctx, repo, devenv_name["ref"], found)
 
 
 def _location(ctx: Context, query: DevenvMachineQuery) -> str:
@@ -91,7 +91,7 @@ def _location(ctx: Context, query: DevenvMachineQuery) -> str:
     return devenv_locations.nearest(ctx.db, query.get("client_ip") or ctx.address())
 
 
-def _shown(ctx: Context, repo: Row, ref: str, machines: Sequence[Machine]) -> DevenvMachines:
+def _serialize(ctx: Context, repo: Row, ref: str, machines: Sequence[Machine]) -> DevenvMachines:
     built = devenvs.prebuilt(ctx.db, repo["id"], ref)
     shown = [_machine(one, built.get(one.name, "none")) for one in machines]
     return {"total_count": len(shown), "machines": shown}

@@ -79,7 +79,7 @@ def list_repo_secrets(ctx: Context, repo: Row, page: NumberedPaging) -> DevenvSe
     """
     page.total = devenv_secrets.count(ctx.db, repo["id"])
     rows = devenv_secrets.page(ctx.db, repo["id"], limit=page.limit, offset=page.offset)
-    return {"total_count": page.total, "secrets": [_shown(row) for row in rows]}
+    return {"total_count": page.total, "secrets": [_serialize(row) for row in rows]}
 
 
 @ops("GET /repos/{owner}/{repo}/devenvs/secrets/public-key", READ)
@@ -103,7 +103,7 @@ def get_repo_secret(ctx: Context, repo: Row, secret_name: str) -> DevenvSecret:
     """
     row = _found(ctx, repo, secret_name)
     ctx.last_modified = row["updated_at"]
-    return _shown(row)
+    return _serialize(row)
 
 
 @ops(
@@ -129,7 +129,7 @@ def create_or_update_repo_secret(
     value = devenv_keys.private_key(ctx.db, repo["id"], body["key_id"], body["encrypted_value"])
     made = devenv_secrets.put(ctx.db, repo["id"], secret_name, value)
     row = _found(ctx, repo, secret_name)
-    ctx.emit(f"devenv_secret.{'created' if made else 'updated'}", repo, secret=_shown(row))
+    ctx.emit(f"devenv_secret.{'created' if made else 'updated'}", repo, secret=_serialize(row))
     return {} if made else TypedReply(204)
 
 
@@ -142,7 +142,7 @@ def delete_repo_secret(ctx: Context, repo: Row, secret_name: str) -> None:
     """Delete a repository secret"""
     row = _found(ctx, repo, secret_name)
     devenv_secrets.delete(ctx.db, row)
-    ctx.emit("devenv_secret.deleted", repo, secret=_shown(row))
+    ctx.emit("devenv_secret.deleted", repo, secret=_serialize(row))
 
 
 def _found(ctx: Context, repo: Row, name: str) -> Row:
@@ -152,7 +152,7 @@ def _found(ctx: Context, repo: Row, name: str) -> Row:
     return row
 
 
-def _shown(row: Row) -> DevenvSecret:
+def _serialize(row: Row) -> DevenvSecret:
     return {
         "name": row["name"],
         "created_at": iso(row["created_at"]),
@@ -161,10 +161,11 @@ def _shown(row: Row) -> DevenvSecret:
     }
 
 
-def _current(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[SnapshotEvent]:
+def _snapshot(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[SnapshotEvent]:
     return [
-        SnapshotEvent("devenv_secret.updated", repo["id"], {"secret": _shown(row)}) for row in rows
+        SnapshotEvent("devenv_secret.updated", repo["id"], {"secret": _serialize(row)})
+        for row in rows
     ]
 
 
-ops.current(devenv_secret=_current)
+ops.declare_snapshots(devenv_secret=_snapshot)

@@ -1,1 +1,4 @@
-"""Operations and serializers of teams of enterprises."""
+"""Operations and serializers of enterprises, their teams, and teams of organizations.
+
+Imports `rest` and what is below it, and the serializers of other domains.
+"""

@@ -5,7 +5,7 @@ from typing import Annotated
 from annotated_types import MaxLen
 from typing_extensions import TypedDict
 
-from hub.api.enterprises.enterprise_events import emit_event
+from hub.api.enterprises.team_parts import TeamPart, require_all
 from hub.auth.enterprise_access import on_enterprise
 from hub.rest import serializers
 from hub.rest.context import Context
@@ -16,7 +16,7 @@ from hub.rest.serializers import SimpleUser
 from hub.rest.validation import Text
 from store import Connection, Row
 from store.enterprises import enterprise_memberships, enterprise_teams, enterprises
-from store.errors import Invalid, Missing
+from store.errors import Missing
 
 
 def _user(db: Connection, team_id: int, login: str) -> Row | None:
@@ -38,6 +38,12 @@ WRITE = on_enterprise(
 ADDS: Emits = {"emits": ("enterprise_team.members_added",)}
 REMOVES: Emits = {"emits": ("enterprise_team.members_removed",)}
 MOST = 1000
+MEMBERS = TeamPart(
+    "members",
+    enterprise_memberships.among,
+    enterprise_memberships.add,
+    enterprise_memberships.remove,
+)
 
 Login = Annotated[Text, MaxLen(100)]
 
@@ -64,7 +70,7 @@ def bulk_add(
     Adds all users or none: each must be a member of the enterprise.
     """
     rows = _named(ctx, enterprise, body)
-    _add(ctx, enterprise, enterprise_team, rows)
+    MEMBERS.add(ctx, enterprise, enterprise_team, rows)
     return [serializers.simple_user(ctx.urls, row) for row in rows]
 
 
@@ -74,7 +80,7 @@ def bulk_remove(
 ) -> list[SimpleUser]:
     """Bulk remove team members"""
     rows = _named(ctx, enterprise, body)
-    _remove(ctx, enterprise, enterprise_team, rows)
+    MEMBERS.remove(ctx, enterprise, enterprise_team, rows)
     return [serializers.simple_user(ctx.urls, row) for row in rows]
 
 
@@ -84,7 +90,7 @@ def get(ctx: Context, enterprise_team: Row, username: Row) -> SimpleUser:
 
     404 if the user is not a member of the team.
     """
-    if not enterprise_memberships.among(ctx.db, enterprise_team["id"], [username["id"]]):
+    if not enterprise_memberships.among(ctx.db, enterprise_team, [username["id"]]):
         raise Missing("membership")
     return serializers.simple_user(ctx.urls, username)
 
@@ -103,7 +109,7 @@ def add(ctx: Context, enterprise: Row, enterprise_team: Row, username: Row) -> S
     """
     if enterprises.role_of(ctx.db, enterprise, username) is None:
         raise Missing("user")
-    _add(ctx, enterprise, enterprise_team, [username])
+    MEMBERS.add(ctx, enterprise, enterprise_team, [username])
     return serializers.simple_user(ctx.urls, username)
 
 
@@ -117,7 +123,7 @@ def remove(ctx: Context, enterprise: Row, enterprise_team: Row, username: Row) -
 
     Changes nothing if there is no membership.
     """
-    _remove(ctx, enterprise, enterprise_team, [username])
+    MEMBERS.remove(ctx, enterprise, enterprise_team, [username])
 
 
 def _named(ctx: Context, enterprise: Row, body: Usernames) -> list[Row]:
@@ -125,27 +131,4 @@ def _named(ctx: Context, enterprise: Row, body: Usernames) -> list[Row]:
     rows = enterprise_memberships.users(ctx.db, logins)
     inside = enterprises.memberships_of(ctx.db, enterprise["id"], [row["id"] for row in rows])
     rows = [row for row in rows if row["id"] in inside or row["site_admin"]]
-    unknown = logins - {row["login"].lower() for row in rows}
-    if unknown:
-        raise Invalid(
-            f"not members of the enterprise: {', '.join(sorted(unknown)[:10])}",
-            field="usernames",
-            resource="EnterpriseTeam",
-        )
-    return rows
-
-
-def _add(ctx: Context, enterprise: Row, team: Row, rows: list[Row]) -> None:
-    known = enterprise_memberships.among(ctx.db, team["id"], [row["id"] for row in rows])
-    new = [row for row in rows if row["id"] not in known]
-    enterprise_memberships.add(ctx.db, team["id"], [row["id"] for row in new])
-    if new:
-        emit_event(ctx, "members_added", enterprise, team, members=[row["login"] for row in new])
-
-
-def _remove(ctx: Context, enterprise: Row, team: Row, rows: list[Row]) -> None:
-    known = enterprise_memberships.among(ctx.db, team["id"], [row["id"] for row in rows])
-    old = [row for row in rows if row["id"] in known]
-    enterprise_memberships.remove(ctx.db, team["id"], [row["id"] for row in old])
-    if old:
-        emit_event(ctx, "members_removed", enterprise, team, members=[row["login"] for row in old])
+    return require_all(logins, rows, "usernames", "members")

@@ -5,7 +5,7 @@ from typing import Annotated
 from annotated_types import MaxLen
 from typing_extensions import TypedDict
 
-from hub.api.enterprises.enterprise_events import emit_event
+from hub.api.enterprises.team_parts import TeamPart, require_all
 from hub.auth.enterprise_access import on_enterprise
 from hub.rest import organization_serializers
 from hub.rest.context import Context
@@ -16,7 +16,7 @@ from hub.rest.paging import NumberedPaging
 from hub.rest.validation import Text
 from store import Row
 from store.enterprises import enterprise_assignments, enterprise_teams, enterprises
-from store.errors import Invalid, Missing
+from store.errors import Missing
 
 ops = OperationGroup(
     "enterprise-team-organizations",
@@ -31,6 +31,12 @@ WRITE = on_enterprise("enterprise_teams", "write", scopes=("admin:enterprise",),
 ADDS: Emits = {"emits": ("enterprise_team.organizations_added",)}
 REMOVES: Emits = {"emits": ("enterprise_team.organizations_removed",)}
 MOST = 1000
+ORGANIZATIONS = TeamPart(
+    "organizations",
+    enterprise_assignments.among,
+    enterprise_assignments.add,
+    enterprise_assignments.remove,
+)
 
 Slug = Annotated[Text, MaxLen(100)]
 
@@ -63,7 +69,7 @@ def bulk_add(
     Adds all organizations or none: each must belong to the enterprise.
     """
     rows = _named(ctx, enterprise, body)
-    _add(ctx, enterprise, enterprise_team, rows)
+    ORGANIZATIONS.add(ctx, enterprise, enterprise_team, rows)
     return [organization_serializers.organization(ctx.urls, row) for row in rows]
 
 
@@ -76,7 +82,7 @@ def bulk_remove(
     ctx: Context, enterprise: Row, enterprise_team: Row, body: OrganizationSlugs
 ) -> None:
     """Remove organization assignments"""
-    _remove(ctx, enterprise, enterprise_team, _named(ctx, enterprise, body))
+    ORGANIZATIONS.remove(ctx, enterprise, enterprise_team, _named(ctx, enterprise, body))
 
 
 @ops("GET /enterprises/{enterprise}/teams/{enterprise-team}/organizations/{org}", READ)
@@ -98,7 +104,7 @@ def get_assignment(ctx: Context, enterprise_team: Row, org: Row) -> Organization
 )
 def add(ctx: Context, enterprise: Row, enterprise_team: Row, org: Row) -> OrganizationSimple:
     """Add an organization assignment"""
-    _add(ctx, enterprise, enterprise_team, [org])
+    ORGANIZATIONS.add(ctx, enterprise, enterprise_team, [org])
     return organization_serializers.organization(ctx.urls, org)
 
 
@@ -112,35 +118,10 @@ def delete(ctx: Context, enterprise: Row, enterprise_team: Row, org: Row) -> Non
 
     Changes nothing if there is no assignment.
     """
-    _remove(ctx, enterprise, enterprise_team, [org])
+    ORGANIZATIONS.remove(ctx, enterprise, enterprise_team, [org])
 
 
 def _named(ctx: Context, enterprise: Row, body: OrganizationSlugs) -> list[Row]:
     slugs = {slug.lower() for slug in body["organization_slugs"]}
     rows = enterprise_assignments.candidates(ctx.db, enterprise["id"], slugs)
-    unknown = slugs - {row["login"].lower() for row in rows}
-    if unknown:
-        raise Invalid(
-            f"not organizations of the enterprise: {', '.join(sorted(unknown)[:10])}",
-            field="organization_slugs",
-            resource="EnterpriseTeam",
-        )
-    return rows
-
-
-def _add(ctx: Context, enterprise: Row, team: Row, rows: list[Row]) -> None:
-    known = enterprise_assignments.among(ctx.db, team, [row["id"] for row in rows])
-    new = [row for row in rows if row["id"] not in known]
-    enterprise_assignments.add(ctx.db, team, [row["id"] for row in new])
-    if new:
-        names = [row["login"] for row in new]
-        emit_event(ctx, "organizations_added", enterprise, team, organizations=names)
-
-
-def _remove(ctx: Context, enterprise: Row, team: Row, rows: list[Row]) -> None:
-    known = enterprise_assignments.among(ctx.db, team, [row["id"] for row in rows])
-    old = [row for row in rows if row["id"] in known]
-    enterprise_assignments.remove(ctx.db, team, [row["id"] for row in old])
-    if old:
-        names = [row["login"] for row in old]
-        emit_event(ctx, "organizations_removed", enterprise, team, organizations=names)
+    return require_all(slugs, rows, "organization_slugs", "organizations")

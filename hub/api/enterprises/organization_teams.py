@@ -85,7 +85,7 @@ def list_members_in_org(
     team, role = _visible(ctx, org, team_slug), query.get("role", "all")
     page.total = organization_teams.count_members(ctx.db, org["id"], team, role)
     rows = organization_teams.members(
-        ctx.db, org["id"], team, role, limit=page.limit, offset=page.offset
+        ctx.db, org["id"], team, role, total=page.total, limit=page.limit, offset=page.offset
     )
     return [
         {

@@ -1,1 +1,4 @@
-"""Operations and serializers of repository webhooks and their deliveries."""
+"""Operations and serializers of webhooks and their deliveries.
+
+Imports `ingest` and what is below it, and the serializers of other domains.
+"""

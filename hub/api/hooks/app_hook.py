@@ -9,7 +9,7 @@ from hub.api.hooks.delivery_items import DeliveryQuery, WebhookDeliveryItem, pag
 from hub.api.hooks.hook_access import ITSELF
 from hub.api.hooks.hook_requests import (
     HookConfigChange,
-    judge_config,
+    check_hook_config,
     reconfigured,
     require_url,
     settled,
@@ -40,7 +40,7 @@ def get_webhook_config_for_app(ctx: Context) -> serializers.HookConfig:
     return serializers.hook_config(_hook(ctx))
 
 
-@ops("PATCH /app/hook/config", ITSELF, before=judge_config, emits=("ping",))
+@ops("PATCH /app/hook/config", ITSELF, before=check_hook_config, emits=("ping",))
 def update_webhook_config_for_app(
     ctx: Context, body: AppHookConfigChange
 ) -> serializers.HookConfig:

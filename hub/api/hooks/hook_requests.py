@@ -65,12 +65,12 @@ class HookChange(TypedDict, total=False):
     delivery: DeliveryOptions
 
 
-async def judge_new(services: Services, body: NewHook) -> None:
+async def check_new_hook(services: Services, body: NewHook) -> None:
     """Check that a new hook has a URL, and may use it. Raises Invalid if not."""
     config = body.get("config", {})
     require_url(config)
     await services.validate_callback(config["url"])
-    await judge_delivery(services, body.get("delivery"))
+    await check_token_url(services, body.get("delivery"))
 
 
 def require_url(config: NewHookConfig) -> None:
@@ -88,19 +88,19 @@ def require_url(config: NewHookConfig) -> None:
         )
 
 
-async def judge_changed(services: Services, body: HookChange) -> None:
+async def check_hook_change(services: Services, body: HookChange) -> None:
     """Check that a hook may use its new URL. Raises Invalid if not."""
-    await judge_config(services, body.get("config", {}))
-    await judge_delivery(services, body.get("delivery"))
+    await check_hook_config(services, body.get("config", {}))
+    await check_token_url(services, body.get("delivery"))
 
 
-async def judge_config(services: Services, body: NewHookConfig) -> None:
+async def check_hook_config(services: Services, body: NewHookConfig) -> None:
     """Check the same if the body is the configuration itself."""
     if "url" in body:
         await services.validate_callback(body["url"])
 
 
-async def judge_delivery(services: Services, options: DeliveryOptions | None) -> None:
+async def check_token_url(services: Services, options: DeliveryOptions | None) -> None:
     """Check that access tokens may be requested where the options say. Raises Invalid if not."""
     if options is None or options.oauth2 is None:
         return

@@ -9,10 +9,10 @@ from hub.api.hooks.hook_requests import (
     HookConfigChange,
     NewHook,
     changed,
+    check_hook_change,
+    check_hook_config,
+    check_new_hook,
     created,
-    judge_changed,
-    judge_config,
-    judge_new,
     reconfigured,
 )
 from hub.ingest import hook_events
@@ -23,7 +23,7 @@ from hub.rest.group import OperationGroup
 from hub.rest.paging import NumberedPaging
 from store import Row
 from store.accounts import organizations
-from store.delivery import deliveries, event_queries
+from store.delivery import attempts, deliveries, event_queries
 from store.hooks import hooks
 from store.hooks.hook_targets import repository
 
@@ -36,11 +36,11 @@ def list_webhooks(ctx: Context, repo: Row, page: NumberedPaging) -> list[seriali
     """List repository webhooks"""
     page.count(lambda most: hooks.count(ctx.db, repo["id"], most))
     rows = hooks.page(ctx.db, repo["id"], limit=page.limit, offset=page.offset)
-    last = hooks.last_responses(ctx.db, [row["id"] for row in rows])
+    last = attempts.last_responses(ctx.db, [row["id"] for row in rows])
     return [serializers.hook(ctx.urls, repo, row, last.get(row["id"])) for row in rows]
 
 
-@ops("POST /repos/{owner}/{repo}/hooks", WRITE, status=201, emits=("ping",), before=judge_new)
+@ops("POST /repos/{owner}/{repo}/hooks", WRITE, status=201, emits=("ping",), before=check_new_hook)
 def create_webhook(ctx: Context, repo: Row, body: NewHook) -> serializers.Hook:
     """Create a repository webhook
 
@@ -56,7 +56,7 @@ def get_webhook(ctx: Context, repo: Row, hook: Row) -> serializers.Hook:
     return serialize_hook(ctx, repo, hook)
 
 
-@ops("PATCH /repos/{owner}/{repo}/hooks/{hook_id}", WRITE, before=judge_changed)
+@ops("PATCH /repos/{owner}/{repo}/hooks/{hook_id}", WRITE, before=check_hook_change)
 def update_webhook(ctx: Context, repo: Row, hook: Row, body: HookChange) -> serializers.Hook:
     """Update a repository webhook
 
@@ -82,7 +82,7 @@ def get_webhook_config_for_repo(ctx: Context, hook: Row) -> serializers.HookConf
     return serializers.hook_config(hook)
 
 
-@ops("PATCH /repos/{owner}/{repo}/hooks/{hook_id}/config", WRITE, before=judge_config)
+@ops("PATCH /repos/{owner}/{repo}/hooks/{hook_id}/config", WRITE, before=check_hook_config)
 def update_webhook_config_for_repo(
     ctx: Context, hook: Row, body: HookConfigChange
 ) -> serializers.HookConfig:
@@ -115,4 +115,4 @@ def test_push_webhook(ctx: Context, repo: Row, hook: Row) -> None:
         deliveries.redeliver(ctx.db, latest["id"], hook["id"], repo["id"])
 
 
-ops.current(hook=hook_events.snapshot)
+ops.declare_snapshots(hook=hook_events.snapshot)

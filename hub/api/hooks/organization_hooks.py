@@ -14,10 +14,10 @@ from hub.api.hooks.hook_requests import (
     HookConfigChange,
     NewHookConfig,
     changed,
+    check_hook_change,
+    check_hook_config,
+    check_new_hook,
     created,
-    judge_changed,
-    judge_config,
-    judge_new,
     reconfigured,
 )
 from hub.rest import serializers
@@ -64,7 +64,7 @@ def list_webhooks(ctx: Context, org: Row, page: NumberedPaging) -> list[Organiza
     return [serializers.organization_hook(ctx.urls, org, row) for row in rows]
 
 
-@ops("POST /orgs/{org}/hooks", TO_ORGANIZATION, status=201, emits=("ping",), before=judge_new)
+@ops("POST /orgs/{org}/hooks", TO_ORGANIZATION, status=201, emits=("ping",), before=check_new_hook)
 def create_webhook(ctx: Context, org: Row, body: NewOrganizationHook) -> OrganizationHook:
     """Create an organization webhook
 
@@ -83,7 +83,7 @@ def get_webhook(ctx: Context, org: Row, hook: Row) -> OrganizationHook:
     return serializers.organization_hook(ctx.urls, org, hook)
 
 
-@ops("PATCH /orgs/{org}/hooks/{hook_id}", TO_ORGANIZATION, before=judge_changed)
+@ops("PATCH /orgs/{org}/hooks/{hook_id}", TO_ORGANIZATION, before=check_hook_change)
 def update_webhook(
     ctx: Context, org: Row, hook: Row, body: OrganizationHookChange
 ) -> OrganizationHook:
@@ -101,7 +101,7 @@ def get_webhook_config_for_org(ctx: Context, hook: Row) -> serializers.HookConfi
     return serializers.hook_config(hook)
 
 
-@ops("PATCH /orgs/{org}/hooks/{hook_id}/config", TO_ORGANIZATION, before=judge_config)
+@ops("PATCH /orgs/{org}/hooks/{hook_id}/config", TO_ORGANIZATION, before=check_hook_config)
 def update_webhook_config_for_org(
     ctx: Context, hook: Row, body: OrganizationHookConfigChange
 ) -> serializers.HookConfig:

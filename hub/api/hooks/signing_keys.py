@@ -65,7 +65,7 @@ def get_webhook_signing_keys(ctx: Context, hook: Row) -> SigningKeys:
 
     Public keys only. A hook without the signature v1a has no key.
     """
-    return _shown(ctx, hook)
+    return _serialize(ctx, hook)
 
 
 @ops("POST /repos/{owner}/{repo}/hooks/{hook_id}/keys", WRITE, status=201)
@@ -78,7 +78,7 @@ def rotate_webhook_signing_key(ctx: Context, hook: Row, body: NewSigningKey) -> 
     """
     overlap = body.get("overlap", keys.OVERLAP // SECOND) * SECOND
     keys.rotate(ctx.db, hook, body.get("private_key"), overlap)
-    return _shown(ctx, hooks.by_id(ctx.db, hook["id"]) or hook)
+    return _serialize(ctx, hooks.by_id(ctx.db, hook["id"]) or hook)
 
 
 @ops("DELETE /repos/{owner}/{repo}/hooks/{hook_id}/keys/former", WRITE)
@@ -91,7 +91,7 @@ def end_webhook_signing_key_overlap(ctx: Context, hook: Row) -> None:
     keys.end_overlap(ctx.db, hook)
 
 
-def _shown(ctx: Context, hook: Row) -> SigningKeys:
+def _serialize(ctx: Context, hook: Row) -> SigningKeys:
     return {
         "keys_url": url_of(ctx.urls, hook),
         "keys": [_item(row) for row in keys.public_keys(ctx.db, hook["id"])],
@@ -118,8 +118,8 @@ def _item(row: Row) -> SigningKeyItem:
 def key_set(services: Services) -> Handler:
     """Return the handler of GET /.well-known/webhook-keys/{key_set}."""
 
-    async def work(call: Request) -> Response:
-        rows = await services.store.read(keys.key_set, call.values["key_set"])
+    async def work(request: Request) -> Response:
+        rows = await services.store.read(keys.key_set, request.values["key_set"])
         if rows is None:
             raise Missing("key set")
         found = [ed25519.jwk(keys.public_bytes(row)) for row in rows]

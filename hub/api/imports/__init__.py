@@ -1,1 +1,4 @@
-"""Operations and serializers of source imports."""
+"""Operations and serializers of source imports.
+
+Imports `rest` and what is below it, and the serializers of other domains.
+"""

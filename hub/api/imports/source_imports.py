@@ -85,7 +85,7 @@ class LfsPreference(TypedDict):
     use_lfs: Literal["opt_in", "opt_out"]
 
 
-async def judge(services: Services, body: NewSourceImport) -> None:
+async def check_url(services: Services, body: NewSourceImport) -> None:
     """Check that the URL may be requested, by the same rules as a hook's URL.
 
     Raises Invalid if not.
@@ -98,7 +98,7 @@ async def judge(services: Services, body: NewSourceImport) -> None:
     if scheme.lower() == "svn" and body.get("vcs", "subversion") != "subversion":
         raise _invalid("vcs", "A svn:// URL is always a subversion repository.")
     try:
-        await services.judge(_as_web(url))
+        await services.callback_validator(_as_web(url))
     except Invalid as error:
         raise _invalid("vcs_url", str(error)) from None
 
@@ -114,10 +114,10 @@ def _as_web(url: str) -> str:
 @ops("GET /repos/{owner}/{repo}/import", LOOK, **RETIRED)
 def get_import_status(ctx: Context, repo: Row) -> SourceImport:
     """Get an import status"""
-    return _shown(ctx, repo, imports.needed(ctx.db, repo["id"]))
+    return _serialize(ctx, repo, imports.needed(ctx.db, repo["id"]))
 
 
-@ops("PUT /repos/{owner}/{repo}/import", CHANGE, status=201, before=judge, **RETIRED)
+@ops("PUT /repos/{owner}/{repo}/import", CHANGE, status=201, before=check_url, **RETIRED)
 def start_import(ctx: Context, repo: Row, body: NewSourceImport) -> SourceImport:
     """Start an import
 
@@ -133,7 +133,7 @@ def start_import(ctx: Context, repo: Row, body: NewSourceImport) -> SourceImport
         username=body.get("vcs_username"),
         password=body.get("vcs_password"),
     )
-    return _shown(ctx, repo, row)
+    return _serialize(ctx, repo, row)
 
 
 @ops("PATCH /repos/{owner}/{repo}/import", CHANGE, **RETIRED)
@@ -143,7 +143,7 @@ def update_import(ctx: Context, repo: Row, body: SourceImportChange) -> SourceIm
     Restarts the import, with other credentials, another kind of version control, or the chosen
     project. Without a body it restarts with the same values.
     """
-    return _shown(ctx, repo, restarted(ctx.db, repo["id"], _caller(ctx), body))
+    return _serialize(ctx, repo, restarted(ctx.db, repo["id"], _caller(ctx), body))
 
 
 def restarted(db: Connection, repo_id: int, account_id: int, body: SourceImportChange) -> Row:
@@ -223,10 +223,10 @@ def set_lfs_preference(ctx: Context, repo: Row, body: LfsPreference) -> SourceIm
 
     The preference is stored and shown, but large files stay in the history in any case.
     """
-    return _shown(ctx, repo, imports.set_preferences(ctx.db, repo["id"], body["use_lfs"]))
+    return _serialize(ctx, repo, imports.set_preferences(ctx.db, repo["id"], body["use_lfs"]))
 
 
-def _shown(ctx: Context, repo: Row, row: Row) -> SourceImport:
+def _serialize(ctx: Context, repo: Row, row: Row) -> SourceImport:
     return import_serializers.source_import(ctx.urls, repo, row)
 
 
@@ -260,7 +260,7 @@ def event_data(urls: Urls, db: Connection, rows: Sequence[Row]) -> list[EventDat
 ops.declare_serializers(repository_import=event_data)
 
 
-def _current(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[SnapshotEvent]:
+def _snapshot(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[SnapshotEvent]:
     people = serializers.simple_users(urls, db, {row["account_id"] for row in rows})
     return [
         SnapshotEvent(
@@ -275,4 +275,4 @@ def _current(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list
     ]
 
 
-ops.current(source_import=_current)
+ops.declare_snapshots(source_import=_snapshot)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from hub.http.media import PLAIN, Media
 from hub.rest.operation import Forms
 from store import Connection
-from store.repositories.markdown import Rendered, source_shown
+from store.repositories.markdown import RenderedText, source_as_html
 
 FORMS: Forms = {"media": ("raw", "text", "html", "full"), "family": ""}
 MOST_RENDERED = 512 * 1024
@@ -45,6 +45,6 @@ class BodyForms:
     def _rendered(self, text: str) -> tuple[str, str]:
         self._left -= len(text)
         if self._left < 0:
-            return source_shown(text), text
-        shown = Rendered(text)
+            return source_as_html(text), text
+        shown = RenderedText(text)
         return shown.html, shown.text

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hub.api.issues import issue_part_serializers, issue_serializers, pull_serializers
+from hub.api.issues.pull_relations import RepositoriesSerializer
 from hub.rest import organization_serializers, repository_serializers
 from hub.rest.context import Context
 from hub.rest.serializers import simple_users
@@ -40,11 +41,11 @@ def about(ctx: Context, repo: Row, row: Row) -> dict[str, Any]:
     return found | organization(ctx, repo)
 
 
-def _repositories(ctx: Context) -> pull_serializers.ShowRepositories:
-    def show(rows: Sequence[Row]) -> Sequence[Mapping[str, Any]]:
+def _repositories(ctx: Context) -> RepositoriesSerializer:
+    def serialize_repositories(rows: Sequence[Row]) -> Sequence[Mapping[str, Any]]:
         return repository_serializers.repositories(ctx.urls, ctx.db, rows)
 
-    return show
+    return serialize_repositories
 
 
 def organization(ctx: Context, repo: Row) -> dict[str, Any]:

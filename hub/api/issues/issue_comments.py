@@ -77,18 +77,18 @@ def list_comments(
     rows = issue_comments.page(
         ctx.db, issue["id"], since=since, limit=page.limit, offset=page.offset
     )
-    return shown(ctx, repo, issue, rows)
+    return serialize(ctx, repo, issue, rows)
 
 
 @ops("GET /repos/{owner}/{repo}/issues/comments/{comment_id}", READ, **FORMS)
 def get_comment(ctx: Context, repo: Row, comment: Row) -> IssueComment:
     """Get an issue comment"""
     issue = issues.of(ctx.db, [comment["issue_id"]])[comment["issue_id"]]
-    (one,) = shown(ctx, repo, issue, [comment])
+    (one,) = serialize(ctx, repo, issue, [comment])
     return one
 
 
-def shown(
+def serialize(
     ctx: Context, repo: Row, issue: Row, rows: Sequence[Row], media: Media | None = None
 ) -> list[IssueComment]:
     """Serialize comments on one issue in the requested form, or in another one."""
@@ -140,7 +140,7 @@ def update_comment(ctx: Context, repo: Row, comment: Row, body: CommentText) -> 
     issue = issue_rules.opened(ctx, repo, {"id": comment["issue_id"]})
     before = issue_comments.of(ctx.db, [comment["id"]])[comment["id"]]
     if before["body"] == body["body"]:
-        (one,) = shown(ctx, repo, issue, [before])
+        (one,) = serialize(ctx, repo, issue, [before])
         return one
     by = issue_rules.account_id(ctx)
     after = comment_changes.update(ctx.db, repo, issue, before, by, body["body"])
@@ -163,7 +163,7 @@ def _emit(ctx: Context, repo: Row, comment: Row, action: str, **members: Any) ->
     """Emit a comment's event. Return the comment in the requested form."""
     issue = issues.of(ctx.db, [comment["issue_id"]])[comment["issue_id"]]
     whole = issue_serializers.several(ctx.urls, ctx.db, repo, [issue])[issue["id"]]
-    (plain,) = shown(ctx, repo, issue, [comment], PLAIN)
+    (plain,) = serialize(ctx, repo, issue, [comment], PLAIN)
     within = issue_change_events.organization(ctx, repo)
     ctx.emit(f"issue_comment.{action}", repo, issue=whole, comment=plain, **members, **within)
-    return shown(ctx, repo, issue, [comment])[0]
+    return serialize(ctx, repo, issue, [comment])[0]

@@ -60,7 +60,7 @@ def list_events(ctx: Context, repo: Row, issue: Row, page: NumberedPaging) -> li
     """
     page.count(lambda most: issue_events.count_of_issue(ctx.db, issue["id"], most))
     rows = issue_events.of_issue(ctx.db, issue["id"], limit=page.limit, offset=page.offset)
-    return _shown(ctx, repo, rows)
+    return _serialize(ctx, repo, rows)
 
 
 @ops("GET /repos/{owner}/{repo}/issues/{issue_number}/timeline", EITHER)
@@ -75,7 +75,7 @@ def list_events_for_timeline(
     page.count(lambda most: issue_events.count_timeline(ctx.db, issue["id"], most, but=but))
     rows = issue_events.timeline(ctx.db, issue["id"], limit=page.limit, offset=page.offset, but=but)
     timeline = Timeline.of(ctx.urls, ctx.db, repo, issue, rows)
-    return [timeline.shown(row) for row in rows]
+    return [timeline.serialize(row) for row in rows]
 
 
 def _kinds(given: str) -> set[str]:
@@ -85,7 +85,7 @@ def _kinds(given: str) -> set[str]:
     return named
 
 
-def _shown(ctx: Context, repo: Row, rows: list[Row]) -> list[IssueEvent]:
+def _serialize(ctx: Context, repo: Row, rows: list[Row]) -> list[IssueEvent]:
     shown = IssueEventContext.of(ctx.urls, ctx.db, repo, rows)
     return [shown.event(row) for row in rows]
 
@@ -93,7 +93,7 @@ def _shown(ctx: Context, repo: Row, rows: list[Row]) -> list[IssueEvent]:
 def _with_issues(ctx: Context, repo: Row, rows: list[Row]) -> list[IssueEvent]:
     found = issues.of(ctx.db, [row["issue_id"] for row in rows])
     shown = issue_serializers.several(ctx.urls, ctx.db, repo, [*found.values()])
-    events = _shown(ctx, repo, rows)
+    events = _serialize(ctx, repo, rows)
     return [
         {**event, "issue": shown[row["issue_id"]]} for row, event in zip(rows, events, strict=True)
     ]

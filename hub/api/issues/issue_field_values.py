@@ -9,7 +9,8 @@ from typing_extensions import TypedDict
 
 from hub.api.issues import issue_field_serializers, issue_serializers
 from hub.api.issues.issue_field_serializers import IssueFieldValue
-from hub.auth.access import on_repo, suffices
+from hub.auth.access import on_repo
+from hub.auth.token_rights import suffices
 from hub.rest import organization_serializers
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
@@ -123,7 +124,7 @@ def _belongs(ctx: Context, repo: Row) -> bool:
     caller = ctx.caller
     if caller is None or not caller.reaches(repo):
         return False
-    if not suffices(INSIDE, caller, INSIDE.accepted):
+    if not suffices(INSIDE.permissions, caller, INSIDE.accepted):
         return False
     if caller.installation_id is not None or caller.account["site_admin"]:
         return True
@@ -198,7 +199,7 @@ def _change(fields: Mapping[int, Row], before: Row | None, after: Row | None) ->
     return {**payload, "changes": {"issue_field_value": {"from": was}}}
 
 
-def _current(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[SnapshotEvent]:
+def _snapshot(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[SnapshotEvent]:
     ids = {row["issue_id"] for row in rows}
     shown = issue_serializers.several(urls, db, repo, [*issues.of(db, ids).values()])
     fields = issue_fields.of(db, {row["field_id"] for row in rows})
@@ -220,4 +221,4 @@ def _current(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list
     ]
 
 
-ops.current(issue_field_value=_current)
+ops.declare_snapshots(issue_field_value=_snapshot)

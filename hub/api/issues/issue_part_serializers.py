@@ -6,10 +6,11 @@ from typing import Literal, NotRequired
 from typing_extensions import TypedDict
 
 from hub.api.issues.body_forms import BodyForms
-from hub.rest.serializers import AuthorAssociation, SimpleUser, node_id, time
+from hub.rest.serializers import SimpleUser, node_id, time
 from hub.rest.urls import Urls
 from store import Row
 from store.clock import iso
+from store.repositories.author_association import AuthorAssociation
 
 People = Mapping[int, SimpleUser]
 """Accounts by id."""

@@ -17,11 +17,12 @@ from hub.api.issues.issue_part_serializers import (
     milestone,
 )
 from hub.http.media import PLAIN, Media
-from hub.rest.serializers import AuthorAssociation, SimpleUser, node_id, simple_users, time
+from hub.rest.serializers import SimpleUser, node_id, simple_users, time
 from hub.rest.urls import Urls
 from store import Connection, Row
 from store.clock import iso
 from store.issues import issue_comments, issues, labels, milestones, pulls
+from store.repositories.author_association import AuthorAssociation
 
 
 class PullLinks(TypedDict):
@@ -125,16 +126,16 @@ def several(
     """Serialize the issues of a repository in the requested form, by id."""
     forms = BodyForms(media)
     forms.prepare(db)
-    around = IssueRelations.of(urls, db, rows)
-    return {row["id"]: issue(urls, repo, row, around, forms) for row in rows}
+    relations = IssueRelations.of(urls, db, rows)
+    return {row["id"]: issue(urls, repo, row, relations, forms) for row in rows}
 
 
-def issue(urls: Urls, repo: Row, row: Row, around: IssueRelations, forms: BodyForms) -> Issue:
+def issue(urls: Urls, repo: Row, row: Row, relations: IssueRelations, forms: BodyForms) -> Issue:
     """Serialize an issue, or a pull request as an issue."""
     url = urls.issue(repo, row["number"])
-    due = around.milestones.get(row["milestone_id"])
-    pinned = around.pinned.get(row["id"])
-    assigned = [around.people[number] for number in around.assignees.get(row["id"], ())]
+    due = relations.milestones.get(row["milestone_id"])
+    pinned = relations.pinned.get(row["id"])
+    assigned = [relations.people[number] for number in relations.assignees.get(row["id"], ())]
     shown: Issue = {
         "id": row["id"],
         "node_id": node_id("PullRequest" if row["is_pull"] else "Issue", row["id"]),
@@ -150,19 +151,19 @@ def issue(urls: Urls, repo: Row, row: Row, around: IssueRelations, forms: BodyFo
         "state_reason": row["state_reason"],
         "title": row["title"],
         **forms.members(row["body"]),  # type: ignore[typeddict-item]  # its names are not literals
-        "user": around.people.get(row["author_id"]),
+        "user": relations.people.get(row["author_id"]),
         "pinned_comment": None
         if pinned is None
-        else comment(urls, repo, row, pinned, around.people),
-        "labels": [label(urls, repo, one) for one in around.labels.get(row["id"], ())],
+        else comment(urls, repo, row, pinned, relations.people),
+        "labels": [label(urls, repo, one) for one in relations.labels.get(row["id"], ())],
         "assignee": assigned[0] if assigned else None,
         "assignees": assigned,
-        "milestone": None if due is None else milestone(urls, repo, due, around.people),
+        "milestone": None if due is None else milestone(urls, repo, due, relations.people),
         "locked": bool(row["locked"]),
         "active_lock_reason": row["lock_reason"],
         "comments": row["comments"],
         "closed_at": time(row["closed_at"]),
-        "closed_by": around.people.get(row["closed_by_id"]),
+        "closed_by": relations.people.get(row["closed_by_id"]),
         "created_at": iso(row["created_at"]),
         "updated_at": iso(row["updated_at"]),
         "author_association": row["author_association"],
@@ -170,7 +171,7 @@ def issue(urls: Urls, repo: Row, row: Row, around: IssueRelations, forms: BodyFo
     }
     if row["type"] is not None:
         shown["type"] = _type(orjson.loads(row["type"]))
-    pull = around.pulls.get(row["id"])
+    pull = relations.pulls.get(row["id"])
     if row["is_pull"]:
         shown["pull_request"] = _links(urls, repo, row, pull)
         shown["draft"] = bool(pull and pull["draft"])

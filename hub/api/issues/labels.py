@@ -40,7 +40,8 @@ def list_labels_on_issue(ctx: Context, repo: Row, issue: Row, page: NumberedPagi
 
     By name.
     """
-    rows = labels.of_issues(ctx.db, [issue["id"]]).get(issue["id"], [])
-    page.total = len(rows)
-    shown = rows[page.offset : page.offset + page.limit]
-    return [issue_part_serializers.label(ctx.urls, repo, row) for row in shown]
+    page.total = labels.count_on_issue(ctx.db, issue["id"])
+    rows = labels.page_on_issue(
+        ctx.db, issue, total=page.total, limit=page.limit, offset=page.offset
+    )
+    return [issue_part_serializers.label(ctx.urls, repo, row) for row in rows]

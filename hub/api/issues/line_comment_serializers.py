@@ -4,10 +4,11 @@ from typing import Any, Literal, NotRequired, cast
 
 from typing_extensions import TypedDict
 
-from hub.rest.serializers import AuthorAssociation, SimpleUser, node_id
+from hub.rest.serializers import SimpleUser, node_id
 from hub.rest.urls import Urls
 from store import Row
 from store.clock import iso
+from store.repositories.author_association import AuthorAssociation
 
 Side = Literal["LEFT", "RIGHT"]
 

@@ -47,16 +47,16 @@ def list_milestones(
         limit=page.limit,
         offset=page.offset,
     )
-    return _shown(ctx, repo, rows)
+    return _serialize(ctx, repo, rows)
 
 
 @ops("GET /repos/{owner}/{repo}/milestones/{milestone_number}", READ)
 def get_milestone(ctx: Context, repo: Row, milestone: Row) -> Milestone:
     """Get a milestone"""
-    (shown,) = _shown(ctx, repo, [milestone])
+    (shown,) = _serialize(ctx, repo, [milestone])
     return shown
 
 
-def _shown(ctx: Context, repo: Row, rows: list[Row]) -> list[Milestone]:
+def _serialize(ctx: Context, repo: Row, rows: list[Row]) -> list[Milestone]:
     people = simple_users(ctx.urls, ctx.db, {row["creator_id"] for row in rows})
     return [issue_part_serializers.milestone(ctx.urls, repo, row, people) for row in rows]

@@ -4,9 +4,8 @@ A pull request is an issue with a head, a base, and what platforms report about 
 event has reported are null.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, NotRequired, Self, cast
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NotRequired, cast
 
 import orjson
 from typing_extensions import TypedDict
@@ -15,22 +14,21 @@ from hub.api.enterprises.team_serializers import EventTeam
 from hub.api.issues import issue_serializers
 from hub.api.issues.issue_event_serializers import event_team
 from hub.api.issues.issue_part_serializers import Label, Milestone
+from hub.api.issues.pull_relations import (
+    AutoMerge,
+    PullBranch,
+    PullRelations,
+    RepositoriesSerializer,
+)
 from hub.api.repositories import full_serializers
 from hub.http.media import PLAIN, Media
 from hub.rest import serializers
 from hub.rest.context import Context
-from hub.rest.serializers import (
-    AuthorAssociation,
-    SimpleUser,
-    node_id,
-    simple_user,
-    simple_users,
-)
+from hub.rest.serializers import SimpleUser, node_id
 from hub.rest.urls import Urls
 from store import Connection, Row
-from store.accounts import accounts
 from store.issues import pull_details, pulls
-from store.repositories import repositories as stored
+from store.repositories.author_association import AuthorAssociation
 
 # Replaces a pull request of which only the issue is known.
 UNKNOWN: Row = dict.fromkeys(pulls.NAMES) | {"details": "{}"}
@@ -64,23 +62,6 @@ class PullRequestLinks(TypedDict):
     review_comment: PullRequestLink
     commits: PullRequestLink
     statuses: PullRequestLink
-
-
-class AutoMerge(TypedDict):
-    enabled_by: SimpleUser | None
-    merge_method: Literal["merge", "squash", "rebase"]
-    commit_title: str | None
-    commit_message: str | None
-
-
-class PullBranch(TypedDict):
-    """A branch of a pull request. `repo` and `user` are null if they are not known here."""
-
-    label: str | None
-    ref: str | None
-    sha: str | None
-    user: SimpleUser | None
-    repo: dict[str, Any] | None
 
 
 class PullRequestSimple(TypedDict):
@@ -143,86 +124,25 @@ class PullRequest(PullRequestSimple):
     changed_files: int | None
 
 
-ShowRepositories = Callable[[Sequence[Row]], Sequence[Mapping[str, Any]]]
-"""Serializes the repositories of branches, in their order."""
-
-
-@dataclass(slots=True)
-class PullRelations:
-    """The accounts and repositories that the pull requests of a repository refer to."""
-
-    urls: Urls
-    repo: Row
-    people: Mapping[int, SimpleUser]
-    logins: Mapping[str, SimpleUser]
-    """Owners of the heads' repositories, by login in lower case."""
-    repositories: Mapping[str, Mapping[str, Any]]
-    """By full name in lower case: those that everybody with access to this one may see."""
-
-    @classmethod
-    def of(
-        cls, urls: Urls, db: Connection, repo: Row, rows: Sequence[Row], show: ShowRepositories
-    ) -> Self:
-        """Load the relations, with as few statements for many pull requests as for one."""
-        ids = {row["merged_by_id"] for row in rows}
-        for row in rows:
-            details = row["details"]
-            ids |= {*details.get("reviewers", ())}
-            ids.add((details.get("auto_merge") or {}).get("enabled_by"))
-        names = {row["head_repo"] for row in rows if row["head_repo"]} | {repo["full_name"]}
-        owners = accounts.by_logins(db, [name.partition("/")[0] for name in names])
-        known = {login: simple_user(urls, row) for login, row in owners.items()}
-        found = stored.find_all(db, names).values()
-        seen = [row for row in found if not row["private"] or row["id"] == repo["id"]]
-        shown = {row["full_name"].lower(): one for row, one in zip(seen, show(seen), strict=True)}
-        return cls(urls, repo, simple_users(urls, db, ids), known, shown)
-
-    def branch(self, row: Row, end: str, full_name: str | None) -> PullBranch:
-        """Serialize the `head` or `base`, which is in the repository of this name."""
-        owner = full_name.partition("/")[0] if full_name else None
-        ref = row[f"{end}_ref"]
-        return {
-            "label": f"{owner}:{ref}" if owner and ref else ref,
-            "ref": ref,
-            "sha": row[f"{end}_sha"],
-            "user": self.logins.get(owner.lower()) if owner else None,
-            "repo": self._repository(full_name),
-        }
-
-    def _repository(self, full_name: str | None) -> dict[str, Any] | None:
-        found = self.repositories.get(full_name.lower()) if full_name else None
-        return None if found is None else {**found}
-
-    def auto_merge(self, given: Mapping[str, Any] | None) -> AutoMerge | None:
-        """Serialize the merge that happens once all requirements are met."""
-        if given is None:
-            return None
-        return {
-            "enabled_by": self.people.get(given["enabled_by"]),
-            "merge_method": given["merge_method"],
-            "commit_title": given["commit_title"],
-            "commit_message": given["commit_message"],
-        }
-
-
 def several(
     urls: Urls,
     db: Connection,
     repo: Row,
     rows: Sequence[Row],
-    show: ShowRepositories,
+    serialize_repositories: RepositoriesSerializer,
     media: Media = PLAIN,
 ) -> dict[int, PullRequest]:
     """Serialize the pull requests of a repository, by issue id. `rows` are the issues.
 
-    `show` serializes the repositories of their branches.
+    `serialize_repositories` serializes the repositories of their branches.
     """
     issues = issue_serializers.several(urls, db, repo, rows, media)
     known = {number: _read(row) for number, row in pulls.of_issues(db, issues).items()}
-    around = PullRelations.of(urls, db, repo, [*known.values()], show)
+    relations = PullRelations.of(urls, db, repo, [*known.values()], serialize_repositories)
     unknown = _read(UNKNOWN)
     return {
-        number: _one(around, issue, known.get(number, unknown)) for number, issue in issues.items()
+        number: _one(relations, issue, known.get(number, unknown))
+        for number, issue in issues.items()
     }
 
 
@@ -232,10 +152,10 @@ def for_caller(ctx: Context, repo: Row, rows: Sequence[Row]) -> list[PullRequest
     The repositories of their branches have the caller's permissions.
     """
 
-    def show(repositories: Sequence[Row]) -> Sequence[Mapping[str, Any]]:
+    def serialize_repositories(repositories: Sequence[Row]) -> Sequence[Mapping[str, Any]]:
         return full_serializers.several(ctx, repositories)
 
-    return [*several(ctx.urls, ctx.db, repo, rows, show, ctx.media).values()]
+    return [*several(ctx.urls, ctx.db, repo, rows, serialize_repositories, ctx.media).values()]
 
 
 def _read(row: Row) -> Row:
@@ -249,44 +169,44 @@ def simple(pull: PullRequest) -> PullRequestSimple:
     return cast("PullRequestSimple", found)
 
 
-def _one(around: PullRelations, issue: Mapping[str, Any], row: Row) -> PullRequest:
+def _one(relations: PullRelations, issue: Mapping[str, Any], row: Row) -> PullRequest:
     shown = {name: value for name, value in issue.items() if name not in OF_ISSUES}
     number = row["id"] or issue["id"]
     found = shown | {
-        **_urls(around, issue, row),
+        **_urls(relations, issue, row),
         "id": number,
         "node_id": node_id("PullRequest", number),
         "draft": bool(row["draft"]),
-        "head": around.branch(row, "head", row["head_repo"]),
-        "base": around.branch(row, "base", around.repo["full_name"]),
+        "head": relations.branch(row, "head", row["head_repo"]),
+        "base": relations.branch(row, "base", relations.repo["full_name"]),
         "merged": row["merged_at"] is not None,
         "merged_at": serializers.time(row["merged_at"]),
-        "merged_by": around.people.get(row["merged_by_id"]),
+        "merged_by": relations.people.get(row["merged_by_id"]),
         "merge_commit_sha": row["merge_commit_sha"],
-        **_details(around, row["details"]),
+        **_details(relations, row["details"]),
     }
     return cast("PullRequest", found)
 
 
-def _details(around: PullRelations, details: Mapping[str, Any]) -> dict[str, Any]:
+def _details(relations: PullRelations, details: Mapping[str, Any]) -> dict[str, Any]:
     flags = (*pull_details.FLAGS, "maintainer_can_modify")
     values = {name: details.get(name) for name in flags}
     return {
         **{name: details.get(name) for name in pull_details.SIZES},
         **{name: None if flag is None else bool(flag) for name, flag in values.items()},
         "mergeable_state": details.get("mergeable_state", "unknown"),
-        "auto_merge": around.auto_merge(details.get("auto_merge")),
+        "auto_merge": relations.auto_merge(details.get("auto_merge")),
         "requested_reviewers": [
-            around.people[one] for one in details.get("reviewers", ()) if one in around.people
+            relations.people[one] for one in details.get("reviewers", ()) if one in relations.people
         ],
         "requested_teams": [
-            event_team(around.urls, around.repo, one) for one in details.get("teams", ())
+            event_team(relations.urls, relations.repo, one) for one in details.get("teams", ())
         ],
     }
 
 
-def _urls(around: PullRelations, issue: Mapping[str, Any], row: Row) -> dict[str, Any]:
-    repo, links = around.urls.repository(around.repo), issue["pull_request"]
+def _urls(relations: PullRelations, issue: Mapping[str, Any], row: Row) -> dict[str, Any]:
+    repo, links = relations.urls.repository(relations.repo), issue["pull_request"]
     url = links["url"]
     found = {
         "commits_url": f"{url}/commits",

@@ -3,10 +3,11 @@
 from typing_extensions import TypedDict
 
 from hub.api.issues.line_comment_serializers import Link
-from hub.rest.serializers import AuthorAssociation, SimpleUser, node_id
+from hub.rest.serializers import SimpleUser, node_id
 from hub.rest.urls import Urls
 from store import Row
 from store.clock import iso
+from store.repositories.author_association import AuthorAssociation
 
 
 class ReviewLinks(TypedDict):

@@ -138,7 +138,7 @@ class Timeline:
             issue_serializers.several(urls, db, repo, there),
         )
 
-    def shown(self, row: Row) -> TimelineEvent:
+    def serialize(self, row: Row) -> TimelineEvent:
         """Serialize one event."""
         make = OTHERWISE.get(row["kind"])
         return self.events.event(row) if make is None else make(self, row)

@@ -49,14 +49,14 @@ def get(ctx: Context) -> RateLimitOverview:
 
     This request does not count against any limit. 404 if the server enforces no limits.
     """
-    if ctx.standing is None:
+    if ctx.rate_status is None:
         raise Missing("rate limits")
-    found = {status.resource: shown(status) for status in ctx.standing()}
+    found = {status.resource: serialize(status) for status in ctx.rate_status()}
     resources = cast("RateLimitResources", found)
     return {"resources": resources, "rate": resources["core"]}
 
 
-def shown(status: RateStatus) -> RateLimit:
+def serialize(status: RateStatus) -> RateLimit:
     """Serialize the status of one rate limit."""
     return {
         "limit": status.limit,

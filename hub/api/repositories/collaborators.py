@@ -61,9 +61,9 @@ def list_collaborators(
     least = PERMISSIONS[query.get("permission", "pull")]
     page.count(lambda most: collaborators.count(ctx.db, repo, affiliation, least, most))
     rows = collaborators.page(
-        ctx.db, repo, affiliation, least, limit=page.limit, offset=page.offset
+        ctx.db, repo, affiliation, least, total=page.total, limit=page.limit, offset=page.offset
     )
-    return [_shown(ctx, row, row["role"]) for row in rows]
+    return [_serialize(ctx, row, row["role"]) for row in rows]
 
 
 @ops("GET /repos/{owner}/{repo}/collaborators/{username}", WRITER)
@@ -88,11 +88,11 @@ def get_collaborator_permission_level(
     return {
         "permission": COARSE.get(role or "", "none"),  # type: ignore[typeddict-item] # from COARSE
         "role_name": role or "none",
-        "user": _shown(ctx, username, role),
+        "user": _serialize(ctx, username, role),
     }
 
 
-def _shown(ctx: Context, account: Row, role: str | None) -> Collaborator:
+def _serialize(ctx: Context, account: Row, role: str | None) -> Collaborator:
     return {
         **serializers.simple_user(ctx.urls, account),
         "permissions": full_serializers.permissions(role),

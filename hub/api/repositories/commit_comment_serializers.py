@@ -6,10 +6,11 @@ from typing import NotRequired
 from typing_extensions import TypedDict
 
 from hub.http.media import PLAIN, Media
-from hub.rest.serializers import AuthorAssociation, SimpleUser, node_id, simple_users
+from hub.rest.serializers import SimpleUser, node_id, simple_users
 from hub.rest.urls import Urls
 from store import Connection, Row
 from store.clock import iso
+from store.repositories.author_association import AuthorAssociation
 
 # The body members of each form. Without a form, the first one applies.
 BODIES = {

@@ -28,7 +28,7 @@ from store.errors import Invalid
 from store.issues import commit_comments
 from store.projection import issue_comment_projection
 from store.repositories import author_association
-from store.repositories.markdown import Rendered
+from store.repositories.markdown import RenderedText
 
 ops = OperationGroup("repos", comment_id=commit_comments.get, commit_sha=text)
 
@@ -51,7 +51,7 @@ class NewCommitComment(CommitCommentText):
 
 
 class Written(CommitCommentText):
-    rendered: Rendered
+    rendered: RenderedText
 
 
 class CommitCommentChange(TypedDict):
@@ -77,7 +77,7 @@ async def render(services: Services, body: CommitCommentText) -> None:
             code="missing_field",
             resource="CommitComment",
         )
-    cast("Written", body)["rendered"] = await asyncio.to_thread(Rendered, body["body"])
+    cast("Written", body)["rendered"] = await asyncio.to_thread(RenderedText, body["body"])
 
 
 @ops("GET /repos/{owner}/{repo}/comments", READ, **FORMS)
@@ -191,7 +191,7 @@ def _one(ctx: Context, repo: Row, row: Row) -> CommitComment:
     return several(ctx.urls, ctx.db, repo, [row], ctx.media)[0]
 
 
-def _current(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[SnapshotEvent]:
+def _snapshot(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[SnapshotEvent]:
     return [
         SnapshotEvent("commit_comment.created", repo["id"], {"comment": one} | sent_by(one["user"]))
         for one in several(urls, db, repo, rows)
@@ -202,4 +202,4 @@ def _event_comment(ctx: Context, repo: Row, row: Row) -> CommitComment:
     return several(ctx.urls, ctx.db, repo, [row])[0]
 
 
-ops.current(commit_comment=_current)
+ops.declare_snapshots(commit_comment=_snapshot)

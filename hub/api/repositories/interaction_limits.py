@@ -80,7 +80,7 @@ class InteractionLimitEvent(TypedDict):
 def get_restrictions_for_org(ctx: Context, org: Row) -> InteractionLimit | NoInteractionLimit:
     """Get interaction restrictions for an organization"""
     row = interaction_limits.of_account(ctx.db, org["id"])
-    return {} if row is None else _shown(row, org)
+    return {} if row is None else _serialize(row, org)
 
 
 @ops("PUT /orgs/{org}/interaction-limits", TO_ORG, emits=(SET, REMOVED))
@@ -105,7 +105,7 @@ def get_restrictions_for_repo(ctx: Context, repo: Row) -> InteractionLimit | NoI
     Its own limit, or its owner's.
     """
     row = interaction_limits.in_force(ctx.db, repo)
-    return {} if row is None else _shown(row, {"kind": repo["owner_kind"]})
+    return {} if row is None else _serialize(row, {"kind": repo["owner_kind"]})
 
 
 @ops("PUT /repos/{owner}/{repo}/interaction-limits", TO_REPO, emits=(SET,))
@@ -117,8 +117,8 @@ def set_restrictions_for_repo(
     409 while its owner has a limit.
     """
     row = interaction_limits.limit_repository(ctx.db, repo, *_given(ctx, body))
-    ctx.emit(SET, repo, interaction_limit=_shown(row))
-    return _shown(row)
+    ctx.emit(SET, repo, interaction_limit=_serialize(row))
+    return _serialize(row)
 
 
 @ops("DELETE /repos/{owner}/{repo}/interaction-limits", TO_REPO, emits=(REMOVED,))
@@ -129,7 +129,7 @@ def remove_restrictions_for_repo(ctx: Context, repo: Row) -> None:
     """
     row = interaction_limits.remove_repository_limit(ctx.db, repo)
     if row is not None:
-        ctx.emit(REMOVED, repo, interaction_limit=_shown(row))
+        ctx.emit(REMOVED, repo, interaction_limit=_serialize(row))
 
 
 @ops("GET /user/interaction-limits", MINE, also=(204,))
@@ -139,7 +139,7 @@ def get_restrictions_for_authenticated_user(
     """Get interaction restrictions for your public repositories"""
     user = _user(ctx)
     row = interaction_limits.of_account(ctx.db, user["id"])
-    return TypedReply(204) if row is None else _shown(row, user)
+    return TypedReply(204) if row is None else _serialize(row, user)
 
 
 @ops("PUT /user/interaction-limits", TO_MINE, emits=(SET, REMOVED))
@@ -176,7 +176,7 @@ def _limit_account(ctx: Context, account: Row, body: NewInteractionLimit) -> Int
     row, overwritten = limits
     ctx.emit_all(REMOVED, event_data(ctx.urls, ctx.db, overwritten))
     ctx.emit(SET, None, **_event_members(ctx.urls, row, account))
-    return _shown(row, account)
+    return _serialize(row, account)
 
 
 def _free_account(ctx: Context, account: Row) -> None:
@@ -185,7 +185,7 @@ def _free_account(ctx: Context, account: Row) -> None:
         ctx.emit(REMOVED, None, **_event_members(ctx.urls, row, account))
 
 
-def _shown(row: Row, owner: Row | None = None) -> InteractionLimit:
+def _serialize(row: Row, owner: Row | None = None) -> InteractionLimit:
     """Serialize a limit. For an account's limit, `owner` must have that account's `kind`."""
     origin: Any = "repository"
     if row["account_id"] is not None:
@@ -195,7 +195,7 @@ def _shown(row: Row, owner: Row | None = None) -> InteractionLimit:
 
 
 def _event_members(urls: Urls, row: Row, owner: Row | None = None) -> dict[str, Any]:
-    payload: dict[str, Any] = {"interaction_limit": _shown(row, owner)}
+    payload: dict[str, Any] = {"interaction_limit": _serialize(row, owner)}
     if owner is not None and owner["kind"] == "Organization":
         payload["organization"] = organization_serializers.organization(urls, owner)
     elif owner is not None:
@@ -217,10 +217,10 @@ def event_data(urls: Urls, db: Connection, rows: Sequence[Row]) -> list[EventDat
     ]
 
 
-def _current(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[SnapshotEvent]:
+def _snapshot(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[SnapshotEvent]:
     return [SnapshotEvent(SET, repo["id"], _event_members(urls, row)) for row in rows]
 
 
 ops.declare_events(interaction_limit=InteractionLimitEvent)
 ops.declare_serializers(interaction_limit=event_data)
-ops.current(interaction_limit=_current)
+ops.declare_snapshots(interaction_limit=_snapshot)

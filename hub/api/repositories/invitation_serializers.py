@@ -110,7 +110,7 @@ def expired(urls: Urls, db: Connection, rows: Sequence[Row]) -> list[EventData]:
     ]
 
 
-def current(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[SnapshotEvent]:
+def snapshot(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[SnapshotEvent]:
     """Return an event for each of a repository's invitations as it is now."""
     people = _people(urls, db, rows)
     shown = [invitation(urls, repo, people, row) for row in rows]

@@ -24,7 +24,7 @@ from store.repositories import invitations, membership_dump, repositories
 ops = OperationGroup("repos", invitation_id=invitations.of_repo, username=accounts.by_login)
 ops.declare_events(repository_invitation=InvitationEvent)
 ops.declare_serializers(repository_invitation=invitation_serializers.expired)
-ops.current(invitation=invitation_serializers.current)
+ops.declare_snapshots(invitation=invitation_serializers.snapshot)
 
 SCOPES = ("repo:invite", "repo")
 READ = on_repo("administration", "read", role="admin", scopes=SCOPES).or_has(

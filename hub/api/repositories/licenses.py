@@ -16,7 +16,7 @@ from hub.rest.validation import Text
 from store import Connection, Row
 from store.errors import Missing
 from store.repositories import license_catalog, licenses
-from store.repositories.license_catalog import License as Known
+from store.repositories.license_catalog import KnownLicense
 
 
 def known(db: Connection, key: str) -> Row | None:
@@ -101,7 +101,7 @@ def get(ctx: Context, license: Row) -> License:  # noqa: A002  # the path's own 
 
     Its text has placeholders in brackets.
     """
-    found: Known = license["known"]
+    found: KnownLicense = license["known"]
     return {
         **repository_serializers.license_simple(ctx.urls, found.key),
         "html_url": found.page,
@@ -133,7 +133,7 @@ def get_for_repo(ctx: Context, repo: Row, query: At) -> LicenseContent | TypedRe
     return content(ctx, repo, file)
 
 
-def _wanted(one: Known, query: LicenseQuery) -> bool:
+def _wanted(one: KnownLicense, query: LicenseQuery) -> bool:
     return "featured" not in query or one.featured == query["featured"]
 
 

@@ -88,7 +88,7 @@ def get_pull_request_creation_cap_for_org(ctx: Context, org: Row) -> CreationCap
 
     The number of pull requests that one user may have open in all public repositories together.
     """
-    return _shown(pull_request_caps.get(ctx.db, "organization", org["id"]))
+    return _serialize(pull_request_caps.get(ctx.db, "organization", org["id"]))
 
 
 @ops("PATCH /orgs/{org}/interaction-limits/pulls/creation-cap", ORG, emits=(CHANGED,))
@@ -109,7 +109,7 @@ def get_pull_request_creation_cap_for_repo(ctx: Context, repo: Row) -> CreationC
     405 for private repositories, which have no cap.
     """
     _check_public(repo)
-    return _shown(pull_request_caps.get(ctx.db, "repository", repo["id"]))
+    return _serialize(pull_request_caps.get(ctx.db, "repository", repo["id"]))
 
 
 @ops(
@@ -172,10 +172,10 @@ def _put(ctx: Context, whose: str, key: int, body: CreationCapChange) -> Creatio
     row = pull_request_caps.put(
         ctx.db, whose, key, enabled=body["enabled"], most=body.get("max_open_pull_requests")
     )
-    return _shown(row)
+    return _serialize(row)
 
 
-def _shown(row: Row) -> CreationCap:
+def _serialize(row: Row) -> CreationCap:
     return {"enabled": bool(row["enabled"]), "max_open_pull_requests": row["most"]}
 
 
@@ -198,7 +198,7 @@ def _emit(ctx: Context, event: str, repo: Row, users: dict[int, Row], changed: s
 
 def _cap(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[SnapshotEvent]:
     return [
-        SnapshotEvent(CHANGED, repo["id"], {"pull_request_creation_cap": _shown(row)})
+        SnapshotEvent(CHANGED, repo["id"], {"pull_request_creation_cap": _serialize(row)})
         for row in rows
     ]
 
@@ -210,4 +210,4 @@ def _bypass(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[
     ]
 
 
-ops.current(cap=_cap, bypass=_bypass)
+ops.declare_snapshots(cap=_cap, bypass=_bypass)

@@ -19,7 +19,7 @@ from store import Row
 from store.accounts import accounts, organizations
 from store.errors import Invalid
 from store.repositories import repository_lists
-from store.repositories.repository_lists import RepositorySelection
+from store.repositories.repository_lists import RepositoryFilter
 
 ops = OperationGroup("repos", org=organizations.by_login, username=accounts.by_login)
 
@@ -36,7 +36,7 @@ TYPES = {
 
 
 def _affiliations(value: str) -> str:
-    unknown = set(_split(value)) - repository_lists.AFFILIATIONS.keys()
+    unknown = set(_split(value)).difference(repository_lists.AFFILIATIONS)
     if unknown:
         raise ValueError(f"must be a list of {', '.join(repository_lists.AFFILIATIONS)}")
     return value
@@ -111,7 +111,7 @@ def list_for_user(
 
     Public ones only.
     """
-    chosen = RepositorySelection(
+    chosen = RepositoryFilter(
         viewer_of(ctx.caller),
         who=username["id"],
         affiliations=TYPES[query.get("type", "owner")],
@@ -136,7 +136,7 @@ def list_for_org(
         belongs = {"who": who, "affiliations": ("collaborator",)}
     elif kind == "internal":
         belongs = {"who": 0, "affiliations": ("owner",)}
-    chosen = RepositorySelection(
+    chosen = RepositoryFilter(
         viewer_of(ctx.caller),
         owner_id=org["id"],
         **belongs,
@@ -164,7 +164,7 @@ def list_for_authenticated_user(
             resource="Repository",
         )
     given = query.get("affiliation")
-    chosen = RepositorySelection(
+    chosen = RepositoryFilter(
         viewer_of(ctx.caller),
         who=ctx.caller.account_id,
         affiliations=_split(given) if given is not None else TYPES.get(kind or "all", TYPES["all"]),
@@ -177,7 +177,7 @@ def list_for_authenticated_user(
 
 def _page(
     ctx: Context,
-    chosen: RepositorySelection,
+    chosen: RepositoryFilter,
     page: NumberedPaging,
     query: SortQuery,
     default: Sort,
@@ -195,5 +195,5 @@ def _page(
     )
 
 
-def _counter(ctx: Context, chosen: RepositorySelection) -> Callable[[int], int]:
+def _counter(ctx: Context, chosen: RepositoryFilter) -> Callable[[int], int]:
     return lambda most: repository_lists.count(ctx.db, chosen, most)

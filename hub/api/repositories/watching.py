@@ -5,8 +5,9 @@ from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from hub.auth.access import CLASSIC, OnRepo, on_repo, on_user, public
+from hub.auth.access import OnRepo, on_repo, on_user, public
 from hub.auth.credentials import Caller
+from hub.auth.token_rights import CLASSIC
 from hub.auth.viewing import viewer_of
 from hub.rest import repository_serializers, serializers
 from hub.rest.context import Context
@@ -87,7 +88,7 @@ def get_repo_subscription(ctx: Context, repo: Row) -> RepositorySubscription:
     row = watching.get(ctx.db, repo["id"], _caller(ctx).account_id)
     if row is None:
         raise Missing("subscription")
-    return _shown(ctx.urls, repo, row)
+    return _serialize(ctx.urls, repo, row)
 
 
 @ops(
@@ -111,7 +112,7 @@ def set_repo_subscription(
         subscribed=body.get("subscribed", not ignored),
         ignored=ignored,
     )
-    shown = _shown(ctx.urls, repo, row)
+    shown = _serialize(ctx.urls, repo, row)
     if began:
         ctx.emit("watch.started", repo)
     ctx.emit("repository_subscription.updated", repo, subscription=shown)
@@ -155,20 +156,20 @@ def _caller(ctx: Context) -> Caller:
     return ctx.caller
 
 
-def _current(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[SnapshotEvent]:
+def _snapshot(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[SnapshotEvent]:
     people = serializers.simple_users(urls, db, {row["account_id"] for row in rows})
     return [
         SnapshotEvent(
             "repository_subscription.updated",
             repo["id"],
             # Only the sender identifies the subscriber.
-            {"subscription": _shown(urls, repo, row), "sender": people[row["account_id"]]},
+            {"subscription": _serialize(urls, repo, row), "sender": people[row["account_id"]]},
         )
         for row in rows
     ]
 
 
-def _shown(urls: Urls, repo: Row, row: Row) -> RepositorySubscription:
+def _serialize(urls: Urls, repo: Row, row: Row) -> RepositorySubscription:
     return {
         "subscribed": bool(row["subscribed"]),
         "ignored": bool(row["ignored"]),
@@ -186,4 +187,4 @@ def _watched(ctx: Context, account_id: int, page: NumberedPaging) -> list[Minima
     return repository_serializers.repositories(ctx.urls, ctx.db, rows)
 
 
-ops.current(subscription=_current)
+ops.declare_snapshots(subscription=_snapshot)

@@ -1,1 +1,4 @@
-"""Operations and serializers of patterns of secrets."""
+"""Operations and serializers of patterns of secrets.
+
+Imports `rest` and what is below it, and the serializers of other domains.
+"""

@@ -173,7 +173,7 @@ def _once(kind: str, settings: Iterable[Any]) -> Mapping[str, Any]:
     return found
 
 
-def _shown(row: Row, total: int) -> dict[str, Any]:
+def _serialize(row: Row, total: int) -> dict[str, Any]:
     return {
         "token_type": row["token_type"],
         "slug": row["slug"],
@@ -189,10 +189,10 @@ def _shown(row: Row, total: int) -> dict[str, Any]:
 
 
 def _provider(row: Row, total: int) -> ProviderPattern:
-    shown = _shown(row, total) | {"enterprise_setting": row["enterprise_setting"]}
+    shown = _serialize(row, total) | {"enterprise_setting": row["enterprise_setting"]}
     return cast("ProviderPattern", shown)
 
 
 def _custom(row: Row, total: int) -> CustomPattern:
-    shown = _shown(row, total) | {"custom_pattern_version": row["version"]}
+    shown = _serialize(row, total) | {"custom_pattern_version": row["version"]}
     return cast("CustomPattern", shown)

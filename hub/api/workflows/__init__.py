@@ -1,1 +1,4 @@
-"""Operations and serializers of concurrency groups."""
+"""Operations and serializers of workflow runs and concurrency groups.
+
+Imports `rest` and what is below it, and the serializers of other domains.
+"""

@@ -1,4 +1,4 @@
 """Commands for accounts: `user`, `org`, `repo`, `app`, `token`, `source`.
 
-Imports `console` and `service`.
+Imports `traffic` and the packages below it.
 """

@@ -40,13 +40,25 @@ VISIBILITY = click.option("--public/--private", "public", default=None,
         "tocsin app install Mill acme --repo bell-tower",
     ],
     lazy={
-        "key": "accounts.app_key:key",
-        "manifest": "accounts.app_manifest:manifest",
-        "install": "accounts.app_install:install",
-        "uninstall": "accounts.app_install:uninstall",
-        "suspend": "accounts.app_install:suspend",
-        "resume": "accounts.app_install:resume",
-        "hook": "accounts.app_hook:hook",
+        "key": ("accounts.app_key:key", "Create, list and remove the keys of applications."),
+        "manifest": (
+            "accounts.app_manifest:manifest",
+            "Print a code with which a program makes the app of a manifest.",
+        ),
+        "install": (
+            "accounts.app_install:install",
+            "Install NAME on the account LOGIN, or change it there.",
+        ),
+        "uninstall": (
+            "accounts.app_install:uninstall",
+            "Remove NAME from the account LOGIN, with its tokens there.",
+        ),
+        "suspend": ("accounts.app_install:suspend", "Suspend NAME on the account LOGIN."),
+        "resume": (
+            "accounts.app_install:resume",
+            "End the suspension of NAME on the account LOGIN.",
+        ),
+        "hook": ("accounts.app_hook:hook", "Create the hook of the application NAME."),
     },
 )
 def app() -> None:

@@ -5,7 +5,7 @@ from typing import IO
 import click
 
 from hub.cli.console import lookups, options, output
-from hub.cli.console.arguments import InputFile
+from hub.cli.console.arguments import IdType, InputFile
 from hub.cli.console.grammar import noun
 from hub.cli.console.removal import agree
 from store import Connection, Row, Store
@@ -72,7 +72,7 @@ def add(store: Store, name: str, file: IO[str] | None) -> None:
 
 @key.command(examples=["tocsin app key remove Mill 3 --yes"])
 @click.argument("name")
-@click.argument("key_id", metavar="ID", type=int)
+@click.argument("key_id", metavar="ID", type=IdType())
 @options.yes
 @options.with_store
 def remove(store: Store, name: str, key_id: int, yes: bool) -> None:

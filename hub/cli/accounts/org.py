@@ -13,8 +13,11 @@ from store.repositories import membership_dump
 @noun(
     examples=["tocsin org add tower", "tocsin org join tower ada --role admin"],
     lazy={
-        "join": "accounts.org_join:join",
-        "remove": "accounts.account_remove:remove_organization",
+        "join": ("accounts.org_join:join", "Make the user LOGIN a member of ORGANIZATION."),
+        "remove": (
+            "accounts.account_remove:remove_organization",
+            "Remove the organization LOGIN with all that it owns.",
+        ),
     },
 )
 def org() -> None:

@@ -14,9 +14,12 @@ FULL_NAME = click.argument("full_name", metavar="OWNER/NAME", type=FullNameType(
 @noun(
     examples=["tocsin repo add ada/bell-tower", "tocsin repo show ada/bell-tower"],
     lazy={
-        "remove": "accounts.repo_remove:remove",
-        "grant": "accounts.repo_access:grant",
-        "rename": "accounts.repo_access:rename",
+        "remove": (
+            "accounts.repo_remove:remove",
+            "Remove a repository with its hooks, issues and subscriptions.",
+        ),
+        "grant": ("accounts.repo_access:grant", "Give the user LOGIN a ROLE in a repository."),
+        "rename": ("accounts.repo_access:rename", "Rename a repository to NAME."),
     },
 )
 def repo() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from hub.cli.console import lookups, options, output, suggestions
-from hub.cli.console.arguments import DurationType, PairType
+from hub.cli.console.arguments import DurationType, IdType, PairType
 from hub.cli.console.grammar import noun
 from hub.cli.console.removal import agree
 from store import Connection, Row, Store
@@ -121,7 +121,7 @@ def _shape(row: Row) -> dict[str, object]:
 
 
 @token.command(examples=["tocsin token show 7"])
-@click.argument("token_id", metavar="ID", type=int)
+@click.argument("token_id", metavar="ID", type=IdType())
 @options.listing
 @options.with_store
 def show(store: Store, token_id: int, as_json: bool) -> None:
@@ -137,7 +137,7 @@ def _find(db: Connection, token_id: int, more: str) -> Row:
 
 
 @token.command(examples=["tocsin token remove 7", "tocsin token remove 7 8 --yes"])
-@click.argument("token_ids", metavar="ID...", type=int, nargs=-1, required=True)
+@click.argument("token_ids", metavar="ID...", type=IdType(), nargs=-1, required=True)
 @options.yes
 @options.with_store
 def remove(store: Store, token_ids: tuple[int, ...], yes: bool) -> None:

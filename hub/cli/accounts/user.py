@@ -16,9 +16,18 @@ OF_ORGANIZATIONS = ("members", "teams")
 @noun(
     examples=["tocsin user list", "tocsin user add ada --name Ada"],
     lazy={
-        "password": "accounts.user_login:password",
-        "remove": "accounts.account_remove:remove_user",
-        "one-time": "accounts.user_login:one_time_password",
+        "password": (
+            "accounts.user_login:password",
+            "Set the password of the user LOGIN, read from standard input.",
+        ),
+        "remove": (
+            "accounts.account_remove:remove_user",
+            "Remove the user LOGIN with all that they own.",
+        ),
+        "one-time": (
+            "accounts.user_login:one_time_password",
+            "Ask for a one-time password beside the password of a user.",
+        ),
     },
 )
 def user() -> None:

@@ -1,4 +1,4 @@
 """The parts that commands share: arguments, options, output, exit codes.
 
-Imports `service`.
+Imports `service` and the packages below it.
 """

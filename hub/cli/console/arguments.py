@@ -1,14 +1,17 @@
 """Parameter types that several commands use."""
 
+import math
 import re
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from hub.cli.console import suggestions
 from store import clock
 from store.errors import from_os_error
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
 # A later time could not be written as a date.
@@ -16,10 +19,49 @@ LONGEST, LONGEST_WORDS = 5200 * 7 * clock.DAY, "5200w"
 SPAN = re.compile(r"(\d{1,6}(?:\.\d{1,3})?)([smhdw])")
 
 
+# The command that opens the file reports why it cannot, with the remedy. Click would not name one.
+PATH = click.Path(path_type=Path, readable=False)
+# A database's ids have 64 bits. A query may add 1 to one.
+LARGEST_ID = 2**63 - 2
+
+
+class IdType(click.ParamType[int]):
+    """The id of a thing in the store."""
+
+    name = "id"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        try:
+            number = int(value)
+        except ValueError:
+            self.fail(f"{value!r} is no id: ids are numbers, such as 7", param, ctx)
+        if abs(number) > LARGEST_ID:
+            self.fail(f"{value} is larger than any id", param, ctx)
+        return number
+
+
+class SecondsType(click.FloatRange):
+    """A number of seconds within bounds. Unlike FloatRange, it rejects nan."""
+
+    name = "seconds"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        seconds: float = super().convert(value, param, ctx)
+        if math.isnan(seconds):
+            self.fail(f"{value!r} is no number of seconds", param, ctx)
+        return seconds
+
+
 class DurationType(click.ParamType[int]):
     """A duration such as 90s, 15m, 2h, 30d or 1w. Converts it to microseconds."""
 
     name = "duration"
+
+    def __init__(self, *, zero: bool = False) -> None:
+        """`zero` is whether the duration may be 0."""
+        self._zero = zero
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         if isinstance(value, int):
@@ -30,6 +72,8 @@ class DurationType(click.ParamType[int]):
         span = round(float(matched[1]) * UNITS[matched[2]] * clock.SECOND)
         if span > LONGEST:
             self.fail(f"{value!r} is longer than {LONGEST_WORDS}", param, ctx)
+        if span == 0 and not self._zero:
+            self.fail(f"{value!r} is over at once", param, ctx)
         return span
 
 
@@ -42,7 +86,7 @@ class MomentType(click.ParamType[int]):
         if isinstance(value, int):
             return value
         if SPAN.fullmatch(value):
-            return clock.Clock().now() - DurationType().convert(value, param, ctx)
+            return clock.Clock().now() - DurationType(zero=True).convert(value, param, ctx)
         try:
             return clock.parse(value)
         except ValueError:
@@ -99,5 +143,8 @@ class FullNameType(click.ParamType[tuple[str, str]]):
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> suggestions.Offer:
+    ) -> "list[CompletionItem[str]]":
+        # Only a shell needs it, and it takes as long to import as all the rest.
+        from hub.cli.console import suggestions
+
         return suggestions.full_names(ctx, param, incomplete)

@@ -5,12 +5,12 @@ Words of former versions still work, and no help names them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from hub.cli.commands import no_such
+from hub.cli.console.late_imports import command_named
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -43,9 +43,9 @@ class Noun(click.Group):
     """A group of commands for one kind of thing.
 
     `former` are words of former versions: each stands for other words. `lazy` are commands in other
-    modules, which are imported when they are used: name to `module:attribute` below `hub.cli`. A
-    call without a command means the command `default`, if that is not empty. A number alone means
-    `show`.
+    modules, which are imported when they are used: name to `module:attribute` below `hub.cli`, and
+    the line of the help, which imports none of them. A call without a command means the command
+    `default`, if that is not empty. A number alone means `show`.
     """
 
     command_class = Command
@@ -55,7 +55,7 @@ class Noun(click.Group):
         *args: Any,
         examples: Sequence[str] = (),
         former: Mapping[str, Sequence[str]] | None = None,
-        lazy: Mapping[str, str] | None = None,
+        lazy: Mapping[str, tuple[str, str]] | None = None,
         default: str = "list",
         **kwargs: Any,
     ) -> None:
@@ -73,8 +73,7 @@ class Noun(click.Group):
         name = self.former.get(cmd_name, (cmd_name,))[0]
         if name not in self.lazy:
             return super().get_command(ctx, name)
-        module, _, attribute = self.lazy[name].partition(":")
-        command: click.Command = getattr(import_module(f"hub.cli.{module}"), attribute)
+        command: click.Command = command_named(self.lazy[name][0])
         return command
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -105,18 +104,30 @@ class Noun(click.Group):
             raise click.UsageError(no_such(args[0], known, f"tocsin {self.name}"), ctx)
         return super().resolve_command(ctx, args)
 
+    def _described(self, name: str) -> click.Command:
+        """Return a command with its help. One of another module is not imported for that."""
+        if name in self.lazy:
+            return click.Command(name, help=self.lazy[name][1])
+        return self.commands[name]
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        names = self.list_commands(ctx)
         with formatter.section("Commands"):
             formatter.write_dl(
-                [(name, one.get_short_help_str(1000)) for name, one in commands if one]
+                [(name, self._described(name).get_short_help_str(1000)) for name in names]
             )
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         write_examples(formatter, self.examples)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem[str]]":
-        found = super().shell_complete(ctx, incomplete)
+        from click.shell_completion import CompletionItem
+
+        named = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]
+        found = [
+            *(CompletionItem(one, help=self._described(one).get_short_help_str()) for one in named),
+            *click.Command.shell_complete(self, ctx, incomplete),
+        ]
         default = self.get_command(ctx, self.default) if self.default else None
         if incomplete.startswith("-") and default is not None:
             return [*found, *default.shell_complete(ctx, incomplete)]
@@ -134,7 +145,7 @@ def noun(
     *,
     examples: Sequence[str],
     former: Mapping[str, Sequence[str]] | None = None,
-    lazy: Mapping[str, str] | None = None,
+    lazy: Mapping[str, tuple[str, str]] | None = None,
     default: str = "list",
 ) -> Callable[[Callable[..., Any]], Noun]:
     """Return the decorator of a noun. `Noun` explains the parameters."""

@@ -9,7 +9,8 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import click
 
-from hub.cli.console import times
+from hub.cli.console import streams, times
+from hub.cli.console.arguments import PATH
 from hub.cli.service.audit_actor import AuditHook
 from hub.cli.service.configuration import Configuration, Settings, configure
 from hub.cli.service.daemon_record import effective
@@ -23,10 +24,10 @@ ISSUER = "tocsin"
 
 CONFIG = click.option(
     "--config",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="Settings file (TOML).  [default: /etc/tocsin/tocsin.toml or ./tocsin.toml]",
 )
-DATA_DIR = click.option("--data-dir", type=click.Path(path_type=Path), help="The data directory.")
+DATA_DIR = click.option("--data-dir", type=PATH, help="The data directory.")
 STORE = click.option("--store", "store_url", metavar="URL", help="The database.")
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -133,7 +134,13 @@ def read_secret(prompt: str, *, twice: bool = False) -> str:
     if sys.stdin.isatty():
         given: str = click.prompt(prompt, hide_input=True, confirmation_prompt=twice)
         return given
-    return sys.stdin.readline().rstrip("\r\n")
+    try:
+        line = sys.stdin.readline().rstrip("\r\n")
+    except UnicodeDecodeError:
+        line = "\udcff"
+    if streams.undecoded(line):
+        raise click.UsageError("standard input is not UTF-8")
+    return line
 
 
 def given_secret(secret: str | None) -> str | None:

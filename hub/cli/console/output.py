@@ -5,20 +5,20 @@ headings. Text from outside is shown without control characters.
 """
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 import orjson
 
-from hub.cli.console import times
+from hub.cli.console.plain_text import plain, printable
 from hub.cli.console.times import Time, format_time
 from store import clock
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["Time", "format_time"]
+__all__ = ["Time", "format_time", "plain", "printable"]
 
 
 def is_terminal() -> bool:
@@ -89,34 +89,6 @@ def field(value: Any) -> str:
     if value is None or (isinstance(value, Mapping | list | tuple) and not value):
         return ""
     return clock.iso(value) if isinstance(value, Time) else plain(value)
-
-
-def plain(value: Any) -> str:
-    """Return a value as text, without control characters."""
-    if value is None:
-        return "-"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, Time):
-        return times.full(value)
-    if isinstance(value, Mapping):
-        return printable(", ".join(f"{key}={each}" for key, each in value.items()) or "-")
-    if isinstance(value, str) or not isinstance(value, Iterable):
-        return printable(str(value))
-    return printable(", ".join(map(str, value)) or "-")
-
-
-def printable(text: str, *, lines: bool = False) -> str:
-    """Return `text` with control characters escaped, so that foreign text cannot control the
-    terminal.
-
-    `lines` keeps line ends and tabs.
-    """
-    kept = "\n\t" if lines else ""
-    return "".join(
-        char if char.isprintable() or char in kept else char.encode("unicode_escape").decode()
-        for char in text
-    )
 
 
 def dumps(value: Any, *, indent: bool = True) -> str:

@@ -6,7 +6,8 @@ The whole values are in the output for programs, and in the output of `show`.
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hub.cli.console import output, times
+from hub.cli.console import times
+from hub.cli.console.plain_text import plain
 from hub.cli.console.times import Time
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def text_of(name: str, value: Any) -> str:
     """Return a value as a table shows it if there is room for it."""
     if isinstance(value, Time):
         return times.short(value)
-    text = output.plain(value)
+    text = plain(value)
     if name == "guid" and len(text) > GUID + 1:
         return text[:GUID] + ELLIPSIS
     return text.removeprefix("https://") if name in URLS else text

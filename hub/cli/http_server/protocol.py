@@ -2,7 +2,7 @@
 
 import asyncio
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import httptools
 from uvicorn.config import Config
@@ -12,10 +12,14 @@ from hub.cli.http_server import request_head
 from hub.cli.http_server.connection_limiter import Peer, address_of
 from hub.cli.http_server.connection_phase import ENDING, HEAD, IDLE, NEW, REQUEST, REST
 from hub.cli.http_server.refusal import refusal
+from hub.cli.http_server.response_writer import ResponseWriter
 from hub.cli.http_server.server_state import State
 from hub.cli.http_server.unsent import Unsent
 from hub.http.errors import HubError, LongHead, LongURL, Malformed, TooSlow
 from store.errors import Busy
+
+if TYPE_CHECKING:
+    from uvicorn._types import ASGI3Application
 
 # The maximum number of pipelined requests. Later requests are not read.
 MOST_WAITING = 32
@@ -54,6 +58,7 @@ class Protocol(HttpToolsProtocol):
         "_state",
         "_to_discard",
         "_unsent",
+        "_writer",
         "due",
     )
 
@@ -98,6 +103,7 @@ class Protocol(HttpToolsProtocol):
         `raw` is the TCP transport. `transport` is the TLS transport over it, or `raw` itself.
         """
         super().connection_made(transport)
+        self._writer = ResponseWriter(transport, self.loop)
         self._unsent = Unsent(*{transport, raw})
         self._peer = peer
         self._wait(NEW, self._limiter.limits.header_timeout)
@@ -234,7 +240,13 @@ class Protocol(HttpToolsProtocol):
 
     # Responses.
 
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: "ASGI3Application") -> None:
+        # uvicorn's responses write, close, and ask whether they are closed. They do nothing else.
+        cycle.transport = cast("asyncio.Transport", self._writer)
+        super()._start_asgi_task(cycle, app)
+
     def on_response_complete(self) -> None:
+        self._writer.flush()
         self.server_state.total_requests += 1
         limits = self._limiter.limits
         self._at_work = None
@@ -285,6 +297,7 @@ class Protocol(HttpToolsProtocol):
             self._say(error)
 
     def _say(self, error: HubError) -> None:
+        self._writer.flush()
         self.transport.write(self._answer(error))
         if self.transport.can_write_eof():
             self._wait(ENDING, LINGER)
@@ -299,7 +312,7 @@ class Protocol(HttpToolsProtocol):
 
     def _end(self) -> None:
         self._wait(ENDING, LINGER)
-        self.transport.close()
+        self._writer.close()
 
     # Deadlines.
 

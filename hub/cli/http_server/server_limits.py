@@ -1,10 +1,9 @@
 """The limits of an HTTP server, from the settings and from the limit on open files."""
 
-import ipaddress
 import resource
 from dataclasses import dataclass, field
 
-from hub.http.client_address import ClientAddresses, network_of
+from hub.http.client_address import ClientAddresses, is_loopback, network_of
 from hub.settings import HubSettings
 
 # The default maximum of connections: each may hold a head and a part of a body in memory.
@@ -44,18 +43,9 @@ class ServerLimits:
         """
         if self.proxies.is_proxy(address):
             return None
-        if not self.loopback_counts and _is_loopback(address):
+        if not self.loopback_counts and is_loopback(address):
             return None
         return network_of(address)
-
-
-def _is_loopback(address: str) -> bool:
-    try:
-        number = ipaddress.ip_address(address)
-    except ValueError:
-        return False
-    mapped = getattr(number, "ipv4_mapped", None)
-    return bool((mapped or number).is_loopback)
 
 
 def limits_of(settings: HubSettings, max_in_flight: int) -> ServerLimits:

@@ -1,4 +1,4 @@
 """Commands that install and start tocsin: `serve`, `systemd`, `settings`, `completion`.
 
-Imports `console` and `service`.
+Imports `console` and the packages below it.
 """

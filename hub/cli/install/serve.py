@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import faulthandler
 import gc
+import importlib
 import logging
 import signal
 import sys
@@ -14,11 +15,11 @@ import click
 
 from hub.cli.console import options
 from hub.cli.console.grammar import command
+from hub.cli.console.late_imports import collector_off
 from hub.cli.http_server.event_loop import new_event_loop
-from hub.cli.http_server.server import signals
+from hub.cli.http_server.server import bind, signals
 from hub.cli.service import logs
 from hub.cli.service.admin_listener import running_admin
-from hub.cli.service.composition import running_guard, running_hub, running_worker
 from hub.cli.service.configuration import Settings, configure
 from hub.cli.service.daemon import Daemon
 from hub.cli.service.daemon_record import recorded
@@ -26,7 +27,7 @@ from hub.cli.service.notify import Notifier, inherited_sockets
 from hub.cli.service.reload import reload_on_hangup
 from hub.cli.service.watchdog_ping import ping_watchdog
 from hub.cli.telemetry.running import running_telemetry
-from worker.service import CallbackGuard
+from worker.http.callback_guard import CallbackGuard, running_guard
 
 log = logging.getLogger("tocsin.serve")
 
@@ -73,51 +74,71 @@ async def _serve(daemon: Daemon, only: str | None) -> None:
     try:
         async with contextlib.AsyncExitStack() as stack:
             stack.enter_context(signals(daemon.ended.set))
-            await _start(daemon, only, stack)
-            daemon.record = stack.enter_context(recorded(daemon.settings, only))
-            stack.enter_context(reload_on_hangup(daemon))
-            stack.enter_context(ping_watchdog(daemon))
-            wait_until_settled()
-            daemon.seeing.phase = "serving"
+            with collector_off():
+                await _start(daemon, only, stack)
+                daemon.record = stack.enter_context(recorded(daemon.settings, only))
+                stack.enter_context(reload_on_hangup(daemon))
+                stack.enter_context(ping_watchdog(daemon))
+                wait_until_settled()
+            daemon.observability.phase = "serving"
             daemon.notifier.ready(daemon.status())
             click.echo(f"tocsin is at work: {daemon.said}")
             await daemon.ended.wait()
             _end(daemon)
     finally:
-        await daemon.seeing.close()
+        await daemon.observability.close()
         await daemon.store.close()
 
 
 def wait_until_settled() -> None:
-    """Tune the garbage collector and the thread switching for a daemon whose start is complete.
+    """Tune the garbage collector for a daemon whose start is complete, and let threads switch soon.
 
     The objects that exist now stay, so the collector ignores them and runs less often. Its passes
-    over them took a tenth of the delivery path's time. Threads switch sooner: the writer needs the
-    interpreter a dozen times for a group of writes, and would wait 5 ms each time while the event
-    loop is busy.
+    over them took a tenth of the delivery path's time.
     """
-    sys.setswitchinterval(TURN)
-    gc.collect()
+    switch_soon()
+    # No pass before it: a start leaves a few hundred kB of garbage, and finding it takes as long as
+    # importing a part of the daemon.
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
 
 
+def switch_soon() -> None:
+    """Let a thread that waits for the interpreter have it soon.
+
+    The writer needs it a dozen times for a group of writes, and would wait 5 ms each time while
+    another thread is busy.
+    """
+    sys.setswitchinterval(TURN)
+
+
 async def _start(daemon: Daemon, only: str | None, stack: contextlib.AsyncExitStack) -> None:
-    store, settings, seeing = daemon.store, daemon.settings, daemon.seeing
+    store, settings, observability = daemon.store, daemon.settings, daemon.observability
+    switch_soon()
     guard = stack.enter_context(running_guard(settings))
     # It exports until the others have ended.
-    seeing.tracer = await stack.enter_async_context(running_telemetry(seeing))
+    observability.tracer = await stack.enter_async_context(running_telemetry(observability))
     # Started first and ended last, because it reports how the others begin and end.
     watching = running_admin(
-        store, settings, seeing, CallbackGuard(guard), describes=only != "worker"
+        store, settings, observability, CallbackGuard(guard), describes=only != "worker"
     )
     daemon.admin = await stack.enter_async_context(watching)
+    # Each part imports what it runs with, so that the parts that do not run take no memory.
     if only != "hub":
-        running = running_worker(store, settings, guard, seeing.tracer)
+        from hub.cli.service.worker_runner import running_worker
+
+        running = running_worker(store, settings, guard, observability.tracer)
         daemon.worker = await stack.enter_async_context(running)
-        seeing.others = [daemon.worker.measures]
+        observability.others = [daemon.worker.measures]
     if only != "worker":
-        serving = running_hub(store, settings, guard, inherited_sockets(), seeing)
+        sockets = inherited_sockets() or [stack.enter_context(bind(settings.host, settings.port))]
+        for one in sockets:
+            one.listen()
+        # Meanwhile deliveries go on, and connections wait to be accepted.
+        await asyncio.to_thread(importlib.import_module, "hub.cli.service.hub_runner")
+        from hub.cli.service.hub_runner import running_hub
+
+        serving = running_hub(store, settings, guard, sockets, observability)
         daemon.hub = await stack.enter_async_context(serving)
     # A daemon that cannot write cannot serve, so it fails at its start.
     await store.note(lambda db: None)
@@ -125,7 +146,7 @@ async def _start(daemon: Daemon, only: str | None, stack: contextlib.AsyncExitSt
 
 def _end(daemon: Daemon) -> None:
     log.info("ending; a second signal ends it at once")
-    daemon.seeing.phase = "ending"
+    daemon.observability.phase = "ending"
     daemon.notifier.stopping("finishing what is under way")
     if daemon.worker is not None:
         # The worker stops while the hub stops, so that both have the whole time.

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from hub.cli.console.arguments import PATH
 from hub.cli.console.grammar import noun
 from hub.cli.install import systemd_files as files
 from store.crypto.vault import open_vault
@@ -29,7 +30,9 @@ def systemd() -> None:
 @click.option("--split", is_flag=True, help="Run hub and worker as separate services.")
 @PREFIX
 @click.option(
-    "--program", type=click.Path(path_type=Path), help="The `tocsin` to run.  [default: this one]"
+    "--program",
+    type=PATH,
+    help="The `tocsin` to run.  [default: this one]",
 )
 def install(split: bool, prefix: Path | None, program: Path | None) -> None:
     """Install units, settings and a key. Files in /etc/tocsin that exist already stay."""

@@ -11,7 +11,7 @@ from hub.cli.console import output
 from hub.cli.console.grammar import command
 from hub.cli.manual import topics
 from hub.cli.manual.commands import root_context
-from hub.cli.manual.topics import Topic
+from hub.cli.manual.topics import ManualTopic
 from hub.manual.library import Manual, manual
 from store.errors import Missing
 
@@ -75,7 +75,7 @@ def _show_command(path: tuple[str, ...]) -> bool:
     return True
 
 
-def _only(pages: Manual, wanted: str) -> Topic:
+def _only(pages: Manual, wanted: str) -> ManualTopic:
     """Return the only topic whose title has these words.
 
     Raises Missing if there is none or there are several. The message suggests topics.

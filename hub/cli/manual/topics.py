@@ -13,7 +13,7 @@ REFERENCE = "reference/"
 
 
 @dataclass(frozen=True, slots=True)
-class Topic:
+class ManualTopic:
     """A page of the manual, or the section of a page below a heading."""
 
     page: Page
@@ -41,22 +41,24 @@ class Topic:
         return "\n".join(lines[begin[0] : end]).rstrip() + "\n"
 
 
-def pages(manual: Manual) -> list[Topic]:
+def pages(manual: Manual) -> list[ManualTopic]:
     """Return a topic for each page, in the order of the contents."""
     listed = [entry.name for entry in manual.entries if entry.name in manual.pages]
     others = [name for name in manual.pages if name not in listed and name != INDEX]
-    return [Topic(manual.pages[name], title=manual.pages[name].title) for name in listed + others]
+    return [
+        ManualTopic(manual.pages[name], title=manual.pages[name].title) for name in listed + others
+    ]
 
 
-def headings(manual: Manual) -> Iterator[Topic]:
+def headings(manual: Manual) -> Iterator[ManualTopic]:
     """Yield a topic for each heading of each page except the page's title."""
     found = sorted(pages(manual), key=lambda one: one.page.name.startswith(REFERENCE))
     for topic in found:
         for section in topic.page.sections[1:]:
-            yield Topic(topic.page, section.anchor, section.title)
+            yield ManualTopic(topic.page, section.anchor, section.title)
 
 
-def page_named(manual: Manual, wanted: str) -> Topic | None:
+def page_named(manual: Manual, wanted: str) -> ManualTopic | None:
     """Return the page with this name or title, or None."""
     asked = slug(wanted)
     for topic in pages(manual):
@@ -65,13 +67,13 @@ def page_named(manual: Manual, wanted: str) -> Topic | None:
     return None
 
 
-def heading_named(manual: Manual, wanted: str) -> Topic | None:
+def heading_named(manual: Manual, wanted: str) -> ManualTopic | None:
     """Return the first section with this heading, or None. Reference pages come last."""
     asked = slug(wanted)
     return next((one for one in headings(manual) if asked in (one.anchor, slug(one.title))), None)
 
 
-def having(manual: Manual, wanted: str) -> list[Topic]:
+def having(manual: Manual, wanted: str) -> list[ManualTopic]:
     """Return the pages whose titles have all these words, or else the sections."""
     words = slug(wanted).split("-")
     for among in (pages(manual), headings(manual)):
@@ -81,7 +83,7 @@ def having(manual: Manual, wanted: str) -> list[Topic]:
     return []
 
 
-def _has(topic: Topic, words: list[str]) -> bool:
+def _has(topic: ManualTopic, words: list[str]) -> bool:
     text = f"{topic.name} {slug(topic.title)}".replace("-", " ").split()
     return all(any(one.startswith(word) for one in text) for word in words)
 

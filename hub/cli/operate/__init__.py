@@ -1,4 +1,4 @@
 """Commands for operators, such as `status`, `top`, `doctor`, `backup`, `key` and `migrate`.
 
-Imports `console` and `service`.
+Imports `console` and the packages below it.
 """

@@ -18,10 +18,22 @@ PROBLEM = click.argument("name", metavar="PROBLEM")
 @noun(
     examples=["tocsin alert list", "tocsin alert mute ci.example/503 --for 8h"],
     lazy={
-        "mails": "operate.alert_mail:mails",
-        "test-mail": "operate.alert_mail:test_mail",
-        "subscribe": "operate.alert_mail:subscribe",
-        "unsubscribe": "operate.alert_mail:unsubscribe",
+        "mails": (
+            "operate.alert_mail:mails",
+            "List the latest mails, with the reason if one was not sent.",
+        ),
+        "test-mail": (
+            "operate.alert_mail:test_mail",
+            "Send a test message to ADDRESS, and show the server's answer.",
+        ),
+        "subscribe": (
+            "operate.alert_mail:subscribe",
+            "Send LOGIN mail about the hook ID again, if they administer it.",
+        ),
+        "unsubscribe": (
+            "operate.alert_mail:unsubscribe",
+            "Send LOGIN no more mail about the hook ID.",
+        ),
     },
 )
 def alert() -> None:

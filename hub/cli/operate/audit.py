@@ -3,7 +3,7 @@
 import click
 
 from hub.cli.console import exits, lookups, options, output
-from hub.cli.console.arguments import MomentType
+from hub.cli.console.arguments import IdType, MomentType
 from hub.cli.console.grammar import noun
 from store import Row, Store
 from store.audit import audit_check, audit_search
@@ -31,7 +31,7 @@ def audit() -> None:
 )
 @click.option("--what", metavar="ACTION",
               help="Only this operation or this command, or all with this part.")  # fmt: skip
-@click.option("--before", metavar="NUMBER", type=int, help="Only entries before this one.")
+@click.option("--before", metavar="NUMBER", type=IdType(), help="Only entries before this one.")
 @options.limit
 @options.listing
 @options.with_store
@@ -76,7 +76,7 @@ def _shape(row: Row) -> Row:
 
 
 @audit.command(examples=["tocsin audit show 812"])
-@click.argument("number", metavar="ID", type=int)
+@click.argument("number", metavar="ID", type=IdType())
 @options.listing
 @options.with_store
 def show(store: Store, number: int, as_json: bool) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from hub.cli.console import exits, options, output
+from hub.cli.console.arguments import PATH
 from hub.cli.console.grammar import command
 from hub.cli.console.progress import bar
 from hub.cli.service.configuration import Configuration, Settings
@@ -17,7 +18,7 @@ from store.errors import Unusable
 
 
 @command(examples=["tocsin backup /var/backups/tocsin.db"])
-@click.argument("file", required=False, type=click.Path(path_type=Path))
+@click.argument("file", required=False, type=PATH)
 @click.option("--with-key", is_flag=True,
               help="Also copy the key, to FILE.key, for its owner only.")  # fmt: skip
 @click.option(

@@ -23,7 +23,7 @@ from store.clock import Clock
 from store.crypto import key_file
 from store.crypto.vault import Vault
 from store.database.opening import exists, is_server_url, open_unmigrated, sqlite_path
-from store.errors import Unusable
+from store.errors import StoreError, Unusable
 
 # Environment variables with the prefix that are not settings.
 KNOWN = ("CONFIG", "LISTEN_SECRET", "LISTEN_SERVER", "LISTEN_TOKEN")
@@ -135,7 +135,7 @@ def _data(settings: Settings, database: Path | None) -> Iterator[Finding]:
     try:
         vault = Vault([one.value for one in keys])
         opened = open_unmigrated(settings.store, data_dir=settings.data_dir, vault=vault)
-    except Unusable as error:
+    except StoreError as error:
         yield bad("database", str(error), "correct that first, then run `tocsin doctor` again")
         return
     with contextlib.ExitStack() as stack:

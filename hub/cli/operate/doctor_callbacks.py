@@ -8,9 +8,9 @@ from hub.cli.service.configuration import Settings
 from store import Store
 from store.monitoring import diagnosis
 from worker.http.addresses import Refused
+from worker.http.callback_guard import make_guard
 from worker.http.endpoint import Endpoint
 from worker.http.guard import Guard
-from worker.service import make_guard
 
 # The maximum of hooks to check, of hosts to look up, and of concurrent lookups; seconds for all.
 MOST_HOOKS, MOST_HOSTS, AT_ONCE, PATIENCE = 5_000, 100, 16, 10.0

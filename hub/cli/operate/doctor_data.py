@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from hub.cli.operate import doctor_machine
 from hub.cli.operate.diagnosis import Finding, bad, good, warning
 from hub.cli.service.configuration import Settings
 from store import Store, clock
@@ -93,7 +94,7 @@ def check_history(store: Store) -> Iterator[Finding]:
             "clock",
             f"the last event came at {clock.iso(latest)}, and it is {clock.iso(now)}:"
             " the clock was set back",
-            "timedatectl set-ntp true",
+            doctor_machine.synchronize(),
         )
 
 

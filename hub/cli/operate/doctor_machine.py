@@ -79,7 +79,7 @@ def check_clocks(settings: Settings) -> Iterator[Finding]:
     """Check that the clock is right, as far as the machine can tell."""
     about, now = "clock", time.time()
     if now < EARLIEST:
-        yield bad(about, f"the clock shows {time.ctime(now)}", "timedatectl set-ntp true")
+        yield bad(about, f"the clock shows {time.ctime(now)}", synchronize())
         return
     apart = _file_system_ahead(settings.data_dir)
     if apart is not None and abs(apart) > APART:
@@ -92,9 +92,16 @@ def check_clocks(settings: Settings) -> Iterator[Finding]:
     if synchronised is None:
         synchronised = ask_kernel()
     if synchronised is False:
-        yield warning(about, "no time service keeps it synchronized", "timedatectl set-ntp true")
+        yield warning(about, "no time service keeps it synchronized", synchronize())
     else:
         yield good(about, "it is synchronized" if synchronised else "nothing is wrong with it")
+
+
+def synchronize() -> str:
+    """Return the remedy for a clock that is wrong. A container has its host's clock."""
+    if shutil.which("timedatectl") is not None:
+        return "timedatectl set-ntp true"
+    return "run a time service such as chrony on this machine, or on the host of this container"
 
 
 def _file_system_ahead(folder: Path) -> float | None:

@@ -10,8 +10,7 @@ import click
 from hub.cli.console import lookups, options, output, suggestions
 from hub.cli.console.grammar import noun
 from hub.cli.service.configuration import Configuration, Settings
-from hub.mail.composer import MailComposer
-from hub.worker_events import WorkerEvents
+from hub.cli.service.hub_callbacks import HubCallbacks
 from store import Connection, Row, Store
 from store.clock import SECOND
 from store.delivery import leases
@@ -62,10 +61,8 @@ def _rows(settings: Settings) -> list[Row]:
 
 def table_of(store: Store, settings: Settings) -> list[ScheduledJob]:
     """Return all scheduled jobs with these settings."""
-    worker_events = WorkerEvents(settings)
-    return build_jobs(
-        JobContext(store, settings, worker_events, worker_events.again, MailComposer(settings))
-    )
+    calls = HubCallbacks(settings)
+    return build_jobs(JobContext(store, settings, calls.emit, calls.publish, calls.compose))
 
 
 def _shape(row: Row, now: int) -> Row:

@@ -9,11 +9,13 @@ from typing import Any
 import click
 
 from hub.cli.console import exits, options, output
+from hub.cli.console.arguments import PATH
 from hub.cli.console.grammar import noun
 from hub.cli.operate import key_holders
 from hub.cli.operate.backup import key_path
 from hub.cli.service.audit_actor import entry
 from hub.cli.service.configuration import Settings, configure
+from hub.cli.service.daemon_record import effective
 from store import Store, clock
 from store.audit import audit_log
 from store.backup import key_rotation
@@ -32,7 +34,19 @@ def key() -> None:
     """List the keys that encrypt stored secrets, or make a new one."""
 
 
-KEY_FILE = click.option("--key-file", type=click.Path(path_type=Path), help="The key file.")
+KEY_FILE = click.option("--key-file", type=PATH, help="The key file.")
+
+
+def _settings(given: dict[str, Any], config: Path | None) -> Settings:
+    """Return the daemon's settings, if one runs, with the key file that is named here.
+
+    The daemon's may be the copy that systemd gave it (LoadCredential=), which cannot be changed.
+    """
+    here = configure(given, config)
+    there = effective(here).settings
+    if "key_file" not in here.origins:
+        return there
+    return there.model_copy(update={"key_file": here.settings.key_file})
 
 
 @key.command("list", examples=["tocsin key list"])
@@ -43,7 +57,7 @@ KEY_FILE = click.option("--key-file", type=click.Path(path_type=Path), help="The
 @options.listing
 def list_keys(config: Path | None, store_url: str | None, as_json: bool, **given: Any) -> None:
     """List the keys by their fingerprints. The keys themselves are not shown."""
-    settings = configure({**given, "store": store_url}, config).settings
+    settings = _settings({**given, "store": store_url}, config)
     rows = [
         {
             "key": one.fingerprint,
@@ -75,7 +89,7 @@ def rotate(
     have one, the command stops, says what to do, and ends with exit code 3. Run the same command
     again to go on, also after an interruption.
     """
-    settings = configure({**given, "store": store_url}, config).settings
+    settings = _settings({**given, "store": store_url}, config)
     distant = is_server_url(settings.store) and not only_here
     store = options.opened(settings, create=False)
     try:

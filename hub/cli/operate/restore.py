@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from hub.cli.console import exits, options, output
+from hub.cli.console.arguments import PATH
 from hub.cli.console.grammar import command
 from hub.cli.operate.backup import key_path
 from hub.cli.service.audit_actor import entry
@@ -22,8 +23,8 @@ from store.errors import Missing, Unusable
 
 
 @command(examples=["tocsin restore /var/backups/tocsin.db"])
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option("--key", "key", type=click.Path(path_type=Path),
+@click.argument("file", type=PATH)
+@click.option("--key", "key", type=PATH,
               help="The key file of the backup.  [default: FILE.key, if it exists]")  # fmt: skip
 @options.configured
 def restore(configuration: Configuration, file: Path, key: Path | None) -> None:

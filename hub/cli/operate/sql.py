@@ -1,7 +1,11 @@
 """`tocsin sql`: read-only SQL for operators."""
 
 import csv
+import signal
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Event
 
 import click
 
@@ -21,7 +25,7 @@ from store.database import shell
 @click.argument("statement")
 @click.option(
     "--limit",
-    type=click.IntRange(1),
+    type=click.IntRange(1, 1_000_000),
     default=1000,
     show_default=True,
     help="Show at most this many rows.",
@@ -35,7 +39,8 @@ def sql(store: Store, statement: str, limit: int, as_csv: bool, as_json: bool) -
     `.tables`, `.schema`, `.columns`, `.indexes` and `.references` describe it. Each takes the name
     of a table. Secrets and hashes read as NULL. `text(body)` is an event's body as text.
     """
-    columns, rows = shell.query(store, statement, limit + 1)
+    with _interrupts() as stopped:
+        columns, rows = shell.query(store, statement, limit + 1, stopped)
     described = statement.lstrip().startswith(".")
     if as_csv:
         writer = csv.writer(sys.stdout)
@@ -48,6 +53,22 @@ def sql(store: Store, statement: str, limit: int, as_csv: bool, as_json: bool) -
         output.print_rows(found, as_json=as_json, empty="no rows")
     if len(rows) > limit:
         output.print_note(f"only the first {limit} rows: --limit shows more")
+
+
+@contextmanager
+def _interrupts() -> Iterator[Callable[[], bool]]:
+    """Yield a function that returns whether Ctrl-C was pressed. If so, end with KeyboardInterrupt.
+
+    A KeyboardInterrupt is lost if Python raises it in a finalizer. The statement would go on.
+    """
+    pressed = Event()
+    former = signal.signal(signal.SIGINT, lambda *_: pressed.set())
+    try:
+        yield pressed.is_set
+    finally:
+        signal.signal(signal.SIGINT, former)
+    if pressed.is_set():
+        raise KeyboardInterrupt
 
 
 def _plain(value: object) -> object:

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hub.cli.console import options, output, tables
+from hub.cli.console.arguments import SecondsType
 from hub.cli.console.grammar import command
 from hub.cli.console.interactive import keyboard, read_key, until_interrupted
 from hub.ui import formatting
@@ -30,7 +31,7 @@ SHARES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 
 
 @command(examples=["tocsin top", "tocsin top --once"])
-@click.option("--interval", type=click.FloatRange(0.2, 3600), default=2.0, show_default=True,
+@click.option("--interval", type=SecondsType(0.2, 3600), default=2.0, show_default=True,
               help="Seconds between two updates.")  # fmt: skip
 @click.option("--once", is_flag=True, help="Print once and end. Without a terminal it always does.")
 @options.listing
@@ -163,7 +164,7 @@ def _render(found: dict[str, Any], width: int) -> Group:
         Text(),
         _rates(_spans(found)),
         Text(),
-        _line(found["minutes"]),
+        _line(found["minutes"], width),
         Text(),
         *_endpoints("slowest endpoints", [_slow(row) for row in found["slowest"]], width),
         *_endpoints("failing endpoints", [_failing(row) for row in found["failing"]], width),
@@ -205,15 +206,19 @@ def _rates(spans: dict[str, PeriodCounts]) -> Table:
     return made
 
 
-def _line(minutes: list[PeriodCounts]) -> Text:
-    """Return a chart of the attempts in each minute of the hour, and the maximum."""
-    counts = [one.delivered + one.failed for one in minutes]
-    most = max(counts)
-    line = Text("attempts, a minute each  ", style="dim")
-    for one, many in zip(minutes, counts, strict=True):
+def _line(minutes: list[PeriodCounts], width: int) -> Text:
+    """Return a chart of the attempts in each of the latest minutes, as many as fit, and the
+    maximum.
+    """
+    title, most = "attempts a minute  ", max(one.delivered + one.failed for one in minutes)
+    end = f"  most {formatting.number(most)}"
+    shown = minutes[-max(width - len(title) - len(end), 1) :]
+    counts = [one.delivered + one.failed for one in shown]
+    line = Text(title, style="dim")
+    for one, many in zip(shown, counts, strict=True):
         height = -(-many * (len(BARS) - 1) // most) if most else 0
         line.append(BARS[height], style="not dim red" if one.failed else "not dim green")
-    line.append(f"  most {formatting.number(most)}")
+    line.append(end)
     return line
 
 

@@ -1,4 +1,4 @@
 """Commands to try tocsin with: `demo` and `listen`.
 
-Imports `console` and `service`.
+Imports `traffic` and the packages below it.
 """

@@ -17,16 +17,19 @@ from hub.cli.console.grammar import command
 from hub.cli.http_server.event_loop import new_event_loop
 from hub.cli.http_server.server import bind, serving, signals, url_of
 from hub.cli.playground.demo_client import PATIENCE, DemoClient, demo_client
+from hub.cli.playground.demo_dashboard import DemoDashboard
 from hub.cli.playground.demo_events import EVENTS, NAME, OWNER
 from hub.cli.playground.demo_keys import DemoKeys
 from hub.cli.playground.demo_scene import HEAD, DemoScene
 from hub.cli.playground.receiver import Receiver
 from hub.cli.service import logs
-from hub.cli.service.composition import running_guard, running_hub, running_worker
 from hub.cli.service.configuration import Settings
+from hub.cli.service.hub_runner import running_hub
+from hub.cli.service.worker_runner import running_worker
 from store import Connection
 from store.accounts import accounts, tokens
 from store.repositories import repositories
+from worker.http.callback_guard import running_guard
 
 # Seconds before each attempt. They are short, so that a receiver that works again gets its
 # deliveries while somebody watches.
@@ -61,21 +64,27 @@ async def _demo(directory: Path, *, stays: bool) -> bool:
     store = options.opened(settings, create=True)
     scene, ended = DemoScene(store, output.console()), asyncio.Event()
     with signals(ended.set):
-        async with _running(scene, settings) as (hub, receiver):
-            token = store.do(_prepare)
-            async with demo_client(hub, token) as client:
-                click.echo(f"hub at {hub}, receiver at {receiver}\n")
-                arrived = await _play(scene, client, receiver, ended)
-                verified = all(scene.verified.values())
-                if arrived and verified:
-                    click.echo(f"\n{len(scene.verified)} deliveries, all verified by the receiver")
-                if arrived and stays:
-                    await DemoKeys(scene, client, hub, token, directory, ended).run()
+        token, token_id = store.do(_prepare)
+        dashboard = DemoDashboard(store, token_id)
+        async with (
+            _running(scene, settings, dashboard) as (hub, receiver),
+            demo_client(hub, token) as client,
+        ):
+            click.echo(f"hub at {hub}, receiver at {receiver}\n")
+            arrived = await _play(scene, client, receiver, ended)
+            verified = all(scene.verified.values())
+            if arrived and verified:
+                click.echo(f"\n{len(scene.verified)} deliveries, all verified by the receiver")
+            if arrived and stays:
+                address = f"{hub}{dashboard.path}"
+                await DemoKeys(scene, client, hub, address, token, directory, ended).run()
     return verified and (arrived or ended.is_set())
 
 
 @contextlib.asynccontextmanager
-async def _running(scene: DemoScene, settings: Settings) -> AsyncIterator[tuple[str, str]]:
+async def _running(
+    scene: DemoScene, settings: Settings, dashboard: DemoDashboard
+) -> AsyncIterator[tuple[str, str]]:
     """Run the hub, the worker and the receiver during the block. Yields the URLs of hub and
     receiver.
     """
@@ -86,19 +95,20 @@ async def _running(scene: DemoScene, settings: Settings) -> AsyncIterator[tuple[
             await stack.enter_async_context(serving(receiver, bound))
             guard = stack.enter_context(running_guard(settings))
             await stack.enter_async_context(running_worker(scene.store, settings, guard))
-            hub = await stack.enter_async_context(running_hub(scene.store, settings, guard))
+            running = running_hub(scene.store, settings, guard, around=dashboard.before)
+            hub = await stack.enter_async_context(running)
             yield hub.url, url_of(bound)
     finally:
         await scene.close()
 
 
-def _prepare(db: Connection) -> str:
+def _prepare(db: Connection) -> tuple[str, int]:
     # A site administrator, whose token opens every page of the dashboard.
     user = accounts.create(db, OWNER, name="Ada", site_admin=True)
     repositories.create(db, user["id"], NAME)
     scopes = ["repo", "admin:repo_hook", "read:enterprise"]
-    value, _ = tokens.create(db, user["id"], scopes=scopes, note="demo")
-    return value
+    value, row = tokens.create(db, user["id"], scopes=scopes, note="demo")
+    return value, row["id"]
 
 
 async def _play(scene: DemoScene, client: DemoClient, receiver: str, ended: asyncio.Event) -> bool:

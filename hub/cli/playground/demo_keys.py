@@ -28,6 +28,8 @@ class DemoKeys:
     scene: DemoScene
     client: DemoClient
     hub: str
+    dashboard: str = field(repr=False)
+    """The address at which the dashboard opens with a session."""
     token: str = field(repr=False)
     directory: Path
     ended: asyncio.Event
@@ -46,7 +48,7 @@ It goes on. Press a key:
 
   {events}   send an event
   b   break the receiver: it answers {BROKEN}, until you press b again
-  d   show the dashboard's address
+  d   show the dashboard's address, which signs you in
   c   show commands for another terminal
   q   end, and remove {self.directory}
 """)
@@ -78,14 +80,21 @@ It goes on. Press a key:
             click.echo("the receiver works again: what waits arrives with its next attempt")
 
     def _show_dashboard(self) -> None:
-        click.echo(f"dashboard: {self.hub}/ui, sign in with the token {self.token}\n")
+        click.echo(f"dashboard: {self.dashboard}\n")
 
     def _show_commands(self) -> None:
-        program = shlex.quote(sys.argv[0])
         click.echo(f"""
   export TOKEN={self.token}
   curl -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \\
     -d '{{"ref": "refs/heads/main", "commits": []}}' {self.hub}/{OWNER}/{NAME}/events/push
   curl -H "Authorization: Bearer $TOKEN" {self.hub}/repos/{OWNER}/{NAME}/hooks/1/deliveries
-  {program} delivery list --data-dir {self.directory}
+  {this_command()} delivery list --data-dir {shlex.quote(str(self.directory))}
 """)
+
+
+def this_command() -> str:
+    """Return how a shell calls this program."""
+    program = Path(sys.argv[0])
+    # `python -m tocsin` leaves the path of a module, which is no program.
+    words = [sys.executable, "-m", "tocsin"] if program.suffix == ".py" else [str(program)]
+    return shlex.join(words)

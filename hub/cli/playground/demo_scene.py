@@ -13,7 +13,7 @@ from rich.text import Text
 from hub.cli.playground.demo_events import EVENTS
 from hub.cli.playground.listen_output import verdict
 from hub.cli.playground.received_request import ReceivedRequest
-from hub.cli.playground.receiver import Answer, ReceivedDelivery
+from hub.cli.playground.receiver import ReceivedDelivery, ReceiverAnswer
 from hub.ui import formatting
 from store import Row, Store
 from store.delivery import deliveries
@@ -40,9 +40,13 @@ class DemoScene:
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
     _requests: Counter[str] = field(default_factory=Counter)
 
-    async def answer(self, _: ReceivedRequest) -> Answer:
+    async def answer(self, _: ReceivedRequest) -> ReceiverAnswer:
         """Answer a delivery as the receiver's present state says."""
-        return Answer(BROKEN, b"the receiver is broken\n") if self.broken else Answer(200)
+        return (
+            ReceiverAnswer(BROKEN, b"the receiver is broken\n")
+            if self.broken
+            else ReceiverAnswer(200)
+        )
 
     def take(self, delivery: ReceivedDelivery) -> None:
         """Print a delivery that arrived, once its attempt is recorded."""

@@ -10,15 +10,15 @@ from hub.cli.console.arguments import FullNameType, InputFile
 from hub.cli.console.grammar import command
 from hub.cli.playground.demo_events import EVENTS
 from hub.cli.service.configuration import Configuration, Settings
+from hub.http.body import read_object
 from hub.http.errors import Malformed, Rejected
 from hub.ingest import event_envelope
 from hub.rest import repository_serializers, serializers
 from hub.rest.urls import Urls
-from hub.rest.validation import read_object
 from store import Connection
 from store.database import uuid7
 from store.delivery import events
-from store.delivery.events import Receipt
+from store.delivery.incoming import Receipt
 from store.errors import Invalid
 
 
@@ -60,7 +60,9 @@ def emit(
         repo = lookups.repository(db, full_name)
         content = _example(db, settings, name, repo) if body is None else body
         payload = read_object(content)
-        arrived = event_envelope.arrival(repo["id"], guid, repo["id"], 0, name, content, payload)
+        arrived = event_envelope.arrival(
+            event_envelope.EventOrigin(repo["id"]), guid, name, content, payload
+        )
         (receipt,) = events.accept_all(db, [arrived])
         return receipt
 

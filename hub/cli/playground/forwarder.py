@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import httpx
 
 from hub.cli.playground.received_request import ReceivedRequest
-from hub.cli.playground.receiver import Answer, Answerer
+from hub.cli.playground.receiver import Answerer, ReceiverAnswer
 
 # The headers of one connection (RFC 9110, section 7.6.1), and the names of a host and a length.
 # The next connection has its own.
@@ -28,7 +28,7 @@ async def forwarding(url: str, delay: float) -> AsyncIterator[Answerer]:
     """
     async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE) as client:
 
-        async def answer(received: ReceivedRequest) -> Answer:
+        async def answer(received: ReceivedRequest) -> ReceiverAnswer:
             await asyncio.sleep(delay)
             target = target_of(url, received.target)
             try:
@@ -36,7 +36,7 @@ async def forwarding(url: str, delay: float) -> AsyncIterator[Answerer]:
             except httpx.HTTPError as error:
                 said = str(error) or type(error).__name__
                 problem = f"{target.copy_with(userinfo=b'')} did not answer: {said}"
-                return Answer(502, f"{problem}\n".encode(), problem=problem)
+                return ReceiverAnswer(502, f"{problem}\n".encode(), problem=problem)
 
         yield answer
 
@@ -54,7 +54,7 @@ def target_of(url: str, target: str) -> httpx.URL:
 
 async def _passed_on(
     client: httpx.AsyncClient, target: httpx.URL, received: ReceivedRequest
-) -> Answer:
+) -> ReceiverAnswer:
     request = httpx.Request(
         received.method, target, headers=_end_to_end(received.headers), content=received.body
     )
@@ -64,8 +64,10 @@ async def _passed_on(
         async for chunk in response.aiter_raw():
             body += chunk
             if len(body) > MOST_ANSWER:
-                return Answer(502, b"too large\n", problem=f"the answer of {target} is too large")
-        return Answer(response.status_code, bytes(body), _end_to_end(response.headers.raw))
+                return ReceiverAnswer(
+                    502, b"too large\n", problem=f"the answer of {target} is too large"
+                )
+        return ReceiverAnswer(response.status_code, bytes(body), _end_to_end(response.headers.raw))
     finally:
         await response.aclose()
 

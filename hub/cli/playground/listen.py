@@ -14,7 +14,7 @@ import click
 from click.core import ParameterSource
 
 from hub.cli.console import options, output, suggestions
-from hub.cli.console.arguments import FullNameType
+from hub.cli.console.arguments import FullNameType, SecondsType
 from hub.cli.console.grammar import command
 from hub.cli.http_server.event_loop import new_event_loop
 from hub.cli.http_server.server import bind, port_of, serving, signals, url_of
@@ -88,7 +88,7 @@ class ForwardURL(click.ParamType[str]):
               help="Pass each request on, unchanged, and answer as this URL does.")  # fmt: skip
 @click.option("--status", type=click.IntRange(200, 599), default=200, show_default=True,
               help="The status to answer with.")  # fmt: skip
-@click.option("--delay", type=click.FloatRange(0, 600), default=0.0, show_default=True,
+@click.option("--delay", type=SecondsType(0, 600), default=0.0, show_default=True,
               help="Seconds before the answer.")  # fmt: skip
 @click.option("--body", "bodies", is_flag=True, help="Print bodies too.")
 @click.option("--json", "as_json", is_flag=True, help="Print a line of JSON for each delivery.")
@@ -161,12 +161,14 @@ async def _listen(
         answer = await stack.enter_async_context(_answering(wanted))
         receiver = Receiver(show, answer=answer, secret=secret)
         await stack.enter_async_context(serving(receiver, bound))
-        output.print_note(f"listening on {url_of(bound)}/, any path")
+        said = [f"listening on {url_of(bound)}/, any path"]
         if wanted.full_name is not None:
             subscribed = _subscription(wanted, bound, secret)
             hook_id = await stack.enter_async_context(temporary_hook(settings, subscribed))
             name = "/".join(wanted.full_name)
-            output.print_note(f"hook {hook_id} of {name} delivers here until this command ends")
+            said.append(f"hook {hook_id} of {name} delivers here until this command ends")
+        for line in said:
+            output.print_note(line)
         await ended.wait()
 
 

@@ -9,7 +9,7 @@ from rich.text import Text
 from hub.cli.console import output
 from hub.cli.console.bodies import pretty, shortened
 from hub.cli.playground.received_request import ReceivedRequest
-from hub.cli.playground.receiver import Answer, ReceivedDelivery
+from hub.cli.playground.receiver import ReceivedDelivery, ReceiverAnswer
 from hub.ui import formatting
 from store import clock
 
@@ -90,7 +90,7 @@ def _answered(delivery: ReceivedDelivery) -> Text:
     return text
 
 
-def _first_line(answer: Answer) -> str:
+def _first_line(answer: ReceiverAnswer) -> str:
     text = answer.body[: 4 * FIRST_LINE].decode(errors="replace").strip()
     return text.partition("\n")[0][:FIRST_LINE]
 

@@ -15,7 +15,7 @@ LARGEST = 26 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ReceiverAnswer:
     """The response to a delivery. `problem` says why there is no response of the application."""
 
     status: int
@@ -24,7 +24,7 @@ class Answer:
     problem: str = ""
 
 
-Answerer = Callable[[ReceivedRequest], Awaitable[Answer]]
+Answerer = Callable[[ReceivedRequest], Awaitable[ReceiverAnswer]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class ReceivedDelivery:
     """A delivery and its answer. `answer` is None if the sender left before it."""
 
     request: ReceivedRequest
-    answer: Answer | None
+    answer: ReceiverAnswer | None
     seconds: float
 
 
@@ -79,7 +79,9 @@ async def _body(request: Request) -> bytes | None:
     return bytes(chunks)
 
 
-async def _unless_disconnected(receive: Receive, answer: Awaitable[Answer]) -> Answer | None:
+async def _unless_disconnected(
+    receive: Receive, answer: Awaitable[ReceiverAnswer]
+) -> ReceiverAnswer | None:
     """Return the answer, or None if the sender disconnects before."""
     answering = asyncio.ensure_future(answer)
     leaving = asyncio.ensure_future(_disconnected(receive))
@@ -96,7 +98,7 @@ async def _disconnected(receive: Receive) -> None:
         pass
 
 
-def _response(answer: Answer) -> Response:
+def _response(answer: ReceiverAnswer) -> Response:
     bodiless = answer.status in (204, 304)
     response = Response(b"" if bodiless else answer.body, answer.status)
     response.raw_headers += answer.headers
@@ -106,8 +108,8 @@ def _response(answer: Answer) -> Response:
 def fixed(status: int, delay: float) -> Answerer:
     """Return an answerer that gives every delivery this status, after `delay` seconds."""
 
-    async def answer(_: ReceivedRequest) -> Answer:
+    async def answer(_: ReceivedRequest) -> ReceiverAnswer:
         await asyncio.sleep(delay)
-        return Answer(status)
+        return ReceiverAnswer(status)
 
     return answer

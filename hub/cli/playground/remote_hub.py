@@ -15,7 +15,7 @@ from store.errors import Conflict, Invalid, Missing, StoreError, Unavailable
 WAIT, PATIENCE = 25, 15
 
 
-class Rejected(StoreError):
+class RejectedByHub(StoreError):
     """The hub does not accept the token, or the token lacks the right."""
 
 
@@ -119,7 +119,7 @@ def _error(response: httpx.Response) -> StoreError:
         said = response.reason_phrase
     text = f"the hub answered {status}: {said}"
     if status in (401, 403):
-        return Rejected(text) if "rate limit" not in said else Unavailable(text)
+        return RejectedByHub(text) if "rate limit" not in said else Unavailable(text)
     if status in (404, 410):
         return Missing(f"{text}: {response.request.url.path}")
     if status == 409:

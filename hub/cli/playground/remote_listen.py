@@ -17,7 +17,7 @@ from hub.cli.console import output
 from hub.cli.playground import remote_hub
 from hub.cli.playground.listen_output import Show
 from hub.cli.playground.received_request import from_headers
-from hub.cli.playground.receiver import Answer, Answerer, ReceivedDelivery
+from hub.cli.playground.receiver import Answerer, ReceivedDelivery, ReceiverAnswer
 from hub.cli.playground.remote_hub import LeasedItem, RemoteHub
 from store.database.backoff import backoff_delay
 from store.errors import Conflict, Missing, StoreError, Unavailable
@@ -175,7 +175,7 @@ class RemoteListener:
         finally:
             self._held.discard(item.lease_id)
 
-    async def _report(self, lease_id: int, answer: Answer, seconds: float) -> None:
+    async def _report(self, lease_id: int, answer: ReceiverAnswer, seconds: float) -> None:
         try:
             if answer.problem:
                 await self._repeated(lambda: self._hub.reject(lease_id, answer.problem))
@@ -213,7 +213,7 @@ class RemoteListener:
             return result
 
 
-def _answer(answer: Answer, seconds: float) -> dict[str, object]:
+def _answer(answer: ReceiverAnswer, seconds: float) -> dict[str, object]:
     """Return the application's answer as the hub records it, within its limits."""
     headers: dict[str, str] = {}
     for name, value in answer.headers:

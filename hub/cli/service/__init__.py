@@ -1,4 +1,4 @@
-"""The running process: composition, configuration, listeners, TLS, logs, the service manager.
+"""The running process: hub and worker, configuration, listeners, TLS, logs, the service manager.
 
-Imports no command.
+Imports `telemetry` and `http_server`, and no command.
 """

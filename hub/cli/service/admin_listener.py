@@ -6,18 +6,20 @@ import socket
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hub.admin.observability import Observability
 from hub.admin_settings import place
-from hub.app import create_admin_app
 from hub.cli.http_server.connection_limiter import ConnectionLimiter
 from hub.cli.http_server.server import bind, serving
 from hub.cli.http_server.server_limits import ServerLimits, limits_of
 from hub.cli.service.configuration import Settings
 from hub.cli.service.swappable_app import SwappableApp
-from hub.rest.context import CallbackValidator
 from store import Store
 from store.errors import from_os_error
+
+if TYPE_CHECKING:
+    from hub.rest.context import CallbackValidator
 
 # The maximum number of connections of administrators and their monitoring.
 MOST = 64
@@ -31,10 +33,15 @@ class AdminListener:
     """
 
     def __init__(
-        self, store: Store, seeing: Observability, judge: CallbackValidator, *, describes: bool
+        self,
+        store: Store,
+        observability: Observability,
+        judge: "CallbackValidator",
+        *,
+        describes: bool,
     ) -> None:
         self._store = store
-        self._seeing = seeing
+        self._observability = observability
         self._judge = judge
         self._describes = describes
         self.app = SwappableApp()
@@ -46,7 +53,10 @@ class AdminListener:
         """
         limits = limits_of(settings, settings.max_in_flight)
         self.limiter.limits = replace(limits, connections=MOST)
-        given = self._store, settings, self._judge, self._seeing
+        # Only few daemons have this listener, and a worker imports all of the hub with it.
+        from hub.app import create_admin_app
+
+        given = self._store, settings, self._judge, self._observability
         await self.app.put(create_admin_app(*given, describes=self._describes))
 
 
@@ -54,8 +64,8 @@ class AdminListener:
 async def running_admin(
     store: Store,
     settings: Settings,
-    seeing: Observability,
-    judge: CallbackValidator,
+    observability: Observability,
+    judge: "CallbackValidator",
     *,
     describes: bool,
 ) -> AsyncIterator[AdminListener | None]:
@@ -66,7 +76,7 @@ async def running_admin(
         yield None
         return
     with _bound(settings.admin_bind) as listening:
-        admin = AdminListener(store, seeing, judge, describes=describes)
+        admin = AdminListener(store, observability, judge, describes=describes)
         await admin.change(settings)
         try:
             async with serving(admin.app, listening, last_call=0.0, limiter=admin.limiter):

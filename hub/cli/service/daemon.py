@@ -4,19 +4,22 @@ import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from hub.admin.observability import Observability
 from hub.cli.service import logs
 from hub.cli.service.admin_listener import AdminListener
-from hub.cli.service.composition import RunningHub
 from hub.cli.service.configuration import Settings
 from hub.cli.service.daemon_record import DaemonRecord
+from hub.cli.service.hub_callbacks import HubCallbacks
 from hub.cli.service.notify import Notifier
-from hub.mail.composer import MailComposer
-from hub.worker_events import WorkerEvents
 from store import Store
 from worker.delivery.watchdog import Watchdog
-from worker.service import Worker
+
+if TYPE_CHECKING:
+    # A daemon imports only the parts that it runs.
+    from hub.cli.service.hub_runner import RunningHub
+    from worker.service import Worker
 
 log = logging.getLogger("tocsin.serve")
 
@@ -33,19 +36,19 @@ class Daemon:
     settings: Settings
     read: Callable[[], Settings]
     notifier: Notifier
-    worker: Worker | None = None
-    hub: RunningHub | None = None
+    worker: "Worker | None" = None
+    hub: "RunningHub | None" = None
     admin: AdminListener | None = None
     record: DaemonRecord | None = None
     """The record of the settings in effect, for commands."""
     trouble: str = ""
     """The error of the last reload, or ""."""
     ended: asyncio.Event = field(default_factory=asyncio.Event)
-    seeing: Observability = field(init=False)
+    observability: Observability = field(init=False)
     _watchdog: Watchdog = field(default_factory=Watchdog)
 
     def __post_init__(self) -> None:
-        self.seeing = Observability(
+        self.observability = Observability(
             self.store, stuck=lambda limit: self.watchdog.stalled(limit), phase="starting"
         )
 
@@ -86,8 +89,8 @@ class Daemon:
         if self.admin is not None:
             await self.admin.change(settings)
         if self.worker is not None:
-            worker_events = WorkerEvents(settings)
-            self.worker.change(settings, worker_events, worker_events.again, MailComposer(settings))
+            calls = HubCallbacks(settings)
+            self.worker.change(settings, calls.emit, calls.publish, calls.compose)
         self.settings = settings
         if self.record is not None:
             self.record.write(settings)

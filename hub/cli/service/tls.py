@@ -4,13 +4,15 @@ import ssl
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
-
-from cryptography import x509
 
 from hub.settings import HubSettings
 from store import clock
 from store.errors import Unusable, from_os_error
+
+if TYPE_CHECKING:
+    from cryptography.x509 import Certificate
 
 # Only ciphers with forward secrecy and authenticated encryption, as in TLS 1.3.
 CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
@@ -108,6 +110,9 @@ class LeafCertificate:
 
 def leaf_of(path: Path) -> LeafCertificate:
     """Return the first certificate of a file. Raises Unusable if there is none."""
+    # Imported here, because many hubs serve HTTP behind a proxy.
+    from cryptography import x509
+
     try:
         found = x509.load_pem_x509_certificates(_read(path))[0]
     except ValueError as error:
@@ -119,7 +124,9 @@ def leaf_of(path: Path) -> LeafCertificate:
     return LeafCertificate(tuple(_names(found)), *moments)
 
 
-def _names(certificate: x509.Certificate) -> Iterator[str]:
+def _names(certificate: "Certificate") -> Iterator[str]:
+    from cryptography import x509
+
     try:
         found = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except x509.ExtensionNotFound:

@@ -1,4 +1,4 @@
 """`tocsin load`: state documents, their models, and their application to the store.
 
-Imports `console` and `service`.
+Imports `traffic` and the packages below it.
 """

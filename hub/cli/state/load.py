@@ -17,7 +17,7 @@ from hub.cli.state.places import located
 from store.errors import Invalid
 from store.hooks import pull_urls
 from worker.http.addresses import Refused
-from worker.service import make_guard
+from worker.http.callback_guard import make_guard
 
 
 def _example(context: click.Context, parameter: click.Parameter, given: bool) -> None:
@@ -62,7 +62,7 @@ def load(configuration: Configuration, file: BinaryIO, init: bool, as_json: bool
 
 def _changes(settings: Settings, text: str, *, init: bool) -> list[StateChange]:
     wanted = models.read(text)
-    _judge(wanted, settings)
+    _check_by_settings(wanted, settings)
     store = options.opened(settings, create=init)
     try:
         for user in wanted.users:
@@ -81,7 +81,7 @@ def _text(file: BinaryIO) -> str:
         raise Invalid(f"the document is not UTF-8: {error.reason}") from None
 
 
-def _judge(wanted: models.StateDocument, settings: Settings) -> None:
+def _check_by_settings(wanted: models.StateDocument, settings: Settings) -> None:
     for hook in wanted.hooks:
         hook.limit(settings.hooks_per_event)
     for installation in wanted.installations:

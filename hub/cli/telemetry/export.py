@@ -66,7 +66,7 @@ class Export:
 
     tracer: Tracer | None = None
 
-    def __init__(self, signals: Sequence[Signal], seeing: Observability) -> None:
+    def __init__(self, signals: Sequence[Signal], observability: Observability) -> None:
         self._logging = contextlib.ExitStack()
         self._ends: list[Callable[[], Awaitable[None]]] = []
         self._closes: list[Callable[[], None]] = []
@@ -76,7 +76,7 @@ class Export:
             if "traces" in signals:
                 self._trace(described, failures)
             if "metrics" in signals:
-                self._count(described, failures, seeing)
+                self._count(described, failures, observability)
         except ValueError as error:
             self._logging.close()
             raise Unusable(f"a variable of OpenTelemetry is wrong: {error}") from None
@@ -88,8 +88,10 @@ class Export:
         self._ends.append(partial(in_thread, processor.shutdown))
         self._closes.append(exporter.shutdown)
 
-    def _count(self, described: Resource, failures: FailureLog, seeing: Observability) -> None:
-        metrics = MetricExport(OTLPMetricExporter(), described, failures, seeing)
+    def _count(
+        self, described: Resource, failures: FailureLog, observability: Observability
+    ) -> None:
+        metrics = MetricExport(OTLPMetricExporter(), described, failures, observability)
         metrics.start()
         self._ends.append(metrics.stop)
         self._closes.append(metrics.close)

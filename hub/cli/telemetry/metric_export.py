@@ -31,12 +31,12 @@ class MetricExport:
         exporter: OTLPMetricExporter,
         resource: Resource,
         failures: FailureLog,
-        seeing: Observability,
+        observability: Observability,
     ) -> None:
         self._exporter = exporter
         self._resource = resource
         self._failures = failures
-        self._seeing = seeing
+        self._observability = observability
         self._since = time.time_ns()
         self._standing = StoreGauges()
         self._seconds = _interval() / 1000
@@ -76,8 +76,8 @@ class MetricExport:
 
     async def _collected(self) -> MetricsData:
         # On the event loop, because gauges read what it changes.
-        self._standing.figures = await metrics.store_figures(self._seeing)
-        families = metrics.all_families(self._seeing, self._standing)
+        self._standing.figures = await metrics.store_figures(self._observability)
+        families = metrics.all_families(self._observability, self._standing)
         return metrics_data(families, self._resource, self._since, time.time_ns())
 
     def _send(self, data: MetricsData) -> None:

@@ -13,7 +13,7 @@ log = logging.getLogger("tocsin.telemetry")
 
 
 @contextlib.asynccontextmanager
-async def running_telemetry(seeing: Observability) -> AsyncIterator[Tracer | None]:
+async def running_telemetry(observability: Observability) -> AsyncIterator[Tracer | None]:
     """Export what the variables of OpenTelemetry ask for during the block. Yield the tracer.
 
     It is None if no traces are exported. Raises Unusable if a variable has an impossible value.
@@ -34,7 +34,7 @@ async def running_telemetry(seeing: Observability) -> AsyncIterator[Tracer | Non
         )
         yield None
         return
-    export = Export(signals, seeing)
+    export = Export(signals, observability)
     try:
         yield export.tracer
     finally:

@@ -8,7 +8,7 @@ SIGNALS: tuple[Signal, ...] = ("traces", "metrics")
 PROTOCOL = "http/protobuf"
 
 
-class Unsupported(ValueError):
+class UnsupportedExporter(ValueError):
     """A variable asks for an export that this program cannot make."""
 
 
@@ -25,7 +25,7 @@ def wanted_signals(environment: Mapping[str, str]) -> tuple[list[Signal], list[s
         try:
             if _is_wanted(signal, environment):
                 wanted.append(signal)
-        except Unsupported as error:
+        except UnsupportedExporter as error:
             problems.append(f"{signal} are not exported: {error}")
     return wanted, problems
 
@@ -34,13 +34,13 @@ def _is_wanted(signal: Signal, environment: Mapping[str, str]) -> bool:
     exporter = f"OTEL_{signal.upper()}_EXPORTER"
     named = environment.get(exporter, "").strip()
     if named not in ("", "none", "otlp"):
-        raise Unsupported(f"{exporter} is {named!r}, and only otlp and none are supported")
+        raise UnsupportedExporter(f"{exporter} is {named!r}, and only otlp and none are supported")
     found = named == "otlp" or any(value for _, value in _given("ENDPOINT", signal, environment))
     if named == "none" or not found:
         return False
     for name, value in _given("PROTOCOL", signal, environment):
         if value != PROTOCOL:
-            raise Unsupported(f"{name} is {value!r}, and only {PROTOCOL} is supported")
+            raise UnsupportedExporter(f"{name} is {value!r}, and only {PROTOCOL} is supported")
         break
     return True
 

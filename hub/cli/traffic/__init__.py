@@ -1,4 +1,4 @@
 """Commands for hooks, events and deliveries.
 
-Imports `console` and `service`.
+Imports `operate` and the packages below it.
 """

@@ -16,7 +16,7 @@ from store.errors import Invalid
 from store.hooks import pull_urls
 from store.hooks.hook_targets import HookTarget, target_of
 from store.repositories import repositories
-from worker.service import CallbackGuard, make_guard
+from worker.http.callback_guard import CallbackGuard, make_guard
 
 
 def for_hook(db: Connection, settings: Settings, hook: Row) -> Context:

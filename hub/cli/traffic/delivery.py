@@ -4,13 +4,12 @@ import click
 from click.core import ParameterSource
 
 from hub.cli.console import lookups, options, output, suggestions
-from hub.cli.console.arguments import FullNameType, MomentType
+from hub.cli.console.arguments import FullNameType, IdType, MomentType
 from hub.cli.console.grammar import noun
 from hub.cli.console.interactive import until_interrupted
-from hub.cli.traffic import tail
 from store import Row, Store
 from store.delivery import deliveries as kept
-from store.delivery.attempt_feed import AttemptFilter
+from store.delivery.attempt_filter import AttemptFilter
 
 # The number of earlier attempts that --follow shows first, unless --limit is given.
 FIRST = 10
@@ -20,8 +19,14 @@ TABLE = ("id", "event", "hook", "url", "state", "status", "received_at", "proble
 @noun(
     examples=["tocsin delivery list --state waiting", "tocsin delivery show 2"],
     lazy={
-        "show": "traffic.delivery_show:show",
-        "redeliver": "traffic.redeliver:redeliver",
+        "show": (
+            "traffic.delivery_show:show",
+            "Show one delivery with all its attempts, request and response.",
+        ),
+        "redeliver": (
+            "traffic.redeliver:redeliver",
+            "Send deliveries again with the same GUIDs: all or none.",
+        ),
     },
 )
 def delivery() -> None:
@@ -37,7 +42,8 @@ def delivery() -> None:
     ],
 )
 @click.option("--state", type=click.Choice(kept.STATE_NAMES), help="Only deliveries in this state.")
-@click.option("--hook", "hook_id", type=int, metavar="ID", help="Only deliveries to this hook.",
+@click.option("--hook", "hook_id", type=IdType(), metavar="ID",
+              help="Only deliveries to this hook.",
               shell_complete=suggestions.hook_ids)  # fmt: skip
 @click.option("--repo", "full_name", type=FullNameType(), help="Only this repository.")
 @click.option("--event", help="Only events of this name.", shell_complete=suggestions.event_names)
@@ -104,6 +110,9 @@ def _follow(
     first = FIRST if given is ParameterSource.DEFAULT else limit
     wanted = AttemptFilter(None if repo_id is None else [repo_id], hook_id, event or "")
     with until_interrupted():
+        # Imported here, because most listings end.
+        from hub.cli.traffic import tail
+
         tail.follow(store, wanted, state, first=first, as_json=as_json)
 
 

@@ -3,6 +3,7 @@
 import click
 
 from hub.cli.console import lookups, options, output, suggestions
+from hub.cli.console.arguments import IdType
 from hub.cli.console.bodies import pretty, show_body
 from hub.cli.console.grammar import command
 from hub.cli.traffic.delivery import shape
@@ -11,7 +12,7 @@ from store.delivery import attempts, deliveries, events
 
 
 @command(examples=["tocsin delivery show 2"])
-@click.argument("delivery_id", metavar="ID", type=int, shell_complete=suggestions.delivery_ids)
+@click.argument("delivery_id", metavar="ID", type=IdType(), shell_complete=suggestions.delivery_ids)
 @options.listing
 @options.with_store
 def show(store: Store, delivery_id: int, as_json: bool) -> None:

@@ -11,7 +11,9 @@ from store.delivery import event_queries
 
 @noun(
     examples=["tocsin event list --event push", "tocsin event show 7"],
-    lazy={"show": "traffic.event_show:show"},
+    lazy={
+        "show": ("traffic.event_show:show", "Show an event with its payload and its deliveries.")
+    },
 )
 def event() -> None:
     """List the received events, or show one with its payload and deliveries."""

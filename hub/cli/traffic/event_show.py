@@ -4,11 +4,12 @@ import click
 import orjson
 
 from hub.cli.console import lookups, options, output, suggestions
+from hub.cli.console.arguments import IdType
 from hub.cli.console.bodies import pretty, show_body
 from hub.cli.console.grammar import command
 from hub.cli.traffic.delivery import shape
 from store import Connection, Row, Store
-from store.delivery import event_queries, events
+from store.delivery import event_queries, events, incoming
 
 # The deliveries that are shown, the newest ones.
 MOST = 100
@@ -16,7 +17,7 @@ TABLE = ("id", "hook", "url", "state", "attempts", "status", "problem")
 
 
 @command(examples=["tocsin event show 7", "tocsin event show 7 --payload"])
-@click.argument("event_id", metavar="ID", type=int, shell_complete=suggestions.event_ids)
+@click.argument("event_id", metavar="ID", type=IdType(), shell_complete=suggestions.event_ids)
 @click.option("--payload", "whole", is_flag=True, help="Print the payload alone, byte for byte.")
 @options.listing
 @options.with_store
@@ -76,9 +77,9 @@ def _sender(row: Row) -> str:
     if row["source"] is not None:
         return f"source {row['source']}"
     named = {
-        events.LOCAL_SOURCE: "this hub",
-        events.REPUBLISHED_SOURCE: "this hub, republished",
-        events.EXAMPLE_SOURCE: "an example",
+        incoming.LOCAL_SOURCE: "this hub",
+        incoming.REPUBLISHED_SOURCE: "this hub, republished",
+        incoming.EXAMPLE_SOURCE: "an example",
     }
     return named.get(
         row["source_id"], "token or command" if not row["source_id"] else "a removed source"

@@ -3,18 +3,21 @@
 import click
 
 from hub.cli.console import lookups, options, output, suggestions
-from hub.cli.console.arguments import FullNameType
+from hub.cli.console.arguments import FullNameType, IdType
 from hub.cli.console.grammar import noun
 from hub.cli.traffic import hook_place
 from store import Connection, Row, Store
 from store.crypto import ed25519
+from store.delivery import attempts
 from store.hooks import hook_health, signing_keys
 from store.hooks import hooks as kept
 from store.hooks.hook_targets import name_of, target_of
 from store.ordering import operations
 from store.pull import consumers
 
-HOOK_ID = click.argument("hook_id", metavar="ID", type=int, shell_complete=suggestions.hook_ids)
+HOOK_ID = click.argument(
+    "hook_id", metavar="ID", type=IdType(), shell_complete=suggestions.hook_ids
+)
 
 
 @noun(
@@ -26,21 +29,54 @@ HOOK_ID = click.argument("hook_id", metavar="ID", type=int, shell_complete=sugge
     ],
     former={"set": ("edit",)},
     lazy={
-        "add": "traffic.hook_edit:add",
-        "edit": "traffic.hook_edit:edit",
-        "remove": "traffic.hook_state:remove",
-        "ping": "traffic.hook_state:ping",
-        "pause": "traffic.hook_state:pause",
-        "resume": "traffic.hook_state:resume",
-        "silence": "traffic.hook_state:silence",
-        "enable": "traffic.hook_state:enable",
-        "disable": "traffic.hook_state:disable",
-        "rotate-key": "traffic.hook_signing_key:rotate_key",
-        "test-filter": "traffic.hook_filter:test_filter",
-        "rotate-secret": "traffic.hook_secret:rotate_secret",
-        "ordering-keys": "traffic.hook_ordering_keys:ordering_keys",
-        "skip": "traffic.hook_ordering_keys:skip",
-        "discard": "traffic.hook_ordering_keys:discard",
+        "add": (
+            "traffic.hook_edit:add",
+            "Create a hook of a repository, an organization or everything.",
+        ),
+        "edit": ("traffic.hook_edit:edit", "Change a hook."),
+        "remove": ("traffic.hook_state:remove", "Remove a hook."),
+        "ping": (
+            "traffic.hook_state:ping",
+            "Send a ping to a hook, whether it subscribes to pings or not.",
+        ),
+        "pause": (
+            "traffic.hook_state:pause",
+            "Pause a hook: its deliveries wait until it is resumed.",
+        ),
+        "resume": (
+            "traffic.hook_state:resume",
+            "End the pause of a hook: what waits for it is sent now.",
+        ),
+        "silence": ("traffic.hook_state:silence", "Silence a hook for a time: it begins no alert."),
+        "enable": (
+            "traffic.hook_state:enable",
+            "Make a hook active, and clear the reason why it was disabled.",
+        ),
+        "disable": (
+            "traffic.hook_state:disable",
+            "Make a hook inactive: it gets no new deliveries.",
+        ),
+        "rotate-key": (
+            "traffic.hook_signing_key:rotate_key",
+            "Give a hook a new key for the signature v1a.",
+        ),
+        "test-filter": (
+            "traffic.hook_filter:test_filter",
+            "Test the filter of a hook against an event.",
+        ),
+        "rotate-secret": ("traffic.hook_secret:rotate_secret", "Give a hook a new secret."),
+        "ordering-keys": (
+            "traffic.hook_ordering_keys:ordering_keys",
+            "List the keys of an ordered hook that have something to send.",
+        ),
+        "skip": (
+            "traffic.hook_ordering_keys:skip",
+            "Give up the first delivery of a key, and go on.",
+        ),
+        "discard": (
+            "traffic.hook_ordering_keys:discard",
+            "Give up all deliveries that wait under a key.",
+        ),
     },
 )
 def hook() -> None:
@@ -83,7 +119,7 @@ def _rows(
     target = hook_place.find(db, full_name, organization, system)
     if target is not None:
         found = [row for row in found if target_of(row) == target]
-    last = kept.last_responses(db, [row["id"] for row in found])
+    last = attempts.last_responses(db, [row["id"] for row in found])
     return [_shape(row, last.get(row["id"])) for row in found]
 
 
@@ -128,7 +164,7 @@ def show(store: Store, hook_id: int, as_json: bool) -> None:
 def _details(db: Connection, hook_id: int) -> Row:
     row, health = find(db, hook_id), hook_health.get(db, hook_id)
     assert health is not None, "read in the same transaction"
-    last = kept.last_responses(db, [hook_id]).get(hook_id)
+    last = attempts.last_responses(db, [hook_id]).get(hook_id)
     return {
         **_shape(
             row | {name: health[name] for name in ("repository", "organization", "app")}, last

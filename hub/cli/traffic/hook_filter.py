@@ -6,11 +6,11 @@ import click
 import orjson
 
 from hub.cli.console import lookups, options, output, suggestions
-from hub.cli.console.arguments import InputFile
+from hub.cli.console.arguments import IdType, InputFile
 from hub.cli.console.grammar import command
 from hub.cli.traffic.hook import HOOK_ID, find
+from hub.http.body import read_object
 from hub.http.errors import Malformed
-from hub.rest.validation import read_object
 from store import Connection, Row, Store
 from store.delivery import filtering
 from store.errors import Invalid
@@ -25,8 +25,8 @@ from store.filters.dry_run import DryRun, TermResult
     ],
 )
 @HOOK_ID
-@click.option("--event", "event_id", type=int, metavar="ID", shell_complete=suggestions.event_ids,
-              help="A stored event.")  # fmt: skip
+@click.option("--event", "event_id", type=IdType(), metavar="ID", help="A stored event.",
+              shell_complete=suggestions.event_ids)  # fmt: skip
 @click.option("--file", "file", type=InputFile("rb"),
               help="A payload, a JSON object; `-` is standard input.")  # fmt: skip
 @click.option("--name", shell_complete=suggestions.event_names,

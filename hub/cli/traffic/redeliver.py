@@ -3,6 +3,7 @@
 import click
 
 from hub.cli.console import options, suggestions
+from hub.cli.console.arguments import IdType
 from hub.cli.console.grammar import command
 from hub.cli.traffic.delivery_show import find
 from store import Connection, Store
@@ -12,7 +13,7 @@ from store.hooks import hooks
 
 
 @command(examples=["tocsin delivery redeliver 2", "tocsin delivery redeliver 2 3 5"])
-@click.argument("delivery_ids", metavar="ID...", type=int, nargs=-1, required=True,
+@click.argument("delivery_ids", metavar="ID...", type=IdType(), nargs=-1, required=True,
                 shell_complete=suggestions.delivery_ids)  # fmt: skip
 @options.with_store
 def redeliver(store: Store, delivery_ids: tuple[int, ...]) -> None:

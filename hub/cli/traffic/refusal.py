@@ -3,6 +3,7 @@
 import click
 
 from hub.cli.console import lookups, options, output
+from hub.cli.console.arguments import IdType
 from hub.cli.console.grammar import noun
 from store import Row, Store
 from store.delivery import rejections as kept
@@ -29,7 +30,7 @@ def list_refusals(store: Store, limit: int, as_json: bool) -> None:
 
 
 @refusal.command(examples=["tocsin refusal show 7"])
-@click.argument("refusal_id", metavar="ID", type=int)
+@click.argument("refusal_id", metavar="ID", type=IdType())
 @options.listing
 @options.with_store
 def show(store: Store, refusal_id: int, as_json: bool) -> None:

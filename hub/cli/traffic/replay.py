@@ -6,7 +6,7 @@ import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
 from hub.cli.console import exits, lookups, options, output, suggestions
-from hub.cli.console.arguments import FullNameType, MomentType
+from hub.cli.console.arguments import FullNameType, IdType, MomentType
 from hub.cli.console.grammar import command
 from store import Connection, Store, clock
 from store.delivery import replay_selection
@@ -28,7 +28,7 @@ BATCH = 200
 )
 @click.option("--until", type=MomentType(), help="Only events received before.")
 @click.option("--repo", "full_name", type=FullNameType(), help="Only this repository.")
-@click.option("--hook", "hook_id", type=int, metavar="ID", help="Only to this hook.",
+@click.option("--hook", "hook_id", type=IdType(), metavar="ID", help="Only to this hook.",
               shell_complete=suggestions.hook_ids)  # fmt: skip
 @click.option(
     "--event",
@@ -38,7 +38,13 @@ BATCH = 200
 @click.option(
     "--failed", is_flag=True, help="Only events that a hook did not get and will not get."
 )
-@click.option("--after", default=0, metavar="EVENT", help="Continue after the event with this id.")
+@click.option(
+    "--after",
+    type=IdType(),
+    default=0,
+    metavar="EVENT",
+    help="Continue after the event with this id.",
+)
 @click.option("--dry-run", is_flag=True, help="Only count the deliveries.")
 @options.with_store
 def replay(
@@ -53,6 +59,8 @@ def replay(
     dry_run: bool,
 ) -> None:
     """Deliver past events again, each to the hooks that subscribe to it now."""
+    if until is not None and until <= since:
+        raise click.UsageError("--until is before --since: there can be no such events")
 
     def count(db: Connection) -> tuple[ReplaySelection, int, int]:
         lookups.check_hook(db, hook_id)

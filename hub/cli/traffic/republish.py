@@ -11,7 +11,7 @@ import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
 from hub.cli.console import exits, options, output
-from hub.cli.console.arguments import MomentType
+from hub.cli.console.arguments import IdType, MomentType
 from hub.cli.console.grammar import noun
 from hub.cli.operate import job
 from hub.cli.service.configuration import Configuration, Settings
@@ -108,7 +108,7 @@ def show(configuration: Configuration, limit: int, as_json: bool) -> None:
 
 
 @republish.command(examples=["tocsin republish follow 3"])
-@click.argument("run_id", metavar="RUN", type=int)
+@click.argument("run_id", metavar="RUN", type=IdType())
 @options.as_json
 @options.configured
 def follow(configuration: Configuration, run_id: int, as_json: bool) -> None:
@@ -119,7 +119,7 @@ def follow(configuration: Configuration, run_id: int, as_json: bool) -> None:
 
 
 @republish.command(examples=["tocsin republish stop 3"])
-@click.argument("run_id", metavar="RUN", type=int)
+@click.argument("run_id", metavar="RUN", type=IdType())
 @options.with_store
 def stop(store: Store, run_id: int) -> None:
     """Stop the RUN with this id."""

@@ -13,7 +13,7 @@ def overlapping(noun: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]
     """Give a command the options for the time during which the old secret or key signs too."""
     overlap = click.option(
         "--overlap",
-        type=DurationType(),
+        type=DurationType(zero=True),
         default="24h",
         show_default=True,
         help=f"How long the old {noun} also signs: at most 7d; 0s for never.",

@@ -10,7 +10,8 @@ from hub.cli.console import output, times
 from hub.ui import formatting, status_text
 from store import Connection, Row, Store
 from store.delivery import attempt_feed
-from store.delivery.attempt_feed import WINDOW, AttemptFilter
+from store.delivery.attempt_feed import WINDOW
+from store.delivery.attempt_filter import AttemptFilter
 from store.delivery.deliveries import STATES
 from store.ordering.delivery_states import BEHIND, WAITING
 

@@ -3,12 +3,13 @@
 import click
 
 from hub.cli.console import lookups, options, output
+from hub.cli.console.arguments import IdType
 from hub.cli.console.grammar import noun
 from hub.cli.console.removal import agree
 from store import Connection, Row, Store
-from store.delivery import websub as kept
+from store.delivery.websub import websub as kept
 
-SUBSCRIPTION_ID = click.argument("subscription_id", metavar="ID", type=int)
+SUBSCRIPTION_ID = click.argument("subscription_id", metavar="ID", type=IdType())
 
 
 @noun(

@@ -1,4 +1,4 @@
 """Requests that fetch deliveries, and that wait until there are some.
 
-It imports nothing of `rest`.
+Imports `http`, and nothing of `rest`.
 """

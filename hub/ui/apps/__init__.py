@@ -1,1 +1,4 @@
-"""Apps in the dashboard."""
+"""Apps in the dashboard.
+
+Imports the serializers of `api`, and the dashboard's shared parts.
+"""

@@ -40,17 +40,17 @@ LIST = NewestList(
 
 
 @ui.page("/apps", "apps.html", who="operator")
-def list_apps(look: ViewContext) -> dict[str, Any]:
+def list_apps(ctx: ViewContext) -> dict[str, Any]:
     """List the apps."""
-    asked = filters.period(look)
-    chosen = {"name": look.asked("name", LONGEST), **asked.chosen}
+    asked = filters.period(ctx)
+    chosen = {"name": ctx.asked("name", LONGEST), **asked.chosen}
     rows, values = LIST.page(
-        look,
+        ctx,
         chosen,
         lambda limit, before: app_list.page(
-            look.db, limit=limit, before=before, text=chosen["name"], times=asked.times
+            ctx.db, limit=limit, before=before, text=chosen["name"], times=asked.times
         ),
-        lambda: app_list.count(look.db, chosen["name"], asked.times),
+        lambda: app_list.count(ctx.db, chosen["name"], asked.times),
     )
     return {
         **values,
@@ -63,38 +63,38 @@ def list_apps(look: ViewContext) -> dict[str, Any]:
 
 
 @ui.page(PATH, "app.html", who="operator")
-def show_app(look: ViewContext) -> dict[str, Any]:
+def show_app(ctx: ViewContext) -> dict[str, Any]:
     """Show an app with its keys, its installations, and its hook with the latest deliveries."""
-    app = _app(look)
-    hook = app_hooks.of(look.db, app["id"])
-    latest = [] if hook is None else attempts.page(look.db, hook["id"], limit=LATEST)
+    app = _app(ctx)
+    hook = app_hooks.of(ctx.db, app["id"])
+    latest = [] if hook is None else attempts.page(ctx.db, hook["id"], limit=LATEST)
     return {
         "app": app,
-        "keys": app_keys.of_app(look.db, app["id"]),
-        "installations": installations.of_app(look.db, app["id"], INSTALLATIONS, REPOSITORIES + 1),
+        "keys": app_keys.of_app(ctx.db, app["id"]),
+        "installations": installations.of_app(ctx.db, app["id"], INSTALLATIONS, REPOSITORIES + 1),
         "most_installations": INSTALLATIONS,
         "most_repositories": REPOSITORIES,
         "hook": hook,
         "latest": latest,
-        "may_run": look.viewer.may_run,
+        "may_run": ctx.viewer.may_run,
     }
 
 
 @ui.act(f"{ON}/suspend", who="operator")
-def suspend_installation(look: ViewContext) -> ActionResult:
+def suspend_installation(ctx: ViewContext) -> ActionResult:
     """Suspend an installation."""
-    installation = _installation(look)
-    caller = look.viewer.caller
+    installation = _installation(ctx)
+    caller = ctx.viewer.caller
     by = None if caller is None else caller.account_id
-    installation_changes.suspend(look.context(installation_changes.EMITS), installation, by)
+    installation_changes.suspend(ctx.context(installation_changes.EMITS), installation, by)
     return _result(installation, "is suspended: its tokens are rejected")
 
 
 @ui.act(f"{ON}/resume", who="operator")
-def resume_installation(look: ViewContext) -> ActionResult:
+def resume_installation(ctx: ViewContext) -> ActionResult:
     """End the suspension of an installation."""
-    installation = _installation(look)
-    installation_changes.unsuspend(look.context(installation_changes.EMITS), installation)
+    installation = _installation(ctx)
+    installation_changes.unsuspend(ctx.context(installation_changes.EMITS), installation)
     return _result(installation, "is active")
 
 
@@ -105,18 +105,18 @@ def _result(installation: Row, now: str) -> ActionResult:
     return ActionResult(path, notice, ids=ids, fields=("suspended_at",))
 
 
-def _app(look: ViewContext) -> Row:
-    found = apps.get(look.db, look.number("app_id"))
+def _app(ctx: ViewContext) -> Row:
+    found = apps.get(ctx.db, ctx.number("app_id"))
     if found is None:
         raise Missing("app")
     return found
 
 
-def _installation(look: ViewContext) -> Row:
+def _installation(ctx: ViewContext) -> Row:
     """Return the installation in the path, which the viewer may change."""
-    if not look.viewer.may_run:
+    if not ctx.viewer.may_run:
         raise Forbidden(f"This requires a token with the scope {RUN[0]}.")
-    found = installations.get(look.db, look.number("installation_id"))
-    if found is None or found["app_id"] != _app(look)["id"]:
+    found = installations.get(ctx.db, ctx.number("installation_id"))
+    if found is None or found["app_id"] != _app(ctx)["id"]:
         raise Missing("installation")
     return found

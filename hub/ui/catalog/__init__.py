@@ -1,1 +1,4 @@
-"""The catalogue of events: examples of their payloads."""
+"""The catalogue of events: examples of their payloads.
+
+Imports `openapi` and what is below it, and no page.
+"""

@@ -53,38 +53,38 @@ class EventExample:
     origin: str
 
 
-def example_of(look: ViewContext, repo: Row | None, name: str) -> EventExample:
+def example_of(ctx: ViewContext, repo: Row | None, name: str) -> EventExample:
     """Return an example of the event for a repository, or of one that belongs to none.
 
     It is the repository's latest payload of this name if that is stored, and made up otherwise.
     """
-    latest = None if repo is None else event_queries.latest(look.db, repo["id"], name)
-    stored = None if latest is None else stored_example(look, latest["id"])
-    return stored or _made(look, repo, name)
+    latest = None if repo is None else event_queries.latest(ctx.db, repo["id"], name)
+    stored = None if latest is None else stored_example(ctx, latest["id"])
+    return stored or _made(ctx, repo, name)
 
 
-def stored_example(look: ViewContext, event_id: int) -> EventExample | None:
+def stored_example(ctx: ViewContext, event_id: int) -> EventExample | None:
     """Return the payload of an event; None if it has been deleted or is too large."""
-    row = events.get(look.db, event_id)
+    row = events.get(ctx.db, event_id)
     if row is None or row["body"] is None or row["size"] > MOST_READ:
         return None
     return EventExample(row["body"], row["action"], f"event {event_id}")
 
 
-def _made(look: ViewContext, repo: Row | None, name: str) -> EventExample:
-    return EventExample(orjson.dumps(made_up(look, name, repo)), action_of(name), "made up")
+def _made(ctx: ViewContext, repo: Row | None, name: str) -> EventExample:
+    return EventExample(orjson.dumps(made_up(ctx, name, repo)), action_of(name), "made up")
 
 
-def made_up(look: ViewContext, name: str, repo: Row | None = None) -> dict[str, Any]:
+def made_up(ctx: ViewContext, name: str, repo: Row | None = None) -> dict[str, Any]:
     """Return a payload that is made up, of a repository if one is given."""
     action = action_of(name)
     members = _from_schema(name) if name in EVENTS else MEMBERS.get(name, {})
     payload = {"action": action, **members} if action else dict(members)
-    caller = look.viewer.caller
+    caller = ctx.viewer.caller
     payload |= {"sender": {"login": caller.login if caller else "ghost", "type": "User"}}
-    context = look.context()
+    context = ctx.context()
     ((_, content),) = event_payloads.payloads(
-        context.urls, context.words, look.db, [(repo, payload)]
+        context.urls, context.words, ctx.db, [(repo, payload)]
     )
     return content
 

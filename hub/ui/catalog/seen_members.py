@@ -13,7 +13,7 @@ from hub.ui.catalog.examples import MOST_READ
 from hub.ui.view_context import ViewContext
 from store import Row
 from store.delivery import events
-from store.delivery.events import EXAMPLE_SOURCE
+from store.delivery.incoming import EXAMPLE_SOURCE
 from store.delivery.listing import event_page
 from store.delivery.listing.event_page import EventFilter
 
@@ -44,14 +44,14 @@ class SeenMembers:
     """The newest event with such a payload."""
 
 
-def seen_members(look: ViewContext, name: str) -> SeenMembers:
+def seen_members(ctx: ViewContext, name: str) -> SeenMembers:
     """Return the members of the latest payloads of an event that the viewer may see."""
-    wanted = EventFilter(name=name, repo_ids=look.repositories())
-    rows, _ = event_page.page(look.db, wanted, READ)
+    wanted = EventFilter(name=name, repo_ids=ctx.repositories())
+    rows, _ = event_page.page(ctx.db, wanted, READ)
     ids = [
         row["id"] for row in rows if row["source_id"] != EXAMPLE_SOURCE and row["size"] <= MOST_READ
     ]
-    read = events.get_many(look.db, ids, READ * MOST_READ).values()
+    read = events.get_many(ctx.db, ids, READ * MOST_READ).values()
     stored = [(row, payload) for row in read if (payload := _object(row)) is not None]
     found: dict[str, SeenMember] = {}
     for _, payload in stored:

@@ -1,1 +1,4 @@
-"""The comparison of an attempt with the one before it."""
+"""The comparison of an attempt with the one before it.
+
+Imports the dashboard's shared parts, and no page.
+"""

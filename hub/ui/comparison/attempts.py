@@ -26,7 +26,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class AttemptComparison:
     """The differences between an attempt and the one `before` it."""
 
     before: Row
@@ -39,11 +39,11 @@ class Comparison:
         return not self.facts and not self.lines
 
 
-def compare(before: Row, after: Row) -> Comparison:
+def compare(before: Row, after: Row) -> AttemptComparison:
     """Compare two attempts, as `store.delivery.attempts.get` returns them."""
     bodies = before["response_body"] or "", after["response_body"] or ""
     lines = [] if bodies[0] == bodies[1] else [*_lines(*bodies)]
-    return Comparison(before, [*_facts(before, after)], lines)
+    return AttemptComparison(before, [*_facts(before, after)], lines)
 
 
 def _facts(before: Row, after: Row) -> Iterator[Difference]:

@@ -1,1 +1,4 @@
-"""The form of a hook: its fields, their validation as in the API, and the errors beside them."""
+"""The form of a hook: its fields, their validation as in the API, and the errors beside them.
+
+Imports `api` and what is below it, and no page.
+"""

@@ -48,16 +48,16 @@ class PlannedTrial:
         return TrialResult(self.request.event, self.origin, answer, self.sends)
 
 
-def plan(look: ViewContext, repo: Row | None, body: Any, hook: Row | None = None) -> PlannedTrial:
+def plan(ctx: ViewContext, repo: Row | None, body: Any, hook: Row | None = None) -> PlannedTrial:
     """Return the trial that a form asks for. `body` is the request for the API."""
-    event = look.form.get("trial_event", "ping")
+    event = ctx.form.get("trial_event", "ping")
     if event not in EVENTS:
         raise Invalid(f"There is no event {event[:100]!r}.", field="trial_event", resource="Hook")
-    example = example_of(look, repo, event)
+    example = example_of(ctx, repo, event)
     config = body["config"]
     options = merged({} if hook is None else hook["options"], body.get("delivery"))
-    options = option_secrets.resolved(look.db, hook, options, config["url"])
-    secret = config.get("secret") if hook is None else hooks.secret_of(look.db, hook)
+    options = option_secrets.resolved(ctx.db, hook, options, config["url"])
+    secret = config.get("secret") if hook is None else hooks.secret_of(ctx.db, hook)
     request = TrialRequest(
         repo_id=0 if repo is None else repo["id"],
         url=config["url"],
@@ -68,8 +68,8 @@ def plan(look: ViewContext, repo: Row | None, body: Any, hook: Row | None = None
         guid=uuid7.new(),
         body=example.body,
         hook_id=0 if hook is None else hook["id"],
-        keys=[] if hook is None else signing_keys.wanted_keys(look.db, hook["id"], options),
+        keys=[] if hook is None else signing_keys.wanted_keys(ctx.db, hook["id"], options),
         target=None if hook is None else target_of(hook),
         options=DeliveryOptions.model_validate(options),
     )
-    return PlannedTrial(request, example.origin, sends=look.form.get("how") != "show")
+    return PlannedTrial(request, example.origin, sends=ctx.form.get("how") != "show")

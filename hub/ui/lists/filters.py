@@ -40,21 +40,21 @@ class Period:
         return TimeRange(self.since, self.until)
 
 
-def period(look: ViewContext, names: tuple[str, str, str] = NAMES) -> Period:
+def period(ctx: ViewContext, names: tuple[str, str, str] = NAMES) -> Period:
     """Return the period in the query: `range`, or `since` and `until`.
 
     `names` are the query parameters of these three, if the page has others of these names.
     """
-    given = dict(zip(NAMES, (look.asked(name, 40) for name in names), strict=True))
-    found = _period(look, given)
+    given = dict(zip(NAMES, (ctx.asked(name, 40) for name in names), strict=True))
+    found = _period(ctx, given)
     return replace(found, chosen=dict(zip(names, found.chosen.values(), strict=True)))
 
 
-def _period(look: ViewContext, chosen: dict[str, str]) -> Period:
+def _period(ctx: ViewContext, chosen: dict[str, str]) -> Period:
     if chosen["since"] or chosen["until"]:
         chosen["range"] = ""
     if chosen["range"] in RANGES:
-        return Period(chosen, look.now - RANGES[chosen["range"]][1])
+        return Period(chosen, ctx.now - RANGES[chosen["range"]][1])
     chosen["range"] = ""
     since, until = (moment_of(chosen[name]) for name in ("since", "until"))
     wrong = [
@@ -67,24 +67,24 @@ def _period(look: ViewContext, chosen: dict[str, str]) -> Period:
     return Period(chosen, since, until)
 
 
-def within(look: ViewContext, named: str) -> list[int] | None:
+def within(ctx: ViewContext, named: str) -> list[int] | None:
     """Return the ids of the viewer's repositories: of the one named owner/name, or of those whose
     name contains the text.
 
     None means all repositories.
     """
-    mine = look.repositories()
+    mine = ctx.repositories()
     if not named:
         return mine
     owner, _, name = named.partition("/")
-    repo = repositories.find(look.db, owner, name)
+    repo = repositories.find(ctx.db, owner, name)
     if repo is not None and (mine is None or repo["id"] in mine):
         return [repo["id"]]
-    return name_search.repositories(look.db, named, mine)
+    return name_search.repositories(ctx.db, named, mine)
 
 
 def hooks_named(
-    look: ViewContext,
+    ctx: ViewContext,
     text: str,
     repo_ids: Sequence[int] | None,
     org_ids: Sequence[int] = (),
@@ -97,26 +97,26 @@ def hooks_named(
         return None, None
     number = natural(text)
     if number is None:
-        return None, name_search.hooks(look.db, text, repo_ids, org_ids)
+        return None, name_search.hooks(ctx.db, text, repo_ids, org_ids)
     if repo_ids is not None:
-        look.viewer.hook(look.db, number)
+        ctx.viewer.hook(ctx.db, number)
     return number, None
 
 
-def organizations(look: ViewContext, repository: str) -> list[int]:
+def organizations(ctx: ViewContext, repository: str) -> list[int]:
     """Return the organizations whose own hooks a list has: none if it is of one repository."""
-    everything = look.repositories() is None
-    return [] if repository or everything else look.organizations()
+    everything = ctx.repositories() is None
+    return [] if repository or everything else ctx.organizations()
 
 
 def hook_ids(
-    look: ViewContext,
+    ctx: ViewContext,
     text: str,
     repo_ids: Sequence[int] | None,
     org_ids: Sequence[int] = (),
 ) -> list[int] | None:
     """Return the ids of the hooks that `hooks_named` finds; None if the text is empty."""
-    hook_id, several = hooks_named(look, text, repo_ids, org_ids)
+    hook_id, several = hooks_named(ctx, text, repo_ids, org_ids)
     return several if hook_id is None else [hook_id]
 
 

@@ -31,31 +31,29 @@ class NewestList:
         self.size = size
 
     def page(
-        self, look: ViewContext, chosen: dict[str, str], fetch: Fetch, count: Count
+        self, ctx: ViewContext, chosen: dict[str, str], fetch: Fetch, count: Count
     ) -> tuple[list[Row], dict[str, Any]]:
         """Return the rows of the page in the query, and the values that every such list has.
 
         `fetch` returns up to so many of the newest rows, whose ids are lower than a number. `count`
         returns the number of all of them.
         """
-        sort = self.sorting.asked(look)
+        sort = self.sorting.asked(ctx)
         asked = {**chosen, "sort": sort}
-        rows, values = (
-            self._sorted(look, asked, fetch) if sort else self._newest(look, asked, fetch)
-        )
+        rows, values = self._sorted(ctx, asked, fetch) if sort else self._newest(ctx, asked, fetch)
         return rows, {
             "examined": 0,
             "sort": sort,
             "heads": self.sorting.heads(sort, self.path, chosen),
-            "views": views.of_list(look, self.path, asked),
+            "views": views.of_list(ctx, self.path, asked),
             "matches": count() if rows else None,
             **values,
         }
 
     def _newest(
-        self, look: ViewContext, asked: dict[str, str], fetch: Fetch
+        self, ctx: ViewContext, asked: dict[str, str], fetch: Fetch
     ) -> tuple[list[Row], dict[str, Any]]:
-        before = look.asked_number("before")
+        before = ctx.asked_number("before")
         rows = fetch(self.size + 1, before)
         last = rows[self.size - 1]["id"] if len(rows) > self.size else None
         return rows[: self.size], {
@@ -64,9 +62,9 @@ class NewestList:
         }
 
     def _sorted(
-        self, look: ViewContext, asked: dict[str, str], fetch: Fetch
+        self, ctx: ViewContext, asked: dict[str, str], fetch: Fetch
     ) -> tuple[list[Row], dict[str, Any]]:
-        skip, before = paging.skipped(look), look.asked_number("before")
+        skip, before = paging.skipped(ctx), ctx.asked_number("before")
         found = fetch(MOST + 1, before)
         # Rows that arrive after the first page would move the others.
         upto = before or (found[0]["id"] + 1 if found else None)

@@ -21,9 +21,9 @@ def older(path: str, chosen: dict[str, str], before: int | None) -> str:
     return "" if before is None else f"{path}?{query({**chosen, 'before': str(before)})}"
 
 
-def skipped(look: ViewContext) -> int:
+def skipped(ctx: ViewContext) -> int:
     """Return how many entries of a sorted list are on earlier pages."""
-    return look.asked_number("skip") or 0
+    return ctx.asked_number("skip") or 0
 
 
 def following(path: str, chosen: dict[str, str], skip: int, *, more: bool) -> str:

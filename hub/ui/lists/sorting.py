@@ -26,9 +26,9 @@ class Sorting:
         self.usual = usual
         self.columns = columns
 
-    def asked(self, look: ViewContext) -> str:
+    def asked(self, ctx: ViewContext) -> str:
         """Return the order in the query; empty if it is the usual one."""
-        text = look.asked("sort", 40)
+        text = ctx.asked("sort", 40)
         known = text.removeprefix("-") in self.columns
         return text if known and text != self.usual else ""
 

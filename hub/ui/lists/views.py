@@ -29,12 +29,12 @@ class SavedViews:
     may_share: bool
 
 
-def account_of(look: ViewContext) -> int | None:
+def account_of(ctx: ViewContext) -> int | None:
     """Return the viewer's account; None for the administrators' token."""
-    return None if look.viewer.caller is None else look.viewer.caller.account_id
+    return None if ctx.viewer.caller is None else ctx.viewer.caller.account_id
 
 
-def of_list(look: ViewContext, page: str, chosen: dict[str, str]) -> SavedViews:
+def of_list(ctx: ViewContext, page: str, chosen: dict[str, str]) -> SavedViews:
     """Return the views of a list, each with its `url`, and whether it is shown `now`."""
     now = query(chosen)
     rows = [
@@ -42,8 +42,8 @@ def of_list(look: ViewContext, page: str, chosen: dict[str, str]) -> SavedViews:
             **row,
             "url": first(page, dict(parse_qsl(row["query"]))),
             "now": dict(parse_qsl(row["query"])) == dict(parse_qsl(now)),
-            "removable": bool(row["mine"]) or look.viewer.may_run,
+            "removable": bool(row["mine"]) or ctx.viewer.may_run,
         }
-        for row in saved_views.of_page(look.db, account_of(look), page)
+        for row in saved_views.of_page(ctx.db, account_of(ctx), page)
     ]
-    return SavedViews(page, now, rows, look.viewer.operator)
+    return SavedViews(page, now, rows, ctx.viewer.operator)

@@ -41,31 +41,31 @@ MARKS = {
 
 
 @ui.page(PATH, "mail.html")
-def show_mail(look: ViewContext) -> dict[str, Any]:
+def show_mail(ctx: ViewContext) -> dict[str, Any]:
     """Show where the viewer gets mail, and to operators the latest mails."""
-    settings, caller = look.services.settings, look.viewer.caller
+    settings, caller = ctx.services.settings, ctx.viewer.caller
     account_id = None if caller is None else caller.account_id
     return {
         "on": settings.mail_host is not None,
-        "server": settings.mail_host if look.viewer.operator else None,
+        "server": settings.mail_host if ctx.viewer.operator else None,
         "person": account_id is not None,
-        "address": None if account_id is None else receivers.address_of(look.db, account_id),
-        "left": [] if account_id is None else subscriptions.list_left(look.db, account_id),
-        **_mails(look),
-        "may_run": look.viewer.may_run,
+        "address": None if account_id is None else receivers.address_of(ctx.db, account_id),
+        "left": [] if account_id is None else subscriptions.list_left(ctx.db, account_id),
+        **_mails(ctx),
+        "may_run": ctx.viewer.may_run,
     }
 
 
-def _mails(look: ViewContext) -> dict[str, Any]:
+def _mails(ctx: ViewContext) -> dict[str, Any]:
     """Return a page of the mails, which operators see, and the values about their list."""
-    asked = filters.period(look)
+    asked = filters.period(ctx)
     rows, values = LIST.page(
-        look,
+        ctx,
         asked.chosen,
         lambda limit, before: (
-            notices.list_mails(look.db, limit, before, asked.times) if look.viewer.operator else []
+            notices.list_mails(ctx.db, limit, before, asked.times) if ctx.viewer.operator else []
         ),
-        lambda: outbox.count(look.db, asked.times),
+        lambda: outbox.count(ctx.db, asked.times),
     )
     return {
         **values,
@@ -78,29 +78,29 @@ def _mails(look: ViewContext) -> dict[str, Any]:
 
 
 @ui.act(f"{PATH}/test", who="operator")
-def send_test(look: ViewContext) -> ActionResult:
+def send_test(ctx: ViewContext) -> ActionResult:
     """Send a test message."""
-    if not look.viewer.may_run:
+    if not ctx.viewer.may_run:
         raise Forbidden(f"Sending mail requires a token with the scope {RUN[0]}.")
-    check_on(look)
+    check_on(ctx)
     try:
-        address = email_address.normalize(look.form.get("address", "").strip())
+        address = email_address.normalize(ctx.form.get("address", "").strip())
     except ValueError as error:
         raise Invalid(f"This is no email address: {error}.") from None
-    outbox.add(look.db, outbox.TEST, address)
-    jobs.notify_worker(look.db)
+    outbox.add(ctx.db, outbox.TEST, address)
+    jobs.notify_worker(ctx.db)
     return ActionResult(
         f"{ROOT}{PATH}", "The message is on its way. Reload the page to see the server's answer."
     )
 
 
 @ui.act(f"{PATH}/subscribe")
-def subscribe_again(look: ViewContext) -> ActionResult:
+def subscribe_again(ctx: ViewContext) -> ActionResult:
     """Send the viewer mail about a hook again."""
-    look.viewer.check_token(WRITE)
-    caller = look.viewer.caller
-    hook_id = numbers.natural(look.form.get("hook", ""))
+    ctx.viewer.check_token(WRITE)
+    caller = ctx.viewer.caller
+    hook_id = numbers.natural(ctx.form.get("hook", ""))
     if caller is None or hook_id is None:
         raise Conflict("There is nothing to subscribe to.")
-    subscriptions.subscribe(look.db, caller.account_id, [hook_id])
+    subscriptions.subscribe(ctx.db, caller.account_id, [hook_id])
     return ActionResult(f"{ROOT}{PATH}", "You get mail about it again.", ids={"id": hook_id})

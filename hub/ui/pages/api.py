@@ -6,7 +6,7 @@ from hub.http.errors import Forbidden
 from hub.settings import HubSettings
 from hub.ui import reference_views
 from hub.ui.errors import NotSignedIn
-from hub.ui.reference_views import Described
+from hub.ui.reference_views import DocumentLoader
 from hub.ui.section import ROOT, Section
 from hub.ui.view_context import ViewContext
 from hub.ui.viewer import DashboardViewer
@@ -22,12 +22,12 @@ def _offered(settings: HubSettings, viewer: DashboardViewer) -> bool:
 ui = Section("API", "/reference", "user", _offered, second=True)
 
 
-def _described(look: ViewContext) -> Described:
+def _openapi(ctx: ViewContext) -> DocumentLoader:
     """Return what returns the API's description, for the audience that the setting names.
 
     Raises Missing, NotSignedIn or Forbidden for others.
     """
-    who, viewer = look.services.settings.api_reference, look.viewer
+    who, viewer = ctx.services.settings.api_reference, ctx.viewer
     if who == "off":
         raise Missing("reference: the setting api_reference is off")
     if who != "public" and viewer.caller is None and not viewer.operator:
@@ -36,29 +36,29 @@ def _described(look: ViewContext) -> Described:
         raise NotSignedIn
     if who == "admin" and not viewer.operator:
         raise Forbidden("Only operators may see the reference: see the setting api_reference.")
-    return look.described
+    return ctx.openapi
 
 
-def _frame(look: ViewContext) -> dict[str, Any]:
+def _frame(ctx: ViewContext) -> dict[str, Any]:
     """Return the values that the links between the pages are made of."""
-    return {"base": "_base.html", "at": f"{ROOT}/reference", "up": f"{look.services.urls.prefix}/"}
+    return {"base": "_base.html", "at": f"{ROOT}/reference", "up": f"{ctx.services.urls.prefix}/"}
 
 
-@ui.page("/reference", "reference.html", who="anyone", described=True)
-def list_groups(look: ViewContext) -> dict[str, Any]:
+@ui.page("/reference", "reference.html", who="anyone", openapi=True)
+def list_groups(ctx: ViewContext) -> dict[str, Any]:
     """List all operations by group."""
-    return {**_frame(look), **reference_views.groups_view(_described(look)())}
+    return {**_frame(ctx), **reference_views.groups_view(_openapi(ctx)())}
 
 
-@ui.page("/reference/{group}", "reference_group.html", who="anyone", described=True)
-def show_group(look: ViewContext) -> dict[str, Any]:
+@ui.page("/reference/{group}", "reference_group.html", who="anyone", openapi=True)
+def show_group(ctx: ViewContext) -> dict[str, Any]:
     """Show the operations of a group with their parameters and responses."""
-    frame = _frame(look)
-    group = look.values["group"]
-    return {**frame, **reference_views.group_view(_described(look), group, frame["at"])}
+    frame = _frame(ctx)
+    group = ctx.values["group"]
+    return {**frame, **reference_views.group_view(_openapi(ctx), group, frame["at"])}
 
 
-@ui.page("/reference/schemas/{name}", "reference_schema.html", who="anyone", described=True)
-def show_schema(look: ViewContext) -> dict[str, Any]:
+@ui.page("/reference/schemas/{name}", "reference_schema.html", who="anyone", openapi=True)
+def show_schema(ctx: ViewContext) -> dict[str, Any]:
     """Show one schema with its members."""
-    return {**_frame(look), **reference_views.schema_view(_described(look)(), look.values["name"])}
+    return {**_frame(ctx), **reference_views.schema_view(_openapi(ctx)(), ctx.values["name"])}

@@ -29,20 +29,20 @@ LIST = NewestList(
 
 
 @ui.page("/audit", "audit.html", who="operator")
-def list_entries(look: ViewContext) -> dict[str, Any]:
+def list_entries(ctx: ViewContext) -> dict[str, Any]:
     """List the entries that match the query, newest first or in the chosen order."""
-    asked = filters.period(look)
-    chosen = {**{name: look.asked(name, 500) for name in ("who", "what")}, **asked.chosen}
+    asked = filters.period(ctx)
+    chosen = {**{name: ctx.asked(name, 500) for name in ("who", "what")}, **asked.chosen}
     wanted, partial = audit_search.find(
-        look.db, chosen["who"], chosen["what"], AuditFilter(since=asked.since, until=asked.until)
+        ctx.db, chosen["who"], chosen["what"], AuditFilter(since=asked.since, until=asked.until)
     )
     rows, values = LIST.page(
-        look,
+        ctx,
         chosen,
         lambda limit, before: audit_search.page(
-            look.db, replace(wanted, before=before), limit=limit
+            ctx.db, replace(wanted, before=before), limit=limit
         ),
-        lambda: audit_search.count(look.db, wanted),
+        lambda: audit_search.count(ctx.db, wanted),
     )
     return {
         **values,
@@ -68,26 +68,26 @@ def entry_row(row: Row) -> dict[str, Any]:
 
 
 @ui.page("/audit/check", "audit_check.html", who="operator")
-def check_chain(look: ViewContext) -> dict[str, Any]:
+def check_chain(ctx: ViewContext) -> dict[str, Any]:
     """Check the first entries. The rest is checked while the page is open."""
-    chain, more = _checked(look, audit_check.start_check(look.db))
-    return {"chain": chain, "more": more, "last": audit_log.chain_head(look.db)[0]}
+    chain, more = _checked(ctx, audit_check.start_check(ctx.db))
+    return {"chain": chain, "more": more, "last": audit_log.chain_head(ctx.db)[0]}
 
 
 @ui.live("/audit/check/live", who="operator")
-def continue_check(look: ViewContext, state: Any) -> tuple[Any, list[PanelUpdate]]:
+def continue_check(ctx: ViewContext, state: Any) -> tuple[Any, list[PanelUpdate]]:
     """Stream the check of the next entries, to the end."""
-    chain, more = state or (audit_check.start_check(look.db), True)
+    chain, more = state or (audit_check.start_check(ctx.db), True)
     if not more:
         return state, []
-    chain, more = _checked(look, chain)
-    values = {"chain": chain, "more": more, "last": audit_log.chain_head(look.db)[0]}
+    chain, more = _checked(ctx, chain)
+    values = {"chain": chain, "more": more, "last": audit_log.chain_head(ctx.db)[0]}
     return (chain, more), [PanelUpdate("chain", "_chain.html", values)]
 
 
-def _checked(look: ViewContext, chain: Chain) -> tuple[Chain, bool]:
+def _checked(ctx: ViewContext, chain: Chain) -> tuple[Chain, bool]:
     """Return the chain after one more step, and whether more entries follow."""
     chain = replace(chain, problems=[*chain.problems])
     before = chain.count
-    audit_check.check(look.db, chain, PORTION)
+    audit_check.check(ctx.db, chain, PORTION)
     return chain, chain.count - before == PORTION

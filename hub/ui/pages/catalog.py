@@ -37,13 +37,13 @@ KEYS: Keys = {
 
 
 @ui.page("/catalogue", "catalogue.html")
-def list_event_kinds(look: ViewContext) -> dict[str, Any]:
+def list_event_kinds(ctx: ViewContext) -> dict[str, Any]:
     """List every event, the most frequent ones first or in the chosen order."""
-    repo_ids = look.repositories()
-    counts = event_counts.by_name(look.db, repo_ids)
-    hooks = event_counts.subscribers(look.db, repo_ids)
+    repo_ids = ctx.repositories()
+    counts = event_counts.by_name(ctx.db, repo_ids)
+    hooks = event_counts.subscribers(ctx.db, repo_ids)
     rows = [_row(name, counts, hooks) for name in sorted(PLATFORM_EVENTS | HUB_EVENTS)]
-    sort = SORTING.asked(look)
+    sort = SORTING.asked(ctx)
     return {
         "rows": ordered(rows, KEYS, SORTING.order(sort)),
         "looked": LOOKED,
@@ -62,27 +62,27 @@ def _row(name: str, counts: dict[str, EventCount], hooks: dict[str, int]) -> dic
 
 
 @ui.page("/catalogue/{event}", "catalogue_event.html")
-def show_event_kind(look: ViewContext) -> dict[str, Any]:
+def show_event_kind(ctx: ViewContext) -> dict[str, Any]:
     """Show an event with its schema, an example, and its subscribers."""
-    look.viewer.check_token(READ)
-    name = look.values["event"]
+    ctx.viewer.check_token(READ)
+    name = ctx.values["event"]
     if name not in PLATFORM_EVENTS | HUB_EVENTS:
         raise Missing("event")
-    repo_ids = look.repositories()
-    count = event_counts.by_name(look.db, repo_ids, name).get(name, NONE)
-    org_ids = () if repo_ids is None else look.organizations()
+    repo_ids = ctx.repositories()
+    count = event_counts.by_name(ctx.db, repo_ids, name).get(name, NONE)
+    org_ids = () if repo_ids is None else ctx.organizations()
     subscribed = HookFilter(repo_ids, org_ids, event=name)
     schema = schema_of(name) if name in EVENTS else None
     document = {"components": {"schemas": {} if schema is None else schema.get("$defs", {})}}
-    seen = seen_members(look, name) if schema is None else None
-    example_id, example = _example(look, name, seen, count)
+    seen = seen_members(ctx, name) if schema is None else None
+    example_id, example = _example(ctx, name, seen, count)
     return {
         "name": name,
         "meaning": meaning(name),
         "own": name in HUB_EVENTS,
         "count": count,
-        "hooks": hook_list.page(look.db, subscribed, limit=LISTED),
-        "matches": hook_list.count(look.db, subscribed),
+        "hooks": hook_list.page(ctx.db, subscribed, limit=LISTED),
+        "matches": hook_list.count(ctx.db, subscribed),
         "looked": LOOKED,
         "actions": sorted(actions_of(name)),
         "action": action_of(name),
@@ -95,12 +95,12 @@ def show_event_kind(look: ViewContext) -> dict[str, Any]:
 
 
 def _example(
-    look: ViewContext, name: str, seen: SeenMembers | None, count: EventCount
+    ctx: ViewContext, name: str, seen: SeenMembers | None, count: EventCount
 ) -> tuple[int | None, bytes]:
     """Return the id and the payload of the latest real event, or None and one that is made up."""
     if seen is not None and seen.newest is not None:
         return seen.newest["id"], seen.newest["body"]
-    stored = stored_example(look, count.real_id) if count.real_id else None
+    stored = stored_example(ctx, count.real_id) if count.real_id else None
     if stored is not None:
         return count.real_id, stored.body
-    return None, orjson.dumps(made_up(look, name), option=orjson.OPT_INDENT_2)
+    return None, orjson.dumps(made_up(ctx, name), option=orjson.OPT_INDENT_2)

@@ -12,7 +12,7 @@ from hub.ui.section import ROOT, PanelUpdate, Section
 from hub.ui.view_context import ViewContext
 from store import Row
 from store.delivery import attempt_feed, attempt_text
-from store.delivery.attempt_feed import AttemptFilter
+from store.delivery.attempt_filter import AttemptFilter
 from store.delivery.listing import attempt_list
 from store.hooks.event_names import parse_pattern
 
@@ -26,28 +26,28 @@ STATUSES = {"success": "delivered", "failure": "failed"}
 
 
 @ui.page("/deliveries", "deliveries.html")
-def list_deliveries(look: ViewContext) -> dict[str, Any]:
+def list_deliveries(ctx: ViewContext) -> dict[str, Any]:
     """List the attempts that match the query, newest first or in the chosen order."""
-    asked = filters.period(look)
-    chosen, wanted = _filter(look, asked)
+    asked = filters.period(ctx)
+    chosen, wanted = _filter(ctx, asked)
     searched = bool(chosen["guid"] or chosen["text"])
-    sort = "" if searched else SORTING.asked(look)
-    rows, values = _sorted(look, wanted, chosen, sort) if sort else _newest(look, wanted, chosen)
-    first = not (look.asked_number("before") or paging.skipped(look))
-    newest = rows[0]["id"] if rows else attempt_feed.latest(look.db)
+    sort = "" if searched else SORTING.asked(ctx)
+    rows, values = _sorted(ctx, wanted, chosen, sort) if sort else _newest(ctx, wanted, chosen)
+    first = not (ctx.asked_number("before") or paging.skipped(ctx))
+    newest = rows[0]["id"] if rows else attempt_feed.latest(ctx.db)
     following = query({**chosen, "after": str(newest)})
     is_live = first and not searched and not sort and asked.until is None
     return {
         "examined": 0,
         "looked": 0,
         **values,
-        "attempts": [attempt_row(row, look.now) for row in rows],
+        "attempts": [attempt_row(row, ctx.now) for row in rows],
         "chosen": chosen,
         "sort": sort,
         "heads": {} if searched else SORTING.heads(sort, PATH, chosen),
-        "views": views.of_list(look, PATH, {**chosen, "sort": sort}),
-        "matches": None if searched else attempt_list.count(look.db, wanted),
-        "selectable": look.viewer.may_change_any,
+        "views": views.of_list(ctx, PATH, {**chosen, "sort": sort}),
+        "matches": None if searched else attempt_list.count(ctx.db, wanted),
+        "selectable": ctx.viewer.may_change_any,
         "statuses": STATUSES,
         "ranges": filters.RANGES,
         "problem": asked.problem or _problem(chosen),
@@ -59,31 +59,31 @@ def list_deliveries(look: ViewContext) -> dict[str, Any]:
 
 
 def _newest(
-    look: ViewContext, wanted: AttemptFilter, chosen: dict[str, str]
+    ctx: ViewContext, wanted: AttemptFilter, chosen: dict[str, str]
 ) -> tuple[list[Row], dict[str, Any]]:
     """Return a page of attempts, newest first, and the values about it."""
-    before = look.asked_number("before")
+    before = ctx.asked_number("before")
     if chosen["guid"]:
-        rows = attempt_feed.list_by_guid(look.db, wanted, chosen["guid"], PAGE)
+        rows = attempt_feed.list_by_guid(ctx.db, wanted, chosen["guid"], PAGE)
         found = attempt_feed.AttemptPage(rows)
     elif chosen["text"]:
-        found = attempt_text.page(look.db, wanted, chosen["text"], limit=PAGE, before=before)
+        found = attempt_text.page(ctx.db, wanted, chosen["text"], limit=PAGE, before=before)
     else:
-        found = attempt_feed.page(look.db, wanted, limit=PAGE, before=before)
+        found = attempt_feed.page(ctx.db, wanted, limit=PAGE, before=before)
     return found.rows, {"looked": found.scanned, "older": older(PATH, chosen, found.older)}
 
 
 def _sorted(
-    look: ViewContext, wanted: AttemptFilter, chosen: dict[str, str], sort: str
+    ctx: ViewContext, wanted: AttemptFilter, chosen: dict[str, str], sort: str
 ) -> tuple[list[Row], dict[str, Any]]:
     """Return a page of attempts in the chosen order, and the values about it."""
-    skip = paging.skipped(look)
+    skip = paging.skipped(ctx)
     # Attempts of later than the first page would move the others.
-    upto = look.asked_number("upto") or attempt_feed.latest(look.db)
+    upto = ctx.asked_number("upto") or attempt_feed.latest(ctx.db)
     before = min(upto + 1, wanted.before or upto + 1)
     order = SORTING.order(sort)
     found = attempt_list.sorted_page(
-        look.db, replace(wanted, before=before), order, limit=PAGE, skip=skip
+        ctx.db, replace(wanted, before=before), order, limit=PAGE, skip=skip
     )
     asked = {**chosen, "sort": sort, "upto": str(upto)}
     following = paging.following(PATH, asked, skip + PAGE, more=found.more)
@@ -96,19 +96,19 @@ def _problem(chosen: dict[str, str]) -> str:
     return ""
 
 
-def _filter(look: ViewContext, asked: Period) -> tuple[dict[str, str], AttemptFilter]:
+def _filter(ctx: ViewContext, asked: Period) -> tuple[dict[str, str], AttemptFilter]:
     chosen = {
-        "repository": look.asked("repository"),
-        "hook": look.asked("hook"),
-        "event": look.asked("event", 100),
-        "status": look.asked("status") if look.asked("status") in STATUSES else "",
-        "code": look.asked("code", 10).lower(),
-        "guid": look.asked("guid", 128),
-        "text": look.asked("text"),
+        "repository": ctx.asked("repository"),
+        "hook": ctx.asked("hook"),
+        "event": ctx.asked("event", 100),
+        "status": ctx.asked("status") if ctx.asked("status") in STATUSES else "",
+        "code": ctx.asked("code", 10).lower(),
+        "guid": ctx.asked("guid", 128),
+        "text": ctx.asked("text"),
         **asked.chosen,
     }
-    repo_ids = filters.within(look, chosen["repository"])
-    hook_id, hook_ids = filters.hooks_named(look, chosen["hook"], repo_ids)
+    repo_ids = filters.within(ctx, chosen["repository"])
+    hook_id, hook_ids = filters.hooks_named(ctx, chosen["hook"], repo_ids)
     name, pattern = parse_pattern(chosen["event"])
     return chosen, AttemptFilter(
         repo_ids,
@@ -118,32 +118,32 @@ def _filter(look: ViewContext, asked: Period) -> tuple[dict[str, str], AttemptFi
         hook_ids,
         pattern,
         filters.status_codes(chosen["code"]),
-        0 if asked.since is None else attempt_feed.first_since(look.db, asked.since),
-        None if asked.until is None else attempt_feed.first_since(look.db, asked.until),
+        0 if asked.since is None else attempt_feed.first_since(ctx.db, asked.since),
+        None if asked.until is None else attempt_feed.first_since(ctx.db, asked.until),
     )
 
 
 @ui.live("/deliveries/live")
-def follow_deliveries(look: ViewContext, state: Any) -> tuple[Any, list[PanelUpdate]]:
+def follow_deliveries(ctx: ViewContext, state: Any) -> tuple[Any, list[PanelUpdate]]:
     """Stream new attempts that match the query."""
-    if state is not None and attempt_feed.latest(look.db) <= state:
+    if state is not None and attempt_feed.latest(ctx.db) <= state:
         return state, []
-    return new_attempts(look, _filter(look, filters.period(look))[1], state)
+    return new_attempts(ctx, _filter(ctx, filters.period(ctx))[1], state)
 
 
 def new_attempts(
-    look: ViewContext, wanted: AttemptFilter, state: Any
+    ctx: ViewContext, wanted: AttemptFilter, state: Any
 ) -> tuple[Any, list[PanelUpdate]]:
     """Return the attempts after `state`, an attempt's id; at first after the one in the query."""
-    after = (look.asked_number("after") or 0) if state is None else state
-    newest = attempt_feed.latest(look.db)
+    after = (ctx.asked_number("after") or 0) if state is None else state
+    newest = attempt_feed.latest(ctx.db)
     if newest <= after:
         return after, []
-    rows = attempt_feed.since(look.db, wanted, after, AT_ONCE)
+    rows = attempt_feed.since(ctx.db, wanted, after, AT_ONCE)
     values = {
-        "attempts": [attempt_row(row, look.now) for row in rows],
+        "attempts": [attempt_row(row, ctx.now) for row in rows],
         "fresh": True,
-        "selectable": look.viewer.may_change_any,
+        "selectable": ctx.viewer.may_change_any,
         "with_hook": not wanted.hook_id,
     }
     return newest, [PanelUpdate("attempts", "_attempts.html", values)] if rows else []

@@ -7,8 +7,8 @@ from typing import Any
 import orjson
 
 from hub.ui import status_text
-from hub.ui.charts import waterfall
-from hub.ui.comparison.attempts import Comparison, compare
+from hub.ui.charts.waterfall import waterfall
+from hub.ui.comparison.attempts import AttemptComparison, compare
 from hub.ui.curl import command
 from hub.ui.formatting import masked
 from hub.ui.pages import deliveries
@@ -31,71 +31,71 @@ MOST_SHOWN = 64 * 1024
 
 
 @ui.page(PATH, "delivery.html", who="guest")
-def show_delivery(look: ViewContext) -> dict[str, Any]:
+def show_delivery(ctx: ViewContext) -> dict[str, Any]:
     """Show an attempt with its request and response, and the other attempts of its delivery."""
-    attempt, hook = _found(look)
-    delivery = attempt_feed.get_delivery(look.db, attempt["delivery_id"])
+    attempt, hook = _found(ctx)
+    delivery = attempt_feed.get_delivery(ctx.db, attempt["delivery_id"])
     body = content_of(attempt)
-    others = attempts.of_delivery(look.db, attempt["delivery_id"])
+    others = attempts.of_delivery(ctx.db, attempt["delivery_id"])
     state = {} if delivery is None else {"state": delivery["state"]}
     if delivery is not None:
         delivery["untried"] = status_text.untried(delivery)
-        delivery["tried_at"] = status_text.tried_at(delivery, look.now)
-    may_change = hook is not None and look.viewer.may_change(look.db, hook)
+        delivery["tried_at"] = status_text.tried_at(delivery, ctx.now)
+    may_change = hook is not None and ctx.viewer.may_change(ctx.db, hook)
     return {
-        "attempt": deliveries.attempt_row({"state": None, **attempt, **state}, look.now),
+        "attempt": deliveries.attempt_row({"state": None, **attempt, **state}, ctx.now),
         "delivery": delivery,
         "hook": hook,
-        "others": [deliveries.attempt_row({"state": None, **one}, look.now) for one in others],
-        "comparison": _comparison(look, attempt, others),
+        "others": [deliveries.attempt_row({"state": None, **one}, ctx.now) for one in others],
+        "comparison": _comparison(ctx, attempt, others),
         "request": readable(body),
         "response": readable((attempt["response_body"] or "").encode()),
         "size": None if body is None else len(body),
         "timings": attempt["timings"],
         "waterfall": waterfall(attempt["timings"]),
-        "signatures": signatures(look.db, hook, attempt),
+        "signatures": signatures(ctx.db, hook, attempt),
         "curl": command(attempt if may_change else {**attempt, "url": masked(attempt["url"])}),
         "may_change": may_change,
     }
 
 
-def _comparison(look: ViewContext, attempt: Row, others: list[Row]) -> Comparison | None:
+def _comparison(ctx: ViewContext, attempt: Row, others: list[Row]) -> AttemptComparison | None:
     """Return the comparison with the attempt before, or None if this is the first one kept."""
     earlier = [one["id"] for one in others if one["id"] < attempt["id"]]
-    before = attempts.get(look.db, attempt["hook_id"], earlier[-1]) if earlier else None
+    before = attempts.get(ctx.db, attempt["hook_id"], earlier[-1]) if earlier else None
     return None if before is None else compare(before, attempt)
 
 
-def _found(look: ViewContext) -> tuple[Row, Row | None]:
+def _found(ctx: ViewContext) -> tuple[Row, Row | None]:
     """Return the attempt and its hook. Raises Missing or Forbidden."""
-    number = look.number("delivery_id")
-    hook_id = attempt_feed.hook_id_of(look.db, number)
+    number = ctx.number("delivery_id")
+    hook_id = attempt_feed.hook_id_of(ctx.db, number)
     if hook_id is None:
         raise Missing("delivery")
-    hook = _hook(look, look.viewer, hook_id)
-    attempt = attempts.get(look.db, hook_id, number)
+    hook = _hook(ctx, ctx.viewer, hook_id)
+    attempt = attempts.get(ctx.db, hook_id, number)
     if attempt is None:
         raise Missing("delivery")
     return attempt, hook
 
 
-def _hook(look: ViewContext, viewer: DashboardViewer, hook_id: int) -> Row | None:
+def _hook(ctx: ViewContext, viewer: DashboardViewer, hook_id: int) -> Row | None:
     # Operators also see attempts to deleted hooks, and WebSub deliveries, which have no hook.
-    hook = hooks.by_id(look.db, hook_id) if hook_id > 0 and viewer.operator else None
+    hook = hooks.by_id(ctx.db, hook_id) if hook_id > 0 and viewer.operator else None
     if not viewer.operator or (hook is not None and hook["deleted_at"] is None):
-        return viewer.hook(look.db, hook_id)[0]
-    viewer.left_of(look.db, 0 if hook is None else hook["repo_id"] or 0)
+        return viewer.hook(ctx.db, hook_id)[0]
+    viewer.left_of(ctx.db, 0 if hook is None else hook["repo_id"] or 0)
     return None
 
 
 @ui.act(f"{PATH}/again")
-def redeliver(look: ViewContext) -> ActionResult:
+def redeliver(ctx: ViewContext) -> ActionResult:
     """Redeliver it."""
-    attempt, hook = _found(look)
+    attempt, hook = _found(ctx)
     if hook is None:
         raise Missing("hook")
-    look.viewer.check_change(look.db, hook)
-    queue.redeliver(look.db, attempt["event_id"], hook["id"], attempt["repo_id"])
+    ctx.viewer.check_change(ctx.db, hook)
+    queue.redeliver(ctx.db, attempt["event_id"], hook["id"], attempt["repo_id"])
     return ActionResult(
         f"{ROOT}/hooks/{hook['id']}",
         "The redelivery has been queued, with the same id.",

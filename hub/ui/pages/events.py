@@ -4,7 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 from hub.ui import status_text
-from hub.ui.lists import filters, paging, views
+from hub.ui.lists import filters, paging
+from hub.ui.lists.frame import frame
 from hub.ui.lists.sorting import Sorting
 from hub.ui.pages.delivery import readable
 from hub.ui.section import ROOT, Section
@@ -13,7 +14,7 @@ from store import Row
 from store.database.list_order import Matches
 from store.delivery import event_queries, events
 from store.delivery.event_queries import COUNTED
-from store.delivery.events import EXAMPLE_SOURCE, LOCAL_SOURCE, REPUBLISHED_SOURCE
+from store.delivery.incoming import EXAMPLE_SOURCE, LOCAL_SOURCE, REPUBLISHED_SOURCE
 from store.delivery.listing import event_page
 from store.delivery.listing.event_page import EventFilter
 from store.delivery.replay_selection import first_event_since
@@ -31,66 +32,60 @@ KINDS = {"waiting": "busy", "delivered": "good", "dead": "bad", "filtered": "non
 
 
 @ui.page("/events", "events.html")
-def list_events(look: ViewContext) -> dict[str, Any]:
+def list_events(ctx: ViewContext) -> dict[str, Any]:
     """List the events that match the query, newest first or in the chosen order."""
-    asked = filters.period(look)
+    asked = filters.period(ctx)
     chosen = {
-        "repository": look.asked("repository"),
-        "event": look.asked("event", 100),
-        "hook": look.asked("hook"),
-        "wanted": "nobody" if look.asked("wanted") == "nobody" else "",
+        "repository": ctx.asked("repository"),
+        "event": ctx.asked("event", 100),
+        "hook": ctx.asked("hook"),
+        "wanted": "nobody" if ctx.asked("wanted") == "nobody" else "",
         **asked.chosen,
     }
-    wanted = _filter(look, chosen, asked)
-    sort = SORTING.asked(look)
-    rows, values = _sorted(look, wanted, chosen, sort) if sort else _newest(look, wanted, chosen)
-    first = not (look.asked_number("before") or paging.skipped(look))
+    wanted = _filter(ctx, chosen, asked)
+    sort = SORTING.asked(ctx)
+    rows, values = _sorted(ctx, wanted, chosen, sort) if sort else _newest(ctx, wanted, chosen)
+    first = not (ctx.asked_number("before") or paging.skipped(ctx))
     return {
+        **frame(ctx, PATH, SORTING, chosen, asked),
         "examined": 0,
         "looked": 0,
         **values,
         "events": [event_row(row) for row in rows],
-        "chosen": chosen,
-        "filtered": any(chosen.values()),
-        "ranges": filters.RANGES,
-        "problem": asked.problem,
         "names": sorted(PLATFORM_EVENTS),
-        "sort": sort,
-        "heads": SORTING.heads(sort, PATH, chosen),
-        "views": views.of_list(look, PATH, {**chosen, "sort": sort}),
         "newest": "" if first else paging.first(PATH, {**chosen, "sort": sort}),
         "counted": COUNTED,
-        "origin": look.services.urls.origin,
+        "origin": ctx.services.urls.origin,
     }
 
 
-def _filter(look: ViewContext, chosen: dict[str, str], asked: filters.Period) -> EventFilter:
+def _filter(ctx: ViewContext, chosen: dict[str, str], asked: filters.Period) -> EventFilter:
     name, pattern = parse_pattern(chosen["event"])
-    repo_ids = filters.within(look, chosen["repository"])
-    org_ids = filters.organizations(look, chosen["repository"])
+    repo_ids = filters.within(ctx, chosen["repository"])
+    org_ids = filters.organizations(ctx, chosen["repository"])
     return EventFilter(
-        None if asked.until is None else first_event_since(look.db, asked.until),
+        None if asked.until is None else first_event_since(ctx.db, asked.until),
         name,
         repo_ids,
         unwanted=bool(chosen["wanted"]),
         pattern=pattern,
-        first=0 if asked.since is None else first_event_since(look.db, asked.since),
-        hook_ids=filters.hook_ids(look, chosen["hook"], repo_ids, org_ids),
+        first=0 if asked.since is None else first_event_since(ctx.db, asked.since),
+        hook_ids=filters.hook_ids(ctx, chosen["hook"], repo_ids, org_ids),
     )
 
 
 def _newest(
-    look: ViewContext, wanted: EventFilter, chosen: dict[str, str]
+    ctx: ViewContext, wanted: EventFilter, chosen: dict[str, str]
 ) -> tuple[list[Row], dict[str, Any]]:
     """Return a page of events, newest first, and the values about it."""
-    before = look.asked_number("before")
+    before = ctx.asked_number("before")
     matches: Matches | None
     if before:
-        rows, last = event_page.page(look.db, _until(wanted, before), PAGE)
+        rows, last = event_page.page(ctx.db, _until(wanted, before), PAGE)
         # An empty page does not show their number, and it takes long if each is examined.
-        matches = event_page.count(look.db, wanted) if rows else None
+        matches = event_page.count(ctx.db, wanted) if rows else None
     else:
-        rows, last, matches = event_page.first_page(look.db, wanted, PAGE)
+        rows, last, matches = event_page.first_page(ctx.db, wanted, PAGE)
     # Fewer events than a page, though more follow: not all were searched.
     looked = wanted.looked if last is not None and len(rows) < PAGE else 0
     older = paging.older(PATH, chosen, last)
@@ -98,18 +93,18 @@ def _newest(
 
 
 def _sorted(
-    look: ViewContext, wanted: EventFilter, chosen: dict[str, str], sort: str
+    ctx: ViewContext, wanted: EventFilter, chosen: dict[str, str], sort: str
 ) -> tuple[list[Row], dict[str, Any]]:
     """Return a page of events in the chosen order, and the values about it."""
-    skip = paging.skipped(look)
+    skip = paging.skipped(ctx)
     # Events of later than the first page would move the others.
-    upto = look.asked_number("upto") or event_page.latest(look.db)
+    upto = ctx.asked_number("upto") or event_page.latest(ctx.db)
     found = event_page.sorted_page(
-        look.db, _until(wanted, upto + 1), SORTING.order(sort), limit=PAGE, skip=skip
+        ctx.db, _until(wanted, upto + 1), SORTING.order(sort), limit=PAGE, skip=skip
     )
     asked = {**chosen, "sort": sort, "upto": str(upto)}
     following = paging.following(PATH, asked, skip + PAGE, more=found.more)
-    matches = event_page.count(look.db, wanted)
+    matches = event_page.count(ctx.db, wanted)
     return found.rows, {"examined": found.examined, "older": following, "matches": matches}
 
 
@@ -141,22 +136,22 @@ def _came(event: Row) -> str:
 
 
 @ui.page("/events/{event_id}", "event.html")
-def show_event(look: ViewContext) -> dict[str, Any]:
+def show_event(ctx: ViewContext) -> dict[str, Any]:
     """Show an event with its payload and its deliveries."""
-    event = event_queries.get(look.db, look.number("event_id"))
+    event = event_queries.get(ctx.db, ctx.number("event_id"))
     if event is None:
         raise Missing("event")
-    org_ids = None if look.repositories() is None else look.organizations()
+    org_ids = None if ctx.repositories() is None else ctx.organizations()
     if org_ids is None or event["org_id"] not in org_ids:
-        look.viewer.left_of(look.db, event["repo_id"])
-    found = event_queries.deliveries_of(look.db, event["id"], DELIVERIES, org_ids)
+        ctx.viewer.left_of(ctx.db, event["repo_id"])
+    found = event_queries.deliveries_of(ctx.db, event["id"], DELIVERIES, org_ids)
     return {
         "event": event_row(event),
-        "payload": _payload(look, event),
-        "deliveries": [_delivery_row(row, look.now) for row in found],
+        "payload": _payload(ctx, event),
+        "deliveries": [_delivery_row(row, ctx.now) for row in found],
         "most": DELIVERIES,
         "counted": COUNTED,
-        "origin": look.services.urls.origin,
+        "origin": ctx.services.urls.origin,
     }
 
 
@@ -169,9 +164,9 @@ def _delivery_row(delivery: Row, now: int) -> dict[str, Any]:
     }
 
 
-def _payload(look: ViewContext, event: Row) -> dict[str, Any] | None:
+def _payload(ctx: ViewContext, event: Row) -> dict[str, Any] | None:
     """Return its payload as text; None if it has been deleted or is too large to show."""
     if not event["kept"] or event["size"] > MOST_READ:
         return None
-    row = events.get(look.db, event["id"])
+    row = events.get(ctx.db, event["id"])
     return None if row is None else readable(row["body"])

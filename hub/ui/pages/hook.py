@@ -18,7 +18,7 @@ from store import Row
 from store.crypto import ed25519
 from store.delivery import attempt_feed, event_queries
 from store.delivery import deliveries as queue
-from store.delivery.attempt_feed import AttemptFilter
+from store.delivery.attempt_filter import AttemptFilter
 from store.errors import Conflict
 from store.hooks import hook_links, hook_secrets, hooks, pull_urls, signing_keys
 from store.hooks.hook_targets import target_of
@@ -34,33 +34,33 @@ SHOWN = 25
 
 
 @ui.page(PATH, "hook.html", who="guest")
-def show_hook(look: ViewContext) -> dict[str, Any]:
+def show_hook(ctx: ViewContext) -> dict[str, Any]:
     """Show a hook with its latest attempts."""
-    hook, repo = look.viewer.hook(look.db, look.number("hook_id"))
+    hook, repo = ctx.viewer.hook(ctx.db, ctx.number("hook_id"))
     has_push = repo is not None and bool({"push", "*"} & set(hook["events"]))
-    found = attempt_feed.page(look.db, AttemptFilter(hook_id=hook["id"]), limit=SHOWN)
-    may_change = look.viewer.may_change(look.db, hook)
+    found = attempt_feed.page(ctx.db, AttemptFilter(hook_id=hook["id"]), limit=SHOWN)
+    may_change = ctx.viewer.may_change(ctx.db, hook)
     return {
         "hook": {
             **hook,
-            **healthy_or_missing(look, hook["id"]),
+            **healthy_or_missing(ctx, hook["id"]),
             "host": name_search.host_of(hook["url"]),
         },
         "filter": _shown_filter(hook),
         "access": shown_access(hook["options"]),
-        "keys": _shown_keys(look, hook),
-        "keys_url": url_of(look.services.urls, hook),
-        "overlap": hook_secrets.previous_secret(look.db, hook),
-        "attempts": [deliveries.attempt_row(row, look.now) for row in found.rows],
+        "keys": _shown_keys(ctx, hook),
+        "keys_url": url_of(ctx.services.urls, hook),
+        "overlap": hook_secrets.previous_secret(ctx.db, hook),
+        "attempts": [deliveries.attempt_row(row, ctx.now) for row in found.rows],
         "speed": _speed(found.rows),
         "may_change": may_change,
         "quiet_times": quiet_times.CHOICES,
-        "links": hook_links.list_active(look.db, hook["id"]) if may_change else [],
+        "links": hook_links.list_active(ctx.db, hook["id"]) if may_change else [],
         "events": sorted(hook["events"]),
-        **ordered_keys(look, hook["id"]),
+        **ordered_keys(ctx, hook["id"]),
         "pulled": (pulled := pull_urls.is_pull(hook["url"])),
-        "consumers": consumers.of_hook(look.db, hook["id"]) if pulled else [],
-        "mail": hook_mail(look, hook),
+        "consumers": consumers.of_hook(ctx.db, hook["id"]) if pulled else [],
+        "mail": hook_mail(ctx, hook),
         "has_push": has_push,
         "live": f"{ROOT}/hooks/{hook['id']}/live?after={found.rows[0]['id'] if found.rows else 0}",
     }
@@ -71,19 +71,19 @@ def _shown_filter(hook: Row) -> str:
     return "" if source is None else orjson.dumps(source, option=orjson.OPT_INDENT_2).decode()
 
 
-def _shown_keys(look: ViewContext, hook: Row) -> list[Row]:
+def _shown_keys(ctx: ViewContext, hook: Row) -> list[Row]:
     if not signing_keys.is_wanted(hook["options"]):
         return []
     return [
         {**row, "public": ed25519.write_public(signing_keys.public_bytes(row))}
-        for row in signing_keys.public_keys(look.db, hook["id"])
+        for row in signing_keys.public_keys(ctx.db, hook["id"])
     ]
 
 
-def ordered_keys(look: ViewContext, hook_id: int) -> dict[str, Any]:
+def ordered_keys(ctx: ViewContext, hook_id: int) -> dict[str, Any]:
     """Return the ordering of a hook, or None, and its keys that have something to send."""
-    ordering = operations.overview(look.db, hook_id)
-    keys = [] if ordering is None else operations.keys(look.db, hook_id, SHOWN)
+    ordering = operations.overview(ctx.db, hook_id)
+    keys = [] if ordering is None else operations.keys(ctx.db, hook_id, SHOWN)
     return {"ordering": ordering, "ordered_keys": keys}
 
 
@@ -94,54 +94,54 @@ def _speed(rows: list[Row]) -> tuple[int, int] | None:
 
 
 @ui.live(f"{PATH}/live", who="guest")
-def follow_hook(look: ViewContext, state: Any) -> tuple[Any, list[PanelUpdate]]:
+def follow_hook(ctx: ViewContext, state: Any) -> tuple[Any, list[PanelUpdate]]:
     """Stream new attempts."""
-    hook, _ = look.viewer.hook(look.db, look.number("hook_id"))
-    return deliveries.new_attempts(look, AttemptFilter(hook_id=hook["id"]), state)
+    hook, _ = ctx.viewer.hook(ctx.db, ctx.number("hook_id"))
+    return deliveries.new_attempts(ctx, AttemptFilter(hook_id=hook["id"]), state)
 
 
-def changeable_hook(look: ViewContext) -> tuple[Row, Row | None, str]:
+def changeable_hook(ctx: ViewContext) -> tuple[Row, Row | None, str]:
     """Return the hook, its repository if it belongs to one, and its page's path.
 
     Raises an error if they may not change it.
     """
-    hook, repo = look.viewer.hook(look.db, look.number("hook_id"))
-    look.viewer.check_change(look.db, hook)
+    hook, repo = ctx.viewer.hook(ctx.db, ctx.number("hook_id"))
+    ctx.viewer.check_change(ctx.db, hook)
     return hook, repo, f"{ROOT}/hooks/{hook['id']}"
 
 
-def hook_with_example(look: ViewContext) -> tuple[Row, Row | None, str]:
+def hook_with_example(ctx: ViewContext) -> tuple[Row, Row | None, str]:
     """Return a hook that they may change, the repository of its examples, and its page's path.
 
     The examples of a hook of an organization, or of the installation, are of the newest repository
     whose events it gets. It is None if there is none.
     """
-    hook, repo, place = changeable_hook(look)
+    hook, repo, place = changeable_hook(ctx)
     if repo is None:
-        repo = repositories.newest(look.db, target_of(hook).id or None)
+        repo = repositories.newest(ctx.db, target_of(hook).id or None)
     return hook, repo, place
 
 
 @ui.act(f"{PATH}/ping")
-def ping_hook(look: ViewContext) -> ActionResult:
+def ping_hook(ctx: ViewContext) -> ActionResult:
     """Send it a ping."""
-    hook, _, place = changeable_hook(look)
+    hook, _, place = changeable_hook(ctx)
     _has_to_be_on(hook)
-    hook_events.ping(look.context(("ping",)), hook)
+    hook_events.ping(ctx.context(("ping",)), hook)
     return ActionResult(place, "A ping has been queued. It appears below after the first attempt.")
 
 
 @ui.act(f"{PATH}/test")
-def test_hook(look: ViewContext) -> ActionResult:
+def test_hook(ctx: ViewContext) -> ActionResult:
     """Send it the repository's latest push once more."""
-    hook, repo, place = changeable_hook(look)
+    hook, repo, place = changeable_hook(ctx)
     _has_to_be_on(hook)
     if repo is None:
         raise Conflict("The hook belongs to no single repository, so it has no latest push.")
-    latest = event_queries.latest(look.db, repo["id"], "push")
+    latest = event_queries.latest(ctx.db, repo["id"], "push")
     if latest is None:
         raise Conflict("There is no push of this repository whose payload is still stored.")
-    queue.redeliver(look.db, latest["id"], hook["id"], repo["id"])
+    queue.redeliver(ctx.db, latest["id"], hook["id"], repo["id"])
     return ActionResult(place, "The latest push has been queued for redelivery.")
 
 
@@ -151,56 +151,56 @@ def _has_to_be_on(hook: Row) -> None:
 
 
 @ui.act(f"{PATH}/on")
-def enable_hook(look: ViewContext) -> ActionResult:
+def enable_hook(ctx: ViewContext) -> ActionResult:
     """Switch it on, and clear the reason why it was disabled."""
-    hook, _, place = changeable_hook(look)
-    hooks.update(look.db, hook, active=True)
+    hook, _, place = changeable_hook(ctx)
+    hooks.update(ctx.db, hook, active=True)
     return ActionResult(
         place, "The hook is on. Pending deliveries are sent now.", fields=("active",)
     )
 
 
 @ui.act(f"{PATH}/off")
-def disable_hook(look: ViewContext) -> ActionResult:
+def disable_hook(ctx: ViewContext) -> ActionResult:
     """Switch it off."""
-    hook, _, place = changeable_hook(look)
-    hooks.update(look.db, hook, active=False)
+    hook, _, place = changeable_hook(ctx)
+    hooks.update(ctx.db, hook, active=False)
     return ActionResult(place, "The hook is off: it receives no events.", fields=("active",))
 
 
 @ui.act(f"{PATH}/secret")
-def rotate_secret(look: ViewContext) -> RenderedPage:
+def rotate_secret(ctx: ViewContext) -> RenderedPage:
     """Give it a new secret, which is shown only this once.
 
     The old one also signs for another day.
     """
-    hook, _, _ = changeable_hook(look)
+    hook, _, _ = changeable_hook(ctx)
     value = secrets.token_hex(32)
     had = hook["secret"] is not None
-    hook = hooks.update(look.db, hook, secret=value, overlap=hook_secrets.OVERLAP)
+    hook = hooks.update(ctx.db, hook, secret=value, overlap=hook_secrets.OVERLAP)
     values = {"hook": hook, "secret": value, "had": had, "until": hook["previous_until"]}
     return RenderedPage("secret.html", values)
 
 
 @ui.act(f"{PATH}/secret/end")
-def end_overlap(look: ViewContext) -> ActionResult:
+def end_overlap(ctx: ViewContext) -> ActionResult:
     """End the overlap, so that only the new secret signs."""
-    hook, _, place = changeable_hook(look)
-    hooks.update(look.db, hook, overlap=0)
+    hook, _, place = changeable_hook(ctx)
+    hooks.update(ctx.db, hook, overlap=0)
     return ActionResult(place, "From now on only the new secret signs.", fields=("overlap",))
 
 
 @ui.act(f"{PATH}/key")
-def rotate_key(look: ViewContext) -> ActionResult:
+def rotate_key(ctx: ViewContext) -> ActionResult:
     """Give it a new signing key. The old one also signs for another day."""
-    hook, _, place = changeable_hook(look)
-    signing_keys.rotate(look.db, hook)
+    hook, _, place = changeable_hook(ctx)
+    signing_keys.rotate(ctx.db, hook)
     return ActionResult(place, "The new key signs from now on.", fields=("key",))
 
 
 @ui.act(f"{PATH}/key/end")
-def end_key_overlap(look: ViewContext) -> ActionResult:
+def end_key_overlap(ctx: ViewContext) -> ActionResult:
     """End the overlap of its keys, so that only the new one signs."""
-    hook, _, place = changeable_hook(look)
-    signing_keys.end_overlap(look.db, hook)
+    hook, _, place = changeable_hook(ctx)
+    signing_keys.end_overlap(ctx.db, hook)
     return ActionResult(place, "From now on only the new key signs.", fields=("key",))

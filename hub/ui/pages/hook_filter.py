@@ -5,9 +5,9 @@ from typing import Any
 import orjson
 
 from hub.api.hooks.hook_filters import stored_document
+from hub.http.body import read_object
 from hub.http.errors import Malformed
 from hub.http.numbers import natural
-from hub.rest.validation import read_object
 from hub.ui.pages.hook import PATH, changeable_hook
 from hub.ui.section import RenderedPage, Section
 from hub.ui.view_context import ViewContext
@@ -20,11 +20,11 @@ ui = Section()
 
 
 @ui.act(f"{PATH}/filter")
-def test_filter(look: ViewContext) -> RenderedPage:
+def test_filter(ctx: ViewContext) -> RenderedPage:
     """Show which conditions of the filter an event satisfies. Nothing is sent."""
-    hook, repo, place = changeable_hook(look)
+    hook, repo, place = changeable_hook(ctx)
     filter_ = filtering.filter_of(hook)
-    title, document = _document(look, hook, repo)
+    title, document = _document(ctx, hook, repo)
     verdict = filtering.test(filter_, document)
     return RenderedPage(
         "filter_test.html",
@@ -39,9 +39,9 @@ def test_filter(look: ViewContext) -> RenderedPage:
     )
 
 
-def _document(look: ViewContext, hook: Row, repo: Row | None) -> tuple[str, filtering.Document]:
+def _document(ctx: ViewContext, hook: Row, repo: Row | None) -> tuple[str, filtering.Document]:
     """Return what is tested, and its title: the pasted payload, the named or the latest event."""
-    text = look.form.get("payload", "").strip()
+    text = ctx.form.get("payload", "").strip()
     if text:
         try:
             payload = read_object(text.encode())
@@ -51,18 +51,18 @@ def _document(look: ViewContext, hook: Row, repo: Row | None) -> tuple[str, filt
         name = filtering.usual_event(hook)
         known = action if isinstance(action, str) else None
         return f"this payload, as the event {name}", filtering.pasted(name, known, payload)
-    number = natural(look.form.get("event", "").strip())
+    number = natural(ctx.form.get("event", "").strip())
     if number is None:
-        number = _latest(look, hook, repo)
-    return f"event {number}", stored_document(look.db, hook, number)
+        number = _latest(ctx, hook, repo)
+    return f"event {number}", stored_document(ctx.db, hook, number)
 
 
-def _latest(look: ViewContext, hook: Row, repo: Row | None) -> int:
+def _latest(ctx: ViewContext, hook: Row, repo: Row | None) -> int:
     if repo is None:
         raise Conflict(
             "The hook belongs to no single repository. Paste a payload, or give an event's id."
         )
-    latest = event_queries.latest(look.db, repo["id"], filtering.usual_event(hook))
+    latest = event_queries.latest(ctx.db, repo["id"], filtering.usual_event(hook))
     if latest is None:
         raise Conflict("The repository has no such event yet. Paste a payload.")
     return int(latest["id"])

@@ -30,7 +30,7 @@ LABELS = {"url": "URL", "own_secret": "Secret", "retries": "Retry schedule"} | a
 CREATED = "The hook has been created. A ping is on its way to it."
 
 
-def form_values(look: ViewContext, shown: HookFields, hook: Row | None = None) -> dict[str, Any]:
+def form_values(ctx: ViewContext, shown: HookFields, hook: Row | None = None) -> dict[str, Any]:
     """Return the form's values for the template."""
     kind = target_of(hook).kind if hook else "repository"
     return {
@@ -43,46 +43,46 @@ def form_values(look: ViewContext, shown: HookFields, hook: Row | None = None) -
         "labels": LABELS,
         "again": shown.access.forgotten(),
         "secrets": SECRETS,
-        "repositories": [] if hook else _suggested(look),
+        "repositories": [] if hook else _suggested(ctx),
         "wrong": {},
         "trial": None,
-        "trials": look.services.trials is not None,
-        "trial_event": look.form.get("trial_event", "ping"),
+        "trials": ctx.services.trials is not None,
+        "trial_event": ctx.form.get("trial_event", "ping"),
         "trial_events": trial.EVENTS,
     }
 
 
-def _suggested(look: ViewContext) -> list[str]:
+def _suggested(ctx: ViewContext) -> list[str]:
     """Return the names of the newest repositories whose hooks the viewer may see."""
-    mine = (look.repositories() or [])[-SUGGESTED:]
-    return sorted(row["full_name"] for row in repositories.get_required(look.db, mine).values())
+    mine = (ctx.repositories() or [])[-SUGGESTED:]
+    return sorted(row["full_name"] for row in repositories.get_required(ctx.db, mine).values())
 
 
 @ui.page("/hooks/new", TEMPLATE)
-def new_hook(look: ViewContext) -> dict[str, Any]:
+def new_hook(ctx: ViewContext) -> dict[str, Any]:
     """Show the form of a new hook."""
-    look.viewer.check_token(WRITE)
-    return form_values(look, HookFields(look.asked("repository"), url=look.asked("url", 2048)))
+    ctx.viewer.check_token(WRITE)
+    return form_values(ctx, HookFields(ctx.asked("repository"), url=ctx.asked("url", 2048)))
 
 
-def _prepare_new(look: ViewContext) -> tuple[int, api.NewHook]:
-    posted = fields.posted(look.form)
-    repo = chosen_repository(look, posted.repository)
+def _prepare_new(ctx: ViewContext) -> tuple[int, api.NewHook]:
+    posted = fields.posted(ctx.form)
+    repo = chosen_repository(ctx, posted.repository)
     return repo["id"], validation.new_hook(posted.request())
 
 
-def chosen_repository(look: ViewContext, named: str) -> Row:
+def chosen_repository(ctx: ViewContext, named: str) -> Row:
     """Return the repository named owner/name, whose hooks the viewer may change.
 
     Raises Mistakes if there is none.
     """
-    look.viewer.check_token(WRITE)
+    ctx.viewer.check_token(WRITE)
     owner, _, name = named.partition("/")
-    repo = repositories.find(look.db, owner, name)
+    repo = repositories.find(ctx.db, owner, name)
     try:
         if repo is None:
             raise Missing("repository")
-        look.viewer.check_change_of(look.db, repo)
+        ctx.viewer.check_change_of(ctx.db, repo)
     except (HubError, Missing):
         raise Mistakes(
             {"repository": f"There is no repository {named!r} whose hooks you may change."}
@@ -90,58 +90,58 @@ def chosen_repository(look: ViewContext, named: str) -> Row:
     return repo
 
 
-async def _judge_new(
+async def _check_new(
     services: Services, prepared: tuple[int, api.NewHook]
 ) -> tuple[int, api.NewHook]:
-    await api.judge_new(services, prepared[1])
+    await api.check_new_hook(services, prepared[1])
     return prepared
 
 
-def _show_new_again(look: ViewContext, error: Invalid) -> RenderedPage:
-    values = form_values(look, fields.posted(look.form))
+def _show_new_again(ctx: ViewContext, error: Invalid) -> RenderedPage:
+    values = form_values(ctx, fields.posted(ctx.form))
     return RenderedPage(TEMPLATE, {**values, "wrong": validation.messages_of(error)})
 
 
-@ui.act("/hooks/new", prepare=_prepare_new, before=_judge_new, refused=_show_new_again)
-def create_hook(look: ViewContext) -> ActionResult | RenderedPage:
+@ui.act("/hooks/new", prepare=_prepare_new, before=_check_new, refused=_show_new_again)
+def create_hook(ctx: ViewContext) -> ActionResult | RenderedPage:
     """Create a hook. If its secret was made here, show it this once."""
-    repo_id, body = look.prepared
-    repo = look.viewer.repository(look.db, repo_id)
-    look.viewer.check_change_of(look.db, repo)
-    made = api.created(look.context(("ping",)), repository(repo_id), body)
+    repo_id, body = ctx.prepared
+    repo = ctx.viewer.repository(ctx.db, repo_id)
+    ctx.viewer.check_change_of(ctx.db, repo)
+    made = api.created(ctx.context(("ping",)), repository(repo_id), body)
     ids = {"repository": repo_id, "id": made["id"]}
-    if look.form.get("secret") != "new":
+    if ctx.form.get("secret") != "new":
         return ActionResult(f"{ROOT}/hooks/{made['id']}", CREATED, ids)
     values = {"hook": made, "secret": body["config"]["secret"], "had": False, "until": None}
     return RenderedPage("secret.html", {**values, "notice": CREATED}, ids=ids)
 
 
 @ui.page(f"{PATH}/edit", TEMPLATE)
-def edit_hook(look: ViewContext) -> dict[str, Any]:
+def edit_hook(ctx: ViewContext) -> dict[str, Any]:
     """Show the form of a hook."""
-    hook, repo, _ = changeable_hook(look)
-    return form_values(look, fields.stored(hook, repo["full_name"] if repo else ""), hook)
+    hook, repo, _ = changeable_hook(ctx)
+    return form_values(ctx, fields.stored(hook, repo["full_name"] if repo else ""), hook)
 
 
-def _prepare_change(look: ViewContext) -> api.HookChange:
-    hook, _, _ = changeable_hook(look)
-    return validation.hook_change(fields.posted(look.form, hook).change())
+def _prepare_change(ctx: ViewContext) -> api.HookChange:
+    hook, _, _ = changeable_hook(ctx)
+    return validation.hook_change(fields.posted(ctx.form, hook).change())
 
 
-async def _judge_change(services: Services, body: api.HookChange) -> api.HookChange:
-    await api.judge_changed(services, body)
+async def _check_change(services: Services, body: api.HookChange) -> api.HookChange:
+    await api.check_hook_change(services, body)
     return body
 
 
-def _show_change_again(look: ViewContext, error: Invalid) -> RenderedPage:
-    hook, _, _ = changeable_hook(look)
-    values = form_values(look, fields.posted(look.form, hook), hook)
+def _show_change_again(ctx: ViewContext, error: Invalid) -> RenderedPage:
+    hook, _, _ = changeable_hook(ctx)
+    values = form_values(ctx, fields.posted(ctx.form, hook), hook)
     return RenderedPage(TEMPLATE, {**values, "wrong": validation.messages_of(error)})
 
 
-@ui.act(f"{PATH}/edit", prepare=_prepare_change, before=_judge_change, refused=_show_change_again)
-def change_hook(look: ViewContext) -> ActionResult:
+@ui.act(f"{PATH}/edit", prepare=_prepare_change, before=_check_change, refused=_show_change_again)
+def change_hook(ctx: ViewContext) -> ActionResult:
     """Change a hook. Options that the form does not have stay as they are."""
-    hook, _, place = changeable_hook(look)
-    api.changed(look.context(), hook, look.prepared)
-    return ActionResult(place, "The hook has been changed.", fields=tuple(look.prepared))
+    hook, _, place = changeable_hook(ctx)
+    api.changed(ctx.context(), hook, ctx.prepared)
+    return ActionResult(place, "The hook has been changed.", fields=tuple(ctx.prepared))

@@ -9,20 +9,20 @@ ui = Section()
 
 
 @ui.act(f"{PATH}/keys/skip")
-def skip_key(look: ViewContext) -> ActionResult:
+def skip_key(ctx: ViewContext) -> ActionResult:
     """Give up the first delivery of a key, and go on with the next one."""
-    hook, _, place = changeable_hook(look)
-    operations.skip(look.db, hook["id"], _key(look))
+    hook, _, place = changeable_hook(ctx)
+    operations.skip(ctx.db, hook["id"], _key(ctx))
     return ActionResult(place, "The key goes on with its next delivery.", fields=("key",))
 
 
 @ui.act(f"{PATH}/keys/discard")
-def discard_key(look: ViewContext) -> ActionResult:
+def discard_key(ctx: ViewContext) -> ActionResult:
     """Give up all deliveries of a key that have not been sent."""
-    hook, _, place = changeable_hook(look)
-    many = operations.discard(look.db, hook["id"], _key(look))
+    hook, _, place = changeable_hook(ctx)
+    many = operations.discard(ctx.db, hook["id"], _key(ctx))
     return ActionResult(place, f"Discarded deliveries: {many}.", fields=("key",))
 
 
-def _key(look: ViewContext) -> str:
-    return str(look.form.get("key", ""))
+def _key(ctx: ViewContext) -> str:
+    return str(ctx.form.get("key", ""))

@@ -4,8 +4,8 @@ from typing import Any
 
 import orjson
 
+from hub.http.body import read_object
 from hub.http.errors import Malformed
-from hub.rest.validation import read_object
 from hub.ui.catalog.examples import example_of
 from hub.ui.hook_form.trial import EVENTS
 from hub.ui.pages.hook import PATH, hook_with_example
@@ -25,7 +25,7 @@ ui = Section()
 TEMPLATE = "hook_send.html"
 
 
-def _event(look: ViewContext, hook: Row, named: str) -> str:
+def _event(ctx: ViewContext, hook: Row, named: str) -> str:
     """Return the event that is named, or one that the hook subscribes to."""
     if named in EVENTS:
         return named
@@ -33,7 +33,7 @@ def _event(look: ViewContext, hook: Row, named: str) -> str:
 
 
 def _values(
-    look: ViewContext, hook: Row, repo: Row | None, event: str, payload: str, origin: str
+    ctx: ViewContext, hook: Row, repo: Row | None, event: str, payload: str, origin: str
 ) -> dict[str, Any]:
     return {
         "hook": hook,
@@ -42,19 +42,19 @@ def _values(
         "subscribed": event in hook["events"] or "*" in hook["events"],
         "payload": payload,
         "origin": origin,
-        "request": _request(look, hook, repo, event, payload),
+        "request": _request(ctx, hook, repo, event, payload),
         "wrong": {},
     }
 
 
 def _request(
-    look: ViewContext, hook: Row, repo: Row | None, event: str, payload: str
+    ctx: ViewContext, hook: Row, repo: Row | None, event: str, payload: str
 ) -> TrialAnswer | None:
     """Return the request that the hook would get, or None if it cannot be built."""
-    trials = look.services.trials
+    trials = ctx.services.trials
     try:
-        secret = hooks.secret_of(look.db, hook)
-        keys = signing_keys.wanted_keys(look.db, hook["id"], hook["options"])
+        secret = hooks.secret_of(ctx.db, hook)
+        keys = signing_keys.wanted_keys(ctx.db, hook["id"], hook["options"])
         body = orjson.dumps(orjson.loads(payload))
     except (Unusable, orjson.JSONDecodeError):
         return None
@@ -73,52 +73,52 @@ def _request(
             body=body,
             hook_id=hook["id"],
             keys=keys,
-            options=DeliveryOptions.model_validate(option_secrets.revealed(look.db, hook)),
+            options=DeliveryOptions.model_validate(option_secrets.revealed(ctx.db, hook)),
         )
     )
 
 
 @ui.page(f"{PATH}/send", TEMPLATE)
-def plan_send(look: ViewContext) -> dict[str, Any]:
+def plan_send(ctx: ViewContext) -> dict[str, Any]:
     """Show an example of an event, and the request that would carry it."""
-    hook, repo, _ = hook_with_example(look)
-    event = _event(look, hook, look.asked("event", 100))
-    example = example_of(look, repo, event)
+    hook, repo, _ = hook_with_example(ctx)
+    event = _event(ctx, hook, ctx.asked("event", 100))
+    example = example_of(ctx, repo, event)
     text = orjson.dumps(orjson.loads(example.body), option=orjson.OPT_INDENT_2).decode()
-    return _values(look, hook, repo, event, text, example.origin)
+    return _values(ctx, hook, repo, event, text, example.origin)
 
 
-def _prepare(look: ViewContext) -> dict[str, Any]:
+def _prepare(ctx: ViewContext) -> dict[str, Any]:
     """Return the payload in the form. Raises Invalid if it is no JSON object."""
-    hook_with_example(look)
-    if look.form.get("event") not in EVENTS:
+    hook_with_example(ctx)
+    if ctx.form.get("event") not in EVENTS:
         raise Invalid("There is no such event.", field="event")
     try:
-        return read_object(look.form.get("payload", "").encode())
+        return read_object(ctx.form.get("payload", "").encode())
     except Malformed as error:
         raise Invalid(f"{error}.", field="payload") from None
 
 
-def _show_again(look: ViewContext, error: Invalid) -> RenderedPage:
-    hook, repo, _ = hook_with_example(look)
-    payload, event = look.form.get("payload", ""), look.form.get("event", "")
-    values = _values(look, hook, repo, _event(look, hook, event), payload, "yours")
+def _show_again(ctx: ViewContext, error: Invalid) -> RenderedPage:
+    hook, repo, _ = hook_with_example(ctx)
+    payload, event = ctx.form.get("payload", ""), ctx.form.get("event", "")
+    values = _values(ctx, hook, repo, _event(ctx, hook, event), payload, "yours")
     return RenderedPage(TEMPLATE, {**values, "wrong": {error.field or "payload": str(error)}})
 
 
 @ui.act(f"{PATH}/send", prepare=_prepare, refused=_show_again)
-def send_event(look: ViewContext) -> ActionResult:
+def send_event(ctx: ViewContext) -> ActionResult:
     """Send the payload to this hook alone, as an event."""
-    hook, repo, place = hook_with_example(look)
+    hook, repo, place = hook_with_example(ctx)
     if not hook["active"]:
         raise Conflict("The hook is off, so it receives nothing. Switch it on first.")
-    action = look.prepared.get("action")
+    action = ctx.prepared.get("action")
     receipt = outbox.send_example(
-        look.db,
-        look.form["event"],
+        ctx.db,
+        ctx.form["event"],
         action[:100] if isinstance(action, str) else None,
         0 if repo is None else repo["id"],
-        orjson.dumps(look.prepared),
+        orjson.dumps(ctx.prepared),
         hook["id"],
         org_id=(hook["org_id"] or 0) if repo is None else 0,
     )

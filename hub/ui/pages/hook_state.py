@@ -13,52 +13,52 @@ ui = Section()
 
 
 @ui.act(f"{PATH}/pause")
-def pause_hook(look: ViewContext) -> ActionResult:
+def pause_hook(ctx: ViewContext) -> ActionResult:
     """Let its deliveries wait."""
-    hook, _, place = changeable_hook(look)
-    hook_pauses.pause(look.db, hook)
+    hook, _, place = changeable_hook(ctx)
+    hook_pauses.pause(ctx.db, hook)
     notice = "The hook is paused: its deliveries wait, and none is lost."
     return ActionResult(place, notice, fields=("paused_at",))
 
 
 @ui.act(f"{PATH}/resume")
-def resume_hook(look: ViewContext) -> ActionResult:
+def resume_hook(ctx: ViewContext) -> ActionResult:
     """Send what has been waiting."""
-    hook, _, place = changeable_hook(look)
-    hook_pauses.resume(look.db, hook)
+    hook, _, place = changeable_hook(ctx)
+    hook_pauses.resume(ctx.db, hook)
     notice = "The pause has ended. Pending deliveries are sent now."
     return ActionResult(place, notice, fields=("paused_at",))
 
 
 @ui.act(f"{PATH}/silence")
-def silence_hook(look: ViewContext) -> ActionResult:
+def silence_hook(ctx: ViewContext) -> ActionResult:
     """Let it begin no alert for a time. Its deliveries go on."""
-    hook, _, place = changeable_hook(look)
-    until, words = quiet_times.chosen(look)
-    hook_silences.silence(look.db, [hook["id"]], until, look.viewer.name)
+    hook, _, place = changeable_hook(ctx)
+    until, words = quiet_times.chosen(ctx)
+    hook_silences.silence(ctx.db, [hook["id"]], until, ctx.viewer.name)
     return ActionResult(place, f"Silenced for {words}: it begins no alert. Its deliveries go on.")
 
 
 @ui.act(f"{PATH}/silence/end")
-def end_silence(look: ViewContext) -> ActionResult:
+def end_silence(ctx: ViewContext) -> ActionResult:
     """Let it begin alerts again."""
-    hook, _, place = changeable_hook(look)
-    hook_silences.end(look.db, [hook["id"]])
+    hook, _, place = changeable_hook(ctx)
+    hook_silences.end(ctx.db, [hook["id"]])
     return ActionResult(place, "The silence has ended.")
 
 
 @ui.page(f"{PATH}/delete", "hook_delete.html")
-def ask_delete(look: ViewContext) -> dict[str, Any]:
+def ask_delete(ctx: ViewContext) -> dict[str, Any]:
     """Show what a deletion loses before it is done."""
-    hook, repo, _ = changeable_hook(look)
-    health = hook_health.get(look.db, hook["id"])
+    hook, repo, _ = changeable_hook(ctx)
+    health = hook_health.get(ctx.db, hook["id"])
     waiting = 0 if health is None else health["waiting"]
     return {"hook": hook, "repo": repo, "waiting": waiting, "most": hook_health.MOST}
 
 
 @ui.act(f"{PATH}/delete")
-def delete_hook(look: ViewContext) -> ActionResult:
+def delete_hook(ctx: ViewContext) -> ActionResult:
     """Delete it."""
-    hook, _, _ = changeable_hook(look)
-    hook_events.delete(look.context(("meta.deleted",)), hook)
+    hook, _, _ = changeable_hook(ctx)
+    hook_events.delete(ctx.context(("meta.deleted",)), hook)
     return ActionResult(f"{ROOT}/hooks", f"Hook {hook['id']} has been deleted.")

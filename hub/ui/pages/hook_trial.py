@@ -1,6 +1,6 @@
 """Trials: a request to the receiver in a hook's form, before the form is saved."""
 
-from hub.api.hooks.hook_requests import judge_config, judge_delivery
+from hub.api.hooks.hook_requests import check_hook_config, check_token_url
 from hub.rest.context import Services
 from hub.ui.hook_form import fields, trial, validation
 from hub.ui.hook_form.trial import PlannedTrial, TrialResult
@@ -14,44 +14,44 @@ from store.errors import Invalid
 ui = Section()
 
 
-def _prepare_new(look: ViewContext) -> PlannedTrial:
-    posted = fields.posted(look.form)
-    repo = chosen_repository(look, posted.repository)
-    return trial.plan(look, repo, validation.new_hook(posted.request()))
+def _prepare_new(ctx: ViewContext) -> PlannedTrial:
+    posted = fields.posted(ctx.form)
+    repo = chosen_repository(ctx, posted.repository)
+    return trial.plan(ctx, repo, validation.new_hook(posted.request()))
 
 
-def _prepare_changed(look: ViewContext) -> PlannedTrial:
-    hook, repo, _ = hook_with_example(look)
-    body = validation.hook_change(fields.posted(look.form, hook).change())
-    return trial.plan(look, repo, body, hook)
+def _prepare_changed(ctx: ViewContext) -> PlannedTrial:
+    hook, repo, _ = hook_with_example(ctx)
+    body = validation.hook_change(fields.posted(ctx.form, hook).change())
+    return trial.plan(ctx, repo, body, hook)
 
 
 async def _try(services: Services, planned: PlannedTrial) -> TrialResult:
-    await judge_config(services, {"url": planned.request.url})
-    await judge_delivery(services, planned.request.options)
+    await check_hook_config(services, {"url": planned.request.url})
+    await check_token_url(services, planned.request.options)
     return await planned.run(services)
 
 
-def _form(look: ViewContext, hook: Row | None, **more: object) -> RenderedPage:
-    values = form_values(look, fields.posted(look.form, hook), hook)
+def _form(ctx: ViewContext, hook: Row | None, **more: object) -> RenderedPage:
+    values = form_values(ctx, fields.posted(ctx.form, hook), hook)
     return RenderedPage(TEMPLATE, {**values, **more})
 
 
-def _show_new_again(look: ViewContext, error: Invalid) -> RenderedPage:
-    return _form(look, None, wrong=validation.messages_of(error))
+def _show_new_again(ctx: ViewContext, error: Invalid) -> RenderedPage:
+    return _form(ctx, None, wrong=validation.messages_of(error))
 
 
-def _show_changed_again(look: ViewContext, error: Invalid) -> RenderedPage:
-    return _form(look, changeable_hook(look)[0], wrong=validation.messages_of(error))
+def _show_changed_again(ctx: ViewContext, error: Invalid) -> RenderedPage:
+    return _form(ctx, changeable_hook(ctx)[0], wrong=validation.messages_of(error))
 
 
 @ui.act("/hooks/new/try", prepare=_prepare_new, before=_try, refused=_show_new_again)
-def try_new_hook(look: ViewContext) -> RenderedPage:
+def try_new_hook(ctx: ViewContext) -> RenderedPage:
     """Show how the receiver answered."""
-    return _form(look, None, trial=look.prepared)
+    return _form(ctx, None, trial=ctx.prepared)
 
 
 @ui.act(f"{PATH}/try", prepare=_prepare_changed, before=_try, refused=_show_changed_again)
-def try_hook(look: ViewContext) -> RenderedPage:
+def try_hook(ctx: ViewContext) -> RenderedPage:
     """Show how the receiver of a changed hook answered."""
-    return _form(look, changeable_hook(look)[0], trial=look.prepared)
+    return _form(ctx, changeable_hook(ctx)[0], trial=ctx.prepared)

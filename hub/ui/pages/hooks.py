@@ -3,7 +3,8 @@
 from typing import Any
 
 from hub.ui import status_text
-from hub.ui.lists import filters, paging, views
+from hub.ui.lists import filters, paging
+from hub.ui.lists.frame import frame
 from hub.ui.lists.sorting import Sorting
 from hub.ui.section import ROOT, Section
 from hub.ui.view_context import ViewContext
@@ -21,45 +22,39 @@ NEWEST_FIRST, WORST_FIRST = Sorting("-created", **COLUMNS), Sorting("health", **
 
 
 @ui.page("/hooks", "hooks.html")
-def list_hooks(look: ViewContext) -> dict[str, Any]:
+def list_hooks(ctx: ViewContext) -> dict[str, Any]:
     """List the hooks that match the query."""
-    asked = filters.period(look)
+    asked = filters.period(ctx)
     names = ("state", "repository", "url", "event")
-    chosen = {**{name: look.asked(name) for name in names}, **asked.chosen}
-    wanted = _filter(look, chosen, asked)
+    chosen = {**{name: ctx.asked(name) for name in names}, **asked.chosen}
+    wanted = _filter(ctx, chosen, asked)
     sorting = WORST_FIRST if chosen["state"] == hook_list.UNHEALTHY else NEWEST_FIRST
-    sort, skip = sorting.asked(look), paging.skipped(look)
-    rows = hook_list.page(look.db, wanted, limit=PAGE + 1, order=sorting.order(sort), skip=skip)
+    sort, skip = sorting.asked(ctx), paging.skipped(ctx)
+    rows = hook_list.page(ctx.db, wanted, limit=PAGE + 1, order=sorting.order(sort), skip=skip)
     following = {**chosen, "sort": sort, "upto": str(wanted.upto)}
     return {
-        "hooks": [hook_row(row, look.now) for row in rows[:PAGE]],
+        **frame(ctx, PATH, sorting, chosen, asked),
+        "hooks": [hook_row(row, ctx.now) for row in rows[:PAGE]],
         "states": list(hook_list.STATES),
-        "chosen": chosen,
-        "filtered": any(chosen.values()),
-        "ranges": filters.RANGES,
-        "problem": asked.problem,
         "names": sorted(PLATFORM_EVENTS),
-        "heads": sorting.heads(sort, PATH, chosen),
-        "sort": sort,
-        "views": views.of_list(look, PATH, {**chosen, "sort": sort}),
-        "matches": hook_list.count(look.db, wanted),
+        "matches": hook_list.count(ctx.db, wanted),
         "older": paging.following(PATH, following, skip + PAGE, more=len(rows) > PAGE),
         "newest": paging.first(PATH, {**chosen, "sort": sort}) if skip else "",
     }
 
 
-def _filter(look: ViewContext, chosen: dict[str, str], asked: filters.Period) -> HookFilter:
-    repo_ids = filters.within(look, chosen["repository"])
-    org_ids = filters.organizations(look, chosen["repository"])
+def _filter(ctx: ViewContext, chosen: dict[str, str], asked: filters.Period) -> HookFilter:
+    repo_ids = filters.within(ctx, chosen["repository"])
+    org_ids = filters.organizations(ctx, chosen["repository"])
     return HookFilter(
         repo_ids,
         org_ids,
-        filters.hook_ids(look, chosen["url"], repo_ids, org_ids),
+        filters.hook_ids(ctx, chosen["url"], repo_ids, org_ids),
         chosen["state"],
         chosen["event"].partition(".")[0],
         asked.since,
         asked.until,
-        look.asked_number("upto") or hook_list.latest(look.db),
+        ctx.asked_number("upto") or hook_list.latest(ctx.db),
     )
 
 
@@ -80,9 +75,9 @@ def hook_row(hook: dict[str, Any], now: int) -> dict[str, Any]:
     }
 
 
-def healthy_or_missing(look: ViewContext, hook_id: int) -> dict[str, Any]:
+def healthy_or_missing(ctx: ViewContext, hook_id: int) -> dict[str, Any]:
     """Return a hook with its health. Raises Missing if it does not exist."""
-    hook = hook_health.get(look.db, hook_id)
+    hook = hook_health.get(ctx.db, hook_id)
     if hook is None:
         raise Missing("hook")
-    return hook_row(hook, look.now)
+    return hook_row(hook, ctx.now)

@@ -17,7 +17,8 @@ from hub.api.imports.source_imports import (
 from hub.auth import access
 from hub.http.errors import HubError
 from hub.settings import HubSettings
-from hub.ui.lists import filters, paging, views
+from hub.ui.lists import filters, paging
+from hub.ui.lists.frame import frame
 from hub.ui.lists.sorting import Sorting
 from hub.ui.section import ROOT, ActionResult, Section
 from hub.ui.view_context import ViewContext
@@ -45,101 +46,93 @@ ui = Section("Imports", "/imports", "user", _offered, second=True)
 
 
 @ui.page("/imports", "imports.html")
-def list_imports(look: ViewContext) -> dict[str, Any]:
+def list_imports(ctx: ViewContext) -> dict[str, Any]:
     """List the imports into the viewer's repositories."""
-    if not look.services.settings.imports:
+    if not ctx.services.settings.imports:
         raise Missing("import: the setting imports is off")
-    look.viewer.check_token(LOOK)
-    asked = filters.period(look)
+    ctx.viewer.check_token(LOOK)
+    asked = filters.period(ctx)
     names = ("repository", "state", "host")
-    chosen = {**{name: look.asked(name) for name in names}, **asked.chosen}
+    chosen = {**{name: ctx.asked(name) for name in names}, **asked.chosen}
     wanted = ImportFilter(
-        filters.within(look, chosen["repository"]),
+        filters.within(ctx, chosen["repository"]),
         chosen["state"],
         chosen["host"],
         asked.since,
         asked.until,
     )
-    sort, skip = SORTING.asked(look), paging.skipped(look)
-    rows = import_queries.page(
-        look.db, wanted, limit=PAGE + 1, order=SORTING.order(sort), skip=skip
-    )
+    sort, skip = SORTING.asked(ctx), paging.skipped(ctx)
+    rows = import_queries.page(ctx.db, wanted, limit=PAGE + 1, order=SORTING.order(sort), skip=skip)
     following = {**chosen, "sort": sort}
     return {
+        **frame(ctx, PATH, SORTING, chosen, asked),
         "imports": [import_row(row) for row in rows[:PAGE]],
-        "chosen": chosen,
-        "filtered": any(chosen.values()),
-        "ranges": filters.RANGES,
-        "problem": asked.problem,
         "states": list(import_queries.STATES),
-        "sort": sort,
-        "heads": SORTING.heads(sort, PATH, chosen),
-        "views": views.of_list(look, PATH, following),
-        "matches": import_queries.count(look.db, wanted),
+        "matches": import_queries.count(ctx.db, wanted),
         "older": paging.following(PATH, following, skip + PAGE, more=len(rows) > PAGE),
         "first": paging.first(PATH, following),
         "newest": paging.first(PATH, following) if skip else "",
-        "root": look.services.urls.root,
+        "root": ctx.services.urls.root,
     }
 
 
 @ui.page("/imports/{repo_id}", "import.html")
-def show_import(look: ViewContext) -> dict[str, Any]:
+def show_import(ctx: ViewContext) -> dict[str, Any]:
     """Show an import, with what can be done about it."""
-    repo, row = _found(look)
+    repo, row = _found(ctx)
     return {
         "import_": {**import_row({**row, "repository": repo["full_name"]})},
         "choices": [one["tfvc_project"] for one in row["project_choices"]],
         "needs_access": row["status"] in ("auth_failed", "detection_needs_auth"),
         "systems": SYSTEMS,
-        "may_change": _may_change(look, repo),
+        "may_change": _may_change(ctx, repo),
     }
 
 
 @ui.act("/imports/{repo_id}/restart")
-def restart_import(look: ViewContext) -> ActionResult:
+def restart_import(ctx: ViewContext) -> ActionResult:
     """Restart an import, with the answers in the form."""
-    repo, row = _found(look)
-    _check_change(look, repo)
-    given = {name: look.form.get(name, "") for name in ANSWERS if look.form.get(name, "").strip()}
+    repo, row = _found(ctx)
+    _check_change(ctx, repo)
+    given = {name: ctx.form.get(name, "") for name in ANSWERS if ctx.form.get(name, "").strip()}
     try:
         body = TypeAdapter(SourceImportChange).validate_python(given)
     except ValidationError as error:
         raise Invalid(error.errors()[0]["msg"]) from None
-    caller = look.viewer.caller
+    caller = ctx.viewer.caller
     account_id = row["account_id"] if caller is None else caller.account_id
-    restarted(look.db, repo["id"], account_id, body)
+    restarted(ctx.db, repo["id"], account_id, body)
     notice = "The import begins again."
     return ActionResult(f"{PATH}/{repo['id']}", notice, ids={"id": repo["id"]}, fields=tuple(given))
 
 
 @ui.act("/imports/{repo_id}/cancel")
-def cancel_import(look: ViewContext) -> ActionResult:
+def cancel_import(ctx: ViewContext) -> ActionResult:
     """Cancel an import, or remove the record of one that is complete."""
-    repo, _ = _found(look)
-    _check_change(look, repo)
-    cancelled(look.context((EVENT,)), repo)
+    repo, _ = _found(ctx)
+    _check_change(ctx, repo)
+    cancelled(ctx.context((EVENT,)), repo)
     notice = f"The import into {repo['full_name']} has been cancelled."
     return ActionResult(PATH, notice, ids={"id": repo["id"]})
 
 
-def _found(look: ViewContext) -> tuple[Row, Row]:
+def _found(ctx: ViewContext) -> tuple[Row, Row]:
     """Return a repository that they may see, and its import. Raises Missing or Forbidden."""
-    if not look.services.settings.imports:
+    if not ctx.services.settings.imports:
         raise Missing("import: the setting imports is off")
-    look.viewer.check_token(LOOK)
-    repo = look.viewer.repository(look.db, look.number("repo_id"))
-    return repo, imports.needed(look.db, repo["id"])
+    ctx.viewer.check_token(LOOK)
+    repo = ctx.viewer.repository(ctx.db, ctx.number("repo_id"))
+    return repo, imports.needed(ctx.db, repo["id"])
 
 
-def _check_change(look: ViewContext, repo: Row) -> None:
-    if not look.viewer.is_unbound:
-        access.check(look.db, CHANGE, look.viewer.caller, repo)
+def _check_change(ctx: ViewContext, repo: Row) -> None:
+    if not ctx.viewer.is_unbound:
+        access.check(ctx.db, CHANGE, ctx.viewer.caller, repo)
 
 
-def _may_change(look: ViewContext, repo: Row) -> bool:
+def _may_change(ctx: ViewContext, repo: Row) -> bool:
     try:
-        _check_change(look, repo)
+        _check_change(ctx, repo)
     except HubError:
         return False
     return True

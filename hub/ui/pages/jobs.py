@@ -4,8 +4,9 @@ from typing import Any
 
 from hub.admin.administrators import RUN
 from hub.http.errors import Forbidden
-from hub.ui.lists import filters, paging, views
+from hub.ui.lists import filters, paging
 from hub.ui.lists.filters import Period
+from hub.ui.lists.frame import frame
 from hub.ui.lists.newest import Keys, ordered
 from hub.ui.lists.sorting import Sorting
 from hub.ui.section import ROOT, ActionResult, Section
@@ -42,23 +43,18 @@ NEVER, LATEST = -1, 2**62
 
 
 @ui.page("/jobs", "jobs.html", who="operator")
-def list_jobs(look: ViewContext) -> dict[str, Any]:
+def list_jobs(ctx: ViewContext) -> dict[str, Any]:
     """List the jobs that a worker has scheduled."""
-    asked = filters.period(look)
-    chosen = {**{name: look.asked(name) for name in ("job", "outcome")}, **asked.chosen}
-    rows = [job_row(row, look.now) for row in jobs.every(look.db)]
+    asked = filters.period(ctx)
+    chosen = {**{name: ctx.asked(name) for name in ("job", "outcome")}, **asked.chosen}
+    rows = [job_row(row, ctx.now) for row in jobs.every(ctx.db)]
     found = [row for row in rows if _matches(row, chosen, asked)]
-    sort = SORTING.asked(look)
+    sort = SORTING.asked(ctx)
     return {
-        "may_run": look.viewer.may_run,
+        **frame(ctx, PATH, SORTING, chosen, asked),
+        "may_run": ctx.viewer.may_run,
         "jobs": ordered(found, KEYS, SORTING.order(sort)),
         "outcomes": sorted({row["state"] for row in rows}),
-        "chosen": chosen,
-        "filtered": any(chosen.values()),
-        "ranges": filters.RANGES,
-        "problem": asked.problem,
-        "heads": SORTING.heads(sort, PATH, chosen),
-        "views": views.of_list(look, PATH, {**chosen, "sort": sort}),
         "matches": Matches(len(found)),
         "path": paging.first(PATH, {**chosen, "sort": sort}),
     }
@@ -99,12 +95,12 @@ def job_row(row: Row, now: int) -> dict[str, Any]:
 
 
 @ui.act("/jobs/{name}/run", who="operator")
-def run_job(look: ViewContext) -> ActionResult:
+def run_job(ctx: ViewContext) -> ActionResult:
     """Request that a job runs now."""
-    if not look.viewer.may_run:
+    if not ctx.viewer.may_run:
         raise Forbidden(f"This requires a token with the scope {RUN[0]}.")
-    name = look.values["name"]
-    jobs.request_run(look.db, name)
+    name = ctx.values["name"]
+    jobs.request_run(ctx.db, name)
     return ActionResult(
         f"{ROOT}/jobs", f"{name} runs as soon as a worker is free.", ids={"job": name}
     )

@@ -24,30 +24,30 @@ WHO = {
 
 
 @ui.page("/limits", "limits.html")
-def list_limits(look: ViewContext) -> dict[str, Any]:
+def list_limits(ctx: ViewContext) -> dict[str, Any]:
     """List the limits in force that match the query, the first to end first."""
-    look.viewer.check_token(OF_REPO)
-    asked = filters.period(look)
-    chosen = {"name": look.asked("name", LONGEST), **asked.chosen}
+    ctx.viewer.check_token(OF_REPO)
+    asked = filters.period(ctx)
+    chosen = {"name": ctx.asked("name", LONGEST), **asked.chosen}
     rows = interaction_limits.ending_next(
-        look.db, MOST, look.repositories(), text=chosen["name"], times=asked.times
+        ctx.db, MOST, ctx.repositories(), text=chosen["name"], times=asked.times
     )
     return {
         "chosen": chosen,
         "filtered": any(chosen.values()),
         "ranges": filters.RANGES,
         "problem": asked.problem,
-        "views": views.of_list(look, PATH, chosen),
+        "views": views.of_list(ctx, PATH, chosen),
         "matches": Matches(len(rows), more=len(rows) == MOST),
         "limits": [
-            {**row, "keeps_out": WHO[row["allowed"]], "left": _left(look, row)} for row in rows
+            {**row, "keeps_out": WHO[row["allowed"]], "left": _left(ctx, row)} for row in rows
         ],
         "most": MOST,
-        "root": look.services.urls.root,
+        "root": ctx.services.urls.root,
     }
 
 
-def _left(look: ViewContext, row: dict[str, Any]) -> float:
+def _left(ctx: ViewContext, row: dict[str, Any]) -> float:
     """Return the share of its time that is left, in percent."""
     whole = max(row["expires_at"] - row["created_at"], 1)
-    return float(round(min(100.0, 100 * (row["expires_at"] - look.now) / whole), 1))
+    return float(round(min(100.0, 100 * (row["expires_at"] - ctx.now) / whole), 1))

@@ -18,64 +18,64 @@ GONE = "this link: it has expired or was revoked"
 
 
 @ui.act(f"{PATH}/links")
-def make_link(look: ViewContext) -> RenderedPage:
+def make_link(ctx: ViewContext) -> RenderedPage:
     """Create a link. It is shown only this once."""
-    hook, _, _ = changeable_hook(look)
-    days = look.form.get("days", "")
+    hook, _, _ = changeable_hook(ctx)
+    days = ctx.form.get("days", "")
     lasting = int(days) if days in map(str, DAYS) else DAYS[1]
     value, link = hook_links.create(
-        look.db, hook["id"], look.form.get("note", "").strip(), look.viewer.name, lasting * DAY
+        ctx.db, hook["id"], ctx.form.get("note", "").strip(), ctx.viewer.name, lasting * DAY
     )
     # In the query string, which no log contains.
-    place = f"{look.origin}{ROOT}/shared?link={value}"
+    place = f"{ctx.origin}{ROOT}/shared?link={value}"
     return RenderedPage("link.html", {"hook": hook, "link": link, "place": place})
 
 
 @ui.act(f"{PATH}/links/{{link_id}}/end")
-def end_link(look: ViewContext) -> ActionResult:
+def end_link(ctx: ViewContext) -> ActionResult:
     """Revoke a link, also for visitors who are using it."""
-    hook, _, place = changeable_hook(look)
-    if not hook_links.revoke(look.db, hook["id"], look.number("link_id")):
+    hook, _, place = changeable_hook(ctx)
+    if not hook_links.revoke(ctx.db, hook["id"], ctx.number("link_id")):
         raise Missing(GONE)
-    return ActionResult(place, "The link no longer works.", ids={"id": look.number("link_id")})
+    return ActionResult(place, "The link no longer works.", ids={"id": ctx.number("link_id")})
 
 
 @ui.page("/shared", "shared.html", who="anyone")
-def show_link(look: ViewContext) -> dict[str, object]:
+def show_link(ctx: ViewContext) -> dict[str, object]:
     """Show where a link leads before it is used."""
-    value = look.asked("link")
-    link = _found(look, value)
-    return {"link": link, "value": value, "mine": _may_see(look, link)}
+    value = ctx.asked("link")
+    link = _found(ctx, value)
+    return {"link": link, "value": value, "mine": _may_see(ctx, link)}
 
 
 @ui.act("/shared", who="anyone")
-def use_link(look: ViewContext) -> ActionResult:
+def use_link(ctx: ViewContext) -> ActionResult:
     """Begin a session that may view the hook, unless the viewer may see it anyway."""
-    link = _found(look, look.form.get("link", ""))
-    if _may_see(look, link):
+    link = _found(ctx, ctx.form.get("link", ""))
+    if _may_see(ctx, link):
         place = f"{ROOT}/hooks/{link['hook_id']}"
         return ActionResult(place, "You may see this hook without the link, so you stay signed in.")
     origin = sessions.SignInOrigin("link")
-    value = sessions.begin(look.db, link_id=link["id"], until=link["expires_at"], origin=origin)
+    value = sessions.begin(ctx.db, link_id=link["id"], until=link["expires_at"], origin=origin)
     place = f"{ROOT}/hooks/{link['hook_id']}"
     return ActionResult(
         place, "You may view this hook until the link ends.", cookies={cookies.SESSION: value}
     )
 
 
-def _may_see(look: ViewContext, link: Row) -> bool:
+def _may_see(ctx: ViewContext, link: Row) -> bool:
     """Return whether the viewer is signed in as somebody who may see the link's hook."""
-    if look.viewer.caller is None and not look.viewer.operator:
+    if ctx.viewer.caller is None and not ctx.viewer.operator:
         return False
     try:
-        look.viewer.hook(look.db, link["hook_id"])
+        ctx.viewer.hook(ctx.db, link["hook_id"])
     except (HubError, Missing):
         return False
     return True
 
 
-def _found(look: ViewContext, value: str) -> Row:
-    link = hook_links.get_by_value(look.db, value)
+def _found(ctx: ViewContext, value: str) -> Row:
+    link = hook_links.get_by_value(ctx.db, value)
     if link is None:
         raise Missing(GONE)
     return link

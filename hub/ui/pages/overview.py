@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hub.ui.charts import Series, stacked
+from hub.ui.charts.over_time import Series, stacked
 from hub.ui.pages.hooks import hook_row
 from hub.ui.section import ROOT, PanelUpdate, Section
 from hub.ui.trends.latency_chart import latency
@@ -28,12 +28,12 @@ PACE = 2 * SECOND
 MOST_COUNTED = 100_000
 
 
-@ui.page("", "overview.html", standing=True)
-def overview(look: ViewContext) -> dict[str, Any]:
+@ui.page("", "overview.html", figures=True)
+def overview(ctx: ViewContext) -> dict[str, Any]:
     """Show the overview."""
-    span = look.asked("span")
+    span = ctx.asked("span")
     span = span if span in SPANS else "1h"
-    values = summary(look, span)
+    values = summary(ctx, span)
     return {
         **values,
         "span": span,
@@ -42,47 +42,47 @@ def overview(look: ViewContext) -> dict[str, Any]:
     }
 
 
-@ui.live("/live", standing=True)
-def follow(look: ViewContext, state: Any) -> tuple[Any, list[PanelUpdate]]:
+@ui.live("/live", figures=True)
+def follow(ctx: ViewContext, state: Any) -> tuple[Any, list[PanelUpdate]]:
     """Stream the overview whenever it has changed."""
     at, before = state or (0, None)
-    if look.now - at < PACE:
+    if ctx.now - at < PACE:
         return state, []
-    values = summary(look, look.asked("span") if look.asked("span") in SPANS else "1h")
+    values = summary(ctx, ctx.asked("span") if ctx.asked("span") in SPANS else "1h")
     seen = (
         values["total"],
         values["backlog"],
         values["failing"],
         values["slowest"],
-        look.now // MINUTE,
+        ctx.now // MINUTE,
     )
     # The page has just shown this, unless a browser continues after a break.
-    if seen == before or (before is None and not look.asked("resumed")):
-        return (look.now, seen), []
+    if seen == before or (before is None and not ctx.asked("resumed")):
+        return (ctx.now, seen), []
     parts = [
         PanelUpdate(name, f"_overview_{name}.html", values)
         for name in ("figures", "charts", "hooks")
     ]
-    return (look.now, seen), parts
+    return (ctx.now, seen), parts
 
 
-def summary(look: ViewContext, span: str) -> dict[str, Any]:
+def summary(ctx: ViewContext, span: str) -> dict[str, Any]:
     """Return the figures, the charts, and the hooks with problems."""
-    repo_ids = look.repositories()
+    repo_ids = ctx.repositories()
     text, minutes, step = SPANS[span]
-    until = look.now // MINUTE + 1
+    until = ctx.now // MINUTE + 1
     first = (until - minutes) // step * step
     counted = repo_ids
     if repo_ids is not None:
         counted = repo_ids[-max(MOST_COUNTED // minutes, 1) :]
-    found = minute_counters.between(look.db, first, until, step, counted)
+    found = minute_counters.between(ctx.db, first, until, step, counted)
     total = PeriodCounts()
     for one in found.values():
         total.add_period(one)
     last = found.get((until - 1 - first) // step * step + first, PeriodCounts())
-    backlog = _backlog(look, repo_ids)
-    org_ids = [] if repo_ids is None else look.organizations()
-    failing = hook_health.unhealthy(look.db, repo_ids, LISTED, org_ids=org_ids)
+    backlog = _backlog(ctx, repo_ids)
+    org_ids = [] if repo_ids is None else ctx.organizations()
+    failing = hook_health.unhealthy(ctx.db, repo_ids, LISTED, org_ids=org_ids)
     return {
         "total": total,
         "last": last,
@@ -91,33 +91,33 @@ def summary(look: ViewContext, span: str) -> dict[str, Any]:
         "text": text,
         "quantiles": [total.quantile(share) for share in (0.5, 0.95, 0.99)],
         "backlog": backlog,
-        "alarm": (alarm := _alarm(look, backlog, failing)),
-        "trouble": alarm is not None or look.has_trouble(),
-        "slowest": hook_health.slowest(look.db, repo_ids, WINDOW, LISTED),
-        "failing": [hook_row(row, look.now) for row in failing],
+        "alarm": (alarm := _alarm(ctx, backlog, failing)),
+        "trouble": alarm is not None or ctx.has_trouble(),
+        "slowest": hook_health.slowest(ctx.db, repo_ids, WINDOW, LISTED),
+        "failing": [hook_row(row, ctx.now) for row in failing],
         "charts": _charts(found, list(range(first, until, step)), step),
-        "figures": look.figures if look.viewer.operator else None,
+        "figures": ctx.figures if ctx.viewer.operator else None,
         "left_out": len(repo_ids or ()) - len(counted or ()),
     }
 
 
-def _backlog(look: ViewContext, repo_ids: list[int] | None) -> dict[str, int] | None:
+def _backlog(ctx: ViewContext, repo_ids: list[int] | None) -> dict[str, int] | None:
     if repo_ids is not None:
-        mine = backlogs.of_repositories(look.db, repo_ids)
+        mine = backlogs.of_repositories(ctx.db, repo_ids)
         oldest = mine.oldest_due_at
         counts = {"due": mine.due, "late": mine.late, "later": mine.later, "held": 0}
-        age = 0 if oldest is None else look.now - oldest
-    elif look.figures is None:
+        age = 0 if oldest is None else ctx.now - oldest
+    elif ctx.figures is None:
         return None
     else:
-        every = look.figures
+        every = ctx.figures
         counts = {"due": every.due, "late": every.late, "later": every.later, "held": every.held}
         age = every.age
     return {**counts, "waiting": counts["due"] + counts["later"] + counts["held"], "age": age}
 
 
 def _alarm(
-    look: ViewContext, backlog: dict[str, int] | None, failing: list[Row]
+    ctx: ViewContext, backlog: dict[str, int] | None, failing: list[Row]
 ) -> dict[str, int] | None:
     """Return what is wrong if deliveries wait for long: due, or for an endpoint that fails.
 
@@ -126,10 +126,10 @@ def _alarm(
     if backlog is None:
         return None
     since = failing[0]["failing_first"] if failing else None
-    fails = since is not None and since < look.now - LATE
+    fails = since is not None and since < ctx.now - LATE
     many = backlog["late"] + (backlog["later"] if fails else 0)
-    org_ids = look.organizations()
-    if not many or problems.are_all_muted(look.db, look.repositories(), org_ids):
+    org_ids = ctx.organizations()
+    if not many or problems.are_all_muted(ctx.db, ctx.repositories(), org_ids):
         return None
     return {"many": many, "failing": failing[0]["total"] if fails else 0, "since": since or 0}
 

@@ -8,7 +8,8 @@ from hub.http.errors import Forbidden
 from hub.ui import quiet_times, status_text
 from hub.ui.datetime_fields import field_of
 from hub.ui.formatting import pluralize
-from hub.ui.lists import filters, paging, views
+from hub.ui.lists import filters, paging
+from hub.ui.lists.frame import frame
 from hub.ui.lists.newest import Keys, ordered
 from hub.ui.lists.sorting import Sorting
 from hub.ui.pages.deliveries import attempt_row
@@ -20,7 +21,7 @@ from store.alerts.problems import Problem
 from store.clock import DAY, MINUTE
 from store.database.list_order import Matches
 from store.delivery import attempt_feed
-from store.delivery.attempt_feed import AttemptFilter
+from store.delivery.attempt_filter import AttemptFilter
 from store.errors import Missing
 from store.hooks import hook_health
 from store.mail import outbox
@@ -47,34 +48,28 @@ LONGEST = 300
 
 
 @ui.page("/problems", "problems.html")
-def list_problems(look: ViewContext) -> dict[str, Any]:
+def list_problems(ctx: ViewContext) -> dict[str, Any]:
     """List the problems that match the query, open ones first or in the chosen order."""
-    asked = filters.period(look)
-    chosen = {"name": look.asked("name", LONGEST), "state": look.asked("state"), **asked.chosen}
-    every = problems.list_all(look.db, look.repositories(), look.organizations())
+    asked = filters.period(ctx)
+    chosen = {"name": ctx.asked("name", LONGEST), "state": ctx.asked("state"), **asked.chosen}
+    every = problems.list_all(ctx.db, ctx.repositories(), ctx.organizations())
     rows = [problem_row(one) for one in every]
     found = [row for row in rows if _matches(row, chosen, asked)]
-    sort, skip = SORTING.asked(look), paging.skipped(look)
+    sort, skip = SORTING.asked(ctx), paging.skipped(ctx)
     if skip >= len(found):
         skip = 0  # the problems of that page have ended
     listed = ordered(found, KEYS, SORTING.order(sort)) if sort else found
     following = {**chosen, "sort": sort}
     return {
+        **frame(ctx, PATH, SORTING, chosen, asked),
         "problems": listed[skip : skip + PAGE],
         "states": list(KINDS),
-        "chosen": chosen,
-        "filtered": any(chosen.values()),
-        "ranges": filters.RANGES,
-        "problem": asked.problem,
-        "sort": sort,
-        "heads": SORTING.heads(sort, PATH, chosen),
-        "views": views.of_list(look, PATH, following),
         "matches": Matches(len(found)),
         "older": paging.following(PATH, following, skip + PAGE, more=len(found) > skip + PAGE),
         "newest": paging.first(PATH, following) if skip else "",
         "most": problems.MOST_DELIVERIES,
-        "mails": look.services.settings.mail_host is not None,
-        "unsent": outbox.count_unsent(look.db, look.now - DAY) if look.viewer.operator else 0,
+        "mails": ctx.services.settings.mail_host is not None,
+        "unsent": outbox.count_unsent(ctx.db, ctx.now - DAY) if ctx.viewer.operator else 0,
     }
 
 
@@ -108,75 +103,75 @@ def _name(problem: Problem) -> str:
 
 
 @ui.page("/problem", "problem.html")
-def show_problem(look: ViewContext) -> dict[str, Any]:
+def show_problem(ctx: ViewContext) -> dict[str, Any]:
     """Show a problem with its hooks, its latest attempts, and what can be done."""
-    problem = _found(look, look.asked("host", LONGEST), look.asked("kind"))
+    problem = _found(ctx, ctx.asked("host", LONGEST), ctx.asked("kind"))
     latest = []
     if problem.attempt_id:
         wanted = AttemptFilter(hook_ids=problem.hook_ids, status="failure")
-        latest = attempt_feed.page(look.db, wanted, limit=SHOWN).rows
+        latest = attempt_feed.page(ctx.db, wanted, limit=SHOWN).rows
     chosen = {
         "hook": ",".join(map(str, problem.hook_ids)),
         "status": "failed",
         "since": field_of(problem.since - MINUTE),
         "count": "1",
     }
-    hooks = hook_health.with_attempts(look.db, problem.hooks[:MOST_SHOWN])
+    hooks = hook_health.with_attempts(ctx.db, problem.hooks[:MOST_SHOWN])
     return {
         **problem_row(problem),
-        "hooks": [status_text.with_status(hook, look.now) for hook in hooks],
-        "attempts": [attempt_row(row, look.now) for row in latest],
+        "hooks": [status_text.with_status(hook, ctx.now) for hook in hooks],
+        "attempts": [attempt_row(row, ctx.now) for row in latest],
         "retry": f"{ROOT}/replay?{urlencode(chosen)}",
         "quiet_times": quiet_times.CHOICES,
         "most": problems.MOST_DELIVERIES,
-        "may_change": look.viewer.may_change_any if problem.hooks else look.viewer.may_run,
+        "may_change": ctx.viewer.may_change_any if problem.hooks else ctx.viewer.may_run,
     }
 
 
-def _found(look: ViewContext, host: str, kind: str) -> Problem:
+def _found(ctx: ViewContext, host: str, kind: str) -> Problem:
     wanted = (host, kind)
-    problem = problems.find(look.db, wanted, look.repositories(), look.organizations())
+    problem = problems.find(ctx.db, wanted, ctx.repositories(), ctx.organizations())
     if problem is None:
         raise Missing("problem: it may have ended")
     return problem
 
 
-def _changeable(look: ViewContext) -> tuple[Problem, str]:
+def _changeable(ctx: ViewContext) -> tuple[Problem, str]:
     """Return the problem in the form and its page's path.
 
     Raises Missing or Forbidden if the viewer may not change its hooks.
     """
-    look.viewer.check_token(WRITE)
-    host, kind = look.form.get("host", "")[:LONGEST], look.form.get("kind", "")
-    problem = _found(look, host, kind)
+    ctx.viewer.check_token(WRITE)
+    host, kind = ctx.form.get("host", "")[:LONGEST], ctx.form.get("kind", "")
+    problem = _found(ctx, host, kind)
     for number in problem.hook_ids:
-        hook, _ = look.viewer.hook(look.db, number)
-        look.viewer.check_change(look.db, hook)
-    if not problem.hooks and not look.viewer.may_run:
+        hook, _ = ctx.viewer.hook(ctx.db, number)
+        ctx.viewer.check_change(ctx.db, hook)
+    if not problem.hooks and not ctx.viewer.may_run:
         raise Forbidden("Only operators of the installation may do this.")
     return problem, problem_row(problem)["place"]
 
 
 @ui.act("/problems/acknowledge")
-def acknowledge_problem(look: ViewContext) -> ActionResult:
+def acknowledge_problem(ctx: ViewContext) -> ActionResult:
     """Say that somebody works on it."""
-    problem, place = _changeable(look)
-    problems.acknowledge(look.db, problem, look.viewer.name)
+    problem, place = _changeable(ctx)
+    problems.acknowledge(ctx.db, problem, ctx.viewer.name)
     return ActionResult(place, "Acknowledged. It is open again if another hook gets this problem.")
 
 
 @ui.act("/problems/mute")
-def mute_problem(look: ViewContext) -> ActionResult:
+def mute_problem(ctx: ViewContext) -> ActionResult:
     """Hide it for a time."""
-    problem, place = _changeable(look)
-    until, words = quiet_times.chosen(look)
-    problems.mute(look.db, problem, until)
+    problem, place = _changeable(ctx)
+    until, words = quiet_times.chosen(ctx)
+    problems.mute(ctx.db, problem, until)
     return ActionResult(place, f"Muted for {words}.")
 
 
 @ui.act("/problems/reopen")
-def reopen_problem(look: ViewContext) -> ActionResult:
+def reopen_problem(ctx: ViewContext) -> ActionResult:
     """Open it again."""
-    problem, place = _changeable(look)
-    problems.reopen(look.db, problem)
+    problem, place = _changeable(ctx)
+    problems.reopen(ctx.db, problem)
     return ActionResult(place, "The problem is open again.")

@@ -10,7 +10,7 @@ from hub.ui.lists import filters, paging
 from hub.ui.lists.newest import NewestList
 from hub.ui.lists.paging import query
 from hub.ui.lists.sorting import Sorting
-from hub.ui.replay.counting import Counted
+from hub.ui.replay.counting import ReplayCount
 from hub.ui.replay.selection import describe, selected
 from hub.ui.section import ROOT, ActionResult, PanelUpdate, Section
 from hub.ui.view_context import ViewContext
@@ -49,38 +49,38 @@ KINDS = {"done": "good", "cancelled": "none", "under way": "busy", "waiting": "b
 
 
 @ui.page("/replay", "replay.html")
-def plan_replay(look: ViewContext) -> dict[str, Any]:
+def plan_replay(ctx: ViewContext) -> dict[str, Any]:
     """Show the selection form, its dry run, and the list of replays.
 
     `count=1` counts what the form has selected, and `count=usual` what is usually selected.
     """
-    asked = {name: look.asked(name, LONGEST) for name in FIELDS}
-    chosen = asked if look.asked("count") == "1" else _usual(asked, look.now)
-    repo_ids = look.repositories()
-    runs, listed = _runs(look, repo_ids)
+    asked = {name: ctx.asked(name, LONGEST) for name in FIELDS}
+    chosen = asked if ctx.asked("count") == "1" else _usual(asked, ctx.now)
+    repo_ids = ctx.repositories()
+    runs, listed = _runs(ctx, repo_ids)
     return {
         **listed,
         "chosen": chosen,
         "names": sorted(PLATFORM_EVENTS),
         "everything": repo_ids is None,
-        **_dry_run(look, chosen),
+        **_dry_run(ctx, chosen),
         "runs": runs,
     }
 
 
-def _runs(look: ViewContext, repo_ids: list[int] | None) -> tuple[list[Row], dict[str, Any]]:
+def _runs(ctx: ViewContext, repo_ids: list[int] | None) -> tuple[list[Row], dict[str, Any]]:
     """Return a page of replays, and the values about their list."""
-    asked = filters.period(look, REQUESTED)
+    asked = filters.period(ctx, REQUESTED)
     rows, values = LIST.page(
-        look,
+        ctx,
         asked.chosen,
         lambda limit, before: [
             run_row(row)
             for row in replay_runs.page(
-                look.db, limit=limit, before=before, repo_ids=repo_ids, times=asked.times
+                ctx.db, limit=limit, before=before, repo_ids=repo_ids, times=asked.times
             )
         ],
-        lambda: replay_runs.count(look.db, repo_ids, asked.times),
+        lambda: replay_runs.count(ctx.db, repo_ids, asked.times),
     )
     is_first = not (values["newest"] or values["sort"])
     return rows, {
@@ -101,18 +101,18 @@ def _usual(asked: dict[str, str], now: int) -> dict[str, str]:
     return {**asked, "status": "failed", "since": field_of(now - DAY)}
 
 
-def _dry_run(look: ViewContext, asked: dict[str, str]) -> dict[str, Any]:
+def _dry_run(ctx: ViewContext, asked: dict[str, str]) -> dict[str, Any]:
     """Return the count of the selected deliveries, if requested, or the error in the selection."""
     values: dict[str, Any] = {"problem": "", "counted": None, "more": 0, "live": "", "words": ""}
-    if not look.asked("count"):
+    if not ctx.asked("count"):
         return values
     try:
-        chosen = selected(look, asked)
+        chosen = selected(ctx, asked)
     except (Invalid, Missing, Forbidden) as error:
         return {**values, "problem": _wrong(error)}
-    counted = Counted()
+    counted = ReplayCount()
     for number in range(SELECTIONS_AT_ONCE):
-        counted = counted.go_on(look.db, chosen, AT_ONCE)
+        counted = counted.go_on(ctx.db, chosen, AT_ONCE)
         if counted.number == number:
             break
     live = query({**asked, **{name: str(value) for name, value in asdict(counted).items()}})
@@ -134,26 +134,26 @@ def _wrong(error: Exception) -> str:
 
 
 @ui.live("/replay/count")
-def continue_count(look: ViewContext, state: Any) -> tuple[Any, list[PanelUpdate]]:
+def continue_count(ctx: ViewContext, state: Any) -> tuple[Any, list[PanelUpdate]]:
     """Stream the count of a dry run, some thousand events at a time, to its end."""
     if state is None:
-        state = Counted(*(look.asked_number(one.name) or 0 for one in fields(Counted)))
-    chosen = selected(look, {name: look.asked(name, LONGEST) for name in FIELDS})
+        state = ReplayCount(*(ctx.asked_number(one.name) or 0 for one in fields(ReplayCount)))
+    chosen = selected(ctx, {name: ctx.asked(name, LONGEST) for name in FIELDS})
     if state.number >= len(chosen):
         return state, []
-    state = state.go_on(look.db, chosen, COUNTED)
+    state = state.go_on(ctx.db, chosen, COUNTED)
     values = {"counted": state.many, "more": state.number < len(chosen)}
     return state, [PanelUpdate("count", "_count.html", values)]
 
 
 @ui.act("/replay/start")
-def start_replay(look: ViewContext) -> ActionResult:
+def start_replay(ctx: ViewContext) -> ActionResult:
     """Start the replay."""
-    asked = {name: look.form.get(name, "").strip()[:LONGEST] for name in FIELDS}
-    chosen = selected(look, asked)
+    asked = {name: ctx.form.get(name, "").strip()[:LONGEST] for name in FIELDS}
+    chosen = selected(ctx, asked)
     for one in chosen:
-        _check_change(look, one.repo_id, one.hook_id)
-    runs = [replay_runs.create(look.db, one, look.viewer.name)["id"] for one in chosen]
+        _check_change(ctx, one.repo_id, one.hook_id)
+    runs = [replay_runs.create(ctx.db, one, ctx.viewer.name)["id"] for one in chosen]
     if len(runs) > 1:
         notice = f"The worker runs {len(runs)} replays, one for each repository."
         return ActionResult(f"{ROOT}/replay", notice, ids={"replays": runs})
@@ -162,65 +162,65 @@ def start_replay(look: ViewContext) -> ActionResult:
 
 
 @ui.page("/replay/{run_id}", "replay_run.html")
-def show_replay(look: ViewContext) -> dict[str, Any]:
+def show_replay(ctx: ViewContext) -> dict[str, Any]:
     """Show the progress of a replay."""
-    run = _found(look)
-    return {"run": run_row(run), "may_change": _may_change(look, run)}
+    run = _found(ctx)
+    return {"run": run_row(run), "may_change": _may_change(ctx, run)}
 
 
 @ui.live("/replay/{run_id}/live")
-def follow_replay(look: ViewContext, state: Any) -> tuple[Any, list[PanelUpdate]]:
+def follow_replay(ctx: ViewContext, state: Any) -> tuple[Any, list[PanelUpdate]]:
     """Stream the progress of a replay."""
-    run = _found(look)
+    run = _found(ctx)
     mark = (run["moves"], run["ended_at"])
     if mark == state:
         return state, []
-    values = {"run": run_row(run), "may_change": _may_change(look, run)}
+    values = {"run": run_row(run), "may_change": _may_change(ctx, run)}
     return mark, [PanelUpdate("run", "_replay.html", values)]
 
 
 @ui.act("/replay/{run_id}/cancel")
-def cancel_replay(look: ViewContext) -> ActionResult:
+def cancel_replay(ctx: ViewContext) -> ActionResult:
     """Cancel a replay."""
-    run = _found(look)
-    _check_change(look, run["repo_id"], run["hook_id"])
-    replay_runs.cancel(look.db, run["id"])
+    run = _found(ctx)
+    _check_change(ctx, run["repo_id"], run["hook_id"])
+    replay_runs.cancel(ctx.db, run["id"])
     notice = "Cancelled. Deliveries created until now are still sent."
     return ActionResult(f"{ROOT}/replay/{run['id']}", notice, ids={"replay": run["id"]})
 
 
-def _found(look: ViewContext) -> Row:
+def _found(ctx: ViewContext) -> Row:
     """Return the replay, if the viewer may see it. Raises Missing or Forbidden if not."""
-    run = replay_runs.get(look.db, look.number("run_id"))
+    run = replay_runs.get(ctx.db, ctx.number("run_id"))
     if run["repo_id"] is not None:
-        look.viewer.repository(look.db, run["repo_id"])
-    elif look.repositories() is not None:
+        ctx.viewer.repository(ctx.db, run["repo_id"])
+    elif ctx.repositories() is not None:
         if run["hook_id"] is None:
             raise Missing("replay")
-        look.viewer.hook(look.db, run["hook_id"])
+        ctx.viewer.hook(ctx.db, run["hook_id"])
     return run
 
 
-def _may_change(look: ViewContext, run: Row) -> bool:
+def _may_change(ctx: ViewContext, run: Row) -> bool:
     try:
-        _check_change(look, run["repo_id"], run["hook_id"])
+        _check_change(ctx, run["repo_id"], run["hook_id"])
     except (HubError, Missing):
         return False
     return True
 
 
-def _check_change(look: ViewContext, repo_id: int | None, hook_id: int | None) -> None:
+def _check_change(ctx: ViewContext, repo_id: int | None, hook_id: int | None) -> None:
     """Check that the viewer may replay the events of this repository, to this hook, or all.
 
     Raises Missing or Forbidden if not.
     """
-    hook = None if hook_id is None else hooks.by_id(look.db, hook_id)
+    hook = None if hook_id is None else hooks.by_id(ctx.db, hook_id)
     if repo_id is not None:
-        look.viewer.check_change_of(look.db, look.viewer.repository(look.db, repo_id))
+        ctx.viewer.check_change_of(ctx.db, ctx.viewer.repository(ctx.db, repo_id))
     elif hook is None:
-        look.viewer.check_change_all(look.db)
+        ctx.viewer.check_change_all(ctx.db)
     if hook is not None and hook["repo_id"] is None:
-        look.viewer.check_change(look.db, hook)
+        ctx.viewer.check_change(ctx.db, hook)
 
 
 def run_row(run: Row) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from hub.api.assistant.assistant_metrics import READ
 from hub.api.assistant.report_links import link
-from hub.auth.access import check_kind, check_token
+from hub.auth.token_rights import check_kind, check_token
 from hub.http.errors import Forbidden
 from hub.settings import HubSettings
 from hub.ui.lists import filters, paging
@@ -44,7 +44,7 @@ POLICIES = {
 def _check(viewer: DashboardViewer) -> None:
     if viewer.caller is not None:
         check_kind(READ.kinds, viewer.caller)
-        check_token(READ, viewer.caller, READ.scopes)
+        check_token(READ.permissions, viewer.caller, READ.scopes)
 
 
 def _offered(settings: HubSettings, viewer: DashboardViewer) -> bool:
@@ -59,20 +59,20 @@ ui = Section("Reports", "/reports", "user", _offered, second=True)
 
 
 @ui.page("/reports", "reports.html")
-def list_reports(look: ViewContext) -> dict[str, Any]:
+def list_reports(ctx: ViewContext) -> dict[str, Any]:
     """List the enterprises, and the reports of one or all of them."""
-    found = report_queries.enterprises(look.db, _account(look), ENTERPRISES)
-    asked = filters.period(look)
-    chosen = {"enterprise": look.asked("enterprise", 100), **asked.chosen}
+    found = report_queries.enterprises(ctx.db, _account(ctx), ENTERPRISES)
+    asked = filters.period(ctx)
+    chosen = {"enterprise": ctx.asked("enterprise", 100), **asked.chosen}
     wanted = [row for row in found if chosen["enterprise"] in ("", row["slug"])]
     ids = [row["id"] for row in wanted]
     rows, values = LIST.page(
-        look,
+        ctx,
         chosen,
         lambda limit, before: report_queries.page(
-            look.db, ids, limit=limit, before=before, times=asked.times
+            ctx.db, ids, limit=limit, before=before, times=asked.times
         ),
-        lambda: report_queries.count(look.db, ids, asked.times),
+        lambda: report_queries.count(ctx.db, ids, asked.times),
     )
     open_ids = {row["id"] for row in wanted if row["usage_metrics"] == "enabled"}
     return {
@@ -83,18 +83,18 @@ def list_reports(look: ViewContext) -> dict[str, Any]:
         "ranges": filters.RANGES,
         "problem": asked.problem,
         "path": paging.first(LIST.path, {**chosen, "sort": values["sort"]}),
-        "reports": [_report(look, row, open_ids) for row in rows],
-        "root": look.services.urls.root,
+        "reports": [_report(ctx, row, open_ids) for row in rows],
+        "root": ctx.services.urls.root,
     }
 
 
-def _account(look: ViewContext) -> int | None:
+def _account(ctx: ViewContext) -> int | None:
     """Return the account whose enterprises are shown; None for all.
 
     Raises Forbidden if the token does not cover reports.
     """
-    caller = look.viewer.caller
-    _check(look.viewer)
+    caller = ctx.viewer.caller
+    _check(ctx.viewer)
     return None if caller is None or caller.site_admin else caller.account_id
 
 
@@ -104,7 +104,7 @@ def _enterprise(row: Row) -> dict[str, Any]:
     return {**row, "kind": kind, "said": said, "last": usage_days.iso(last) if last else ""}
 
 
-def _report(look: ViewContext, row: Row, open_ids: set[int]) -> dict[str, Any]:
+def _report(ctx: ViewContext, row: Row, open_ids: set[int]) -> dict[str, Any]:
     """Return a report's values for the template, with a link if the viewer may download it."""
     first, last = usage_days.iso(row["first_day"]), usage_days.iso(row["last_day"])
     kind, state = "good", "current"
@@ -113,11 +113,11 @@ def _report(look: ViewContext, row: Row, open_ids: set[int]) -> dict[str, Any]:
     elif row["replaced_at"] is not None:
         kind, state = "none", "replaced"
     is_there = state == "current" and row["enterprise_id"] in open_ids
-    seconds = look.services.settings.report_link_seconds
+    seconds = ctx.services.settings.report_link_seconds
     return {
         **row,
         "days": first if first == last else f"{first} to {last}",
         "state_kind": kind,
         "state": state,
-        "file": link(look.db, look.services.urls, row, seconds) if is_there else "",
+        "file": link(ctx.db, ctx.services.urls, row, seconds) if is_there else "",
     }

@@ -17,27 +17,27 @@ MOST = 200
 KINDS = {"waiting": "busy", "delivered": "good", "dead": "bad", "filtered": "none"}
 
 
-def _selected(look: ViewContext, given: list[str]) -> list[Row]:
+def _selected(ctx: ViewContext, given: list[str]) -> list[Row]:
     """Return what the viewer selected and may see, each with the `reason` why it cannot be sent."""
     ids = dict.fromkeys(number for text in given[:MOST] if (number := natural(text)))
-    rows = _visible(look, redeliveries.candidates(look.db, ids))
-    changeable = _changeable(look, {row["hook_id"] for row in rows})
+    rows = _visible(ctx, redeliveries.candidates(ctx.db, ids))
+    changeable = _changeable(ctx, {row["hook_id"] for row in rows})
     for row in rows:
         row["named"] = row["event"] + (f".{row['action']}" if row["action"] else "")
         row["reason"] = _reason(row, changeable)
     return rows
 
 
-def _visible(look: ViewContext, rows: list[Row]) -> list[Row]:
+def _visible(ctx: ViewContext, rows: list[Row]) -> list[Row]:
     """Return the rows to whose hooks the viewer may see deliveries.
 
     Events of a repository also reach the hooks around it, which its administrators do not see.
     """
-    repo_ids = look.repositories()
+    repo_ids = ctx.repositories()
     if repo_ids is None:
         return rows
-    org_ids = look.organizations()
-    found = {number: hooks.by_id(look.db, number) for number in {row["hook_id"] for row in rows}}
+    org_ids = ctx.organizations()
+    found = {number: hooks.by_id(ctx.db, number) for number in {row["hook_id"] for row in rows}}
 
     def is_visible(row: Row) -> bool:
         hook = found[row["hook_id"]]
@@ -48,9 +48,9 @@ def _visible(look: ViewContext, rows: list[Row]) -> list[Row]:
     return [row for row in rows if is_visible(row)]
 
 
-def _changeable(look: ViewContext, hook_ids: set[int]) -> set[int]:
-    found = [hook for number in hook_ids if (hook := hooks.by_id(look.db, number))]
-    return {hook["id"] for hook in found if look.viewer.may_change(look.db, hook)}
+def _changeable(ctx: ViewContext, hook_ids: set[int]) -> set[int]:
+    found = [hook for number in hook_ids if (hook := hooks.by_id(ctx.db, number))]
+    return {hook["id"] for hook in found if ctx.viewer.may_change(ctx.db, hook)}
 
 
 def _reason(row: Row, changeable: set[int]) -> str:
@@ -64,19 +64,19 @@ def _reason(row: Row, changeable: set[int]) -> str:
 
 
 @ui.page("/retry", "retry.html")
-def plan_retry(look: ViewContext) -> dict[str, Any]:
+def plan_retry(ctx: ViewContext) -> dict[str, Any]:
     """Show what a retry will send, and what it cannot send."""
-    return {"rows": _selected(look, look.query.all("attempt"))}
+    return {"rows": _selected(ctx, ctx.query.all("attempt"))}
 
 
 @ui.act("/retry")
-def start_retry(look: ViewContext) -> ActionResult:
+def start_retry(ctx: ViewContext) -> ActionResult:
     """Send the selected deliveries once more, under their ids."""
-    look.viewer.check_token(WRITE)
-    rows = [row for row in _selected(look, look.form.all("attempt")) if not row["reason"]]
+    ctx.viewer.check_token(WRITE)
+    rows = [row for row in _selected(ctx, ctx.form.all("attempt")) if not row["reason"]]
     if not rows:
         raise Invalid("Select at least one delivery that can be sent again.")
-    made = redeliveries.create(look.db, rows)
+    made = redeliveries.create(ctx.db, rows)
     named = ",".join(map(str, made))
     hook_ids = sorted({row["hook_id"] for row in rows})
     return ActionResult(
@@ -86,32 +86,32 @@ def start_retry(look: ViewContext) -> ActionResult:
     )
 
 
-def _progress(look: ViewContext) -> dict[str, Any]:
+def _progress(ctx: ViewContext) -> dict[str, Any]:
     """Return the state of the deliveries in the query, as far as the viewer may see them."""
-    named = look.query.get("deliveries", "")[: MOST * 20].split(",")[:MOST]
+    named = ctx.query.get("deliveries", "")[: MOST * 20].split(",")[:MOST]
     ids = [number for text in named if (number := natural(text))]
-    rows = _visible(look, redeliveries.of_ids(look.db, ids, MOST))
+    rows = _visible(ctx, redeliveries.of_ids(ctx.db, ids, MOST))
     for row in rows:
         row["kind"] = KINDS[row["state"]]
         row["named"] = row["event"] + (f".{row['action']}" if row["action"] else "")
         row["untried"] = status_text.untried(row)
-        row["tried_at"] = status_text.tried_at(row, look.now)
+        row["tried_at"] = status_text.tried_at(row, ctx.now)
     states = redeliveries.states(rows)
     return {"rows": rows, "states": states, "open": states["waiting"] > 0}
 
 
 @ui.page("/retried", "retried.html")
-def show_retried(look: ViewContext) -> dict[str, Any]:
+def show_retried(ctx: ViewContext) -> dict[str, Any]:
     """Show how far retried deliveries are."""
-    found = _progress(look)
+    found = _progress(ctx)
     named = ",".join(str(row["id"]) for row in found["rows"])
     return {**found, "live": f"{ROOT}/retried/live?deliveries={named}"}
 
 
 @ui.live("/retried/live")
-def follow_retried(look: ViewContext, state: Any) -> tuple[Any, list[PanelUpdate]]:
+def follow_retried(ctx: ViewContext, state: Any) -> tuple[Any, list[PanelUpdate]]:
     """Stream the state of retried deliveries."""
-    found = _progress(look)
+    found = _progress(ctx)
     mark = [(row["id"], row["state"], row["attempts"]) for row in found["rows"]]
     if mark == state:
         return state, []

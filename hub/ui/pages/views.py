@@ -14,25 +14,25 @@ ui = Section()
 
 
 @ui.act("/views")
-def save_view(look: ViewContext) -> ActionResult:
+def save_view(ctx: ViewContext) -> ActionResult:
     """Save the filters of a list."""
-    page = look.form.get("page", "")
+    page = ctx.form.get("page", "")
     if page not in LISTS:
         raise Missing("list")
-    shared = look.form.get("shared") == "1"
-    if shared and not look.viewer.may_run:
+    shared = ctx.form.get("shared") == "1"
+    if shared and not ctx.viewer.may_run:
         raise Forbidden("Only operators of the installation can share a view with everybody.")
-    asked = query(dict(parse_qsl(look.form.get("query", ""))))
-    name = " ".join(look.form.get("name", "").split())
-    made = saved_views.save(look.db, account_of(look), page, name, asked, shared=shared)
+    asked = query(dict(parse_qsl(ctx.form.get("query", ""))))
+    name = " ".join(ctx.form.get("name", "").split())
+    made = saved_views.save(ctx.db, account_of(ctx), page, name, asked, shared=shared)
     return ActionResult(f"{page}?{asked}", f"The view {name} has been saved.", ids={"view": made})
 
 
 @ui.act("/views/{view_id}/remove")
-def remove_view(look: ViewContext) -> ActionResult:
+def remove_view(ctx: ViewContext) -> ActionResult:
     """Remove a saved view."""
     row = saved_views.remove(
-        look.db, account_of(look), look.number("view_id"), every=look.viewer.may_run
+        ctx.db, account_of(ctx), ctx.number("view_id"), every=ctx.viewer.may_run
     )
     return ActionResult(
         row["page"], f"The view {row['name']} has been removed.", ids={"view": row["id"]}

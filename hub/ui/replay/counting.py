@@ -8,7 +8,7 @@ from store.delivery.replay_selection import ReplaySelection
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class ReplayCount:
     """How far selections have been counted: within the one of this number, after this event."""
 
     number: int = 0
@@ -16,7 +16,7 @@ class Counted:
     upto: int = 0
     many: int = 0
 
-    def go_on(self, db: Connection, chosen: list[ReplaySelection], looked: int) -> "Counted":
+    def go_on(self, db: Connection, chosen: list[ReplaySelection], looked: int) -> "ReplayCount":
         """Count within the next `looked` events of the present selection."""
         if self.number >= len(chosen):
             return self
@@ -25,5 +25,5 @@ class Counted:
             after, upto = replay_selection.id_range(db, one)
         found, behind = replay_selection.count(db, one, after, upto, looked)
         if behind:
-            return Counted(self.number, behind, upto, self.many + found)
-        return Counted(self.number + 1, 0, 0, self.many + found)
+            return ReplayCount(self.number, behind, upto, self.many + found)
+        return ReplayCount(self.number + 1, 0, 0, self.many + found)

@@ -13,7 +13,7 @@ from store.repositories import repositories
 MOST_SELECTIONS = 20
 
 
-def selected(look: ViewContext, asked: dict[str, str]) -> list[ReplaySelection]:
+def selected(ctx: ViewContext, asked: dict[str, str]) -> list[ReplaySelection]:
     """Return the selections in a form: several if its hooks belong to several repositories.
 
     Raises Invalid, Missing or Forbidden if it is not valid.
@@ -21,11 +21,11 @@ def selected(look: ViewContext, asked: dict[str, str]) -> list[ReplaySelection]:
     since, until = _moment(asked, "since"), _moment(asked, "until")
     if since is not None and until is not None and since >= until:
         raise _invalid("until", "The end must be after the beginning.")
-    hook_ids = _several(look, asked)
+    hook_ids = _several(ctx, asked)
     if len(hook_ids) > 1:
-        by_repository = _by_repository(look, hook_ids)
+        by_repository = _by_repository(ctx, hook_ids)
     else:
-        hook_id, repo_id = _of(look, {**asked, "hook": str(hook_ids[0]) if hook_ids else ""})
+        hook_id, repo_id = _of(ctx, {**asked, "hook": str(hook_ids[0]) if hook_ids else ""})
         by_repository = {repo_id: (hook_id, None)}
     return [
         ReplaySelection(
@@ -44,20 +44,20 @@ def selected(look: ViewContext, asked: dict[str, str]) -> list[ReplaySelection]:
 Chosen = dict[int | None, tuple[int | None, tuple[int, ...] | None]]
 
 
-def _by_repository(look: ViewContext, hook_ids: list[int]) -> Chosen:
+def _by_repository(ctx: ViewContext, hook_ids: list[int]) -> Chosen:
     grouped: dict[int, list[int]] = {}
-    for hook_id, repo_id in hooks.repository_ids(look.db, hook_ids):
+    for hook_id, repo_id in hooks.repository_ids(ctx.db, hook_ids):
         grouped.setdefault(repo_id, []).append(hook_id)
     if not grouped:
         raise Missing("hook")
     if len(grouped) > MOST_SELECTIONS:
         raise _invalid("hook", "The hooks belong to too many repositories. Choose one of these.")
     for repo_id in grouped:
-        look.viewer.repository(look.db, repo_id)
+        ctx.viewer.repository(ctx.db, repo_id)
     return {repo_id: (None, tuple(ids)) for repo_id, ids in grouped.items()}
 
 
-def _of(look: ViewContext, asked: dict[str, str]) -> tuple[int | None, int | None]:
+def _of(ctx: ViewContext, asked: dict[str, str]) -> tuple[int | None, int | None]:
     """Return the hook and the repository of a selection.
 
     One of them is required unless the viewer may see all repositories.
@@ -65,21 +65,21 @@ def _of(look: ViewContext, asked: dict[str, str]) -> tuple[int | None, int | Non
     repo_id = hook_id = None
     if asked["repository"]:
         owner, _, name = asked["repository"].partition("/")
-        found = repositories.find(look.db, owner, name)
+        found = repositories.find(ctx.db, owner, name)
         if found is None:
             raise Missing("repository")
-        repo_id = look.viewer.repository(look.db, found["id"])["id"]
+        repo_id = ctx.viewer.repository(ctx.db, found["id"])["id"]
     if asked["hook"]:
-        hook, repo = look.viewer.hook(look.db, int(asked["hook"]))
+        hook, repo = ctx.viewer.hook(ctx.db, int(asked["hook"]))
         if repo is not None and repo_id not in (None, repo["id"]):
             raise _invalid("hook", f"Hook {hook['id']} belongs to {repo['full_name']}.")
         hook_id, repo_id = hook["id"], repo_id if repo is None else repo["id"]
-    if repo_id is None and hook_id is None and look.repositories() is not None:
+    if repo_id is None and hook_id is None and ctx.repositories() is not None:
         raise _invalid("repository", "Choose a repository or a hook.")
     return hook_id, repo_id
 
 
-def _several(look: ViewContext, asked: dict[str, str]) -> list[int]:
+def _several(ctx: ViewContext, asked: dict[str, str]) -> list[int]:
     """Return the ids of the hooks that a text names: ids, or a part of URLs. Empty for all hooks.
 
     Raises Missing or Forbidden if there is none.
@@ -88,12 +88,12 @@ def _several(look: ViewContext, asked: dict[str, str]) -> list[int]:
     ids = [natural(part) for part in text.split(",")]
     if not text or None not in ids:
         return [one for one in ids if one is not None]
-    repo_ids = look.repositories()
+    repo_ids = ctx.repositories()
     if asked["repository"]:
         owner, _, name = asked["repository"].partition("/")
-        repo = repositories.find(look.db, owner, name)
-        repo_ids = [] if repo is None else [look.viewer.repository(look.db, repo["id"])["id"]]
-    _, found = hooks_named(look, text, repo_ids)
+        repo = repositories.find(ctx.db, owner, name)
+        repo_ids = [] if repo is None else [ctx.viewer.repository(ctx.db, repo["id"])["id"]]
+    _, found = hooks_named(ctx, text, repo_ids)
     if not found:
         raise Missing("hook")
     return found

@@ -1,4 +1,4 @@
 """How people get into the dashboard and out of it: with a token, or with an OpenID provider.
 
-May import all of the dashboard but the routes.
+Imports `openid`, and all of the dashboard but the routes.
 """

@@ -16,39 +16,39 @@ METHODS = {
 
 
 @ui.page("/sessions", "sessions.html")
-def list_sessions(look: ViewContext) -> dict[str, object]:
+def list_sessions(ctx: ViewContext) -> dict[str, object]:
     """List the viewer's sessions, the last used one first."""
-    own = "" if look.session is None else sessions.digest(look.session)
+    own = "" if ctx.session is None else sessions.digest(ctx.session)
     return {
-        "rows": sessions.owned(look.db, _owner(look)),
+        "rows": sessions.owned(ctx.db, _owner(ctx)),
         "methods": METHODS,
         "own": own[: sessions.SHOWN],
     }
 
 
 @ui.act("/sessions/{shown_id}/end")
-def end_session(look: ViewContext) -> ActionResult:
+def end_session(ctx: ViewContext) -> ActionResult:
     """End one session."""
-    if not sessions.end_owned(look.db, _owner(look), look.values["shown_id"]):
+    if not sessions.end_owned(ctx.db, _owner(ctx), ctx.values["shown_id"]):
         raise Missing("session")
     return ActionResult(PATH, "The session has ended.")
 
 
 @ui.act("/sessions/end-others")
-def end_other_sessions(look: ViewContext) -> ActionResult:
+def end_other_sessions(ctx: ViewContext) -> ActionResult:
     """End all sessions but this one."""
-    many = sessions.end_others(look.db, _owner(look), look.session or "")
+    many = sessions.end_others(ctx.db, _owner(ctx), ctx.session or "")
     return ActionResult(PATH, f"{many} other session{'' if many == 1 else 's'} ended.")
 
 
-def _owner(look: ViewContext) -> int | str:
+def _owner(ctx: ViewContext) -> int | str:
     """Return the user's id, or the mark of the administrators' token.
 
     Raises Missing for a guest, whose link belongs to nobody.
     """
-    caller = look.viewer.caller
+    caller = ctx.viewer.caller
     if caller is not None:
         return caller.account_id
-    if look.session is None or not look.viewer.operator:
+    if ctx.session is None or not ctx.viewer.operator:
         raise Missing("session")
-    return sessions.operator_of(look.db, look.session)
+    return sessions.operator_of(ctx.db, ctx.session)

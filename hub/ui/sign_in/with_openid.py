@@ -1,7 +1,7 @@
 """Signing in with an OpenID Connect provider: to the provider, and back with a code."""
 
 from hub.http.response import Response, header
-from hub.openid.attempt import LASTS, Attempt
+from hub.openid.attempt import LASTS, SignInAttempt
 from hub.openid.errors import SignInFailed
 from hub.openid.id_token import Claims
 from hub.openid.people import user_of
@@ -9,9 +9,9 @@ from hub.openid.provider import OpenIDProvider
 from hub.rest import auditing
 from hub.rest.request import Handler
 from hub.ui import cookies
+from hub.ui.dashboard import Dashboard
 from hub.ui.headers import PAGE
 from hub.ui.section import ROOT, RenderedPage
-from hub.ui.serve import Dashboard
 from hub.ui.session_request import SessionRequest
 from hub.ui.sign_in.with_token import CALLBACK, START, count_failure, values, within
 from hub.ui.templating import render
@@ -25,17 +25,17 @@ OUT_OF_DATE = "This sign-in began too long ago, or in another browser. Please tr
 class OpenIDSignIn:
     """Begins sessions for people whom the provider names."""
 
-    def __init__(self, desk: Dashboard) -> None:
-        self._desk = desk
-        self._services = desk.services
-        self.provider = OpenIDProvider(desk.services.settings, self._now)
+    def __init__(self, dashboard: Dashboard) -> None:
+        self._dashboard = dashboard
+        self._services = dashboard.services
+        self.provider = OpenIDProvider(dashboard.services.settings, self._now)
 
     def start(self) -> Handler:
         """Return the handler that leads the browser to the provider."""
 
         async def run(visit: SessionRequest) -> Response:
-            asked = visit.call.query
-            attempt = Attempt.begin(within(asked.get("next", "")[:2000]), self._now())
+            asked = visit.request.query
+            attempt = SignInAttempt.begin(within(asked.get("next", "")[:2000]), self._now())
             try:
                 place = await self.provider.authorization_url(attempt, self._redirect_uri(visit))
             except SignInFailed as error:
@@ -46,14 +46,14 @@ class OpenIDSignIn:
             )
             return Response(303, b"", [header("Location", place), cookie, *PAGE])
 
-        return self._desk.guarded(run)
+        return self._dashboard.guarded(run)
 
     def finish(self) -> Handler:
         """Return the handler to which the provider leads back."""
 
         async def run(visit: SessionRequest) -> Response:
-            asked = visit.call.query
-            attempt = Attempt.unpacked(visit.cookies.get(cookies.ATTEMPT, ""))
+            asked = visit.request.query
+            attempt = SignInAttempt.unpacked(visit.cookies.get(cookies.ATTEMPT, ""))
             # One attempt has one answer.
             visit.drop(cookies.ATTEMPT)
             try:
@@ -70,10 +70,10 @@ class OpenIDSignIn:
                 200, render("from_elsewhere.html", shown).encode(), [*PAGE, *visit.headers]
             )
 
-        return self._desk.guarded(run)
+        return self._dashboard.guarded(run)
 
     async def _claims(
-        self, visit: SessionRequest, attempt: Attempt | None, asked: dict[str, str]
+        self, visit: SessionRequest, attempt: SignInAttempt | None, asked: dict[str, str]
     ) -> Claims:
         if attempt is None or not attempt.is_answered_by(asked.get("state", ""), self._now()):
             raise SignInFailed(OUT_OF_DATE)
@@ -87,9 +87,9 @@ class OpenIDSignIn:
         user = user_of(db, self._services.settings, claims)
         cookie = sessions.begin_openid(db, user["id"], visit.sign_in_origin("openid"))
         visit.cookies[cookies.SESSION] = cookie
-        visit.authenticate(db, self._desk.admins)
+        visit.authenticate(db, self._dashboard.admins)
         auditing.record(
-            db, self._services, visit.call, "ui/sign-in", visit.actor(), 200, target=START
+            db, self._services, visit.request, "ui/sign-in", visit.actor(), 200, target=START
         )
         return cookie
 
@@ -98,7 +98,9 @@ class OpenIDSignIn:
             self._services.measures.failed_logins.add("openid")
             await self._services.store.read(count_failure, self._services, visit)
         shown = values(self._services, within(next_), str(error))
-        return await self._desk.answer(visit, RenderedPage("sign_in.html", shown, error.status))
+        return await self._dashboard.answer(
+            visit, RenderedPage("sign_in.html", shown, error.status)
+        )
 
     async def sign_out_url(self, visit: SessionRequest) -> str | None:
         """Return where the browser can end its session at the provider, if anywhere."""

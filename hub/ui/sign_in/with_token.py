@@ -12,9 +12,9 @@ from hub.rest.context import Services
 from hub.rest.request import Handler
 from hub.ui import cookies
 from hub.ui.csrf import FIELD
+from hub.ui.dashboard import Dashboard
 from hub.ui.headers import PAGE
 from hub.ui.section import ROOT, RenderedPage, Section
-from hub.ui.serve import Dashboard
 from hub.ui.session_request import THEMES, SessionRequest
 from hub.ui.view_context import ViewContext
 from hub.ui.viewer import DashboardViewer
@@ -28,9 +28,9 @@ UNKNOWN = "No such token. It may have expired, or have been revoked."
 
 
 @ui.page("/sign-in", "sign_in.html", who="anyone")
-def sign_in_page(look: ViewContext) -> dict[str, object]:
+def sign_in_page(ctx: ViewContext) -> dict[str, object]:
     """Show the sign-in form."""
-    return values(look.services, within(look.asked("next", 2000)))
+    return values(ctx.services, within(ctx.asked("next", 2000)))
 
 
 def values(services: Services, next_: str, error: str = "") -> dict[str, object]:
@@ -49,7 +49,7 @@ def within(path: str) -> str:
 
 def count_failure(db: Connection, services: Services, visit: SessionRequest) -> None:
     """Count a failed sign-in from the client's address. Raises Blocked after too many."""
-    subject = RateSubject("address", services.clients.address(visit.call.scope))
+    subject = RateSubject("address", services.clients.address(visit.request.scope))
     if services.limits is not None and services.limits.record_bad_token(db, subject):
         raise Blocked
 
@@ -60,18 +60,18 @@ Leave = Callable[[SessionRequest], Awaitable[str | None]]
 class SignIn:
     """Begins and ends sessions. `leave` returns where people also sign out at their provider."""
 
-    def __init__(self, desk: Dashboard, leave: Leave | None = None) -> None:
-        self._desk = desk
+    def __init__(self, dashboard: Dashboard, leave: Leave | None = None) -> None:
+        self._dashboard = dashboard
         self._leave = leave
-        self._services = desk.services
-        self._admins: AdminAuth = desk.admins
+        self._services = dashboard.services
+        self._admins: AdminAuth = dashboard.admins
 
     def sign_in(self) -> Handler:
         """Return the handler of POST /ui/sign-in."""
-        return self._desk.guarded(self._sign_in)
+        return self._dashboard.guarded(self._sign_in)
 
     async def _sign_in(self, visit: SessionRequest) -> Response:
-        form = await self._desk.form(visit.call)
+        form = await self._dashboard.form(visit.request)
         visit.check_form(form.get(FIELD, ""))
         value, wanted = form.get("token", "").strip(), within(form.get("next", ""))
         try:
@@ -88,7 +88,7 @@ class SignIn:
         self._services.measures.failed_logins.add("token")
         await self._services.store.read(count_failure, self._services, visit)
         shown = values(self._services, wanted, UNKNOWN)
-        return await self._desk.answer(visit, RenderedPage("sign_in.html", shown, 401))
+        return await self._dashboard.answer(visit, RenderedPage("sign_in.html", shown, 401))
 
     def _open(self, db: Connection, visit: SessionRequest, value: str) -> str:
         if self._admins.is_valid_cookie(value):
@@ -103,14 +103,14 @@ class SignIn:
             origin = visit.sign_in_origin("token")
             until = row["expires_at"]
             cookie = sessions.begin(db, token_id=row["id"], until=until, origin=origin)
-        auditing.record(db, self._services, visit.call, "ui/sign-in", visit.actor(), 200)
+        auditing.record(db, self._services, visit.request, "ui/sign-in", visit.actor(), 200)
         return cookie
 
     def sign_out(self) -> Handler:
         """Return the handler of POST /ui/sign-out."""
 
         async def run(visit: SessionRequest) -> Response:
-            form = await self._desk.form(visit.call)
+            form = await self._dashboard.form(visit.request)
             await self._services.store.read(visit.authenticate, self._admins)
             visit.check_form(form.get(FIELD, ""))
             if visit.session is not None:
@@ -120,21 +120,21 @@ class SignIn:
             if also is not None:
                 visit.viewer = None
                 shown = RenderedPage("signed_out.html", {"provider": also})
-                return await self._desk.answer(visit, shown)
+                return await self._dashboard.answer(visit, shown)
             place = header("Location", f"{ROOT}/sign-in")
             return Response(303, b"", [place, *PAGE, *visit.headers])
 
-        return self._desk.guarded(run)
+        return self._dashboard.guarded(run)
 
     def _close(self, db: Connection, visit: SessionRequest, cookie: str) -> None:
         if sessions.end(db, cookie):
-            auditing.record(db, self._services, visit.call, "ui/sign-out", visit.actor(), 200)
+            auditing.record(db, self._services, visit.request, "ui/sign-out", visit.actor(), 200)
 
     def theme(self) -> Handler:
         """Return the handler of POST /ui/theme."""
 
         async def run(visit: SessionRequest) -> Response:
-            form = await self._desk.form(visit.call)
+            form = await self._dashboard.form(visit.request)
             await self._services.store.read(visit.authenticate, self._admins)
             visit.check_form(form.get(FIELD, ""))
             chosen = form.get("theme", "")
@@ -144,4 +144,4 @@ class SignIn:
             place = header("Location", within(form.get("next", "")))
             return Response(303, b"", [place, *PAGE, *visit.headers])
 
-        return self._desk.guarded(run)
+        return self._dashboard.guarded(run)

@@ -1,1 +1,4 @@
-"""Trends of hooks: success, latency and status codes over time."""
+"""Trends of hooks: success, latency and status codes over time.
+
+Imports the dashboard's shared parts, and no page.
+"""

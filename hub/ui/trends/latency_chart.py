@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from hub.ui.charts import Chart, Series, curves
+from hub.ui.charts.over_time import Chart, Series, curves
 
 
 class Measured(Protocol):

@@ -3,7 +3,7 @@
 from http import HTTPStatus
 from typing import Any
 
-from hub.ui.charts import Chart, Series, stacked
+from hub.ui.charts.over_time import Chart, Series, stacked
 from hub.ui.trends.latency_chart import latency
 from hub.ui.view_context import ViewContext
 from store.clock import MINUTE
@@ -28,13 +28,13 @@ CLASSES = (
 )
 
 
-def summary(look: ViewContext, hook_ids: list[int]) -> dict[str, Any]:
+def summary(ctx: ViewContext, hook_ids: list[int]) -> dict[str, Any]:
     """Return the values of a page about these hooks, for the span in the query."""
-    span = look.asked("span") if look.asked("span") in SPANS else USUAL
+    span = ctx.asked("span") if ctx.asked("span") in SPANS else USUAL
     text, minutes, step = SPANS[span]
-    until = (look.now // MINUTE // step + 1) * step
+    until = (ctx.now // MINUTE // step + 1) * step
     first = until - minutes
-    found = hook_tallies.between(look.db, hook_ids, first, until, step)
+    found = hook_tallies.between(ctx.db, hook_ids, first, until, step)
     total = HookCounts()
     for one in found.values():
         total.add_period(one)

@@ -33,7 +33,7 @@ CREATE TABLE membership (
     PRIMARY KEY (organization_id, account_id)
 );
 
-CREATE INDEX membership_account ON membership (account_id, organization_id);
+CREATE INDEX membership_account ON membership (account_id, organization_id, public);
 
 CREATE TABLE repository (
     id {id},
@@ -69,6 +69,9 @@ CREATE TABLE repository (
     mirror_url TEXT,
     UNIQUE (owner_id, name_key)
 );
+
+-- Lists and counts an owner's repositories, private ones or only the others.
+CREATE INDEX repository_created ON repository (owner_id, created_at, id, private);
 
 CREATE TABLE collaborator (
     repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
@@ -719,6 +722,10 @@ CREATE TABLE milestone (
     UNIQUE (repo_id, number)
 );
 
+-- Milestones without a due date come last.
+CREATE INDEX milestone_due
+    ON milestone (repo_id, state, coalesce(due_on, 4611686018427387904), number);
+
 -- Issues, and the fields that pull requests share with them.
 CREATE TABLE issue (
     id {id},
@@ -830,6 +837,9 @@ CREATE TABLE protected_branch (
     pattern TEXT NOT NULL,
     PRIMARY KEY (repo_id, pattern)
 );
+
+-- Lists and counts the branches or the tags: the first ten characters tell them apart.
+CREATE INDEX ref_folder ON ref (repo_id, substr(name, 1, 10), name);
 
 -- Finds the branches at a commit.
 CREATE INDEX ref_commit ON ref (repo_id, sha);
@@ -1000,6 +1010,8 @@ CREATE TABLE check_suite (
     UNIQUE (repo_id, number),
     UNIQUE (repo_id, head_sha, app_id)
 );
+
+CREATE INDEX check_suite_commit ON check_suite (repo_id, head_sha, number);
 
 CREATE INDEX check_suite_own_app ON check_suite (app_id) WHERE app_id IS NOT NULL;
 
@@ -1591,6 +1603,8 @@ CREATE TABLE team (
     updated_at BIGINT NOT NULL,
     UNIQUE (organization_id, slug)
 );
+
+CREATE INDEX team_privacy ON team (organization_id, privacy);
 
 CREATE TABLE team_member (
     team_id BIGINT NOT NULL REFERENCES team (id) ON DELETE CASCADE,

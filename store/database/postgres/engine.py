@@ -17,9 +17,10 @@ from store.database.postgres.errors import Raw, redact_error
 from store.database.postgres.listen import listen
 from store.database.postgres.notify import PostgresNotifier
 from store.database.postgres.pool import PostgresPool
-from store.errors import Unusable
+from store.errors import Unavailable, Unusable
 
 OLDEST = 150_000
+WRONG_PORT = 'for connection option "port"'
 # A statement or a lock that takes longer than these fails, and its caller retries.
 OPTIONS = "-c lock_timeout=10s -c statement_timeout=60s -c idle_in_transaction_session_timeout=60s"
 # With these, a server that vanished is given up after seconds instead of a quarter of an hour. The
@@ -88,7 +89,10 @@ def _checked(url: str, clock: PostgresClock) -> str:
     except psycopg.ProgrammingError as error:
         raise Unusable(f"store is no PostgreSQL URL: {redact_error(error, url)}") from None
     except psycopg.Error as error:
-        raise Unusable(f"PostgreSQL cannot be reached: {redact_error(error, url)}") from None
+        # The driver looks at the port when it connects.
+        if WRONG_PORT in str(error):
+            raise Unusable(f"store is no PostgreSQL URL: {redact_error(error, url)}") from None
+        raise Unavailable(f"PostgreSQL cannot be reached: {redact_error(error, url)}") from None
     return conninfo
 
 

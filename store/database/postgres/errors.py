@@ -20,6 +20,8 @@ PASSING = (
     errors.ReadOnlySqlTransaction,
     errors.IdleInTransactionSessionTimeout,
 )
+# Python's number before the words of an error of the operating system.
+ERROR_NUMBER = re.compile(r"\[Errno -?\d+\] ")
 QUOTED = re.compile(r"([\"'])(.*?)\1")
 
 
@@ -42,7 +44,7 @@ def translate_errors() -> Iterator[None]:
 
 def redact_error(error: object, url: str = "") -> str:
     """Return an error's text on one line, without the parts of `url` that may be a password."""
-    text = " ".join(str(error).split())
+    text = ERROR_NUMBER.sub("", " ".join(str(error).split()))
     if url:
         text = text.replace(url, "...")
     suspects = _password_parts(url)

@@ -10,7 +10,7 @@ from typing import Any
 from store.crypto.vault import Vault
 from store.database.connection import ReadBudgetExceeded
 from store.database.notifications import StoreNotifier
-from store.database.sqlite.errors import Rows, translate_errors
+from store.database.sqlite.errors import translate
 from store.database.statements import Statements
 
 # A bounded read may spend CHECKS times STEPS virtual-machine steps, which is a few milliseconds.
@@ -32,6 +32,22 @@ def _json_rows(parameter: str, columns: tuple[str, ...]) -> str:
     # SQLite needs no casts, because it keeps the types of the JSON values.
     members = ", ".join(f"value ->> {at} AS {name}" for at, name in enumerate(columns))
     return f"(SELECT {members} FROM json_each(:{parameter}))"
+
+
+class Rows(sqlite3.Cursor):
+    """A cursor whose fetches translate errors, too: SQLite computes rows as they are fetched."""
+
+    def fetchone(self) -> Any:
+        try:
+            return super().fetchone()
+        except sqlite3.Error as error:
+            translate(error)
+
+    def fetchall(self) -> list[Any]:
+        try:
+            return super().fetchall()
+        except sqlite3.Error as error:
+            translate(error)
 
 
 class SqliteSession(Statements):
@@ -87,8 +103,11 @@ class SqliteSession(Statements):
         return self._checks > CHECKS
 
     def run(self, sql: str, parameters: dict[str, Any] | list[Any]) -> sqlite3.Cursor:
-        with translate_errors():
+        # A context manager would cost more than many of these statements.
+        try:
             return self._raw.cursor(Rows).execute(sql, parameters)
+        except sqlite3.Error as error:
+            translate(error)
 
     def each(self, parameter: str, **columns: str) -> str:
         return _json_rows(parameter, tuple(columns))

@@ -20,6 +20,7 @@ from store.database.notifications import (
 )
 from store.database.sqlite import open_files
 from store.database.sqlite.connections import SqliteSession
+from store.database.sqlite.errors import cannot_open
 from store.errors import Unusable
 
 # JSON operators need 3.38. RETURNING and UPDATE FROM are older.
@@ -57,7 +58,7 @@ class SqliteEngine:
         try:
             return SqliteSession(self.path, self._vault, self._notifier, bounded=bounded)
         except sqlite3.Error as error:
-            raise Unusable(f"cannot open the database {self.path}: {error}") from error
+            raise cannot_open(self.path, error) from error
 
     def acquire_worker_lock(self) -> bool:
         """Lock the worker's lock file for as long as this process lives. A crash releases it."""

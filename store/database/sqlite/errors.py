@@ -1,12 +1,13 @@
 """The driver's errors, translated into the store's errors."""
 
 import contextlib
+import os
 import sqlite3
-from collections.abc import Iterator
-from typing import Any
+from pathlib import Path
+from typing import NoReturn
 
 from store.database.connection import ReadBudgetExceeded
-from store.errors import Unavailable
+from store.errors import StoreError, Unavailable, Unusable
 
 PASSING = {
     sqlite3.SQLITE_BUSY,
@@ -19,31 +20,43 @@ PASSING = {
 }
 
 
-@contextlib.contextmanager
-def translate_errors() -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.OperationalError as error:
-        code = getattr(error, "sqlite_errorcode", 0)
+# The shared memory beside the file (-shm) needs this much, however little is read.
+LEAST_FREE = 32 * 1024
+
+
+def cannot_open(path: Path, error: sqlite3.Error) -> StoreError:
+    """Return the error for a database that cannot be opened, with the reason.
+
+    SQLite calls a full disk an I/O error, and a read-only one a file that it cannot open.
+    """
+    said = f"cannot open the database {path}"
+    kind = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    with contextlib.suppress(OSError):
+        disk = os.statvfs(path.parent)
+        if kind in PASSING and disk.f_flag & os.ST_RDONLY:
+            return Unavailable(f"{said}: the file system is read-only")
+        if kind in PASSING and disk.f_bavail * disk.f_frsize < LEAST_FREE:
+            return Unavailable(f"{said}: the disk is full")
+    if kind in PASSING and kind != sqlite3.SQLITE_CANTOPEN:
+        return Unavailable(f"{said}: {error}")
+    return Unusable(f"{said}: {error}")
+
+
+def is_damage(error: sqlite3.Error) -> bool:
+    """Return whether the error is about the file's content."""
+    kind = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    return kind in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+def translate(error: sqlite3.Error) -> NoReturn:
+    """Raise the store's error in place of the driver's, or the driver's if there is none."""
+    code = getattr(error, "sqlite_errorcode", 0)
+    if isinstance(error, sqlite3.OperationalError):
         if code == sqlite3.SQLITE_INTERRUPT:
             raise ReadBudgetExceeded from None
         if code & 0xFF in PASSING:
             raise Unavailable(f"the database cannot be used right now: {error}") from error
-        raise
-    except sqlite3.IntegrityError as error:
-        # Triggers reject writes to a database that was migrated away, and changes of the audit log.
-        if error.sqlite_errorcode == sqlite3.SQLITE_CONSTRAINT_TRIGGER:
-            raise Unavailable(str(error)) from error
-        raise
-
-
-class Rows(sqlite3.Cursor):
-    """A cursor whose fetches translate errors, too: SQLite computes rows as they are fetched."""
-
-    def fetchone(self) -> Any:
-        with translate_errors():
-            return super().fetchone()
-
-    def fetchall(self) -> list[Any]:
-        with translate_errors():
-            return super().fetchall()
+    # Triggers reject writes to a database that was migrated away, and changes of the audit log.
+    if code == sqlite3.SQLITE_CONSTRAINT_TRIGGER:
+        raise Unavailable(str(error)) from error
+    raise error

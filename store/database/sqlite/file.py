@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from store.database.migrations import CLOSED, steps
+from store.database.sqlite.errors import cannot_open, is_damage
 from store.errors import Unusable
 
 # The limit of problems reported for a file.
@@ -76,6 +77,8 @@ def find_damage_within(path: Path, seconds: float | None) -> tuple[list[str], bo
     except sqlite3.Error as error:
         if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_INTERRUPT:
             return [], False
+        if not is_damage(error):
+            raise cannot_open(path, error) from error
         return [str(error)], True
 
 

@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 from store.crypto.file_copy import chown_like
-from store.errors import from_os_error
+from store.errors import Unusable, from_os_error
 
 log = logging.getLogger("tocsin.store")
 
@@ -17,15 +17,16 @@ MODE = 0o600
 OTHERS = 0o077
 
 
-def prepare(database: Path) -> None:
-    """Create an empty file if there is none, else restrict its permissions. Raises Unusable."""
+def create(database: Path) -> None:
+    """Create an empty file if there is none. Raises Unusable, also if it is no file."""
     file = database.resolve()
     try:
         # An existing file is not opened, because closing it would release SQLite's locks on it.
         os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, MODE))
         chown_like(file.parent, file)
     except FileExistsError:
-        restrict(file)
+        if not file.is_file():
+            raise Unusable(f"cannot open the database {database}: it is not a file") from None
     except OSError as error:
         raise from_os_error(f"cannot open the database {database}", error) from error
 

@@ -6,7 +6,8 @@ Sorting examines the newest attempts, as many as a filter without an index does.
 from store.database.connection import Connection
 from store.database.list_order import MOST, Matches, SortedPage, SortOrder, counted
 from store.delivery import attempt_feed
-from store.delivery.attempt_feed import LATEST, WINDOW, AttemptFilter
+from store.delivery.attempt_feed import LATEST, WINDOW
+from store.delivery.attempt_filter import AttemptFilter
 
 COLUMNS = {
     "outcome": ("COALESCE(a.status_code, 0)", "COALESCE(a.error, '')"),

@@ -1,4 +1,4 @@
-"""Who sees what is for administrators, from each angle; and who the API's reference."""
+"""Pages for administrators are hidden from others, and so is the API's reference if set so."""
 
 import base64
 import re
@@ -9,13 +9,14 @@ from typing import Any
 
 import httpx
 import pytest
+from engines import open_furnished
 from hub_client import judge
 
 from hub.admin.observability import Observability
 from hub.admin_settings import AdminSettings, place
 from hub.app import create_admin_app, create_app
 from hub.settings import HubSettings
-from store import Connection, Store, open_store
+from store import Connection, Store
 from store.accounts import accounts, tokens
 from store.errors import Unusable
 
@@ -38,11 +39,11 @@ async def asked(
     administrators' listener.
     """
     settings = HubSettings(**given)
-    seeing = Observability(store)
+    observability = Observability(store)
     if apart:
-        app: Any = create_admin_app(store, settings, judge, seeing, describes=True)
+        app: Any = create_admin_app(store, settings, judge, observability, describes=True)
     else:
-        app = create_app(store, settings, judge, seeing=seeing)
+        app = create_app(store, settings, judge, observability=observability)
 
     async def run(at: Any, receive: Any, send: Any) -> None:
         if peer is None:
@@ -53,7 +54,7 @@ async def asked(
     headers = {"User-Agent": "tests"}
     async with httpx.AsyncClient(transport=transport, base_url=host, headers=headers) as client:
         yield client
-    await seeing.close()
+    await observability.close()
 
 
 async def status(store: Store, path: str = "/metrics", **given: Any) -> int:
@@ -64,7 +65,7 @@ async def status(store: Store, path: str = "/metrics", **given: Any) -> int:
 
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    opened = open_store("sqlite", data_dir=tmp_path)
+    opened = open_furnished("sqlite", tmp_path)
     yield opened
     await opened.close()
 
@@ -82,16 +83,22 @@ class TestLocal:
             (None, "http://localhost"),
         ],
     )
-    async def test_from_this_machine(self, store: Store, peer: str | None, host: str) -> None:
+    async def test_requests_from_this_machine_are_accepted(
+        self, store: Store, peer: str | None, host: str
+    ) -> None:
         assert await status(store, peer=peer, host=host) == 200
 
     @pytest.mark.parametrize("peer", ["192.0.2.1", "10.0.0.1", "::2", "2001:db8::1", "nonsense"])
-    async def test_from_elsewhere(self, store: Store, peer: str) -> None:
+    async def test_a_request_from_another_machine_needs_a_token(
+        self, store: Store, peer: str
+    ) -> None:
         assert await status(store, peer=peer) == 401
 
     @pytest.mark.parametrize("apart", [False, True])
     @pytest.mark.parametrize("peer", ["127.0.0.1", None])
-    async def test_not_through_a_proxy(self, store: Store, apart: bool, peer: str | None) -> None:
+    async def test_a_proxied_request_is_not_local(
+        self, store: Store, apart: bool, peer: str | None
+    ) -> None:
         names = [
             "X-Forwarded-For", "X-Forwarded-Proto", "x-forwarded-host", "Forwarded", "Via",
             "X-Real-IP", "CF-Connecting-IP", "True-Client-IP", "X-Client-IP",
@@ -107,7 +114,9 @@ class TestLocal:
         assert await status(store, scope={"http_version": "1.0"}) == 401
 
     @pytest.mark.parametrize("host", ["http://evil.example", "http://127.0.0.1.evil.example"])
-    async def test_not_by_a_name_that_leads_here(self, store: Store, host: str) -> None:
+    async def test_a_name_that_leads_to_this_machine_is_refused(
+        self, store: Store, host: str
+    ) -> None:
         assert await status(store, host=host) == 401
         assert await status(store, host=host, apart=True) == 401
 
@@ -119,14 +128,14 @@ class TestLocal:
             {"trusted_proxies": ["192.0.2.0/24"]},
         ],
     )
-    async def test_not_beside_an_api_that_has_a_proxy_before_it(
+    async def test_an_api_behind_a_proxy_has_no_local_administrators(
         self, store: Store, given: dict[str, Any]
     ) -> None:
         assert await status(store, **given) == 401
         assert await status(store, peer=None, host="http://localhost", **given) == 401
         assert await status(store, apart=True, **given) == 200
 
-    async def test_a_trusted_proxy_cannot_speak_for_somebody_here(self, store: Store) -> None:
+    async def test_a_trusted_proxy_cannot_forward_a_local_address(self, store: Store) -> None:
         headers = {"X-Forwarded-For": "127.0.0.1"}
         given = {"trusted_proxies": ["192.0.2.0/24"]}
         assert await status(store, peer="192.0.2.1", headers=headers, **given) == 401
@@ -154,7 +163,7 @@ class TestToken:
 
     @pytest.mark.parametrize("access", ["local", "token"])
     @pytest.mark.parametrize("filed", [False, True])
-    async def test_the_one_that_is_set(
+    async def test_the_configured_token_is_accepted(
         self, store: Store, by_file: dict[str, Any], access: str, filed: bool
     ) -> None:
         given = by_file if filed else {"admin_token": OURS}
@@ -163,11 +172,11 @@ class TestToken:
                 answer = await client.get("/metrics", headers={"Authorization": form})
                 assert answer.status_code == 200
 
-    async def test_as_a_password(self, store: Store) -> None:
+    async def test_the_token_can_be_sent_as_a_password(self, store: Store) -> None:
         headers = {"Authorization": basic(OURS)}
         assert await status(store, headers=headers, admin_token=OURS, **OUT) == 200
 
-    async def test_another_one(self, store: Store) -> None:
+    async def test_a_wrong_token_is_rejected(self, store: Store) -> None:
         wrong = [OURS[:-1], OURS + "x", OURS.upper(), "", "\xe9" * 20, "x" * 5000]
         forms = [f"Bearer {one}" for one in wrong] + ["Bearer", "Digest x", "Basic ???", "x", ""]
         for given in (OUT, {}):
@@ -177,7 +186,7 @@ class TestToken:
                     answer = await client.get("/metrics", headers=headers)
                     assert answer.status_code == 401, form
 
-    async def test_needed_by_all_where_that_is_set(self, store: Store) -> None:
+    async def test_a_setting_makes_the_token_required(self, store: Store) -> None:
         assert await status(store, admin_access="token", admin_token=OURS) == 401
         assert await status(store, admin_access="token", admin_token=OURS, apart=True) == 401
 
@@ -198,12 +207,12 @@ class TestToken:
             assert await status(store, path, headers=headers, api_reference="admin") == 403
 
     @pytest.mark.parametrize("kind", ["fine_grained", "oauth", "app_user", "installation"])
-    async def test_those_that_were_made_for_something_else(self, store: Store, kind: str) -> None:
+    async def test_other_kinds_of_token_are_refused(self, store: Store, kind: str) -> None:
         value = store.do(lambda db: site_admin(db, kind=kind))
         headers = {"Authorization": f"Bearer {value}"}
         assert await status(store, headers=headers, **OUT) == 401
 
-    async def test_somebody_elses(self, store: Store) -> None:
+    async def test_the_token_of_a_user_is_rejected(self, store: Store) -> None:
         value = store.do(lambda db: tokens.create(db, accounts.create(db, "eve")["id"])[0])
         for given in (OUT, {}):
             assert await status(store, headers={"Authorization": f"Bearer {value}"}, **given) == 401
@@ -221,7 +230,7 @@ class TestToken:
         assert 'tocsin_failed_logins_total{kind="admin"} 3.0' in answer.text
         assert 'tocsin_failed_logins_total{kind="blocked"} 2.0' in answer.text
 
-    async def test_the_refusal_says_how_to_ask(self, store: Store) -> None:
+    async def test_the_refusal_names_the_ways_to_authenticate(self, store: Store) -> None:
         async with asked(store, **OUT) as client:
             answer = await client.get("/metrics")
         assert answer.headers.get_list("www-authenticate") == [
@@ -238,7 +247,7 @@ def site_admin(
     return tokens.create(db, account["id"], kind=kind, scopes=scopes)[0]
 
 
-async def test_anybody_where_that_is_set(store: Store) -> None:
+async def test_a_setting_opens_the_listener_to_everybody(store: Store) -> None:
     for headers in ({}, {"Authorization": "Bearer x"}, {"X-Forwarded-For": "192.0.2.1"}):
         assert await status(store, peer="192.0.2.1", admin_access="anybody", headers=headers) == 200
 
@@ -279,7 +288,7 @@ class TestReference:
             ("admin", (401, 401, 200, 200)), ("off", (404, 404, 401, 404)),
         ],
     )  # fmt: skip
-    async def test_whom_each_setting_lets_see_it(
+    async def test_the_setting_decides_the_reference_s_readers(
         self, store: Store, user: dict[str, str], setting: str, expected: tuple[int, ...]
     ) -> None:
         given = {"api_reference": setting, "admin_token": OURS}
@@ -294,11 +303,11 @@ class TestReference:
         assert HubSettings().api_reference == "users"
         assert await status(store, "/openapi.json", **OUT) == 401
 
-    async def test_a_wrong_token(self, store: Store) -> None:
+    async def test_a_wrong_token_is_refused(self, store: Store) -> None:
         wrong = {"Authorization": f"Bearer {tokens.new_value('personal')}"}
         assert await status(store, "/openapi.json", headers=wrong) == 401
 
-    async def test_what_is_for_administrators_is_where_they_are(self, store: Store) -> None:
+    async def test_the_reference_moves_to_the_administrators_listener(self, store: Store) -> None:
         given = {"api_reference": "admin", "admin_bind": "127.0.0.1:9186"}
         assert await status(store, "/openapi.json", **given) == 404
         assert await status(store, "/openapi.json", apart=True, **given) == 200
@@ -347,7 +356,7 @@ class TestSettings:
         with pytest.raises(ValueError, match="must be host:port"):
             AdminSettings(admin_bind=text)
 
-    def test_a_token_that_can_be_guessed(self) -> None:
+    def test_a_short_token_is_refused(self) -> None:
         with pytest.raises(ValueError, match="at least 16"):
             AdminSettings(admin_token="short")
 
@@ -356,7 +365,7 @@ class TestSettings:
         assert OURS not in repr(settings) + settings.model_dump_json()
 
     @pytest.mark.parametrize("content", [None, b"", b"short", b"\xff" * 20])
-    async def test_a_file_that_holds_none(
+    async def test_a_file_without_a_token_is_refused(
         self, store: Store, tmp_path: Path, content: bytes | None
     ) -> None:
         path = tmp_path / "token"

@@ -1,4 +1,4 @@
-"""Liveness and readiness that mean it: what makes them fail, and that they come back."""
+"""Liveness and readiness fail for a reason, and come back."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -19,7 +19,8 @@ from store import Connection, Row, Store
 from store.clock import HOUR, MovableClock
 from store.database import migrations
 from store.delivery import leases
-from store.delivery.events import IncomingEvent, accept_all
+from store.delivery.events import accept_all
+from store.delivery.incoming import IncomingEvent
 from store.errors import Unavailable
 from store.hooks import hooks
 from store.monitoring import stats
@@ -47,16 +48,16 @@ kept_for = SteppedClock()
 
 @asynccontextmanager
 async def probed(
-    store: Store, seeing: Observability | None = None, **settings: Any
+    store: Store, observability: Observability | None = None, **settings: Any
 ) -> AsyncIterator[httpx.AsyncClient]:
     """A client at this machine."""
-    seeing = seeing or Observability(store, clock=kept_for)
-    assert seeing.figures.seconds == seeing.writable.seconds == KEPT
-    app = create_app(store, HubSettings(**settings), judge, seeing=seeing)
+    observability = observability or Observability(store, clock=kept_for)
+    assert observability.figures.seconds == observability.writable.seconds == KEPT
+    app = create_app(store, HubSettings(**settings), judge, observability=observability)
     transport = httpx.ASGITransport(app)
     async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
         yield client
-    await seeing.close()
+    await observability.close()
 
 
 @pytest.fixture(autouse=True)
@@ -74,7 +75,7 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def later() -> Later:
-    """What is kept is so until this is called: a moment takes as long as the test says."""
+    """Let the cached answers end: a moment takes as long as the test says."""
     kept_for.seconds = 1000.0
     return kept_for.move
 
@@ -91,7 +92,7 @@ async def ready(client: httpx.AsyncClient) -> dict[str, Row]:
     return failing(await client.get("/readyz?verbose"))
 
 
-async def test_everybody_is_told_whether_and_no_more(store: Store) -> None:
+async def test_public_probes_show_only_the_status(store: Store) -> None:
     async with probed(store) as client:
         for path in ("/healthz", "/readyz"):
             answer = await client.get(path)
@@ -101,7 +102,7 @@ async def test_everybody_is_told_whether_and_no_more(store: Store) -> None:
             assert (head.status_code, head.content) == (200, b"")
 
 
-async def test_what_was_looked_at(store: Store) -> None:
+async def test_each_check_is_listed(store: Store) -> None:
     async with probed(store) as client:
         live = (await client.get("/healthz?verbose")).json()["checks"]
         assert [check["name"] for check in live] == ["event_loop", "delivery_loop"]
@@ -111,7 +112,7 @@ async def test_what_was_looked_at(store: Store) -> None:
     assert all(check["ok"] and check["said"] and "remedy" not in check for check in checks)
 
 
-async def test_a_delivery_loop_that_stands_still(store: Store) -> None:
+async def test_a_stalled_delivery_loop_fails_liveness(store: Store) -> None:
     seen: list[float] = []
 
     def stuck(limit: float) -> str:
@@ -128,13 +129,15 @@ async def test_a_delivery_loop_that_stands_still(store: Store) -> None:
 
 
 @pytest.mark.parametrize("phase", ["starting", "ending"])
-async def test_not_ready_before_and_after(store: Store, phase: Any) -> None:
+async def test_the_hub_is_not_ready_while_it_starts_or_ends(store: Store, phase: Any) -> None:
     async with probed(store, Observability(store, phase=phase)) as client:
         assert (await client.get("/healthz")).status_code == 200
         assert (await ready(client))["phase"]["said"] == f"it is {phase}"
 
 
-async def test_an_event_loop_that_is_late(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_late_event_loop_fails_liveness(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(health, "LATE", 0.0)
     async with probed(store) as client:
         found = await ready(client)
@@ -143,19 +146,19 @@ async def test_an_event_loop_that_is_late(store: Store, monkeypatch: pytest.Monk
         assert (await client.get("/healthz")).status_code == 503
 
 
-async def test_a_database_that_somebody_holds(
+async def test_a_locked_database_fails_readiness_within_the_bound(
     store: Store, later: Later, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is said within the bound, without a queue behind it, and it comes back."""
-    seeing = Observability(store, clock=kept_for)
-    async with probed(store, seeing) as client:
+    observability = Observability(store, clock=kept_for)
+    async with probed(store, observability) as client:
         assert await ready(client) == {}
         other = store.engine.session()
         other.begin(0, write=True)
         other.db.execute("UPDATE probe SET tried_at = 0")
         later()
         # Reading goes on beside it.
-        await seeing.figures.get(PATIENCE)
+        await observability.figures.get(PATIENCE)
         monkeypatch.setattr(health, "PATIENCE", 0.2)
         found = await asyncio.gather(*(ready(client) for _ in range(20)))
         assert all(list(one) == ["database"] for one in found)
@@ -170,7 +173,7 @@ async def test_a_database_that_somebody_holds(
                 await asyncio.sleep(0.05)
 
 
-async def test_a_database_that_cannot_be_written(
+async def test_a_read_only_database_fails_readiness(
     store: Store, later: Later, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(db: Connection, place: int) -> None:
@@ -187,7 +190,7 @@ async def test_a_database_that_cannot_be_written(
         assert await ready(client) == {}
 
 
-async def test_a_database_that_a_newer_program_has_changed(store: Store) -> None:
+async def test_a_database_of_a_newer_program_fails_readiness(store: Store) -> None:
     newest = migrations.steps()[-1][0]
     async with probed(store) as client:
         store.do(
@@ -227,7 +230,7 @@ class TestLag:
         clock.advance(100)
 
     @pytest.mark.usefixtures("waiting")
-    async def test_without_a_worker(self, store: Store) -> None:
+    async def test_a_missing_worker_is_reported_with_a_remedy(self, store: Store) -> None:
         async with probed(store) as client:
             found = (await ready(client))["lag"]
         assert found["figure"] == 100
@@ -236,7 +239,7 @@ class TestLag:
 
     @pytest.mark.usefixtures("waiting")
     @pytest.mark.parametrize(("allowed", "failed"), [(0, []), (101, []), (99, ["lag"])])
-    async def test_how_much_is_allowed(
+    async def test_a_setting_bounds_the_allowed_lag(
         self, store: Store, allowed: float, failed: list[str]
     ) -> None:
         async with probed(store, ready_lag=allowed) as client:
@@ -273,7 +276,7 @@ class TestKept:
             await kept.get(PATIENCE)
         assert asked == 2
 
-    async def test_who_loses_patience_leaves_it_going_on(self) -> None:
+    async def test_a_timeout_leaves_the_question_running(self) -> None:
         answered = asyncio.Event()
 
         async def ask() -> int:
@@ -289,7 +292,7 @@ class TestKept:
         answered.set()
         assert await waiting == 7
 
-    async def test_nobody_hears_of_an_error(self) -> None:
+    async def test_an_error_after_a_timeout_is_not_raised(self) -> None:
         async def ask() -> int:
             await asyncio.sleep(0.01)
             raise Unavailable("away")

@@ -36,9 +36,9 @@ OPEN = "application/openmetrics-text;version=1.0.0"
 class Watched:
     """A hub, a client of it at this machine with octo's token, and what is counted."""
 
-    def __init__(self, client: httpx.AsyncClient, seeing: Observability) -> None:
+    def __init__(self, client: httpx.AsyncClient, observability: Observability) -> None:
         self.client = client
-        self.seeing = seeing
+        self.observability = observability
 
     async def scrape(self, accept: str = "") -> str:
         answer = await self.client.get("/metrics", headers={"Accept": accept, "Authorization": ""})
@@ -63,8 +63,8 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @asynccontextmanager
 async def watched(store: Store, token: str, **settings: Any) -> AsyncIterator[Watched]:
-    seeing = Observability(store)
-    app = create_app(store, HubSettings(**settings), judge, seeing=seeing)
+    observability = Observability(store)
+    app = create_app(store, HubSettings(**settings), judge, observability=observability)
 
     async def run(scope: Any, receive: Any, send: Any) -> None:
         # httpx cannot send a request without a header that the client has.
@@ -75,8 +75,8 @@ async def watched(store: Store, token: str, **settings: Any) -> AsyncIterator[Wa
     async with httpx.AsyncClient(
         transport=httpx.ASGITransport(run), base_url="http://127.0.0.1", headers=headers
     ) as client:
-        yield Watched(client, seeing)
-    await seeing.close()
+        yield Watched(client, observability)
+    await observability.close()
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ async def hub(store: Store, seed: Any) -> AsyncIterator[Watched]:
     await store.close()
 
 
-async def test_it_is_what_prometheus_reads(hub: Watched) -> None:
+async def test_prometheus_can_parse_the_metrics(hub: Watched) -> None:
     await hub.client.post(PUSH, json={})
     plain = list(families(await hub.scrape()))
     modern = list(open_families(await hub.scrape(OPEN)))
@@ -114,7 +114,7 @@ def check(family: Metric) -> None:
         assert buckets[-1] == counts[labels]
 
 
-async def test_the_process_itself(hub: Watched) -> None:
+async def test_the_process_is_measured(hub: Watched) -> None:
     assert abs(await hub.value("process_start_time_seconds") - time.time()) < 86_400
     assert await hub.value("process_resident_memory_bytes") > 1_000_000
     assert await hub.value("process_cpu_seconds_total") > 0
@@ -144,7 +144,7 @@ async def test_events_by_outcome(hub: Watched, store: Store, seed: Any) -> None:
     assert await hub.value("tocsin_backlog_deliveries", state="due") == 4
 
 
-async def test_what_filters_leave_out(hub: Watched, store: Store, seed: Any) -> None:
+async def test_filtered_deliveries_are_counted(hub: Watched, store: Store, seed: Any) -> None:
     options = {"filter": {"payload": {"ref": "refs/heads/main"}}}
     url = "https://receiver.example/filtered"
     hook = store.do(hooks.create, seed.hello["id"], url=url, events=["push"], options=options)
@@ -164,7 +164,7 @@ async def test_events_in_a_batch(hub: Watched) -> None:
     assert await hub.value("tocsin_events_total", outcome="repeated") == 2
 
 
-async def test_commits(hub: Watched) -> None:
+async def test_commits_are_counted(hub: Watched) -> None:
     before = await hub.value("tocsin_commit_seconds_count")
     for _ in range(3):
         await hub.client.post(PUSH, json={})
@@ -172,7 +172,7 @@ async def test_commits(hub: Watched) -> None:
     assert await hub.value("tocsin_writes_waiting") == 0
 
 
-async def test_limits_that_were_reached(store: Store, seed: Any) -> None:
+async def test_exceeded_rate_limits_are_counted(store: Store, seed: Any) -> None:
     async with watched(store, seed.token, rate_limits={"core": 2}, points_per_minute=100) as hub:
         statuses = [(await hub.client.get("/versions")).status_code for _ in range(4)]
         assert statuses == [200, 200, 403, 403]
@@ -184,7 +184,7 @@ async def test_limits_that_were_reached(store: Store, seed: Any) -> None:
     await store.close()
 
 
-async def test_logins_that_failed(hub: Watched, store: Store) -> None:
+async def test_failed_logins_are_counted(hub: Watched, store: Store) -> None:
     store.do(sources.create, "forge", "the source's secret")
 
     def given(text: str) -> dict[str, str]:
@@ -209,7 +209,7 @@ async def test_logins_that_failed(hub: Watched, store: Store) -> None:
     assert found == {"token": 2, "password": 1, "app": 1, "signature": 1}
 
 
-async def test_what_comes_from_outside_makes_no_series(hub: Watched) -> None:
+async def test_values_from_requests_make_no_series(hub: Watched) -> None:
     await hub.client.get("/healthz")
     before = set(await series(hub))
     for at in range(30):
@@ -254,21 +254,21 @@ async def test_a_store_that_does_not_answer_is_not_waited_for(
     assert await hub.value("tocsin_store_up") == 1
     monkeypatch.setattr(metrics, "PATIENCE", 0.05)
     monkeypatch.setattr(store, "read", never)
-    hub.seeing.figures.expire()
+    hub.observability.figures.expire()
     assert await hub.value("tocsin_store_up") == 0
     assert await hub.value("tocsin_requests_total", door="admin", status="200") == 2
 
 
 async def test_counts_outlive_the_application(store: Store, seed: Any) -> None:
     """Settings that are read again make another application, which counts on."""
-    seeing = Observability(store)
+    observability = Observability(store)
     for _ in range(2):
-        app = create_app(store, HubSettings(), judge, seeing=seeing)
+        app = create_app(store, HubSettings(), judge, observability=observability)
         transport = httpx.ASGITransport(app)
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
             await client.get("/versions", headers={"User-Agent": "tests"})
-    assert seeing.measures.requests.values() == {("api", "200"): 2}
-    await seeing.close()
+    assert observability.measures.requests.values() == {("api", "200"): 2}
+    await observability.close()
     await store.close()
 
 

@@ -1,4 +1,4 @@
-"""Who may: credentials, visibility, scopes, permissions and roles, on every operation."""
+"""Access to operations: credentials, visibility, scopes, permissions and roles."""
 
 import base64
 from typing import Any
@@ -45,7 +45,7 @@ async def everything(
     return answers
 
 
-async def test_without_a_token(anyone: httpx.AsyncClient) -> None:
+async def test_requests_without_a_token_are_refused(anyone: httpx.AsyncClient) -> None:
     for repository in ("octo/hello", "octo/vault", "octo/nothing"):
         for answer in await everything(anyone, repository):
             assert_error(answer, 401, "Requires authentication")
@@ -73,7 +73,7 @@ async def test_bad_credentials(anyone: httpx.AsyncClient, header: str) -> None:
         assert_error(answer, 401, "Bad credentials")
 
 
-async def test_a_token_that_is_unknown_revoked_or_expired(
+async def test_unknown_revoked_and_expired_tokens_are_refused(
     anyone: httpx.AsyncClient, store: Store, seed: Any, clock: MovableClock
 ) -> None:
     unknown = {"Authorization": f"Bearer {tokens.new_value('personal')}"}
@@ -86,19 +86,23 @@ async def test_a_token_that_is_unknown_revoked_or_expired(
 
 
 @pytest.mark.parametrize("form", ["Bearer {}", "bearer {}", "token {}", "Token  {}"])
-async def test_how_a_token_may_be_sent(anyone: httpx.AsyncClient, seed: Any, form: str) -> None:
+async def test_a_token_can_be_sent_in_several_forms(
+    anyone: httpx.AsyncClient, seed: Any, form: str
+) -> None:
     header = {"Authorization": form.format(seed.token)}
     assert (await anyone.get(HOOKS, headers=header)).status_code == 200
 
 
 @pytest.mark.parametrize("form", ["octo:{}", "x:{}", ":{}", "{}:", "{}:x-oauth-basic"])
-async def test_a_token_as_password(anyone: httpx.AsyncClient, seed: Any, form: str) -> None:
+async def test_a_token_can_be_sent_as_a_password(
+    anyone: httpx.AsyncClient, seed: Any, form: str
+) -> None:
     pair = base64.b64encode(form.format(seed.token).encode()).decode()
     answer = await anyone.get(HOOKS, headers={"Authorization": f"Basic {pair}"})
     assert answer.status_code == 200
 
 
-async def test_what_may_not_be_seen_is_what_is_not_there(
+async def test_a_hidden_repository_is_answered_like_a_missing_one(
     client: httpx.AsyncClient, seed: Any
 ) -> None:
     header = {"Authorization": f"Bearer {seed.reader_token}"}
@@ -111,12 +115,12 @@ async def test_what_may_not_be_seen_is_what_is_not_there(
 
 
 def _without_id(answer: httpx.Response) -> dict[str, str]:
-    # What differs from one request to the next, whatever is asked for.
+    # These headers differ between any two requests.
     counted = ("x-service-request-id", "x-ratelimit-used", "x-ratelimit-remaining")
     return {k: v for k, v in answer.headers.items() if k not in counted}
 
 
-async def test_who_may_look_may_not_administer(client: httpx.AsyncClient, seed: Any) -> None:
+async def test_readers_may_not_administer(client: httpx.AsyncClient, seed: Any) -> None:
     header = {"Authorization": f"Bearer {seed.reader_token}"}
     for answer in await everything(client, headers=header):
         assert_error(answer, 403, "Must have admin rights to Repository.")
@@ -180,7 +184,7 @@ async def test_access_by_scopes(
         ({"contents": "write"}, False, False),
     ],
 )
-async def test_permissions(
+async def test_tokens_need_one_of_the_permissions(
     anyone: httpx.AsyncClient,
     store: Store,
     seed: Any,
@@ -219,7 +223,7 @@ async def test_access_by_roles(anyone: httpx.AsyncClient, store: Store, seed: An
         assert answer.status_code == expected[name], name
 
 
-async def test_who_may_not_is_told_before_what_is_wrong(
+async def test_missing_rights_are_reported_before_other_errors(
     client: httpx.AsyncClient, seed: Any
 ) -> None:
     header = {"Authorization": f"Bearer {seed.reader_token}"}

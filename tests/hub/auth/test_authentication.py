@@ -1,4 +1,4 @@
-"""Who asks: passwords, one-time passwords, applications, kinds of token, single sign-on."""
+"""Authentication: passwords, one-time passwords, applications, kinds of token, single sign-on."""
 
 import asyncio
 import base64
@@ -71,7 +71,7 @@ def code(store: Store, seed: Any, clock: MovableClock) -> Any:
     return lambda: totp.generate(clock.now() // SECOND).decode()
 
 
-async def test_authentication_by_password(anyone: httpx.AsyncClient) -> None:
+async def test_a_user_authenticates_by_password(anyone: httpx.AsyncClient) -> None:
     assert (await anyone.get(OWN, auth=OCTO)).status_code == 200
     assert (await anyone.get(OWN, auth=("OCTO", PASSWORD))).status_code == 200
     for auth in (("octo", "wrong"), ("octo", ""), ("nobody", PASSWORD), ("\0", PASSWORD)):
@@ -96,7 +96,9 @@ async def test_no_token_takes_a_password_s_place(anyone: httpx.AsyncClient, seed
         assert_error(await anyone.get(OWN, auth=auth), 403, BASIC_ONLY)
 
 
-async def test_a_one_time_password(anyone: httpx.AsyncClient, code: Any, clock: Any) -> None:
+async def test_a_one_time_password_is_required_once_it_is_set_up(
+    anyone: httpx.AsyncClient, code: Any, clock: Any
+) -> None:
     answer = await anyone.get(OWN, auth=OCTO)
     assert_error(answer, 401, "Must specify two-factor authentication OTP code.")
     assert answer.headers["X-Service-OTP"] == "required; app"
@@ -109,13 +111,15 @@ async def test_a_one_time_password(anyone: httpx.AsyncClient, code: Any, clock: 
     header = {"X-Service-OTP": "000000"}
     answer = await anyone.get(OWN, auth=OCTO, headers=header)
     assert (answer.status_code, answer.headers["X-Service-OTP"]) == (401, "required; app")
-    # Who does not know the password is not told that there is a second one.
+    # A wrong password does not reveal that a one-time password is set up.
     answer = await anyone.get(OWN, auth=("octo", "wrong"), headers={"X-Service-OTP": code()})
     assert_error(answer, 401, "Bad credentials")
     assert "X-Service-OTP" not in answer.headers
 
 
-async def test_too_many_for_one_user(anyone: httpx.AsyncClient, clock: MovableClock) -> None:
+async def test_wrong_passwords_of_a_user_are_limited(
+    anyone: httpx.AsyncClient, clock: MovableClock
+) -> None:
     for _ in range(3):
         assert (await anyone.get(OWN, auth=("octo", "wrong"))).status_code == 401
     assert_error(await anyone.get(OWN, auth=OCTO), 403, TOO_MANY)
@@ -131,7 +135,7 @@ async def test_a_right_one_begins_anew(anyone: httpx.AsyncClient) -> None:
         assert (await anyone.get(OWN, auth=OCTO)).status_code == 200
 
 
-async def test_too_many_from_one_address(anyone: httpx.AsyncClient) -> None:
+async def test_wrong_passwords_from_an_address_are_limited(anyone: httpx.AsyncClient) -> None:
     for number in range(5):
         assert (await anyone.get(OWN, auth=(f"x{number}", "wrong"))).status_code == 401
         # One's own password in between does not clear what went before.
@@ -161,7 +165,7 @@ async def test_a_right_password_alone_forgets_no_failures(
 ) -> None:
     wrong = {"X-Service-OTP": "000000"}
     for number in range(8):
-        # Whoever knows the password alone gets no further tries at the code by it.
+        # A known password alone gives no further tries at the code.
         assert (await anyone.get(OWN, auth=OCTO)).status_code == (401 if number < 3 else 403)
         answer = await anyone.get(OWN, auth=OCTO, headers=wrong)
         assert answer.status_code == (401 if number < 3 else 403), number
@@ -185,7 +189,7 @@ async def test_a_right_password_alone_forgets_no_wrong_passwords(
     assert_error(await anyone.get(OWN, auth=OCTO), 403, TOO_MANY)
 
 
-def test_what_is_taken_back_is_of_its_own_time(store: Store, clock: MovableClock) -> None:
+def test_a_failure_is_undone_in_its_own_window_only(store: Store, clock: MovableClock) -> None:
     first = store.clock.now()
     assert store.do(logins.failed, "login octo", 60) == 1
     clock.advance(61)
@@ -249,14 +253,16 @@ def client_secret(store: Store, seed: Any) -> str:
     return SECRET
 
 
-async def test_an_application(anyone: httpx.AsyncClient, client_secret: str, seed: Any) -> None:
+async def test_an_application_authenticates_by_its_secret(
+    anyone: httpx.AsyncClient, client_secret: str, seed: Any
+) -> None:
     path, body = "/applications/lab-client/token", {"access_token": "x"}
     for auth in (("lab-client", "wrong"), ("other", client_secret), ("octo", PASSWORD)):
         assert_error(await anyone.post(path, json=body, auth=auth), 401, "Bad credentials")
     assert_error(await anyone.post(path, json=body), 401, "Requires authentication")
     right = ("lab-client", client_secret)
     for _ in range(8):
-        # Whatever the token is, it is no failed login.
+        # A wrong token is no failed login.
         assert_error(await anyone.post(path, json=body, auth=right), 404, "Not Found")
     answer = await anyone.post("/applications/other/token", json=body, auth=right)
     assert_error(answer, 404, "Not Found")
@@ -264,7 +270,9 @@ async def test_an_application(anyone: httpx.AsyncClient, client_secret: str, see
     assert_error(await anyone.post(path, json=body, headers=header), 403)
 
 
-async def test_who_does_not_say_what_it_is(anyone: httpx.AsyncClient, seed: Any) -> None:
+async def test_a_request_without_a_user_agent_is_refused(
+    anyone: httpx.AsyncClient, seed: Any
+) -> None:
     for path in (HOOKS, "/versions", "/nothing"):
         for agent in ("", None):
             request = anyone.build_request("GET", path)
@@ -278,7 +286,7 @@ async def test_who_does_not_say_what_it_is(anyone: httpx.AsyncClient, seed: Any)
     assert answer.status_code == 202
 
 
-async def test_who_need_not_say_what_it_is(store: Store, seed: Any) -> None:
+async def test_a_setting_allows_requests_without_a_user_agent(store: Store, seed: Any) -> None:
     async def judge(url: str) -> None: ...
 
     settings = HubSettings(base_url=BASE, require_user_agent=False)
@@ -321,7 +329,9 @@ def guild(store: Store, seed: Any) -> int:
     return store.do(make)
 
 
-async def test_single_sign_on(client: httpx.AsyncClient, store: Store, guild: int) -> None:
+async def test_a_token_needs_single_sign_on_of_its_organization(
+    client: httpx.AsyncClient, store: Store, guild: int
+) -> None:
     for name in ("hall", "cellar"):
         answer = await client.get(f"/repos/guild/{name}/hooks")
         content = assert_error(answer, 403)
@@ -329,7 +339,7 @@ async def test_single_sign_on(client: httpx.AsyncClient, store: Store, guild: in
         url = "https://forge.example/orgs/guild/sso"
         assert answer.headers["X-Service-SSO"] == f"required; url={url}"
         assert (await client.post(f"/guild/{name}/events/push", json={})).status_code == 403
-    # What anybody may read needs no token at all.
+    # Public data needs no token at all.
     assert (await client.get("/repos/guild/hall/subscribers")).status_code == 200
     assert (await client.get("/repos/guild/cellar/subscribers")).status_code == 403
     (row,) = [row for row in store.look(tokens.list_all) if row["login"] == "octo"]
@@ -340,7 +350,7 @@ async def test_single_sign_on(client: httpx.AsyncClient, store: Store, guild: in
         assert (await client.get(f"/repos/guild/{name}/hooks")).status_code == 200
 
 
-async def test_who_is_no_member_is_told_nothing(
+async def test_a_refusal_names_no_single_sign_on_to_outsiders(
     client: httpx.AsyncClient, seed: Any, guild: int
 ) -> None:
     header = {"Authorization": f"token {seed.reader_token}"}

@@ -1,4 +1,4 @@
-"""Rate limits: what is counted, for whom, what happens beyond, and what is remembered."""
+"""Rate limits: their counters, the answers beyond them, and their storage."""
 
 import asyncio
 import threading
@@ -86,7 +86,7 @@ async def test_requests_beyond_the_limit(store: Store, seed: Any, clock: Movable
     await store.close()
 
 
-async def test_an_address_beyond_the_limit(store: Store, seed: Any) -> None:
+async def test_an_address_beyond_the_limit_is_refused(store: Store, seed: Any) -> None:
     async with client_of(store, None, rate_limits_anonymous={"core": 1}) as client:
         await client.get("/versions")
         content = assert_error(await client.get(HOOKS), 403)
@@ -141,14 +141,14 @@ async def test_points_a_minute(store: Store, seed: Any, clock: MovableClock) -> 
         wait = int(answer.headers["Retry-After"])
         assert 0 < wait <= 60
         assert content["message"].endswith(f"Please wait {wait} seconds before you try again.")
-        # What was refused was not charged.
+        # Refused requests were not charged.
         assert reported(answer) == (5000, 4996, 4, "core")
         clock.advance(wait)
         assert (await client.get("/versions")).status_code == 200
     await store.close()
 
 
-def test_content_a_minute_and_an_hour(store: Store, clock: MovableClock) -> None:
+def test_created_content_is_limited_by_minute_and_hour(store: Store, clock: MovableClock) -> None:
     counted = RateLimits(store, HubSettings(content_per_minute=3, content_per_hour=5))
 
     def create(db: Connection) -> RateCharge:
@@ -183,13 +183,13 @@ def test_content_a_minute_and_an_hour(store: Store, clock: MovableClock) -> None
         (82_801, b"82801", "24 hours"),
     ],
 )
-def test_text_and_header_tell_the_same_wait(seconds: int, header: bytes, said: str) -> None:
+def test_text_and_header_name_the_same_wait(seconds: int, header: bytes, said: str) -> None:
     error = TooFast(seconds, [])
     assert dict(error.headers)[b"retry-after"] == header
     assert str(error).endswith(f" limit. Please wait {said} before you try again.")
 
 
-async def test_how_many_at_once(store: Store) -> None:
+async def test_concurrent_requests_are_limited(store: Store) -> None:
     counted = RateLimits(store, HubSettings(most_concurrent=2))
     charge = lambda db: counted.charge(db, USER, "core")  # noqa: E731
     first, second = store.look(charge), store.look(charge)
@@ -244,7 +244,7 @@ async def test_counts_survive_a_restart(hubs: list[Store], clock: MovableClock) 
     await before.close()
     after = RateLimits(store, HubSettings())
     assert charged(after, store).status.used == 4
-    assert store.look(after.look, USER).status.used == 4
+    assert store.look(after.peek, USER).status.used == 4
     await after.close()
     clock.advance(3600)
     assert charged(RateLimits(store, HubSettings()), store).status.used == 1
@@ -255,10 +255,10 @@ async def test_counts_hold_across_hubs(hubs: list[Store]) -> None:
     for number in (0, 1, 0, 1):
         charged(counted[number], hubs[number], 2)
         await counted[number].counters.save()
-    # What this one has not heard of yet is what the other wrote since.
+    # This one has not read the other's latest write yet.
     assert charged(counted[0], hubs[0]).status.used in (7, 9)
     await counted[0].counters.save()
-    assert hubs[0].look(counted[0].look, USER).status.used == 9
+    assert hubs[0].look(counted[0].peek, USER).status.used == 9
     found = {one.resource: one.used for one in hubs[1].look(counted[1].statuses, USER)}
     assert found["core"] == 9
     charged(counted[1], hubs[1])
@@ -295,13 +295,13 @@ async def test_nothing_counts_twice_while_it_is_written(
 
 
 def core(counted: RateLimits, store: Store) -> int:
-    """What GET /rate_limit tells of."""
+    """The limits in the answer of GET /rate_limit."""
     found = {one.resource: one.used for one in store.look(counted.statuses, USER)}
     return found["core"]
 
 
 @pytest.mark.parametrize("before", [True, False])
-async def test_what_was_read_before_it_was_written_takes_nothing_back(
+async def test_a_count_read_before_a_write_loses_no_request(
     hubs: list[Store], monkeypatch: pytest.MonkeyPatch, before: bool
 ) -> None:
     """A thread reads, and goes on when the count was written meanwhile: from before the writing
@@ -373,7 +373,7 @@ async def test_one_writing_waits_for_the_other(
     assert core(RateLimits(store, HubSettings()), store) == 5
 
 
-async def test_what_cannot_be_written_is_kept(
+async def test_counts_that_cannot_be_written_are_kept(
     hubs: list[Store], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from store.errors import Unavailable
@@ -404,7 +404,7 @@ async def test_an_older_window_does_not_come_back(hubs: list[Store]) -> None:
     assert store.do(rate_limits.forget, 7200) == 1
 
 
-async def test_it_is_written_by_itself(
+async def test_counts_are_saved_at_intervals(
     client: httpx.AsyncClient, store: Store, seed: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rate_counters, "INTERVAL", 0.01)
@@ -466,7 +466,7 @@ def test_client_addresses_behind_proxies(
     assert ClientAddresses(["10.0.0.0/8"]).address(scope(peer, *forwarded)) == expected
 
 
-def test_nobody_is_trusted_by_default() -> None:
+def test_no_proxy_is_trusted_by_default() -> None:
     assert ClientAddresses([]).address(scope("10.0.0.1", "192.0.2.1")) == "10.0.0.1"
 
 
@@ -479,12 +479,12 @@ def test_nobody_is_trusted_by_default() -> None:
         {"trusted_proxies": ["proxy.example"]},
     ],
 )
-def test_settings_that_are_none(wrong: dict[str, Any]) -> None:
+def test_wrong_settings_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"nothing|negative|host bits|proxy\.example"):
         HubSettings(**wrong)
 
 
-def test_what_is_not_named_keeps_its_default() -> None:
+def test_unnamed_limits_keep_their_defaults() -> None:
     settings = HubSettings(rate_limits={"search": 5})
     assert (settings.rate_limits["search"], settings.rate_limits["core"]) == (5, 5000)
     assert RATE_LIMITS["search"] == 30

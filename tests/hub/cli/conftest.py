@@ -51,7 +51,7 @@ def run() -> Run:
 
 @pytest.fixture
 def listed(run: Run) -> Listed:
-    """What a listing gives as JSON."""
+    """The rows of a listing, as JSON."""
 
     def call(*args: object) -> Any:
         return json.loads(run(*args, "--json").stdout)

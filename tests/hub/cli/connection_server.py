@@ -84,7 +84,7 @@ class Client:
         return status, content["message"]
 
     async def ended(self) -> bytes:
-        """What still comes until the connection is closed."""
+        """The bytes until the connection is closed."""
         async with asyncio.timeout(PATIENCE):
             try:
                 return await self.reader.read()

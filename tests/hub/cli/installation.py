@@ -1,4 +1,4 @@
-"""What tests of the command line have in their stores."""
+"""The store that tests of the command line begin with."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,7 +7,7 @@ from pathlib import Path
 from store import Connection, Store, open_store
 from store.accounts import accounts
 from store.delivery import events
-from store.delivery.events import IncomingEvent
+from store.delivery.incoming import IncomingEvent
 from store.hooks import hooks
 from store.repositories import repositories
 

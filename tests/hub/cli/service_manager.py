@@ -10,14 +10,7 @@ from pathlib import Path
 
 from waiting import PATIENCE
 
-LAUNCH = """
-import os, sys
-os.dup2(int(sys.argv[1]), 3)
-os.set_inheritable(3, True)
-os.environ["LISTEN_PID"] = str(os.getpid())
-os.environ["LISTEN_FDS"] = "1"
-os.execv(sys.executable, [sys.executable, "-m", "hub.cli", "serve", *sys.argv[2:]])
-"""
+ACTIVATED = Path(__file__).parents[2] / "preload" / "activated.py"
 
 
 class Manager:
@@ -37,9 +30,9 @@ class Manager:
         given = {"NOTIFY_SOCKET": str(self.folder / "notify"), "TOCSIN_LOG_FORMAT": "human"}
         given |= environment
         number = self.listening.fileno()
-        command = ["-c", LAUNCH, str(number)] if activated else ["-m", "hub.cli", "serve"]
+        command = [str(ACTIVATED), str(number)] if activated else ["-m", "hub.cli"]
         self.process = subprocess.Popen(
-            [sys.executable, *command, *args],
+            [sys.executable, *command, "serve", *args],
             pass_fds=[number],
             env={**os.environ, "TOCSIN_CONFIG": str(self.folder / "tocsin.toml"), **given},
             stdout=subprocess.DEVNULL,
@@ -48,7 +41,7 @@ class Manager:
         )
 
     def until(self, line: str) -> list[str]:
-        """What is told, up to the first message with a line that matches."""
+        """The messages up to the first one with a line that matches."""
         began = len(self.heard)
         while not any(re.search(line, text, re.MULTILINE) for text in self.heard[began:]):
             self.heard.append(self._next(line))

@@ -15,7 +15,7 @@ def test_every_command_helps(run):
         run(name, "--help")
 
 
-def test_version_and_usage(run):
+def test_the_version_is_printed_and_wrong_usage_has_an_exit_code(run):
     assert run("--version").stdout.startswith("tocsin, version ")
     run("nothing", code=2)
     run("user", "nothing", code=2)

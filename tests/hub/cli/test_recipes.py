@@ -98,7 +98,9 @@ def fastapi(tmp_path: Path) -> Iterator[tuple[str, Path]]:
         process.wait()
 
 
-def test_fastapi(start, store: Store, fastapi: tuple[str, Path], run):
+def test_the_fastapi_recipe_verifies_deliveries(
+    start, store: Store, fastapi: tuple[str, Path], run
+):
     receiver, log = fastapi
     token = prepare(store)
     hub = url_of(start("serve", "--port", "0", **ALLOWED))
@@ -126,7 +128,7 @@ def test_fastapi(start, store: Store, fastapi: tuple[str, Path], run):
 
 
 def test_jenkins(start, store: Store, stand: ThreadingHTTPServer):
-    """What its two plugins look at, by their sources: path, headers, and the HMAC of the body."""
+    """The checks of its two plugins, by their sources: path, headers, and the HMAC of the body."""
     token = prepare(store)
     hub = url_of(start("serve", "--port", "0", **ALLOWED))
     jenkins = f"http://127.0.0.1:{stand.server_port}"
@@ -170,7 +172,9 @@ def forgejo(secret: str, event: str, payload: dict[str, Any]) -> tuple[dict[str,
 FORGEJO = Path(__file__).parent / "forgejo_push.json"
 
 
-def test_forgejo(start, store: Store, run, listed, stand: ThreadingHTTPServer):
+def test_the_forgejo_recipe_accepts_events(
+    start, store: Store, run, listed, stand: ThreadingHTTPServer
+):
     token = prepare(store)
     secret = run("source", "add", "forgejo").stdout.strip()
     hub = url_of(start("serve", "--port", "0", **ALLOWED))

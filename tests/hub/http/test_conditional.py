@@ -1,4 +1,4 @@
-"""Conditional requests and what caches are told."""
+"""Conditional requests, and headers for caches."""
 
 from typing import Any
 
@@ -50,11 +50,11 @@ async def test_tags_are_compared_weakly(client: httpx.AsyncClient, form: str) ->
 
 
 @pytest.mark.parametrize("given", ["", '"x"', "x", '""', "W/"])
-async def test_other_tags(client: httpx.AsyncClient, given: str) -> None:
+async def test_other_etags_do_not_match(client: httpx.AsyncClient, given: str) -> None:
     assert (await client.get(HOOKS, headers={"If-None-Match": given})).status_code == 200
 
 
-async def test_it_costs_nothing(client: httpx.AsyncClient) -> None:
+async def test_an_unchanged_answer_costs_no_rate_limit(client: httpx.AsyncClient) -> None:
     tag = (await client.get(HOOKS)).headers["ETag"]
     for _ in range(3):
         answer = await client.get(HOOKS, headers={"If-None-Match": tag})
@@ -62,7 +62,7 @@ async def test_it_costs_nothing(client: httpx.AsyncClient) -> None:
     assert (await client.get(HOOKS)).headers["X-RateLimit-Used"] == "2"
 
 
-async def test_pages_are_told_apart_by_where_they_lead(client: httpx.AsyncClient) -> None:
+async def test_the_validator_of_a_page_covers_its_links(client: httpx.AsyncClient) -> None:
     for number in range(3):
         config = {"url": f"https://receiver.example/{number}"}
         await client.post(HOOKS, json={"config": config})
@@ -75,7 +75,7 @@ async def test_pages_are_told_apart_by_where_they_lead(client: httpx.AsyncClient
     assert "Link" not in second.headers
 
 
-async def test_who_may_not_is_not_told_that_nothing_changed(
+async def test_a_refusal_comes_before_an_unchanged_answer(
     client: httpx.AsyncClient, seed: Any
 ) -> None:
     tag = (await client.get(HOOKS)).headers["ETag"]
@@ -84,7 +84,7 @@ async def test_who_may_not_is_not_told_that_nothing_changed(
     assert_error(await client.get(HOOKS, headers=header | {"Authorization": "token x"}), 401)
 
 
-async def test_only_what_is_there_has_validators(client: httpx.AsyncClient) -> None:
+async def test_errors_and_writes_have_no_validator(client: httpx.AsyncClient) -> None:
     for answer in (
         await client.get(f"{HOOKS}/9"),
         await client.post(HOOKS, json=BODY),
@@ -94,7 +94,7 @@ async def test_only_what_is_there_has_validators(client: httpx.AsyncClient) -> N
         assert "ETag" not in answer.headers
 
 
-async def test_what_caches_are_told(client: httpx.AsyncClient) -> None:
+async def test_cache_headers_depend_on_authentication(client: httpx.AsyncClient) -> None:
     answer = await client.get("/versions")
     assert answer.headers["Cache-Control"] == "private, max-age=60, s-maxage=60"
     for name in ("Accept", "Authorization", "X-Service-OTP", "X-Service-Api-Version"):
@@ -127,7 +127,7 @@ def get_thing(ctx: Context) -> list[str]:
         ("Fri, 99 Nov 2026 10:00:00 GMT", 200),
     ],
 )
-async def test_since_a_time(store: Any, since: str, status: int) -> None:
+async def test_if_modified_since_is_compared(store: Any, since: str, status: int) -> None:
     async def judge(url: str) -> None: ...
 
     harness = Services(store, HubSettings(base_url=BASE), judge)
@@ -145,7 +145,7 @@ async def test_since_a_time(store: Any, since: str, status: int) -> None:
         assert (await client.get("/", headers=header)).status_code == 200
 
 
-def test_a_time_without_one_known() -> None:
+def test_if_modified_since_needs_a_known_time() -> None:
     answer = Response(200, b"[]")
     assert not apply_conditions(answer, {b"if-modified-since": DATE.encode()}, None)
     assert apply_conditions(answer, {b"if-modified-since": DATE.encode()}, CHANGED - SECOND)

@@ -1,4 +1,4 @@
-"""Scripts of other origins: what they are allowed, and what they may see."""
+"""Scripts of other origins: their requests, and the headers that they may read."""
 
 import httpx
 import pytest
@@ -16,7 +16,9 @@ HOOKS = "/repos/octo/hello/hooks"
         ("/", {"GET", "HEAD", "OPTIONS"}),
     ],
 )
-async def test_preflight(client: httpx.AsyncClient, path: str, methods: set[str]) -> None:
+async def test_a_preflight_request_is_answered(
+    client: httpx.AsyncClient, path: str, methods: set[str]
+) -> None:
     del client.headers["Authorization"]
     headers = {"Origin": "https://elsewhere.example", "Access-Control-Request-Method": "GET"}
     answer = await client.options(path, headers=headers)
@@ -37,7 +39,7 @@ async def test_every_answer_may_be_seen(client: httpx.AsyncClient) -> None:
         assert {"ETag", "Link", "X-RateLimit-Remaining", "X-OAuth-Scopes"} <= set(exposed)
 
 
-async def test_where_events_come_in_is_no_place_for_scripts(client: httpx.AsyncClient) -> None:
+async def test_scripts_may_not_post_events(client: httpx.AsyncClient) -> None:
     assert (await client.options("/events")).status_code == 404
     answer = await client.post("/octo/hello/events/push", json={})
     assert "Access-Control-Allow-Origin" not in answer.headers

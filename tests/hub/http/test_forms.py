@@ -35,7 +35,7 @@ def part(name: str, value: bytes, more: bytes = b"") -> bytes:
         ("application/json", b'{"a": 1}', {}),
     ],
 )  # fmt: skip
-def test_fields(content_type: str, body: bytes, expected: dict[str, str]) -> None:
+def test_fields_of_forms_are_read(content_type: str, body: bytes, expected: dict[str, str]) -> None:
     assert read(content_type, body) == expected
 
 
@@ -56,6 +56,6 @@ def test_fields(content_type: str, body: bytes, expected: dict[str, str]) -> Non
         ("multipart/form-data; boundary=", part("a", b"1") + b"--x--"),
     ],
 )
-def test_forms_that_are_broken(content_type: str, body: bytes) -> None:
+def test_broken_forms_are_refused(content_type: str, body: bytes) -> None:
     with pytest.raises(Malformed):
         read(content_type, body)

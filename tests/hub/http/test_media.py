@@ -8,7 +8,7 @@ from hub.http.errors import NotAcceptable, Unsupported
 from hub.http.media import Media, negotiate
 
 HOOKS = "/repos/octo/hello/hooks"
-TOLD = "X-Service-Media-Type"
+MEDIA_TYPE_HEADER = "X-Service-Media-Type"
 
 
 @pytest.mark.parametrize(
@@ -35,16 +35,18 @@ TOLD = "X-Service-Media-Type"
         ("application/json;q=0.2, application/vnd.github.beta+json", "service.beta; format=json"),
     ],
 )
-async def test_what_is_taken(client: httpx.AsyncClient, accept: str | None, reported: str) -> None:
+async def test_accepted_media_types_are_reported(
+    client: httpx.AsyncClient, accept: str | None, reported: str
+) -> None:
     if accept is not None:
         client.headers["Accept"] = accept
     answer = await client.get(HOOKS)
-    assert (answer.status_code, answer.headers[TOLD]) == (200, reported)
+    assert (answer.status_code, answer.headers[MEDIA_TYPE_HEADER]) == (200, reported)
     assert answer.headers["Content-Type"] == "application/json; charset=utf-8"
 
 
 @pytest.mark.parametrize("param", ["full", "raw", "html", "diff"])
-async def test_a_form_that_the_resource_has_not(client: httpx.AsyncClient, param: str) -> None:
+async def test_an_unsupported_form_is_refused(client: httpx.AsyncClient, param: str) -> None:
     for vendor in ("service", "github", "service-commitcomment"):
         accept = f"application/vnd.{vendor}.v3.{param}+json"
         answer = await client.get(HOOKS, headers={"Accept": accept})
@@ -59,18 +61,18 @@ async def test_a_form_that_the_resource_has_not(client: httpx.AsyncClient, param
         *("application/json;q=0", "application/vnd.github+json; q=0.0", "*/*;q=0"),
     ],
 )
-async def test_what_is_not_spoken(client: httpx.AsyncClient, accept: str) -> None:
+async def test_other_media_types_are_refused(client: httpx.AsyncClient, accept: str) -> None:
     answer = await client.get(HOOKS, headers={"Accept": accept})
     message = f"Unsupported 'Accept' header: [\"{accept}\"]. Must accept 'application/json'."
     assert_error(answer, 415, message)
 
 
-async def test_who_may_not_is_told_before_it(client: httpx.AsyncClient) -> None:
+async def test_missing_rights_are_reported_before_media_types(client: httpx.AsyncClient) -> None:
     client.headers["Accept"] = "text/html"
     assert_error(await client.get(HOOKS, headers={"Authorization": "token x"}), 401)
 
 
-def test_a_form_that_the_resource_has() -> None:
+def test_a_supported_form_is_accepted() -> None:
     raw = "application/vnd.service.raw+json"
     assert negotiate(raw, ("raw", "html")) == Media(param="raw")
     assert negotiate(raw, ("raw",)).header_value == "service.v3; param=raw; format=json"
@@ -107,12 +109,12 @@ RAW, HTML = "application/vnd.service.raw+json", "application/vnd.service.html+js
         (" , ", None),
     ],
 )
-def test_weights(accept: str, param: str | None) -> None:
+def test_the_heaviest_media_type_wins(accept: str, param: str | None) -> None:
     assert negotiate(accept, ("raw", "html")) == Media(param=param)
 
 
 @pytest.mark.parametrize("accept", ["application/json;q=0, */*", "*/*, application/json;q=0"])
-def test_what_is_excluded_is_not_meant_by_a_wildcard(accept: str) -> None:
+def test_a_wildcard_does_not_cover_an_excluded_type(accept: str) -> None:
     with pytest.raises(Unsupported):
         negotiate(accept, ())
 
@@ -120,10 +122,10 @@ def test_what_is_excluded_is_not_meant_by_a_wildcard(accept: str) -> None:
 async def test_lines_of_a_header_are_one(client: httpx.AsyncClient) -> None:
     lines = [("Accept", "application/vnd.github.beta+json"), ("Accept", "text/html")]
     answer = await client.get(HOOKS, headers=lines)
-    assert answer.headers[TOLD] == "service.beta; format=json"
+    assert answer.headers[MEDIA_TYPE_HEADER] == "service.beta; format=json"
 
 
-def test_a_very_long_one() -> None:
+def test_a_long_media_type_has_a_short_error() -> None:
     with pytest.raises(Unsupported) as caught:
         negotiate("x" * 10_000, ())
     assert len(str(caught.value)) < 500

@@ -59,5 +59,5 @@ async def test_parameters_with_slashes(path: str) -> None:
 @pytest.mark.parametrize(
     "path", ["/commits/0a/b/comments", "/commits/0a", "/commits//comments", "/branche", "/refs"]
 )
-async def test_paths_that_nothing_serves(path: str) -> None:
+async def test_unknown_paths_have_no_route(path: str) -> None:
     assert await found(path) is None

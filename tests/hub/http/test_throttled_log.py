@@ -1,4 +1,4 @@
-"""What is said seldom, however often it happens."""
+"""Repeated log lines are counted in one."""
 
 import logging
 
@@ -8,7 +8,7 @@ from hub.http import throttled_log
 from hub.http.throttled_log import ThrottledLog
 
 
-def test_one_line_and_how_many_more(
+def test_repeated_lines_are_counted_in_one(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [1000.0]

@@ -45,7 +45,7 @@ async def test_a_batch_is_kept(client: httpx.AsyncClient, store: Store) -> None:
     assert [one["event_id"] for one in reported["events"]] == [rows[guid]["id"] for guid in "abc"]
 
 
-async def test_again_and_twice_in_one(client: httpx.AsyncClient) -> None:
+async def test_repeated_lines_are_duplicates(client: httpx.AsyncClient) -> None:
     first = (await post(client, lines(line("a"), line("b"), line("a")))).json()
     assert (first["accepted"], first["duplicates"]) == (2, 1)
     again = (await post(client, lines(line("b"), line("c"), line(None)))).json()
@@ -107,7 +107,7 @@ async def test_only_whitespace_of_json_may_surround_the_lines(client: httpx.Asyn
     assert [detail["index"] for detail in content["errors"]] == [2]
 
 
-async def test_nothing_and_too_much(
+async def test_empty_and_too_large_batches_are_refused(
     client: httpx.AsyncClient, store: Store, settings: HubSettings
 ) -> None:
     assert_error(await post(client, b""), 400)
@@ -133,7 +133,9 @@ async def test_each_repository_asks_for_its_own_permission(
     assert_error(await post(client, body, Authorization="token x"), 401, "Bad credentials")
 
 
-async def test_a_signed_batch(client: httpx.AsyncClient, store: Store, seed: Any) -> None:
+async def test_a_signed_batch_is_accepted(
+    client: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
     await hook_for(client, "*")
     del client.headers["Authorization"]
     body = lines(
@@ -156,7 +158,7 @@ async def test_a_signed_batch(client: httpx.AsyncClient, store: Store, seed: Any
     assert_error(await post(client, body + b"\n", **signed), 401, "The signature does not match")
 
 
-async def test_a_signed_batch_of_a_source_of_one_owner(
+async def test_a_source_of_one_owner_cannot_post_for_others(
     client: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
     own = seed.reader["id"]

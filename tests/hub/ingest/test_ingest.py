@@ -23,7 +23,7 @@ TOPIC = "/octo/hello/events/push"
 
 
 @pytest.mark.parametrize("path", [f"{ORIGIN}{TOPIC}", TOPIC, f"{TOPIC}.json"])
-async def test_an_event_is_kept_and_goes_to_who_wants_it(
+async def test_an_event_is_kept_and_goes_to_its_subscribers(
     client: httpx.AsyncClient, store: Store, path: str
 ) -> None:
     push, every = await hook_for(client, "push"), await hook_for(client, "*")
@@ -43,7 +43,9 @@ async def test_an_event_is_kept_and_goes_to_who_wants_it(
     ]  # fmt: skip
 
 
-async def test_what_nobody_wants_is_kept(client: httpx.AsyncClient, store: Store) -> None:
+async def test_an_event_without_subscribers_is_kept(
+    client: httpx.AsyncClient, store: Store
+) -> None:
     assert (await client.post(TOPIC, json={})).json()["deliveries"] == 0
     unwanted = store.look(lambda db: event_queries.newest(db, limit=10, unwanted=True))
     assert [row["name"] for row in unwanted] == ["push"]
@@ -81,7 +83,7 @@ async def test_a_delivery_id_is_the_repository_s(client: httpx.AsyncClient) -> N
 
 
 @pytest.mark.parametrize("given", ["", " ", "a b", "x" * 129, "ü"])
-async def test_a_delivery_id_that_is_none(
+async def test_a_wrong_delivery_id_is_refused(
     client: httpx.AsyncClient, store: Store, given: str
 ) -> None:
     header = {"X-Service-Delivery": given.encode()}
@@ -104,7 +106,7 @@ async def test_a_delivery_id_that_is_none(
         (b'"push"', "Body should be a JSON object"),
     ],
 )
-async def test_bodies_that_are_no_event(
+async def test_wrong_bodies_are_refused(
     client: httpx.AsyncClient, store: Store, body: bytes, message: str
 ) -> None:
     header = {"X-Service-Delivery": "d-1"}
@@ -129,7 +131,7 @@ async def test_bodies_that_are_no_event(
         ({"action": "x" * 100, "installation": {"id": 0}}, "x" * 100, 0),
     ],
 )
-async def test_what_is_kept_beside_the_payload(
+async def test_action_and_installation_are_stored_if_they_are_valid(
     client: httpx.AsyncClient,
     store: Store,
     body: dict[str, Any],
@@ -143,7 +145,9 @@ async def test_what_is_kept_beside_the_payload(
 
 
 @pytest.mark.parametrize("name", ["nothing", "*", "PUSH", "push.jso", "%00", "x" * 300])
-async def test_an_unknown_event(client: httpx.AsyncClient, store: Store, name: str) -> None:
+async def test_an_unknown_event_is_refused(
+    client: httpx.AsyncClient, store: Store, name: str
+) -> None:
     answer = await client.post(f"/octo/hello/events/{name}", json={})
     content = assert_error(answer, 422)
     assert content["message"].startswith('Invalid event: "')
@@ -151,7 +155,7 @@ async def test_an_unknown_event(client: httpx.AsyncClient, store: Store, name: s
     assert "\0" not in row["path"] + row["event"] + row["reason"]
 
 
-async def test_an_event_at_the_bound_and_one_beyond(
+async def test_an_event_beyond_the_bound_is_refused(
     client: httpx.AsyncClient, store: Store, settings: HubSettings
 ) -> None:
     frame = len(b'{"a":""}')
@@ -187,12 +191,14 @@ async def test_a_body_in_chunks_is_stopped_at_the_bound(
 
 
 @pytest.mark.parametrize("length", ["x", "-1", "1" * 30])
-async def test_a_length_that_is_none(client: httpx.AsyncClient, length: str) -> None:
+async def test_a_wrong_length_is_refused(client: httpx.AsyncClient, length: str) -> None:
     answer = await client.post(TOPIC, content=b"{}", headers={"Content-Length": length})
     assert_error(answer, 413 if length.isdigit() else 400)
 
 
-async def test_a_body_that_does_not_come(store: Store, seed: Any, settings: HubSettings) -> None:
+async def test_a_body_that_does_not_come_is_refused_after_the_timeout(
+    store: Store, seed: Any, settings: HubSettings
+) -> None:
     async def judge(url: str) -> None: ...
 
     async def slow() -> AsyncIterator[bytes]:
@@ -245,7 +251,7 @@ async def test_bodies_are_bounded_together(store: Store, seed: Any, settings: Hu
         (Contended("disk /x is locked"), "5"),
     ],
 )
-async def test_what_cannot_be_written_now(
+async def test_an_event_is_refused_while_the_store_is_busy(
     client: httpx.AsyncClient,
     store: Store,
     monkeypatch: pytest.MonkeyPatch,
@@ -262,7 +268,9 @@ async def test_what_cannot_be_written_now(
     assert "disk" not in content["message"]
 
 
-async def test_who_may_push(client: httpx.AsyncClient, store: Store, seed: Any) -> None:
+async def test_events_need_a_token_that_may_push(
+    client: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
     def people(db: Connection) -> dict[str, str]:
         writer = accounts.create(db, "writer")
         repositories.grant(db, seed.hello["id"], writer["id"], "write")

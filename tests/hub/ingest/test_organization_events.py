@@ -47,7 +47,7 @@ def got(store: Store, hook_ids: list[int]) -> list[list[str]]:
     return [[row["name"] for row in waiting(store, hook_id)] for hook_id in hook_ids]
 
 
-async def test_they_reach_the_hooks_of_the_organization(
+async def test_organization_events_reach_its_hooks(
     client: httpx.AsyncClient, store: Store, made: list[int]
 ) -> None:
     store.do(sources.create, "forge", "s3cret")
@@ -64,7 +64,9 @@ async def test_they_reach_the_hooks_of_the_organization(
     assert got(store, made) == [["membership", "repository"], [], everything]
 
 
-async def test_in_a_batch(client: httpx.AsyncClient, store: Store, made: list[int]) -> None:
+async def test_organization_events_come_in_batches(
+    client: httpx.AsyncClient, store: Store, made: list[int]
+) -> None:
     store.do(sources.create, "forge", "s3cret")
     lines = [
         {"event": "membership", "payload": MEMBER},

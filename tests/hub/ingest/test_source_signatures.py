@@ -47,7 +47,7 @@ async def post(
     return await client.post(EVENTS + query, content=body, headers=lines)
 
 
-async def test_a_signed_event(forge: httpx.AsyncClient, store: Store) -> None:
+async def test_a_signed_event_is_accepted(forge: httpx.AsyncClient, store: Store) -> None:
     hook = await hook_for(forge, "issues")
     answer = await post(forge)
     assert answer.status_code == 202
@@ -78,14 +78,16 @@ async def test_a_forge_s_own_name_comes_first(forge: httpx.AsyncClient, store: S
 
 
 @pytest.mark.parametrize("header", ["X-Gitea-Signature", "X-Forgejo-Signature", "X-Gogs-Signature"])
-async def test_a_bare_signature(forge: httpx.AsyncClient, header: str) -> None:
+async def test_a_signature_without_a_prefix_is_accepted(
+    forge: httpx.AsyncClient, header: str
+) -> None:
     body = orjson.dumps(PAYLOAD)
     digest = hmac.new(b"s3cret", body, hashlib.sha256).hexdigest()
     lines = {header: digest, "X-Gitea-Event": "push"}
     assert (await forge.post(EVENTS, content=body, headers=lines)).status_code == 202
 
 
-async def test_a_signed_form(forge: httpx.AsyncClient, store: Store) -> None:
+async def test_a_signed_form_is_accepted(forge: httpx.AsyncClient, store: Store) -> None:
     body = b"payload=%7B%22repository%22%3A+%7B%22full_name%22%3A%22octo%2Fhello%22%7D%7D"
     answer = await post(forge, body, Content_Type="application/x-www-form-urlencoded")
     assert answer.status_code == 202
@@ -108,7 +110,7 @@ async def test_a_signed_form(forge: httpx.AsyncClient, store: Store) -> None:
         ({"X_Hub_Signature_256": ""}, "", None),
     ],
 )
-async def test_a_signature_that_is_none(
+async def test_a_wrong_signature_is_refused(
     forge: httpx.AsyncClient,
     store: Store,
     headers: dict[str, str],
@@ -120,7 +122,7 @@ async def test_a_signature_that_is_none(
     assert refused(store) == []
 
 
-async def test_without_a_signature_or_a_source(client: httpx.AsyncClient) -> None:
+async def test_an_event_needs_a_signature_and_a_source(client: httpx.AsyncClient) -> None:
     content = assert_error(await client.post(EVENTS, json={}), 401)
     assert content["message"].startswith("Requires authentication")
     assert_error(await post(client), 401)
@@ -154,7 +156,7 @@ async def test_a_changed_secret_counts_at_once(forge: httpx.AsyncClient, store: 
         {"repository": {"full_name": "octo/hello/more"}},
     ],
 )
-async def test_no_repository_known_here(
+async def test_an_event_of_an_unknown_repository_is_kept(
     forge: httpx.AsyncClient, store: Store, payload: dict[str, Any]
 ) -> None:
     answer = await post(forge, payload)
@@ -162,7 +164,7 @@ async def test_no_repository_known_here(
     assert kept(store)[0]["repo_id"] == 0
 
 
-async def test_a_ping_is_kept_and_goes_to_nobody(forge: httpx.AsyncClient, store: Store) -> None:
+async def test_a_ping_is_kept_and_not_delivered(forge: httpx.AsyncClient, store: Store) -> None:
     await hook_for(forge, "*")
     answer = await post(forge, X_GitHub_Event="ping")
     assert (answer.status_code, answer.json()["deliveries"]) == (202, 0)
@@ -184,13 +186,17 @@ async def test_names_of_a_forge_s_own(forge: httpx.AsyncClient, store: Store) ->
 
 
 @pytest.mark.parametrize("body", [b"{", b"[]"])
-async def test_signed_nonsense(forge: httpx.AsyncClient, store: Store, body: bytes) -> None:
+async def test_a_signed_body_that_is_no_json_is_refused(
+    forge: httpx.AsyncClient, store: Store, body: bytes
+) -> None:
     assert_error(await post(forge, body), 400)
     (row,) = refused(store)
     assert (row["sender"], row["event"], row["guid"]) == ("source forge", "issues", "d-1")
 
 
-async def test_a_source_of_one_owner(client: httpx.AsyncClient, store: Store, seed: Any) -> None:
+async def test_a_source_of_one_owner_posts_for_its_owner_only(
+    client: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
     def restricted(db: Connection) -> Row:
         other = accounts.create(db, "other")
         repositories.create(db, other["id"], "thing")

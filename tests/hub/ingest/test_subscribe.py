@@ -52,7 +52,7 @@ async def test_a_subscription_is_a_hook(client: httpx.AsyncClient, store: Store)
 
 
 @pytest.mark.parametrize("path", [f"{ORIGIN}/hub", "/hub"])
-async def test_multipart_with_and_without_the_prefix(client: httpx.AsyncClient, path: str) -> None:
+async def test_multipart_forms_are_accepted(client: httpx.AsyncClient, path: str) -> None:
     parts = {name: (None, value) for name, value in form(secret="schlüssel").items()}
     answer = await client.post(path, files=parts)
     assert (answer.status_code, answer.content) == (204, b"")
@@ -88,7 +88,7 @@ async def test_topics_to_subscribe_to(
     assert hook["config"]["content_type"] == content_type
 
 
-async def test_every_event(client: httpx.AsyncClient) -> None:
+async def test_a_hook_subscribes_to_every_event(client: httpx.AsyncClient) -> None:
     await subscribe(client, topic="/octo/hello/events/*")
     assert (await shown(client))[0]["events"] == ["*"]
 
@@ -190,7 +190,7 @@ async def test_one_event_cannot_be_taken_from_every_event(client: httpx.AsyncCli
         ({"secret": "ü" * 513}, "hub.secret is longer than 1024 bytes"),
     ],
 )
-async def test_subscriptions_that_are_refused(
+async def test_wrong_subscriptions_are_refused(
     client: httpx.AsyncClient, changes: dict[str, str | None], message: str
 ) -> None:
     answer = await client.post(f"{ORIGIN}/hub", data=form(**changes))
@@ -203,13 +203,15 @@ async def test_subscriptions_that_are_refused(
     "topic",
     ["x", "/octo/hello", "/hello/events/push", "/octo/hello/events/", "http://[/a", "/" * 99],
 )
-async def test_topics_that_are_none(client: httpx.AsyncClient, topic: str) -> None:
+async def test_wrong_topics_are_refused(client: httpx.AsyncClient, topic: str) -> None:
     answer = await client.post(f"{ORIGIN}/hub", data=form(topic=topic))
     content = assert_error(answer, 422)
     assert content["message"].startswith("Invalid hub.topic: ")
 
 
-async def test_a_hook_that_another_one_has_made_impossible(client: httpx.AsyncClient) -> None:
+async def test_a_subscription_that_collides_with_a_hook_is_refused(
+    client: httpx.AsyncClient,
+) -> None:
     for content_type in ("form", "json"):
         config = {"url": CALLBACK, "content_type": content_type}
         await client.post(HOOKS, json={"config": config, "events": ["push"]})
@@ -218,7 +220,9 @@ async def test_a_hook_that_another_one_has_made_impossible(client: httpx.AsyncCl
     assert_error(answer, 422, "Hook already exists on this repository")
 
 
-async def test_who_may_subscribe(client: httpx.AsyncClient, store: Store, seed: Any) -> None:
+async def test_subscriptions_need_an_administrator_s_token(
+    client: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
     async def status(header: str, repository: str) -> httpx.Response:
         data = form(topic=f"/octo/{repository}/events/push")
         return await client.post("/hub", data=data, headers={"Authorization": header})
@@ -240,7 +244,7 @@ async def test_who_may_subscribe(client: httpx.AsyncClient, store: Store, seed: 
 
 
 @pytest.mark.parametrize("mode", ["subscribe", "unsubscribe"])
-async def test_what_may_not_be_seen_is_what_is_not_there(
+async def test_a_hidden_repository_is_answered_like_a_missing_one(
     client: httpx.AsyncClient, store: Store, seed: Any, mode: str
 ) -> None:
     await subscribe(client, topic="/octo/vault/events/push")
@@ -290,12 +294,14 @@ async def test_what_may_not_be_seen_is_what_is_not_there(
         ),
     ],
 )
-async def test_forms_that_are_none(client: httpx.AsyncClient, content: bytes, kind: str) -> None:
+async def test_broken_forms_are_refused(
+    client: httpx.AsyncClient, content: bytes, kind: str
+) -> None:
     answer = await client.post("/hub", content=content, headers={"Content-Type": kind})
     assert_error(answer, 400, "Problems parsing the form")
 
 
-async def test_a_body_that_is_no_form(client: httpx.AsyncClient) -> None:
+async def test_a_body_that_is_no_form_is_refused(client: httpx.AsyncClient) -> None:
     assert_error(await client.post("/hub", json=form()), 422, "hub.mode is missing")
     assert_error(await client.post("/hub"), 422, "hub.mode is missing")
     answer = await client.post("/hub", data={"x": "y" * 17_000})

@@ -26,12 +26,14 @@ def trace(row: Row) -> tuple[str | None, str | None]:
     return row["traceparent"], row["tracestate"]
 
 
-async def test_an_event_with_a_token(client: httpx.AsyncClient, store: Store) -> None:
+async def test_an_event_with_a_token_keeps_its_trace(
+    client: httpx.AsyncClient, store: Store
+) -> None:
     answer = await client.post(TOPIC, json={}, headers=TRACE)
     assert trace(stored(store, answer.json()["id"])) == (PARENT, "shop=1")
 
 
-async def test_a_signed_event(client: httpx.AsyncClient, store: Store) -> None:
+async def test_a_signed_event_keeps_its_trace(client: httpx.AsyncClient, store: Store) -> None:
     store.do(lambda db: sources.create(db, "forge", "s3cret"))
     del client.headers["Authorization"]
     body = orjson.dumps({"repository": {"full_name": "octo/hello"}})

@@ -28,7 +28,7 @@ def mail_about(db: Connection, seed: Any, alert: NewAlert) -> Row:
     emails.add_if_missing(db, seed.octo["id"], "octo@people.example")
     opened = alerts.get_many(db, alerts.open_all(db, [alert]))
     notices.add(db, opened, 0)
-    notices.make_mails(db, notices.Limits(9, 9))
+    notices.make_mails(db, notices.MailLimits(9, 9))
     (mail,) = outbox.list_due(db, 1)
     return mail
 

@@ -46,7 +46,7 @@ class Post:
         )
         about = [NewAlert("hook.failing", hook["id"], {"since": db.now}) for hook in (one, two)]
         notices.add(db, alerts.get_many(db, alerts.open_all(db, about)), 0)
-        notices.make_mails(db, notices.Limits(9, 9))
+        notices.make_mails(db, notices.MailLimits(9, 9))
         (row,) = outbox.list_due(db, 9)
         composer = MailComposer(self.settings.model_copy(update={"mail_from": "t@forge.example"}))
         mail = composer(db, row)
@@ -172,12 +172,12 @@ async def test_no_mail_about_hooks_that_were_left_meanwhile(
 
     store.do(fail_again)
     await stranger(client).post(post.links[0], data=ONE_CLICK)
-    store.do(notices.make_mails, notices.Limits(9, 9))
+    store.do(notices.make_mails, notices.MailLimits(9, 9))
     assert len(store.look(outbox.list_recent, 9)) == 1
     assert store.look(notices.next_due) is None
 
 
-async def test_a_link_about_a_hook_that_is_gone_says_so(
+async def test_the_link_of_a_deleted_hook_is_explained(
     post: Post, client: httpx.AsyncClient, store: Store
 ) -> None:
     hook = store.look(hooks.by_id, post.one)
@@ -188,7 +188,7 @@ async def test_a_link_about_a_hook_that_is_gone_says_so(
     assert (await client.post(post.links[0], data=ONE_CLICK)).status_code == 200
 
 
-async def test_a_link_of_an_account_that_is_gone_says_so(
+async def test_the_link_of_a_removed_account_is_explained(
     store: Store, seed: Any, settings: HubSettings, client: httpx.AsyncClient
 ) -> None:
     def link(db: Connection) -> str:
@@ -231,7 +231,7 @@ def test_a_link_about_many_hooks_is_sent_in_one_piece(
         ]
         about = [NewAlert("hook.failing", hook["id"], {"since": db.now}) for hook in made]
         notices.add(db, alerts.get_many(db, alerts.open_all(db, about)), 0)
-        notices.make_mails(db, notices.Limits(9, 9))
+        notices.make_mails(db, notices.MailLimits(9, 9))
         (row,) = outbox.list_due(db, 9)
         domain = f"{'a' * 60}.example"
         composer = MailComposer(settings.model_copy(update={"mail_from": f"t@{domain}"}))

@@ -31,7 +31,7 @@ async def test_a_page_loads_nothing_from_elsewhere_and_runs_no_script_of_its_own
         assert (await client.get(str(answer.url.join(address)))).status_code == 200, address
 
 
-async def test_the_markdown_of_a_page(client: httpx.AsyncClient) -> None:
+async def test_a_page_is_served_as_markdown(client: httpx.AsyncClient) -> None:
     answer = await client.get("/docs/how-to/post-events.md")
     assert answer.headers["Content-Type"] == "text/markdown; charset=utf-8"
     assert answer.text == manual().pages["how-to/post-events"].source
@@ -59,11 +59,11 @@ async def test_links_between_pages_lead_to_pages(client: httpx.AsyncClient) -> N
         "/docs/how-to",
     ],
 )
-async def test_what_is_not_there(client: httpx.AsyncClient, path: str) -> None:
+async def test_unknown_pages_are_not_found(client: httpx.AsyncClient, path: str) -> None:
     assert_error(await client.get(path), 404, "Not Found")
 
 
-async def test_people_get_a_page_for_what_is_not_there(client: httpx.AsyncClient) -> None:
+async def test_browsers_get_a_page_for_an_unknown_path(client: httpx.AsyncClient) -> None:
     for path in ("/docs/nothing", "/docs/how-to/nothing"):
         answer = await client.get(path, headers=BROWSER)
         assert answer.status_code == 404

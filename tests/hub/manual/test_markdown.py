@@ -35,7 +35,7 @@ See [concepts](concepts.md#hub) and ![a picture](images/a.png).
         ("A – B", "a--b"),
     ],
 )
-def test_slugs(heading: str, slug: str) -> None:
+def test_headings_get_slugs(heading: str, slug: str) -> None:
     assert markdown.slug(heading) == slug
 
 
@@ -47,7 +47,7 @@ def test_sections_have_anchors_that_differ() -> None:
     assert page.links == [("concepts.md#hub", "concepts"), ("images/a.png", "a picture")]
 
 
-def test_html() -> None:
+def test_a_page_becomes_html() -> None:
     html = Page("tutorial", SOURCE).html("docs/")
     assert '<h2 id="whats-next-1">' in html
     assert 'href="docs/concepts#hub"' in html
@@ -78,7 +78,7 @@ def test_nothing_in_html_runs(bad: str) -> None:
         ("https://example.com/x.md", "docs/", "https://example.com/x.md"),
     ],
 )
-def test_where_links_lead(address: str, within: str, path: str) -> None:
+def test_links_lead_to_served_paths(address: str, within: str, path: str) -> None:
     assert served(address, within) == path
 
 

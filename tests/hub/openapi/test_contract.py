@@ -16,7 +16,7 @@ from store import Store
 HOOKS = "/repos/octo/hello/hooks"
 # Groups of the specification, and rings of operations around it, that are still to come.
 MISSING: set[int | str] = set()
-# What is here and in no contract: the API about itself, and the doors for events.
+# Operations beyond the contract: the API about itself, and the endpoints for events.
 BEYOND = {("/", "get"), ("/versions", "get"), ("/user/{account_id}", "get")}
 # The contract leads there: the answer to somebody who is no member.
 BEYOND |= {
@@ -126,7 +126,7 @@ def shared() -> list[tuple[str, str]]:
 each = pytest.mark.parametrize("line", shared(), ids=lambda line: f"{line[1]} {line[0]}")
 
 
-def test_all_are_here_but_for_what_is_to_come() -> None:
+def test_all_operations_are_here_but_for_the_missing_groups() -> None:
     assert len(lines(contract())) == 161 + 75
     left = {line: part_of(line) for line in lines(contract()) - lines(own())}
     assert {line: group for line, group in left.items() if group not in MISSING} == {}
@@ -143,7 +143,7 @@ def part_of(line: tuple[str, str]) -> int | str:
 
 
 @each
-def test_its_name_and_statuses(line: tuple[str, str]) -> None:
+def test_an_operation_has_the_contract_s_name_and_statuses(line: tuple[str, str]) -> None:
     theirs, ours = both(line)
     name = theirs["operationId"]
     assert ours["operationId"] == name
@@ -155,7 +155,7 @@ def test_its_name_and_statuses(line: tuple[str, str]) -> None:
 
 
 @each
-def test_who_is_let_in(line: tuple[str, str]) -> None:
+def test_an_operation_has_the_contract_s_security(line: tuple[str, str]) -> None:
     theirs, ours = both(line)
     wanted = [{SCHEMES[name]: [] for name in one} for one in theirs["security"]]
     if theirs["operationId"] in NARROWER:
@@ -164,13 +164,13 @@ def test_who_is_let_in(line: tuple[str, str]) -> None:
 
 
 @each
-def test_its_parameters(line: tuple[str, str]) -> None:
+def test_an_operation_has_the_contract_s_parameters(line: tuple[str, str]) -> None:
     theirs, ours = (
         parameters(document, one)
         for document, one in zip((contract(), own()), both(line), strict=True)
     )
     assert {name: ours.get(name) for name in theirs} == theirs
-    # What is here alone may be left out.
+    # Members beyond the contract may be left out.
     assert not any(needed for name, needed in ours.items() if name not in theirs)
 
 
@@ -200,12 +200,12 @@ def test_request_body_matches_the_contract(line: tuple[str, str]) -> None:
         assert wanted.keys() <= taken.keys()
         needed = {name for name in wanted if wanted[name]} - lenient
         assert {name for name in taken if taken[name]} == needed
-    # What may be left out there may be left out here.
+    # Members that are optional there are optional here.
     assert ours["requestBody"]["required"] <= theirs["requestBody"].get("required", False)
 
 
 @each
-def test_its_body_forbids_no_more(line: tuple[str, str]) -> None:
+def test_a_body_forbids_no_more_than_the_contract(line: tuple[str, str]) -> None:
     theirs, ours = both(line)
     for kind, media in theirs.get("requestBody", {"content": {}})["content"].items():
         taken = ours["requestBody"]["content"][kind]["schema"]
@@ -268,7 +268,9 @@ async def test_hooks_and_their_deliveries(client: httpx.AsyncClient, store: Stor
         await ask("POST", f"{path}/deliveries/{item['id']}/attempts", 202)
 
 
-async def test_an_embedded_repository_and_user(client: httpx.AsyncClient, store: Store) -> None:
+async def test_repository_and_sender_of_an_event_match_the_contract(
+    client: httpx.AsyncClient, store: Store
+) -> None:
     await client.post(HOOKS, json={"config": {"url": "https://receiver.example/"}})
     (ping,) = bodies(store, "ping")
     for member, name in (("repository", "minimal-repository"), ("sender", "simple-user")):

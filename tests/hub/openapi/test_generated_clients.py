@@ -92,7 +92,7 @@ def test_every_reference_leads_somewhere_and_every_type_is_used(
     assert types == set(described["components"]["schemas"])
 
 
-def test_a_client_in_python(described: dict[str, Any], tmp_path: Path) -> None:
+def test_a_python_client_can_be_generated(described: dict[str, Any], tmp_path: Path) -> None:
     written, config, made = (tmp_path / name for name in ("api.json", "config.yml", "made"))
     written.write_text(json.dumps(described))
     config.write_text(CONFIG)
@@ -119,7 +119,7 @@ def test_a_client_in_python(described: dict[str, Any], tmp_path: Path) -> None:
 
 @pytest.mark.slow("npm fetches the generator")
 @pytest.mark.skipif(NPM is None, reason="npm is not installed")
-def test_a_client_in_typescript(described: dict[str, Any], tmp_path: Path) -> None:
+def test_a_typescript_client_can_be_generated(described: dict[str, Any], tmp_path: Path) -> None:
     written, made = tmp_path / "api.json", tmp_path / "api.ts"
     written.write_text(json.dumps(described))
     fetched = _run(tmp_path, str(NPM), "install", "--no-audit", "--no-fund", *PACKAGES)
@@ -137,7 +137,9 @@ def test_a_client_in_typescript(described: dict[str, Any], tmp_path: Path) -> No
     ]
     names, places = ", ".join(map(json.dumps, ids)), ", ".join(map(json.dumps, described["paths"]))
     (tmp_path / "calls.ts").write_text(CALLS.format(names=names, places=places))
-    checked = _run(tmp_path, str(tools / "tsc"), "--noEmit", "--strict", "calls.ts")
+    # Only the language's own declarations are skipped. What is made is no declaration file.
+    options = ("--noEmit", "--strict", "--skipLibCheck")
+    checked = _run(tmp_path, str(tools / "tsc"), *options, "calls.ts")
     assert checked.returncode == 0, checked.stdout
 
 

@@ -25,7 +25,7 @@ async def test_the_document_is_valid(described: dict) -> None:
     assert described["servers"] == [{"url": BASE}]
 
 
-async def test_it_has_every_operation_and_door(described: dict) -> None:
+async def test_the_document_has_every_operation_and_endpoint(described: dict) -> None:
     found = {
         f"{method.upper()} {path}": operation["operationId"]
         for path, operations in described["paths"].items()
@@ -37,7 +37,7 @@ async def test_it_has_every_operation_and_door(described: dict) -> None:
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.id)
-async def test_what_is_declared_is_described(operation) -> None:
+async def test_declared_operations_are_described(operation) -> None:
     shown = own().content["paths"][operation.path][operation.method.lower()]
     assert shown["summary"] == operation.summary
     statuses = {int(status) for status in shown["responses"]}

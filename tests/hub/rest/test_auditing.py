@@ -1,4 +1,4 @@
-"""Who changed what with the API, as the audit log has it; never a value that came along."""
+"""Each change through the API is in the audit log, without the values that came along."""
 
 from typing import Any
 
@@ -67,7 +67,7 @@ async def test_a_hooks_life(client: httpx.AsyncClient, store: Store, seed: Any) 
         assert secret not in said
 
 
-async def test_what_is_refused_is_not_in_it(
+async def test_refused_requests_are_not_audited(
     client: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
     reader = {"Authorization": f"Bearer {seed.reader_token}"}
@@ -146,7 +146,7 @@ async def test_an_app_is_audited_as_the_actor(
         (["127.0.0.0/8"], "who knows", "127.0.0.1"),
     ],
 )
-async def test_where_it_came_from(
+async def test_the_audited_address_comes_from_trusted_proxies(
     store: Store,
     seed: Any,
     settings: HubSettings,
@@ -165,7 +165,7 @@ async def test_where_it_came_from(
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.id)
-def test_what_writes_is_audited_unless_it_says_otherwise(operation: Operation) -> None:
+def test_writing_operations_are_audited_unless_declared_otherwise(operation: Operation) -> None:
     if operation.method == "GET":
         assert not operation.audited
     elif not operation.audited:

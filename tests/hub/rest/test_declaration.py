@@ -1,4 +1,4 @@
-"""What a declaration must say, and what is derived from it."""
+"""The parts of a declaration, and the operation that is derived from it."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ def ops() -> OperationGroup:
     return OperationGroup("repos", thing_id=thing)
 
 
-def test_a_declaration_says_it_all() -> None:
+def test_a_declaration_has_all_that_an_operation_needs() -> None:
     group = ops()
 
     @group(f"DELETE {PATH}", ANY)
@@ -78,7 +78,7 @@ def test_scopes_stand_for_every_permission() -> None:
         assert not access.takes_scopes
 
 
-def test_nobody_changes_anything_unnamed() -> None:
+def test_writing_operations_require_credentials() -> None:
     for method in ("POST", "PUT", "PATCH", "DELETE"):
         for access in (ANY.or_anyone(), public()):
             with pytest.raises(AssertionError, match="requires credentials"):
@@ -98,7 +98,7 @@ def test_arguments_come_from_somewhere(function: Any) -> None:
         ops()(f"GET {PATH}", ANY)(function)
 
 
-def test_what_else_is_refused() -> None:
+def test_a_wrong_route_or_a_missing_docstring_is_refused() -> None:
     def bare(ctx: Context) -> None: ...
 
     def reported(ctx: Context) -> None:
@@ -114,7 +114,7 @@ def test_what_else_is_refused() -> None:
         ops()("GET /nowhere", ANY)(reported)
 
 
-def test_what_is_emitted_is_declared(seed: Any, store: Any) -> None:
+def test_an_undeclared_event_cannot_be_emitted(seed: Any, store: Any) -> None:
     def emit(db: Connection) -> None:
         Context(db, None, None).emit("push", seed.hello)  # type: ignore[arg-type]
 
@@ -122,7 +122,7 @@ def test_what_is_emitted_is_declared(seed: Any, store: Any) -> None:
         store.do(emit)
 
 
-def test_every_operation_is_told_apart() -> None:
+def test_ids_and_routes_of_operations_are_unique() -> None:
     assert len({one.id for one in OPERATIONS}) == len(OPERATIONS)
     assert len({(one.method, one.path) for one in OPERATIONS}) == len(OPERATIONS)
 
@@ -157,5 +157,5 @@ async def test_fixed_segments_come_before_parameters() -> None:
     assert (await ask("/a/b", "POST"))[0] == "missing"
 
 
-def test_a_server_that_gives_no_raw_path() -> None:
+def test_a_missing_raw_path_is_encoded_again() -> None:
     assert path_of({"path": "/a b/ü"}) == "/a%20b/%C3%BC"

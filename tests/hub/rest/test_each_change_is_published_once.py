@@ -1,4 +1,4 @@
-"""Every change tells of itself: once, with the change, in order, to who subscribes."""
+"""Every change is published: once, with the change, in order, to its subscribers."""
 
 import asyncio
 from collections import Counter
@@ -10,7 +10,7 @@ import pytest
 from assertions import bodies
 from hub_client import open_client
 from operations_world import SECRET, Headers, Place, World, basic, bearer, first, make, path
-from state_changes import STEPS, UNTOLD, Step
+from state_changes import STEPS, UNPUBLISHED, Step
 
 from hub.operations import OPERATIONS
 from hub.settings import HubSettings
@@ -26,7 +26,7 @@ from store.repositories import refs
 BY_ID = {one.id: one for one in OPERATIONS}
 # A hook is told of its end if it listens to that, and nobody else is.
 SILENT = {"repos/delete-webhook"}
-# What telling, asking and noting who asked leave behind.
+# Tables that events, requests and authentications change.
 BESIDE = {"event", "delivery", "audit", "audit_chain", "lease", "job", "minute"}
 
 
@@ -105,7 +105,7 @@ def _reported(db: Connection, after: int) -> tuple[str, ...]:
     return tuple(name if action is None else f"{name}.{action}" for name, action in rows)
 
 
-async def test_each_change_is_told_of_once(hub: httpx.AsyncClient, world: World) -> None:
+async def test_each_change_is_published_once(hub: httpx.AsyncClient, world: World) -> None:
     before = world.store.look(_newest)
     for step in STEPS:
         was, last = _state(world), world.store.look(_newest)
@@ -141,12 +141,12 @@ def _delivered_once(db: Connection, after: int) -> None:
 def test_every_operation_that_writes_is_there() -> None:
     writing = {one.id for one in OPERATIONS if one.writes}
     stepped = {step.operation for step in STEPS}
-    assert not stepped & UNTOLD.keys()
-    assert writing - stepped == UNTOLD.keys()
+    assert not stepped & UNPUBLISHED.keys()
+    assert writing - stepped == UNPUBLISHED.keys()
 
 
-# What takes more than one step to happen, and has tests of its own.
-ELSEWHERE = {
+# Events that take more than one step, and have tests of their own.
+REPORTED_BY_OTHER_TESTS = {
     ("issues/add-issue-field-values", "issues.field_removed"),
     ("repos/add-collaborator", "member.added"),
     ("repos/add-collaborator", "repository_invitation.deleted"),
@@ -156,16 +156,19 @@ ELSEWHERE = {
 }
 
 
-def test_all_that_is_declared_is_told() -> None:
+def test_every_declared_event_is_published() -> None:
     reported = {(step.operation, event) for step in STEPS for event in step.reported}
     declared = {(one.id, event) for one in OPERATIONS for event in one.emits}
-    assert declared - reported - {one for one in declared if one[0] in UNTOLD} == ELSEWHERE
+    assert (
+        declared - reported - {one for one in declared if one[0] in UNPUBLISHED}
+        == REPORTED_BY_OTHER_TESTS
+    )
 
 
 async def test_concurrent_changes_are_published_in_order(
     hub: httpx.AsyncClient, world: World
 ) -> None:
-    """Of one thing that many change at once, the last event tells how it has become."""
+    """The last event of a row with many concurrent changes has its final state."""
     place: Place = world.hello
     headers = world.token(scopes=["repo"])
     at = f"/repos/octo/hello/comments/{place.comment}"
@@ -181,7 +184,7 @@ async def test_concurrent_changes_are_published_in_order(
     assert shown["body"] == reported[-1]
 
 
-async def test_what_fails_tells_nothing(hub: httpx.AsyncClient, world: World) -> None:
+async def test_a_failed_operation_publishes_nothing(hub: httpx.AsyncClient, world: World) -> None:
     """Also where it fails after it was told."""
     last = world.store.look(_newest)
     headers = world.token(kind="installation", permissions={"checks": "write"})

@@ -24,7 +24,7 @@ def test_each_is_declared_once() -> None:
 
 
 @pytest.mark.parametrize("event", sorted(HAPPENED))
-def test_what_operations_tell_has_a_name(event: str) -> None:
+def test_events_of_operations_have_known_names_and_actions(event: str) -> None:
     name, _, action = event.partition(".")
     assert name in PLATFORM_EVENTS | HUB_EVENTS
     if name in HUB_EVENTS:
@@ -43,7 +43,7 @@ async def test_the_document_has_its_payload(client: httpx.AsyncClient, name: str
     assert forms.keys() == {"application/json", "application/x-www-form-urlencoded"}
 
 
-def test_what_is_told_is_held_to_it() -> None:
+def test_an_emitted_payload_is_held_to_its_type() -> None:
     reported = {"action": "added", "email": {"primary": True, "verified": True, "visibility": None}}
     hold_event("email", {**reported, "sender": None})
     with pytest.raises(ValidationError):
@@ -57,7 +57,7 @@ def _subscribe(db: Connection, repo_id: int, events: list[str]) -> Row:
     return hooks.create(db, repo_id, url=url, events=events)
 
 
-async def test_it_goes_to_who_asks_for_it_by_name(
+async def test_own_events_go_to_hooks_that_name_them(
     client: httpx.AsyncClient, store: Store, seed
 ) -> None:
     everything = store.do(_subscribe, seed.hello["id"], [WILDCARD])

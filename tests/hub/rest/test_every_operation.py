@@ -32,19 +32,13 @@ from operations_world import (
     rows,
 )
 
-from hub.auth.access import (
-    ALL,
-    CLASSIC,
-    PERMISSIONLESS,
-    REFUSALS,
-    OnRepo,
-    Public,
-)
+from hub.auth.access import PERMISSIONLESS, REFUSALS, OnRepo, Public
 from hub.auth.app_access import AsInstallation
 from hub.auth.app_jwt import UNREADABLE
 from hub.auth.enterprise_access import NO_MANAGER, OnEnterprise
 from hub.auth.enterprise_access import NOT_AN_OWNER as NO_ENTERPRISE_OWNER
 from hub.auth.organization_access import NOT_AN_OWNER, OnOrg
+from hub.auth.token_rights import ALL, CLASSIC
 from hub.http.conditional import date
 from hub.http.error_headings import ERRORS_PAGE, operation_place
 from hub.http.media import PARAMS
@@ -60,7 +54,7 @@ from store.clock import MovableClock, parse
 from store.repositories import repositories
 
 UNLIMITED = dict.fromkeys(RATE_LIMITS, 1_000_000)
-# What differs from one request to the next, whatever is asked for.
+# These headers differ between any two requests.
 COUNTED = {"x-service-request-id", "x-ratelimit-used", "x-ratelimit-remaining"}
 KNOWN_AS = {
     "personal": "personal access token",
@@ -245,7 +239,7 @@ def test_something_stands_for_every_parameter(operation: Operation) -> None:
 
 
 @each
-async def test_every_operation_asked_anonymously(
+async def test_anonymous_requests_are_refused_or_public(
     ask: Asked, world: World, operation: Operation
 ) -> None:
     at = path(operation, world)
@@ -258,7 +252,9 @@ async def test_every_operation_asked_anonymously(
 
 
 @with_credentials
-async def test_a_bad_token(ask: Asked, world: World, operation: Operation) -> None:
+async def test_every_operation_rejects_a_bad_token(
+    ask: Asked, world: World, operation: Operation
+) -> None:
     at = path(operation, world)
     by_token = operation.access.credentials in ("token", "any")
     for value in ("x", "tsp_" + "0" * 36, tokens.new_value("personal")):
@@ -292,7 +288,9 @@ async def test_the_wrong_kind_of_credentials(
 
 
 @with_token
-async def test_the_wrong_kind_of_token(ask: Asked, world: World, operation: Operation) -> None:
+async def test_the_wrong_kind_of_token_is_refused(
+    ask: Asked, world: World, operation: Operation
+) -> None:
     # Where anybody may look, what comes along is not asked for what it may do.
     at = (private if operation.access.anyone else path)(operation, world)
     for kind in sorted(set(ALL) - set(operation.access.kinds)):
@@ -306,7 +304,9 @@ async def test_the_wrong_kind_of_token(ask: Asked, world: World, operation: Oper
 
 
 @with_token
-async def test_what_would_do(ask: Asked, world: World, operation: Operation) -> None:
+async def test_answers_name_the_accepted_scopes_and_permissions(
+    ask: Asked, world: World, operation: Operation
+) -> None:
     access = operation.access
     at = path(operation, world)
     for kind in () if operation.writes else access.kinds:
@@ -322,7 +322,7 @@ async def test_what_would_do(ask: Asked, world: World, operation: Operation) -> 
 
 
 @with_token
-async def test_a_missing_scope(ask: Asked, world: World, operation: Operation) -> None:
+async def test_a_missing_scope_is_refused(ask: Asked, world: World, operation: Operation) -> None:
     access = operation.access
     for kind in sorted(set(CLASSIC) & set(access.kinds)):
         for scopes in ([], ["gist", "notifications"]):
@@ -342,7 +342,7 @@ async def test_a_token_without_scopes_changes_nothing(
 ) -> None:
     access = operation.access
     wanted = ", ".join(access.accepted)
-    # Whatever stands for the operation is among these, but for no other one's.
+    # All other scopes together do not allow it.
     others = sorted(tokens.SCOPES - opening(access.accepted))
     for kind in CLASSIC:
         for scopes in ([], ["gist"], others):
@@ -364,7 +364,9 @@ def opening(accepted: Iterable[str]) -> set[str]:
 
 
 @with_token
-async def test_a_missing_permission(ask: Asked, world: World, operation: Operation) -> None:
+async def test_a_missing_permission_is_refused(
+    ask: Asked, world: World, operation: Operation
+) -> None:
     access = operation.access
     for kind in sorted(set(access.kinds) - set(CLASSIC)):
         for held in lower(dict(access.permissions)):
@@ -393,7 +395,7 @@ def lower(permissions: dict[str, str]) -> list[dict[str, str]]:
 
 
 @in_repository
-async def test_a_missing_role(ask: Asked, world: World, operation: Operation) -> None:
+async def test_a_missing_role_is_refused(ask: Asked, world: World, operation: Operation) -> None:
     needed = operation.access.role or "read"
     at = private(operation, world)
     kind = operation.access.kinds[0]
@@ -417,7 +419,9 @@ def helper(db: Any, repo_id: int, role: str) -> Any:
 
 
 @in_organization
-async def test_a_missing_membership(ask: Asked, world: World, operation: Operation) -> None:
+async def test_a_missing_membership_is_refused(
+    ask: Asked, world: World, operation: Operation
+) -> None:
     access = operation.access
     assert isinstance(access, OnOrg)
     at = path(operation, world)
@@ -440,7 +444,7 @@ async def test_a_missing_membership(ask: Asked, world: World, operation: Operati
 
 
 @in_enterprise
-async def test_a_missing_place_in_an_enterprise(
+async def test_a_missing_role_in_an_enterprise_is_refused(
     ask: Asked, world: World, operation: Operation
 ) -> None:
     access = operation.access
@@ -460,7 +464,7 @@ async def test_a_missing_place_in_an_enterprise(
 
 
 def enough(operation: Operation, kind: str) -> dict[str, Any]:
-    """What a token of this kind has to hold."""
+    """The scopes or permissions that a token of this kind needs."""
     if kind in CLASSIC:
         return {"scopes": list(operation.access.accepted)}
     return {"permissions": dict(operation.access.permissions)}
@@ -486,13 +490,13 @@ def pusher(db: Any) -> Any:
 
 
 @each
-async def test_who_is_let_in(
+async def test_every_operation_accepts_its_declared_tokens(
     elsewhere: tuple[httpx.AsyncClient, World], operation: Operation
 ) -> None:
     client, world = elsewhere
     for number, (name, headers) in enumerate(let_in(operation, world).items()):
         if number and operation.writes and operation.body is None:
-            # What it does is done by now.
+            # Its change is done by now.
             break
         at = path(operation, world)
         answer = await client.request(operation.method, at, headers=headers, content=b"{")
@@ -510,20 +514,24 @@ async def test_who_is_let_in(
 
 
 @each
-async def test_what_is_not_there(ask: Asked, world: World, operation: Operation) -> None:
+async def test_every_operation_answers_404_for_unknown_rows(
+    ask: Asked, world: World, operation: Operation
+) -> None:
     headers = first(operation, world)
     for name in rows(operation):
         stands = parameters(operation)[name]
         at = path(operation, world, **{name: stands.absent})
         absent = await ask.refused(at, headers, 404, "Not Found")
-        # Whoever may see everything may see what is somebody else's.
+        # A site administrator sees rows of others.
         if stands.other is not None and not isinstance(operation.access, Public):
             at = path(operation, world, **{name: str(stands.other(world))})
             same(absent, await ask.refused(at, headers, 404))
 
 
 @each
-async def test_what_names_nothing(ask: Asked, world: World, operation: Operation) -> None:
+async def test_strange_names_and_ids_are_not_found(
+    ask: Asked, world: World, operation: Operation
+) -> None:
     headers = first(operation, world)
     names = [*rows(operation), *({"owner", "repo"} & parameters(operation).keys())]
     for name in names:
@@ -534,7 +542,9 @@ async def test_what_names_nothing(ask: Asked, world: World, operation: Operation
 
 
 @in_repository
-async def test_what_may_not_be_seen(ask: Asked, world: World, operation: Operation) -> None:
+async def test_every_operation_hides_private_repositories(
+    ask: Asked, world: World, operation: Operation
+) -> None:
     there, absent = (private(operation, world, **how) for how in ({}, {"repo": "nothing"}))
     before = [at.replace("/octo/vault", "/octo/crypt") for at in (there, absent)]
     for headers in outsiders(operation, world):
@@ -561,7 +571,9 @@ def outsiders(operation: Operation, world: World) -> Iterator[Headers]:
 
 
 @in_repository
-async def test_what_was_called_otherwise(ask: Asked, world: World, operation: Operation) -> None:
+async def test_every_operation_redirects_from_a_former_name(
+    ask: Asked, world: World, operation: Operation
+) -> None:
     at = path(operation, world, repo="before")
     answer = await ask(f"{at}?x=%20y", first(operation, world), content=b"{")
     assert answer.status_code == (307 if operation.writes else 301)
@@ -579,7 +591,9 @@ async def test_what_was_called_otherwise(ask: Asked, world: World, operation: Op
 
 
 @with_body
-async def test_a_body_that_cannot_be_read(ask: Asked, world: World, operation: Operation) -> None:
+async def test_an_unreadable_body_is_refused(
+    ask: Asked, world: World, operation: Operation
+) -> None:
     at, headers = path(operation, world), first(operation, world)
     for junk in (b"{", b"\xff", b'{"a": NaN}', b"[" * 5000, b"{}{}", b"a=b", b"'", b"\x0b"):
         await ask.refused(at, headers, 400, "Problems parsing JSON", content=junk)
@@ -591,7 +605,9 @@ async def test_a_body_that_cannot_be_read(ask: Asked, world: World, operation: O
 
 
 @with_body
-async def test_a_body_that_is_no_object(ask: Asked, world: World, operation: Operation) -> None:
+async def test_a_body_that_is_no_object_is_refused(
+    ask: Asked, world: World, operation: Operation
+) -> None:
     at, headers = path(operation, world), first(operation, world)
     for junk in (b"[]", b"1", b"true", b"null", b"[{}]", b'[[""]]'):
         if operation.only_object:
@@ -601,7 +617,9 @@ async def test_a_body_that_is_no_object(ask: Asked, world: World, operation: Ope
 
 
 @with_body
-async def test_a_member_of_the_wrong_type(ask: Asked, world: World, operation: Operation) -> None:
+async def test_a_member_of_the_wrong_type_is_refused(
+    ask: Asked, world: World, operation: Operation
+) -> None:
     at, headers = path(operation, world), first(operation, world)
     for name, value in wrong_members(operation):
         answer = await ask.refused(at, headers, 422, json={name: value})
@@ -634,7 +652,7 @@ def objects_of(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 @with_body
-async def test_a_missing_body(ask: Asked, world: World, operation: Operation) -> None:
+async def test_a_missing_body_is_refused(ask: Asked, world: World, operation: Operation) -> None:
     assert operation.body is not None
     wanted = operation.body.json_schema().get("required", ())
     for content in (b"", b" \n", b"{}") if wanted else ():
@@ -645,7 +663,9 @@ async def test_a_missing_body(ask: Asked, world: World, operation: Operation) ->
 
 
 @each
-async def test_a_version_that_there_is_not(ask: Asked, world: World, operation: Operation) -> None:
+async def test_an_unknown_version_is_refused(
+    ask: Asked, world: World, operation: Operation
+) -> None:
     at = path(operation, world)
     for version, headers in itertools.product(
         ("2020-01-01", "v3", ""), ({}, first(operation, world))
@@ -670,7 +690,9 @@ async def test_the_versions_that_have_it(ask: Asked, world: World, operation: Op
 
 
 @each
-async def test_media_types(ask: Asked, world: World, operation: Operation) -> None:
+async def test_every_operation_refuses_other_media_types(
+    ask: Asked, world: World, operation: Operation
+) -> None:
     at, headers = path(operation, world), first(operation, world)
     for accept in ("application/xml", "text/html", "image/*;q=0.5, text/plain", "x"):
         await ask.refused(at, {**headers, "Accept": accept}, 415)
@@ -686,7 +708,9 @@ async def test_media_types(ask: Asked, world: World, operation: Operation) -> No
 
 
 @each
-async def test_what_every_answer_tells(ask: Asked, world: World, operation: Operation) -> None:
+async def test_every_answer_has_the_common_headers(
+    ask: Asked, world: World, operation: Operation
+) -> None:
     at = path(operation, world)
     answers = [await ask(at, {}), await ask(at, bearer("x"))]
     if not operation.writes:
@@ -722,7 +746,7 @@ async def test_every_get_answers_head(
 
 
 @reading
-async def test_not_modified(
+async def test_unchanged_answers_are_not_sent_again(
     anyone: httpx.AsyncClient, ask: Asked, world: World, operation: Operation
 ) -> None:
     at, headers = path(operation, world), first(operation, world)
@@ -755,7 +779,7 @@ async def test_not_modified(
 
 
 @each
-def test_the_document_tells_of_what_is_refused(operation: Operation) -> None:
+def test_the_document_lists_the_refusals(operation: Operation) -> None:
     described = own().content["paths"][operation.path]
     statuses = set(described[operation.method.lower()]["responses"])
     expected = {"400", "406", "415"}
@@ -766,7 +790,7 @@ def test_the_document_tells_of_what_is_refused(operation: Operation) -> None:
     assert expected <= statuses
 
 
-def test_a_parameter_that_nothing_stands_for(world: World) -> None:
+def test_an_unknown_parameter_is_reported(world: World) -> None:
     strange = replace(OPERATIONS[0], path="/somewhere/{strange_id}")
     with pytest.raises(AssertionError, match=r"nothing stands for \{strange_id\}"):
         path(strange, world)

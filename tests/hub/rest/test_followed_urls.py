@@ -25,7 +25,7 @@ EXPRESSION = re.compile(r"\{([/?&+]?)([^}]*)\}")
 # In place of statuses.
 DEAD_END, NOT_SERVED = 0, 1
 BY_ID = re.compile(r"^/repositories/[^/]+")
-# What a client puts into the templates.
+# The values that a client puts into the templates.
 KNOWN = {
     "owner": "octo",
     "repo": "hello",
@@ -135,7 +135,7 @@ def expanded(template: str) -> Iterator[str]:
 
 
 def found_in(answer: httpx.Response) -> Iterator[str]:
-    """What an answer leads to: the URLs in its content and in its headers."""
+    """The URLs in the content and in the headers of an answer."""
     if "json" in answer.headers.get("Content-Type", "") and answer.is_success:
         for url in urls_in(json.loads(answer.content)):
             yield from expanded(url)
@@ -191,7 +191,7 @@ async def test_no_url_is_a_dead_end(client: httpx.AsyncClient, world: World) -> 
         for url, status in (await crawl(client, headers, start)).items():
             found.setdefault(url, set()).add(status)
     dead = {url for url in found if DEAD_END in found[url]}
-    # What is to come is on the list of the contract's test.
+    # Missing families are on the list of the contract's test.
     assert {url for url in dead if contract().line("GET", url_path(url)) is None} == set()
     served = {url for url in found if template_of(url) is not None}
     answered = {url for url in served if found[url] - {401, 403, 404}}
@@ -214,7 +214,7 @@ def test_a_family_has_its_own_place() -> None:
 
 
 @pytest.mark.parametrize("caller", ["nobody", "reader"])
-async def test_a_family_says_nothing_about_what_is_hidden(
+async def test_an_unserved_family_hides_private_repositories(
     client: httpx.AsyncClient, world: World, caller: str
 ) -> None:
     headers = callers(world)[caller]

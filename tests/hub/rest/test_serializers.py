@@ -1,4 +1,4 @@
-"""A row becomes what its type says: columns, times, and what the call gives."""
+"""A row becomes its declared type: columns, times, and given values."""
 
 from typing import NotRequired
 
@@ -39,7 +39,7 @@ def test_members_are_those_of_the_type_in_its_order() -> None:
     ]
 
 
-def test_what_is_given_replaces_columns() -> None:
+def test_given_values_replace_columns() -> None:
     named = row_serializer(Named, "id", "name", kind="Label")
     assert named(ROW, id=8, name="b") == {"id": 8, "node_id": node_id("Label", 8), "name": "b"}
 
@@ -48,7 +48,7 @@ def test_without_a_kind_the_node_id_is_a_member_like_others() -> None:
     assert row_serializer(Named, "node_id")(ROW, node_id="N")["node_id"] == "N"
 
 
-def test_each_call_gives_what_was_declared_and_no_more() -> None:
+def test_each_call_gives_exactly_the_declared_values() -> None:
     named = row_serializer(Named, "name", kind="Label")
     with pytest.raises(TypeError, match="name"):
         named(ROW)

@@ -1,4 +1,4 @@
-"""Versions of the API: which one is chosen, and what each has."""
+"""Versions of the API: the chosen one, and its parts."""
 
 from typing import Annotated, Any, NotRequired
 
@@ -22,7 +22,7 @@ HOOKS = "/repos/octo/hello/hooks"
 
 @pytest.mark.parametrize("header", [HEADER, "X-GitHub-Api-Version", "x-service-api-version"])
 @pytest.mark.parametrize("version", [NEWEST, OLDEST])
-async def test_the_version_chosen_is_told(
+async def test_answers_name_the_chosen_version(
     client: httpx.AsyncClient, header: str, version: str
 ) -> None:
     for path in (HOOKS, f"{HOOKS}/9", "/nothing"):
@@ -32,14 +32,14 @@ async def test_the_version_chosen_is_told(
     assert answer.headers[SELECTED] == version
 
 
-async def test_who_names_none_gets_the_older(client: httpx.AsyncClient) -> None:
+async def test_requests_without_a_version_get_the_older_one(client: httpx.AsyncClient) -> None:
     answer = await client.get("/rate_limit")
     assert answer.headers[SELECTED] == DEFAULT == OLDEST
     assert "rate" in answer.json()
 
 
 @pytest.mark.parametrize("version", ["v3", "2024-01-01", ""])
-async def test_an_unknown_version(client: httpx.AsyncClient, version: str) -> None:
+async def test_an_unknown_version_is_refused(client: httpx.AsyncClient, version: str) -> None:
     for method, path in (("GET", HOOKS), ("POST", HOOKS), ("GET", "/nothing"), ("POST", "/hub")):
         answer = await client.request(method, path, headers={"X-GitHub-Api-Version": version})
         content = assert_error(answer, 400)
@@ -51,7 +51,9 @@ async def test_an_unknown_version(client: httpx.AsyncClient, version: str) -> No
         assert SELECTED not in answer.headers
 
 
-async def test_an_unknown_version_comes_before_nobody(client: httpx.AsyncClient) -> None:
+async def test_an_unknown_version_is_reported_before_missing_credentials(
+    client: httpx.AsyncClient,
+) -> None:
     del client.headers["Authorization"]
     assert_error(await client.get(HOOKS, headers={HEADER: "v3"}), 400)
 
@@ -140,7 +142,7 @@ async def test_operations_of_a_version(things: Any) -> None:
         assert (missing.status_code, missing.json()["message"]) == (404, "Not Found")
 
 
-async def test_a_deprecated_operation_says_so(things: Any) -> None:
+async def test_a_deprecated_operation_has_headers_for_that(things: Any) -> None:
     answer = await things(2)
     assert answer.headers["Deprecation"] == "Tue, 10 Mar 2026 00:00:00 GMT"
     assert answer.headers["Sunset"] == "Fri, 10 Mar 2028 00:00:00 GMT"

@@ -82,13 +82,13 @@ async def test_the_platform_s_own_spelling(
     assert not [text for text in texts if "-Github" in text]
 
 
-async def test_an_error_and_its_number(mapped: httpx.AsyncClient) -> None:
+async def test_an_error_has_its_request_id_under_the_mapped_name(mapped: httpx.AsyncClient) -> None:
     answer = await mapped.get("/nothing")
     assert answer.headers["X-GitHub-Request-Id"]
     assert answer.json()["message"] == "Not Found"
 
 
-async def test_the_document(mapped: httpx.AsyncClient) -> None:
+async def test_the_document_has_the_mapped_words(mapped: httpx.AsyncClient) -> None:
     answer = await mapped.get("/openapi.json")
     validate(answer.json())
     content = answer.json()
@@ -112,7 +112,9 @@ def test_a_document_s_names_and_not_its_sentences() -> None:
     }
 
 
-async def test_permissions(mapped: httpx.AsyncClient, store: Store, seed: Any) -> None:
+async def test_permissions_have_the_names_of_the_vocabulary(
+    mapped: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
     value, _ = store.do(lambda db: tokens.create(db, seed.octo["id"], kind="fine_grained"))
     answer = await mapped.get(HOOKS, headers={"Authorization": f"token {value}"})
     assert answer.headers["X-Accepted-GitHub-Permissions"] == "webhooks=read"
@@ -173,7 +175,7 @@ def test_members_of_payloads_are_mapped() -> None:
     }
 
 
-def test_what_is_no_json_stays() -> None:
+def test_a_body_that_is_no_json_is_unchanged() -> None:
     body = b"\xff" + f'"performed_via_service_app": {BASE}/user/devenvs'.encode()
     answer = Response(200, body, [(b"content-type", b"application/vnd.service.raw+json")])
     FULL.translate_response(answer)
@@ -210,7 +212,7 @@ def test_events_are_mapped(store: Store, seed: Any) -> None:
     assert issue == {"performed_via_github_app": None, "urls": [f"{BASE}/user/codespaces/x"]}
 
 
-async def test_another_word_than_the_known_one(store: Store, seed: Any) -> None:
+async def test_the_known_and_the_mapped_words_are_accepted(store: Store, seed: Any) -> None:
     async def judge(url: str) -> None: ...
 
     settings = HubSettings(base_url=BASE, vocabulary={"service": "forge"})
@@ -232,7 +234,7 @@ def assert_error_of(answer: httpx.Response) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("wrong", [{"server": "x"}, {"service": "X"}, {"service": "a b"}])
-def test_words_that_cannot_be(wrong: dict[str, str]) -> None:
+def test_wrong_words_are_refused(wrong: dict[str, str]) -> None:
     with pytest.raises(ValueError, match=r"not a word|letters"):
         HubSettings(vocabulary=wrong)
 

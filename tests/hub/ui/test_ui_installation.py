@@ -1,4 +1,4 @@
-"""The pages of what happens by itself: limits, jobs, the audit log and the check of its chain."""
+"""The pages of limits, jobs, the audit log and the check of its chain."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ async def test_the_installation_is_for_operators(store: Store, seed: Any, path: 
         assert f'href="{path}"' not in menu
 
 
-async def test_limits_with_what_is_left_of_them(
+async def test_limits_are_shown_with_their_remaining_time(
     store: Store, seed: Any, clock: MovableClock
 ) -> None:
     now = clock.now()
@@ -115,7 +115,7 @@ def changed(store: Store, many: int, actor: str = "octo") -> None:
     store.do(write)
 
 
-async def test_the_audit_log_by_what_is_asked_for(
+async def test_the_audit_log_is_filtered_by_action_actor_and_time(
     store: Store, seed: Any, clock: MovableClock
 ) -> None:
     changed(store, 60)

@@ -1,4 +1,4 @@
-"""The pages of reports and imports: how far each is, for whom, and nothing that is secret."""
+"""The pages of reports and imports: their progress, their readers, and no secret."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ def made(db: Any, enterprise_id: int, day: int) -> int:
 
 
 @pytest.mark.parametrize("policy", ["enabled", "disabled"])
-async def test_reports_with_those_that_are_being_made(store: Store, seed: Any, policy: str) -> None:
+async def test_reports_in_progress_are_listed(store: Store, seed: Any, policy: str) -> None:
     world = store.do(using, policy=policy)
     store.do(made, world.enterprise["id"], 20_700)
     async with open_dashboard(store, store.do(operator)) as browser:
@@ -52,7 +52,7 @@ async def test_the_file_of_a_report_can_be_had_by_its_link(store: Store, seed: A
         assert f"/reports/{number}?expires=" in await browser.page("/ui/reports")
 
 
-async def test_reports_are_for_who_manages_an_enterprise(store: Store, seed: Any) -> None:
+async def test_reports_are_shown_to_managers_of_an_enterprise(store: Store, seed: Any) -> None:
     world = store.do(using)
     store.do(made, world.enterprise["id"], 20_700)
     manager = store.do(accounts.create, "manager")

@@ -1,4 +1,4 @@
-"""The API's reference in the dashboard: all of it, and for whom the setting says."""
+"""The API's reference in the dashboard: all of it, for the readers that the setting names."""
 
 import re
 from typing import Any
@@ -38,7 +38,7 @@ async def test_every_operation_and_every_schema_is_there(store: Store, seed: Any
 
 
 @embedded("nothing of it is stored")
-async def test_an_operation_says_what_it_takes_and_gives(store: Store, seed: Any) -> None:
+async def test_an_operation_shows_its_parameters_and_answers(store: Store, seed: Any) -> None:
     async with open_dashboard(store, seed.token) as browser:
         said = text_of(await browser.page("/ui/reference/repos"))
         assert "POST /repos/{owner}/{repo}/hooks repos/create-webhook" in said
@@ -74,7 +74,7 @@ async def test_a_page_that_is_kept_is_of_its_own_hub_and_place(store: Store, see
         ("off", 404, 404, 404),
     ],
 )
-async def test_who_sees_it_the_setting_says(
+async def test_the_setting_decides_the_reference_s_readers(
     store: Store, seed: Any, setting: Any, nobody: int, user: int, root: int
 ) -> None:
     given = {None: nobody, seed.token: user, store.do(operator): root}

@@ -1,4 +1,4 @@
-"""Pages say what a viewer may not see, and who can grant it; never that all is well."""
+"""Pages name missing rights and the remedy, and never show an empty list instead."""
 
 from typing import Any
 
@@ -31,12 +31,12 @@ def world(store: Store, seed: Any) -> World:
 
 
 async def seen(world: World, token: str) -> dict[str, str]:
-    """What the lists say to the token's user."""
+    """The texts of the lists, for the token's user."""
     async with open_dashboard(world.store, token, last=False) as browser:
         return {path: text_of(await browser.page(f"/ui{path}")) for path in LISTS}
 
 
-async def test_a_token_without_the_scope(world: World) -> None:
+async def test_pages_name_the_missing_scope(world: World) -> None:
     bare = world.store.do(lambda db: tokens.create(db, world.seed.octo["id"])[0])
     for path, said in (await seen(world, bare)).items():
         assert "Your token may not view hooks" in said, path
@@ -44,7 +44,7 @@ async def test_a_token_without_the_scope(world: World) -> None:
         assert not [word for word in WELL if word in said], path
 
 
-async def test_a_user_without_the_role(world: World) -> None:
+async def test_pages_name_the_missing_role(world: World) -> None:
     for path, said in (await seen(world, world.seed.reader_token)).items():
         assert "You administer no repository" in said, path
         assert "tocsin repo grant OWNER/NAME" in said, path

@@ -52,7 +52,7 @@ def token(world: World, *scopes: str, **given: Any) -> str:
 
 
 def paths(world: World) -> dict[str, list[object]]:
-    """What may stand for each parameter of a path."""
+    """The values for each parameter of a path."""
     attempt = world.send(world.hidden)[0]
 
     def make(db: Any) -> dict[str, list[object]]:
@@ -98,7 +98,7 @@ def filled(one: Action | SectionPage, found: dict[str, list[object]]) -> list[st
 
 
 def kept(world: World) -> list[Any]:
-    """What acts change."""
+    """The rows that actions change."""
     tables = ("hook", "hook_link", "delivery", "replaying", "job", "installation")
     return [world.store.look(lambda db, t=one: db.all(f"SELECT * FROM {t}")) for one in tables]
 
@@ -108,7 +108,7 @@ async def signed_in(browser: Browser, value: str) -> None:
     assert (await browser.sign_in(value)).status_code == 303
 
 
-async def test_what_a_token_s_scopes_are_not_for_is_not_done(world: World) -> None:
+async def test_actions_outside_of_a_token_s_scopes_are_refused(world: World) -> None:
     found = paths(world)
     async with open_dashboard(world.store) as browser:
         for scopes in SCOPES:
@@ -125,7 +125,7 @@ async def test_what_a_token_s_scopes_are_not_for_is_not_done(world: World) -> No
     assert reported == {"ui/sign-in"}
 
 
-async def test_what_a_token_s_scopes_are_not_for_is_not_seen(world: World) -> None:
+async def test_pages_outside_of_a_token_s_scopes_are_refused(world: World) -> None:
     found = paths(world)
     async with open_dashboard(world.store) as browser:
         for scopes in ([], ["read:org"], ["user", "gist"], ["admin:enterprise"]):
@@ -146,8 +146,8 @@ async def test_what_a_token_s_scopes_are_not_for_is_not_seen(world: World) -> No
                 assert (await browser.get(path)).status_code == 403, (scopes, path)
 
 
-async def test_what_they_are_for(world: World) -> None:
-    # Of a private one there is nothing to change for them, as in the API: 404.
+async def test_pages_and_actions_within_the_scopes_are_allowed(world: World) -> None:
+    # A private hook is not found for them, as in the API: 404.
     place = f"/ui/hooks/{world.other['id']}"
     async with open_dashboard(world.store) as browser:
         for scope, looks, changes in (

@@ -82,7 +82,7 @@ async def test_all_hooks_of_a_host_that_one_may_change_are_silenced(world: World
         assert nowhere.status_code == 404
 
 
-async def test_who_may_only_look_silences_nothing(world: World) -> None:
+async def test_silences_need_write_access(world: World) -> None:
     form = {"hours": "1"}
     async with open_dashboard(world.store, world.look_only, last=False) as browser:
         at = f"/ui/hooks/{world.good['id']}"

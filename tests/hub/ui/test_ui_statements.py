@@ -105,7 +105,7 @@ async def counted(browser: Browser, asked: list[str], path: str) -> int:
 
 
 @pytest.mark.parametrize("who", ["octo", "root"])
-async def test_few_statements_whatever_there_is(
+async def test_more_rows_take_no_more_statements(
     store: Store, seed: Any, who: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.do(fill, seed.octo["id"], 0, 2)

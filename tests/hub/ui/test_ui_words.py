@@ -20,7 +20,7 @@ NOW = 1_795_246_380_000_000
         (2 * HOUR, "2 h"), (47 * HOUR, "47 h"), (3 * DAY, "3 d"),
     ],
 )  # fmt: skip
-def test_a_length_of_time(length: int, said: str) -> None:
+def test_durations_are_written_in_words(length: int, said: str) -> None:
     assert formatting.duration(length) == said
 
 
@@ -33,7 +33,7 @@ def test_a_length_of_time(length: int, said: str) -> None:
         (HOUR - 31 * SECOND, "59 min ago"), (HOUR - MINUTE // 2, "1 h ago"), (36 * HOUR, "2 d ago"),
     ],
 )  # fmt: skip
-def test_how_far_a_moment_is(distance: int, said: str) -> None:
+def test_moments_are_written_as_distances(distance: int, said: str) -> None:
     assert formatting.ago(NOW - distance, NOW) == said
 
 
@@ -101,11 +101,11 @@ def test_numbers_of_things() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "0", "-1", "+1", "1.0", " 1", "x", "٣"])
-def test_what_is_no_number(text: str) -> None:
+def test_texts_that_are_no_numbers_are_none(text: str) -> None:
     assert natural(text) is None
 
 
-def test_where_one_is_led() -> None:
+def test_only_pages_of_the_dashboard_are_led_to() -> None:
     assert within("/ui/hooks?state=failing") == "/ui/hooks?state=failing"
     for elsewhere in ("/ui/sign-in", "//x", "https://x/ui", "/uix", "/ui/\r\nx", "", "/ui/\\x"):
         assert within(elsewhere) == "/ui"

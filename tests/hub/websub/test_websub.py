@@ -1,6 +1,5 @@
-"""The hub's side of WebSub: what can be followed, and what a request is answered with. Tests are
-named after the sections of the W3C Recommendation of 23 January 2018.
-"""
+"""The hub's side of WebSub: topics, and the answers to requests. Tests are named after
+the sections of the W3C Recommendation of 23 January 2018."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -15,7 +14,7 @@ from hub.settings import HubSettings
 from hub.websub.websub import refusal
 from hub.websub.websub_topics import negotiate_feed
 from store.accounts import tokens
-from store.delivery.websub_requests import RequestRateExceeded
+from store.delivery.websub.websub_requests import RequestRateExceeded
 from store.errors import Busy, Contended, StoreError, Unavailable
 
 ATOM = "{http://www.w3.org/2005/Atom}"
@@ -116,7 +115,7 @@ async def test_4_a_topic_can_be_discovered_before_anything_happened(hub: Site) -
     assert links(answer) == {"hub": hub.hub, "self": hub.topic()}
 
 
-async def test_4_however_it_is_spelled_a_topic_has_one_self_url(hub: Site) -> None:
+async def test_4_all_spellings_of_a_topic_have_one_self_url(hub: Site) -> None:
     for path in (
         "ADA/Engine/events/push",
         "ada/engine/events/push.json",
@@ -221,7 +220,7 @@ async def test_private_topics_need_a_token_and_are_not_offered(hub: Site) -> Non
     assert missing.json() == hidden.json()
 
 
-async def test_what_only_administrators_may_know_is_no_public_topic(hub: Site) -> None:
+async def test_events_for_administrators_are_no_public_topic(hub: Site) -> None:
     path = "engine/events/secret_scanning_alert"
     await hub.push(path=path)
     assert (await hub.client.get(hub.topic(path))).status_code == 401
@@ -250,7 +249,7 @@ async def test_5_1_2_a_request_is_accepted_before_it_is_verified(
         assert (answer.status_code, answer.content) == (202, b"")
 
 
-async def test_5_1_2_errors_are_said_in_plain_text(hub: Site) -> None:
+async def test_5_1_2_errors_are_plain_text(hub: Site) -> None:
     good = {"mode": "subscribe", "topic": hub.topic(), "callback": "http://127.0.0.1:1024/x"}
     for changes, word in (
         ({"mode": ""}, "hub.mode is missing"),
@@ -332,7 +331,7 @@ async def test_the_habits_of_pubsubhubbub_do_no_harm(hub: Site, subscriber: Peer
         (RequestRateExceeded("too many"), 429, b"60"),
     ],
 )
-def test_what_is_put_off_says_once_until_when(error: StoreError, status: int, wait: bytes) -> None:
+def test_a_refusal_has_one_retry_after_header(error: StoreError, status: int, wait: bytes) -> None:
     answer = refusal(error)
     reported = [value for name, value in answer.headers if name == b"retry-after"]
     assert (answer.status, reported) == (status, [wait])
@@ -362,7 +361,7 @@ async def test_a_flood_for_one_host_or_from_one_address_is_refused(
         assert (await hub.ask(**form, callback=f"{one.url}/2")).status_code == 202
 
 
-async def test_one_host_follows_a_topic_so_many_times_at_most(
+async def test_subscriptions_of_a_host_to_a_topic_are_bounded(
     anyio_backend: str, tmp_path: Path, url: str
 ) -> None:
     """Once it is verified as much as before."""
@@ -403,5 +402,5 @@ async def test_one_host_follows_a_topic_so_many_times_at_most(
         ("http://[::1]:*/*", "http://[::1]:99/a", True),
     ],
 )
-def test_what_a_pattern_of_topics_matches(pattern: str, url: str, served: bool) -> None:
+def test_patterns_of_topics_match_whole_urls(pattern: str, url: str, served: bool) -> None:
     assert (Foreign([pattern]).find(url) is not None) is served

@@ -1,4 +1,4 @@
-"""Applications: who they are, their secret, and the grants by which they act."""
+"""Applications: their data, their secret, and the grants by which they act."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ def made(world: World, name: str = "Lab", **given: object) -> tuple[str, Row]:
     return world.store.do(apps.create, world.user["id"], name, **given)
 
 
-def test_an_app_is_what_was_given(world: World) -> None:
+def test_an_app_has_the_given_values(world: World) -> None:
     secret, app = made(world, description="tries things", permissions={"contents": "read"})
     hashed = app.pop("secret_hash")
     assert app == {
@@ -98,7 +98,7 @@ def test_the_secret_is_checked_and_replaced(world: World) -> None:
         {"permissions": {"contents": "all"}},
     ],
 )
-def test_what_is_no_app(world: World, given: dict[str, object]) -> None:
+def test_an_invalid_app_is_rejected(world: World, given: dict[str, object]) -> None:
     with pytest.raises(Invalid):
         made(world, **given)
 
@@ -151,7 +151,7 @@ def test_with_an_app_go_its_grants_and_tokens(world: World) -> None:
     assert not world.store.do(apps.remove, app["id"])
 
 
-def test_one_grant_an_app_and_user(world: World) -> None:
+def test_an_app_has_one_grant_for_each_user(world: World) -> None:
     """A grant's scopes are those of all live tokens that the app has of the user."""
     _, lab = made(world)
     _, bench = made(world, "Bench")

@@ -1,4 +1,4 @@
-"""Authorizations: a user's tokens as records, and what an app does with those that it holds."""
+"""Authorizations: a user's tokens as records, and those that an app holds."""
 
 import hashlib
 from typing import Any
@@ -41,7 +41,7 @@ def personal(world: World, note: str | None = "laptop", **given: Any) -> tuple[s
     return world.store.do(authorizations.create_personal, world.user["id"], note=note, **given)
 
 
-def test_a_personal_one(world: World) -> None:
+def test_a_personal_authorization_has_the_given_values(world: World) -> None:
     value, row = personal(
         world, scopes=["user:email", "user", "repo"], note_url="https://x.example/", fingerprint="f"
     )
@@ -85,7 +85,7 @@ def test_a_personal_one_needs_a_note_of_its_own(world: World) -> None:
     world.store.do(authorizations.create_personal, eve, note="laptop")
 
 
-def test_a_fingerprint_tells_an_app_s_tokens_apart(world: World, app: Row) -> None:
+def test_an_app_has_one_token_for_each_fingerprint(world: World, app: Row) -> None:
     create, mine = authorizations.create_for_app, world.user["id"]
     made = {
         name: world.store.do(create, mine, app, fingerprint=name)[1]["id"]
@@ -120,7 +120,7 @@ def test_an_expired_one_is_not_given_again(world: World, app: Row) -> None:
     assert value is not None
 
 
-def test_pages_hold_what_the_user_manages(world: World, app: Row, integration: Row) -> None:
+def test_pages_hold_the_user_s_own_authorizations(world: World, app: Row, integration: Row) -> None:
     mine = world.user["id"]
     _, first = personal(world)
     _, second = world.store.do(authorizations.create_for_app, mine, app)
@@ -159,7 +159,7 @@ def test_a_change_is_kept(world: World, app: Row) -> None:
     assert (grant["scopes"], grant["updated_at"]) == (["user"], world.now)
 
 
-def test_a_change_takes_nobody_s_place(world: World, app: Row) -> None:
+def test_a_change_to_a_taken_name_is_refused(world: World, app: Row) -> None:
     personal(world, "taken")
     _, mine = personal(world, "mine")
     changed(world, mine, note="mine")
@@ -193,7 +193,7 @@ def test_changes_of_scopes(world: World, how: dict[str, list[str]], scopes: list
     assert changed(world, row, **how)["scopes"] == scopes
 
 
-def test_changes_are_to_what_is_there_by_now(world: World, app: Row) -> None:
+def test_changes_apply_to_the_current_row(world: World, app: Row) -> None:
     _, row = personal(world)
     changed(world, row, added=["repo"])
     assert changed(world, row, added=["gist"])["scopes"] == ["repo", "gist"]
@@ -206,7 +206,7 @@ def test_changes_are_to_what_is_there_by_now(world: World, app: Row) -> None:
         world.store.do(app_tokens.reset, row)
 
 
-def test_repositories_that_an_account_may_see(world: World) -> None:
+def test_visible_repositories_of_an_account_are_found(world: World) -> None:
     def names(owner: Row, account: Row) -> tuple[list[int], list[int]]:
         asked = (owner, account, ["engine", "secret", "lent", "none"])
         by_name = world.store.look(repositories.find_visible_by_name, *asked)
@@ -226,8 +226,10 @@ def test_repositories_that_an_account_may_see(world: World) -> None:
     assert names(eve, eve) == ([], [])
 
 
-def test_single_sign_on(world: World, app: Row, integration: Row) -> None:
-    """What was made with a password is never authorised; a narrower token is as the first one."""
+def test_authorizations_by_password_are_not_authorized_for_sso(
+    world: World, app: Row, integration: Row
+) -> None:
+    """Tokens made with a password are never authorized; a narrower token is as the first one."""
     tower = world.store.do(accounts.create, "tower", kind="Organization")["id"]
     world.store.do(sso.enforce, tower, True)
     _, made = personal(world)

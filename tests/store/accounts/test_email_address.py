@@ -26,13 +26,13 @@ WRONG = (
 
 
 @pytest.mark.parametrize(("address", "normal"), RIGHT.items())
-def test_the_normal_form(address: str, normal: str) -> None:
+def test_an_address_has_a_normal_form(address: str, normal: str) -> None:
     assert normalize(address) == normal
     assert normalize(normal) == normal
 
 
 @pytest.mark.parametrize("address", WRONG)
-def test_what_is_no_address(address: str) -> None:
+def test_an_invalid_address_is_rejected(address: str) -> None:
     with pytest.raises(ValueError):
         normalize(address)
 

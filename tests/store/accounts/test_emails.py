@@ -32,7 +32,7 @@ def known(store: Store, account: Row) -> list[str]:
     return [row["email"] for row in rows]
 
 
-def test_the_first_is_the_primary_and_new_ones_are_unverified(
+def test_the_first_address_is_primary_and_unverified(
     store: Store, ada: Row, clock: MovableClock
 ) -> None:
     first, second = add(store, ada, "ada@tower.example", "a@tower.example")
@@ -64,14 +64,14 @@ def test_one_address_in_two_spellings_is_one(store: Store, ada: Row) -> None:
 @pytest.mark.parametrize(
     "address", ["ada", "@", "a@b@c.example", "a b@c.example", "a@c", "a\0@c.d"]
 )
-def test_what_is_no_address(store: Store, ada: Row, address: str) -> None:
+def test_one_invalid_address_rejects_all(store: Store, ada: Row, address: str) -> None:
     with pytest.raises(Invalid) as caught:
         add(store, ada, "good@tower.example", address)
     assert (caught.value.field, caught.value.code) == ("emails", "invalid")
     assert known(store, ada) == []
 
 
-def test_an_address_is_one_account_s_whatever_its_case(store: Store, ada: Row) -> None:
+def test_an_address_belongs_to_one_account_in_any_case(store: Store, ada: Row) -> None:
     bob = store.do(accounts.create, "bob")
     add(store, ada, "ada@tower.example")
     for account in (bob, ada):
@@ -139,7 +139,7 @@ def test_visibility_is_the_primary_s(store: Store, ada: Row) -> None:
     assert store.look(emails.page, ada["id"], limit=9, offset=0, public=True) == []
 
 
-def test_another_primary(store: Store, ada: Row) -> None:
+def test_another_address_can_become_primary(store: Store, ada: Row) -> None:
     add(store, ada, "ada@tower.example", "a@tower.example")
     store.do(emails.set_visibility, ada["id"], "public")
     (second,) = store.look(emails.of, ada["id"], ["a@tower.example"])

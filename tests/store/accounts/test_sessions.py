@@ -24,13 +24,13 @@ def test_a_session_ends_by_itself(world: World) -> None:
     assert world.store.look(sessions.find, cookie, HOUR) is None
 
 
-def test_one_that_is_unknown(world: World) -> None:
+def test_an_unknown_session_is_not_found(world: World) -> None:
     for cookie in ("", "x", "\0", "é" * 1000):
         assert world.store.look(sessions.find, cookie, HOUR) is None
         assert not world.store.do(sessions.end, cookie)
 
 
-def test_what_has_ended_is_forgotten(world: World) -> None:
+def test_ended_sessions_and_links_are_deleted(world: World) -> None:
     hook = world.hook()
     value, link = world.store.do(hook_links.create, hook["id"], "them", "octo", DAY)
     cookie = world.store.do(sessions.begin, link_id=link["id"], until=link["expires_at"])

@@ -1,4 +1,4 @@
-"""Tokens: their form, what they may do, how long, and that nobody can read them from the store."""
+"""Tokens: their form, their rights, their end, and that nobody can read them from the store."""
 
 import hashlib
 import re
@@ -43,7 +43,7 @@ def test_any_changed_character_is_noticed() -> None:
         lambda value: value[:-1] + "é",
     ],
 )
-def test_what_is_no_token(change) -> None:
+def test_a_malformed_token_is_known_without_a_look_up(change) -> None:
     assert not is_well_formed(change(tokens.new_value("personal")))
 
 
@@ -121,7 +121,7 @@ def test_a_given_value_is_taken_once(world: World) -> None:
         {"permissions": {"contents": "all"}},
     ],
 )
-def test_what_is_no_good_is_refused(world: World, given: dict[str, object]) -> None:
+def test_an_invalid_token_is_rejected(world: World, given: dict[str, object]) -> None:
     with pytest.raises(Invalid):
         world.store.do(tokens.create, world.user["id"], **given)
     assert world.store.look(tokens.list_all) == []

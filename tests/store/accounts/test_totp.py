@@ -84,7 +84,7 @@ def test_a_clock_may_be_a_step_off(world: World, seconds: int, good: bool) -> No
     assert check(world, code(world, seconds)) is good
 
 
-def test_what_is_no_code(world: World) -> None:
+def test_a_wrong_code_is_rejected(world: World) -> None:
     set_up(world)
     for wrong in (
         "",
@@ -123,7 +123,7 @@ def test_a_new_secret_ends_the_old_one(world: World) -> None:
 
 
 @pytest.mark.parametrize("secret", ["", "1", "AAAA", "A" * 25, "!" * 32, "é" * 32])
-def test_what_is_no_secret(world: World, secret: str) -> None:
+def test_an_invalid_secret_is_rejected(world: World, secret: str) -> None:
     with pytest.raises(Invalid):
         set_up(world, secret)
 

@@ -1,4 +1,4 @@
-"""What variables may be called, how many there may be, and who collaborates."""
+"""Variables of agents: their names, their number, and their collaborators."""
 
 import pytest
 from store_world import World
@@ -34,7 +34,7 @@ def make(world: World, org: Row, name: str = "a", **given: object) -> Row:
     return world.store.do(agent_variables.create, org["id"], name, **given)
 
 
-def test_made_and_found_again(world: World, org: Row) -> None:
+def test_a_variable_is_found_by_its_name_in_any_case(world: World, org: Row) -> None:
     row = make(world, org, "Zone")
     assert world.store.look(agent_variables.get, org["id"], "zONE") == row
     assert world.store.look(agent_variables.get, world.user["id"], "zone") is None
@@ -49,7 +49,7 @@ def test_changed_while_it_goes(world: World, org: Row) -> None:
         world.store.do(agent_variables.update, row, value="y")
 
 
-def test_another_name(world: World, org: Row) -> None:
+def test_a_variable_can_be_renamed_to_a_free_name(world: World, org: Row) -> None:
     row, _ = make(world, org), make(world, org, "b")
     with pytest.raises(Conflict):
         world.store.do(agent_variables.update, row, name="B")
@@ -57,7 +57,7 @@ def test_another_name(world: World, org: Row) -> None:
     assert world.store.do(agent_variables.update, row, name="c")
 
 
-def test_what_goes_with_its_repository(world: World, org: Row) -> None:
+def test_a_removed_repository_is_no_longer_selected(world: World, org: Row) -> None:
     repo = world.store.do(repositories.create, org["id"], "tools")
     row = make(world, org, visibility="selected", selected=[repo["id"]])
     assert world.store.look(agent_repositories.ids, row["id"]) == {repo["id"]}
@@ -68,7 +68,9 @@ def test_what_goes_with_its_repository(world: World, org: Row) -> None:
 @pytest.mark.parametrize(
     ("role", "collaborates"), [(None, False), ("read", False), ("triage", False), ("write", True)]
 )
-def test_who_collaborates(world: World, org: Row, role: str | None, collaborates: bool) -> None:
+def test_writers_collaborate_and_readers_do_not(
+    world: World, org: Row, role: str | None, collaborates: bool
+) -> None:
     def granted(db: Connection) -> Row:
         somebody = accounts.create(db, "bob")
         repo = repositories.create(db, org["id"], "tools", private=True)

@@ -1,4 +1,4 @@
-"""The stored number of seats is the number of rows, whatever happens to seats."""
+"""The stored number of seats is the number of rows after any change."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""Usage as it is kept: each combination once, in few names, and who was at work."""
+"""Usage in the store: each combination once, in few names, and the active users."""
 
 import pytest
 from usage_world import Using, using
@@ -78,7 +78,7 @@ def test_seats_are_refreshed(store: Store, globe: Using) -> None:
     assert store.look(seat, globe.ann) == (ends, "vim")
     store.do(usage.record, [globe.row(TODAY, editor="ed"), globe.row(TODAY)])
     assert store.look(seat, globe.ann) == (store.clock.now(), "ed")
-    # Who was not active was not at work.
+    # A user without activity was not at work.
     store.do(usage.record, [globe.row(TODAY, globe.ben, active=False, editor="ed")])
     assert store.look(seat, globe.ben)[1] is None
 
@@ -104,20 +104,20 @@ def test_old_rows_are_dropped(store: Store, globe: Using) -> None:
         ("2026-11-22", False),
     ],
 )
-def test_which_days_are_shown(day: str, shown: bool) -> None:
+def test_days_of_the_last_year_are_shown(day: str, shown: bool) -> None:
     now = parse("2026-11-21T23:59:59Z")
-    assert usage_days.shown(usage_days.of_iso(day), now) is shown
+    assert usage_days.is_reported(usage_days.of_iso(day), now) is shown
 
 
 def test_reports_begin_with_a_day() -> None:
     early = parse("2025-12-01T00:00:00Z")
-    assert usage_days.shown(usage_days.of_iso("2025-10-10"), early)
-    assert not usage_days.shown(usage_days.of_iso("2025-10-09"), early)
+    assert usage_days.is_reported(usage_days.of_iso("2025-10-10"), early)
+    assert not usage_days.is_reported(usage_days.of_iso("2025-10-09"), early)
 
 
 @pytest.mark.parametrize(
     "text", ["", "2026-1-01", "2026-13-01", "2026-02-30", "20260101", "x" * 10]
 )
-def test_what_is_no_day(text: str) -> None:
+def test_an_invalid_day_is_rejected(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         usage_days.of_iso(text)

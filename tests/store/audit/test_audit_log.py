@@ -1,4 +1,4 @@
-"""The audit log: it is only added to, and whoever changes it behind the store's back is noticed."""
+"""The audit log is only added to, and changes behind the store's back are noticed."""
 
 import random
 import sqlite3
@@ -54,7 +54,7 @@ def numbers(store: Store, **given: object) -> list[int]:
     return [row["id"] for row in rows(store, **given)]
 
 
-def test_an_audit_entry(store: Store, clock: MovableClock) -> None:
+def test_an_entry_has_the_given_values(store: Store, clock: MovableClock) -> None:
     fields = ("active", "config.url")
     write(store, entry(1, request_id="abc", fields=fields, ids={"id": 5, "repository": 1}))
     assert rows(store) == [
@@ -76,7 +76,7 @@ def test_an_audit_entry(store: Store, clock: MovableClock) -> None:
     ]
 
 
-def test_what_is_too_long_is_cut(store: Store) -> None:
+def test_long_values_are_cut(store: Store) -> None:
     names = tuple(f"field-{number}" for number in range(1000))
     write(store, AuditEntry(ADA, "x", "/\0" + "y" * 10_000, "204", fields=names))
     (row,) = rows(store)
@@ -84,7 +84,7 @@ def test_what_is_too_long_is_cut(store: Store) -> None:
     assert len(row["details"]["fields"]) == 100
 
 
-def test_it_is_written_with_the_change_or_not_at_all(store: Store) -> None:
+def test_an_entry_is_written_with_the_change_or_not_at_all(store: Store) -> None:
     def failing(db: Connection) -> None:
         audit_log.add(db, entry(1))
         raise RuntimeError("no")
@@ -94,7 +94,7 @@ def test_it_is_written_with_the_change_or_not_at_all(store: Store) -> None:
     assert rows(store) == []
 
 
-async def test_of_a_group_only_what_was_done_is_in_it(store: Store) -> None:
+async def test_failed_writes_of_a_group_have_no_entry(store: Store) -> None:
     """Some of a group fail, each undone by itself; the others' entries are one chain."""
     import asyncio
 
@@ -182,7 +182,7 @@ def test_a_search_says_when_it_leaves_out_names(
 def test_a_search_finds_the_newest_of_all_names(
     store: Store, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever is chosen, a page has the entries that a look at each entry finds."""
+    """With any filter, a page has the entries that a scan of all entries finds."""
     choice = random.Random(21)
     people, deeds = ["ada", "bob", "cy", "dee"], ["make", "change", "drop"]
     for _ in range(60):
@@ -213,7 +213,7 @@ def test_a_search_finds_the_newest_of_all_names(
         assert counted == Matches(min(len(of_time), 5), more=len(of_time) > 5), wanted
 
 
-def test_a_page_costs_the_same_however_many_there_are(tmp_path: Path) -> None:
+def test_pages_are_read_by_an_index(tmp_path: Path) -> None:
     store = open_store("sqlite", data_dir=tmp_path)
     store.shut()
     wanted = {
@@ -245,7 +245,7 @@ def explained(db: Connection, given: dict[str, object]) -> str:
     return "; ".join(asked)
 
 
-def test_a_clock_that_is_set_back(store: Store, clock: MovableClock) -> None:
+def test_a_clock_that_is_set_back_keeps_the_order(store: Store, clock: MovableClock) -> None:
     write(store, entry(1))
     clock.advance(-60)
     write(store, entry(2))
@@ -254,7 +254,7 @@ def test_a_clock_that_is_set_back(store: Store, clock: MovableClock) -> None:
     assert problems(store) == []
 
 
-# What is tampered with.
+# Tampering.
 
 
 @pytest.mark.parametrize(
@@ -305,7 +305,7 @@ def test_a_missing_entry_is_noticed(store: Store, tamper: Tampering) -> None:
     assert problems(store) == ["entries 3 to 4 are missing"]
 
 
-def test_what_was_put_in_its_place_is_noticed(store: Store, tamper: Tampering) -> None:
+def test_renumbered_entries_are_noticed(store: Store, tamper: Tampering) -> None:
     tamper("DELETE FROM audit WHERE id = 3", "UPDATE audit SET id = id - 1 WHERE id > 3")
     assert problems(store) == [
         f"entry {number} is not what was written, or the one before it is not"
@@ -313,7 +313,7 @@ def test_what_was_put_in_its_place_is_noticed(store: Store, tamper: Tampering) -
     ]
 
 
-def test_the_end_cut_off_is_noticed_by_who_knows_it(store: Store, tamper: Tampering) -> None:
+def test_a_known_digest_shows_that_the_end_was_cut_off(store: Store, tamper: Tampering) -> None:
     number, digest, _ = store.look(audit_log.chain_head)
     assert store.look(audit_check.has_digest, number, digest.hex())
     tamper("DELETE FROM audit WHERE id > 4")
@@ -339,7 +339,9 @@ def prune(store: Store, before: int) -> int:
     return many
 
 
-def test_what_is_old_goes_and_the_rest_can_be_checked(store: Store, clock: MovableClock) -> None:
+def test_the_rest_can_be_checked_after_old_entries_are_pruned(
+    store: Store, clock: MovableClock
+) -> None:
     for number in range(5):
         write(store, entry(number))
         clock.advance(2 * DAY / SECOND)
@@ -360,7 +362,7 @@ def test_what_is_old_goes_and_the_rest_can_be_checked(store: Store, clock: Movab
     assert problems(store) == []
 
 
-def test_it_is_pruned_once_a_day_at_most(store: Store, clock: MovableClock) -> None:
+def test_the_log_is_pruned_once_a_day_at_most(store: Store, clock: MovableClock) -> None:
     write(store, entry(1))
     clock.advance(60)
     assert prune(store, clock.now()) == 0
@@ -381,7 +383,7 @@ def test_pruning_that_was_cut_off_can_be_checked_and_goes_on(
     assert problems(store) == []
 
 
-def test_what_was_not_let_go_of_stays(store: Store) -> None:
+def test_entries_that_were_not_pruned_cannot_be_deleted(store: Store) -> None:
     write(store, entry(1))
     assert store.do(audit_check.drop, 1 << 60, 10) == 0
     with pytest.raises((Unavailable, sqlite3.Error)):

@@ -1,4 +1,4 @@
-"""Every secret is sealed anew, in portions, whatever else is written meanwhile."""
+"""Every secret is encrypted again, in portions, beside other writes."""
 
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,7 @@ def renewed(store: Store) -> dict[str, RotationResult]:
     return {str(one): done for one, done in key_rotation.rotate_secrets(store)}
 
 
-def test_every_kind_of_secret(tmp_path: Path) -> None:
+def test_every_kind_of_secret_is_rotated(tmp_path: Path) -> None:
     store = open_store("sqlite", data_dir=tmp_path)
     store.do(fill_all)
 
@@ -74,7 +74,7 @@ def secrets(store: Store) -> list[str | None]:
     return store.look(lambda db: [hooks.secret_of(db, row) for row in hooks.every(db)])
 
 
-def test_in_portions(world: World, tmp_path: Path) -> None:
+def test_keys_are_rotated_in_portions(world: World, tmp_path: Path) -> None:
     made = [f"hush-{number}" for number in range(10)]
     for number, secret in enumerate(made):
         world.hook("push", secret=secret, url=f"https://receiver.example/{number}")
@@ -88,7 +88,7 @@ def test_in_portions(world: World, tmp_path: Path) -> None:
     assert [one for one in secrets(world.store) if one] == made
 
 
-def test_an_interruption(world: World, tmp_path: Path) -> None:
+def test_an_interrupted_rotation_can_be_continued(world: World, tmp_path: Path) -> None:
     for number in range(7):
         world.hook("push", secret=f"hush-{number}", url=f"https://receiver.example/{number}")
     exchanged(tmp_path / "data" / "secret.key")
@@ -97,7 +97,7 @@ def test_an_interruption(world: World, tmp_path: Path) -> None:
     assert renewed(world.store)["hook.secret"] == RotationResult(7, 4, 0)
 
 
-def test_what_is_changed_meanwhile_stays_changed(
+def test_a_secret_changed_meanwhile_keeps_its_new_value(
     world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = world.hook("push", secret="before")
@@ -117,7 +117,7 @@ def test_what_is_changed_meanwhile_stays_changed(
     assert secrets(world.store) == ["after"]
 
 
-def test_what_opens_with_no_key_stays(world: World, tmp_path: Path) -> None:
+def test_a_secret_that_no_key_opens_is_kept(world: World, tmp_path: Path) -> None:
     hook = world.hook("push", secret="hush")
     world.hook("push", secret="hush", url="https://receiver.example/other")
     world.store.do(

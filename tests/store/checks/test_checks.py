@@ -1,4 +1,4 @@
-"""Check runs and suites in the store: counts that are kept, and what platforms tell."""
+"""Check runs and suites in the store: stored counts, and payloads of platforms."""
 
 from collections import Counter
 from typing import Any
@@ -37,7 +37,7 @@ PULL = {
 }
 
 
-def suite_told(**changed: Any) -> dict[str, Any]:
+def reported_suite(**changed: Any) -> dict[str, Any]:
     return {
         "id": 118578147,
         "head_branch": "changes",
@@ -67,7 +67,7 @@ def reported(**changed: Any) -> dict[str, Any]:
         "completed_at": None,
         "output": {"title": None, "summary": "S", "text": None, "annotations_count": 3},
         "name": "Octocoders-linter",
-        "check_suite": suite_told(),
+        "check_suite": reported_suite(),
         "app": APP,
         "pull_requests": [PULL],
         **changed,
@@ -117,7 +117,7 @@ def make_run(world: World, name: str = "lint", **fields: Any) -> Row:
     return world.store.do(check_runs.create, own_suite(world), given)
 
 
-# What platforms tell
+# Payloads of platforms
 
 
 def test_a_run_is_kept_with_its_suite_and_app(world: World) -> None:
@@ -167,10 +167,12 @@ def test_a_suite_stands_as_the_platform_says(world: World) -> None:
     assert suite_of(world)["status"] == "queued"
     world.store.do(check_suites.roll_up, suite_of(world)["id"])
     assert suite_of(world)["status"] == "queued"
-    later = suite_told(status="completed", conclusion="failure", updated_at="2019-05-15T15:23:00Z")
+    later = reported_suite(
+        status="completed", conclusion="failure", updated_at="2019-05-15T15:23:00Z"
+    )
     reflect(world, check_suite=later)
     assert (suite_of(world)["status"], suite_of(world)["conclusion"]) == ("completed", "failure")
-    reflect(world, check_suite=suite_told())
+    reflect(world, check_suite=reported_suite())
     assert suite_of(world)["status"] == "completed"
 
 
@@ -186,7 +188,7 @@ def test_a_smaller_word_blanks_nothing(world: World) -> None:
     assert (after["external_id"], after["title"], after["summary"]) == (None, "T", "S")
 
 
-def test_a_suite_that_is_only_named(world: World) -> None:
+def test_a_suite_is_made_from_a_run_that_names_it(world: World) -> None:
     reflect(world, check_run=reported(check_suite={"id": 5}))
     assert suite_of(world, 5)["head_sha"] == SHA
     assert suite_of(world, 5)["app_number"] == 29310
@@ -208,7 +210,9 @@ def test_a_suite_that_is_only_named(world: World) -> None:
         ([reported(**DONE), reported(**DONE | {"conclusion": "failure"})], "completed"),
     ],
 )
-def test_it_does_not_go_back_in_time(world: World, words: list[Any], status: str) -> None:
+def test_an_older_payload_does_not_change_a_check_run(
+    world: World, words: list[Any], status: str
+) -> None:
     for word in words:
         reflect(world, check_run=word)
     run = run_of(world)
@@ -234,11 +238,11 @@ def test_the_newest_of_a_name_by_the_platform_s_count(world: World) -> None:
     assert (nine["latest"], seven["latest"]) == (1, 0)
 
 
-def test_what_was_made_here_is_not_the_platform_s(world: World) -> None:
+def test_a_platform_cannot_change_runs_that_were_made_here(world: World) -> None:
     mine = make_run(world)
     reflect(world, check_run=reported(id=mine["number"]))
-    reflect(world, check_run=reported(check_suite=suite_told(id=mine["suite_number"])))
-    reflect(world, check_suite=suite_told(id=mine["suite_number"], status="completed"))
+    reflect(world, check_run=reported(check_suite=reported_suite(id=mine["suite_number"])))
+    reflect(world, check_suite=reported_suite(id=mine["suite_number"], status="completed"))
     assert run_of(world, mine["number"]) == mine
     assert suite_of(world, mine["suite_number"])["status"] == "queued"
     assert run_of(world) is None
@@ -247,7 +251,7 @@ def test_what_was_made_here_is_not_the_platform_s(world: World) -> None:
 def test_a_platform_s_number_is_not_given_here(world: World) -> None:
     first = make_run(world)
     for number in range(first["id"] + 1, first["id"] + 4):
-        reflect(world, check_run=reported(id=number, check_suite=suite_told(id=number)))
+        reflect(world, check_run=reported(id=number, check_suite=reported_suite(id=number)))
     # Rows were used up by those three: their ids are above.
     numbers = {make_run(world)["number"] for _ in range(5)}
     suites = {own_suite(world, sha * 40)["number"] for sha in "abc"}
@@ -269,9 +273,9 @@ def test_an_app_s_later_word(world: World) -> None:
     reflect(world, check_run=reported())
     for name, at in (("renamed", "2020-01-01T00:00:00Z"), ("old", "2018-01-01T00:00:00Z")):
         app = APP | {"name": name, "updated_at": at}
-        reflect(world, check_run=reported(app=app, check_suite=suite_told(app=app)))
-        # What was told of the suite last is not older.
-        reflect(world, check_suite=suite_told(app=app))
+        reflect(world, check_run=reported(app=app, check_suite=reported_suite(app=app)))
+        # The last payload of the suite is not older.
+        reflect(world, check_suite=reported_suite(app=app))
     suite_id = suite_of(world)["id"]
     assert world.store.look(check_apps.of, [suite_id])[suite_id]["name"] == "renamed"
 
@@ -281,7 +285,7 @@ odd = st.recursive(
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(
-            st.sampled_from([*reported(), *suite_told(), *APP, *PULL, "title", "ref"]),
+            st.sampled_from([*reported(), *reported_suite(), *APP, *PULL, "title", "ref"]),
             inner,
             max_size=5,
         )
@@ -293,15 +297,17 @@ odd = st.recursive(
 @settings(max_examples=60)
 @given(
     name=st.sampled_from(["check_run", "check_suite"]),
-    changed=st.dictionaries(st.sampled_from([*reported(), *suite_told()]), odd, max_size=4),
+    changed=st.dictionaries(st.sampled_from([*reported(), *reported_suite()]), odd, max_size=4),
 )
-def test_anything_may_come(world: World, name: str, changed: dict[str, Any]) -> None:
-    given = reported() if name == "check_run" else suite_told()
+def test_any_check_run_is_projected_without_an_error(
+    world: World, name: str, changed: dict[str, Any]
+) -> None:
+    given = reported() if name == "check_run" else reported_suite()
     reflect(world, **{name: given | changed})
     reflect(world, **{name: changed})
 
 
-def test_what_is_long_is_cut(world: World) -> None:
+def test_long_values_are_cut(world: World) -> None:
     long = "x" * 100_000
     many = [PULL] * 500
     app = APP | {
@@ -317,7 +323,7 @@ def test_what_is_long_is_cut(world: World) -> None:
             output=output,
             external_id=long,
             pull_requests=many,
-            check_suite=suite_told(app=app, pull_requests=many),
+            check_suite=reported_suite(app=app, pull_requests=many),
         ),
     )
     run = run_of(world)
@@ -380,7 +386,7 @@ steps = st.lists(
 
 @settings(max_examples=25, deadline=None)
 @given(steps=steps)
-def test_the_counts_are_right_whatever_is_done(
+def test_the_counts_match_a_model(
     world: World, monkeypatch: pytest.MonkeyPatch, steps: list[Any]
 ) -> None:
     monkeypatch.setattr(check_runs, "MOST_OF_A_NAME", 4)

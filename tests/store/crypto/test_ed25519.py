@@ -1,4 +1,4 @@
-"""Ed25519 keys as text: the vector, both lengths, and what is no key."""
+"""Ed25519 keys as text: the vector, both lengths, and wrong keys."""
 
 import base64
 
@@ -24,7 +24,7 @@ def test_keys_are_written() -> None:
     assert ed25519.write_public(ed25519.public_of(SEED)) == PUBLIC
 
 
-def test_a_public_key_as_a_jwk() -> None:
+def test_a_public_key_can_be_written_as_a_jwk() -> None:
     key = ed25519.jwk(ed25519.public_of(SEED))
     assert key["x"] == "A6EHv_POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg"
     assert (key["kty"], key["crv"], key["alg"], key["use"]) == ("OKP", "Ed25519", "EdDSA", "sig")
@@ -47,7 +47,7 @@ def test_the_id_is_from_the_thumbprint() -> None:
         (LONG[:-6] + "AAAA==", "not the public key"),
     ],
 )
-def test_what_is_no_key(text: str, message: str) -> None:
+def test_an_invalid_key_is_rejected(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         ed25519.read_private(text)
 

@@ -1,4 +1,4 @@
-"""The key file: what it says, and that it is exchanged whole or not at all."""
+"""The key file: its content, and that it is exchanged whole or not at all."""
 
 import os
 import stat
@@ -65,7 +65,7 @@ def test_one_changes_it_at_a_time(path: Path) -> None:
         pass
 
 
-def test_where_it_cannot_be_written(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unwritable_key_file_is_kept(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = path.read_bytes()
 
     def refused(*args: object, **more: object) -> None:
@@ -105,7 +105,7 @@ def test_a_vault_notices(path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [None, b"", b"half a key\n"])
-def test_a_vault_goes_on_with_what_it_has(path: Path, content: bytes | None) -> None:
+def test_an_open_vault_works_without_its_file(path: Path, content: bytes | None) -> None:
     """Where the file is gone or of no use, that is for the next start to say."""
     vault = open_vault(path, create=False)
     sealed = vault.seal("before")

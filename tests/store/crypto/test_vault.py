@@ -1,4 +1,4 @@
-"""The vault: who may read its keys, what opens with which, and what it never shows."""
+"""The vault: the rights on its keys, decryption with each of them, and no secret in its repr."""
 
 import os
 import stat
@@ -12,7 +12,7 @@ from store.crypto.vault import Vault, open_vault
 from store.errors import Unusable
 
 
-def test_what_was_sealed_opens() -> None:
+def test_a_sealed_text_opens() -> None:
     vault = Vault([Fernet.generate_key()])
     for text in ("It's a Secret to Everybody", "", "é\x00\U0001f511"):
         sealed = vault.seal(text)
@@ -45,7 +45,7 @@ def test_another_key_is_a_clear_error() -> None:
     assert caught.value.__cause__ is None
 
 
-def test_what_was_tampered_with_does_not_open() -> None:
+def test_a_changed_ciphertext_does_not_open() -> None:
     vault = Vault([Fernet.generate_key()])
     sealed = bytearray(vault.seal("secret"))
     sealed[20] ^= 1
@@ -122,7 +122,7 @@ def test_processes_that_start_at_once_have_one_key(
     assert open_vault(path, create=True).open(second[0]) == "secret"
 
 
-def test_what_was_signed_here() -> None:
+def test_a_signature_is_verified() -> None:
     vault = Vault([Fernet.generate_key()])
     signature = vault.sign("letter", "pay bob")
     assert vault.signed("letter", "pay bob", signature)
@@ -138,7 +138,7 @@ def test_what_was_signed_here() -> None:
     assert not Vault([Fernet.generate_key()]).signed("letter", "pay bob", signature)
 
 
-def test_signatures_of_a_key_that_is_being_exchanged(tmp_path: Path) -> None:
+def test_signatures_hold_while_the_key_is_exchanged(tmp_path: Path) -> None:
     path = tmp_path / "secret.key"
     old, new = Fernet.generate_key(), Fernet.generate_key()
     path.write_bytes(old)

@@ -1,4 +1,4 @@
-"""What databases that spread their rows over many nodes also take: each row in a place of its own,
+"""The tables fit databases that spread their rows over many nodes: each row in a place of its own,
 plain types, and on the delivery path no lock but those of the rows.
 """
 
@@ -69,7 +69,7 @@ class TestOnPostgres:
         assert len(rows) > 50
         assert [row for row in rows if row[2] not in PLAIN] == []
 
-    def test_nothing_runs_by_itself_but_what_guards_the_audit_log(self, store: Store) -> None:
+    def test_only_the_audit_log_has_triggers(self, store: Store) -> None:
         """Where there are no triggers the log is as it is because nobody changes it."""
         triggers = found(store, "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal")
         assert all(name.startswith("audit_") for (name,) in triggers)
@@ -105,7 +105,7 @@ class TestOnPostgres:
         relations = {(mode, name) for kind, mode, name in held if kind == "relation"}
         assert {name for _, name in relations} == DISTRIBUTED | EVERYWHERE
         assert {mode for mode, _ in relations} <= OF_ROWS
-        # Of the transaction itself, and of no more.
+        # The lock of the transaction itself, and no more.
         assert {kind for kind, _, _ in held} <= {"relation", "virtualxid", "transactionid"}
 
 

@@ -49,7 +49,7 @@ def test_the_key_of_each_is_its_tables(
     assert tuple(row[0] for row in rows) == one.key
 
 
-def test_what_is_there(world: World) -> None:
+def test_secrets_are_found_in_any_encrypted_column(world: World) -> None:
     look = world.store.look
     assert not look(encrypted_columns.has_secrets)
     world.hook("push")
@@ -58,7 +58,7 @@ def test_what_is_there(world: World) -> None:
     assert look(encrypted_columns.has_secrets)
 
 
-def test_the_newest_of_many(world: World) -> None:
+def test_the_newest_values_come_first(world: World) -> None:
     for number in range(3):
         world.hook("push", secret=f"hush-{number}", url=f"https://receiver.example/{number}")
     world.hook("push", url="https://receiver.example/none")
@@ -75,7 +75,7 @@ def test_the_newest_of_many(world: World) -> None:
     assert world.store.look(opened, 2) == ["hush-2", "hush-1"]
 
 
-def test_one_damaged_secret_keeps_nobody_from_starting(world: World) -> None:
+def test_a_damaged_secret_does_not_stop_the_start(world: World) -> None:
     world.store.do(sources.create, "forge", "hush")
     hook = world.hook("push", secret="hush")
     world.store.do(lambda db: db.execute("UPDATE hook SET secret = :bad", bad=b"damaged"))

@@ -27,7 +27,7 @@ def guids(path: Path) -> set[str]:
         return {row[0] for row in raw.execute("SELECT guid FROM event")}
 
 
-def test_what_is_written_meanwhile_is_not_in_it(
+def test_a_copy_leaves_out_later_writes(
     world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(file_copy, "PAGES", 3)
@@ -50,10 +50,10 @@ def test_what_is_written_meanwhile_is_not_in_it(
     world.store.shut()
 
 
-# Who has it open.
+# Processes that have it open.
 
 
-def test_what_is_open_is_nobody_elses_alone(tmp_path: Path) -> None:
+def test_an_open_database_cannot_be_locked(tmp_path: Path) -> None:
     database = tmp_path / "tocsin.db"
     first, second = (open_store("sqlite", data_dir=tmp_path) for _ in range(2))
     for store in (first, second):
@@ -68,7 +68,7 @@ def alone(database: Path) -> None:
         pass
 
 
-def test_nobody_opens_what_somebody_has_alone(tmp_path: Path) -> None:
+def test_a_locked_database_cannot_be_opened(tmp_path: Path) -> None:
     open_store("sqlite", data_dir=tmp_path).shut()
     with open_files.exclusive_lock(tmp_path / "tocsin.db"):
         with pytest.raises(Unusable, match="is being restored"):
@@ -78,7 +78,7 @@ def test_nobody_opens_what_somebody_has_alone(tmp_path: Path) -> None:
     open_store("sqlite", data_dir=tmp_path).shut()
 
 
-def test_a_worker_of_a_program_that_knows_no_such_lock(tmp_path: Path) -> None:
+def test_a_worker_of_an_older_program_is_noticed(tmp_path: Path) -> None:
     """It holds the worker's lock alone."""
     open_store("sqlite", data_dir=tmp_path).shut()
     database = tmp_path / "tocsin.db"

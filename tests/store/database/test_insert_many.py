@@ -1,4 +1,4 @@
-"""What both engines' connections promise of inserting many rows at once."""
+"""Both engines' connections insert many rows at once."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ class TestInsertMany:
         store.do(inserted, rows_of(count))
         assert store.look(kept) == rows_of(count)
 
-    def test_gives_back_what_is_asked_for(self, store: Store, count: int) -> None:
+    def test_returns_the_requested_columns(self, store: Store, count: int) -> None:
         store.do(inserted, rows_of(1))
         made = store.do(inserted, rows_of(count), THEN)
         assert made == [(row[2],) for row in rows_of(count)[1:]]

@@ -1,4 +1,4 @@
-"""Kinds of measures, and what the writer counts."""
+"""Kinds of metrics, and the writer's counters."""
 
 import asyncio
 
@@ -11,7 +11,7 @@ from store.database.metrics import CounterMetric, GaugeMetric, HistogramMetric
 from store.errors import Busy, Missing, Unavailable
 
 
-def test_what_is_known_is_told_from_the_start() -> None:
+def test_known_labels_are_reported_from_the_start() -> None:
     tally = CounterMetric("t", "text", ("outcome",), [("good",), ("bad",)])
     tally.add("good")
     tally.add("good", many=2)
@@ -64,7 +64,7 @@ async def test_commits_are_counted_by_the_group(store: Store) -> None:
     assert many(store.measures.failures) == 0
 
 
-async def test_what_a_write_refuses_is_no_failure_of_the_store(store: Store) -> None:
+async def test_a_refused_write_is_not_counted_as_a_failure(store: Store) -> None:
     def refuse(db: Connection) -> None:
         raise Missing("x")
 
@@ -73,7 +73,7 @@ async def test_what_a_write_refuses_is_no_failure_of_the_store(store: Store) -> 
     assert many(store.measures.failures) == 0
 
 
-async def test_a_group_that_fails_as_a_whole(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_failed_group_is_counted(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(db: Connection) -> None:
         raise Unavailable("away")
 

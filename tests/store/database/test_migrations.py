@@ -1,4 +1,4 @@
-"""Migrations: each step once, recorded with what it did, and never half."""
+"""Migrations: each step once, recorded with its effect, and never half."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -51,7 +51,7 @@ def test_opening_again_changes_nothing(opened: Opened, clock: MovableClock) -> N
     assert [row["login"] for row in again.look(accounts.list_all)] == ["ada"]
 
 
-def test_a_new_step_is_applied_to_what_is_there(
+def test_new_steps_are_applied_to_an_existing_database(
     opened: Opened, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = opened().look(recorded)

@@ -1,4 +1,4 @@
-"""Reading what others tell: what is not understood counts as not told."""
+"""Fields of payloads are read, and invalid ones are ignored."""
 
 from typing import Any
 
@@ -42,7 +42,7 @@ READERS = {
         ("null", None, None),
     ],
 )
-def test_what_is_understood(reader: str, value: Any, found: Any) -> None:
+def test_valid_fields_are_read(reader: str, value: Any, found: Any) -> None:
     assert payload_reader.read_fields({reader: value}, READERS) == {reader: found}
     assert payload_reader.read_field({"other": value}, "other", READERS[reader]) == found
 
@@ -71,12 +71,12 @@ def test_what_is_understood(reader: str, value: Any, found: Any) -> None:
         ("null", "never"),
     ],
 )
-def test_what_is_not(reader: str, value: Any) -> None:
+def test_invalid_fields_are_ignored(reader: str, value: Any) -> None:
     assert payload_reader.read_fields({reader: value}, READERS) == {}
     assert payload_reader.read_field({"other": value}, "other", READERS[reader]) is None
 
 
-def test_a_column_of_another_name() -> None:
+def test_a_column_can_have_another_name_than_its_field() -> None:
     readers = {"foreign_id": ("id", payload_reader.number)}
     assert payload_reader.read_fields({"id": 7, "foreign_id": 8}, readers) == {"foreign_id": 7}
 

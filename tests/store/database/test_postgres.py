@@ -1,4 +1,4 @@
-"""What only many processes on one PostgreSQL can show: each store here stands for a process."""
+"""Many processes on one PostgreSQL: each store here stands for a process."""
 
 import asyncio
 import math
@@ -30,7 +30,7 @@ from store.database.postgres.connections import PostgresSession
 from store.database.postgres.listen import listen
 from store.database.postgres.notify import CHANNEL, PostgresNotifier, format_hooks
 from store.database.postgres.pool import ErrorTrackingConnection
-from store.delivery import attempt_outcomes, deliveries, events, leases, subscribers
+from store.delivery import attempt_outcomes, attempts, deliveries, events, fan_out, leases
 from store.errors import Invalid, Missing, Unavailable
 from store.hooks import hooks
 from store.jobs import jobs
@@ -75,7 +75,7 @@ def transaction(store: Store) -> Iterator[Connection]:
 
 
 def at_once(*calls: Callable[[], Any]) -> list[Any]:
-    """What calls in as many threads return, begun at the same moment; errors among it."""
+    """The results and errors of calls that begin at one moment, each in a thread."""
     together = threading.Barrier(len(calls))
 
     def run(call: Callable[[], Any]) -> Any:
@@ -98,7 +98,7 @@ def waits(url: str) -> bool:
 
 
 class TestLeases:
-    def test_what_a_dead_worker_held_is_taken_over(
+    def test_deliveries_of_a_dead_worker_are_taken_over(
         self, world: World, other: Store, clock: MovableClock
     ) -> None:
         hook = world.hook("push")["id"]
@@ -300,7 +300,9 @@ class TestAccepting:
         assert sum(not one.duplicate for receipts in found for one in receipts) == 400
         assert len(world.rows()) == 400
 
-    def test_an_id_whose_first_sender_failed(self, world: World, other: Store, url: str) -> None:
+    def test_an_id_is_no_duplicate_if_its_first_sender_failed(
+        self, world: World, other: Store, url: str
+    ) -> None:
         world.hook("push")
         arrival = world.arrival()
         with ThreadPoolExecutor(1) as thread:
@@ -313,12 +315,12 @@ class TestAccepting:
             (receipt,) = second.result(PATIENCE)
         assert not receipt.duplicate
 
-    def test_a_hook_that_is_gone_meanwhile(
+    def test_a_hook_deleted_meanwhile_is_offered_without_a_version(
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         world.hook("push")
         notifier = world.store.notifier = FakeNotifier(held=world.lease())
-        monkeypatch.setattr(subscribers, "versions", lambda db, ids: {})
+        monkeypatch.setattr(fan_out, "versions", lambda db, ids: {})
         assert world.arrive().deliveries == 1
         assert [version for _, _, version in notifier.offers[0].deliveries] == [0]
 
@@ -393,7 +395,7 @@ def test_a_job_is_begun_by_one_of_many(world: World, opened: Opened, clock: Mova
 
 @pytest.fixture
 async def heard(store: Store) -> AsyncIterator[list[list[int]]]:
-    """What the first store hears of others."""
+    """The wake-ups that the first store hears of others."""
     reported: list[list[int]] = []
     end = await store.listen(reported.append)
     yield reported
@@ -418,7 +420,7 @@ class TestWakeUp:
         await other.write(events.accept_all, [world.arrival()])
         await until(lambda: heard[1:] == [[hook]], "the wake-up")
 
-    async def test_is_not_disturbed_by_what_others_say(
+    async def test_ignores_other_messages_on_the_channel(
         self, world: World, other: Store, heard: list[list[int]], url: str
     ) -> None:
         hook = world.hook("push")["id"]
@@ -435,7 +437,7 @@ class TestWakeUp:
         other.notifier.wake(long)
         await until(lambda: heard == [[]], "the wake-up")
 
-    async def test_that_cannot_be_heard_keeps_nobody_from_working(
+    async def test_without_a_connection_is_logged_and_no_error(
         self, caplog: pytest.LogCaptureFixture
     ) -> None:
         async with asyncio.timeout(PATIENCE):
@@ -567,7 +569,7 @@ def delivered(world: World) -> int:
 
 
 class TestWorkers:
-    async def test_find_by_looking_what_nobody_told_them(
+    async def test_find_deliveries_without_a_wake_up(
         self, world: World, other: Store, at_work: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         world.hook("push", url="https://receiver.example/")
@@ -577,7 +579,7 @@ class TestWorkers:
         await until(lambda: delivered(world) == 1, "the delivery")
 
     @pytest.mark.parametrize("function", ["claim", "record"])
-    async def test_are_not_confused_by_a_commit_of_which_they_did_not_hear(
+    async def test_work_on_after_a_commit_without_an_answer(
         self,
         world: World,
         other: Store,
@@ -613,7 +615,7 @@ class TestWorkers:
         assert network.posts == 1
         assert [row["lease_id"] for row in world.rows()] == [None]
 
-    async def test_take_up_what_a_crashed_database_forgot(
+    async def test_repeat_deliveries_that_a_crashed_database_forgot(
         self, world: World, other: Store, at_work: Any
     ) -> None:
         """Outcomes are committed without waiting for the disk: a crash may undo the last ones."""
@@ -656,7 +658,7 @@ class TestWorkers:
         await until(lambda: delivered(world) == 1, "the delivery")
         assert (network.posts, second.posts) == (0, 1)
 
-    async def test_that_come_back_after_an_outage_leave_the_others_time(
+    async def test_leave_others_time_after_an_outage(
         self,
         world: World,
         other: Store,
@@ -756,7 +758,7 @@ class TestOpening:
             assert [process.returncode for process in running] == [0] * 4
             assert len(sql(named, "SELECT number FROM migration")) == len(steps())
 
-    def test_waits_for_a_migration_however_long_it_takes(
+    def test_waits_for_a_migration_beyond_the_lock_timeout(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(engine, "OPTIONS", "-c lock_timeout=50")
@@ -838,7 +840,7 @@ def path(world: World, hook_ids: list[int], round_: int) -> None:
     held, _ = store.do(deliveries.claim, some, lease, 3)
     assert store.do(leases.release, lease) == len(held)
     store.do(leases.release_expired)
-    store.look(hooks.last_responses, some)
+    store.look(attempts.last_responses, some)
 
 
 def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -71,7 +71,7 @@ def test_the_copy_is_the_database_before_the_upgrade(
     db.close()
 
 
-def test_what_another_process_has_just_committed_is_in_it(
+def test_a_copy_has_the_last_commit_of_another_process(
     tmp_path: Path, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     beside = opened(tmp_path, clock)

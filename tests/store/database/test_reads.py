@@ -11,7 +11,7 @@ from store import Connection, Store
 from store.accounts import accounts
 from store.database import store as stores
 from store.database.connection import ReadBudgetExceeded
-from store.errors import Missing, StoreError
+from store.errors import Missing, StoreError, Unavailable
 
 LONG = (
     "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60000)"
@@ -24,7 +24,7 @@ def where(db: Connection, threads: list[threading.Thread], sql: str) -> int:
     return db.value(sql)
 
 
-async def test_a_read_sees_what_was_written(store: Store) -> None:
+async def test_a_read_sees_a_finished_write(store: Store) -> None:
     await store.write(accounts.create, "ada")
     found = await store.read(accounts.by_login, "ADA")
     assert found is not None
@@ -137,9 +137,17 @@ async def test_reading_does_not_keep_the_store_from_writing(store: Store) -> Non
     assert len(await store.read(accounts.list_all)) == 4
 
 
-async def test_too_long_is_nobodys_business(store: Store) -> None:
-    """Whoever reads on a thread, or in a command, has all the time there is."""
+async def test_a_long_read_on_a_thread_has_no_limit(store: Store) -> None:
+    """A read on a thread, or in a command, has no limit of time."""
     try:
         assert store.look(lambda db: db.value(LONG)) == 60_000
     except ReadBudgetExceeded:
         pytest.fail("a read without a bound was given up")
+
+
+@pytest.mark.parametrize("sql", ["SELECT 7", LONG], ids=["short", "long"])
+async def test_a_closed_store_refuses_to_read(store: Store, sql: str) -> None:
+    await store.read(where, [], sql)
+    await store.close()
+    with pytest.raises(Unavailable, match="the store is closed"):
+        await store.read(where, [], sql)

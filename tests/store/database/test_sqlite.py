@@ -1,4 +1,4 @@
-"""What holds for the embedded engine only: its file, its locks, its plans, a kill."""
+"""The embedded engine only: its file, its locks, its plans, a kill."""
 
 import asyncio
 import gc
@@ -130,6 +130,16 @@ class TestTheFile:
         open_store("sqlite", data_dir=tmp_path).shut()
         assert not caplog.text
 
+    def test_of_something_else_keeps_its_mode(self, tmp_path: Path) -> None:
+        (tmp_path / "folder").mkdir()
+        (tmp_path / "letter").write_text("Dear Ada, the bells ring. " * 40)
+        for name, mode in (("folder", 0o777), ("letter", 0o644)):
+            path = tmp_path / name
+            path.chmod(mode)
+            with pytest.raises(Unusable, match=r"not a (file|database)"):
+                open_store(f"sqlite://{path}", data_dir=tmp_path / "data")
+            assert stat.S_IMODE(path.stat().st_mode) == mode
+
     def test_is_so_through_a_link(self, tmp_path: Path) -> None:
         there = tmp_path / "there"
         there.mkdir()
@@ -171,7 +181,7 @@ class TestTheFile:
 
         assert store.do(pragmas) == ["wal", 2, 1]
 
-    def test_waits_for_who_else_makes_it(self, tmp_path: Path) -> None:
+    def test_waits_for_another_process_that_makes_it(self, tmp_path: Path) -> None:
         path = tmp_path / "tocsin.db"
         with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
             other.execute("CREATE TABLE theirs (id INTEGER PRIMARY KEY)")
@@ -188,13 +198,13 @@ class TestTheFile:
         with pytest.raises(Unusable, match=r"99\.1\.0 or newer"):
             open_store("sqlite", data_dir=tmp_path)
 
-    def test_keeps_what_belongs_together_together(self, world: World) -> None:
+    def test_enforces_foreign_keys(self, world: World) -> None:
         with pytest.raises(sqlite3.IntegrityError):
             world.store.do(repositories.create, 99, "orphan")
 
 
 class TestAtRest:
-    """What nobody may read from a stolen disk."""
+    """Secrets cannot be read from a stolen disk."""
 
     def test_a_token_is_nowhere_in_the_file(self, world: World, path: Path) -> None:
         value, _ = world.store.do(tokens.create, world.user["id"], note="findable")
@@ -222,7 +232,7 @@ class TestAtRest:
         key = (path.parent / "secret.key").read_bytes().strip()
         assert key not in on_disk(path)
 
-    def test_another_key_opens_nothing_and_says_so(self, world: World, path: Path) -> None:
+    def test_another_key_is_reported_and_opens_nothing(self, world: World, path: Path) -> None:
         world.hook("push", secret="s3cret")
         key = path.parent / "secret.key"
         key.write_bytes(Fernet.generate_key())
@@ -280,9 +290,10 @@ import asyncio, sys
 from pathlib import Path
 from store import open_store
 from store.delivery import events
+from store.delivery import incoming
 
 async def one(store, at):
-    arrival = events.IncomingEvent(1, f"g-{at}", 1, "push", b'{"at":%d}' % at)
+    arrival = incoming.IncomingEvent(1, f"g-{at}", 1, "push", b'{"at":%d}' % at)
     receipt = await store.batch(events.accept, arrival)
     print(receipt.event_id, receipt.deliveries, flush=True)
 
@@ -331,7 +342,7 @@ class TestAKill:
 
 
 class TestDurability:
-    async def test_follows_what_is_in_the_group(
+    async def test_is_that_of_the_strictest_write_of_a_group(
         self, store: Store, statements: list[tuple[str, Any]]
     ) -> None:
         async def said(*writes: Any) -> list[str]:
@@ -353,7 +364,7 @@ class TestDurability:
         )
         assert await said(store.write(accounts.create, "gus")) == plain
 
-    async def test_is_what_the_database_was_told(
+    async def test_matches_the_pragma_of_the_connection(
         self, store: Store, sessions: list[SqliteSession]
     ) -> None:
         def level(db: Connection) -> int:
@@ -368,7 +379,7 @@ class TestDurability:
 class TestTrouble:
     """A database that cannot be written answers Unavailable, and works again afterwards."""
 
-    async def test_locked_by_another_program(
+    async def test_a_lock_of_another_program_refuses_writes(
         self, store: Store, path: Path, sessions: list[SqliteSession]
     ) -> None:
         await store.write(accounts.create, "ada")
@@ -384,7 +395,9 @@ class TestTrouble:
         await store.write(accounts.create, "bob")
         assert logins(store) == ["ada", "bob"]
 
-    async def test_a_full_disk(self, world: World, sessions: list[SqliteSession]) -> None:
+    async def test_a_full_disk_refuses_writes(
+        self, sessions: list[SqliteSession], world: World
+    ) -> None:
         world.hook("push")
         store, notifier = world.store, FakeNotifier(held=1)
         store.notifier = notifier
@@ -405,7 +418,7 @@ class TestTrouble:
         assert (receipt.duplicate, receipt.deliveries) == (False, 1)
         assert len(notifier.offers) == 1
 
-    async def test_a_connection_that_may_only_read(
+    async def test_a_read_only_connection_refuses_writes(
         self, store: Store, sessions: list[SqliteSession]
     ) -> None:
         await store.write(accounts.create, "ada")
@@ -485,7 +498,7 @@ class TestBesideADaemon:
         ],
         ids=["before the first row", "after it"],
     )
-    async def test_how_much_a_short_read_may_do(
+    async def test_a_read_beyond_its_budget_moves_to_a_thread(
         self, store: Store, monkeypatch: pytest.MonkeyPatch, sql: str
     ) -> None:
         def fill(db: Connection) -> None:
@@ -561,7 +574,7 @@ class TestPlans:
             ),
             "hook": lambda: store.look(hooks.by_id, hook["id"]),
             "hooks": lambda: store.look(hooks.page, world.repo["id"], limit=30),
-            "last_responses": lambda: store.look(hooks.last_responses, [hook["id"]]),
+            "last_responses": lambda: store.look(attempts.last_responses, [hook["id"]]),
             "attempts": lambda: store.look(attempts.page, hook["id"], limit=30),
             "attempt": lambda: store.look(attempts.get, hook["id"], 1),
             "of_delivery": lambda: store.look(attempts.of_delivery, 1),
@@ -605,7 +618,7 @@ class TestPlans:
             for part in wanted.get(name, []):
                 assert part in lines, name
 
-    def test_sort_nothing_where_the_index_is_in_order(self, calls: Any, plans: Any) -> None:
+    def test_sort_nothing_if_the_index_is_in_order(self, calls: Any, plans: Any) -> None:
         # Deliveries are made in the order of their events, which are those of one batch.
         allowed = {"accept": ["USE TEMP B-TREE FOR ORDER BY"] * 2}
         for name, call in calls.items():

@@ -21,7 +21,7 @@ def url() -> str:
 
 @pytest.fixture
 async def heard(store: Store) -> AsyncIterator[asyncio.Queue[list[int]]]:
-    """What the worker's process is told."""
+    """The wake-ups that reach the worker's process."""
     queue: asyncio.Queue[list[int]] = asyncio.Queue()
     deaf = await store.listen(queue.put_nowait)
     yield queue
@@ -54,7 +54,7 @@ async def test_of_too_many_hooks_it_hears_that_there_are_some(
     assert await notified(heard) == []
 
 
-async def test_nobody_listening_is_no_error(store: Store) -> None:
+async def test_a_missing_worker_is_no_error(store: Store) -> None:
     store.notifier.wake([1])
     assert store.notifier.lease() is None
     assert list(store.notifier.full()) == []
@@ -68,7 +68,7 @@ async def test_more_than_the_worker_can_hear_is_no_error(
     assert await notified(heard) == [0]
 
 
-async def test_what_is_no_message_is_ignored(
+async def test_wrong_datagrams_are_ignored(
     store: Store, tmp_path: Path, heard: asyncio.Queue[list[int]]
 ) -> None:
     path = worker_socket_path(tmp_path / "data" / "tocsin.db")

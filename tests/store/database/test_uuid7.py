@@ -8,7 +8,7 @@ import pytest
 from store.database import uuid7
 
 
-def test_it_is_a_uuid_that_begins_with_the_time() -> None:
+def test_an_id_is_a_uuid_that_begins_with_the_time() -> None:
     before = datetime.now(UTC).timestamp()
     text = uuid7.new()
     made = uuid.UUID(text)
@@ -21,7 +21,7 @@ def test_none_is_made_twice() -> None:
     assert len({uuid7.new() for _ in range(20_000)}) == 20_000
 
 
-def test_later_ones_are_greater(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_later_ids_are_greater(monkeypatch: pytest.MonkeyPatch) -> None:
     moments = [1_000_000 * number for number in range(1_700_000_000_000, 1_700_000_000_100)]
     made = []
     for moment in moments:

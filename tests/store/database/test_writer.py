@@ -1,4 +1,4 @@
-"""The one writer: groups, what a failure costs whom, bounds, and what comes after a commit."""
+"""The one writer: groups, failures and their costs, bounds, and calls after a commit."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -43,7 +43,7 @@ def create_then_call(db: Connection, name: str, call: Callable[[], None]) -> str
     return name
 
 
-async def test_a_write_returns_what_its_function_returns(store: Store) -> None:
+async def test_a_write_returns_the_result_of_its_function(store: Store) -> None:
     row = await store.write(accounts.create, "ada", name="Ada")
     assert (row["login"], row["name"]) == ("ada", "Ada")
     assert logins(store) == ["ada"]
@@ -56,7 +56,7 @@ async def test_writes_given_together_share_one_commit(store: Store) -> None:
     assert len(logins(store)) == 100
 
 
-async def test_what_comes_while_the_disk_is_busy_is_the_next_group(store: Store) -> None:
+async def test_writes_queued_during_a_commit_form_the_next_group(store: Store) -> None:
     gate = Gate()
     spy = Spy(store)
     with gate.closed():
@@ -250,7 +250,7 @@ async def test_after_commit_never_runs_where_the_commit_fails(store: Store) -> N
     assert logins(store) == ["bob"]
 
 
-async def test_a_call_after_commit_that_fails_leaves_nobody_waiting(
+async def test_a_failed_call_after_a_commit_leaves_no_write_waiting(
     store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
     called: list[str] = []
@@ -338,7 +338,7 @@ async def test_a_database_that_cannot_be_opened_is_tried_again(store: Store) -> 
     assert logins(store) == ["bob"]
 
 
-async def test_closing_commits_what_is_queued(store: Store, opened: Callable[[], Store]) -> None:
+async def test_closing_commits_queued_writes(store: Store, opened: Callable[[], Store]) -> None:
     gate = Gate()
     with gate.closed():
         tasks = [asyncio.ensure_future(store.write(gate))]

@@ -1,4 +1,4 @@
-"""Events at the door: whom they reach, what is told to their sender, what the worker is offered."""
+"""Accepted events: the hooks that they reach, the sender's answer, the worker's offer."""
 
 import asyncio
 import dataclasses
@@ -12,7 +12,7 @@ from store_world import FakeNotifier, World
 from store import Connection, Store
 from store.accounts import accounts
 from store.delivery import deliveries, event_queries, events, leases, outbox, replay_selection
-from store.delivery.events import IncomingEvent, Receipt
+from store.delivery.incoming import IncomingEvent, Receipt
 from store.delivery.replay_selection import ReplaySelection
 from store.errors import Conflict, Missing
 from store.hooks import hooks
@@ -36,7 +36,7 @@ def reached(world: World, event_id: int) -> list[int]:
 
 
 class TestFanOut:
-    def test_reaches_exactly_who_asked_for_it(self, world: World) -> None:
+    def test_reaches_exactly_the_hooks_that_subscribe(self, world: World) -> None:
         push, both, star, every = (
             world.hook(*names)["id"]
             for names in (["push"], ["issues", "push"], ["star"], [WILDCARD, "push"])
@@ -128,7 +128,7 @@ class TestTheEvent:
             "body": body,
         }
 
-    def test_that_nobody_wanted_is_kept_and_can_be_seen(self, world: World) -> None:
+    def test_without_subscribers_is_kept_and_listed(self, world: World) -> None:
         world.hook("push")
         wanted = world.arrive("g-1")
         unwanted = world.arrive("g-2", name="star")
@@ -144,7 +144,7 @@ class TestTheEvent:
         assert row["body"] == body
         assert row["size"] == len(body)
 
-    def test_that_is_not_there(self, world: World) -> None:
+    def test_is_none_if_its_id_is_unknown(self, world: World) -> None:
         assert world.store.look(events.get, 99) is None
 
 
@@ -250,7 +250,9 @@ class TestTheWorker:
         assert notifier.woken == ids
         assert {row["lease_id"] for row in world.rows()} == {None}
 
-    def test_is_offered_what_is_leased_to_it(self, world: World, notifier: FakeNotifier) -> None:
+    def test_is_offered_the_deliveries_of_its_lease(
+        self, world: World, notifier: FakeNotifier
+    ) -> None:
         first, second = world.hook("push"), world.hook("push")
         world.store.do(hooks.update, second, url="https://other.example/")
         assert notifier.woken == [second["id"]], "the worker is notified of the edit"
@@ -280,14 +282,14 @@ class TestTheWorker:
         assert [one[1] for offer in notifier.offers for one in offer.deliveries] == [free]
         assert notifier.woken == [full, full]
 
-    def test_is_told_nothing_of_what_nobody_wanted(
+    def test_is_not_notified_of_an_event_without_subscribers(
         self, world: World, notifier: FakeNotifier
     ) -> None:
         notifier.held = world.lease()
         world.arrive()
         assert (notifier.offers, notifier.woken) == ([], [])
 
-    def test_is_told_nothing_of_a_repetition(self, world: World, notifier: FakeNotifier) -> None:
+    def test_is_not_notified_of_a_repetition(self, world: World, notifier: FakeNotifier) -> None:
         world.hook("push")
         notifier.held = world.lease()
         for _ in range(3):
@@ -295,7 +297,9 @@ class TestTheWorker:
         assert len(notifier.offers) == 1
         assert notifier.woken == []
 
-    def test_is_told_nothing_of_what_was_undone(self, world: World, notifier: FakeNotifier) -> None:
+    def test_is_not_notified_of_a_write_that_was_undone(
+        self, world: World, notifier: FakeNotifier
+    ) -> None:
         world.hook("push")
 
         def failing(db: Connection) -> None:
@@ -355,7 +359,9 @@ class TestEmit:
         }
         assert len(guids) == 3
 
-    def test_to_one_hook_only(self, world: World, notifier: FakeNotifier) -> None:
+    def test_an_event_can_be_emitted_to_one_hook_only(
+        self, world: World, notifier: FakeNotifier
+    ) -> None:
         world.hook("ping", WILDCARD)
         hook = world.hook("push")
         notifier.held = world.lease()
@@ -411,7 +417,7 @@ def test_pages_of_events(world: World) -> None:
     assert repositories == [None, "ada/other", "ada/engine", "ada/engine"]
 
 
-def test_the_latest_event_whose_body_is_kept(world: World) -> None:
+def test_the_latest_event_is_one_with_a_kept_body(world: World) -> None:
     world.arrive("g-1")
     last = world.arrive("g-2")
     world.arrive("g-3", name="star")

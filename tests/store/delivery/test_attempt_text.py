@@ -7,7 +7,7 @@ import pytest
 from store_world import World
 
 from store.delivery import attempt_outcomes, attempt_text
-from store.delivery.attempt_feed import AttemptFilter
+from store.delivery.attempt_filter import AttemptFilter
 
 
 @pytest.fixture
@@ -35,20 +35,20 @@ def guids(world: World, text: str, **given: object) -> list[str]:
     return [row["guid"] for row in found.rows]
 
 
-def test_a_text_in_any_case_and_escaped(sent: World) -> None:
+def test_a_text_is_found_in_any_case_and_escaped(sent: World) -> None:
     assert guids(sent, "GLÖCKNER") == ["g-5", "g-2"]
     assert guids(sent, "öck") == ["g-5", "g-2"]
     assert guids(sent, "%") == []
     assert guids(sent, "nowhere") == []
 
 
-def test_page_after_page(sent: World) -> None:
+def test_pages_follow_each_other(sent: World) -> None:
     first = sent.store.look(attempt_text.page, AttemptFilter(), "nothing", limit=2)
     assert [row["guid"] for row in first.rows] == ["g-5", "g-4"]
     assert guids(sent, "nothing", limit=9, before=first.older) == ["g-3", "g-1", "g-0"]
 
 
-def test_the_search_ends_and_says_how_far_it_looked(
+def test_a_bounded_search_reports_its_position(
     sent: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(attempt_text, "CHUNK", 2)

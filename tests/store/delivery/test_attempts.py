@@ -1,4 +1,4 @@
-"""Attempts: what an outcome does to its delivery and its hook, and how attempts are asked for."""
+"""Attempts: the effects of an outcome on its delivery and its hook, and pages of attempts."""
 
 from typing import Any
 
@@ -78,7 +78,7 @@ class TestTheDelivery:
             assert (row["state"], row["due_at"]) == wanted
         assert len(world.store.look(attempts.page, hook["id"], limit=100)) == 90
 
-    def test_nothing_to_record(self, world: World) -> None:
+    def test_recording_no_outcome_changes_nothing(self, world: World) -> None:
         assert put(world) == set()
 
 
@@ -106,7 +106,7 @@ class TestALateOutcome:
         put(world, world.failure(lease, one))
         assert world.row(one.id)["state"] == DELIVERED
 
-    def test_does_not_take_what_was_given_back(self, world: World, hook: Any, lease: int) -> None:
+    def test_leaves_a_released_delivery_waiting(self, world: World, hook: Any, lease: int) -> None:
         (one,) = take(world, lease, hook)
         world.store.do(deliveries.release, lease, [one.id])
         put(world, world.failure(lease, one, state=DEAD))
@@ -163,7 +163,7 @@ class TestFailingSince:
 
 
 class TestDisabling:
-    def test_at_once_for_a_reason(self, world: World, hook: Any, lease: int) -> None:
+    def test_a_reason_disables_a_hook_at_once(self, world: World, hook: Any, lease: int) -> None:
         (one,) = take(world, lease, hook)
         gone = world.failure(lease, one, status_code=410, state=DEAD, disable=GONE)
         assert put(world, gone) == {hook["id"]}
@@ -172,7 +172,7 @@ class TestDisabling:
 
     @pytest.mark.parametrize("first", [True, False])
     @pytest.mark.parametrize("neighbour", ["success", "failure"])
-    def test_whatever_else_is_in_the_group(
+    def test_works_beside_other_outcomes_of_the_group(
         self, world: World, hook: Any, lease: int, first: bool, neighbour: str
     ) -> None:
         one, other = take(world, lease, hook, 2)
@@ -184,7 +184,7 @@ class TestDisabling:
         assert put(world, *outcomes) == {hook["id"]}
         assert state(world, hook)[:2] == (0, GONE)
 
-    def test_only_the_hook_that_it_was(self, world: World, hook: Any, lease: int) -> None:
+    def test_leaves_other_hooks_active(self, world: World, hook: Any, lease: int) -> None:
         other = world.hook("push")
         (one,) = take(world, lease, hook)
         (two,) = world.claim(lease, other["id"])
@@ -193,7 +193,7 @@ class TestDisabling:
         }
         assert state(world, other)[:2] == (1, None)
 
-    def test_twice_is_told_once(self, world: World, hook: Any, lease: int) -> None:
+    def test_twice_is_reported_once(self, world: World, hook: Any, lease: int) -> None:
         one, other = take(world, lease, hook, 2)
         assert put(world, world.failure(lease, one, disable=GONE)) == {hook["id"]}
         assert put(world, world.failure(lease, other, disable="again")) == set()
@@ -211,7 +211,7 @@ class TestDisabling:
         assert active == 0
         assert reason == "every delivery failed for 5 days; the last: status 503"
 
-    def test_names_what_went_wrong(self, world: World, hook: Any, lease: int) -> None:
+    def test_names_the_last_error(self, world: World, hook: Any, lease: int) -> None:
         one, two = take(world, lease, hook, 2)
         put(world, world.failure(lease, one))
         world.clock.advance(1.5 * 86_400)
@@ -222,7 +222,9 @@ class TestDisabling:
         )
         assert state(world, hook)[1] == "every delivery failed for 1 days; the last: " + error
 
-    def test_never_without_patience(self, world: World, hook: Any, lease: int) -> None:
+    def test_a_limit_of_zero_never_disables_a_hook(
+        self, world: World, hook: Any, lease: int
+    ) -> None:
         one, two = take(world, lease, hook, 2)
         put(world, world.failure(lease, one))
         world.clock.advance(365 * 86_400)
@@ -296,7 +298,9 @@ class TestPage:
         assert self.page(world, hook, status="success") == "ba"
         assert self.page(world, hook, status="failure") == "fedc"
 
-    def test_by_event_time_and_guid(self, world: World, hook: Any, made: list[str]) -> None:
+    def test_attempts_are_selected_by_event_time_and_guid(
+        self, world: World, hook: Any, made: list[str]
+    ) -> None:
         assert self.page(world, hook, event="push") == "cba"
         assert self.page(world, hook, event="push", status="failure") == "c"
         assert self.page(world, hook, since=world.now - 2 * SECOND) == "fe"
@@ -304,7 +308,7 @@ class TestPage:
         assert self.page(world, hook, guid="g-other") == ""
 
 
-def test_an_attempt_is_what_was_recorded(world: World, hook: Any, lease: int) -> None:
+def test_an_attempt_has_the_recorded_values(world: World, hook: Any, lease: int) -> None:
     receipt = world.arrive("g-1", body=b'{"n":1}', action="opened", installation_id=9)
     (one,) = world.claim(lease, hook["id"])
     began = world.now - SECOND
@@ -350,7 +354,7 @@ def test_an_attempt_is_what_was_recorded(world: World, hook: Any, lease: int) ->
     }
 
 
-def test_an_attempt_without_an_answer(world: World, hook: Any, lease: int) -> None:
+def test_an_attempt_without_an_answer_is_recorded(world: World, hook: Any, lease: int) -> None:
     (one,) = take(world, lease, hook)
     put(
         world,

@@ -1,4 +1,4 @@
-"""Events as people go through them: in order whatever is chosen, looked for to a bound."""
+"""Pages of events: in order with any filter, and searched to a bound."""
 
 import itertools
 from typing import Any
@@ -39,12 +39,12 @@ def filled(world: World) -> World:
     return world
 
 
-def test_all_of_them(filled: World) -> None:
+def test_pages_hold_all_events_newest_first(filled: World) -> None:
     assert pages(filled) == list(range(20, 0, -1))
     assert pages(filled, limit=50) == list(range(20, 0, -1))
 
 
-def test_those_of_repositories(filled: World) -> None:
+def test_events_are_selected_by_repository(filled: World) -> None:
     assert pages(filled, repo_ids=[1]) == [16, 11, 6, 1]
     assert pages(filled, repo_ids=[1, 2]) == [17, 16, 12, 11, 7, 6, 2, 1]
     assert pages(filled, repo_ids=[]) == []
@@ -71,7 +71,7 @@ def test_in_windows_too(
     assert pages(filled, unwanted=True, name="push", repo_ids=[1]) == []
 
 
-def test_what_is_told_of_each(filled: World) -> None:
+def test_a_page_shows_repository_and_deliveries_of_each_event(filled: World) -> None:
     rows, _ = filled.store.look(event_page.page, EventFilter(), 5)
     assert [row["repository"] for row in rows] == [
         None,

@@ -1,4 +1,4 @@
-"""Filters in the fan-out: what is delivered, what is on record, and every way in."""
+"""Filters in the fan-out: delivered events, filtered ones on record, and every way in."""
 
 from typing import Any
 
@@ -40,7 +40,7 @@ def states(world: World) -> list[tuple[int, int, int]]:
     return [(row["event_id"], row["hook_id"], row["state"]) for row in world.rows()]
 
 
-def test_what_a_filter_leaves_out_is_on_record(world: World, notifier: FakeNotifier) -> None:
+def test_filtered_deliveries_are_on_record(world: World, notifier: FakeNotifier) -> None:
     every, tags = world.hook("push")["id"], world.hook("push", options=TAGS)["id"]
     branch, tag = world.arrive("g-1", body=BRANCH), world.arrive("g-2", body=TAG)
     assert states(world) == [
@@ -58,7 +58,7 @@ def test_what_a_filter_leaves_out_is_on_record(world: World, notifier: FakeNotif
     assert [row["state"] for row in shown] == ["filtered", "waiting"]
 
 
-def test_it_is_counted(world: World) -> None:
+def test_filtered_deliveries_are_counted(world: World) -> None:
     tags = world.hook("push", options=TAGS)["id"]
     for number in range(3):
         world.arrive(f"g-{number}", body=BRANCH)
@@ -80,7 +80,7 @@ def test_the_worker_is_offered_the_rest_alone(world: World, notifier: FakeNotifi
     assert [row["lease_id"] for row in world.rows()] == [lease_id, None]
 
 
-def test_a_batch_and_a_repetition(world: World) -> None:
+def test_a_filter_applies_to_batches_and_repetitions(world: World) -> None:
     world.hook("push", options=TAGS)
     arrivals = [
         world.arrival("g-1", body=TAG),
@@ -119,7 +119,7 @@ def test_events_of_the_hub_itself_are_filtered(world: World) -> None:
     assert world.rows()[-1]["state"] == WAITING, "a ping is for this hook, and not filtered"
 
 
-def test_a_person_can_redeliver_what_was_filtered(world: World) -> None:
+def test_a_filtered_delivery_can_be_redelivered(world: World) -> None:
     hook = world.hook("push", options=TAGS)
     receipt = world.arrive("g-1", body=BRANCH)
     world.store.do(deliveries.redeliver, receipt.event_id, hook["id"], world.repo["id"])
@@ -139,7 +139,7 @@ def test_a_replay_follows_the_present_filter(world: World) -> None:
     assert [row["state"] for row in world.rows()] == [FILTERED, WAITING, WAITING, FILTERED]
 
 
-def test_what_was_filtered_has_not_failed(world: World) -> None:
+def test_a_filtered_delivery_has_not_failed(world: World) -> None:
     world.hook("push", options=TAGS)
     world.arrive("g-1", body=BRANCH)
     chosen = ReplaySelection(failed=True)
@@ -174,9 +174,9 @@ def test_hooks_with_expressions_share_the_variables_of_an_event(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     used: list[EventDocument] = []
-    real = CelExpression.judge
+    real = CelExpression.evaluate
     monkeypatch.setattr(
-        CelExpression, "judge", lambda one, found: used.append(found) or real(one, found)
+        CelExpression, "evaluate", lambda one, found: used.append(found) or real(one, found)
     )
     world.hook("push", options={"filter": {"cel": "payload.ref.startsWith('refs/tags/')"}})
     world.hook("push", options={"filter": {"cel": "payload.ref == 'refs/tags/v1'"}})

@@ -1,4 +1,4 @@
-"""The queue: who gets what is due, once, under whose lease, and how it comes back."""
+"""The queue: due deliveries are claimed once, under a lease, and come back."""
 
 import threading
 from collections.abc import Callable
@@ -32,7 +32,7 @@ def let_in(world: World, many: int, **given: Any) -> None:
 
 
 class TestClaim:
-    def test_takes_what_is_due_under_the_lease(self, world: World) -> None:
+    def test_takes_a_due_delivery_under_the_lease(self, world: World) -> None:
         hook = world.hook("push")
         receipt = world.arrive()
         lease = world.lease()
@@ -64,7 +64,7 @@ class TestClaim:
         assert {one.hook_id for one in world.claim(world.lease(), first, second)} == {second}
         assert world.claim(world.lease()) == []
 
-    def test_takes_so_many_for_each_hook(self, world: World) -> None:
+    def test_takes_up_to_the_limit_for_each_hook(self, world: World) -> None:
         """A backlog of one endpoint is not in the way of another's."""
         busy, calm = world.hook("push")["id"], world.hook("star")["id"]
         let_in(world, 5)
@@ -90,7 +90,7 @@ class TestClaim:
         assert ids(world.claim(lease, hook, limit=2)) == [first, second]
         assert ids(world.claim(lease, hook, limit=2)) == [third]
 
-    def test_takes_what_is_due_at_once_in_the_order_it_came(self, world: World) -> None:
+    def test_takes_deliveries_due_at_one_time_in_order_of_arrival(self, world: World) -> None:
         hook = world.hook("push")["id"]
         let_in(world, 10)
         assert ids(world.claim(world.lease(), hook)) == [row["id"] for row in world.rows()]
@@ -121,14 +121,14 @@ class TestClaim:
         _, due = world.store.do(deliveries.claim, [many, later, none], lease, 2)
         assert due == {later: world.now + 5}
 
-    def test_tells_the_hooks_version(self, world: World) -> None:
+    def test_includes_the_version_of_the_hook(self, world: World) -> None:
         hook = world.hook("push")
         world.store.do(hooks.update, hook, url="https://other.example/")
         world.arrive()
         (one,) = world.claim(world.lease(), hook["id"])
         assert one.version == 2
 
-    def test_takes_what_was_meant_for_a_hook_that_is_gone(self, world: World) -> None:
+    def test_takes_deliveries_of_a_deleted_hook(self, world: World) -> None:
         """So that somebody can bury it."""
         hook = world.hook("push")
         world.arrive()
@@ -184,13 +184,13 @@ class TestWaitingHooks:
         world.store.do(record, [world.outcome(lease, one) for one in world.claim(lease, done)])
         assert world.store.look(deliveries.waiting_hooks) == {later: world.now + 7, now: world.now}
 
-    def test_may_be_nobody(self, world: World) -> None:
+    def test_are_empty_if_nothing_waits(self, world: World) -> None:
         world.hook("push")
         assert world.store.look(deliveries.waiting_hooks) == {}
 
 
 class TestRelease:
-    def test_gives_back_what_was_not_tried(self, world: World) -> None:
+    def test_returns_untried_deliveries_to_the_queue(self, world: World) -> None:
         hook = world.hook("push")["id"]
         let_in(world, 3)
         lease = world.lease()
@@ -209,7 +209,7 @@ class TestRelease:
 
 
 class TestBury:
-    def test_ends_what_cannot_be_tried(self, world: World) -> None:
+    def test_marks_a_delivery_as_dead_with_the_reason(self, world: World) -> None:
         hook = world.hook("push")["id"]
         let_in(world, 2)
         lease = world.lease()
@@ -251,7 +251,7 @@ class TestLeases:
         assert not world.store.do(leases.renew, lease, 10 * SECOND)
         assert not world.store.do(leases.renew, 99, SECOND)
 
-    def test_that_end_free_what_they_hold(self, world: World) -> None:
+    def test_that_end_free_their_deliveries(self, world: World) -> None:
         hook = world.hook("push")["id"]
         let_in(world, 4)
         lease, other = world.lease(), world.lease()
@@ -288,7 +288,7 @@ class TestLeases:
         assert world.store.do(leases.renew, mine, HOUR)
         assert not world.store.do(leases.renew, other, HOUR)
 
-    def test_that_ended_unnoticed_keep_nothing(self, world: World) -> None:
+    def test_that_ended_unnoticed_keep_no_delivery(self, world: World) -> None:
         """A worker that slept claims under a lease that others have ended meanwhile."""
         hook = world.hook("push")["id"]
         let_in(world, 4)
@@ -355,7 +355,7 @@ class TestReplay:
         assert all((row["redelivery"], row["due_at"]) == (1, world.now) for row in fresh)
         return sorted((guids[row["event_id"]], row["hook_id"]) for row in fresh)
 
-    def test_is_for_who_subscribes_now(self, world: World) -> None:
+    def test_is_for_the_current_subscribers(self, world: World) -> None:
         old = world.hook("push")
         for at in range(5):
             world.arrive(f"g-{at}")
@@ -367,7 +367,7 @@ class TestReplay:
             [(f"g-{at}", hook) for at in range(5) for hook in (push, every)] + [("g-star", every)]
         )
 
-    def test_wakes_who_has_something_due(self, world: World) -> None:
+    def test_wakes_hooks_with_due_deliveries(self, world: World) -> None:
         hook = world.hook("push")["id"]
         world.arrive()
         world.store.notifier = notifier = FakeNotifier(held=7)
@@ -375,7 +375,7 @@ class TestReplay:
         assert notifier.woken == [hook]
         assert notifier.offers == []
 
-    def test_takes_what_is_selected(self, world: World) -> None:
+    def test_takes_the_selected_events(self, world: World) -> None:
         other = world.another_repo()
         push, star = world.hook("push")["id"], world.hook("star", WILDCARD)["id"]
         there = world.hook("push", repo=other)["id"]
@@ -399,7 +399,7 @@ class TestReplay:
         ]
         assert self.replay(world, ReplaySelection(since=start + 1, until=start + SECOND)) == []
 
-    def test_of_what_failed_leaves_out_what_arrived_or_may_yet(self, world: World) -> None:
+    def test_of_failures_leaves_out_delivered_and_waiting_ones(self, world: World) -> None:
         hook = world.hook("push")["id"]
         lease = world.lease()
         for guid, given in {
@@ -414,7 +414,7 @@ class TestReplay:
         assert self.replay(world, ReplaySelection(failed=True)) == []
         assert len(self.replay(world, ReplaySelection())) == 3
 
-    def test_leaves_out_pings_and_what_has_no_body(self, world: World) -> None:
+    def test_leaves_out_pings_and_events_without_a_body(self, world: World) -> None:
         hook = world.hook("ping", "push")
         world.store.do(outbox.emit, "ping", None, world.repo["id"], {}, only_hook=hook["id"])
         world.arrive()
@@ -422,7 +422,7 @@ class TestReplay:
         assert world.store.look(replay_selection.total, ReplaySelection())[0] == 0
         assert self.replay(world, ReplaySelection()) == []
 
-    def test_does_not_run_after_what_comes_meanwhile(self, world: World) -> None:
+    def test_leaves_out_events_that_arrive_meanwhile(self, world: World) -> None:
         world.hook("push")
         world.arrive("g-1")
         _, newest = world.store.look(replay_selection.total, ReplaySelection())

@@ -1,4 +1,4 @@
-"""The queue against a simple model, whatever two workers, the clock and their leases do."""
+"""The queue against a simple model, with any steps of two workers, the clock and their leases."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -39,7 +39,7 @@ class Expected:
 
 @dataclass
 class Worker:
-    """What a worker believes: it may not have heard that its lease has ended."""
+    """The state as a worker knows it: it may not have heard that its lease has ended."""
 
     lease: int = 0
     hand: list[tuple[int, ClaimedDelivery]] = field(default_factory=list)
@@ -65,7 +65,7 @@ class Queue(RuleBasedStateMachine):
         self.events_arrive(["push", "star"], 0, False)
         self.events_arrive(["push"], None, False)
 
-    # What happens outside.
+    # Events from outside.
 
     @rule(seconds=st.sampled_from([0, 1, 10, 31, 3600]))
     def time_passes(self, seconds: int) -> None:
@@ -107,7 +107,7 @@ class Queue(RuleBasedStateMachine):
         offered = {one[0] for offer in notifier.offers for one in offer.deliveries}
         assert all(self.model[one].lease == notifier.held for one in offered)
 
-    # What a worker does.
+    # Steps of a worker.
 
     @rule(which=WORKERS)
     def take(self, which: int) -> None:
@@ -226,7 +226,7 @@ class Queue(RuleBasedStateMachine):
             one.lease = None
         return len(freed)
 
-    # What always holds.
+    # Invariants.
 
     def _free(self, hook: int) -> list[tuple[int, Expected]]:
         return [
@@ -252,7 +252,7 @@ class Queue(RuleBasedStateMachine):
         assert all(one.state == WAITING for one in stored.values() if one.lease is not None)
 
     def teardown(self) -> None:
-        """Whatever happened, a worker that comes later finds all that is left."""
+        """After any steps, a worker that comes later finds all that is left."""
         if not hasattr(self, "model"):
             return
         self.world.clock.advance(3600)

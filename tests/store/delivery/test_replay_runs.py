@@ -1,4 +1,4 @@
-"""Replays: what is selected, in windows and batches, and runs that lose nothing."""
+"""Replays: their selection, in windows and batches, and runs that lose nothing."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ def again(world: World) -> int:
 
 
 class TestSelection:
-    def test_the_first_event_since_a_moment(self, world: World) -> None:
+    def test_the_first_event_since_a_moment_is_found(self, world: World) -> None:
         assert world.store.look(replay_selection.first_event_since, 0) == 1
         start = world.now
         let_in(world, 9, apart=10)
@@ -43,7 +43,7 @@ class TestSelection:
                 moment = start + at * 10 * SECOND + shift
                 assert world.store.look(replay_selection.first_event_since, moment) == wanted
 
-    def test_and_where_some_are_gone(self, world: World) -> None:
+    def test_the_first_event_is_found_beside_deleted_ones(self, world: World) -> None:
         start = world.now
         let_in(world, 9, apart=10)
         world.store.do(lambda db: db.execute("DELETE FROM event WHERE id IN (1, 4, 5, 9)"))
@@ -54,7 +54,7 @@ class TestSelection:
         assert found[:8] == [2, 2, 3, 4, 4, 4, 7, 8]
         assert found[8] == found[9] == 9
 
-    def test_the_extent_has_room_for_what_was_numbered_late(self, world: World) -> None:
+    def test_the_range_of_ids_has_room_for_late_numbers(self, world: World) -> None:
         start = world.now
         let_in(world, 9, apart=30)
         chosen = ReplaySelection(since=start + 4 * MINUTE, until=start + 4 * MINUTE)
@@ -112,7 +112,7 @@ class TestSelection:
                 break
         assert found == [(3, 1), (3, 2), (3, 3), (3, 0)]
 
-    def test_what_nobody_wants_is_passed_over_in_windows(self, world: World) -> None:
+    def test_events_without_subscribers_are_skipped_in_windows(self, world: World) -> None:
         hook = world.hook("star")["id"]
         let_in(world, 5)
         let_in(world, 1, name="star")
@@ -157,7 +157,7 @@ class TestRun:
         assert again(world) == 5
         assert world.store.look(replay_runs.RUNS.next_due) is None
 
-    def test_is_of_what_was_there(self, world: World) -> None:
+    def test_is_of_the_events_at_its_start(self, world: World) -> None:
         world.hook("push")
         let_in(world, 2)
         run = ask(world)
@@ -175,7 +175,7 @@ class TestRun:
             world.store.do(replay_runs.run_step, run, 2)
         assert again(world) == 2
 
-    def test_is_cancelled_once_and_keeps_what_it_made(self, world: World) -> None:
+    def test_is_cancelled_once_and_keeps_its_deliveries(self, world: World) -> None:
         world.hook("push")
         let_in(world, 3)
         run, _ = world.store.do(replay_runs.run_step, ask(world), 2)
@@ -202,7 +202,7 @@ class TestRun:
         assert seen[:4] == [first["id"], second["id"], first["id"], second["id"]]
         assert again(world) == 10
 
-    def test_one_person_has_so_many_under_way(
+    def test_open_replays_of_a_user_are_bounded(
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(replay_runs, "MOST_OPEN", 2)

@@ -1,4 +1,4 @@
-"""Retention: what is let go of, what is never, and that nothing is in the way of the rest."""
+"""Retention: old rows are deleted, waiting ones are kept, and no row is in the way of the rest."""
 
 from collections.abc import Callable
 from typing import Any
@@ -48,7 +48,7 @@ def kept_events(world: World) -> list[int]:
 
 
 def everything(world: World, drop: Drop, before: int, limit: int = 10) -> int:
-    """What the worker does: call for batches until one comes short; returns the calls' sum."""
+    """Call for batches until one comes short, as the worker does, and return the sum."""
     total = 0
     for _ in range(50):
         many = world.store.do(drop, before, limit)
@@ -71,7 +71,7 @@ class TestBodies:
         assert row is not None
         assert (row["body"], row["guid"]) == (None, "g-1")
 
-    def test_of_what_waits_stay(self, world: World, lease: int) -> None:
+    def test_of_waiting_deliveries_are_kept(self, world: World, lease: int) -> None:
         hook, dead = world.hook("push"), world.hook("star")
         waiting = wait(world, hook, 2)
         done = wait(world, dead, 2)

@@ -1,4 +1,4 @@
-"""Sources, and the refusals of what they and others sent."""
+"""Sources, and the events that were refused."""
 
 import pytest
 from store_world import World
@@ -12,7 +12,7 @@ def opened(db: Connection) -> dict[str, str]:
     return {row["name"]: db.vault.open(row["secret"]) for row in sources.secrets(db)}
 
 
-def test_a_source_is_what_was_given(world: World) -> None:
+def test_a_source_has_the_given_values(world: World) -> None:
     made = world.store.do(sources.create, "forge", "s3cret", owner_id=world.user["id"])
     assert made == made | {
         "name": "forge",
@@ -67,7 +67,7 @@ def test_sources_are_listed_with_their_owners(world: World) -> None:
     assert [(row["name"], row["owner"]) for row in listed] == [("one", "ada"), ("two", None)]
 
 
-def test_there_are_only_so_many(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_sources_is_bounded(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sources, "MOST", 2)
     for name in ("one", "two"):
         world.store.do(sources.create, name, "s")
@@ -75,7 +75,7 @@ def test_there_are_only_so_many(world: World, monkeypatch: pytest.MonkeyPatch) -
         world.store.do(sources.create, "three", "s")
 
 
-def test_removing_a_source(world: World) -> None:
+def test_a_source_can_be_removed_once(world: World) -> None:
     made = world.store.do(sources.create, "forge", "s")
     assert world.store.do(sources.remove, made["id"])
     assert not world.store.do(sources.remove, made["id"])
@@ -89,7 +89,7 @@ def test_a_new_source_is_not_taken_for_a_removed_one(world: World) -> None:
     assert world.store.do(sources.create, "two", "s")["id"] > first["id"]
 
 
-def test_a_refusal_is_what_was_given(world: World) -> None:
+def test_a_refusal_has_the_given_values(world: World) -> None:
     world.store.do(
         rejections.add,
         path="/events",

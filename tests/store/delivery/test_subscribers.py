@@ -1,14 +1,15 @@
-"""Who subscribes to what, as it is counted and listed."""
+"""The subscribers of events, as they are counted and listed."""
 
 from store_world import World
 
 from store import Connection
 from store.clock import DAY
-from store.delivery import subscribers, websub, websub_requests
+from store.delivery import subscribers
 from store.delivery.listing import topic_list
 from store.delivery.listing.topic_list import TopicFilter
-from store.delivery.websub_requests import WebSubRequest
-from store.delivery.websub_topics import Topic
+from store.delivery.websub import websub, websub_requests
+from store.delivery.websub.websub_requests import WebSubRequest
+from store.delivery.websub.websub_topics import Topic
 from store.repositories import interaction_limits
 
 HUB = "https://hub.example/hub"

@@ -1,4 +1,4 @@
-"""Client certificates and authorities: what is usable when it is saved, and when it ends."""
+"""Client certificates and authorities: checks when they are saved, and their ends."""
 
 from typing import Any
 
@@ -47,7 +47,7 @@ def test_nothing_ends_without_certificates() -> None:
         ed25519.Ed25519PrivateKey.generate,
     ],
 )
-def test_a_certificate_with_its_key(ca: Authority, key: Any) -> None:
+def test_a_certificate_with_its_key_is_accepted(ca: Authority, key: Any) -> None:
     ends = NOW + 30 * DAY
     assert end(client(ca.issue(ends=ends, key=key()))) == int(ends.timestamp()) * SECOND
 
@@ -92,13 +92,13 @@ def _locked(ca: Authority) -> dict[str, Any]:
         ),
     ],
 )
-def test_unusable_material(ca: Authority, tls: Any, said: str) -> None:
+def test_unusable_certificates_and_keys_are_refused(ca: Authority, tls: Any, said: str) -> None:
     with pytest.raises(Invalid, match=said) as error:
         end(tls(ca))
     assert "PRIVATE KEY" not in str(error.value)
 
 
-def test_a_chain_in_the_wrong_order(ca: Authority) -> None:
+def test_a_chain_in_the_wrong_order_is_refused(ca: Authority) -> None:
     key = ec.generate_private_key(ec.SECP256R1())
     certificate = ca.issue(key=key)[0]
     with pytest.raises(Invalid, match="certificate 2 of client_cert did not issue certificate 1"):
@@ -110,7 +110,7 @@ def test_certificates_need_https(ca: Authority) -> None:
         end({"ca": ca.pem}, "http://receiver.example/in")
 
 
-def test_the_bound_on_the_size(ca: Authority) -> None:
+def test_certificates_beyond_the_size_are_refused(ca: Authority) -> None:
     room = MOST_BYTES - len(ca.pem)
     assert end({"ca": ca.pem + " " * room}) is not None
     with pytest.raises(Invalid, match="65536 bytes"):

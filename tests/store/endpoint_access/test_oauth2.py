@@ -60,13 +60,13 @@ def test_keys_and_algorithms(key: Any, algorithm: str | None) -> None:
         assert oauth2.algorithm_of(oauth2.load_key(pem_of(key))) == algorithm
 
 
-def test_a_key_that_is_none(world: World) -> None:
+def test_a_wrong_key_is_refused(world: World) -> None:
     options = {"oauth2": {"private_key": "nonsense"}}
     with pytest.raises(Invalid, match="not a private key"):
         world.hook("push", options=options)
 
 
-def test_not_beside_a_static_authorization(world: World) -> None:
+def test_oauth2_beside_a_static_authorization_is_refused(world: World) -> None:
     options = {"oauth2": USUAL, "headers": {"authorization": "Basic x"}}
     with pytest.raises(Invalid, match="either oauth2 or the header"):
         world.hook("push", options=options)

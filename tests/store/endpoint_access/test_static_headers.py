@@ -55,14 +55,14 @@ def test_no_header_breaks_out_of_its_line(headers: dict[str, str]) -> None:
     ]
 
 
-def test_the_bound_on_the_number() -> None:
+def test_too_many_headers_are_refused() -> None:
     headers = {f"X-{number}": "1" for number in range(MOST_HEADERS)}
     assert static_headers.check(headers) == headers
     with pytest.raises(ValueError, match="at most 20"):
         static_headers.check(headers | {"X-More": "1"})
 
 
-def test_the_bound_on_the_size() -> None:
+def test_headers_beyond_the_size_are_refused() -> None:
     room = MOST_BYTES - static_headers.size({"X-Long": ""})
     headers = {"X-Long": "a" * room}
     assert static_headers.check(headers) == headers

@@ -10,7 +10,7 @@ import pytest
 from manual import MANUAL
 
 from store.filters import cel_library, payload_filter
-from store.filters.cel_expression import TOO_MANY_ELEMENTS, CelExpression, Outcome
+from store.filters.cel_expression import TOO_MANY_ELEMENTS, CelExpression, CelResult
 from store.filters.conditions import FilterError
 from store.filters.document import document_of
 from store.filters.dry_run import dry_run
@@ -29,8 +29,8 @@ PUSH = {
 }
 
 
-def judge(source: str, payload: Any = PUSH, action: str | None = None) -> Outcome:
-    return CelExpression(source).judge(document_of("push", action, payload))
+def judge(source: str, payload: Any = PUSH, action: str | None = None) -> CelResult:
+    return CelExpression(source).evaluate(document_of("push", action, payload))
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_a_number_that_cel_lacks_is_an_error() -> None:
         ("true || \n  payload.c.exists(c, c in payload.d)", "line 2, column 28"),
     ],
 )
-def test_an_expression_that_cannot_be_used(source: Any, reason: str) -> None:
+def test_an_unusable_expression_is_refused(source: Any, reason: str) -> None:
     with pytest.raises(FilterError) as raised:
         CelExpression(source)
     assert raised.value.path == "cel"
@@ -168,7 +168,7 @@ def test_a_weight_counts_each_look_at_the_payload() -> None:
 
 def test_an_event_is_made_variables_once(monkeypatch: pytest.MonkeyPatch) -> None:
     document = document_of("push", None, PUSH)
-    assert CelExpression("payload.size == 2").judge(document).holds
+    assert CelExpression("payload.size == 2").evaluate(document).holds
     monkeypatch.setattr(cel_library, "environment", lambda: pytest.fail("made again"))
     assert document.cel_variables is document.cel_variables
 

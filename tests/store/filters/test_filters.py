@@ -90,7 +90,7 @@ def matches(condition: Any, payload: Any) -> bool:
         ({"a": {"$or": [{"$eq": 1}, {"$startsWith": "x"}]}}, {"a": "xy"}, True),
     ],
 )
-def test_operators(condition: Any, payload: Any, expected: bool) -> None:
+def test_each_operator_compares(condition: Any, payload: Any, expected: bool) -> None:
     assert matches(condition, payload) is expected
 
 
@@ -115,7 +115,7 @@ def test_operators(condition: Any, payload: Any, expected: bool) -> None:
         ("a*", 1, False),
     ],
 )
-def test_globs(pattern: str, text: Any, expected: bool) -> None:
+def test_glob_patterns_match(pattern: str, text: Any, expected: bool) -> None:
     assert matches({"a": {"$glob": pattern}}, {"a": text}) is expected
 
 
@@ -220,7 +220,7 @@ class TestDryRun:
         cut, other = found.matched[0].found
         assert (len(cut), other) == (203, 2)
 
-    def test_branches(self) -> None:
+    def test_each_branch_of_or_is_tried(self) -> None:
         filter_ = PayloadFilter({"$or": [{"event": "push"}, {"payload": {"a": 1, "b": 2}}]})
         good = dry_run(filter_, document_of("push", None, {}))
         assert ([one.path for one in good.matched], good.failed) == (["event"], [])
@@ -228,7 +228,7 @@ class TestDryRun:
         assert [one.path for one in bad.failed] == ["event", "payload.b"]
         assert [one.path for one in bad.matched] == ["payload.a"]
 
-    def test_conditions_that_no_single_element_satisfies(self) -> None:
+    def test_conditions_must_hold_for_one_element_together(self) -> None:
         filter_ = PayloadFilter({"payload": {"labels": {"name": "bug", "color": "blue"}}})
         document = document_of("issues", None, LABELS)
         found = dry_run(filter_, document)
@@ -288,7 +288,7 @@ def test_no_payload_raises_an_error(condition: Any, payload: Any) -> None:
         ({"a": {"$glob": "?" * 50}}, 50),
     ],
 )
-def test_the_weight_of_a_filter(condition: Any, weight: int) -> None:
+def test_a_filter_has_a_weight(condition: Any, weight: int) -> None:
     filter_ = PayloadFilter({"payload": condition})
     assert filter_.weight == weight
     assert not filter_.is_too_slow(16_000_000 // weight)

@@ -71,7 +71,7 @@ class TestCloudEvents:
         assert (event.get_type(), event.get_subject()) == ("tocsin.push", "refs/heads/main")
         assert event.get_time().isoformat() == "2026-11-21T07:33:00+00:00"
 
-    def test_an_event_without_anything(self, format_: str) -> None:
+    def test_an_empty_event_has_the_hub_as_its_source(self, format_: str) -> None:
         event = from_http_event(HTTPMessage(*sent("ping", format_, {})))
         assert (event.get_source(), event.get_subject()) == ("urn:tocsin:hub", None)
 
@@ -97,7 +97,7 @@ def test_the_structured_form_keeps_the_payloads_text() -> None:
     assert media_type("cloudevents_structured") == "application/cloudevents+json"
 
 
-def test_a_thin_event() -> None:
+def test_a_thin_event_names_the_related_object() -> None:
     assert orjson.loads(sent("issues", "thin", ISSUE)[1]) == {
         "id": "guid-1",
         "type": "issues.opened",
@@ -119,21 +119,21 @@ def text_of(format_: str, body: bytes) -> str:
 
 
 class TestChats:
-    def test_a_push_in_slack(self) -> None:
+    def test_slack_shows_a_push(self) -> None:
         assert text_of("slack", sent("push", "slack", PUSH)[1]) == (
             "ada pushed <https://hub.example/compare|1 commit> to branch main of"
             " <https://hub.example/ada/bell-tower|ada/bell-tower>\n"
             "<https://hub.example/c|c9e7a1b> Oil *the* bell"
         )
 
-    def test_an_issue_in_mattermost(self) -> None:
+    def test_mattermost_shows_an_issue(self) -> None:
         assert text_of("mattermost", sent("issues", "mattermost", ISSUE)[1]) == (
             "ada opened the issue [\\#12 It \\[rings\\] @\u200ball]"
             "(https://hub.example/ada/bell-tower/issues/12)"
             " in [ada/bell-tower](https://hub.example/ada/bell-tower)"
         )
 
-    def test_discord_notifies_nobody(self) -> None:
+    def test_discord_allows_no_mentions(self) -> None:
         content = orjson.loads(sent("issues", "discord", ISSUE)[1])
         assert content["allowed_mentions"] == {"parse": []}
 
@@ -182,7 +182,7 @@ class TestChats:
         assert said in text_of("slack", sent(name, "slack", payload)[1])
 
     @pytest.mark.parametrize("format_", chat.CHATS)
-    def test_foreign_text_makes_no_link_and_notifies_nobody(self, format_: str) -> None:
+    def test_foreign_text_makes_no_link_and_no_mention(self, format_: str) -> None:
         evil = "<!channel> <https://evil.example|x> [x](https://evil.example) @everyone &"
         payload = {**ISSUE, "issue": {"number": 1, "title": evil, "html_url": "javascript:1"}}
         text = text_of(format_, sent("issues", format_, payload)[1])

@@ -9,7 +9,7 @@ from store_world import URL, World
 
 from store import Connection, Row
 from store.accounts import accounts, apps
-from store.apps import app_hooks, installations
+from store.apps import app_hooks, installation_repositories, installations
 from store.delivery import replay_selection
 from store.delivery.replay_selection import ReplaySelection
 from store.errors import Conflict, Invalid
@@ -75,7 +75,7 @@ def mill(world: World) -> Installed:
 
 
 class TestEventsReachTheHook:
-    def test_of_the_accounts_on_which_the_app_is_installed(self, mill: Installed) -> None:
+    def test_events_of_accounts_with_an_installation_reach_it(self, mill: Installed) -> None:
         assert mill.reached("g-1")
         assert mill.reached("g-2", repo_id=mill.repos[1]["id"])
         assert not mill.reached("g-3", repo_id=mill.world.repo["id"])
@@ -88,18 +88,18 @@ class TestEventsReachTheHook:
         assert mill.reached("g-1", repo_id=later["id"])
 
     def test_of_chosen_repositories(self, mill: Installed) -> None:
-        mill.do(installations.choose_repositories, mill.on, [mill.repos[1]["id"]])
+        mill.do(installation_repositories.choose, mill.on, [mill.repos[1]["id"]])
         assert not mill.reached("g-1")
         assert mill.reached("g-2", repo_id=mill.repos[1]["id"])
         assert mill.reached("g-3", repo_id=0, org_id=mill.org["id"], name="membership")
-        mill.do(installations.choose_repositories, mill.on, None)
+        mill.do(installation_repositories.choose, mill.on, None)
         assert mill.reached("g-4")
 
-    def test_of_an_organization_alone(self, mill: Installed) -> None:
+    def test_events_of_an_organization_reach_it(self, mill: Installed) -> None:
         assert mill.reached("g-1", repo_id=0, org_id=mill.org["id"], name="membership")
         assert not mill.reached("g-2", repo_id=0, org_id=0, name="membership")
 
-    def test_to_which_the_app_subscribes(self, mill: Installed) -> None:
+    def test_accepted_events_of_the_app_reach_it(self, mill: Installed) -> None:
         assert not mill.reached("g-1", name="create")
         mill.edit(events=["create"])
         # The account has accepted the former events only.
@@ -112,7 +112,7 @@ class TestEventsReachTheHook:
         assert mill.reached("g-5", name="push")
         assert not mill.reached("g-6", name="tea_is_ready")
 
-    def test_that_accepted_permissions_cover(self, mill: Installed) -> None:
+    def test_events_within_the_accepted_permissions_reach_it(self, mill: Installed) -> None:
         assert not mill.reached("g-1", name="check_run")
         mill.edit(permissions={**ASKED, "checks": "read"})
         assert not mill.reached("g-2", name="check_run")
@@ -204,7 +204,7 @@ class TestTheInstallationOfAnEvent:
         assert self.found(mill, repo_id=0, org_id=mill.org["id"]) == mill.on["id"]
         assert self.found(mill, repo_id=mill.world.repo["id"]) is None
         assert self.found(mill, repo_id=0) == 0
-        mill.do(installations.choose_repositories, mill.on, [mill.repos[1]["id"]])
+        mill.do(installation_repositories.choose, mill.on, [mill.repos[1]["id"]])
         assert self.found(mill, name="issues") is None
         assert self.found(mill, repo_id=mill.repos[1]["id"]) == mill.on["id"]
 

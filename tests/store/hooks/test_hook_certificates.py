@@ -40,7 +40,9 @@ def test_the_key_is_apart(world: World) -> None:
 @pytest.mark.parametrize(
     ("days", "warned"), [(31, None), (29, 30), (7, 7), (6.5, 7), (1, 1), (0.5, 1)]
 )
-def test_certificates_that_end_soon(world: World, days: float, warned: int | None) -> None:
+def test_certificates_that_end_soon_are_found(
+    world: World, days: float, warned: int | None
+) -> None:
     with_certificate(world, 3000)
     hook = with_certificate(world, days)
     found = world.store.look(hook_certificates.ending)

@@ -96,7 +96,7 @@ def test_a_failure_that_begins_in_a_pause_begins_with_its_end(world: World) -> N
     assert resume(world, hook)["failing_since"] == world.now
 
 
-def test_a_hook_that_never_failed_does_not_begin_to(world: World) -> None:
+def test_a_pause_is_no_failure_of_the_hook(world: World) -> None:
     hook = pause(world, world.hook("push"))
     assert resume(world, hook)["failing_since"] is None
 

@@ -1,4 +1,4 @@
-"""What becomes of a hook's former secret."""
+"""A hook's former secret, from the exchange to its end."""
 
 from typing import Any
 
@@ -57,7 +57,9 @@ def test_the_one_before_the_former_one_is_gone(world: World) -> None:
         {"overlap": 0},
     ],
 )
-def test_what_ends_it_at_once(world: World, changes: dict[str, Any]) -> None:
+def test_a_new_secret_without_an_overlap_ends_the_former_one(
+    world: World, changes: dict[str, Any]
+) -> None:
     hook = world.hook("push", secret="first")
     hook = changed(world, hook, secret="second", overlap=DAY)
     hook = changed(world, hook, **changes)
@@ -66,7 +68,7 @@ def test_what_ends_it_at_once(world: World, changes: dict[str, Any]) -> None:
     assert hook["previous_until"] is None
 
 
-def test_where_there_was_none(world: World) -> None:
+def test_a_first_secret_has_no_former_one(world: World) -> None:
     hook = changed(world, world.hook("push"), secret="new", overlap=DAY)
     assert (secret(world, hook), former(world, hook)) == ("new", None)
 

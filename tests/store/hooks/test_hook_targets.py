@@ -72,12 +72,16 @@ class TestFanOut:
         assert orgs.reached("g-1", repo_id=orgs.repo["id"]) == made
         assert orgs.reached("g-2", repo_id=orgs.world.repo["id"]) == [made[-1]]
 
-    def test_of_a_later_repository(self, orgs: Organizations) -> None:
+    def test_a_later_repository_reaches_hooks_of_its_organization(
+        self, orgs: Organizations
+    ) -> None:
         _, *around = [orgs.hook(target) for target in orgs.targets]
         later = make(orgs.world, orgs.org, "later")
         assert orgs.reached("g-1", repo_id=later["id"]) == around
 
-    def test_of_a_transferred_repository(self, orgs: Organizations) -> None:
+    def test_a_transferred_repository_reaches_hooks_of_its_new_owner(
+        self, orgs: Organizations
+    ) -> None:
         own, _, system = [orgs.hook(target) for target in orgs.targets]
         new = orgs.hook(hook_targets.organization(orgs.other["id"]))
         orgs.world.store.do(
@@ -89,7 +93,7 @@ class TestFanOut:
         )
         assert orgs.reached("g-1", repo_id=orgs.repo["id"]) == [own, system, new]
 
-    def test_of_an_organization_alone(self, orgs: Organizations) -> None:
+    def test_events_of_an_organization_reach_no_repository_hook(self, orgs: Organizations) -> None:
         _, *around = [orgs.hook(target, WILDCARD) for target in orgs.targets]
         orgs.hook(hook_targets.organization(orgs.other["id"]), WILDCARD)
         given = {"repo_id": 0, "name": "membership"}
@@ -117,7 +121,7 @@ class TestFanOut:
             (["tea_is_ready", "email"], []),
         ],
     )
-    def test_everything_is_what_fits_the_kind(
+    def test_a_wildcard_covers_the_events_of_the_kind_of_target(
         self, orgs: Organizations, names: Collection[str], kinds: list[int]
     ) -> None:
         made = [orgs.hook(target, WILDCARD) for target in orgs.targets]
@@ -125,7 +129,7 @@ class TestFanOut:
             reached = orgs.reached(f"g-{name}", repo_id=orgs.repo["id"], name=name)
             assert reached == [made[kind] for kind in kinds], name
 
-    def test_of_an_inactive_hook(self, orgs: Organizations) -> None:
+    def test_an_inactive_hook_is_not_reached(self, orgs: Organizations) -> None:
         org = orgs.hook(orgs.targets[1])
         row = orgs.world.store.look(hooks.by_id, org)
         assert row is not None
@@ -152,7 +156,7 @@ def test_an_event_of_the_wrong_kind_is_refused(orgs: Organizations, at: int) -> 
         )
 
 
-def test_how_many_events_fit() -> None:
+def test_each_kind_of_target_has_the_contract_s_events() -> None:
     """As the published contract has it."""
     assert {kind: len(names) for kind, names in FITTING.items()} == {
         "repository": 59,
@@ -214,7 +218,7 @@ class TestReplay:
         ]  # fmt: skip
         assert self.made(orgs, hook_id=own) == [(first, own)]
 
-    def test_of_what_failed(self, orgs: Organizations) -> None:
+    def test_of_failures_takes_dead_deliveries_only(self, orgs: Organizations) -> None:
         org = orgs.hook(orgs.targets[1])
         delivered, dead = [
             orgs.world.arrive(guid, repo_id=orgs.repo["id"]).event_id for guid in ("g-1", "g-2")
@@ -223,7 +227,7 @@ class TestReplay:
             orgs.world.store.do(set_state, event_id, state)
         assert self.made(orgs, hook_id=org, failed=True) == [(dead, org)]
 
-    def test_of_a_hook_that_is_gone(self, orgs: Organizations) -> None:
+    def test_of_a_deleted_hook_selects_nothing(self, orgs: Organizations) -> None:
         orgs.world.arrive("g-1")
         chosen = ReplaySelection(hook_id=99)
         assert orgs.world.store.look(replay_selection.total, chosen)[0] == 0

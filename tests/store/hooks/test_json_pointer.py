@@ -1,4 +1,4 @@
-"""JSON Pointers: the examples of RFC 6901, and what leads nowhere."""
+"""JSON Pointers: the examples of RFC 6901, and pointers to nothing."""
 
 import pytest
 
@@ -41,11 +41,11 @@ DOCUMENT = {
         ("/none", None),
     ],
 )
-def test_where_it_leads(pointer: str, value: object) -> None:
+def test_a_pointer_leads_to_its_value(pointer: str, value: object) -> None:
     assert json_pointer.resolve(DOCUMENT, json_pointer.check(pointer)) == value
 
 
 @pytest.mark.parametrize("pointer", ["", "foo", "/a~2", "/a~", "/" + "a" * 512])
-def test_what_is_none(pointer: str) -> None:
+def test_invalid_pointers_are_rejected(pointer: str) -> None:
     with pytest.raises(ValueError, match="JSON Pointer"):
         json_pointer.check(pointer)

@@ -97,7 +97,9 @@ def test_an_imported_key_may_be_the_first(world: World) -> None:
     ("private", "overlap", "message"),
     [("whsk_AAEC", 0, "32 bytes"), (None, 8 * DAY, "7 days"), (None, -1, "7 days")],
 )
-def test_what_is_rejected(world: World, private: str | None, overlap: int, message: str) -> None:
+def test_invalid_rotations_are_rejected(
+    world: World, private: str | None, overlap: int, message: str
+) -> None:
     hook = world.hook("push", options=WANTED)
     with pytest.raises(Invalid, match=message):
         world.store.do(signing_keys.rotate, hook, private, overlap)

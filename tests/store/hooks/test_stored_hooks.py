@@ -1,4 +1,4 @@
-"""Hooks: what they hold, which one would repeat another, and whom events find through them."""
+"""Hooks: their values, repetitions of one another, and the search by events."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,7 +8,7 @@ from store_world import URL, World
 
 from store import Connection, Row
 from store.database.sqlite.connections import SqliteSession
-from store.delivery import attempt_outcomes
+from store.delivery import attempt_outcomes, attempts
 from store.errors import Invalid
 from store.hooks import hooks
 from store.hooks.event_names import FITTING
@@ -35,7 +35,7 @@ def change(world: World, hook_id: int, **changes: Any) -> dict[str, Any]:
     )
 
 
-def test_a_hook_is_what_was_given(world: World) -> None:
+def test_a_hook_has_the_given_values(world: World) -> None:
     made = world.hook("push", "issues", url=URL, options={"timeout": 3}, insecure_ssl=True)
     assert made == made | {
         "repo_id": world.repo["id"],
@@ -108,7 +108,7 @@ class TestTwins:
             {"events": ["*"]},
         ],
     )
-    def test_are_not_what_differs(self, world: World, other: dict[str, Any]) -> None:
+    def test_have_no_different_field(self, world: World, other: dict[str, Any]) -> None:
         world.hook("push", "star", url=URL)
         world.store.do(hooks.create, world.repo["id"], **({"url": URL} | other))
         assert world.store.look(hooks.count, world.repo["id"]) == 2
@@ -188,7 +188,7 @@ class TestSubscriptions:
 
 
 class TestUpdate:
-    def test_changes_what_is_given(self, world: World) -> None:
+    def test_changes_the_given_fields(self, world: World) -> None:
         made = world.hook("push", url=URL, secret="s")
         world.clock.advance(5)
         changed = change(world, made["id"], url=URL + "/2", content_type="json", insecure_ssl=True)
@@ -226,7 +226,7 @@ class TestUpdate:
 
 
 class TestDisable:
-    def test_says_why_and_counts_as_a_change(self, world: World) -> None:
+    def test_stores_the_reason_and_raises_the_version(self, world: World) -> None:
         made = world.hook()
         world.clock.advance(5)
         world.store.do(hooks.disable, made["id"], "the endpoint is gone")
@@ -303,7 +303,7 @@ def test_last_responses(world: World) -> None:
         ],
     )
     everyone = [tried["id"], failed["id"], new["id"], 99]
-    assert world.store.look(hooks.last_responses, everyone) == {
+    assert world.store.look(attempts.last_responses, everyone) == {
         tried["id"]: {"hook_id": tried["id"], "status_code": 204, "error": None},
         failed["id"]: {
             "hook_id": failed["id"],
@@ -311,7 +311,7 @@ def test_last_responses(world: World) -> None:
             "error": "connect: refused",
         },
     }
-    assert world.store.look(hooks.last_responses, []) == {}
+    assert world.store.look(attempts.last_responses, []) == {}
 
 
 @pytest.mark.parametrize("kind", ["repository", "organization"])

@@ -1,4 +1,4 @@
-"""Imports as the store keeps them: rounds, what a worker tells, and what authors are called."""
+"""Imports in the store: rounds, reports of workers, and the names of authors."""
 
 from collections.abc import Callable
 from typing import Any
@@ -41,23 +41,25 @@ def taken(store: Store, *busy: int) -> Row:
     return row
 
 
-def test_where_it_begins(store: Store, start: Callable[..., Row]) -> None:
+def test_a_given_kind_skips_the_detection(store: Store, start: Callable[..., Row]) -> None:
     assert (start()["status"], start(1, vcs="git")["status"]) == ("detecting", "importing")
     assert start(2, project="a")["project"] == "a"
 
 
-def test_one_at_a_time(store: Store, start: Callable[..., Row], repos: list[Row]) -> None:
+def test_a_repository_has_one_import_at_a_time(
+    store: Store, start: Callable[..., Row], repos: list[Row]
+) -> None:
     start()
     with pytest.raises(Invalid, match="under way"):
         start()
     row = taken(store)
     assert store.do(import_rounds.stop, row, "error", "It broke", "importing")
     assert start()["error_message"] is None
-    # What was known of the one before is forgotten with it.
+    # The data of the former import is deleted with it.
     assert store.look(import_contents.authors, repos[0]["id"], limit=5) == []
 
 
-def test_they_are_taken_in_order_and_once(
+def test_imports_are_claimed_in_order_and_once(
     store: Store, start: Callable[..., Row], repos: list[Row]
 ) -> None:
     assert store.look(import_rounds.next_due) is None
@@ -76,7 +78,7 @@ def test_they_are_taken_in_order_and_once(
     }
 
 
-def test_whoever_is_late_changes_nothing(store: Store, start: Callable[..., Row]) -> None:
+def test_a_late_worker_changes_nothing(store: Store, start: Callable[..., Row]) -> None:
     started = start()
     before, now = taken(store), taken(store)
     for late in (started, before):
@@ -95,7 +97,7 @@ def test_whoever_is_late_changes_nothing(store: Store, start: Callable[..., Row]
     assert not store.look(import_rounds.is_current, now)
 
 
-def test_nothing_is_told_of_one_that_has_ended(store: Store, start: Callable[..., Row]) -> None:
+def test_an_ended_import_takes_no_report(store: Store, start: Callable[..., Row]) -> None:
     start()
     row = taken(store)
     assert store.do(import_rounds.complete, row, {})
@@ -104,7 +106,7 @@ def test_nothing_is_told_of_one_that_has_ended(store: Store, start: Callable[...
     assert store.look(import_rounds.next_due) is None
 
 
-def test_a_new_beginning(store: Store, octo: Row, start: Callable[..., Row]) -> None:
+def test_a_restart_keeps_unnamed_fields(store: Store, octo: Row, start: Callable[..., Row]) -> None:
     start(username="ada", password="hush", vcs="git")
     row = taken(store)
     store.do(import_rounds.stop, row, "auth_failed")
@@ -145,7 +147,9 @@ def test_authors_of_an_import(store: Store, start: Callable[..., Row]) -> None:
     assert store.look(import_contents.author, repo_id + 1, only["id"]) is None
 
 
-def test_authors_that_are_called_otherwise_by_now(store: Store, start: Callable[..., Row]) -> None:
+def test_authors_renamed_during_an_import_are_mapped_again(
+    store: Store, start: Callable[..., Row]
+) -> None:
     start()
     row = taken(store)
     store.do(import_contents.put_authors, row["repo_id"], [ADA])
@@ -165,7 +169,7 @@ def test_authors_that_are_called_otherwise_by_now(store: Store, start: Callable[
     assert store.look(import_rounds.next_due) is not None
 
 
-def test_large_files(store: Store, start: Callable[..., Row]) -> None:
+def test_large_files_are_kept_with_the_import(store: Store, start: Callable[..., Row]) -> None:
     repo_id = start()["repo_id"]
     found = [LargeFile("refs/heads/main", f"{at}.bin", "a" * 40, at) for at in range(3)]
     for _ in range(2):
@@ -176,7 +180,9 @@ def test_large_files(store: Store, start: Callable[..., Row]) -> None:
     assert listed == [one._asdict() for one in found]
 
 
-def test_a_repository_without_an_import(store: Store, repos: list[Row]) -> None:
+def test_a_repository_without_an_import_has_nothing_to_change(
+    store: Store, repos: list[Row]
+) -> None:
     repo_id = repos[0]["id"]
     assert store.look(imports.get, repo_id) is None
     assert not store.do(imports.delete, repo_id)
@@ -187,7 +193,7 @@ def test_a_repository_without_an_import(store: Store, repos: list[Row]) -> None:
         store.do(imports.set_preferences, repo_id, "opt_in")
 
 
-def test_it_goes_with_its_repository(store: Store, start: Callable[..., Row]) -> None:
+def test_an_import_is_removed_with_its_repository(store: Store, start: Callable[..., Row]) -> None:
     row = start()
     store.do(lambda db: db.execute("DELETE FROM repository WHERE id = :id", id=row["repo_id"]))
     assert store.look(import_rounds.next_due) is None

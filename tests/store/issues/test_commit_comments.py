@@ -1,4 +1,4 @@
-"""Commit comments as a platform tells of them."""
+"""Commit comments from payloads of platforms."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from store import Connection, Row
 from store.accounts import accounts
 from store.issues import commit_comments
 from store.projection import projection_table
-from store.repositories.markdown import Rendered
+from store.repositories.markdown import RenderedText
 
 SHA = "6113728f27ae82c7b1a177c8d03f9e96e0adf246"
 
@@ -65,7 +65,7 @@ def test_a_commit_comment_is_kept(world: World) -> None:
     assert row["created_at"] == 1_557_933_639_000_000
 
 
-def test_it_is_found_by_either_id(world: World) -> None:
+def test_a_comment_is_found_by_either_id(world: World) -> None:
     reflect(world, event())
     (row,) = every(world)
     assert world.store.look(commit_comments.get, world.repo["id"], row["id"]) == row
@@ -85,7 +85,7 @@ def test_a_later_word_wins_and_an_earlier_one_does_not(world: World) -> None:
     assert (row["body"], row["plain"]) == ("third", "third")
 
 
-def test_less_said_blanks_nothing(world: World) -> None:
+def test_missing_fields_keep_their_values(world: World) -> None:
     reflect(world, event())
     reflect(world, {"comment": {"id": 33548674, "line": None}})
     (row,) = every(world)
@@ -108,7 +108,7 @@ def test_less_said_blanks_nothing(world: World) -> None:
         {"comment": {"id": -1, "commit_id": SHA}},
     ],
 )
-def test_what_is_no_comment_is_passed_over(world: World, payload: dict[str, Any]) -> None:
+def test_invalid_comments_are_passed_over(world: World, payload: dict[str, Any]) -> None:
     reflect(world, payload)
     assert every(world) == []
 
@@ -128,7 +128,7 @@ def test_what_is_no_comment_is_passed_over(world: World, payload: dict[str, Any]
         {"rendered": {"html": "<script>"}},
     ],
 )
-def test_odd_members_count_as_not_told(world: World, odd: dict[str, Any]) -> None:
+def test_odd_members_are_ignored(world: World, odd: dict[str, Any]) -> None:
     reflect(world, event(**odd))
     (row,) = every(world)
     assert row["commit_id"] == SHA
@@ -141,9 +141,11 @@ def test_a_body_has_a_bound(world: World) -> None:
     assert len(row["body"]) == commit_comments.MOST_BODY
 
 
-def test_what_is_written_here_and_there_side_by_side(world: World) -> None:
+def test_own_and_reported_comments_are_kept_side_by_side(world: World) -> None:
     def write(db: Connection) -> Row:
-        return commit_comments.create(db, world.repo["id"], world.user["id"], SHA, Rendered("mine"))
+        return commit_comments.create(
+            db, world.repo["id"], world.user["id"], SHA, RenderedText("mine")
+        )
 
     mine = world.store.do(write)
     reflect(world, event())
@@ -151,7 +153,7 @@ def test_what_is_written_here_and_there_side_by_side(world: World) -> None:
     assert world.store.look(commit_comments.get, world.repo["id"], mine["id"]) == mine
 
 
-def test_they_are_counted_to_a_bound(world: World) -> None:
+def test_comments_are_counted_to_a_bound(world: World) -> None:
     for number in range(5):
         reflect(world, event(id=number))
     counted = [

@@ -1,4 +1,4 @@
-"""Jobs in the store: when one may be taken, by whom, and what is kept of how it ended."""
+"""Jobs in the store: the time of a claim, its holder, and the record of the end."""
 
 from typing import Any
 
@@ -42,7 +42,7 @@ def parts(found: Row, *names: str) -> list[Any]:
     return [found[name] for name in names]
 
 
-def test_at_its_time_and_not_before(planned: World) -> None:
+def test_a_job_can_be_claimed_at_its_time_and_not_before(planned: World) -> None:
     planned.clock.advance(59.999999)
     assert take(planned) is None
     planned.clock.advance(0.000001)
@@ -50,7 +50,7 @@ def test_at_its_time_and_not_before(planned: World) -> None:
     assert take(planned, "two") is None
 
 
-def test_how_it_ended(planned: World) -> None:
+def test_the_end_of_a_job_is_recorded(planned: World) -> None:
     planned.clock.advance(60)
     found = taken(planned)
     planned.clock.advance(2)
@@ -81,7 +81,7 @@ def test_a_failure_stays_due_and_rests(planned: World) -> None:
     assert parts(row(planned), "failures", "rests_until", "error") == [0, 0, None]
 
 
-def test_a_job_that_was_asked_for(planned: World) -> None:
+def test_a_requested_job_can_be_claimed_at_once(planned: World) -> None:
     planned.store.do(jobs.request_run, "prune")
     found = taken(planned)
     planned.store.do(jobs.complete, found, found["due_at"])
@@ -119,7 +119,7 @@ def test_cut_off_it_is_as_due_as_before(planned: World) -> None:
     assert take(planned, "two") is not None
 
 
-def test_held_for_as_long_as_somebody_says_so(planned: World) -> None:
+def test_a_claim_lasts_as_long_as_it_is_extended(planned: World) -> None:
     planned.clock.advance(60)
     taken(planned)
     for _ in range(3):
@@ -130,14 +130,14 @@ def test_held_for_as_long_as_somebody_says_so(planned: World) -> None:
     planned.clock.advance(CLAIM_TIMEOUT / SECOND)
     second = taken(planned, "two")
     assert not planned.store.do(jobs.extend_claim, "prune", "one")
-    # Who comes back late changes nothing.
+    # A late worker changes nothing.
     planned.store.do(jobs.complete, second | {"holder": "one"}, None)
     assert row(planned)["ended_at"] is None
     planned.store.do(jobs.complete, second, None)
     assert not planned.store.do(jobs.extend_claim, "prune", "two")
 
 
-def test_a_clock_that_was_ahead(planned: World) -> None:
+def test_claims_and_pauses_end_when_the_clock_is_put_back(planned: World) -> None:
     planned.clock.advance(86_400)
     taken(planned)
     planned.clock.advance(-3600)
@@ -147,7 +147,7 @@ def test_a_clock_that_was_ahead(planned: World) -> None:
     assert take(planned) is not None
 
 
-def test_what_somebody_has_in_hand_is_not_planned_anew(planned: World) -> None:
+def test_a_running_job_is_not_rescheduled(planned: World) -> None:
     planned.clock.advance(60)
     found = taken(planned)
     planned.store.do(jobs.save_schedules, [JobSchedule("prune", "otherwise", None)])
@@ -158,7 +158,7 @@ def test_what_somebody_has_in_hand_is_not_planned_anew(planned: World) -> None:
     assert take(planned) is None
 
 
-def test_what_a_crash_left(planned: World) -> None:
+def test_jobs_left_by_a_crash_are_released(planned: World) -> None:
     planned.clock.advance(60)
     taken(planned)
     assert planned.store.do(jobs.release_all) == 1
@@ -167,7 +167,7 @@ def test_what_a_crash_left(planned: World) -> None:
     assert take(planned, "two") is not None
 
 
-def test_one_that_was_never_planned(world: World) -> None:
+def test_an_unscheduled_job_cannot_be_claimed(world: World) -> None:
     assert world.store.do(jobs.claim, "nothing", "one") is None
     fresh = jobs.new_row("new", "once", None)
     world.store.do(jobs.save_schedules, [JobSchedule("new", "once", None)])

@@ -1,4 +1,4 @@
-"""The receivers of mails about a hook: who administers what it belongs to, and has an address."""
+"""The receivers of mails about a hook: its administrators with a verified address."""
 
 from typing import Any
 
@@ -88,7 +88,7 @@ def test_of_the_whole_installation_its_administrators(store: Store) -> None:
     store.do(check)
 
 
-def test_nobody_without_a_verified_primary_address(store: Store) -> None:
+def test_receivers_need_a_verified_primary_address(store: Store) -> None:
     def check(db: Connection) -> None:
         ada = accounts.create(db, "ada")
         hook = hooks.create(
@@ -109,7 +109,7 @@ def test_nobody_without_a_verified_primary_address(store: Store) -> None:
     store.do(check)
 
 
-def test_of_a_hook_that_is_gone_nobody(store: Store) -> None:
+def test_a_deleted_hook_has_no_receivers(store: Store) -> None:
     assert store.look(receivers.of_hook, 77) == []
 
     def check(db: Connection) -> None:

@@ -1,5 +1,5 @@
-"""What the dashboard's lists ask for: backlogs, unhealthy hooks, parts of names, periods; and that
-indexes answer it.
+"""The queries of the dashboard's lists: backlogs, unhealthy hooks, parts of names, periods; and
+that indexes answer them.
 """
 
 import re
@@ -13,7 +13,7 @@ from store.alerts import problems
 from store.clock import HOUR, SECOND
 from store.database.id_search import first_id_since
 from store.delivery import attempt_feed, attempt_outcomes, deliveries
-from store.delivery.attempt_feed import AttemptFilter
+from store.delivery.attempt_filter import AttemptFilter
 from store.hooks import hook_health, hooks
 from store.hooks.event_names import EventPattern, parse_pattern
 from store.monitoring import backlog, minute_counters, name_search, stats

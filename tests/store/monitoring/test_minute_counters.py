@@ -1,4 +1,4 @@
-"""What happened in each minute, counted beside it."""
+"""Events and deliveries of each minute, counted beside them."""
 
 from typing import Any
 
@@ -50,7 +50,7 @@ def test_events_and_attempts(world: World) -> None:
     assert total(counted(world, [])) == (0, 0, 0)
 
 
-def test_each_repository_and_all(world: World) -> None:
+def test_events_are_counted_for_each_repository_and_for_all(world: World) -> None:
     other = world.another_repo()
     world.arrive("a")
     world.arrive("b", repo_id=other["id"])
@@ -69,7 +69,7 @@ def test_minutes_and_steps(world: World) -> None:
     assert {minute: one.events for minute, one in found.items()} == {5: 4}
 
 
-def test_what_was_done_again_is_no_latency(world: World) -> None:
+def test_a_second_attempt_is_not_counted_as_latency(world: World) -> None:
     hook, lease = world.hook("push"), world.lease()
     world.arrive("a")
     (one,) = world.claim(lease, hook["id"])
@@ -80,7 +80,9 @@ def test_what_was_done_again_is_no_latency(world: World) -> None:
     assert (found.delivered, sum(found.ranges)) == (1, 0)
 
 
-def test_many_cost_what_one_does(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_events_take_as_many_statements_as_one(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     arrivals = [world.arrival(f"g-{number}") for number in range(50)]
     asked = statements(monkeypatch)
     costs = []
@@ -102,7 +104,7 @@ def test_nothing_that_was_undone_is_counted(world: World) -> None:
     assert total(counted(world)) == (0, 0, 0)
 
 
-def test_quantiles() -> None:
+def test_quantiles_of_latencies() -> None:
     tally = PeriodCounts()
     assert tally.quantile(0.5) is None
     for latency in [*range(1000, 100_000, 1000), 10**9]:
@@ -120,7 +122,7 @@ def test_bounds_are_in_order() -> None:
     assert len(minute_counters.RANGES) == 30
 
 
-def test_old_ones_are_dropped(world: World) -> None:
+def test_old_counters_are_dropped(world: World) -> None:
     for number in range(5):
         world.arrive(f"g-{number}")
         world.clock.advance(seconds=60)

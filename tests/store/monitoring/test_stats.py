@@ -1,4 +1,4 @@
-"""How things stand, and that asking costs the same whatever was delivered."""
+"""Figures of the installation, at a cost that does not grow with past deliveries."""
 
 import re
 from typing import Any
@@ -22,13 +22,13 @@ def look(world: World) -> DeliveryStats:
     return world.store.look(stats.collect)
 
 
-def test_nothing_yet(world: World) -> None:
+def test_the_stats_of_an_empty_store(world: World) -> None:
     found = look(world)
     assert (found.oldest_due_at, found.due, found.later, found.held) == (None, 0, 0, 0)
     assert (found.age, found.lag, found.workers, found.jobs) == (0, 0, [], [])
 
 
-def test_what_waits_and_what_is_held(world: World) -> None:
+def test_waiting_and_held_deliveries_are_counted(world: World) -> None:
     one, _ = world.hook("push"), world.hook("push")
     world.arrive("g-1")
     began = world.now
@@ -58,7 +58,7 @@ def test_the_oldest_may_be_in_a_workers_hand(world: World) -> None:
     assert look(world).oldest_due_at == began
 
 
-def test_what_is_not_due_is_not_old(world: World) -> None:
+def test_a_delivery_that_is_not_due_has_no_age(world: World) -> None:
     hook = world.hook("push")
     world.arrive("g-1")
     lease = world.lease()
@@ -69,7 +69,7 @@ def test_what_is_not_due_is_not_old(world: World) -> None:
     assert look(world).age == SECOND
 
 
-def test_what_has_ended_is_not_counted(world: World) -> None:
+def test_ended_deliveries_are_not_counted(world: World) -> None:
     hook = world.hook("push")
     world.arrive("g-1")
     world.arrive("g-2")
@@ -125,7 +125,7 @@ class TestLag:
         (worker,) = found.workers
         assert (worker["holder"], worker["seen_at"]) == ("tests", world.now)
 
-    def test_a_worker_says_how_far_it_is_behind(self, world: World) -> None:
+    def test_a_worker_reports_its_lag(self, world: World) -> None:
         self.waiting(world)
         lease = world.lease()
         world.store.do(leases.renew, lease, 10 * SECOND, 42 * SECOND)
@@ -139,7 +139,7 @@ class TestLag:
         found = look(world)
         assert (found.lag, found.workers) == (2 * SILENT, [])
 
-    def test_without_anything_due_nobody_is_behind(self, world: World) -> None:
+    def test_without_due_deliveries_there_is_no_lag(self, world: World) -> None:
         lease = world.lease()
         world.store.do(leases.renew, lease, 100 * SECOND, 42 * SECOND)
         world.clock.advance(50)
@@ -165,7 +165,7 @@ def test_writing_is_tried(world: World) -> None:
     assert rows == [{"id": place, "tried_at": world.now} for place in (1, 2)]
 
 
-def test_a_database_of_a_newer_program(store: Store) -> None:
+def test_migrations_of_a_newer_program_are_counted(store: Store) -> None:
     assert store.look(stats.migrations_ahead) == 0
     newest = migrations.steps()[-1][0]
     store.do(
@@ -177,7 +177,7 @@ def test_a_database_of_a_newer_program(store: Store) -> None:
     assert store.look(stats.migrations_ahead) == 3
 
 
-def test_it_costs_the_same_whatever_was_delivered(world: World, url: str) -> None:
+def test_ended_deliveries_do_not_slow_the_statistics(world: World, url: str) -> None:
     """Only indexes are read that hold nothing of what is over."""
     hook_ids = [world.hook("push")["id"] for _ in range(3)]
     world.arrive("g-1")

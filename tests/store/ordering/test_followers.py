@@ -44,7 +44,7 @@ def states(world: World) -> list[tuple[Any, Any]]:
     return [(row["state"], row["lease_id"]) for row in world.rows()]
 
 
-def test_they_follow_in_their_order(world: World, hook_id: int) -> None:
+def test_followers_are_claimed_in_their_order(world: World, hook_id: int) -> None:
     lease_id = world.lease()
     first = first_of(world, hook_id, lease_id)
     found = follow(world, first, lease_id, 3)
@@ -61,7 +61,7 @@ def test_another_lease_gets_none(world: World, hook_id: int) -> None:
     assert follow(world, first, lease_id, 3) == [], "the next one is in a request already"
 
 
-def test_a_follower_whose_first_has_ended_gets_the_turn(world: World, hook_id: int) -> None:
+def test_a_follower_gets_the_turn_after_its_first_ended(world: World, hook_id: int) -> None:
     lease_id = world.lease()
     first = first_of(world, hook_id, lease_id)
     follow(world, first, lease_id, 2)

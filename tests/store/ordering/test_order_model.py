@@ -83,7 +83,7 @@ class Order(RuleBasedStateMachine):
             self.take(which)
         self.events_arrive([0, 1, 0], 0)
 
-    # What happens outside.
+    # Events from outside.
 
     @rule(seconds=st.sampled_from([0, 1, 21, 31, 200, 3600]))
     def time_passes(self, seconds: int) -> None:
@@ -120,7 +120,7 @@ class Order(RuleBasedStateMachine):
         if None not in numbers:
             assert numbers == sorted(numbers), "the events keep their order"
 
-    # What an operator does.
+    # Steps of an operator.
 
     @rule(at=st.integers(0, 2), which=st.integers(0, 30))
     def an_event_is_redelivered(self, at: int, which: int) -> None:
@@ -163,7 +163,7 @@ class Order(RuleBasedStateMachine):
 
         self.world.store.do(edit)
 
-    # What a worker does.
+    # Steps of a worker.
 
     @rule(which=WORKERS)
     def take(self, which: int) -> None:
@@ -309,7 +309,7 @@ class Order(RuleBasedStateMachine):
             self.newest_first[key] = turn.sequence
             self.attempted.add(one.id)
 
-    # What always holds.
+    # Invariants.
 
     @invariant()
     def each_key_moves_or_waits_for_a_reason(self) -> None:
@@ -351,7 +351,7 @@ class Order(RuleBasedStateMachine):
                 assert numbers == [*range(1, len(numbers) + 1)]
 
     def teardown(self) -> None:
-        """Whatever happened, all of it ends once workers and operators do their part."""
+        """After any steps, all deliveries end once workers and operators do their part."""
         if not hasattr(self, "workers"):
             return
         for at in range(3):

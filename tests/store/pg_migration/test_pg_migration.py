@@ -1,4 +1,4 @@
-"""Moving from SQLite to PostgreSQL: everything arrives, whatever happens meanwhile."""
+"""Moving from SQLite to PostgreSQL: everything arrives, through changes and interruptions."""
 
 import contextlib
 import itertools
@@ -83,7 +83,7 @@ def target() -> Iterator[str]:
 
 @pytest.fixture
 def moving(folder: Path, store: Store, target: str) -> Moving:
-    """What moves the installation, begun or taken up again."""
+    """A migration of the installation, begun or continued."""
 
     @contextlib.contextmanager
     def begun() -> Iterator[Mover]:
@@ -121,7 +121,7 @@ def test_every_value_of_every_table_arrives(
     names = store.do(fill_all)
     before = contents(store, names)
     assert all(len(rows) == 7 for rows in before.values()), "a table is not filled"
-    # What leases hold is nobody's once the worker has ended.
+    # Leased deliveries are free once the worker has ended.
     before["lease"] = []
     before["delivery"] = [row | {"lease_id": None} for row in before["delivery"]]
     with moving() as mover:
@@ -259,7 +259,9 @@ def test_the_target_is_as_if_it_had_been_there_always(
         assert shape(empty) == fresh
 
 
-def test_what_was_leased_is_due(world: World, moving: Moving, arrived: Callable[[], Store]) -> None:
+def test_leased_deliveries_are_due_after_the_move(
+    world: World, moving: Moving, arrived: Callable[[], Store]
+) -> None:
     hook = world.hook()
     receipts = [world.arrive(f"g-{number}") for number in range(3)]
     world.claim(world.lease(), hook["id"], limit=2)
@@ -269,11 +271,11 @@ def test_what_was_leased_is_due(world: World, moving: Moving, arrived: Callable[
     assert sorted(one.event_id for one in claimed) == [receipt.event_id for receipt in receipts]
 
 
-# What changes meanwhile.
+# Changes during a migration.
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_what_changes_while_it_is_copied_arrives_too(
+def test_changes_during_a_copy_arrive_too(
     world: World, moving: Moving, arrived: Callable[[], Store], seed: int
 ) -> None:
     settled(world)
@@ -292,7 +294,7 @@ def test_what_changes_while_it_is_copied_arrives_too(
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_what_changes_between_statements_arrives_too(
+def test_changes_between_statements_arrive_too(
     world: World,
     moving: Moving,
     arrived: Callable[[], Store],
@@ -338,7 +340,7 @@ def test_a_name_may_pass_to_another_row_while_they_are_read(
     assert same(world.store, arrived())
 
 
-def test_what_comes_and_goes_as_usual_is_not_noted(world: World, moving: Moving) -> None:
+def test_appended_rows_are_not_noted_as_changes(world: World, moving: Moving) -> None:
     hook = world.hook()
     world.arrive("before")
     with moving() as mover:
@@ -439,7 +441,7 @@ def stopping(monkeypatch: pytest.MonkeyPatch, after: int) -> Iterator[None]:
             yield
 
 
-def test_it_may_end_at_any_statement(
+def test_a_migration_can_stop_at_any_statement(
     world: World,
     moving: Moving,
     arrived: Callable[[], Store],
@@ -465,7 +467,7 @@ def closed(mover: Mover) -> None:
 
 
 @pytest.mark.parametrize("part", [0.02, 0.3, 0.7, 0.99])
-def test_a_switch_that_ended_without_a_word_is_finished(
+def test_an_interrupted_switch_can_be_finished(
     world: World,
     folder: Path,
     target: str,
@@ -494,7 +496,7 @@ def test_a_switch_that_ended_without_a_word_is_finished(
     assert same(world.store, arrived())
 
 
-def test_a_lost_connection_is_said_and_the_move_goes_on(
+def test_a_lost_connection_is_reported_and_the_migration_goes_on(
     world: World, target: str, moving: Moving, arrived: Callable[[], Store]
 ) -> None:
     settled(world)
@@ -532,7 +534,7 @@ def test_a_connection_lost_in_the_switch_gives_the_old_one_back(
 
 # Comparison.
 
-# What was done to the target, and what is said of it.
+# A change of the target, and the message about it.
 TAMPERING = {
     "UPDATE delivery SET attempts = 7 WHERE id = 5": "1 in delivery (id 5)",
     "UPDATE event SET body = body || '\\x00' WHERE id = 5; DELETE FROM event WHERE id = 1;"
@@ -548,7 +550,7 @@ TAMPERING = {
 }
 
 
-def test_the_comparison_finds_what_differs(
+def test_the_comparison_finds_differing_rows(
     world: World, target: str, moving: Moving, arrived: Callable[[], Store]
 ) -> None:
     world.hook("push")
@@ -568,7 +570,7 @@ def test_the_comparison_finds_what_differs(
             mover.compare()
         said = str(caught.value).partition(": ")[2].rpartition(". Does")[0]
         assert sorted(said.split("; ")) == sorted(TAMPERING.values())
-        # What was found is copied anew.
+        # The differing rows are copied again.
         mover.catch_up()
         mover.compare()
         mover.switch()
@@ -677,7 +679,7 @@ def test_no_password_is_written_down(world: World, folder: Path, target: str) ->
     assert "hush" not in str(caught.value)
 
 
-def test_no_switch_beside_a_worker(world: World, moving: Moving) -> None:
+def test_a_switch_beside_a_worker_is_refused(world: World, moving: Moving) -> None:
     assert world.store.engine.acquire_worker_lock()
     with moving() as mover:
         assert not mover.alone()
@@ -686,7 +688,7 @@ def test_no_switch_beside_a_worker(world: World, moving: Moving) -> None:
         world.arrive("nothing is closed")
 
 
-def test_no_worker_beside_a_switch(world: World, moving: Moving) -> None:
+def test_a_worker_beside_a_switch_is_refused(world: World, moving: Moving) -> None:
     with moving() as mover:
         assert mover.alone()
         assert not world.store.engine.acquire_worker_lock()
@@ -741,10 +743,10 @@ def mover_to(url: str, folder: Path) -> AbstractContextManager[Mover]:
     return mover("sqlite", url, data_dir=folder)
 
 
-# What is refused.
+# Refusals.
 
 
-def test_an_unfinished_target_is_opened_by_nobody(
+def test_an_unfinished_target_cannot_be_opened(
     world: World, folder: Path, target: str, moving: Moving
 ) -> None:
     with moving() as mover:
@@ -811,7 +813,7 @@ def test_a_target_in_use_is_refused(
         hub.shut()
 
 
-def test_one_mover_at_a_time(
+def test_a_second_migration_is_refused(
     world: World, folder: Path, target: str, moving: Moving, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with moving():
@@ -869,6 +871,8 @@ def test_other_tables_upset_the_move(world: World, moving: Moving) -> None:
         ("sqlite:///nowhere/tocsin.db", "postgresql:///x", "no database at"),
     ],
 )
-def test_what_cannot_be_is_said(world: World, folder: Path, url: str, to: str, said: str) -> None:
+def test_impossible_moves_are_refused(
+    world: World, folder: Path, url: str, to: str, said: str
+) -> None:
     with pytest.raises(StoreError, match=said), mover(url, to, data_dir=folder):
         pass

@@ -1,4 +1,4 @@
-"""What is said on issues and pull requests, and whom and what it speaks of."""
+"""Comments on issues and pull requests, with their mentions and references."""
 
 from typing import Any
 
@@ -47,7 +47,7 @@ def said(platform: Platform, kind: str, number: int) -> Row | None:
     return platform.world.store.look(issue_comments.find, platform.world.repo["id"], kind, number)
 
 
-def test_a_comment(platform: Platform) -> None:
+def test_a_comment_is_projected(platform: Platform) -> None:
     platform.report("issue_comment", "created", issue=issue(), comment=comment())
     row = said(platform, "comment", 492700400)
     assert row is not None
@@ -65,7 +65,7 @@ def test_a_comment_that_changes_and_goes(platform: Platform) -> None:
     platform.report("issue_comment", "created", issue=issue(), comment=comment())
     changed = comment(body="Hm", updated_at="2026-11-20T10:01:00Z")
     platform.report("issue_comment", "edited", issue=issue(), comment=changed)
-    # What is older than what is known changes nothing.
+    # An older payload changes nothing.
     platform.report("issue_comment", "edited", issue=issue(), comment=comment(body="old"))
     row = said(platform, "comment", 492700400)
     assert row is not None
@@ -76,7 +76,7 @@ def test_a_comment_that_changes_and_goes(platform: Platform) -> None:
     assert platform.timeline() == []
 
 
-def test_a_pinned_comment(platform: Platform) -> None:
+def test_the_last_pinned_comment_is_pinned(platform: Platform) -> None:
     issue_id = None
     for number, action in ((1, "created"), (2, "created"), (1, "pinned"), (2, "pinned")):
         platform.world.clock.advance(1)
@@ -111,7 +111,7 @@ def test_a_review_and_its_end(platform: Platform) -> None:
     assert row["state"] == "dismissed"
 
 
-def test_a_comment_on_a_line(platform: Platform) -> None:
+def test_a_comment_on_a_line_is_stored_with_its_place(platform: Platform) -> None:
     given = comment(
         path="a.py",
         position=3,
@@ -147,13 +147,13 @@ def test_a_comment_on_a_line(platform: Platform) -> None:
     assert (row["details"]["line"], row["details"]["path"]) == (8, "a.py")
 
 
-def test_the_same_id_of_another_kind(platform: Platform) -> None:
+def test_comments_of_different_kinds_can_share_an_id(platform: Platform) -> None:
     platform.report("issue_comment", "created", issue=issue(2), comment=comment(id=1))
     platform.report("pull_request_review", "submitted", pull_request=pull(), review=review(id=1))
     assert sorted(platform.timeline(2)) == ["commented", "reviewed"]
 
 
-def test_a_comment_on_the_commit_of_a_pull_request(platform: Platform) -> None:
+def test_a_comment_on_a_head_commit_is_in_the_timeline(platform: Platform) -> None:
     platform.report("pull_request", "opened", pull_request=pull())
     for number, sha in ((1, SHA), (2, "0" * 40)):
         given = comment(id=number, commit_id=sha)
@@ -186,13 +186,13 @@ def test_odd_payloads_are_passed_over(platform: Platform, name: str, payload: An
     assert platform.timeline() == []
 
 
-def test_nothing_is_said_on_what_is_gone(platform: Platform) -> None:
+def test_comments_on_a_deleted_issue_are_ignored(platform: Platform) -> None:
     platform.report("issues", "deleted", issue=issue())
     platform.report("issue_comment", "created", issue=issue(), comment=comment())
     assert said(platform, "comment", 492700400) is None
 
 
-# Whom and what it speaks of
+# Mentions and references
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ def test_nothing_is_said_on_what_is_gone(platform: Platform) -> None:
         ("@amy", ("amy",)),
     ],
 )
-def test_mentions(text: str | None, logins: tuple[str, ...]) -> None:
+def test_mentions_are_found(text: str | None, logins: tuple[str, ...]) -> None:
     assert references_of(text).logins == logins
 
 
@@ -224,11 +224,11 @@ def test_mentions(text: str | None, logins: tuple[str, ...]) -> None:
         ("#1234567890", ()),
     ],
 )
-def test_references(text: str, found: Any) -> None:
+def test_references_are_found(text: str, found: Any) -> None:
     assert references_of(text).issues == found
 
 
-def test_no_more_than_so_many() -> None:
+def test_the_number_of_references_is_bounded() -> None:
     text = " ".join(f"@a{number} #{number}" for number in range(1, 200))
     found = references_of(text)
     assert len(found.logins) == len(found.issues) == MOST
@@ -237,7 +237,7 @@ def test_no_more_than_so_many() -> None:
 @pytest.mark.parametrize(
     "text", ["`" * 65_536, "@" * 65_536, "#1" * 32_768, "a/" * 32_768, "~~~" * 9]
 )
-def test_what_is_meant_to_take_long(text: str) -> None:
+def test_texts_made_to_take_long_do_not(text: str) -> None:
     references_of(text)
 
 
@@ -258,7 +258,7 @@ def test_people_are_mentioned_once(platform: Platform) -> None:
     ]
 
 
-def test_nobody_is_told_of_what_they_may_not_see(platform: Platform) -> None:
+def test_only_readers_of_a_repository_are_mentioned(platform: Platform) -> None:
     store, repo = platform.world.store, platform.world.repo
     store.do(repositories.update, repo["id"], private=True, description=None)
     store.do(accounts.create, "amy")

@@ -1,4 +1,4 @@
-"""Which event of a platform becomes which issue event, and what it has beyond the others."""
+"""Payloads of a platform become issue events of their kinds, with their own members."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ AMY = {"login": "amy", "type": "User"}
 TASK = {"id": 9, "node_id": "x", "name": "Task", "color": "red", "description": "A task"}
 TEAM = {"id": 4, "name": "Core", "slug": "core", "privacy": "closed", "permission": "pull"}
 # Action, what the payload has, what the issue has, and the event that it becomes.
-TOLD = [
+REPORTED = [
     ("labeled", {"label": BUG}, {}, "labeled", {"label": {"name": "bug", "color": "d73a4a"}}),
     ("unlabeled", {"label": BUG}, {}, "unlabeled", {"label": {"name": "bug", "color": "d73a4a"}}),
     (
@@ -60,7 +60,7 @@ TOLD = [
     ),
 ]
 ISSUES = [
-    *TOLD,
+    *REPORTED,
     (
         "closed",
         {},
@@ -98,7 +98,7 @@ ISSUES = [
     ),
 ]
 PULLS = [
-    *TOLD,
+    *REPORTED,
     ("closed", {}, {"state": "closed"}, "closed", {}),
     ("reopened", {}, {}, "reopened", {}),
     ("converted_to_draft", {}, {"draft": True}, "convert_to_draft", {}),
@@ -108,7 +108,7 @@ PULLS = [
 
 
 @pytest.mark.parametrize(("action", "payload", "given", "kind", "members"), ISSUES)
-def test_of_issues(
+def test_events_of_issues_are_projected(
     platform: Platform, action: str, payload: Any, given: Any, kind: str, members: Any
 ) -> None:
     platform.report("issues", action, issue=issue(**given), **payload)
@@ -120,7 +120,7 @@ def test_of_issues(
 
 
 @pytest.mark.parametrize(("action", "payload", "given", "kind", "members"), PULLS)
-def test_of_pull_requests(
+def test_events_of_pull_requests_are_projected(
     platform: Platform, action: str, payload: Any, given: Any, kind: str, members: Any
 ) -> None:
     platform.report("pull_request", action, pull_request=pull(**given), **payload)
@@ -129,7 +129,7 @@ def test_of_pull_requests(
 
 
 @pytest.mark.parametrize("action", ["assigned", "unassigned"])
-def test_assignees(platform: Platform, action: str) -> None:
+def test_assignees_are_projected(platform: Platform, action: str) -> None:
     platform.report("issues", action, issue=issue(), assignee=AMY)
     (event,) = platform.events()
     assert event["kind"] == action
@@ -140,7 +140,7 @@ def test_assignees(platform: Platform, action: str) -> None:
 
 
 @pytest.mark.parametrize("action", ["review_requested", "review_request_removed"])
-def test_reviewers(platform: Platform, action: str) -> None:
+def test_reviewers_are_projected(platform: Platform, action: str) -> None:
     platform.report("pull_request", action, pull_request=pull(), requested_reviewer=AMY)
     platform.report("pull_request", action, pull_request=pull(), requested_team=TEAM)
     one, other = platform.events(2)
@@ -153,7 +153,7 @@ def test_reviewers(platform: Platform, action: str) -> None:
     assert other["members"] == {"review_requester": robin, "requested_team": TEAM}
 
 
-def test_a_merge(platform: Platform) -> None:
+def test_a_merge_is_projected(platform: Platform) -> None:
     merged = pull(state="closed", merged=True, merge_commit_sha=SHA)
     platform.report("pull_request", "closed", pull_request=merged)
     assert [(event["kind"], event["commit_id"]) for event in platform.events(2)] == [
@@ -162,7 +162,7 @@ def test_a_merge(platform: Platform) -> None:
     ]
 
 
-def test_a_new_title_and_a_new_base_at_once(platform: Platform) -> None:
+def test_a_new_title_and_base_make_two_events(platform: Platform) -> None:
     changes = {"title": {"from": "Old"}, "base": {"ref": {"from": "next"}}}
     platform.report("pull_request", "edited", pull_request=pull(), changes=changes)
     assert [event["kind"] for event in platform.events(2)] == ["renamed", "base_ref_changed"]
@@ -185,7 +185,7 @@ def test_a_new_title_and_a_new_base_at_once(platform: Platform) -> None:
         ("pull_request", "auto_merge_enabled"),
     ],
 )
-def test_what_says_too_little_or_nothing_of_the_kind(
+def test_incomplete_and_other_payloads_make_no_issue_event(
     platform: Platform, name: str, action: str
 ) -> None:
     given = {"issue": issue()} if name == "issues" else {"pull_request": pull(1)}
@@ -213,7 +213,7 @@ def test_odd_payloads_are_passed_over(platform: Platform, odd: Any) -> None:
     assert rows == []
 
 
-def test_told_twice_it_happened_once(platform: Platform) -> None:
+def test_a_repeated_payload_makes_one_issue_event(platform: Platform) -> None:
     for _ in range(2):
         platform.report("issues", "labeled", issue=issue(), label=BUG)
     platform.report("issues", "labeled", issue=issue(), label={**BUG, "name": "ui"})
@@ -231,7 +231,7 @@ def test_the_time_is_the_platforms_and_not_after_now(platform: Platform) -> None
     assert [event["created_at"] for event in platform.events()] == [platform.world.now] * 2
 
 
-def test_a_deleted_issue(platform: Platform) -> None:
+def test_events_of_a_deleted_issue_are_hidden(platform: Platform) -> None:
     platform.report("issues", "pinned", issue=issue())
     (event,) = platform.events()
     platform.report("issues", "deleted", issue=issue())
@@ -246,7 +246,7 @@ def test_a_deleted_issue(platform: Platform) -> None:
     assert platform.issue()["deleted_at"] is not None
 
 
-def test_an_issue_that_went_elsewhere(platform: Platform) -> None:
+def test_events_of_a_transferred_issue_are_hidden(platform: Platform) -> None:
     platform.report("issues", "pinned", issue=issue())
     changes = {"new_issue": {"number": 7}, "new_repository": {"full_name": "ada/other"}}
     platform.report("issues", "transferred", issue=issue(), changes=changes)
@@ -292,7 +292,7 @@ def test_the_newest_first_over_all_issues(platform: Platform) -> None:
         ("issue_dependencies", "blocking_removed", "blocking_issue", "blocked_issue", "blocking"),
     ],
 )
-def test_relations(
+def test_relations_of_issues_are_projected(
     platform: Platform, name: str, action: str, own: str, other: str, member: str
 ) -> None:
     beside = platform.world.another_repo()["id"]
@@ -308,7 +308,7 @@ def test_relations(
     assert len(platform.events()) == 1
 
 
-# What becomes of their branches
+# Events of their branches
 
 
 def push(**changed: Any) -> dict[str, Any]:
@@ -323,7 +323,7 @@ def push(**changed: Any) -> dict[str, Any]:
     return {"ref": "refs/heads/changes", "after": SHA, "commits": [commit], **changed}
 
 
-def test_a_push_to_the_branch_of_a_pull_request(platform: Platform) -> None:
+def test_a_push_adds_commits_to_the_pull_request_of_its_branch(platform: Platform) -> None:
     platform.report("issues", "opened", issue=issue(1))
     platform.report("pull_request", "opened", pull_request=pull())
     for _ in range(2):
@@ -344,7 +344,7 @@ def test_a_push_to_the_branch_of_a_pull_request(platform: Platform) -> None:
     }
 
 
-def test_a_forced_push(platform: Platform) -> None:
+def test_a_forced_push_makes_an_event(platform: Platform) -> None:
     platform.report("pull_request", "opened", pull_request=pull())
     platform.report("push", **push(forced=True, commits=[]))
     (event,) = platform.events(2)
@@ -361,13 +361,13 @@ def test_a_forced_push(platform: Platform) -> None:
         {"commits": ["x", {"id": "y"}, None]},
     ],
 )
-def test_a_push_elsewhere(platform: Platform, changed: Any) -> None:
+def test_a_push_to_another_branch_adds_nothing(platform: Platform, changed: Any) -> None:
     platform.report("pull_request", "opened", pull_request=pull())
     platform.report("push", **push(**changed))
     assert platform.timeline(2) == []
 
 
-def test_a_push_to_a_closed_one_and_to_a_fork_of_it(platform: Platform) -> None:
+def test_a_push_adds_nothing_to_closed_and_forked_pull_requests(platform: Platform) -> None:
     platform.report("pull_request", "opened", pull_request=pull(2, state="closed"))
     fork = {"ref": "changes", "sha": SHA, "repo": {"full_name": "amy/engine"}}
     platform.report("pull_request", "opened", pull_request=pull(3, head=fork))
@@ -402,7 +402,7 @@ def test_a_branch_that_goes_and_comes_again(platform: Platform) -> None:
     ]
 
 
-def test_a_deployment(platform: Platform) -> None:
+def test_a_deployment_makes_an_event_of_its_pull_request(platform: Platform) -> None:
     platform.report("pull_request", "opened", pull_request=pull())
     for sha in (SHA, "0" * 40):
         platform.report("deployment", "created", deployment={"id": 1, "sha": sha})

@@ -1,4 +1,4 @@
-"""Issue field values as platforms tell of them, and who is believed what."""
+"""Issue field values from payloads of platforms, and the trust in their senders."""
 
 from typing import Any
 
@@ -88,7 +88,7 @@ def test_a_field_that_is_not_known_is_made_where_it_is_signed(platform: Platform
         "issue_field": {**field, "options": [*CHOICE, {"name": "none"}, {"color": "red"}]},
         "issue_field_value": {"single_select_option": {"name": "low"}},
     }
-    # Who may post an event of a repository does not say what its organization has.
+    # A sender of a repository's events does not define the fields of its organization.
     platform.report("issues", "field_added", **reported)
     owner = platform.world.repo["owner_id"]
     store = platform.world.store
@@ -118,7 +118,7 @@ def test_a_field_that_is_not_known_is_made_where_it_is_signed(platform: Platform
         {"issue_field": {"name": " ", "data_type": "text"}, "issue_field_value": {"value": "x"}},
     ],
 )
-def test_what_is_not_understood_is_passed_over(platform: Platform, reported: Any) -> None:
+def test_wrong_payloads_are_ignored(platform: Platform, reported: Any) -> None:
     define(platform, "Field", "text")
     platform.report("issues", "field_added", issue=issue(), **reported)
     signed(platform, "field_added", issue=issue(), **reported)
@@ -135,7 +135,7 @@ def test_a_users_repository_has_no_fields(world: World) -> None:
     assert values(platform) == {}
 
 
-def test_nothing_is_filled_on_what_is_gone(platform: Platform) -> None:
+def test_values_of_a_deleted_issue_are_ignored(platform: Platform) -> None:
     define(platform, "Field", "text")
     platform.report("issues", "deleted", issue=issue())
     field = {"name": "Field", "data_type": "text"}

@@ -1,4 +1,4 @@
-"""What platforms tell becomes state: of whom what is believed, and what is left as it is."""
+"""Payloads of platforms become state: trusted senders change it, and others do not."""
 
 from typing import Any
 
@@ -95,12 +95,12 @@ def test_a_label_is_not_brought_back_where_it_comes_off(platform: Platform) -> N
 
 
 @pytest.mark.parametrize("odd", [{}, {"name": ""}, {"name": 7}, {"name": None, "color": "d73a4a"}])
-def test_what_is_no_label(platform: Platform, odd: dict[str, Any]) -> None:
+def test_invalid_labels_are_passed_over(platform: Platform, odd: dict[str, Any]) -> None:
     platform.report("label", "created", label=odd)
     assert platform.world.store.look(labels.list_all, platform.world.repo["id"]) == []
 
 
-def test_a_label_of_no_known_color(platform: Platform) -> None:
+def test_a_label_with_a_wrong_color_has_the_default(platform: Platform) -> None:
     platform.report("label", "created", label={"name": "plain", "color": "red"})
     assert (label(platform, "plain") or {})["color"] == "ededed"
 
@@ -112,7 +112,7 @@ def milestone(platform: Platform) -> Row | None:
     return platform.world.store.look(milestones.get, platform.world.repo["id"], 3)
 
 
-def test_a_milestone(platform: Platform) -> None:
+def test_a_milestone_is_projected(platform: Platform) -> None:
     platform.report("milestone", "created", milestone=PEAL)
     found = milestone(platform)
     assert found is not None
@@ -144,7 +144,7 @@ def test_an_issue_is_due_for_a_milestone_until_it_is_not(platform: Platform) -> 
     assert milestone(platform) is None
 
 
-def test_milestones_count_what_no_platform_counted(platform: Platform) -> None:
+def test_milestones_without_a_reported_count_are_counted(platform: Platform) -> None:
     store, repo_id = platform.world.store, platform.world.repo["id"]
     for number, reported in ((1, {"number": 3}), (2, {"number": 3}), (3, PEAL | {"number": 4})):
         platform.report("issues", "opened", issue=issue(number, milestone=reported))
@@ -165,7 +165,7 @@ def shown(platform: Platform, number: int = 1) -> tuple[list[str], list[int]]:
     return [row["name"] for row in named], store.look(issues.assignees, ids).get(ids[0], [])
 
 
-def test_an_issue_with_all_that_is_in_it(platform: Platform) -> None:
+def test_an_issue_is_stored_with_all_its_parts(platform: Platform) -> None:
     people = [{"login": "ada"}, {"login": "robin"}]
     reported = issue(labels=[BUG, {"name": "Also"}], assignees=people, comments=2, title="No ring")
     platform.report("issues", "opened", issue=reported)
@@ -201,7 +201,7 @@ def test_an_older_word_changes_nothing(platform: Platform) -> None:
     assert label(platform, "old") is None
 
 
-def test_who_closed_it(platform: Platform) -> None:
+def test_a_closed_issue_has_its_closer(platform: Platform) -> None:
     platform.report("issues", "closed", issue=issue(state="closed", state_reason="completed"))
     robin = account(platform, "robin")
     assert robin is not None
@@ -232,7 +232,7 @@ def test_one_that_is_deleted_stays_so(platform: Platform) -> None:
         ("//evil.example", 9, (None, None)),
     ],
 )
-def test_one_that_went_elsewhere(
+def test_a_transferred_issue_keeps_its_new_place(
     platform: Platform, name: str, number: int | None, moved: tuple[Any, Any]
 ) -> None:
     changes = {"new_issue": {"number": number}, "new_repository": {"full_name": name}}
@@ -241,7 +241,7 @@ def test_one_that_went_elsewhere(
     assert (row["moved_to"], row["moved_number"]) == moved
 
 
-def test_of_everything_only_so_much(platform: Platform) -> None:
+def test_each_member_has_a_bound(platform: Platform) -> None:
     reported = issue(
         title="t" * 9_999,
         body="b" * 999_999,
@@ -299,7 +299,7 @@ def test_a_pull_request_is_merged_and_its_fork_goes(platform: Platform) -> None:
     assert platform.world.store.look(pulls.of_heads, platform.world.repo["id"], [SHA]) == {}
 
 
-def test_comments_on_a_pull_request_tell_of_an_issue(platform: Platform) -> None:
+def test_comments_on_a_pull_request_update_its_issue(platform: Platform) -> None:
     platform.report("pull_request", "opened", pull_request=pull())
     found = pulled(platform)
     reported = issue(2, pull_request={"url": "https://forge.example"}, comments=7)
@@ -310,7 +310,7 @@ def test_comments_on_a_pull_request_tell_of_an_issue(platform: Platform) -> None
 
 # Repositories.
 
-TOLD = {
+REPORTED = {
     "id": 186853002,
     "name": "engine",
     "full_name": "ada/engine",
@@ -341,15 +341,15 @@ HAPPENED = {
 }
 
 
-def test_of_a_repository_whoever_posts_tells_what_happened(platform: Platform) -> None:
+def test_unsigned_payloads_update_the_activity_of_a_repository(platform: Platform) -> None:
     before = repository(platform)
-    platform.report("push", repository=TOLD | {"private": True})
+    platform.report("push", repository=REPORTED | {"private": True})
     assert repository(platform) == before | HAPPENED
 
 
-def test_its_settings_are_the_platform_s_to_tell(signed: Platform) -> None:
+def test_signed_payloads_update_the_settings_of_a_repository(signed: Platform) -> None:
     before = repository(signed)
-    signed.report("repository", "edited", repository=TOLD)
+    signed.report("repository", "edited", repository=REPORTED)
     after = before | HAPPENED
     assert repository(signed) == after | {
         "foreign_id": 186853002,
@@ -364,11 +364,11 @@ def test_its_settings_are_the_platform_s_to_tell(signed: Platform) -> None:
     kept = repository(signed)
     signed.report("star", "created", repository={"full_name": "ada/engine", "stargazers_count": 9})
     assert repository(signed) == kept | {"stars": 9, "updated_at": signed.world.now}
-    signed.report("push", repository=TOLD | {"updated_at": "2026-11-19", "description": "Old"})
+    signed.report("push", repository=REPORTED | {"updated_at": "2026-11-19", "description": "Old"})
     assert repository(signed)["description"] == "It runs"
 
 
-def test_hidden_at_once_and_shown_only_on_purpose(signed: Platform) -> None:
+def test_only_publicizing_makes_a_private_repository_public(signed: Platform) -> None:
     def private() -> int:
         return int(repository(signed)["private"])
 
@@ -394,7 +394,12 @@ def named(platform: Platform, name: str) -> Row | None:
 def test_a_platform_makes_its_repositories_known(signed: Platform) -> None:
     signed.repo_id = 0
     owner = {"login": "Tower", "type": "Organization", "id": 5}
-    reported = TOLD | {"full_name": "Tower/Bells", "name": "Bells", "owner": owner, "private": True}
+    reported = REPORTED | {
+        "full_name": "Tower/Bells",
+        "name": "Bells",
+        "owner": owner,
+        "private": True,
+    }
     signed.report(
         "issues", "opened", repository=reported, issue=issue(), organization={"login": "tower"}
     )
@@ -422,20 +427,22 @@ def test_a_platform_makes_its_repositories_known(signed: Platform) -> None:
         {"repository": {"full_name": "tower/be\0lls"}},
     ],
 )
-def test_what_names_no_repository(signed: Platform, reported: dict[str, Any]) -> None:
+def test_payloads_without_a_valid_repository_make_none(
+    signed: Platform, reported: dict[str, Any]
+) -> None:
     signed.repo_id = 0
     signed.report("issues", "opened", issue=issue(), **reported)
     assert len(signed.world.store.look(repositories.list_all)) == 1
 
 
-def test_what_is_not_said_to_be_public_is_not(signed: Platform) -> None:
+def test_a_new_repository_is_private_by_default(signed: Platform) -> None:
     signed.repo_id = 0
     signed.report("push", repository={"full_name": "ada/attic"})
     assert (named(signed, "ada/attic") or {})["private"] == 1
 
 
-def test_nobody_else_makes_any(signed: Platform) -> None:
-    world, reported = signed.world, TOLD | {"full_name": "eve/attic", "owner": {"login": "eve"}}
+def test_only_a_trusted_source_makes_a_repository(signed: Platform) -> None:
+    world, reported = signed.world, REPORTED | {"full_name": "eve/attic", "owner": {"login": "eve"}}
     signed.repo_id = 0
     signed.report("ping", repository=reported)
     own = world.store.do(sources.create, "own", "secret", owner_id=world.user["id"])
@@ -445,15 +452,19 @@ def test_nobody_else_makes_any(signed: Platform) -> None:
     assert named(signed, "eve/attic") is None
     assert account(signed, "eve") is None
     signed.source_id = own["id"]
-    signed.report("push", repository=TOLD | {"full_name": "ada/attic"})
+    signed.report("push", repository=REPORTED | {"full_name": "ada/attic"})
     assert named(signed, "ada/attic") is not None
 
 
 def test_a_new_name_is_followed(signed: Platform) -> None:
-    signed.report("push", repository=TOLD)
+    signed.report("push", repository=REPORTED)
     signed.repo_id = 0
     changes = {"repository": {"name": {"from": "engine"}}}
-    new = TOLD | {"name": "motor", "full_name": "ada/motor", "updated_at": "2026-11-21T00:00:00Z"}
+    new = REPORTED | {
+        "name": "motor",
+        "full_name": "ada/motor",
+        "updated_at": "2026-11-21T00:00:00Z",
+    }
     signed.report("repository", "renamed", repository=new | {"id": 1}, changes=changes)
     assert (named(signed, "ada/engine") or {})["id"] == signed.world.repo["id"]
     other = named(signed, "ada/motor")
@@ -497,7 +508,7 @@ def test_branches_and_tags_follow_pushes(platform: Platform) -> None:
         {"ref": "refs/pull/1/head", "after": "a" * 40},
     ],
 )
-def test_what_is_no_push(platform: Platform, reported: dict[str, Any]) -> None:
+def test_invalid_pushes_are_passed_over(platform: Platform, reported: dict[str, Any]) -> None:
     platform.report("push", **reported)
     assert platform.world.store.look(refs.list_all, platform.world.repo["id"]) == []
 
@@ -505,7 +516,7 @@ def test_what_is_no_push(platform: Platform, reported: dict[str, Any]) -> None:
 # People.
 
 
-def test_who_is_heard_of_has_nothing(platform: Platform) -> None:
+def test_an_account_from_a_payload_has_no_rights(platform: Platform) -> None:
     given = {"login": "Mallory[bot]", "id": 7, "type": "Bot", "site_admin": True, "name": "M"}
     platform.report("push", sender=given, pusher={"login": "nobody"})
     row = account(platform, "mallory[BOT]")
@@ -517,7 +528,7 @@ def test_who_is_heard_of_has_nothing(platform: Platform) -> None:
     assert account(platform, "nobody") is None
 
 
-def test_somebody_who_was_made_is_left_alone(platform: Platform) -> None:
+def test_a_created_account_is_not_changed_by_payloads(platform: Platform) -> None:
     before = account(platform, "ada")
     reported = {
         "login": "ADA",
@@ -530,7 +541,7 @@ def test_somebody_who_was_made_is_left_alone(platform: Platform) -> None:
     assert account(platform, "ada") == before
 
 
-def test_more_is_learnt_of_who_is_heard_of(platform: Platform) -> None:
+def test_a_payload_adds_a_missing_name_to_an_account(platform: Platform) -> None:
     platform.report("push", sender={"login": "robin"})
     platform.report("push", sender={"login": "robin", "name": "Robin"})
     platform.report("push", sender={"login": "robin", "name": "Mallory"})
@@ -539,7 +550,7 @@ def test_more_is_learnt_of_who_is_heard_of(platform: Platform) -> None:
 
 def test_rights_come_from_no_event(signed: Platform) -> None:
     member = {"login": "robin", "type": "User"}
-    signed.report("member", "added", member=member, repository=TOLD)
+    signed.report("member", "added", member=member, repository=REPORTED)
     signed.report("membership", "added", member=member, organization={"login": "tower"})
     signed.report("organization", "member_added", membership={"user": member, "role": "admin"})
     robin = account(signed, "robin")
@@ -552,11 +563,11 @@ def test_rights_come_from_no_event(signed: Platform) -> None:
 @pytest.mark.parametrize(
     "odd", [None, 7, [], {}, {"login": ""}, {"login": "a b"}, {"login": "x" * 101}, {"login": None}]
 )
-def test_what_is_nobody(platform: Platform, odd: Any) -> None:
+def test_invalid_users_are_passed_over(platform: Platform, odd: Any) -> None:
     assert platform.world.store.do(placeholder_accounts.get_or_create, odd) is None
 
 
-def test_an_account_that_is_made_takes_over_what_was_told_of_it(platform: Platform) -> None:
+def test_creating_an_account_takes_over_its_reported_row(platform: Platform) -> None:
     platform.report("issues", "opened", issue=issue(), sender={"login": "Robin", "id": 5})
     heard = account(platform, "robin")
     assert heard is not None
@@ -565,7 +576,7 @@ def test_an_account_that_is_made_takes_over_what_was_told_of_it(platform: Platfo
     assert (made["kind"], made["name"]) == ("Organization", "R")
 
 
-# Whatever may come.
+# Any payload.
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8) | st.just(WHEN) | st.just(SHA),
@@ -593,7 +604,7 @@ MEMBERS = sorted({*projection_table.MEMBERS, "sender", "organization", "changes"
     max_examples=150,
     deadline=None,
 )
-def test_nothing_is_raised(
+def test_no_payload_raises_an_error(
     signed: Platform, name: str, action: str | None, payload: dict[str, Any]
 ) -> None:
     signed.report(name, action, **payload)

@@ -1,4 +1,4 @@
-"""Interaction limits and invitations in the store: who comes at the same moment as others."""
+"""Interaction limits and invitations in the store, with concurrent writers."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +17,7 @@ Opened = Callable[[], Store]
 
 
 def at_once(*calls: Callable[[], Any]) -> list[Any]:
-    """What each of them gives, or raises."""
+    """The results or errors of concurrent calls."""
 
     def tried(call: Callable[[], Any]) -> Any:
         try:
@@ -29,7 +29,7 @@ def at_once(*calls: Callable[[], Any]) -> list[Any]:
         return list(pool.map(tried, calls))
 
 
-def test_owner_and_repository_at_the_same_moment(world: World, opened: Opened) -> None:
+def test_the_owner_s_limit_wins_over_a_concurrent_one(world: World, opened: Opened) -> None:
     other = opened()
     for _ in range(10):
         ends = world.now + DAY
@@ -48,7 +48,7 @@ def test_owner_and_repository_at_the_same_moment(world: World, opened: Opened) -
         world.store.do(interaction_limits.remove_account_limit, world.user["id"])
 
 
-def test_one_invitation_however_often_it_is_sent(world: World, opened: Opened) -> None:
+def test_concurrent_invitations_of_a_user_make_one(world: World, opened: Opened) -> None:
     guest = world.store.do(accounts.create, "guest")
     other = opened()
     given = (world.repo["id"], guest["id"], world.user["id"], "read")
@@ -62,7 +62,7 @@ def test_one_invitation_however_often_it_is_sent(world: World, opened: Opened) -
     assert world.store.look(invitations.count, invitations.to_person(guest["id"]), 9) == 1
 
 
-def test_accepted_once(world: World, opened: Opened) -> None:
+def test_an_invitation_is_accepted_once(world: World, opened: Opened) -> None:
     guest = world.store.do(accounts.create, "guest")
     row, _ = world.store.do(invitations.invite, world.repo["id"], guest["id"], None, "write")
     other = opened()

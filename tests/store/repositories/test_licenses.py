@@ -12,10 +12,10 @@ from store_world import World
 
 from store.errors import Invalid
 from store.repositories import license_catalog, licenses
-from store.repositories.license_catalog import License
+from store.repositories.license_catalog import KnownLicense
 from store.repositories.licenses import LARGEST, LicenseFile, recognise
 
-# What the library that recognises texts does not take for what it is.
+# Licenses that the library does not recognize from their texts.
 UNRECOGNISED = {"cecill-2.1", "cern-ohl-p-2.0"}
 
 
@@ -35,7 +35,7 @@ def file_of(key: str, path: str = "LICENSE") -> LicenseFile:
     return LicenseFile(path, text_of(key).encode())
 
 
-def test_the_common_ones_come_first() -> None:
+def test_common_licenses_come_first() -> None:
     every = license_catalog.list_all()
     featured = [one.key for one in every if one.featured]
     assert featured == ["apache-2.0", "gpl-3.0", "mit"] == [one.key for one in every[:3]]
@@ -46,7 +46,7 @@ def test_the_common_ones_come_first() -> None:
     assert len({one.key for one in every}) == len(every)
 
 
-def test_a_known_license() -> None:
+def test_a_known_license_has_its_terms() -> None:
     mit = license_catalog.get("MIT")
     assert mit is not None
     assert (mit.key, mit.name, mit.spdx_id) == ("mit", "MIT License", "MIT")
@@ -59,20 +59,20 @@ def test_a_known_license() -> None:
 
 
 @pytest.mark.parametrize("known", license_catalog.list_all(), ids=lambda one: one.key)
-def test_every_known_text_is_recognised(known: License) -> None:
+def test_every_known_text_is_recognised(known: KnownLicense) -> None:
     assert known.key == known.spdx_id.lower()
     expected = license_catalog.OTHER if known.key in UNRECOGNISED else known.key
     assert recognise(text_of(known.key)) == expected
 
 
-def test_what_surrounds_a_license_does_not_matter() -> None:
+def test_headings_and_spaces_around_a_license_are_ignored() -> None:
     text = text_of("mit")
     assert recognise(text.replace("\n", "\r\n")) == "mit"
     assert recognise(f"# License\n\n{text}\n") == "mit"
     assert recognise("\n".join(f"   {line}" for line in text.split("\n"))) == "mit"
 
 
-def test_what_is_no_known_license() -> None:
+def test_an_unknown_license_is_not_recognised() -> None:
     mit = text_of("mit")
     for text in (
         "",
@@ -158,7 +158,7 @@ def untemplated(text: str) -> str:
     return TEMPLATED.sub(lambda found: f"[{found[1]}]" if found[1] else found[0][0], text)
 
 
-def test_the_catalog_has_what_choosealicense_has() -> None:
+def test_the_catalog_matches_choosealicense() -> None:
     names = [file.name for file in files("pychoosealicense._licenses").iterdir()]
     keys = {name.removesuffix(".txt") for name in names if name.endswith(".txt")}
     assert {one.key for one in license_catalog.list_all()} == keys

@@ -1,14 +1,14 @@
-"""Markdown: what it becomes, what never gets through, and how much it may become."""
+"""Markdown: the rendered forms, the removal of scripts, and the bound on the size."""
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from store.repositories.markdown import LARGEST, Rendered, to_html, to_text
+from store.repositories.markdown import LARGEST, RenderedText, to_html, to_text
 
 
-def test_markdown_as_source_and_html() -> None:
-    rendered = Rendered("# Well *done*\n\n- one\n- two & `<three>`")
+def test_markdown_has_source_html_and_text() -> None:
+    rendered = RenderedText("# Well *done*\n\n- one\n- two & `<three>`")
     assert rendered.source == "# Well *done*\n\n- one\n- two & `<three>`"
     assert rendered.html == (
         "<h1>Well <em>done</em></h1>\n<ul>\n<li>one</li>\n"
@@ -17,7 +17,7 @@ def test_markdown_as_source_and_html() -> None:
     assert rendered.text == "Well done\n\none\ntwo & <three>"
 
 
-def test_tables_and_what_is_struck_out() -> None:
+def test_tables_and_strikethrough_are_rendered() -> None:
     assert "<td>1</td>" in to_html("| a |\n|---|\n| 1 |")
     assert to_html("~~no~~") == "<p><s>no</s></p>\n"
 
@@ -46,7 +46,7 @@ def test_nothing_runs(source: str) -> None:
         assert sign not in shown
 
 
-def test_a_link_leads_nobody_back() -> None:
+def test_links_pass_on_no_referrer() -> None:
     assert 'rel="noopener noreferrer"' in to_html("[x](https://else.example)")
 
 
@@ -64,7 +64,7 @@ def test_a_nul_is_left_out() -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(st.text(alphabet="<>/&;\"'`*_[]()!|~-#\n ascriptonx=:.", max_size=80))
-def test_whatever_is_written(source: str) -> None:
+def test_no_text_makes_a_script(source: str) -> None:
     shown = to_html(source)
     assert "<script" not in shown.lower()
     assert isinstance(to_text(shown), str)

@@ -1,4 +1,4 @@
-"""What goes with a repository or an account, and what stays, on each engine."""
+"""Removed repositories and accounts: the rows that go along, and those that stay."""
 
 import pytest
 from store_world import World
@@ -25,7 +25,7 @@ def user(world: World, login: str, **given: object) -> Row:
     return world.store.do(lambda db: accounts.create(db, login, **given))
 
 
-def test_with_a_repository_go_its_hooks_and_what_waits_for_them(world: World) -> None:
+def test_a_removed_repository_ends_its_hooks_and_deliveries(world: World) -> None:
     hook = world.hook("push")
     world.arrive()
     parts = world.store.look(repository_removal.parts, world.repo["id"])
@@ -46,7 +46,7 @@ def test_another_repository_keeps_everything(world: World) -> None:
     assert [*states(world).values()] == [("waiting", None)]
 
 
-def test_what_a_worker_holds_is_left_to_it(world: World) -> None:
+def test_deliveries_of_a_worker_are_left_to_it(world: World) -> None:
     hook = world.hook("push")
     world.arrive()
     (one,) = world.claim(world.lease(), hook["id"])
@@ -60,7 +60,7 @@ def test_a_name_can_be_used_again(world: World) -> None:
     assert again["id"] != world.repo["id"]
 
 
-def test_with_an_account_goes_what_it_owns(world: World) -> None:
+def test_a_removed_account_takes_everything_it_owns_along(world: World) -> None:
     world.hook("push")
     world.arrive()
     ada = world.store.look(accounts.by_login, "ada")

@@ -1,4 +1,4 @@
-"""Accounts, repositories, and who has which role where."""
+"""Accounts, repositories, and roles."""
 
 import pytest
 from cheap_passwords import FULL
@@ -11,7 +11,7 @@ from store.repositories import membership_dump, repositories
 from store.repositories.repositories import ROLES
 
 
-def test_an_account_is_what_was_given(store: Store, clock: MovableClock) -> None:
+def test_an_account_has_the_given_values(store: Store, clock: MovableClock) -> None:
     row = store.do(accounts.create, "Ada", name="Ada L.", email="ada@example.com")
     assert row == row | {
         "login": "Ada",
@@ -28,7 +28,7 @@ def test_an_account_is_what_was_given(store: Store, clock: MovableClock) -> None
     assert store.look(accounts.get, row["id"] + 1) is None
 
 
-def test_logins_are_taken_whatever_their_case(store: Store) -> None:
+def test_logins_that_differ_in_case_alone_are_refused(store: Store) -> None:
     store.do(accounts.create, "Ada")
     with pytest.raises(Conflict, match="ADA"):
         store.do(accounts.create, "ADA", kind="Organization")
@@ -36,14 +36,14 @@ def test_logins_are_taken_whatever_their_case(store: Store) -> None:
 
 
 @pytest.mark.parametrize("login", ["a", "A-b_c.d", "0", "a" * 100, "a--b", "build.bot"])
-def test_a_good_login(store: Store, login: str) -> None:
+def test_a_valid_login_is_accepted(store: Store, login: str) -> None:
     assert store.do(accounts.create, login)["login"] == login
 
 
 @pytest.mark.parametrize(
     "login", ["", "-a", "a-", ".a", "_", "a b", "a/b", "a\n", "é", "a" * 101, "a\x00b", "\u212a"]
 )
-def test_a_bad_login(store: Store, login: str) -> None:
+def test_an_invalid_login_is_rejected(store: Store, login: str) -> None:
     with pytest.raises(Invalid) as caught:
         store.do(accounts.create, login)
     assert caught.value.field == "login"
@@ -55,7 +55,7 @@ def test_accounts_are_listed_by_login(store: Store) -> None:
     assert [row["login"] for row in store.look(accounts.list_all)] == ["ada", "bob", "Cyd"]
 
 
-def test_updating_an_account(store: Store, clock: MovableClock) -> None:
+def test_an_account_can_be_updated(store: Store, clock: MovableClock) -> None:
     made = store.do(accounts.create, "ada", name="Ada")
     clock.advance(5)
     store.do(accounts.update, made["id"], name="Ada", email=None)
@@ -85,7 +85,7 @@ def test_two_equal_passwords_are_kept_differently() -> None:
     assert accounts.hash_password("secret") != accounts.hash_password("secret")
 
 
-def test_joining_an_organization(store: Store) -> None:
+def test_joining_an_organization_sets_the_role(store: Store) -> None:
     ada = store.do(accounts.create, "ada")["id"]
     org = store.do(accounts.create, "acme", kind="Organization")["id"]
     assert store.look(accounts.organization_role, org, ada) is None
@@ -99,7 +99,7 @@ def test_joining_an_organization(store: Store) -> None:
     assert caught.value.field == "role"
 
 
-def test_a_repository_is_what_was_given(store: Store, clock: MovableClock) -> None:
+def test_a_repository_has_the_given_values(store: Store, clock: MovableClock) -> None:
     ada = store.do(accounts.create, "Ada")
     row = store.do(
         repositories.create,
@@ -141,7 +141,7 @@ def test_a_repositorys_name_is_taken_within_its_owner(store: Store) -> None:
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "a b", "a/b", "é", "a" * 101, "a\n"])
-def test_a_bad_repository_name(store: Store, name: str) -> None:
+def test_a_wrong_repository_name_is_refused(store: Store, name: str) -> None:
     ada = store.do(accounts.create, "ada")
     with pytest.raises(Invalid) as caught:
         store.do(repositories.create, ada["id"], name)
@@ -149,12 +149,12 @@ def test_a_bad_repository_name(store: Store, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["a", ".github", "...", "a.b-c_d", "a" * 100])
-def test_a_good_repository_name(store: Store, name: str) -> None:
+def test_a_valid_repository_name_is_accepted(store: Store, name: str) -> None:
     ada = store.do(accounts.create, "ada")
     assert store.do(repositories.create, ada["id"], name)["name"] == name
 
 
-def test_updating_a_repository(store: Store, clock: MovableClock) -> None:
+def test_a_repository_can_be_updated(store: Store, clock: MovableClock) -> None:
     ada = store.do(accounts.create, "ada")
     made = store.do(repositories.create, ada["id"], "engine")
     clock.advance(5)
@@ -195,7 +195,7 @@ EXPECTED = {
 }
 
 
-def test_the_role_that_everybody_has(store: Store) -> None:
+def test_each_account_has_its_role(store: Store) -> None:
     found = store.do(people_of)
     repos = [
         store.look(repositories.find, owner, name)
@@ -242,7 +242,7 @@ def test_an_unknown_role_is_refused(store: Store) -> None:
     assert store.look(membership_dump.collaborators, repo["id"]) == {}
 
 
-def test_at_least() -> None:
+def test_roles_are_ordered() -> None:
     for at, role in enumerate(ROLES):
         assert [repositories.at_least(role, wanted) for wanted in ROLES] == [
             at >= place for place in range(len(ROLES))
@@ -250,7 +250,7 @@ def test_at_least() -> None:
     assert not any(repositories.at_least(None, wanted) for wanted in ROLES)
 
 
-def test_making_and_unmaking_a_site_admin(store: Store) -> None:
+def test_a_site_administrator_is_made_and_unmade(store: Store) -> None:
     bob = store.do(accounts.create, "bob")
     for site_admin in (True, False):
         store.do(membership_dump.set_site_admin, bob["id"], site_admin)

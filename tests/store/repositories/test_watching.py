@@ -1,4 +1,4 @@
-"""Who watches what, who is told, and which repositories somebody is shown."""
+"""Watchers of repositories, their notifications, and the lists of watched repositories."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -97,8 +97,8 @@ def test_watchers_and_stars_are_counted_for_many_at_once(world: World, bob: Row)
     assert world.store.look(watching.counts, []) == {}
 
 
-def test_who_is_told(world: World, bob: Row) -> None:
-    """Who watches, does not ignore, and may see the repository."""
+def test_watchers_are_notified(world: World, bob: Row) -> None:
+    """The users that watch, do not ignore, and may see the repository."""
     vault = world.another_repo("vault", private=True)
     admin = world.store.do(accounts.create, "root", site_admin=True)
     cyd = world.store.do(accounts.create, "cyd")
@@ -120,7 +120,7 @@ def _people(db: Connection) -> dict[str, Row]:
 
 
 def test_lists_agree_with_the_roles(store: Store, world: World) -> None:
-    """Whoever looks sees in a list exactly what `role_of` lets them see one by one."""
+    """A viewer sees in a list exactly the repositories that `role_of` shows one by one."""
     people = store.do(_people)
     tower = store.do(accounts.create, "tower", kind="Organization")
     store.do(accounts.join, tower["id"], people["member"]["id"], "member")
@@ -143,7 +143,7 @@ def test_lists_agree_with_the_roles(store: Store, world: World) -> None:
         assert watched(world, world.user, RepositoryViewer(account)) == open_ones
 
 
-def test_what_a_token_does_not_reach_is_not_listed(store: Store, world: World) -> None:
+def test_repositories_out_of_a_token_s_reach_are_not_listed(store: Store, world: World) -> None:
     tower = store.do(accounts.create, "tower", kind="Organization")
     store.do(accounts.join, tower["id"], world.user["id"], "member")
     for owner, name, private in (
@@ -183,7 +183,7 @@ def test_a_list_is_cut_into_pages(world: World, bob: Row) -> None:
     assert world.store.look(watching.count_watched, bob["id"], NOBODY) == 3
 
 
-def test_what_is_deleted_watches_nothing(world: World, bob: Row) -> None:
+def test_a_removed_account_watches_nothing(world: World, bob: Row) -> None:
     ignored, quiet = world.another_repo("ignored"), world.another_repo("quiet")
     put(world, world.user)
     put(world, bob)
@@ -195,7 +195,7 @@ def test_what_is_deleted_watches_nothing(world: World, bob: Row) -> None:
     assert world.store.look(accounts.get, bob["id"]) is None
 
 
-def test_the_count_is_of_those_who_watch(world: World, bob: Row) -> None:
+def test_only_watchers_are_counted(world: World, bob: Row) -> None:
     def counted() -> int:
         return world.store.look(watching.counts, [world.repo["id"]])[world.repo["id"]][0]
 

@@ -1,4 +1,4 @@
-"""What platforms' alerts count for the patterns of secrets."""
+"""Alerts of platforms are counted for the patterns of secrets."""
 
 import random
 from typing import Any
@@ -53,12 +53,12 @@ def test_an_alert_is_counted_once(world: World, repo: Row) -> None:
     assert counts(world, repo) == (2, 0, 1, 1)
 
 
-def test_what_becomes_of_it(world: World, repo: Row) -> None:
+def test_later_payloads_update_the_counts_of_an_alert(world: World, repo: Row) -> None:
     report(world, repo)
     later = "2026-01-02T00:00:00Z"
     report(world, repo, "resolved", resolution="false_positive", updated_at=later)
     assert counts(world, repo) == (1, 1, 0, 0)
-    # What comes late is not believed, and what is not told stays.
+    # A late payload is ignored, and missing fields stay.
     report(world, repo, "resolved", resolution="revoked")
     assert counts(world, repo) == (1, 1, 0, 0)
     report(world, repo, push_protection_bypassed=True, updated_at="2026-01-03T00:00:00Z")
@@ -76,7 +76,7 @@ def test_an_organizations_own_pattern(world: World, repo: Row, named: str) -> No
     assert world.store.look(secret_patterns.list_all, repo["owner_id"])[-1]["version"] == before
 
 
-def test_a_pattern_that_is_not_known(world: World, repo: Row) -> None:
+def test_an_unknown_pattern_is_added(world: World, repo: Row) -> None:
     name = {"secret_type": "bell_key", "secret_type_display_name": "Bell Key"}
     for number in (1, 2):
         report(world, repo, number=number, **name)
@@ -86,7 +86,7 @@ def test_a_pattern_that_is_not_known(world: World, repo: Row) -> None:
     assert (row["alerts"], row["setting"]) == (2, "not-set")
 
 
-def test_so_many_that_are_not_known(
+def test_unknown_patterns_are_bounded(
     world: World, repo: Row, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(secret_patterns, "MOST", 2)

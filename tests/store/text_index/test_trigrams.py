@@ -28,7 +28,7 @@ def test_every_form_needs_a_bit(text: str) -> None:
     assert (trigrams.bits_of_forms(forms) is None) == short
 
 
-def test_other_texts_are_told_apart() -> None:
+def test_a_text_without_the_words_lacks_bits() -> None:
     (wanted,) = trigrams.bits_of_forms({"a rare bell"}) or []
     assert not wanted <= trigrams.bits("nothing of interest, but a bell and a rare flower")
     assert wanted <= trigrams.bits("... a rare bell ...")

@@ -1,4 +1,4 @@
-"""Concurrency groups, from events to who is ahead of whom."""
+"""Concurrency groups, from events to the order of their queue."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -131,7 +131,7 @@ def test_runs_wait_in_the_order_in_which_they_were_made(world: World) -> None:
     ]
 
 
-def test_an_event_without_the_member_tells_of_the_status(world: World) -> None:
+def test_an_event_without_concurrency_updates_the_status(world: World) -> None:
     run(world, concurrency={"group": "prod"})
     run(world, status="in_progress", moment=1)
     assert queue(world) == ["1+"]
@@ -142,13 +142,13 @@ def test_an_event_without_the_member_tells_of_the_status(world: World) -> None:
     assert configured(world) == {"prod": []}
 
 
-def test_it_may_be_within_the_run(world: World) -> None:
+def test_a_run_can_contain_its_concurrency(world: World) -> None:
     reported = {"id": 1, "status": "in_progress", "concurrency": {"group": "prod"}}
     reflect(world, "workflow_run", workflow_run=reported)
     assert queue(world) == ["1+"]
 
 
-def test_it_may_say_what_the_status_does_not(world: World) -> None:
+def test_a_payload_s_concurrency_overrides_the_status(world: World) -> None:
     reported = {"group": "prod", "status": "in_progress", "acquired_at": at(7)}
     run(world, 1, concurrency=reported)
     run(world, 2, "in_progress", concurrency={"group": "prod", "status": "pending"})
@@ -199,7 +199,7 @@ def test_a_run_changes_its_group(world: World) -> None:
         ([("in_progress", 3), ("completed", 3)], None),
     ],
 )
-def test_it_does_not_go_back_in_time(
+def test_an_older_event_does_not_change_the_queue(
     world: World, events: list[tuple[str, int]], left: list[str] | None
 ) -> None:
     for status, moment in events:
@@ -207,7 +207,7 @@ def test_it_does_not_go_back_in_time(
     assert queue(world) == left
 
 
-def test_another_attempt(world: World) -> None:
+def test_a_new_attempt_replaces_the_former_one(world: World) -> None:
     reported = {"group": "prod"}
     run(world, status="completed", moment=3, concurrency=reported)
     run(world, 1, "queued", 4, attempt=2, concurrency=reported)
@@ -253,7 +253,7 @@ def test_a_run_is_not_where_its_jobs_are(world: World) -> None:
     assert ahead(world, "run", 1) is None
     assert ahead(world, "job", 100) == ["1/100+"]
     run(world, 1, concurrency={"group": "prod"})
-    # What its own job holds does not keep the run waiting.
+    # A group that its own job holds does not keep the run waiting.
     assert ahead(world, "run", 1) == ["1"]
     job(world, 200, 2, "in_progress", concurrency={"group": "prod"})
     assert ahead(world, "run", 1) == ["2/200+", "1"]
@@ -266,7 +266,7 @@ def test_a_job_is_not_where_its_run_is(world: World) -> None:
     assert ahead(world, "job", 100) is None
 
 
-def test_jobs_of_an_attempt_that_is_over(world: World) -> None:
+def test_jobs_of_an_ended_attempt_are_left_out(world: World) -> None:
     job(world, 100, 1, "in_progress", concurrency={"group": "prod"})
     job(world, 200, 1, attempt=2, concurrency={"group": "prod"})
     assert queue(world) == ["1/200"]
@@ -313,19 +313,19 @@ def test_a_job_is_where_a_workflow_is_that_it_is_a_part_of(world: World) -> None
         assert ahead(world, "job", number) is None, number
 
 
-def test_at_whatever_depth(world: World) -> None:
+def test_jobs_at_any_depth_are_matched(world: World) -> None:
     job(world, 100, 1, name="a / b / c / d", concurrency=call("a", "pending"))
     assert ahead(world, "job", 100) == ["1"]
 
 
-def test_the_job_itself_before_what_it_is_a_part_of(world: World) -> None:
+def test_a_job_s_own_concurrency_comes_before_its_caller_s(world: World) -> None:
     run(world, 1, "in_progress", concurrency=call("deploy"))
     run(world, 9, concurrency={"group": "prod"})
     job(world, 100, 1, name="deploy / x", concurrency={"group": "prod"})
     assert ahead(world, "job", 100) == ["1+", "9", "1/100"]
 
 
-def test_of_several_the_one_that_waits_longest(world: World) -> None:
+def test_the_longest_wait_decides_the_place_of_a_run(world: World) -> None:
     run(world, 1, "in_progress", concurrency=call("a"))
     run(world, 9, concurrency={"group": "prod"})
     world.clock.advance(2**31)
@@ -429,7 +429,9 @@ odd = st.recursive(
     ),
     reported=odd,
 )
-def test_anything_may_come(world: World, name: str, changed: Any, reported: Any) -> None:
+def test_any_payload_is_projected_without_an_error(
+    world: World, name: str, changed: Any, reported: Any
+) -> None:
     given = {"id": 1, "run_id": 1, "status": "in_progress"} | changed
     reflect(world, name, **{name: given, "concurrency": reported})
     reflect(world, name, **{name: changed, "concurrency": {"group": reported}})
@@ -504,7 +506,7 @@ steps: st.SearchStrategy[list[Step]] = st.lists(
 
 @settings(max_examples=30, deadline=None)
 @given(steps=steps)
-def test_the_queue_is_what_a_simple_model_says(world: World, steps: list[Step]) -> None:
+def test_the_queue_matches_a_simple_model(world: World, steps: list[Step]) -> None:
     def play(db: Connection) -> Callable[[], None]:
         for table in ("concurrency_tally", "concurrency_group", "workflow_run"):
             db.execute(f"DELETE FROM {table}")
@@ -575,7 +577,7 @@ def _compare(db: Connection, world: World, model: Model) -> None:
 
 
 def _called(member: Row) -> str:
-    """What the model calls it."""
+    """Its name in the model."""
     if member["job_number"] is not None:
         kind = "job2" if member["job_number"] % 10 else "job"
     else:
@@ -602,7 +604,7 @@ def _compare_run(db: Connection, group: Row, line: Line, number: int) -> None:
 
 
 def _ahead(found: list[Row] | None, line: list[str], itself: list[str]) -> None:
-    """What is found is the line up to the first of these that is in it."""
+    """The result is the queue up to the first of these that is in it."""
     who = next((each for each in itself if each in line), None)
     expected = None if who is None else line[: line.index(who) + 1]
     assert (None if found is None else [_called(row) for row in found]) == expected

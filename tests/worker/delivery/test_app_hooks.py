@@ -78,7 +78,7 @@ async def test_only_the_payload_of_the_app_names_it(harness: WorkerHarness, mill
     assert b"node_id" in harness.network.to("mill.example")[0].body
 
 
-async def test_an_attempt_shows_what_was_sent(harness: WorkerHarness, mill: Mill) -> None:
+async def test_an_attempt_shows_the_sent_payload(harness: WorkerHarness, mill: Mill) -> None:
     post = await sent(harness)
     (row,) = harness.store.look(attempts.page, mill.hook["id"], limit=2)
     assert row["installation_id"] == mill.on["id"]

@@ -28,7 +28,7 @@ async def test_the_next_delivery_is_made_by_them(harness: WorkerHarness) -> None
     assert (first.deadline, second.deadline) == (10, 3)
 
 
-async def test_what_is_in_flight_is_finished_and_nothing_is_lost(harness: WorkerHarness) -> None:
+async def test_lower_limits_lose_no_delivery_in_flight(harness: WorkerHarness) -> None:
     worker = await harness.work(concurrency=4)
     harness.hook("https://slow.example/hook")
     gate = harness.network.script = Gate(["slow.example"])
@@ -44,7 +44,7 @@ async def test_what_is_in_flight_is_finished_and_nothing_is_lost(harness: Worker
     assert len(harness.network.posts) == 30
 
 
-async def test_more_at_once_takes_up_what_waited(harness: WorkerHarness) -> None:
+async def test_a_higher_limit_starts_waiting_deliveries(harness: WorkerHarness) -> None:
     worker = await harness.work(max_in_flight=1)
     gate = harness.network.script = Gate(["a.example", "b.example"])
     for name in ("a", "b"):
@@ -83,7 +83,7 @@ async def test_networks_that_are_no_longer_allowed_are_not_used(harness: WorkerH
         guard.close()
 
 
-async def test_settings_that_are_none_change_nothing(harness: WorkerHarness) -> None:
+async def test_wrong_settings_change_nothing(harness: WorkerHarness) -> None:
     worker = await harness.work()
     with pytest.raises(Unusable, match="allow_networks or callback_ports: 'nonsense'"):
         worker.change(settings(allow_networks=["nonsense"], user_agent="other"))

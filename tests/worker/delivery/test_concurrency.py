@@ -55,7 +55,7 @@ def test_hosts_take_turns_and_within_a_host_its_lanes() -> None:
     assert semaphore.waiting_since() is None
 
 
-def test_a_turn_is_given_up_only_for_who_could_have_it() -> None:
+def test_a_turn_is_given_up_only_for_a_host_that_can_have_it() -> None:
     semaphore = FairSemaphore(90)
     held = taken(semaphore, "slow")
     semaphore.enqueue(lane(1, "slow"), now=1.0)
@@ -157,7 +157,7 @@ def test_a_lane_that_does_not_want_its_turn_any_more_leaves_it_to_the_next() -> 
     assert woken == [0, 1, 2]
 
 
-def test_who_waits_behind_its_own_share_waits_for_its_machine() -> None:
+def test_hooks_behind_their_host_s_share_are_held() -> None:
     semaphore = FairSemaphore(1000, per_host=64)
     assert len(taken(semaphore, "x")) == 57
     for number in range(3):
@@ -168,7 +168,7 @@ def test_who_waits_behind_its_own_share_waits_for_its_machine() -> None:
     assert semaphore.held == 3
 
 
-def test_limits_that_are_raised_let_go_on_what_waits() -> None:
+def test_a_raised_limit_wakes_a_waiting_hook() -> None:
     semaphore = FairSemaphore(100, per_host=1)
     semaphore.acquire("x", "x")
     semaphore.enqueue(on("x", 1, "x"), now=1.0)
@@ -180,7 +180,7 @@ def test_limits_that_are_raised_let_go_on_what_waits() -> None:
 
 
 @pytest.mark.parametrize("hosts", [1, 10_000])
-def test_what_waits_for_a_machine_costs_the_others_nothing(hosts: int) -> None:
+def test_hooks_that_wait_for_a_machine_cost_others_nothing(hosts: int) -> None:
     """However many hooks do, of one host or of many on one machine."""
     semaphore = FairSemaphore(1000, per_host=4)
     held = [semaphore.acquire(f"x:{number % hosts}", "x") for number in range(4)]
@@ -262,7 +262,7 @@ async def test_a_host_of_many_names_and_ports_is_one_host(harness: WorkerHarness
     assert harness.network.most[""] <= 3 + 4, "and those to the quick one"
 
 
-async def test_as_receivers_see_it_by_whatever_port(harness: WorkerHarness) -> None:
+async def test_the_limit_of_a_machine_covers_all_its_ports(harness: WorkerHarness) -> None:
     """On real sockets: names are resolved, and connections kept."""
     open_now = most = 0
 

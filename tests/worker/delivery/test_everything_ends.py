@@ -90,7 +90,7 @@ class Story:
         )
         with self.monkeypatch.context() as patched:
             patched.setattr(module, name, failing)
-            # Who is in a group with what fails is told so, and has to come again.
+            # Writes in a group with a failing one are refused, and have to come again.
             with contextlib.suppress(Unavailable):
                 await self.harness.events(1)
             await asyncio.sleep(0.02)

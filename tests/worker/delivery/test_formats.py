@@ -1,4 +1,4 @@
-"""Deliveries in other formats: what is sent, and that exactly these bytes are signed."""
+"""Deliveries in other formats: their bodies, and that exactly these bytes are signed."""
 
 import orjson
 import pytest
@@ -13,7 +13,9 @@ SECRET = "s3cret"
 
 
 @pytest.mark.parametrize("format_", FORMATS)
-async def test_a_delivery_in_each_format(harness: WorkerHarness, format_: str) -> None:
+async def test_each_format_is_sent_with_its_signatures(
+    harness: WorkerHarness, format_: str
+) -> None:
     options = {"format": format_}
     hook_id = harness.hook(options=options, secret=SECRET, content_type="form")
     await harness.work()

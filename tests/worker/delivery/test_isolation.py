@@ -4,7 +4,7 @@ import asyncio
 from collections import Counter
 
 import pytest
-from passing import hasten
+from clock_helpers import hasten
 from receivers import OK, Call, serving
 from waiting import until
 from worker_harness import Gate, Post, WorkerHarness, said, settle
@@ -57,7 +57,7 @@ async def test_one_that_begins_to_hang_holds_its_window_at_most(harness: WorkerH
     await until(lambda: harness.states(hook_id) == {"delivered": 65})
 
 
-async def test_a_backlog_of_5000_for_a_hanging_hook_delays_nobody(harness: WorkerHarness) -> None:
+async def test_the_backlog_of_a_hanging_hook_delays_no_other(harness: WorkerHarness) -> None:
     gate = harness.network.script = Gate(["h1.example"])
     hanging = harness.hook()
     backlog = [harness.arrival() for _ in range(5000)]
@@ -100,7 +100,7 @@ async def test_hanging_hooks_that_fill_memory_leave_room_for_the_others(
 
 
 @pytest.mark.parametrize("concurrency", [1, 3])
-async def test_the_concurrency_of_a_hook(harness: WorkerHarness, concurrency: int) -> None:
+async def test_the_concurrency_of_a_hook_is_kept(harness: WorkerHarness, concurrency: int) -> None:
     harness.network.script = quick
     harness.hook(options={"concurrency": concurrency})
     await harness.work()
@@ -196,7 +196,9 @@ async def test_a_request_is_not_made_twice_by_requests_that_end_together(
 # The rate.
 
 
-async def test_the_rate_of_a_hook(harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_rate_of_a_hook_is_kept(
+    harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
     loop = asyncio.get_running_loop()
     begun: list[float] = []
     spend = Lane.count_request
@@ -288,7 +290,7 @@ def resting_until(harness: WorkerHarness, hook_id: int) -> int | None:
     return found
 
 
-async def test_what_arrives_during_a_rest_waits_in_the_store(harness: WorkerHarness) -> None:
+async def test_events_during_a_cooldown_wait_in_the_store(harness: WorkerHarness) -> None:
     harness.tuning = Tuning(first_cooldown=60.0)
     harness.network.script = failing
     harness.hook(options={"breaker": 1})

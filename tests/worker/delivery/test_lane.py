@@ -45,7 +45,7 @@ def test_a_new_endpoint_gets_few_at_once() -> None:
     assert started(lane(100)) == FIRST_WINDOW
 
 
-def test_more_with_every_success_up_to_the_concurrency() -> None:
+def test_each_success_widens_the_window_up_to_the_concurrency() -> None:
     busy = lane(1000, concurrency=32)
     windows = []
     for _ in range(40):
@@ -56,7 +56,7 @@ def test_more_with_every_success_up_to_the_concurrency() -> None:
     assert started(busy) == 32
 
 
-def test_half_as_many_with_every_failure() -> None:
+def test_each_failure_halves_the_window() -> None:
     failing = lane(1000, breaker=0)
     failing.window = 32
     windows = []
@@ -97,7 +97,7 @@ def test_without_a_rate_nothing_is_spent() -> None:
     assert fast.wait(5.0) <= 0
 
 
-def test_the_breaker_opens_after_so_many_failures_in_a_row() -> None:
+def test_the_breaker_opens_after_its_number_of_failures() -> None:
     failing = lane(breaker=3)
     assert [failing.record_failure(10.0) for _ in range(3)] == [0.0, 0.0, FIRST_COOLDOWN]
     assert failing.full
@@ -117,7 +117,7 @@ def test_breaker_0_never_opens() -> None:
     assert not any(failing.record_failure(0.0) for _ in range(100))
 
 
-def test_it_rests_twice_as_long_with_every_probe_that_fails() -> None:
+def test_each_failed_probe_doubles_the_cooldown() -> None:
     failing = lane(breaker=1)
     rests = []
     now = 0.0
@@ -128,7 +128,7 @@ def test_it_rests_twice_as_long_with_every_probe_that_fails() -> None:
     assert rests == [5.0, 10.0, 20.0, 40.0, 80.0, 160.0, MAX_COOLDOWN, MAX_COOLDOWN, MAX_COOLDOWN]
 
 
-def test_what_was_in_flight_when_it_began_to_rest_does_not_lengthen_the_next_rest() -> None:
+def test_failures_of_attempts_in_flight_lengthen_no_cooldown() -> None:
     failing = lane(breaker=3)
     rests = [failing.record_failure(0.0) for _ in range(32)]
     assert [rest for rest in rests if rest] == [FIRST_COOLDOWN]
@@ -148,7 +148,7 @@ def test_after_the_rest_one_request_probes() -> None:
     assert started(failing) == 1
 
 
-def test_a_target_whose_version_is_confirmed_is_used_again() -> None:
+def test_a_target_with_a_confirmed_version_is_used_again() -> None:
     one = lane()
     one.invalidate()
     one.confirm(2, one.invalidations)
@@ -169,7 +169,7 @@ def test_full_is_a_queue_at_its_bound() -> None:
     assert lane(DEFAULTS.max_queue).full
 
 
-def test_idle_only_when_nothing_would_be_lost() -> None:
+def test_a_lane_is_idle_only_if_nothing_would_be_lost() -> None:
     assert lane().idle
     assert not lane(1).idle
     for name, value in (
@@ -253,7 +253,7 @@ async def test_two_lanes_of_one_hook_at_one_moment(bell: Bell) -> None:
     assert [lane.hook_id for lane in bell.timer.pop_due()] == [1, 2]
 
 
-async def test_it_sleeps_until_the_first_but_never_for_long(bell: Bell) -> None:
+async def test_the_timer_sleeps_until_the_first_lane_is_due(bell: Bell) -> None:
     bell.enter(Lane(1), 3600)
     assert bell.sleeps(LONGEST_SLEEP)
     bell.enter(Lane(2), 30)
@@ -262,7 +262,7 @@ async def test_it_sleeps_until_the_first_but_never_for_long(bell: Bell) -> None:
     assert bell.sleeps(30)
 
 
-async def test_it_rings_for_what_is_due_already(bell: Bell) -> None:
+async def test_the_timer_rings_for_an_overdue_lane(bell: Bell) -> None:
     bell.timer.schedule(Lane(1), bell.at(-5))
     await until(lambda: bell.rings == 1)
 

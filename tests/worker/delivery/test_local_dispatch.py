@@ -61,7 +61,7 @@ async def test_in_one_process_nothing_is_claimed_or_read(
     assert reads == []
 
 
-async def test_it_is_leased_from_the_first_moment(harness: WorkerHarness) -> None:
+async def test_a_delivery_is_leased_at_its_commit(harness: WorkerHarness) -> None:
     gate = harness.network.script = Gate(["h1.example"])
     harness.hook()
     await harness.work()
@@ -72,7 +72,7 @@ async def test_it_is_leased_from_the_first_moment(harness: WorkerHarness) -> Non
     assert not harness.leased()
 
 
-async def test_what_was_there_before_the_worker_is_claimed(
+async def test_deliveries_from_before_the_start_are_claimed(
     harness: WorkerHarness, claims: list[list[int]]
 ) -> None:
     hook_id = harness.hook()
@@ -142,7 +142,7 @@ async def test_only_the_full_lane_does(harness: WorkerHarness, claims: list[list
     await until(lambda: harness.states(full) == {"delivered": MAX_QUEUE + 70})
 
 
-async def test_beyond_what_memory_holds_it_goes_through_the_store(
+async def test_events_beyond_the_buffer_go_through_the_store(
     harness: WorkerHarness, claims: list[list[int]]
 ) -> None:
     harness.tuning = Tuning(max_buffered=30)
@@ -280,7 +280,9 @@ async def test_many_events_of_another_process(harness: WorkerHarness, hub: Store
     await harness.over(delivered=1000)
 
 
-async def test_a_command_of_another_process(harness: WorkerHarness, hub: Store) -> None:
+async def test_a_command_of_another_process_wakes_the_worker(
+    harness: WorkerHarness, hub: Store
+) -> None:
     hook_id = harness.hook()
     await harness.work()
     hub.do(outbox.emit, "ping", None, harness.repo["id"], {}, only_hook=hook_id)
@@ -299,7 +301,9 @@ async def test_a_wake_up_for_more_hooks_than_fit(
     await harness.over(delivered=12)
 
 
-async def test_nobody_listens_and_nothing_is_lost(harness: WorkerHarness, hub: Store) -> None:
+async def test_events_without_a_worker_are_delivered_later(
+    harness: WorkerHarness, hub: Store
+) -> None:
     harness.hook()
     await harness.events(3, hub)
     await harness.work()

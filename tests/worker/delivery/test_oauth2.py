@@ -3,6 +3,7 @@
 import asyncio
 from typing import Any
 
+import httpx
 import pytest
 from certificates import pem_of
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
@@ -27,8 +28,7 @@ from worker.endpoint_access.token_request import (
     read_token,
     token_request,
 )
-from worker.http.answer import ExchangeResult
-from worker.http.endpoint import parse
+from worker.http.client import FetchedResponse
 from worker.http.guard import Guard
 from worker.http.transport import Transport
 
@@ -119,7 +119,7 @@ async def test_a_token_is_used_to_its_end_if_it_cannot_be_renewed(harness: Worke
         assert len(server.forms) == 2
 
 
-async def test_errors_of_the_token_url_are_told_apart_and_retried(harness: WorkerHarness) -> None:
+async def test_errors_of_the_token_url_are_named_and_retried(harness: WorkerHarness) -> None:
     async with issuing() as server, serving(ok) as receiver:
         wrong = asking(server, client_secret="wrong")
         inside = asking(server, token_url="http://10.0.0.1/token")
@@ -177,7 +177,7 @@ async def transport() -> Any:
 # Servers know EdDSA. The name Ed25519 of RFC 9864 is too new for most of them.
 @pytest.mark.filterwarnings("ignore:EdDSA is deprecated")
 @pytest.mark.parametrize("kind", KEYS)
-async def test_a_client_with_a_private_key(transport: Transport, kind: str) -> None:
+async def test_a_client_authenticates_with_a_private_key(transport: Transport, kind: str) -> None:
     key: Any = KEYS[kind]()
     public = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
     async with issuing(Client("client_assertion_jwt", kind + public.decode())) as server:
@@ -188,7 +188,7 @@ async def test_a_client_with_a_private_key(transport: Transport, kind: str) -> N
         assert "client_secret" not in server.forms[0]
 
 
-async def test_a_client_with_its_secret_in_the_form(transport: Transport) -> None:
+async def test_a_client_authenticates_with_a_secret_in_the_form(transport: Transport) -> None:
     async with issuing(Client("client_secret_post")) as server:
         credentials = TokenCredentials(
             server.url, CLIENT_ID, "client_secret_post", client_secret=CLIENT_SECRET
@@ -223,8 +223,8 @@ async def test_a_cancelled_request_does_not_hold_others(transport: Transport) ->
 
 def test_both_parts_of_basic_are_encoded_as_in_a_form() -> None:
     credentials = TokenCredentials("https://t.example/", "a:b", client_secret="c d%")
-    head, body = token_request(credentials, parse(credentials.token_url), "x", 0)
-    assert b"Authorization: Basic YSUzQWI6YytkJTI1\r\n" in head
+    headers, body = token_request(credentials, 0)
+    assert headers["Authorization"] == "Basic YSUzQWI6YytkJTI1"
     assert body == b"grant_type=client_credentials"
 
 
@@ -252,19 +252,16 @@ def test_no_repr_shows_a_secret() -> None:
     ],
 )
 def test_answers_without_a_token(status: int, body: bytes, said: str) -> None:
-    answer = ExchangeResult()
-    answer.status, answer.body = status, body
     with pytest.raises(TokenFailed, match=said):
-        read_token(answer)
+        read_token(FetchedResponse(status, httpx.Headers(), body, truncated=False, error=None))
 
 
 @pytest.mark.parametrize(
     ("given", "seconds"),
     [("60", 60), (60, 60), (None, 300), ("soon", 300), (0, 300), (-1, 300), (1e9, 86_400)],
 )
-def test_the_lifetime_of_a_token(given: Any, seconds: float) -> None:
-    answer = ExchangeResult()
+def test_the_lifetime_of_a_token_is_read(given: Any, seconds: float) -> None:
     text = "null" if given is None else f'"{given}"' if isinstance(given, str) else str(given)
-    answer.status = 200
-    answer.body = b'{"access_token":"a","token_type":"bearer","expires_in":%b}' % text.encode()
+    body = b'{"access_token":"a","token_type":"bearer","expires_in":%b}' % text.encode()
+    answer = FetchedResponse(200, httpx.Headers(), body, truncated=False, error=None)
     assert read_token(answer).lifetime == seconds

@@ -244,7 +244,7 @@ async def test_keys_are_text(harness: WorkerHarness, value: Any, sent: str) -> N
     assert harness.network.posts[0].headers["webhook-ordering-key"] == sent
 
 
-async def test_a_disabled_hook_keeps_what_waits_for_it(harness: WorkerHarness) -> None:
+async def test_a_disabled_hook_keeps_its_waiting_deliveries(harness: WorkerHarness) -> None:
     receiver = harness.network.script = Receiver({1: [410]})
     hook_id = harness.hook(options=BY_NUMBER)
     for step in range(4):
@@ -258,7 +258,7 @@ async def test_a_disabled_hook_keeps_what_waits_for_it(harness: WorkerHarness) -
     assert receiver.steps[1] == [1, 2, 3]
 
 
-async def test_what_waits_for_a_deleted_hook_dies(harness: WorkerHarness) -> None:
+async def test_deliveries_of_a_deleted_hook_are_marked_dead(harness: WorkerHarness) -> None:
     hook_id = harness.hook(options=BY_NUMBER)
     for step in range(3):
         await harness.event(body(1, step=step))

@@ -29,7 +29,7 @@ async def test_events_of_a_pause_are_delivered_after_it(harness: WorkerHarness) 
     await until(lambda: harness.states(hook_id) == {"delivered": 6})
 
 
-async def test_what_a_worker_holds_is_given_back(harness: WorkerHarness) -> None:
+async def test_a_pause_returns_claimed_deliveries(harness: WorkerHarness) -> None:
     await harness.work(concurrency=1)
     hook_id = harness.hook("https://slow.example/hook")
     gate = harness.network.script = Gate(["slow.example"])

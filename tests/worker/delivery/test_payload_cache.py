@@ -30,13 +30,13 @@ def test_a_form_carries_text(text: str) -> None:
 
 
 @given(st.binary())
-def test_a_form_is_what_urllib_makes(body: bytes) -> None:
+def test_a_form_matches_urllib(body: bytes) -> None:
     # The two differ in ~ and *, which a reader takes either way.
     expected = quote_plus(body, safe="*").replace("~", "%7E")
     assert form_encode(body) == b"payload=" + expected.encode()
 
 
-def test_every_byte_by_itself_and_all_of_them() -> None:
+def test_every_byte_can_be_read_back_from_a_form() -> None:
     for body in [bytes((n,)) for n in range(256)] + [bytes(range(256)) * 3, b"%%25+ %2B", b""]:
         found = parse_qs(form_encode(body).decode(), keep_blank_values=True, encoding="latin-1")
         assert found["payload"][0].encode("latin-1") == body
@@ -100,5 +100,5 @@ async def test_one_larger_than_the_size_is_kept_while_it_is_alone(harness: Worke
     assert 1 in contents
 
 
-async def test_what_is_not_there_is_none(harness: WorkerHarness) -> None:
+async def test_an_unknown_event_is_none(harness: WorkerHarness) -> None:
     assert await PayloadCache(harness.store).get(404) is None

@@ -11,7 +11,8 @@ from worker_harness import START
 from store.clock import SECOND
 from store.hooks.hook_options import DeliveryOptions
 from store.ordering.delivery_states import DEAD, DELIVERED, WAITING
-from worker.delivery.policy import Decision, Policy, Reply, decide, parse_retry_after, policy_for
+from worker.delivery.answer_outcome import Decision, Reply, decide, parse_retry_after
+from worker.delivery.policy import Policy, policy_for
 from worker.settings import WorkerSettings
 
 DAY = 24 * 3600.0
@@ -32,7 +33,7 @@ def delay(verdict: Decision) -> float:
     return (verdict.due_at - START) / SECOND
 
 
-def test_the_default_schedule() -> None:
+def test_the_default_schedule_has_ten_attempts() -> None:
     assert WorkerSettings().retries == SCHEDULE
     assert [delay(failed(number)) for number in range(1, 10)] == SCHEDULE[1:]
     assert failed(10) == Decision(DEAD, START)
@@ -75,7 +76,7 @@ def test_410_is_the_end_and_disables() -> None:
     assert verdict == Decision(DEAD, START, "the receiver answered 410 Gone")
 
 
-def test_the_last_failure_is_the_end_whatever_it_asks_for() -> None:
+def test_the_last_failure_is_the_end_despite_retry_after() -> None:
     for verdict in (
         decide(policy(), 10, Reply(503, None, "60"), START),
         decide(policy(retries=[0]), 1, Reply(503, None, "60"), START),
@@ -143,7 +144,7 @@ def test_retry_after_is_not_shortened_by_jitter() -> None:
     assert {delay(failed(1, "120", jitter=1.0)) for _ in range(50)} == {120}
 
 
-def test_retry_after_as_a_date() -> None:
+def test_retry_after_can_be_a_date() -> None:
     for date in (NOW, NOW.replace(tzinfo=None)):
         later = date + timedelta(minutes=10)
         text = format_datetime(later, usegmt=later.tzinfo is not None)
@@ -198,7 +199,7 @@ def test_every_option_of_a_hook_counts() -> None:
     assert policy_for(WorkerSettings(), options) == Policy((0, 1), 0.2, 2, 3, 4, 0, 0)
 
 
-def test_the_schedule_of_a_hook() -> None:
+def test_a_hook_can_have_its_own_schedule() -> None:
     chosen = policy(retries=[0, 1, 2])
     assert delay(decide(chosen, 2, Reply(500), START)) == 2
     assert decide(chosen, 3, Reply(500), START).state == DEAD
@@ -212,7 +213,7 @@ def test_the_first_attempt_is_made_at_once() -> None:
 
 
 def ordered(number: int, waited: float, **options: object) -> Decision:
-    """What follows a failure after others have waited for `waited` seconds."""
+    """The decision about a failure after others have waited for `waited` seconds."""
     chosen = policy(ordering="hook", **options)
     since = START - round(waited * SECOND)
     return decide(chosen, number, Reply(500), START, since=since)

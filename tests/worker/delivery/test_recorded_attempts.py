@@ -64,7 +64,7 @@ async def test_a_worker_that_stops_has_counted_its_attempts(harness: WorkerHarne
     assert counted == [(row["hook_id"], row["status_code"])]
 
 
-async def test_all_of_a_success(harness: WorkerHarness) -> None:
+async def test_a_success_is_recorded_with_headers_and_body(harness: WorkerHarness) -> None:
     handler = answers("202 Accepted\r\nX-One: 1\r\nX-Two: a\r\nX-Two: b", "grün".encode())
     row = await one_attempt(harness, handler, secret=SECRET)
     assert (row["status_code"], row["error"]) == (202, None)
@@ -126,7 +126,7 @@ async def test_64_kb_of_the_answer_are_kept(harness: WorkerHarness) -> None:
     assert harness.counts()["delivered"] == 1
 
 
-async def test_exactly_64_kb(harness: WorkerHarness) -> None:
+async def test_a_body_of_64_kb_is_recorded_whole(harness: WorkerHarness) -> None:
     row = await one_attempt(harness, answers("200 OK", b"y" * MAX_BODY))
     assert row["response_body"] == "y" * MAX_BODY
 
@@ -138,7 +138,7 @@ async def test_an_answer_that_never_ends_is_left(harness: WorkerHarness) -> None
     assert row["error"] is None
 
 
-async def test_what_is_not_text_is_kept_readable(harness: WorkerHarness) -> None:
+async def test_a_binary_answer_is_kept_as_text(harness: WorkerHarness) -> None:
     row = await one_attempt(harness, answers("500 No", b"a\x00b\xff\xfec\xc3"))
     assert row["response_body"] == "a\ufffdb\ufffd\ufffdc\ufffd"
 
@@ -163,7 +163,7 @@ async def test_a_redirect_is_a_failure_and_not_followed(
     assert harness.states() == {"waiting": 1}
 
 
-async def test_nobody_listens(harness: WorkerHarness) -> None:
+async def test_a_refused_connection_is_recorded(harness: WorkerHarness) -> None:
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         hook_id = harness.hook(f"http://127.0.0.1:{silent.getsockname()[1]}/")
@@ -176,16 +176,16 @@ async def test_nobody_listens(harness: WorkerHarness) -> None:
     assert harness.states() == {"waiting": 1}
 
 
-async def test_a_receiver_that_never_answers(harness: WorkerHarness) -> None:
+async def test_a_silent_receiver_is_recorded_as_a_timeout(harness: WorkerHarness) -> None:
     row = await late_attempt(harness, silent, "wait", 0.1)
     assert row["status_code"] is None
 
 
-async def test_a_receiver_that_never_reads(harness: WorkerHarness) -> None:
+async def test_a_receiver_that_never_reads_is_recorded_as_a_timeout(harness: WorkerHarness) -> None:
     await late_attempt(harness, deaf, "send", 0.2, b"[" + b'"x",' * 4_000_000 + b"0]")
 
 
-async def test_a_receiver_that_drips(harness: WorkerHarness) -> None:
+async def test_a_dripping_receiver_is_recorded_as_a_timeout(harness: WorkerHarness) -> None:
     start = b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n"
     row = await late_attempt(harness, repeats(start, b".", 0.01), "read", 0.15)
     assert row["status_code"] == 200, "and yet it is no success"
@@ -201,13 +201,15 @@ async def test_a_receiver_that_drips(harness: WorkerHarness) -> None:
         (says(b"HTTP/1.1 200 OK\r\nX: " + b"y" * 20_000 + b"\r\n\r\n"), "protocol: headers too"),
     ],
 )
-async def test_the_stage_of_an_error(harness: WorkerHarness, handler: Handler, error: str) -> None:
+async def test_the_stage_of_an_error_is_recorded(
+    harness: WorkerHarness, handler: Handler, error: str
+) -> None:
     row = await one_attempt(harness, handler)
     assert row["error"].startswith(error)
     assert harness.states() == {"waiting": 1}
 
 
-async def test_a_name_that_does_not_resolve(harness: WorkerHarness) -> None:
+async def test_an_unresolved_name_is_recorded(harness: WorkerHarness) -> None:
     async def nothing(host: str, port: int) -> list[str]:
         raise OSError(f"no such host: {host}")
 
@@ -259,7 +261,7 @@ async def test_a_refused_attempt_shows_all_that_would_have_been_sent(
     assert headers["User-Agent"] == "GitHub-Hookshot/tocsin"
 
 
-async def test_a_name_that_points_elsewhere_by_the_time_of_the_delivery(
+async def test_a_rebound_name_is_refused_at_the_delivery(
     harness: WorkerHarness,
 ) -> None:
     addresses = ["93.184.216.34"]
@@ -314,7 +316,7 @@ async def test_one_forbidden_answer_refuses_them_all(harness: WorkerHarness) -> 
     assert "169.254.169.254" in row["error"]
 
 
-# What must not happen.
+# Errors before the request.
 
 
 async def test_a_secret_that_does_not_open_is_a_failure_to_see(harness: WorkerHarness) -> None:

@@ -89,7 +89,7 @@ async def test_a_retry_after_that_overflows_does_not_stop_the_hook(harness: Work
     await harness.recorded(hook_id, 2)
 
 
-async def test_the_schedule_of_a_hook(harness: WorkerHarness) -> None:
+async def test_the_schedule_of_a_hook_is_followed(harness: WorkerHarness) -> None:
     hook_id = await one_failed(harness, options={"retries": [0, 60]})
     await harness.pass_time(60)
     await harness.recorded(hook_id, 2)
@@ -162,7 +162,7 @@ async def test_a_success_between_starts_the_five_days_anew(harness: WorkerHarnes
 
 
 @pytest.mark.parametrize(("disable_after", "active"), [(60, False), (0, True)])
-async def test_how_long_is_the_hooks_option(
+async def test_an_option_sets_the_time_until_a_hook_is_disabled(
     harness: WorkerHarness, disable_after: float, active: bool
 ) -> None:
     hook_id = await one_failed(harness, options={"disable_after": disable_after})
@@ -172,7 +172,7 @@ async def test_how_long_is_the_hooks_option(
     assert bool(harness.hook_row(hook_id)["active"]) is active
 
 
-async def test_what_waits_for_a_disabled_hook_dies_with_a_reason(harness: WorkerHarness) -> None:
+async def test_deliveries_of_a_disabled_hook_are_dead_with_a_reason(harness: WorkerHarness) -> None:
     hook_id = await one_failed(harness)
     harness.network.script = lambda post: said(410)
     await harness.event()
@@ -222,7 +222,7 @@ async def test_a_redelivery_goes_to_a_hook_that_is_not_active(harness: WorkerHar
 # Hooks that change.
 
 
-async def test_the_next_event_and_what_waits_use_the_edited_hook(harness: WorkerHarness) -> None:
+async def test_new_and_waiting_deliveries_use_the_edited_hook(harness: WorkerHarness) -> None:
     hook_id = await one_failed(harness, secret="old")
     harness.edit(
         hook_id, secret="new", url="https://moved.example/x", content_type="form", insecure_ssl=True
@@ -243,7 +243,7 @@ async def test_the_next_event_and_what_waits_use_the_edited_hook(harness: Worker
     assert [row["url"] for row in harness.attempts(hook_id)][1:] == ["https://moved.example/x"] * 2
 
 
-async def test_a_secret_that_is_taken_away(harness: WorkerHarness) -> None:
+async def test_a_removed_secret_signs_no_more(harness: WorkerHarness) -> None:
     hook_id = harness.hook(secret="old")
     await harness.work()
     await harness.event()
@@ -255,7 +255,7 @@ async def test_a_secret_that_is_taken_away(harness: WorkerHarness) -> None:
     assert signed == [True, False]
 
 
-async def test_what_is_in_hand_already_uses_the_edited_hook(harness: WorkerHarness) -> None:
+async def test_claimed_deliveries_use_the_edited_hook(harness: WorkerHarness) -> None:
     gate = harness.network.script = Gate(["h1.example"])
     hook_id = harness.hook(options={"concurrency": 2})
     await harness.work()
@@ -268,7 +268,7 @@ async def test_what_is_in_hand_already_uses_the_edited_hook(harness: WorkerHarne
     assert len(harness.network.to("moved.example")) == 18
 
 
-async def test_what_is_in_hand_for_a_hook_that_is_deleted_dies(harness: WorkerHarness) -> None:
+async def test_claimed_deliveries_of_a_deleted_hook_are_dead(harness: WorkerHarness) -> None:
     gate = harness.network.script = Gate(["h1.example"])
     hook_id = harness.hook(options={"concurrency": 2})
     await harness.work()
@@ -310,7 +310,7 @@ async def test_a_ping_reaches_a_hook_that_is_not_active(harness: WorkerHarness) 
     assert harness.network.posts[0].headers["x-github-event"] == "ping"
 
 
-async def test_what_waits_for_a_hook_that_is_gone_dies(harness: WorkerHarness) -> None:
+async def test_deliveries_without_a_hook_are_dead(harness: WorkerHarness) -> None:
     hook_id = await one_failed(harness)
     harness.store.do(lambda db: db.execute("DELETE FROM hook WHERE id = :id", id=hook_id))
     await harness.pass_time(5)
@@ -318,7 +318,7 @@ async def test_what_waits_for_a_hook_that_is_gone_dies(harness: WorkerHarness) -
     assert deliveries_reason(harness) == "the hook is gone"
 
 
-async def test_what_has_lost_its_body_dies(harness: WorkerHarness) -> None:
+async def test_deliveries_without_a_body_are_dead(harness: WorkerHarness) -> None:
     hook_id = await one_failed(harness)
     await harness.rest()
     harness.store.do(lambda db: db.execute("UPDATE event SET body = NULL"))

@@ -36,7 +36,7 @@ async def test_more_is_begun_with_the_next_pass() -> None:
     assert set(again) == {MAX_STARTS}
 
 
-async def test_who_needs_less_is_not_called_again() -> None:
+async def test_a_pass_below_the_limit_schedules_no_other() -> None:
     again: list[None] = []
     counted = StartThrottle(lambda: 0, lambda: again.append(None))
     counted.count()
@@ -66,7 +66,7 @@ async def test_while_a_crowd_waits_for_the_store_there_are_few(
     assert begun_until_over(counted) == MAX_STARTS, "who comes alone crowds nobody"
 
 
-async def test_what_the_loop_has_left_is_used_beside_a_crowd() -> None:
+async def test_the_idle_time_of_the_loop_is_used_under_contention() -> None:
     def share(idle: float) -> int:
         moment = asyncio.get_running_loop().time
         throttle = StartThrottle(
@@ -80,7 +80,7 @@ async def test_what_the_loop_has_left_is_used_beside_a_crowd() -> None:
     assert all_of_it == CONTENDED_STARTS + round((1 - IDLE) * CONTENDED_PAUSE / COST)
 
 
-async def test_the_store_says_how_many_wait(store: Store, url: str) -> None:
+async def test_the_store_counts_pending_writes(store: Store, url: str) -> None:
     assert store.pending_durable == 0
     writes = [asyncio.ensure_future(store.write(lambda db: None)) for _ in range(3)]
     notes = asyncio.ensure_future(store.note(lambda db: None))

@@ -153,7 +153,7 @@ async def test_disable_ends_the_hook(harness: WorkerHarness, status: int, state:
     assert len(harness.deliveries()) == 1
 
 
-async def test_what_a_receiver_sends_that_is_no_instruction(harness: WorkerHarness) -> None:
+async def test_unknown_instructions_of_a_receiver_are_ignored(harness: WorkerHarness) -> None:
     def script(post: Post) -> ExchangeResult:
         return said(head=b"webhook-delivery: please\r\nX: webhook-delivery: disable")
 

@@ -257,7 +257,7 @@ def _limit_pages(db: Connection, pages: int) -> None:
 
 
 @embedded("a full disk is made by a limit of SQLite; a server has its own tests of outages")
-async def test_a_full_disk(harness: WorkerHarness) -> None:
+async def test_deliveries_go_on_after_a_full_disk(harness: WorkerHarness) -> None:
     for _ in range(3):
         harness.hook()
     gate = harness.network.script = Gate(
@@ -281,7 +281,7 @@ async def test_a_full_disk(harness: WorkerHarness) -> None:
     assert len(harness.network.posts) == 60
 
 
-async def test_what_is_answered_and_not_recorded_is_bounded(
+async def test_unrecorded_outcomes_are_bounded(
     harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However slow the store is: it would all be sent again after a crash."""
@@ -352,7 +352,7 @@ async def test_stopping_waits_for_outcomes_to_be_recorded(harness: WorkerHarness
     assert not harness.leased()
 
 
-async def test_a_failing_receiver_in_a_store_in_trouble(harness: WorkerHarness) -> None:
+async def test_failures_during_trouble_are_recorded_later(harness: WorkerHarness) -> None:
     def failing(post: Post) -> Any:
         return said(500)
 

@@ -17,7 +17,7 @@ def passed_on(post: Post) -> tuple[str | None, ...]:
 
 
 @pytest.mark.parametrize("trace", [None, TRACE, TraceContext(PARENT)], ids=["no", "both", "parent"])
-async def test_a_new_event_and_its_retry(
+async def test_a_retry_has_the_trace_of_its_event(
     harness: WorkerHarness, trace: TraceContext | None
 ) -> None:
     expected = (None, None) if trace is None else (trace.parent, trace.state or None)
@@ -33,7 +33,7 @@ async def test_a_new_event_and_its_retry(
         assert tuple(recorded.get(name) for name in HEADERS) == expected
 
 
-async def test_an_event_from_before_the_worker_started(harness: WorkerHarness) -> None:
+async def test_an_event_from_before_the_start_keeps_its_trace(harness: WorkerHarness) -> None:
     hook_id = harness.hook()
     await harness.event(trace=TRACE)
     await harness.work()
@@ -41,7 +41,7 @@ async def test_an_event_from_before_the_worker_started(harness: WorkerHarness) -
     assert passed_on(harness.network.posts[0]) == (PARENT, "shop=1")
 
 
-async def test_a_receiver_that_may_not_see_it(harness: WorkerHarness) -> None:
+async def test_a_hook_can_keep_the_trace_from_its_receiver(harness: WorkerHarness) -> None:
     hook_id = harness.hook(options={"propagate": "never", "format": "cloudevents_binary"})
     await harness.work()
     await harness.event(trace=TRACE)

@@ -82,7 +82,7 @@ async def test_a_trial_of_a_hook_with_batches_is_a_batch_of_one() -> None:
     assert post.headers["webhook-batch"] == "1"
 
 
-async def test_a_trial_as_a_form_waits_no_longer_than_somebody_would() -> None:
+async def test_the_timeout_of_a_trial_is_bounded() -> None:
     network = Network()
     for timeout, waits in ((2.0, 2.0), (100.0, LONGEST)):
         options = DeliveryOptions(timeout=timeout)
@@ -109,7 +109,7 @@ async def test_the_guard_refuses_a_trial() -> None:
     assert answer.error.startswith("guard: ")
 
 
-async def test_only_so_many_trials_at_a_time() -> None:
+async def test_concurrent_trials_are_bounded() -> None:
     gate = asyncio.Event()
 
     async def slow(post: Post) -> Any:

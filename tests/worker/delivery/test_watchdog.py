@@ -1,10 +1,10 @@
-"""Signs of life: what stands still is named, what waits for good reason is not."""
+"""Signs of life: a stalled step is named, and a step that waits for good reason is not."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
 
 import pytest
-from passing import hasten
+from clock_helpers import hasten
 from waiting import until
 from worker_harness import Gate, WorkerHarness, settle
 
@@ -21,7 +21,7 @@ async def test_nothing_is_stuck_where_nothing_is_expected() -> None:
     assert Watchdog().stalled(0) is None
 
 
-async def test_what_goes_on_for_too_long() -> None:
+async def test_a_step_beyond_the_limit_is_stalled() -> None:
     pulse = Watchdog()
     with pulse.watch("claiming"):
         assert pulse.stalled(LIMIT) is None
@@ -31,7 +31,7 @@ async def test_what_goes_on_for_too_long() -> None:
     assert pulse.stalled(LIMIT) is None
 
 
-async def test_what_is_expected_and_does_not_come() -> None:
+async def test_an_overdue_step_is_stalled() -> None:
     pulse = Watchdog()
     pulse.arm("looking", LIMIT)
     hasten(1.5 * LIMIT)
@@ -85,7 +85,7 @@ async def test_attempts_that_never_end_are_one(harness: WorkerHarness) -> None:
 @pytest.mark.parametrize(
     ("function", "part"), [(deliveries.claim, "claiming"), (attempt_outcomes.record, "recording")]
 )
-async def test_a_store_that_never_answers(
+async def test_a_store_that_never_answers_is_stalled(
     harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch, function: object, part: str
 ) -> None:
     asked, released = asyncio.Event(), asyncio.Event()

@@ -1,4 +1,4 @@
-"""Stopping, crashing, standing still: whatever a worker had in hand is delivered by somebody."""
+"""Stopping, crashing, standing still: another worker delivers all that was claimed."""
 
 import asyncio
 from collections import Counter
@@ -14,7 +14,7 @@ from store import Connection
 from store.clock import SECOND
 from store.delivery import deliveries, leases
 from store.errors import Unavailable, Unusable
-from worker.delivery.target import load_target
+from worker.delivery.target_loader import load_target
 from worker.service import Worker
 from worker.settings import WorkerSettings
 from worker.tuning import Tuning
@@ -32,7 +32,7 @@ def held(db: Connection) -> list[int]:
 # Stopping.
 
 
-async def test_stopping_lets_what_is_in_flight_end_and_gives_back_the_rest(
+async def test_stopping_finishes_deliveries_in_flight_and_returns_the_rest(
     harness: WorkerHarness,
 ) -> None:
     gate = harness.network.script = Gate(["h1.example"])
@@ -55,7 +55,7 @@ async def test_stopping_lets_what_is_in_flight_end_and_gives_back_the_rest(
     assert len(harness.network.posts) == 30
 
 
-async def test_what_hangs_is_given_back_after_a_while(harness: WorkerHarness) -> None:
+async def test_stopping_returns_a_hanging_delivery_after_the_grace(harness: WorkerHarness) -> None:
     assert harness.tuning.stop_grace == 10
     harness.tuning = Tuning(stop_grace=0.05)
     gate = harness.network.script = Gate(["h1.example"])
@@ -96,7 +96,7 @@ async def test_a_worker_without_work_stops_at_once(harness: WorkerHarness) -> No
     assert harness.store.look(held) == []
 
 
-async def test_stopped_and_started_again_and_again(harness: WorkerHarness) -> None:
+async def test_restarts_lose_no_delivery(harness: WorkerHarness) -> None:
     harness.hook()
     for _ in range(5):
         await harness.work()
@@ -175,7 +175,7 @@ def one_of_many(harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @embedded("one worker at a time, so that its lease need not end")
-async def test_the_only_worker_keeps_its_lease_whatever_the_clock_does(
+async def test_the_only_worker_keeps_its_lease_through_clock_jumps(
     harness: WorkerHarness,
 ) -> None:
     gate = harness.network.script = Gate(["h1.example"])
@@ -202,7 +202,7 @@ async def test_a_lease_is_renewed(harness: WorkerHarness, one_of_many: None) -> 
     assert harness.store.look(held) == [lease_id]
 
 
-async def test_a_lease_that_is_renewed_late_is_kept_where_nobody_ended_it(
+async def test_a_late_renewal_keeps_a_lease_that_was_not_ended(
     harness: WorkerHarness, one_of_many: None
 ) -> None:
     gate = harness.network.script = Gate(["h1.example"])
@@ -273,7 +273,9 @@ async def test_jumps_while_it_works(harness: WorkerHarness, one_of_many: None) -
     assert not harness.leased()
 
 
-async def test_a_lease_that_another_worker_ended(harness: WorkerHarness, one_of_many: None) -> None:
+async def test_a_lease_that_another_worker_ended_loses_no_delivery(
+    harness: WorkerHarness, one_of_many: None
+) -> None:
     # On a server's database others end it, while this one stands still and does not know.
     gate = harness.network.script = Gate(["h1.example"])
     harness.hook()
@@ -309,7 +311,7 @@ async def test_a_lease_that_could_not_be_ended_at_once_is_ended_later(
 
 
 @pytest.mark.parametrize("url", ["postgres"], indirect=True)
-async def test_a_worker_that_starts_after_an_outage_spares_those_who_live(
+async def test_a_worker_that_starts_after_an_outage_spares_live_workers(
     harness: WorkerHarness,
 ) -> None:
     gate = harness.network.script = Gate(["h1.example"])
@@ -361,7 +363,7 @@ TakeOver = Callable[[], list[int]]
 
 @pytest.fixture
 def take_over(harness: WorkerHarness, one_of_many: None) -> Iterator[TakeOver]:
-    """What another worker does: end what has expired, and take what is free."""
+    """End expired leases and claim free deliveries, as another worker does."""
     taken: list[int] = []
 
     def take() -> list[int]:
@@ -375,7 +377,7 @@ def take_over(harness: WorkerHarness, one_of_many: None) -> Iterator[TakeOver]:
         harness.store.do(leases.release, lease_id)
 
 
-async def test_what_was_about_to_be_sent_when_the_lease_ended_is_not_sent(
+async def test_no_request_starts_after_the_lease_ended(
     harness: WorkerHarness, take_over: TakeOver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     harness.hook()
@@ -393,7 +395,7 @@ async def test_what_was_about_to_be_sent_when_the_lease_ended_is_not_sent(
     assert worker.dispatcher.queued == 0
 
 
-async def test_what_was_about_to_be_sent_is_not_sent_under_the_next_lease(
+async def test_a_request_is_not_sent_under_the_next_lease(
     harness: WorkerHarness, take_over: TakeOver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     harness.hook()
@@ -412,7 +414,7 @@ async def test_what_was_about_to_be_sent_is_not_sent_under_the_next_lease(
     assert worker.dispatcher.queued == 0
 
 
-async def test_what_the_store_could_not_give_is_not_sent_under_the_next_lease(
+async def test_a_failed_read_is_not_sent_under_the_next_lease(
     harness: WorkerHarness, take_over: TakeOver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     harness.hook()
@@ -431,7 +433,7 @@ async def test_what_the_store_could_not_give_is_not_sent_under_the_next_lease(
     assert harness.network.posts == []
 
 
-async def test_what_is_offered_under_a_lease_that_has_ended_is_left_to_others(
+async def test_an_offer_under_an_ended_lease_is_ignored(
     harness: WorkerHarness, take_over: TakeOver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     harness.hook()
@@ -439,6 +441,8 @@ async def test_what_is_offered_under_a_lease_that_has_ended_is_left_to_others(
     offered: list[Any] = []
     offer = worker.dispatcher.local.dispatch
     monkeypatch.setattr(worker.dispatcher.local, "dispatch", offered.extend)
+    # The store keeps the functions of the notifier that it gets.
+    harness.store.notifier = worker.dispatcher.local
     await harness.event()
     assert len(offered) == 1
     harness.clock.advance(HOUR)
@@ -450,7 +454,7 @@ async def test_what_is_offered_under_a_lease_that_has_ended_is_left_to_others(
     assert worker.dispatcher.queued == 0
 
 
-async def test_what_arrives_after_the_lease_ended_is_not_sent_again(
+async def test_an_answer_after_the_end_of_the_lease_is_recorded(
     harness: WorkerHarness, one_of_many: None
 ) -> None:
     gate = harness.network.script = Gate(["h1.example"])
@@ -470,7 +474,7 @@ async def test_what_arrives_after_the_lease_ended_is_not_sent_again(
     await harness.all_returned()
 
 
-async def test_what_another_has_in_hand_stays_its_own_when_a_late_outcome_comes(
+async def test_a_late_outcome_leaves_another_worker_s_deliveries(
     harness: WorkerHarness, take_over: TakeOver
 ) -> None:
     gate = harness.network.script = Gate(["h1.example"])

@@ -3,7 +3,7 @@
 import logging
 
 import pytest
-from passing import hasten
+from clock_helpers import hasten
 from waiting import until
 from worker_harness import Gate, WorkerHarness, said, settle
 
@@ -25,7 +25,7 @@ def total(spread: HistogramMetric) -> float:
     return sum(total for _, total in spread.values().values())
 
 
-async def test_counts_are_what_happened(harness: WorkerHarness) -> None:
+async def test_counts_match_the_deliveries(harness: WorkerHarness) -> None:
     harness.hook()
     harness.hook()
     worker = await harness.work()
@@ -59,7 +59,9 @@ async def test_failures_and_retries(harness: WorkerHarness) -> None:
     assert total(measures.latency) == pytest.approx(5 + 300 + 1800, abs=1)
 
 
-async def test_what_is_dead(harness: WorkerHarness, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_dead_delivery_is_counted_and_logged(
+    harness: WorkerHarness, caplog: pytest.LogCaptureFixture
+) -> None:
     gate = Gate(["h1.example"], lambda: said(410))
     harness.network.script = gate
     hook_id = harness.hook()
@@ -74,7 +76,7 @@ async def test_what_is_dead(harness: WorkerHarness, caplog: pytest.LogCaptureFix
     assert f"hook {hook_id}: 1 deliveries are dead" in caplog.text
 
 
-async def test_what_cannot_be_tried_is_dropped(harness: WorkerHarness) -> None:
+async def test_a_delivery_without_a_body_is_counted_as_dropped(harness: WorkerHarness) -> None:
     harness.hook()
     await harness.event()
     harness.store.do(lambda db: db.execute("UPDATE event SET body = NULL"))
@@ -97,7 +99,7 @@ async def test_a_redelivery_is_no_first_delivery(harness: WorkerHarness) -> None
     assert count(measures.latency) == 1
 
 
-async def test_what_was_claimed_is_measured_from_its_acceptance_too(harness: WorkerHarness) -> None:
+async def test_latency_of_a_claimed_delivery_begins_at_acceptance(harness: WorkerHarness) -> None:
     harness.hook()
     await harness.event()
     harness.clock.advance(40)
@@ -145,7 +147,7 @@ class TestLag:
         gate.opened.set()
         await harness.over(delivered=20)
 
-    async def test_who_waits_for_a_turn_lags(self, harness: WorkerHarness) -> None:
+    async def test_a_hook_that_waits_for_a_turn_lags(self, harness: WorkerHarness) -> None:
         gate = Gate(["h1.example", "h2.example"])
         harness.network.script = gate
         harness.hook()
@@ -173,7 +175,7 @@ class TestLag:
             await until(lambda: worker.lease.lag > 0.02)
         await until(lambda: worker.lease.lag == 0)
 
-    async def test_it_is_said_with_the_lease(
+    async def test_the_lag_is_stored_with_the_lease(
         self, harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         worker = await harness.work()
@@ -217,7 +219,9 @@ def test_results_are_few(error: str | None, status: int | None, result: str) -> 
     assert result in RESULTS
 
 
-def test_a_line_a_hook_tells_of_the_dead(caplog: pytest.LogCaptureFixture) -> None:
+def test_dead_deliveries_are_logged_in_one_line_for_each_hook(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     secret = "connect: to https://u:p@h.example/?token=hush"
     dead = [outcome(hook_id=at % 2, delivery_id=at, state=DEAD, error=secret) for at in range(10)]
     with caplog.at_level(logging.WARNING):

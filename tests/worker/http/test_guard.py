@@ -1,4 +1,4 @@
-"""Which URLs and addresses the guard lets through, and what it says about the others."""
+"""URLs and addresses that the guard allows, and its reasons for refusals."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -385,7 +385,7 @@ def test_a_refusal_names_address_rule_and_setting(
     assert str(found) == sentence or sentence is None
 
 
-def test_a_refusal_that_nothing_can_lift_says_so(guard: Guard):
+def test_a_refusal_names_the_setting_that_allows_it(guard: Guard):
     with pytest.raises(Refused, match="no setting allows it") as refused:
         guard.endpoint("http://user@example.com/")
     assert refused.value.setting is None
@@ -440,7 +440,7 @@ async def test_one_forbidden_answer_refuses_them_all():
     guard.close()
 
 
-async def test_what_is_handed_out_is_what_was_judged():
+async def test_the_guard_returns_the_addresses_that_it_checked():
     guard = Guard(resolver=answers(["8.8.8.8"], ["127.0.0.1"]))
     endpoint = guard.endpoint("http://rebind.example/")
     assert await guard.resolve(endpoint) == ["8.8.8.8"]
@@ -488,7 +488,7 @@ async def test_look_ups_of_one_name_are_one():
     guard.close()
 
 
-async def test_judging_a_subscription():
+async def test_a_name_that_does_not_resolve_is_accepted_when_it_is_saved():
     async def never(host: str, port: int) -> list[str]:
         raise OSError("no such name")
 
@@ -505,7 +505,7 @@ async def test_judging_a_subscription():
             await guard.judge(url)
 
 
-async def test_the_system_resolver():
+async def test_the_system_resolver_finds_localhost():
     guard = Guard(allow_networks=["127.0.0.0/8", "::1/128"])
     found = await guard.resolve(guard.endpoint("http://localhost:8000/"))
     assert set(found) <= {"127.0.0.1", "::1"}

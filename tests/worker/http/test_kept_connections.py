@@ -135,7 +135,7 @@ def speak(sock: socket.socket) -> None:
 
 
 @pytest.mark.parametrize("end", [shut, disconnect, speak])
-async def test_what_was_closed_before_the_request_costs_no_attempt(
+async def test_a_connection_closed_before_the_request_costs_no_attempt(
     transport: Transport, end: Callable[[socket.socket], None]
 ) -> None:
     transport.pool.fresh_seconds = -1.0
@@ -186,7 +186,7 @@ async def test_on_a_new_connection_no_request_is_sent_again(transport: Transport
 
 
 @pytest.mark.parametrize("kept", [False, True])
-async def test_what_may_not_be_sent_any_more_is_not(transport: Transport, kept: bool) -> None:
+async def test_a_withheld_request_is_not_sent(transport: Transport, kept: bool) -> None:
     async with serving(ok) as receiver:
         if kept:
             await post(transport, receiver)
@@ -206,7 +206,7 @@ async def once(call: Call) -> None:
     call.writer.write(OK)
 
 
-async def test_who_closes_after_each_answer_fails_once_at_most(transport: Transport) -> None:
+async def test_closing_after_each_answer_costs_one_failure_at_most(transport: Transport) -> None:
     async with serving(once) as receiver:
         answers = [await post(transport, receiver) for _ in range(30)]
         assert [answer.status for answer in answers].count(None) <= 1
@@ -232,7 +232,7 @@ async def test_the_doubt_ends_with_a_connection_that_stays_open(transport: Trans
         assert receiver.connections == 3
 
 
-async def test_so_many_doubts_are_remembered(transport: Transport) -> None:
+async def test_remembered_doubts_are_bounded(transport: Transport) -> None:
     transport.pool.max_doubted = 2
     origins = []
     for _ in range(4):

@@ -57,7 +57,7 @@ def deadlines(first: float) -> Iterator[float]:
         first *= 5
 
 
-async def test_an_answer(transport: Transport):
+async def test_an_answer_is_read_with_its_headers(transport: Transport):
     answer_bytes = b"HTTP/1.1 201 Made\r\nContent-Length: 2\r\nX-A:  b \r\nX-a: c\r\n\r\nok"
     async with serving(says(answer_bytes)) as receiver:
         answer = await post(transport, receiver, b'{"a":1}')
@@ -92,7 +92,7 @@ async def test_connections_are_kept(transport: Transport):
         [OK + b"rubbish"],
     ],
 )
-async def test_connections_that_are_not_kept(transport: Transport, parts: list[bytes]):
+async def test_unusable_connections_are_not_kept(transport: Transport, parts: list[bytes]):
     async with serving(says(*parts)) as receiver:
         for _ in range(2):
             answer = await post(transport, receiver)
@@ -176,13 +176,13 @@ async def test_the_status_is_kept_when_the_body_is_late(transport: Transport):
     assert answer.head == b"Transfer-Encoding: chunked"
 
 
-async def test_the_deadline_while_sending(transport: Transport):
+async def test_the_deadline_holds_while_sending(transport: Transport):
     async with serving(deaf) as receiver:
         answer, deadline = await late(transport, receiver, "send", 0.3, b"x" * 25_000_000)
     assert answer.error == f"timeout: send: no whole answer within {deadline:g} s"
 
 
-async def test_the_deadline_while_resolving():
+async def test_the_deadline_holds_while_resolving():
     async def hangs(host: str, port: int) -> list[str]:
         await asyncio.Event().wait()
         return []
@@ -196,7 +196,7 @@ async def test_the_deadline_while_resolving():
     assert answer.timings["total"] >= answer.timings["resolve"] > 0
 
 
-async def test_the_deadline_while_connecting(transport: Transport):
+async def test_the_deadline_holds_while_connecting(transport: Transport):
     with socket.socket() as full:
         full.bind(("127.0.0.1", 0))
         full.listen(0)
@@ -211,7 +211,7 @@ async def test_the_deadline_while_connecting(transport: Transport):
     assert answer.error == "timeout: connect: not done within 0.1 s"
 
 
-async def test_the_deadline_during_the_handshake(transport: Transport):
+async def test_the_deadline_holds_during_the_handshake(transport: Transport):
     async with serving(deaf) as receiver:
         url = f"https://127.0.0.1:{receiver.port}/"
         answer, deadline = await late(transport, url, "tls", 0.1)
@@ -238,7 +238,7 @@ async def test_an_endless_body_is_cut(transport: Transport, handler: Any):
         assert (answer.body, receiver.connections) == (b"x" * 10, 2)
 
 
-async def test_a_body_just_as_long_as_what_is_kept(transport: Transport):
+async def test_a_body_of_the_kept_length_is_not_truncated(transport: Transport):
     length = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n"
     async with serving(says(length % MAX_BODY + b"x" * MAX_BODY)) as receiver:
         for _ in range(2):
@@ -322,13 +322,15 @@ CLOSED = "connection closed before "
         (CHUNKED + b"2\r\nok\r\n", f"read: {CLOSED}the end of the body", 200),
     ],
 )  # fmt: skip
-async def test_early_close(transport: Transport, sent: bytes, error: str, status: int | None):
+async def test_an_early_close_is_an_error(
+    transport: Transport, sent: bytes, error: str, status: int | None
+):
     async with serving(says(sent, close=True)) as receiver:
         answer = await post(transport, receiver)
     assert (answer.error, answer.status) == (error, status)
 
 
-async def test_reset(transport: Transport):
+async def test_a_reset_is_an_error(transport: Transport):
     async def resets(call: Call) -> None:
         await call.request()
         call.reset()
@@ -365,7 +367,9 @@ async def test_other_good_answers(transport: Transport, parts: list[bytes]):
         (UNTIL_CLOSE, b""),
     ],
 )
-async def test_an_answer_until_close(transport: Transport, sent: bytes, body: bytes):
+async def test_an_answer_can_end_with_the_connection(
+    transport: Transport, sent: bytes, body: bytes
+):
     async with serving(says(sent, close=True)) as receiver:
         answer = await post(transport, receiver)
     assert (answer.status, answer.body, answer.error) == (200, body, None)
@@ -398,7 +402,7 @@ async def test_redirects_are_not_followed(transport: Transport):
         assert target.connections == 0
 
 
-async def test_an_answer_before_the_whole_request(transport: Transport):
+async def test_an_answer_before_the_whole_request_is_read(transport: Transport):
     async def refuses(call: Call) -> None:
         await call.reader.readuntil(b"\r\n\r\n")
         await call.say(b"HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\nno")
@@ -415,7 +419,7 @@ async def test_an_answer_before_the_whole_request(transport: Transport):
             await settled(transport, 0)
 
 
-async def test_a_large_body(transport: Transport):
+async def test_a_large_body_is_sent_whole(transport: Transport):
     body = os.urandom(1_000_000) * 25
     async with serving(ok) as receiver:
         answer = await post(transport, receiver, body)
@@ -437,7 +441,7 @@ async def test_cancelling_leaves_nothing_open(transport: Transport):
             await receiver.closed.wait()
 
 
-async def test_cancelling_at_every_moment(transport: Transport):
+async def test_canceling_at_any_moment_leaves_a_usable_transport(transport: Transport):
     async with serving(ok) as receiver:
         for moment in range(30):
             task = asyncio.create_task(post(transport, receiver))
@@ -450,7 +454,7 @@ async def test_cancelling_at_every_moment(transport: Transport):
     assert len(transport.pool) == 0
 
 
-async def test_closing_ends_what_is_going_on():
+async def test_closing_ends_requests_in_flight():
     async with serving(silent) as receiver, opened() as transport:
         task = asyncio.create_task(post(transport, receiver))
         await receiver.asked.wait()
@@ -476,7 +480,7 @@ async def test_closing_is_no_reason_to_dial_again():
         assert receiver.connections == 1
 
 
-async def test_closing_while_dialling(tmp_path: Path):
+async def test_closing_while_dialing_ends_the_request(tmp_path: Path):
     async with serving(deaf) as receiver, opened() as transport:
         task = asyncio.create_task(post(transport, f"https://127.0.0.1:{receiver.port}/"))
         await settled(transport, 1)
@@ -488,14 +492,14 @@ async def test_closing_while_dialling(tmp_path: Path):
 
 
 @pytest.mark.skipif(not Path("/proc/sys/net/ipv6").exists(), reason="no IPv6 here")
-async def test_ipv6(transport: Transport):
+async def test_ipv6_addresses_are_dialed(transport: Transport):
     async with serving(ok, host="::1") as receiver:
         answer = await post(transport, f"http://[::1]:{receiver.port}/")
         assert (answer.status, answer.address) == (200, "::1")
         assert b"Host: [::1]:" in receiver.heads[0]
 
 
-async def test_connection_refused(transport: Transport):
+async def test_a_refused_connection_is_an_error(transport: Transport):
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         answer = await post(transport, f"http://127.0.0.1:{bound.getsockname()[1]}/")
@@ -504,7 +508,7 @@ async def test_connection_refused(transport: Transport):
     assert answer.status is None
 
 
-async def test_a_name_that_does_not_resolve(transport: Transport):
+async def test_an_unresolved_name_is_an_error(transport: Transport):
     answer = await post(transport, "http://no-such-name.invalid/")
     assert answer.error
     assert answer.error.startswith("resolve: ")
@@ -527,7 +531,7 @@ def guard_with(*each: list[str], networks: list[str] | None = None) -> Guard:
     return Guard(allow_networks=networks or LOOPBACK, resolver=resolve)
 
 
-async def test_what_was_judged_is_what_is_dialled():
+async def test_the_checked_address_is_dialed():
     """A name that answers with an allowed address first and another one from then on."""
     close = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
     guard = guard_with(["127.0.0.2"], ["127.0.0.3"], networks=["127.0.0.2/32"])
@@ -562,7 +566,7 @@ async def test_proxies_of_the_environment_are_ignored(
         assert (proxy.connections, receiver.connections) == (0, 1)
 
 
-async def test_tls(tmp_path: Path):
+async def test_certificates_are_verified(tmp_path: Path):
     server, pem = self_signed(tmp_path)
     trusting = ssl.create_default_context(cadata=pem.decode())
     guard = guard_with(["127.0.0.1"])
@@ -614,7 +618,7 @@ async def test_tls_to_a_plain_receiver_and_the_other_way(transport: Transport, t
     assert answer.error
 
 
-async def test_a_large_body_and_an_endless_answer_over_tls(tmp_path: Path):
+async def test_large_bodies_and_endless_answers_work_over_tls(tmp_path: Path):
     server, pem = self_signed(tmp_path)
     trusting = ssl.create_default_context(cadata=pem.decode())
     async with opened(verify_context=trusting) as transport:

@@ -23,7 +23,7 @@ PROGRAMS = str(Path(sys.executable).parent)
 
 
 def hg(folder: Path, *command: str) -> str:
-    """What hg says in a folder."""
+    """The output of hg in a folder."""
     environment = {
         "PATH": f"{PROGRAMS}:{os.environ['PATH']}",
         "HGRCPATH": "",
@@ -138,7 +138,7 @@ async def test_a_repository_is_imported(place: Place, bells: Path) -> None:
     assert place.left() == []
 
 
-async def test_passwords(place: Place, site: HgSite) -> None:
+async def test_an_import_from_mercurial_asks_for_a_password(place: Place, site: HgSite) -> None:
     site.ask_for(PASSWORD)
     assert (await place.done("/"))["status"] == "detection_needs_auth"
     assert (await place.done("/", vcs="mercurial"))["status"] == "auth_failed"
@@ -161,7 +161,7 @@ async def test_hg_is_not_installed(place: Place, monkeypatch: pytest.MonkeyPatch
     )
 
 
-async def test_what_is_no_mercurial(place: Place) -> None:
+async def test_another_url_than_a_mercurial_repository_fails(place: Place) -> None:
     row = await place.done("/nothing/here", vcs="mercurial")
     assert (row["status"], row["failed_step"]) == ("error", "importing")
     assert row["error_message"].startswith("hg: abort")
@@ -176,7 +176,7 @@ async def asked(port: int, request: str) -> str:
         writer.close()
 
 
-async def test_the_proxy(site: HgSite) -> None:
+async def test_the_proxy_needs_its_token(site: HgSite) -> None:
     guard = Guard(allow_networks=["127.0.0.0/8"], resolver=_loopback)
     there = site.url.removeprefix("http://")
     async with proxy_to(guard, guard.endpoint(f"{site.url}/")) as proxy:

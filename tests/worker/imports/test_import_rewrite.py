@@ -46,7 +46,7 @@ def commit(repo: Path, *parents: str, **who: str) -> str:
     return git(repo, "commit-tree", tree, *named, "-m", "Ring", **(ADA | who))
 
 
-def test_nobody_is_called_otherwise(repo: Path) -> None:
+def test_without_a_mapping_no_author_changes(repo: Path) -> None:
     git(repo, "fast-import", "--quiet", given=stream(5))
     git(repo, "fetch", "-q", ".", f"+refs/*:{IMPORTED_REFS}*")
     assert rewrite(repo, {}) == {"rewritten": 0}
@@ -56,7 +56,7 @@ def test_nobody_is_called_otherwise(repo: Path) -> None:
         )
 
 
-def test_only_what_names_somebody_changes(repo: Path) -> None:
+def test_only_commits_of_the_author_change(repo: Path) -> None:
     root = commit(repo, **BOB)
     side, main = commit(repo, root, **BOB), commit(repo, root)
     merge = commit(repo, main, side, **BOB)
@@ -72,7 +72,7 @@ def test_only_what_names_somebody_changes(repo: Path) -> None:
     assert git(repo, "fsck", "--strict") == ""
 
 
-def test_signatures_that_would_not_hold(repo: Path) -> None:
+def test_invalid_signatures_are_removed(repo: Path) -> None:
     tree = git(repo, "write-tree").encode()
     who = b"Ada <ada@tower.example> 1700000000 +0100"
     head = b"tree %b\nauthor %b\ncommitter %b\n" % (tree, who, who)
@@ -158,7 +158,7 @@ def test_hashes_of_256_bits(tmp_path: Path) -> None:
     assert git(repo, "log", "-1", "--format=%an", "refs/heads/main") == "Eve Ö"
 
 
-def test_two_that_become_the_same(repo: Path) -> None:
+def test_two_commits_can_become_the_same(repo: Path) -> None:
     one, other = commit(repo), commit(repo, **BOB)
     point(repo, "heads/one", one)
     point(repo, "heads/other", other)
@@ -168,7 +168,7 @@ def test_two_that_become_the_same(repo: Path) -> None:
     assert git(repo, "rev-parse", "one") == git(repo, "rev-parse", "other")
 
 
-def test_what_is_too_large(repo: Path) -> None:
+def test_an_object_that_is_too_large_is_rejected(repo: Path) -> None:
     point(repo, "heads/main", commit(repo))
     assert MAX_OBJECT_BYTES > 1024
     assert len([*objects(repo, "rev-list", "--all")]) == 1
@@ -182,7 +182,7 @@ def test_too_many_authors(repo: Path) -> None:
         survey(repo, 100, lambda count: None, max_authors=0)
 
 
-def test_who_is_who() -> None:
+def test_authors_of_a_commit_are_read() -> None:
     content = b"author A B <a@b> 1 +0\ncommitter <c> 1 +0\n\nauthor D <d> 1 +0\n"
     assert [*authors_of(content)] == [(b"A B", b"a@b"), (b"", b"c")]
     assert len(author_digest(b"A", b"b")) == 40

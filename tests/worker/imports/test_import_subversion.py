@@ -122,7 +122,9 @@ async def test_a_repository_is_imported(store: Store, served: str, tmp_path: Pat
 
 
 @real
-async def test_passwords(store: Store, served: str, tmp_path: Path) -> None:
+async def test_an_import_from_subversion_asks_for_a_password(
+    store: Store, served: str, tmp_path: Path
+) -> None:
     place = Place(store, served, tmp_path / "data")
     assert (await place.done("/locked"))["status"] == "detection_needs_auth"
     place.restart(username="ada", password="wrong")
@@ -132,7 +134,9 @@ async def test_passwords(store: Store, served: str, tmp_path: Path) -> None:
 
 
 @real
-async def test_what_is_no_subversion(store: Store, served: str, tmp_path: Path) -> None:
+async def test_another_url_than_a_subversion_repository_fails(
+    store: Store, served: str, tmp_path: Path
+) -> None:
     place = Place(store, served, tmp_path / "data")
     row = await place.done("/nothing", vcs="subversion")
     assert (row["status"], row["failed_step"]) == ("error", "importing")

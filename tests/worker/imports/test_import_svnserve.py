@@ -82,7 +82,9 @@ async def test_a_part_of_it_has_no_branches(store: Store, served: str, tmp_path:
 
 
 @real
-async def test_passwords(store: Store, served: str, tmp_path: Path) -> None:
+async def test_an_import_from_svnserve_asks_for_a_password(
+    store: Store, served: str, tmp_path: Path
+) -> None:
     place = Place(store, served, tmp_path / "data")
     row = await place.done("/locked")
     assert row["status"] == "auth_failed"
@@ -93,7 +95,9 @@ async def test_passwords(store: Store, served: str, tmp_path: Path) -> None:
 
 
 @real
-async def test_what_is_not_there(store: Store, served: str, tmp_path: Path) -> None:
+async def test_a_missing_repository_fails_the_import(
+    store: Store, served: str, tmp_path: Path
+) -> None:
     row = await Place(store, served, tmp_path / "data").done("/nothing")
     assert (row["status"], row["failed_step"]) == ("error", "importing")
     assert row["error_message"].startswith("git: ")
@@ -102,9 +106,7 @@ async def test_what_is_not_there(store: Store, served: str, tmp_path: Path) -> N
 
 
 @real
-async def test_what_is_dialled_is_what_was_judged(
-    store: Store, served: str, tmp_path: Path
-) -> None:
+async def test_the_checked_address_is_dialed(store: Store, served: str, tmp_path: Path) -> None:
     """A name that stands for this machine once it is dialled, and for nobody's before."""
     place = Place(store, served.replace("127.0.0.1", "localhost"), tmp_path / "data")
     row = await place.done("/repo", vcs="subversion")
@@ -115,7 +117,7 @@ async def test_what_is_dialled_is_what_was_judged(
     assert (row["status"], "loopback" in row["error_message"]) == ("error", True)
 
 
-async def test_an_address_that_is_refused(store: Store, tmp_path: Path) -> None:
+async def test_a_refused_address_ends_an_import(store: Store, tmp_path: Path) -> None:
     row = await Place(store, "svn://10.0.0.1", tmp_path / "data").done("/repo")
     assert row["status"] == "error"
     assert "10.0.0.1 is refused" in row["error_message"]
@@ -131,7 +133,7 @@ async def test_only_subversion_is_there(store: Store, tmp_path: Path, vcs: str) 
 
 
 async def tunnelled(place: str, *, token: str | None = None) -> tuple[int | None, bytes]:
-    """What the tunnel to a place ends with, and what it writes when it is given some bytes."""
+    """The exit code of a tunnel to a place, and its output for some bytes."""
     guard = Guard(allow_networks=["127.0.0.0/8"])
     endpoint = guard.endpoint(f"svn://{place}/", SOURCES)
     async with proxy_to(guard, endpoint) as proxy:
@@ -160,17 +162,17 @@ async def answering(anyio_backend: str) -> AsyncIterator[str]:
     server.close()
 
 
-async def test_the_tunnel_passes_on_what_both_say(answering: str) -> None:
+async def test_the_tunnel_passes_on_both_directions(answering: str) -> None:
     assert await tunnelled(answering) == (0, b"hello " + SENT)
 
 
-async def test_the_tunnel_leads_nowhere_for_whoever_does_not_know_the_token(
+async def test_the_tunnel_refuses_a_wrong_token(
     answering: str,
 ) -> None:
     assert await tunnelled(answering, token="guessed") == (1, b"")
 
 
-async def test_the_tunnel_leads_nowhere_where_nobody_listens(anyio_backend: str) -> None:
+async def test_the_tunnel_ends_if_the_server_is_unreachable(anyio_backend: str) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         place = f"127.0.0.1:{taken.getsockname()[1]}"

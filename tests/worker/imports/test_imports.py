@@ -25,7 +25,7 @@ PASSWORD = "open sesame / ä"
 
 @pytest.fixture(params=["sqlite"])
 def url(request: pytest.FixtureRequest) -> Iterator[str]:
-    """What is asked of the store is tested there; most of this is about git."""
+    """The engine is tested beside the store; most of this is about git."""
     with engine_url(request.param) as named:
         yield named
 
@@ -70,7 +70,7 @@ async def test_a_repository_is_imported(place: GitPlace) -> None:
     assert place.store.look(import_rounds.next_due) is None
 
 
-async def test_what_the_api_tells_of_it(place: GitPlace) -> None:
+async def test_an_import_sets_default_branch_and_refs(place: GitPlace) -> None:
     place.site.repository("trunk", stream(branch="trunk"))
     bare = place.site.root / "trunk.git"
     git(bare, "symbolic-ref", "HEAD", "refs/heads/trunk")
@@ -88,7 +88,7 @@ async def test_what_the_api_tells_of_it(place: GitPlace) -> None:
     assert place.store.look(refs.resolve, place.repo["id"], "v1") == at
 
 
-async def test_an_empty_repository(place: GitPlace) -> None:
+async def test_an_empty_repository_can_be_imported(place: GitPlace) -> None:
     place.site.repository("empty", b"")
     row = await place.done("/empty.git")
     assert (row["status"], row["commit_count"], row["authors_count"]) == ("complete", 0, 0)
@@ -118,12 +118,12 @@ async def test_names_and_passwords(place: GitPlace, caplog: pytest.LogCaptureFix
     assert not any(PASSWORD in str(path) for _, path, _ in place.site.seen)
 
 
-async def test_a_password_where_the_kind_is_said(place: GitPlace) -> None:
+async def test_a_missing_password_ends_an_import_of_a_given_kind(place: GitPlace) -> None:
     place.site.password = PASSWORD
     assert (await place.done(vcs="git"))["status"] == "auth_failed"
 
 
-async def test_a_password_that_git_alone_is_asked_for(
+async def test_a_password_request_to_git_ends_an_import(
     place: GitPlace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The first request is let through, as by a server that shows what there is to everybody.
@@ -133,7 +133,7 @@ async def test_a_password_that_git_alone_is_asked_for(
     assert (await place.done())["status"] == "auth_failed"
 
 
-async def test_nothing_is_there(place: GitPlace) -> None:
+async def test_a_missing_repository_fails_the_import(place: GitPlace) -> None:
     row = await place.done("/nothing.git")
     assert (row["status"], row["error_message"]) == ("detection_found_nothing", None)
     assert place.outcomes == ["failure"]
@@ -163,25 +163,25 @@ async def test_several_projects_at_a_url(place: GitPlace) -> None:
     assert row["project_choices"] == []
 
 
-async def test_the_one_project_at_a_url(place: GitPlace) -> None:
+async def test_the_only_project_at_a_url_is_imported(place: GitPlace) -> None:
     place.site.repository("lone/rope ö", stream(1))
     assert (await place.done("/lone"))["status"] == "complete"
 
 
 @pytest.mark.parametrize("project", ["../bells.git", "a//b", "./x", ""])
-async def test_a_project_that_would_be_elsewhere(place: GitPlace, project: str) -> None:
+async def test_a_project_outside_of_the_url_is_refused(place: GitPlace, project: str) -> None:
     row = await place.done("/group", vcs="git", project=project)
     assert (row["status"], row["failed_step"]) == ("error", "importing")
     assert place.site.seen == []
 
 
-async def test_a_kind_that_nothing_here_reads(place: GitPlace) -> None:
+async def test_an_unsupported_kind_ends_an_import(place: GitPlace) -> None:
     row = await place.done(vcs="tfvc")
     assert (row["status"], row["failed_step"]) == ("error", "importing")
     assert row["error_message"] == "tfvc repositories cannot be imported here"
 
 
-async def test_what_the_guard_refuses(place: GitPlace) -> None:
+async def test_an_address_that_the_guard_refuses_ends_an_import(place: GitPlace) -> None:
     place.start()
     row = await place.work(allow_networks=[])
     assert (row["status"], row["failed_step"]) == ("error", "detecting")
@@ -189,7 +189,7 @@ async def test_what_the_guard_refuses(place: GitPlace) -> None:
     assert place.site.seen == []
 
 
-async def test_where_it_is_sent_on_to(place: GitPlace, tmp_path: Path) -> None:
+async def test_a_redirect_keeps_the_password_on_its_server(place: GitPlace, tmp_path: Path) -> None:
     place.site.moved = {"/old/": f"{place.site.url}/"}
     place.site.password = PASSWORD
     row = await place.done("/old/bells.git", username="ada", password=PASSWORD)
@@ -218,7 +218,9 @@ async def test_git_itself_is_sent_nowhere(place: GitPlace, tmp_path: Path) -> No
         assert other.seen == []
 
 
-async def test_files_that_are_said_to_be_elsewhere(place: GitPlace, tmp_path: Path) -> None:
+async def test_alternates_on_another_server_are_not_fetched(
+    place: GitPlace, tmp_path: Path
+) -> None:
     with git_site(tmp_path / "other") as other:
         other.repository("bells", stream())
         place.site.dumb = True
@@ -232,7 +234,7 @@ async def test_files_that_are_said_to_be_elsewhere(place: GitPlace, tmp_path: Pa
 
 
 async def test_the_name_is_resolved_once(place: GitPlace) -> None:
-    """What git dials is what was judged, whatever the name means to git."""
+    """Git dials the checked address, also if the name has another one for git."""
     port = place.site.url.rpartition(":")[2]
     place.resolver = lambda host, port: _addresses("127.0.0.1")
     url = f"http://bells.invalid:{port}/bells.git"
@@ -277,7 +279,7 @@ async def test_authors_are_renamed(place: GitPlace) -> None:
     assert git(place.made, "rev-parse", "main", "quiet", "v1") == before
 
 
-async def test_two_become_one_and_two_again(place: GitPlace) -> None:
+async def test_two_authors_can_be_merged_and_separated_again(place: GitPlace) -> None:
     await place.done()
     place.rename("Bob Ölm", name="Ada", email="ada@tower.example")
     await place.work()
@@ -341,7 +343,7 @@ async def test_the_store_is_gone(place: GitPlace) -> None:
 
 
 @on_each
-async def test_large_files(place: GitPlace) -> None:
+async def test_large_files_are_counted_and_listed(place: GitPlace) -> None:
     place.pace = ImportPace(large_file=20_000)
     place.site.repository("large", stream(3, 30_000))
     row = await place.done("/large.git")
@@ -356,7 +358,9 @@ async def test_large_files(place: GitPlace) -> None:
     assert row["large_files_count"] == 3
 
 
-async def test_progress_of_a_large_one(place: GitPlace, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_progress_of_a_large_import_is_reported(
+    place: GitPlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     place.pace = ImportPace(progress=0.02)
     place.site.repository("large", stream(800, 5_000))
     place.site.pause = 0.02
@@ -387,7 +391,7 @@ async def test_progress_that_was_not_yet_reported_does_not_undo_the_end(place: G
     assert (row["status"], row["commit_count"]) == ("complete", 800)
 
 
-async def test_it_is_cancelled(place: GitPlace) -> None:
+async def test_a_canceled_import_stops_and_leaves_nothing(place: GitPlace) -> None:
     place.site.repository("large", stream(50, 20_000))
     place.site.pause = 0.2
     place.start("/large.git")
@@ -404,7 +408,7 @@ async def test_it_is_cancelled(place: GitPlace) -> None:
     assert place.emitted == []
 
 
-async def test_it_is_begun_anew_meanwhile(place: GitPlace) -> None:
+async def test_an_import_can_be_restarted_while_it_runs(place: GitPlace) -> None:
     place.site.repository("large", stream(50, 20_000))
     place.site.pause = 0.2
     place.start("/large.git")
@@ -450,7 +454,7 @@ def running(data_dir: Path) -> list[str]:
 @pytest.mark.parametrize(
     ("setting", "value"), [("import_timeout", 0.5), ("import_max_bytes", 200_000)]
 )
-async def test_bounds(place: GitPlace, setting: str, value: float) -> None:
+async def test_limits_end_an_import(place: GitPlace, setting: str, value: float) -> None:
     place.pace = ImportPace(progress=0.02, size_every=1)
     place.site.repository("large", stream(50, 20_000))
     place.site.pause = 0.05
@@ -462,7 +466,9 @@ async def test_bounds(place: GitPlace, setting: str, value: float) -> None:
     assert place.left() == []
 
 
-async def test_so_many_at_once(place: GitPlace, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_number_of_concurrent_imports_is_bounded(
+    place: GitPlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     others = [place.store.do(repositories.create, place.octo["id"], f"r{at}") for at in range(3)]
     url = place.site.url + "/bells.git"
     place.site.repository("other", stream(1))
@@ -491,7 +497,7 @@ async def test_so_many_at_once(place: GitPlace, monkeypatch: pytest.MonkeyPatch)
     assert most == 2
 
 
-async def test_what_is_broken(place: GitPlace) -> None:
+async def test_a_broken_repository_fails_the_import(place: GitPlace) -> None:
     bare = place.site.root / "bells.git"
     git(bare, "repack", "-adq")
     (pack,) = (bare / "objects" / "pack").glob("*.pack")
@@ -510,7 +516,9 @@ async def test_git_is_not_installed(place: GitPlace, monkeypatch: pytest.MonkeyP
     assert row["status"] == "error"
 
 
-async def test_an_error_of_our_own(place: GitPlace, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_internal_error_is_logged_and_not_shown(
+    place: GitPlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(steps, "Survey", None)
     row = await place.done()
     assert row["status"] == "error"
@@ -519,7 +527,7 @@ async def test_an_error_of_our_own(place: GitPlace, monkeypatch: pytest.MonkeyPa
     )
 
 
-async def test_what_a_crash_has_left(place: GitPlace) -> None:
+async def test_remains_of_a_crash_are_cleaned_up(place: GitPlace) -> None:
     await place.done()
     half = place.data_dir / "imports" / f"{place.repo['id']}-17"
     (half / "source.git").mkdir(parents=True)
@@ -534,7 +542,7 @@ async def test_what_a_crash_has_left(place: GitPlace) -> None:
     assert not place.made.exists()
 
 
-async def test_what_outlived_a_killed_worker_is_removed_after_the_next_import(
+async def test_remains_of_a_killed_worker_go_with_the_next_import(
     place: GitPlace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A program that goes on writes after the import was taken up anew."""
@@ -551,7 +559,7 @@ async def test_what_outlived_a_killed_worker_is_removed_after_the_next_import(
     assert place.left() == []
 
 
-def test_a_folder_is_emptied_until_nobody_writes_there(
+def test_a_folder_is_emptied_until_all_writing_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     writes = 3
@@ -574,7 +582,7 @@ def test_a_folder_is_emptied_until_nobody_writes_there(
     monkeypatch.undo()
 
 
-def test_what_git_is_given(place: GitPlace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_git_gets_a_clean_environment(place: GitPlace, monkeypatch: pytest.MonkeyPatch) -> None:
     from worker.imports.git import Remote, environment
 
     for name in ("http_proxy", "GIT_DIR", "GIT_SSL_NO_VERIFY"):

@@ -1,4 +1,4 @@
-"""Alerts: when each opens and closes, once, and whom its event reaches."""
+"""Alerts: each opens and closes once, and its event reaches its hooks."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +13,7 @@ from hub.worker_events import WorkerEvents
 from store import Connection, Row, Store
 from store.alerts import alerts, problems, transitions
 from store.alerts.rules import EVENTS
-from store.alerts.transitions import Limits
+from store.alerts.transitions import AlertLimits
 from store.clock import DAY, MovableClock
 from store.database import body_codec
 from store.errors import Invalid
@@ -357,7 +357,7 @@ async def test_changes_that_another_process_recorded_are_not_recorded_again(
     world: World, clock: MovableClock
 ) -> None:
     world.send(world.failing, "a", status_code=500, cooldown_until=clock.now() + 60_000_000)
-    limits = Limits(0, 0)
+    limits = AlertLimits(0, 0)
     changes = world.store.look(transitions.find, limits)
     assert len(world.store.do(transitions.apply, changes)) == 1
     assert world.store.do(transitions.apply, changes) == []

@@ -65,7 +65,7 @@ def left(db: Connection) -> list[int]:
     return [db.value(f"SELECT count(*) FROM {name}") for name in names]
 
 
-async def test_each_at_its_time(
+async def test_each_row_expires_at_its_time(
     kept: Store, clock: MovableClock, worker_events: WorkerEvents
 ) -> None:
     assert kept.look(expiring.next_due) == after(kept, DAY)
@@ -98,7 +98,7 @@ async def test_every_reader_sees_it_gone_before_the_worker_comes(
     assert kept.look(left) == [2, 2, 4]
 
 
-async def test_what_is_told(
+async def test_expired_things_emit_events(
     kept: Store, seed: Any, clock: MovableClock, worker_events: WorkerEvents
 ) -> None:
     store = kept
@@ -166,7 +166,9 @@ async def test_in_batches_each_with_its_events(
     assert published == [f"many-{number}" for number in range(10)]
 
 
-async def test_nobody_there_to_tell(store: Store, seed: Any, clock: MovableClock) -> None:
+async def test_without_an_emitter_nothing_expires(
+    store: Store, seed: Any, clock: MovableClock
+) -> None:
     store.do(interaction_limits.limit_repository, seed.hello, "existing_users", after(store, 1))
     clock.advance(1)
     with pytest.raises(Unusable, match=r"interaction_limit\.expired"):
@@ -216,9 +218,7 @@ async def test_once_by_several_workers(
         await each.close()
 
 
-async def test_the_worker_is_woken_for_what_ends_sooner(
-    tmp_path: Path, settings: HubSettings
-) -> None:
+async def test_an_earlier_end_wakes_the_worker(tmp_path: Path, settings: HubSettings) -> None:
     """With a real clock: nobody looks, and yet it is gone and told of at its moment."""
     store = open_store("sqlite", data_dir=tmp_path)
     worker = Worker(store, WorkerSettings(), emit=WorkerEvents(settings))

@@ -16,7 +16,8 @@ from worker_harness import WorkerHarness
 from store import Connection, Store
 from store.clock import SECOND
 from store.delivery import attempt_text
-from store.delivery.attempt_feed import AttemptFilter, AttemptPage
+from store.delivery.attempt_feed import AttemptPage
+from store.delivery.attempt_filter import AttemptFilter
 from store.text_index import portions, slices, trigrams
 from store.text_index.portions import WIDTH
 from worker.job_table import JobContext, build_jobs
@@ -167,9 +168,7 @@ def harness_hook(harness: WorkerHarness, attempt_ids: Sequence[int]) -> int:
     return int(harness.store.look(lambda db: db.value(query, id=attempt_ids[0])))
 
 
-async def test_a_search_ends_at_its_limit_and_says_how_far_it_looked(
-    harness: WorkerHarness, fill: Any
-) -> None:
+async def test_a_bounded_search_reports_its_position(harness: WorkerHarness, fill: Any) -> None:
     wanted = fill(*[(payload("a bell " + "x" * 1000), None)] * 20)
     await index_texts(harness.store)
     before, found, rounds = None, [], 0
@@ -185,7 +184,7 @@ async def test_a_search_ends_at_its_limit_and_says_how_far_it_looked(
     assert rounds > 1
 
 
-async def test_a_payload_beyond_every_limit(
+async def test_a_payload_beyond_every_limit_is_searched(
     harness: WorkerHarness, fill: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(trigrams, "LONGEST", 1_000)
@@ -199,7 +198,7 @@ async def test_a_payload_beyond_every_limit(
     assert ids(search(harness.store, "a bell", before=first.older)) == [wanted[1], wanted[0]]
 
 
-# What is deleted.
+# Deleted texts.
 
 
 async def test_nothing_of_a_deleted_payload_stays(harness: WorkerHarness, fill: Any) -> None:

@@ -1,4 +1,4 @@
-"""Events become state behind the deliveries' back: each once, in order, whatever happens."""
+"""Events become state behind the deliveries' back: each once, in order, through crashes."""
 
 import asyncio
 import json
@@ -66,7 +66,7 @@ async def test_an_event_becomes_state_a_moment_after_it_came(harness: WorkerHarn
     await until(lambda: harness.store.look(issues.get, harness.repo["id"], 7) is not None)
 
 
-async def test_what_came_while_nobody_worked_is_taken_up_first(harness: WorkerHarness) -> None:
+async def test_events_from_before_the_start_are_projected_first(harness: WorkerHarness) -> None:
     await harness.event(issue(1), "issues")
     await harness.event(issue(1, title="Later"), "issues")
     await harness.work()
@@ -76,7 +76,7 @@ async def test_what_came_while_nobody_worked_is_taken_up_first(harness: WorkerHa
     assert found["title"] == "Later"
 
 
-async def test_in_order_and_each_once(harness: WorkerHarness) -> None:
+async def test_events_are_projected_in_order_and_once(harness: WorkerHarness) -> None:
     many = 2 * projection_cursor.MOST_EVENTS + 3
     for nth in range(4):
         await harness.event(b'{"nth": %d}' % (nth + 1))
@@ -105,7 +105,7 @@ async def test_large_events_are_read_a_few_at_a_time(
     assert taken_up(harness) == 5
 
 
-async def test_each_once_whatever_happens_to_the_worker(harness: WorkerHarness) -> None:
+async def test_crashes_project_each_event_once(harness: WorkerHarness) -> None:
     harness.tuning = Tuning(projection_batch=1e-9)
     await harness.events(100)
     for _ in range(5):
@@ -197,7 +197,7 @@ async def test_events_that_retention_dropped_are_no_reason_to_wait(harness: Work
     assert taken_up(harness) == 2
 
 
-async def test_only_where_the_settings_want_it(harness: WorkerHarness) -> None:
+async def test_a_setting_switches_the_projection_on(harness: WorkerHarness) -> None:
     worker = await harness.work(reflect=False)
     await harness.event()
     await worker.projector.tick()
@@ -208,7 +208,7 @@ async def test_only_where_the_settings_want_it(harness: WorkerHarness) -> None:
     assert taken_up(harness) == 1
 
 
-async def test_it_rests_the_longer_the_more_others_do() -> None:
+async def test_the_pacer_rests_longer_under_load() -> None:
     wall = processor = 0.0
     share = 0.0
     slept: list[float] = []
@@ -278,7 +278,7 @@ async def test_of_several_workers_one_does_it(harness: WorkerHarness) -> None:
     assert state(harness)["lease_id"] != holder or taken_up(harness) == 401
 
 
-async def test_an_event_whose_transaction_ends_late_is_not_passed_over(
+async def test_an_event_of_a_late_transaction_is_not_skipped(
     harness: WorkerHarness,
 ) -> None:
     if harness.store.engine.single_worker:
@@ -297,7 +297,7 @@ async def test_an_event_whose_transaction_ends_late_is_not_passed_over(
     assert harness.store.look(repositories.get, harness.repo["id"])["size"] == 1 * 7 + 2
 
 
-async def test_an_id_that_nobody_has_any_more_holds_nothing_up(harness: WorkerHarness) -> None:
+async def test_an_id_of_a_rolled_back_event_is_skipped(harness: WorkerHarness) -> None:
     session = harness.store.engine.session()
     session.begin(harness.clock.now(), write=True)
     session.db.insert_many("event", events.INSERTED, [_row(harness, "undone", b"{}")])

@@ -1,4 +1,4 @@
-"""The job that records deployments: where it is cut off it goes on, and everything is told once."""
+"""The job that records deployments: an interrupted one is continued, and reported once."""
 
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
@@ -94,7 +94,7 @@ async def test_cut_off_it_goes_on(kept: Store, settings: HubSettings) -> None:
     assert count(kept, "deployment_job_entry") == 0
 
 
-async def test_what_goes_wrong_for_good(
+async def test_a_lasting_error_fails_the_job(
     kept: Store, settings: HubSettings, caplog: pytest.LogCaptureFixture
 ) -> None:
     first, second = ask(kept, MANY), ask(kept, 1, "sun")
@@ -110,7 +110,9 @@ async def test_what_goes_wrong_for_good(
     assert job(kept, ask(kept, 1))["status"] == "pending"
 
 
-async def test_two_at_it(kept: Store, settings: HubSettings) -> None:
+async def test_a_worker_taken_for_dead_records_nothing_twice(
+    kept: Store, settings: HubSettings
+) -> None:
     """A worker that another one has taken for dead takes nothing twice."""
     job_id = ask(kept, MANY)
     begun = kept.do(deployment_jobs.begin)
@@ -120,14 +122,14 @@ async def test_two_at_it(kept: Store, settings: HubSettings) -> None:
     assert job(kept, job_id)["total_count"] == MANY == count(kept, "event")
 
 
-async def test_one_for_a_cluster(kept: Store) -> None:
+async def test_a_cluster_has_one_job_at_a_time(kept: Store) -> None:
     ask(kept, 1)
     with pytest.raises(Conflict, match="already in progress"):
         ask(kept, 1)
     assert count(kept, "deployment_job_entry") == 1
 
 
-async def test_the_oldest_first(kept: Store, settings: HubSettings, clock: Any) -> None:
+async def test_jobs_are_done_oldest_first(kept: Store, settings: HubSettings, clock: Any) -> None:
     ids = []
     for cluster in "abc":
         ids.append(ask(kept, 1, cluster))
@@ -139,9 +141,7 @@ async def test_the_oldest_first(kept: Store, settings: HubSettings, clock: Any) 
     assert {job(kept, job_id)["status"] for job_id in ids} == {"completed"}
 
 
-async def test_those_that_ended_are_forgotten(
-    kept: Store, settings: HubSettings, clock: Any
-) -> None:
+async def test_ended_jobs_are_deleted(kept: Store, settings: HubSettings, clock: Any) -> None:
     ask(kept, 1, "a")
     await record_deployments(kept, WorkerEvents(settings), batch=BATCH)
     clock.advance(1)

@@ -19,7 +19,7 @@ def run_of(harness: WorkerHarness, run_id: int) -> Any:
     return harness.store.look(replay_runs.get, run_id)
 
 
-async def test_what_is_asked_for_is_delivered(harness: WorkerHarness) -> None:
+async def test_a_replay_delivers_its_events(harness: WorkerHarness) -> None:
     harness.hook()
     await harness.events(5)
     await harness.work()
@@ -30,7 +30,7 @@ async def test_what_is_asked_for_is_delivered(harness: WorkerHarness) -> None:
     assert run_of(harness, run["id"])["made"] == 5
 
 
-async def test_what_was_asked_for_before_is_taken_up(harness: WorkerHarness) -> None:
+async def test_a_replay_from_before_the_start_is_continued(harness: WorkerHarness) -> None:
     harness.hook()
     await harness.events(3)
     run = ask(harness)

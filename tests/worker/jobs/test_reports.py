@@ -1,4 +1,4 @@
-"""Reports of usage: what is in them, when they are made, and that none is there by halves."""
+"""Reports of usage: their contents, their time, and that none is there by halves."""
 
 import asyncio
 from pathlib import Path
@@ -69,7 +69,9 @@ def some(world: Using) -> list[usage.UsageRecord]:
     ]  # fmt: skip
 
 
-async def test_a_day(opened: Store, world: Using, settings: WorkerSettings) -> None:
+async def test_a_daily_report_has_the_figures_of_its_day(
+    opened: Store, world: Using, settings: WorkerSettings
+) -> None:
     opened.do(usage.record, some(world))
     await make(opened, settings)
     head = {"enterprise": "globe", "report_day": DAY}
@@ -111,7 +113,7 @@ async def test_a_day(opened: Store, world: Using, settings: WorkerSettings) -> N
     ]
 
 
-async def test_28_days(opened: Store, world: Using, settings: WorkerSettings) -> None:
+async def test_a_report_of_28_days(opened: Store, world: Using, settings: WorkerSettings) -> None:
     first, outside = "2026-10-24", "2026-10-23"
     days = (outside, first, BEFORE, DAY)
     opened.do(usage.record, [world.row(day, editor="vim", suggestions=10) for day in days])
@@ -200,7 +202,7 @@ async def test_many_steps_and_parts(
 
 
 @pytest.mark.parametrize("fails_at", [1, 4, 6])
-async def test_cut_off_and_done_again(
+async def test_an_interrupted_report_is_made_again(
     opened: Store,
     world: Using,
     settings: WorkerSettings,
@@ -258,7 +260,7 @@ async def test_cancelled_it_leaves_nothing(
     assert len(lines(opened, world, settings, "users-1-day")) > 2
 
 
-async def test_what_is_old_is_dropped(
+async def test_old_reports_are_dropped(
     opened: Store, world: Using, settings: WorkerSettings, clock: MovableClock
 ) -> None:
     opened.do(usage.record, [world.row(BEFORE), world.row(DAY)])
@@ -295,7 +297,7 @@ async def test_what_is_old_is_dropped(
     assert opened.look(lambda db: db.value("SELECT count(*) FROM report_part")) == 0
 
 
-async def test_it_is_made_shortly_after_midnight(
+async def test_reports_are_made_shortly_after_midnight(
     opened: Store, world: Using, settings: WorkerSettings, clock: MovableClock
 ) -> None:
     (job,) = [one for one in build_jobs(JobContext(opened, settings)) if one.name == "reports"]

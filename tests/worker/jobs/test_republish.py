@@ -1,4 +1,4 @@
-"""Publishing how things are: each once and in order, whatever ends the run, and marked as such."""
+"""Publishing the current state: each row once and in order, through interruptions, and marked."""
 
 import asyncio
 import itertools
@@ -26,7 +26,7 @@ from store.artifacts.deployment_records import Deployment, DeploymentPlace
 from store.artifacts.storage_records import Storage
 from store.clock import DAY, SECOND, MovableClock
 from store.delivery import events, outbox
-from store.delivery.events import REPUBLISHED_SOURCE
+from store.delivery.incoming import REPUBLISHED_SOURCE
 from store.errors import Conflict
 from store.hooks.event_names import WILDCARD
 from store.imports import imports
@@ -88,7 +88,7 @@ def _records(db: Connection, world: World) -> None:
 
 
 def published(store: Store) -> list[Row]:
-    """What was published again, in order, with its `payload`."""
+    """The republished events, in order, each with its `payload`."""
 
     def read(db: Connection) -> list[Row]:
         ids = db.tuples(
@@ -120,13 +120,15 @@ async def republished(
     return published(store)[before:]
 
 
-def test_every_kind_can_be_told_of() -> None:
+def test_every_kind_can_be_republished() -> None:
     of_groups = {name for one in MODULES for name in one.ops.states}
     assert {one.name for one in SNAPSHOT_SOURCES} == of_groups | snapshots.STATES.keys()
     assert not of_groups & snapshots.STATES.keys()
 
 
-async def test_each_of_every_kind_once(world: World, worker_events: WorkerEvents) -> None:
+async def test_each_row_of_every_kind_is_republished_once(
+    world: World, worker_events: WorkerEvents
+) -> None:
     counts = world.store.look(republish_runs.count, ALL, None)
     assert all(counts.values()), "there is something of every kind"
     rows = await republished(world.store, worker_events, "*/*/events/*")
@@ -154,7 +156,7 @@ def test_the_manual_names_their_events() -> None:
         assert re.search(rf"`{one.event}(\.[a-z_]+)?`", text), one.event
 
 
-async def test_it_is_as_it_is_now(world: World, worker_events: WorkerEvents) -> None:
+async def test_the_current_state_is_republished(world: World, worker_events: WorkerEvents) -> None:
     repo = world.hello.repo
     (row,) = await republished(world.store, worker_events, "OCTO/hello/events/milestone")
     assert row["payload"]["milestone"]["title"] == "dawn"
@@ -170,7 +172,7 @@ async def test_it_is_as_it_is_now(world: World, worker_events: WorkerEvents) -> 
     assert await republished(world.store, worker_events, "octo/hello/events/milestone") == []
 
 
-async def test_what_a_receiver_rebuilds_a_pull_request_from(
+async def test_a_republished_pull_request_has_its_fields_and_reviews(
     world: World, worker_events: WorkerEvents
 ) -> None:
     (row,) = await republished(world.store, worker_events, "octo/hello/events/pull_request")
@@ -199,7 +201,7 @@ async def test_secrets_stay_secret(world: World, worker_events: WorkerEvents) ->
         ("*/%/events/repository", []),
     ],
 )
-async def test_patterns(
+async def test_events_are_republished_by_pattern(
     world: World, worker_events: WorkerEvents, topic: str, wanted: list[str]
 ) -> None:
     if "%" in topic:
@@ -210,7 +212,7 @@ async def test_patterns(
     assert sorted(row["payload"]["repository"]["full_name"] for row in rows) == wanted
 
 
-async def test_only_what_has_changed_since(
+async def test_since_selects_changed_rows_only(
     world: World, worker_events: WorkerEvents, clock: MovableClock
 ) -> None:
     clock.advance(2 * DAY / SECOND)
@@ -234,7 +236,7 @@ def _many(db: Connection, world: World, n: int) -> None:
         issues.put(db, world.vault.repo, given, stated)
 
 
-async def test_what_has_not_changed_is_passed_over_in_batches(
+async def test_unchanged_rows_are_skipped_in_batches(
     world: World, worker_events: WorkerEvents, clock: MovableClock
 ) -> None:
     world.store.do(_many, world, 14)
@@ -258,7 +260,7 @@ async def test_what_has_not_changed_is_passed_over_in_batches(
 async def test_cut_off_it_is_gone_on_with(
     world: World, worker_events: WorkerEvents, at: int
 ) -> None:
-    """Whatever was not committed was not published; nothing is missed, nothing comes twice."""
+    """Uncommitted events were not published; nothing is missed, nothing comes twice."""
     world.store.do(_many, world, 20)
     ask(world.store, "octo/*/events/issues")
     steps = itertools.count(1)
@@ -295,7 +297,7 @@ async def test_two_workers_do_no_step_twice(world: World, worker_events: WorkerE
     assert len([n for n in numbers if n >= 1000]) == 20
 
 
-async def test_a_change_waits_for_what_is_being_published(
+async def test_a_change_waits_for_the_current_batch(
     world: World, worker_events: WorkerEvents, url: str, tmp_path: Path, clock: MovableClock
 ) -> None:
     """So that what is published last of a thing is how it has become."""
@@ -323,7 +325,7 @@ async def test_a_change_waits_for_what_is_being_published(
     other.shut()
 
 
-async def test_one_that_was_stopped(world: World, worker_events: WorkerEvents) -> None:
+async def test_a_stopped_run_publishes_no_more(world: World, worker_events: WorkerEvents) -> None:
     run = ask(world.store)
 
     def stopped(db: Connection, resource: str, repo_id: int, rows: Sequence[Row]) -> None:
@@ -374,7 +376,7 @@ def _counting(pauses: list[float]) -> Any:
     return sleep
 
 
-async def test_by_the_schedule(
+async def test_the_schedule_starts_a_republication(
     world: World, worker_events: WorkerEvents, clock: MovableClock
 ) -> None:
     given = {"republish_at": "0 4 * * *", "republish_topics": ["octo/hello/events/label"]}
@@ -402,7 +404,7 @@ async def test_by_the_schedule(
 @pytest.mark.parametrize(
     "topic", ["octo/hello", "octo/hello/events/flood", "/events/x", "a b/c/events/*"]
 )
-def test_topics_that_are_none(topic: str) -> None:
+def test_wrong_topics_are_refused(topic: str) -> None:
     with pytest.raises(ValueError, match=r"no topic|no event"):
         WorkerSettings(republish_topics=[topic])
 
@@ -416,7 +418,9 @@ async def test_retention_lets_go_of_runs(world: World, worker_events: WorkerEven
     assert [row["outcome"] for row in world.store.look(republish_runs.page, limit=9)] == [None]
 
 
-async def test_what_a_hook_gets(harness: WorkerHarness, worker_events: WorkerEvents) -> None:
+async def test_hooks_get_republished_events_with_a_mark(
+    harness: WorkerHarness, worker_events: WorkerEvents
+) -> None:
     """A header and a member mark it; what a change brings has neither."""
     all_of_it = harness.hook("https://all.example/", events=[WILDCARD], secret="hush")
     by_name = harness.hook("https://own.example/", events=["repository_subscription"])

@@ -1,4 +1,4 @@
-"""Alerts by mail: each alert reaches the owners of its hook once, whatever happens meanwhile."""
+"""Alerts by mail: each alert reaches the owners of its hook once, through any failure."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -95,7 +95,7 @@ class Post:
         self.store.do(add)
         self.fail(self.world.failing, "people")
         await self.check(mail_window=0)
-        self.store.do(notices.make_mails, notices.Limits(9, 9))
+        self.store.do(notices.make_mails, notices.MailLimits(9, 9))
 
 
 def text(mail: EmailMessage) -> str:
@@ -257,7 +257,7 @@ async def test_a_connection_that_breaks_delays_the_mails_behind(post: Post) -> N
     assert {row["outcome"] for row in post.outbox()} == {"sent"}
 
 
-async def test_mails_that_nobody_sent_for_a_day_are_dropped(post: Post) -> None:
+async def test_mails_unsent_for_a_day_are_dropped(post: Post) -> None:
     await post.mail_people("a", "b")
     post.clock.advance(86_401)
     assert await post.send() == []
@@ -374,7 +374,7 @@ async def test_without_a_server_nothing_is_noted(post: Post) -> None:
     assert "mail" in names
 
 
-async def test_without_an_address_nobody_gets_a_mail(post: Post) -> None:
+async def test_users_without_a_verified_address_get_no_mail(post: Post) -> None:
     post.fail(post.world.failing, "a")
     await post.check()
 
@@ -392,7 +392,7 @@ async def test_without_an_address_nobody_gets_a_mail(post: Post) -> None:
     assert post.store.look(next_due) is None
 
 
-async def test_a_mail_whose_alerts_are_gone_says_so(post: Post) -> None:
+async def test_a_mail_without_its_alerts_fails_with_the_reason(post: Post) -> None:
     post.site.rcpt = lambda address: "451 later"
     post.fail(post.world.failing, "a")
     await post.check(mail_window=0)
@@ -449,7 +449,7 @@ async def test_an_address_in_unicode_is_sent_to_servers_that_can(post: Post) -> 
     assert post.site.receivers == ["ädä@people.example"]
 
 
-async def test_who_no_longer_administers_a_hook_gets_no_mail(post: Post) -> None:
+async def test_a_former_administrator_of_a_hook_gets_no_mail(post: Post) -> None:
     def add(db: Connection) -> int:
         row = accounts.create(db, "leaver", site_admin=True)
         emails.add(db, row["id"], ["leaver@people.example"], verified=True)

@@ -34,7 +34,7 @@ def count(db: Connection) -> Counter[str]:
 # The table, and what each worker does for itself.
 
 
-async def test_the_table(harness: WorkerHarness) -> None:
+async def test_each_job_is_in_the_table(harness: WorkerHarness) -> None:
     worker = await harness.work()
     # Where others may claim too, the lease is prolonged on its own, whatever a look waits for.
     lease = [] if harness.store.engine.single_worker else ["lease"]
@@ -134,7 +134,7 @@ async def test_the_audit_log_is_kept_longest(harness: WorkerHarness) -> None:
     assert (chain.first, chain.count, chain.problems) == (9, 1, [])
 
 
-async def test_what_still_waits_is_kept(harness: WorkerHarness) -> None:
+async def test_pruning_keeps_waiting_deliveries(harness: WorkerHarness) -> None:
     harness.network.script = lambda post: said(500)
     harness.hook(options={"disable_after": 0, "breaker": 0})
     await harness.work()
@@ -150,7 +150,7 @@ async def test_what_still_waits_is_kept(harness: WorkerHarness) -> None:
     await harness.over(delivered=10)
 
 
-async def test_what_waits_is_not_in_the_way_of_what_may_go(harness: WorkerHarness) -> None:
+async def test_waiting_deliveries_do_not_stop_pruning(harness: WorkerHarness) -> None:
     receipts = [await harness.event(name="push") for _ in range(5)]
     hook_id = harness.hook()
     await harness.events(5)

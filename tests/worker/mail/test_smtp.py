@@ -10,7 +10,7 @@ from ports import free_port
 from smtp_site import PASSWORD, USER, smtp_site
 
 from store.errors import Unusable
-from worker.mail.errors import Delayed, Rejected, ServerUnusable
+from worker.mail.errors import Delayed, MailRejected, ServerUnusable
 from worker.mail.smtp import SmtpConnection
 from worker.settings import WorkerSettings
 
@@ -102,7 +102,7 @@ async def test_a_wrong_password_is_no_fault_of_the_mail(
 @pytest.mark.parametrize(
     ("answer", "error"),
     [
-        ("550 5.1.1 no such mailbox", Rejected),
+        ("550 5.1.1 no such mailbox", MailRejected),
         ("451 4.7.1 greylisted, come back later", Delayed),
         ("421 4.3.2 closing", ServerUnusable),
     ],
@@ -121,7 +121,7 @@ async def test_answers_about_the_receiver_and_the_content(
     assert site.mails == []
 
 
-async def test_a_connection_that_breaks(tmp_path: Path) -> None:
+async def test_a_broken_connection_is_an_error(tmp_path: Path) -> None:
     async with smtp_site() as site:
         site.data = lambda mail: None
         with pytest.raises(ServerUnusable, match=r"closed|lost"):
@@ -130,7 +130,7 @@ async def test_a_connection_that_breaks(tmp_path: Path) -> None:
         await send(settings(free_port()))
 
 
-async def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+async def test_unreadable_files_are_reported(tmp_path: Path) -> None:
     missing = tmp_path / "missing"
     with pytest.raises(ServerUnusable, match="mail_ca"):
         await send(settings(1, mail_security="tls", mail_ca=missing))

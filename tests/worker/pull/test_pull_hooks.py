@@ -1,4 +1,4 @@
-"""A worker beside pull hooks: it sends them nothing, wakes who waits for them, and tidies up."""
+"""A worker beside pull hooks: it sends them nothing, wakes waiting receivers, and tidies up."""
 
 import asyncio
 from contextlib import ExitStack
@@ -59,7 +59,7 @@ async def test_a_worker_sends_nothing_to_a_pull_hook(harness: WorkerHarness) -> 
     assert all("pull:" not in post.endpoint.authority for post in harness.network.posts)
 
 
-async def test_a_hook_that_begins_to_pull_gets_what_waited(harness: WorkerHarness) -> None:
+async def test_a_hook_that_begins_to_pull_gets_waiting_deliveries(harness: WorkerHarness) -> None:
     hook_id = harness.hook()
     await harness.event()
     harness.edit(hook_id, url="pull:ci")
@@ -70,7 +70,7 @@ async def test_a_hook_that_begins_to_pull_gets_what_waited(harness: WorkerHarnes
     assert harness.states(hook_id) == {"delivered": 1}
 
 
-async def test_what_a_deleted_hook_left_is_dead(harness: WorkerHarness) -> None:
+async def test_deliveries_of_a_deleted_hook_are_dead(harness: WorkerHarness) -> None:
     hook_id = harness.hook("pull:ci")
     await harness.events(2)
     (leased,) = fetch(harness, hook_id, 1)
@@ -84,7 +84,7 @@ async def test_what_a_deleted_hook_left_is_dead(harness: WorkerHarness) -> None:
     assert row["reason"] == "the hook was deleted"
 
 
-async def test_what_waits_for_an_inactive_hook_is_dead_when_it_is_fetched(
+async def test_deliveries_of_an_inactive_hook_are_dead_once_fetched(
     harness: WorkerHarness,
 ) -> None:
     hook_id = harness.hook("pull:ci")

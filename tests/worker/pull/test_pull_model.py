@@ -1,4 +1,4 @@
-"""The leases of pull hooks, whatever two consumers, the clock, crashes and operators do."""
+"""The leases of pull hooks, with any steps of two consumers, the clock, crashes and operators."""
 
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -37,7 +37,7 @@ class Killed(Exception):
 
 @dataclass
 class Consumer:
-    """What a consumer believes: it may not know yet that a lease has lapsed."""
+    """The state as a consumer knows it: it may not know yet that a lease has lapsed."""
 
     name: str
     leased: list[tuple[int, FetchedDelivery]] = field(default_factory=list)
@@ -65,7 +65,7 @@ class Leases(RuleBasedStateMachine):
         assert found is not None
         return found
 
-    # What happens outside.
+    # Events from outside.
 
     @rule(seconds=st.sampled_from([1, 19, 31, 100]))
     def time_passes(self, seconds: int) -> None:
@@ -100,7 +100,7 @@ class Leases(RuleBasedStateMachine):
         self.world.store.do(hook_pauses.resume, paused)
         self.recorded = len(self._attempts())
 
-    # What consumers do.
+    # Steps of consumers.
 
     @rule(which=CONSUMERS, at=HOOKS, batch=st.integers(1, 4), killed=st.booleans())
     def consumer_fetches(self, which: int, at: int, batch: int, killed: bool) -> None:
@@ -194,7 +194,7 @@ class Leases(RuleBasedStateMachine):
     def leases_lapse(self, at: int) -> None:
         self.recorded += self.world.store.do(self.queue.lapse, self.hooks[at])
 
-    # What must hold.
+    # Invariants.
 
     @invariant()
     def each_lease_has_its_delivery(self) -> None:

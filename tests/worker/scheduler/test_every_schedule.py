@@ -82,7 +82,9 @@ async def test_the_calendar_has_all_that_is_not_at_a_moment(place: Place) -> Non
 
 
 @pytest.mark.parametrize("night", ["2026-03-28", "2026-10-24"])
-async def test_through_a_night_of_daylight_saving(place: Place, berlin: None, night: str) -> None:
+async def test_schedules_hold_through_daylight_saving(
+    place: Place, berlin: None, night: str
+) -> None:
     place.clock.advance((parse(f"{night}T12:00:00Z") - place.clock.now()) / SECOND)
     ran = counted(place)
     await place.quiet()
@@ -94,7 +96,7 @@ async def test_through_a_night_of_daylight_saving(place: Place, berlin: None, ni
     assert found == {("republish-begin", "03:00"), ("reports", "01:00")}, "looked at by the hour"
 
 
-async def test_asleep_for_a_day(place: Place) -> None:
+async def test_missed_schedules_run_once_after_a_sleep(place: Place) -> None:
     ran = counted(place)
     await place.quiet()
     assert ran == []
@@ -108,7 +110,7 @@ async def test_asleep_for_a_day(place: Place) -> None:
         assert place.clock.now() < row["due_at"] <= place.clock.now() + DAY
 
 
-async def test_a_clock_that_is_put_back(place: Place) -> None:
+async def test_daily_jobs_do_not_run_again_after_the_clock_is_put_back(place: Place) -> None:
     place.clock.advance((parse("2026-11-22T04:00:00Z") - place.clock.now()) / SECOND - 4 * 3600)
     ran = counted(place)
     await place.quiet()
@@ -123,7 +125,7 @@ async def test_a_clock_that_is_put_back(place: Place) -> None:
     assert {name for name, _ in ran} >= DAILY
 
 
-# What is due when the data says
+# Jobs that are due at a moment in the data
 
 
 def _limit(db: Connection, repo: Row, ends: int) -> None:
@@ -182,7 +184,7 @@ def test_all_that_ends_is_here() -> None:
 
 
 @pytest.mark.parametrize("event", sorted(ENDING))
-async def test_at_its_moment(place: Place, event: str) -> None:
+async def test_each_end_is_reported_at_its_moment(place: Place, event: str) -> None:
     repo = made(place)
     at_work(place)
     await place.quiet()
@@ -203,7 +205,7 @@ async def test_at_its_moment(place: Place, event: str) -> None:
 
 
 @pytest.mark.parametrize("event", sorted(ENDING))
-async def test_what_ended_while_nobody_was_there(place: Place, event: str) -> None:
+async def test_an_end_during_downtime_is_reported_at_the_start(place: Place, event: str) -> None:
     repo = made(place)
     place.store.do(ENDING[event], repo, place.clock.now() + HOUR)
     place.clock.advance(86_400)
@@ -212,7 +214,7 @@ async def test_what_ended_while_nobody_was_there(place: Place, event: str) -> No
     assert reported(place) == [event]
 
 
-async def test_what_is_asked_for_is_done_whatever_the_clock_does(place: Place) -> None:
+async def test_requested_jobs_run_after_the_clock_is_put_back(place: Place) -> None:
     repo = made(place)
     at_work(place)
     await place.quiet()

@@ -1,14 +1,15 @@
-"""The jobs that the store keeps: each at its time, once, in order, whatever happens meanwhile."""
+"""The jobs that the store keeps: each at its time, once, in order, through interruptions."""
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from scheduler_place import Place
+from store_world import FakeNotifier
 from waiting import PATIENCE, until
 
 from store import Connection, Row, Store, open_store
@@ -53,7 +54,7 @@ def at(place: Place, seconds: float) -> Once:
     return Once(place.clock.now() + round(seconds * SECOND))
 
 
-async def test_at_its_time(place: Place) -> None:
+async def test_each_job_runs_at_its_time(place: Place) -> None:
     place.job("nightly", CalendarTrigger(NIGHTLY))
     place.job("often", IntervalTrigger(600))
     place.start()
@@ -70,7 +71,7 @@ async def test_at_its_time(place: Place) -> None:
     assert sorted(place.runs) == ["nightly", "often"]
 
 
-async def test_a_day_asleep(place: Place) -> None:
+async def test_missed_jobs_run_once_after_a_sleep(place: Place) -> None:
     place.job("nightly", CalendarTrigger(NIGHTLY))
     place.job("hourly", CalendarTrigger("0 * * * *"))
     place.job("sooner", at(place, 60))
@@ -79,13 +80,13 @@ async def test_a_day_asleep(place: Place) -> None:
     assert timetable.next_runs.keys() == {"nightly", "hourly", "sooner"}
     assert place.runs == []
     await place.passed(5 * 86_400)
-    # What was due first is first; whatever was missed, it is one run.
+    # Jobs run in the order of their due times, and missed runs are made up for by one.
     assert place.runs == ["sooner", "hourly", "nightly"]
     await place.passed(0)
     assert len(place.runs) == 3
 
 
-async def test_a_worker_that_was_away(place: Place) -> None:
+async def test_jobs_missed_while_stopped_run_once_at_the_start(place: Place) -> None:
     place.job("nightly", CalendarTrigger(NIGHTLY))
     place.job("hourly", CalendarTrigger("0 * * * *"))
     place.start()
@@ -124,7 +125,7 @@ async def test_overdue_jobs_do_not_run_side_by_side(place: Place) -> None:
     assert {place.row(name)["outcome"] for name in place.runs} == {"done"}
 
 
-async def test_one_that_takes_long_holds_up_nobody(place: Place) -> None:
+async def test_a_long_job_does_not_delay_others(place: Place) -> None:
     place.head_start = 0.01
     opened = asyncio.Event()
     place.job("long", at(place, 1))
@@ -147,7 +148,7 @@ async def _wait(event: asyncio.Event) -> None:
     await event.wait()
 
 
-async def test_a_clock_put_back(place: Place) -> None:
+async def test_jobs_keep_their_times_after_the_clock_is_put_back(place: Place) -> None:
     place.job("nightly", CalendarTrigger(NIGHTLY))
     place.job("often", IntervalTrigger(600))
     timetable = place.start()
@@ -166,7 +167,7 @@ async def test_a_clock_put_back(place: Place) -> None:
     assert place.runs.count("nightly") == 1
 
 
-async def test_what_fails_rests_and_is_tried_again(
+async def test_a_failed_job_is_repeated_after_a_pause(
     place: Place, caplog: pytest.LogCaptureFixture
 ) -> None:
     errors: list[Exception] = [Unavailable("disk full"), ValueError("a secret in it")]
@@ -197,18 +198,18 @@ async def test_what_fails_rests_and_is_tried_again(
     assert place.runs == ["failing"] * 3
 
 
-async def test_asked_for_by_hand(place: Place) -> None:
+async def test_a_requested_job_runs_at_once(place: Place) -> None:
     place.job("nightly", CalendarTrigger(NIGHTLY))
     timetable = place.start()
     await place.quiet()
     due_at = place.row("nightly")["due_at"]
 
-    class Courier:
-        def wake(self, hooks: Any) -> None:
+    class Courier(FakeNotifier):
+        def wake(self, hooks: Iterable[int]) -> None:
             assert list(hooks) == [jobs.JOBS_WAKEUP]
             timetable.wake()
 
-    place.store.notifier = Courier()  # type: ignore[assignment]
+    place.store.notifier = Courier()
     await place.store.write(jobs.request_run, "nightly")
     await until(lambda: place.runs == ["nightly"])
     await place.quiet()
@@ -254,7 +255,7 @@ async def test_aborted_while_it_looks_it_starts_nothing(
     assert runner.next_runs == {}
 
 
-async def test_after_a_crash(place: Place) -> None:
+async def test_a_job_left_by_a_crash_runs_again(place: Place) -> None:
     place.job("long", at(place, 1))
     place.clock.advance(2)
     await place.store.write(module.save_records, place.table)
@@ -309,7 +310,7 @@ async def test_once_of_many_workers(place: Place) -> None:
     assert sorted(place.runs) == ["hourly"] * 3 + ["nightly"] * 3
 
 
-async def test_another_table(place: Place) -> None:
+async def test_a_changed_schedule_is_followed(place: Place) -> None:
     place.job("nightly", CalendarTrigger(NIGHTLY))
     timetable = place.start()
     await place.quiet()
@@ -322,7 +323,7 @@ async def test_another_table(place: Place) -> None:
     assert place.runs == ["nightly"]
 
 
-async def test_a_store_in_trouble(
+async def test_jobs_wait_for_a_store_in_trouble(
     place: Place, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     place.job("often", IntervalTrigger(600))
@@ -341,7 +342,7 @@ async def test_a_store_in_trouble(
     await place.quiet()
 
 
-async def test_it_is_there_at_the_moment(tmp_path: Path) -> None:
+async def test_a_due_job_wakes_the_runner(tmp_path: Path) -> None:
     """With a real clock: woken for it, and not by looking."""
     store = open_store("sqlite", data_dir=tmp_path)
     try:

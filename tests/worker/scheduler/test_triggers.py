@@ -1,4 +1,4 @@
-"""When jobs are due, whatever the clock does."""
+"""The due times of jobs, with a clock that is moved."""
 
 import itertools
 import os
@@ -24,7 +24,7 @@ NIGHTLY = "15 0 * * *"
 
 
 class Kept:
-    """What is kept of a job, and a clock to move."""
+    """The stored row of a job, and a clock to move."""
 
     def __init__(self, when: Trigger, now: str = "2026-11-21T07:33:00Z") -> None:
         self.when = when
@@ -81,7 +81,7 @@ def times(text: str, many: int, start: str = "2026-11-21T07:33:00Z") -> list[str
         ("0 0 * * mon", ["2026-11-23T00:00", "2026-11-30T00:00"]),
     ],
 )
-def test_the_calendar(text: str, expected: list[str]) -> None:
+def test_calendar_expressions_have_their_times(text: str, expected: list[str]) -> None:
     assert times(text, len(expected)) == expected
 
 
@@ -89,15 +89,21 @@ def test_the_calendar(text: str, expected: list[str]) -> None:
     "text",
     ["", "* * * *", "* * * * * *", "60 * * * *", "*/0 * * * *", "a b c d e", "@daily"],
 )
-def test_what_is_no_schedule(text: str) -> None:
+def test_an_invalid_schedule_is_rejected(text: str) -> None:
     with pytest.raises(ValueError):
         validate_cron(text)
+
+
+def test_the_default_schedules_are_valid_though_the_settings_do_not_parse_them() -> None:
+    settings = WorkerSettings()
+    for text in (settings.prune_at, settings.reports_at):
+        assert validate_cron(text) == text
 
 
 @pytest.mark.parametrize(
     "text", ["0 0 30 2 *", "0 0 * * 8", "0 0 * * 5-2", "0 0 * * 1/0", "0 0 * * x1"]
 )
-def test_days_that_never_come(text: str) -> None:
+def test_impossible_days_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match="prune_at"):
         WorkerSettings(prune_at=text)
 
@@ -123,7 +129,7 @@ def test_daylight_saving_changes_nothing(berlin: None, night: str) -> None:
     assert len(times("30 * * * *", 24, begin)) == len(set(times("30 * * * *", 24, begin)))
 
 
-def test_each_time_once() -> None:
+def test_each_time_is_due_once() -> None:
     kept = Kept(CalendarTrigger(NIGHTLY))
     assert kept.due() == "2026-11-22T00:15:00Z"
     kept.now = parse("2026-11-22T00:15:00Z")
@@ -132,7 +138,7 @@ def test_each_time_once() -> None:
     assert kept.due() == "2026-11-23T00:15:00Z"
 
 
-def test_what_was_missed_is_made_up_for_once() -> None:
+def test_missed_runs_are_made_up_for_once() -> None:
     kept = Kept(CalendarTrigger(NIGHTLY))
     kept.due()
     kept.pass_time(5 * DAY)
@@ -177,7 +183,7 @@ def test_run_by_hand_it_is_run_at_its_time_too() -> None:
     assert kept.run() == "2026-11-22T00:15:00Z"
 
 
-def test_after_a_pause() -> None:
+def test_an_interval_begins_after_each_run() -> None:
     kept = Kept(IntervalTrigger(600))
     assert kept.when.words == "every 600 s"
     assert kept.due() == "2026-11-21T07:33:00Z"
@@ -192,7 +198,7 @@ def test_after_a_pause() -> None:
     assert kept.due() == "2026-11-21T07:52:00Z"
 
 
-def test_at_the_moment_that_the_data_says() -> None:
+def test_a_data_trigger_is_due_at_the_given_moment() -> None:
     moments: list[int | None] = [None, parse("2026-11-21T08:00:00Z"), None]
     kept = Kept(DataTrigger(lambda db: moments.pop(0)))
     assert kept.due() is None

@@ -13,7 +13,7 @@ from worker.senders.channel import Message, MessageChannel
 
 
 class End:
-    """What one end of a channel has received."""
+    """The messages that one end of a channel has received."""
 
     def __init__(self) -> None:
         self.messages: list[Message] = []
@@ -51,7 +51,7 @@ async def test_messages_arrive_in_their_order_with_bytes_as_they_were() -> None:
 
 
 @pytest.mark.parametrize("size", [0, 65_536, 30_000_000])
-async def test_a_large_message_and_those_around_it(size: int) -> None:
+async def test_a_large_message_keeps_the_order(size: int) -> None:
     body = os.urandom(1000) * (size // 1000)
     async with pair() as (ours, _, _, theirs):
         for message in ((1,), (2, body), (3,)):

@@ -1,4 +1,4 @@
-"""Deliveries by a worker with sender processes: what is recorded, and what a death costs."""
+"""Deliveries by a worker with sender processes: their records, and the cost of a death."""
 
 import asyncio
 import os
@@ -63,7 +63,7 @@ async def test_the_record_has_the_request_as_it_was_received(harness: WorkerHarn
             assert attempt["address"] == "127.0.0.1"
 
 
-async def test_receivers_verify_what_a_process_signs(harness: WorkerHarness) -> None:
+async def test_receivers_verify_signatures_of_a_sender_process(harness: WorkerHarness) -> None:
     async with serving(ok) as receiver:
         harness.hook(receiver.url, secret=SECRET)
         senders = await working(harness)

@@ -1,4 +1,4 @@
-"""Requests by sender processes, to real receivers: what is sent, what is refused, what ends."""
+"""Requests by sender processes, to real receivers: sent and refused ones, and the ends."""
 
 import asyncio
 import logging
@@ -126,7 +126,7 @@ async def test_a_process_signs_and_sends() -> None:
         assert made.supervisor.ready[0].connections == 1
 
 
-async def test_it_is_the_same_request_as_without_processes() -> None:
+async def test_a_process_sends_the_same_request_as_the_worker() -> None:
     async with senders() as made, serving(ok) as receiver:
         await made.post(receiver)
         await made.supervisor.close()
@@ -172,7 +172,7 @@ async def test_a_body_is_handed_over_once_and_few_are_kept() -> None:
         assert sorted(receiver.bodies[len(bodies) :]) == sorted([bodies[0], bodies[-1]])
 
 
-async def test_a_large_body_and_a_large_answer() -> None:
+async def test_large_bodies_are_sent_and_large_answers_truncated() -> None:
     answer = b"HTTP/1.1 200 OK\r\nContent-Length: 200000\r\n\r\n" + b"x" * 200_000
     body = os.urandom(500_000) * 20
     async with senders() as made, serving(says(answer)) as receiver:
@@ -199,7 +199,7 @@ async def test_errors_are_those_of_the_worker(url: str, error: str) -> None:
         assert found.signatures.startswith("X-Hub-Signature")
 
 
-async def test_a_request_that_takes_too_long() -> None:
+async def test_a_late_answer_is_a_timeout() -> None:
     async with senders() as made, serving(silent) as receiver:
         found = await made.post(receiver, deadline=0.2)
         assert found.error == "timeout: wait: no whole answer within 0.2 s"
@@ -342,7 +342,7 @@ async def test_without_load_the_processes_end() -> None:
         assert made.deaths == []
 
 
-async def test_a_program_that_does_not_start(
+async def test_the_worker_sends_if_its_processes_do_not_start(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Then this process sends, and the start is tried again later."""

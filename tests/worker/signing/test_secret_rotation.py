@@ -1,4 +1,4 @@
-"""While a hook's secrets overlap its receiver verifies what it gets, whichever of both it has."""
+"""While a hook's secrets overlap, a receiver with either of them verifies its deliveries."""
 
 import asyncio
 import hashlib
@@ -70,7 +70,9 @@ async def events(harness: WorkerHarness, count: int) -> None:
 
 
 @pytest.mark.parametrize("header", ["X-Hub-Signature-256", "X-Hub-Signature"])
-async def test_a_receiver_that_knows_of_nothing(harness: WorkerHarness, header: str) -> None:
+async def test_a_receiver_with_the_former_secret_misses_nothing(
+    harness: WorkerHarness, header: str
+) -> None:
     """It still has the former secret, and misses nothing."""
     receiver = Strict(OLD, header)
     async with serving(receiver) as server:
@@ -80,7 +82,7 @@ async def test_a_receiver_that_knows_of_nothing(harness: WorkerHarness, header: 
     assert receiver.verified == [True] * 5
 
 
-async def test_a_receiver_that_has_the_new_secret_only(harness: WorkerHarness) -> None:
+async def test_a_receiver_with_the_new_secret_refuses_once(harness: WorkerHarness) -> None:
     """It refuses once, gets the same again five seconds later, and refuses no more."""
     receiver = Strict(NEW)
     async with serving(receiver) as server:
@@ -98,7 +100,7 @@ async def test_a_receiver_that_has_the_new_secret_only(harness: WorkerHarness) -
 
 
 @pytest.mark.parametrize("refusal", [400, 401, 403, 404, 422])
-async def test_a_receiver_whose_secret_is_exchanged_meanwhile(
+async def test_a_receiver_can_exchange_its_secret_meanwhile(
     harness: WorkerHarness, refusal: int
 ) -> None:
     receiver = Strict(OLD)
@@ -141,7 +143,7 @@ async def test_a_receiver_that_looks_at_both_headers(harness: WorkerHarness) -> 
 
 @pytest.mark.parametrize("answer", [said(500), said(408), said(429), said(413), said(302),
                                     said(error="connect: refused")])  # fmt: skip
-async def test_what_says_nothing_of_the_signature(harness: WorkerHarness, answer: Any) -> None:
+async def test_other_failures_keep_the_former_secret(harness: WorkerHarness, answer: Any) -> None:
     answers = [answer, said()]
     harness.network.script = lambda post: answers.pop(0)
     hook_id = await overlapping(harness)
@@ -153,7 +155,7 @@ async def test_what_says_nothing_of_the_signature(harness: WorkerHarness, answer
         assert post.headers["x-hub-signature-256"] == by(OLD, post.body)
 
 
-async def test_many_at_once_that_are_refused_move_it_once(harness: WorkerHarness) -> None:
+async def test_concurrent_refusals_change_the_secret_once(harness: WorkerHarness) -> None:
     def strict(post: Post) -> Any:
         good = post.headers["x-hub-signature-256"] == by(NEW, post.body)
         return said() if good else said(401)
@@ -211,7 +213,7 @@ async def test_when_it_is_over(harness: WorkerHarness) -> None:
     assert only(NEW, harness.network.posts[-1])
 
 
-async def test_it_can_be_ended(harness: WorkerHarness) -> None:
+async def test_an_overlap_can_be_ended(harness: WorkerHarness) -> None:
     hook_id = await overlapping(harness)
     await events(harness, 1)
     harness.edit(hook_id, overlap=0)
@@ -251,7 +253,7 @@ async def test_a_former_secret_that_does_not_open_is_passed_over(harness: Worker
     assert only(NEW, harness.network.posts[-1])
 
 
-async def test_it_is_forgotten_once_it_is_over(harness: WorkerHarness) -> None:
+async def test_the_former_secret_is_deleted_after_the_overlap(harness: WorkerHarness) -> None:
     hook_id = harness.hook(secret=OLD)
     other = harness.hook(secret=OLD)
     harness.edit(hook_id, secret=NEW, overlap=DAY * SECOND)
@@ -294,7 +296,7 @@ def signed(posts: list[Post]) -> list[str]:
     return [firsts[post.headers["x-hub-signature-256"]] for post in posts]
 
 
-async def test_what_was_taken_is_kept_when_the_lane_is_forgotten(harness: WorkerHarness) -> None:
+async def test_the_accepted_secret_outlives_the_lane(harness: WorkerHarness) -> None:
     hook_id = await overlapping(harness)
     await refused_once(harness, hook_id)
     for _ in range(3):
@@ -310,7 +312,7 @@ async def test_what_was_taken_is_kept_when_the_lane_is_forgotten(harness: Worker
     assert signed(harness.network.posts) == [NEW] * 3
 
 
-async def test_what_was_taken_survives_a_crash(harness: WorkerHarness) -> None:
+async def test_the_accepted_secret_survives_a_crash(harness: WorkerHarness) -> None:
     hook_id = await overlapping(harness)
     await refused_once(harness, hook_id)
     harness.crash()
@@ -319,14 +321,15 @@ async def test_what_was_taken_survives_a_crash(harness: WorkerHarness) -> None:
     assert signed(harness.network.posts) == [NEW] * 2
 
 
-async def test_what_was_taken_holds_for_another_worker(harness: WorkerHarness) -> None:
+async def test_the_accepted_secret_holds_for_another_worker(harness: WorkerHarness) -> None:
     """Also for one that has signed by the former secret before."""
     hook_id = await overlapping(harness)
     await events(harness, 1)
     target = next(iter(harness.worker.dispatcher.lanes)).target if harness.worker else None
     assert target is not None
-    assert target.overlap is not None
-    assert not target.overlap.confirmed
+    overlap = target.signatures.overlap
+    assert overlap is not None
+    assert not overlap.confirmed
     row = harness.hook_row(hook_id)
     harness.store.do(hook_secrets.learn, hook_id, Taken(row["previous_until"], new=True))
     harness.network.posts.clear()
@@ -334,7 +337,7 @@ async def test_what_was_taken_holds_for_another_worker(harness: WorkerHarness) -
     assert signed(harness.network.posts) == [NEW] * 2
 
 
-async def test_what_was_taken_ends_with_the_next_exchange(harness: WorkerHarness) -> None:
+async def test_the_accepted_secret_ends_with_the_next_exchange(harness: WorkerHarness) -> None:
     hook_id = await overlapping(harness)
     await refused_once(harness, hook_id)
     until_then = harness.hook_row(hook_id)["previous_until"]
@@ -348,7 +351,7 @@ async def test_what_was_taken_ends_with_the_next_exchange(harness: WorkerHarness
     assert signed(harness.network.posts) == [NEW], "which is the former one now"
 
 
-async def test_what_one_delivery_is_refused_for_is_its_own(harness: WorkerHarness) -> None:
+async def test_a_refused_delivery_changes_the_secret_of_no_other(harness: WorkerHarness) -> None:
     """A receiver that has taken the new secret refuses some events for what they hold."""
     hook_id = await overlapping(harness)
     await refused_once(harness, hook_id)
@@ -365,7 +368,7 @@ async def test_what_one_delivery_is_refused_for_is_its_own(harness: WorkerHarnes
     assert signed(harness.network.posts)[5:] == [NEW]
 
 
-async def test_a_receiver_that_goes_back_to_the_former_secret(harness: WorkerHarness) -> None:
+async def test_a_receiver_can_go_back_to_the_former_secret(harness: WorkerHarness) -> None:
     """It refuses one delivery once, and no more."""
     hook_id = await overlapping(harness)
     await refused_once(harness, hook_id)
@@ -379,7 +382,7 @@ async def test_a_receiver_that_goes_back_to_the_former_secret(harness: WorkerHar
     assert signed(harness.network.posts) == [NEW] + [OLD] * 4
 
 
-def test_what_is_remembered_of_refusals_has_a_bound() -> None:
+def test_remembered_refusals_are_bounded() -> None:
     known = secret_rotation.SecretOverlap(DAY, OLD, Signer(OLD), confirmed=True, prefers_new=True)
     for number in range(3 * secret_rotation.MOST_REFUSED):
         assert known.new_first(number)
@@ -389,7 +392,7 @@ def test_what_is_remembered_of_refusals_has_a_bound() -> None:
 
 
 def test_an_answer_to_an_earlier_attempt_takes_nothing_back() -> None:
-    """What was in flight by the former secret may be accepted after another was refused."""
+    """A delivery in flight by the former secret may be accepted after another was refused."""
     known = secret_rotation.SecretOverlap(DAY, OLD, Signer(OLD))
     assert known.learn(1, False, 401) is None
     assert known.learn(1, True, 200) == Taken(DAY, new=True)

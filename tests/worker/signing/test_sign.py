@@ -24,19 +24,19 @@ STANDARD_BODY = b'{"test": 2432232314}'
 STANDARD_SIGNATURE = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
 
 
-def test_official_hub_vector():
+def test_a_hub_signature_matches_the_official_vector():
     sha1, sha256 = sign.Signer(SECRET).hub(BODY)
     assert sha256 == SHA256
     assert sha1 == "sha1=" + hmac.new(SECRET.encode(), BODY, hashlib.sha1).hexdigest()
 
 
-def test_official_standard_vector():
+def test_a_standard_signature_matches_the_official_vector():
     signed = sign.Signer(STANDARD_SECRET).standard(STANDARD_ID, STANDARD_TIME, STANDARD_BODY)
     assert signed == STANDARD_SIGNATURE
 
 
 @given(st.binary(min_size=1, max_size=64), st.text(max_size=200))
-def test_standardwebhooks_verifies_what_we_sign(key: bytes, text: str):
+def test_standardwebhooks_verifies_our_signatures(key: bytes, text: str):
     body = orjson.dumps({"text": text})
     now = int(datetime.now(UTC).timestamp())
     secret = sign.PREFIX + b64encode(key).decode()
@@ -65,7 +65,7 @@ def test_standardwebhooks_verifies_what_we_sign(key: bytes, text: str):
         ("WHSEC_AAEC", b"WHSEC_AAEC"),
     ],
 )
-def test_keys(secret: str, key: bytes):
+def test_a_secret_becomes_its_key(secret: str, key: bytes):
     assert sign.standard_key(secret) == key
 
 
@@ -86,7 +86,7 @@ def test_odd_headers_do_not_verify(header: str):
     assert not sign.verify_hub(SECRET, BODY, header)
 
 
-def test_standard_verification():
+def test_verification_accepts_the_right_signature_only():
     given = (STANDARD_SECRET, STANDARD_ID, str(STANDARD_TIME), STANDARD_BODY)
     assert sign.verify_standard(*given, STANDARD_SIGNATURE)
     assert sign.verify_standard(*given, "v1,AAAA v2,ü " + STANDARD_SIGNATURE)

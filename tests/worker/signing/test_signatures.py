@@ -13,7 +13,7 @@ from store.clock import SECOND
 from store.crypto import ed25519
 from store.hooks.hook_options import SIGNATURES
 from store.hooks.signing_keys import SigningKey
-from worker.delivery.target import signatures_of
+from worker.delivery.target_loader import signatures_of
 from worker.signing.secret_rotation import SecretOverlap
 from worker.signing.sign import AsymmetricSigner, Signer
 from worker.signing.signatures import DeliverySignatures, signatures_from
@@ -32,12 +32,12 @@ def headers(signatures: DeliverySignatures, **given: Any) -> dict[str, str]:
     return dict(line.split(": ", 1) for line in lines if line)
 
 
-def test_the_vector_of_ed25519() -> None:
+def test_signatures_match_the_official_vector() -> None:
     assert AsymmetricSigner(SEED).standard(ID, TIME, BODY) == SIGNATURE
     assert Signer(SECRET).standard(ID, TIME, BODY) == HMAC
 
 
-def test_the_vector_of_svix() -> None:
+def test_signatures_match_the_vector_of_svix() -> None:
     """The one that its server and its manual publish, with the private key in the long form."""
     key = (
         "whsk_"
@@ -60,7 +60,7 @@ def test_another_library_verifies_it() -> None:
     key.verify(f"{ID}.{TIME}.".encode() + BODY, signature)
 
 
-def test_what_is_sent_by_default_is_as_before() -> None:
+def test_default_signatures_are_three_headers() -> None:
     found = headers(signatures_of({}, SECRET, ()))
     assert [*found] == ["X-Hub-Signature", "X-Hub-Signature-256", "webhook-signature"]
     assert found["webhook-signature"] == HMAC
@@ -77,7 +77,7 @@ def test_what_is_sent_by_default_is_as_before() -> None:
         (("sha256", "v1"), ["X-Hub-Signature-256", "webhook-signature"]),
     ],
 )
-def test_only_what_is_wanted_is_sent(wanted: tuple[str, ...], expected: list[str]) -> None:
+def test_only_requested_signatures_are_sent(wanted: tuple[str, ...], expected: list[str]) -> None:
     keys = (AsymmetricSigner(SEED),) if "v1a" in wanted else ()
     found = headers(DeliverySignatures(Signer(SECRET), keys=keys, wanted=wanted))
     assert [*found] == expected
@@ -102,7 +102,7 @@ def test_a_former_key_signs_until_its_end() -> None:
         assert len(found["webhook-signature"].split(" ")) == many
 
 
-def test_a_former_secret_and_a_key() -> None:
+def test_a_former_secret_and_a_key_sign_together() -> None:
     overlap = SecretOverlap((TIME + 1) * SECOND, "old", Signer("old"))
     signatures = DeliverySignatures(
         Signer(SECRET), overlap, (AsymmetricSigner(SEED),), ("sha256", "v1", "v1a")

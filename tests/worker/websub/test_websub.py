@@ -10,8 +10,8 @@ import pytest
 from waiting import until
 from websub_site import PUSH, Peer, Request, Said, Site, peer, site
 
-from store.delivery import websub
-from store.delivery import websub_requests as requests
+from store.delivery.websub import websub
+from store.delivery.websub import websub_requests as requests
 from store.repositories import repositories
 from worker.delivery.lane import FIRST_WINDOW
 from worker.jobs.prune import prune
@@ -50,7 +50,9 @@ async def received(subscriber: Peer, many: int = 1) -> list[Request]:
 # 5.1 Subscriber Sends Subscription Request
 
 
-async def test_5_1_a_verified_request_overrides_what_was(place: Site, subscriber: Peer) -> None:
+async def test_5_1_a_verified_request_overrides_the_former_one(
+    place: Site, subscriber: Peer
+) -> None:
     first = await place.subscribe(f"{subscriber.url}/x", secret="one", lease_seconds="5000")
     ends_at = place.rows()[0]["lease_ends_at"]
     again = await place.subscribe(f"{subscriber.url}/x", secret="two", lease_seconds="9000")
@@ -136,7 +138,7 @@ def test_5_1_1_parameters_are_appended() -> None:
 # 5.2 Subscription Validation
 
 
-async def test_5_2_a_denial_is_told(place: Site, subscriber: Peer) -> None:
+async def test_5_2_a_denial_is_sent_to_the_subscriber(place: Site, subscriber: Peer) -> None:
     for many, path in enumerate(("secret/events/push", "no/events/push", "engine/events/meta")):
         form = {"topic": place.topic(path), "callback": f"{subscriber.url}/x?y"}
         assert (await place.ask(mode="subscribe", **form)).status_code == 202
@@ -152,7 +154,7 @@ async def test_5_2_a_denial_is_told(place: Site, subscriber: Peer) -> None:
     assert place.rows(ended=True) == []
 
 
-async def test_5_2_who_follows_what_becomes_private_is_told(place: Site, subscriber: Peer) -> None:
+async def test_5_2_subscribers_of_a_private_topic_are_denied(place: Site, subscriber: Peer) -> None:
     await place.subscribe(f"{subscriber.url}/x", secret="s")
     repo = place.rows()[0]["repo_id"]
     place.store.do(repositories.update, repo, private=True, description=None)
@@ -165,7 +167,7 @@ async def test_5_2_who_follows_what_becomes_private_is_told(place: Site, subscri
     assert row["secret"] is None
 
 
-async def test_5_2_what_was_hidden_in_another_way_is_found(place: Site, subscriber: Peer) -> None:
+async def test_5_2_a_topic_hidden_in_the_store_is_denied(place: Site, subscriber: Peer) -> None:
     await place.subscribe(f"{subscriber.url}/x")
     place.store.do(lambda db: db.execute("UPDATE repository SET private = 1"))
     await place.pass_time(0)
@@ -201,7 +203,9 @@ async def test_5_2_an_operator_revokes(place: Site, subscriber: Peer) -> None:
 # 5.3 Hub Verifies Intent of the Subscriber
 
 
-async def test_5_3_what_the_hub_asks(place: Site, subscriber: Peer) -> None:
+async def test_5_3_the_hub_s_question_has_the_required_parameters(
+    place: Site, subscriber: Peer
+) -> None:
     await place.subscribe(f"{subscriber.url}/x", lease_seconds="7200", secret="s")
     await place.ask(mode="unsubscribe", topic=place.topic(), callback=f"{subscriber.url}/x")
     await place.settled(2)
@@ -273,7 +277,7 @@ async def test_5_3_1_a_body_that_is_not_the_challenge_is_a_failure(
         assert place.rows(ended=True) == [], wrong
 
 
-async def test_5_3_who_does_not_answer_is_asked_again_a_few_times(place: Site) -> None:
+async def test_5_3_a_silent_subscriber_is_asked_again_a_few_times(place: Site) -> None:
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         await asked_again(place, f"http://127.0.0.1:{silent.getsockname()[1]}/x")
@@ -344,7 +348,7 @@ async def test_5_1_a_renewal_counts_at_once(place: Site, subscriber: Peer) -> No
     await received(subscriber, 2)
 
 
-async def test_what_is_in_hand_is_not_sent_to_who_unsubscribed(
+async def test_claimed_deliveries_are_not_sent_after_an_unsubscription(
     place: Site, subscriber: Peer
 ) -> None:
     one = await place.subscribe(f"{subscriber.url}/x")
@@ -361,7 +365,7 @@ async def test_what_is_in_hand_is_not_sent_to_who_unsubscribed(
     assert {row["state"] for row in place.deliveries()} == {"delivered", "dead"}
 
 
-async def test_drafts_of_releases_are_nobodys_business(place: Site, subscriber: Peer) -> None:
+async def test_drafts_of_releases_are_not_distributed(place: Site, subscriber: Peer) -> None:
     path = "engine/events/release"
     await place.subscribe(f"{subscriber.url}/1", topic=place.topic(path))
     await place.subscribe(f"{subscriber.url}/2", topic=place.topic("engine/events.json"))
@@ -376,9 +380,7 @@ async def test_drafts_of_releases_are_nobodys_business(place: Site, subscriber: 
     assert [item["title"] for item in feed["items"]] == ["release: One"]
 
 
-async def test_what_only_members_see_of_an_issue_is_nobodys_business(
-    place: Site, subscriber: Peer
-) -> None:
+async def test_private_issue_fields_are_not_distributed(place: Site, subscriber: Peer) -> None:
     path = "engine/events/issues"
     await place.subscribe(f"{subscriber.url}/1", topic=place.topic(path))
     public = b'{"action":"field_added","issue_field":{"name":"One","visibility":"all"}}'
@@ -393,7 +395,7 @@ async def test_what_only_members_see_of_an_issue_is_nobodys_business(
     assert len(feed.json()["items"]) == 1
 
 
-async def test_what_was_under_way_is_done_by_the_next_worker(place: Site, subscriber: Peer) -> None:
+async def test_released_requests_are_due_for_the_next_worker(place: Site, subscriber: Peer) -> None:
     await place.worker.websub.stop()
     await place.ask(mode="subscribe", topic=place.topic(), callback=subscriber.url)
     assert place.store.look(requests.any_due)
@@ -406,7 +408,7 @@ async def test_what_was_under_way_is_done_by_the_next_worker(place: Site, subscr
 # 7. Content Distribution
 
 
-async def test_7_what_is_sent(place: Site, subscriber: Peer) -> None:
+async def test_7_a_distribution_has_the_required_headers(place: Site, subscriber: Peer) -> None:
     await place.subscribe(f"{subscriber.url}/x")
     await place.push()
     (content,) = await received(subscriber)
@@ -514,7 +516,9 @@ async def test_7_1_content_is_signed(
         assert content.signed_by("schlüssel")
 
 
-async def test_8_2_the_hub_does_not_tell_secrets(place: Site, subscriber: Peer) -> None:
+async def test_8_2_the_hub_does_not_store_secrets_in_the_clear(
+    place: Site, subscriber: Peer
+) -> None:
     await place.subscribe(f"{subscriber.url}/x", secret="a secret that is told to nobody")
     kept = place.store.look(lambda db: db.all("SELECT * FROM websub_request"))
     assert [row["secret"] for row in kept] == [None]
@@ -532,7 +536,7 @@ async def test_switched_off_nothing_is_sent(anyio_backend: str, tmp_path: Path, 
         assert subscriber.contents == []
 
 
-async def test_what_ended_is_forgotten(place: Site, subscriber: Peer) -> None:
+async def test_ended_subscriptions_are_pruned(place: Site, subscriber: Peer) -> None:
     await place.subscribe(f"{subscriber.url}/x")
     await place.subscribe(f"{subscriber.url}/y")
     place.store.do(websub.deny, {1: "x"})

@@ -1,4 +1,4 @@
-"""Topics that are hosted elsewhere: published, fetched, and what changed of them distributed."""
+"""Topics that are hosted elsewhere: published, fetched, and distributed if they changed."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -60,7 +60,7 @@ async def fetched(place: Site, blog: Peer, many: int) -> Row:
 
 
 @pytest.mark.parametrize("field", ["topic", "url"])
-async def test_6_what_is_published_is_fetched_and_distributed(
+async def test_6_a_published_topic_is_fetched_and_distributed(
     place: Site, blog: Peer, subscriber: Peer, field: str
 ) -> None:
     topic = f"{blog.url}/feed?a=%2f"
@@ -77,7 +77,9 @@ async def test_6_what_is_published_is_fetched_and_distributed(
     assert [row["state"] for row in await place.over()] == ["delivered"]
 
 
-async def test_only_what_changed_is_distributed(place: Site, blog: Peer, subscriber: Peer) -> None:
+async def test_only_changed_content_is_distributed(
+    place: Site, blog: Peer, subscriber: Peer
+) -> None:
     topic = f"{blog.url}/a"
     await place.subscribe(subscriber.url, topic=topic)
     blog.pages["/a"] = (200, {"ETag": '"1"', "Last-Modified": "then"}, b"one")
@@ -114,12 +116,12 @@ async def test_saying_it_often_fetches_once_a_second(
     assert len(blog.fetches) == 2
 
 
-async def test_a_topic_that_nobody_follows_is_not_fetched(place: Site, blog: Peer) -> None:
+async def test_a_topic_without_subscribers_is_not_fetched(place: Site, blog: Peer) -> None:
     await publish(place, f"{blog.url}/a")
     assert place.store.look(lambda db: db.value("SELECT count(*) FROM websub_topic")) == 0
 
 
-async def test_who_may_publish_what(place: Site, blog: Peer) -> None:
+async def test_only_known_topics_can_be_published(place: Site, blog: Peer) -> None:
     await publish(place, place.topic())
     refused = await place.ask(mode="publish", topic="https://other.example/feed")
     assert refused.status_code == 403
@@ -193,7 +195,7 @@ async def test_7_entries_that_were_delivered_are_left_out(
     assert bodies_to(subscriber, "/2") == [FEED % (TWO + ONE)]
 
 
-async def test_7_what_was_not_delivered_is_not_left_out(
+async def test_7_undelivered_entries_are_sent_again(
     place: Site, blog: Peer, subscriber: Peer
 ) -> None:
     topic = f"{blog.url}/a"
@@ -244,11 +246,11 @@ def test_known_entries_are_cut_out_and_every_other_byte_stays() -> None:
         b"<x>" * 200 + b"</x>" * 200,
     ],
 )
-def test_what_is_no_feed_is_left_whole(document: bytes) -> None:
+def test_a_document_that_is_no_feed_is_left_whole(document: bytes) -> None:
     assert remove_known_entries(document, document) is None
 
 
-def test_where_entries_are() -> None:
+def test_entries_of_a_feed_are_found() -> None:
     document = FEED % (ONE + TWO)
     assert [document[a:b] for a, b in find_entries(document) or []] == [ONE[:-1], TWO[:-1]]
     assert remove_known_entries(document, None) is None

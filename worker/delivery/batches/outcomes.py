@@ -7,8 +7,8 @@ from store.delivery.attempt_outcomes import Outcome
 from store.formats import batches
 from store.formats.batches import UnreadableAnswer
 from store.ordering.delivery_states import BEHIND, DELIVERED, WAITING
+from worker.delivery.answer_outcome import outcome_of, with_event
 from worker.delivery.batches.request import Member
-from worker.delivery.send import outcome_of, with_event
 from worker.delivery.target import Target
 from worker.http.answer import ExchangeResult
 

@@ -11,6 +11,7 @@ from store.delivery.attempt_outcomes import Outcome
 from store.formats import batches
 from store.hooks.batch_options import BatchOptions
 from store.trace_context import TraceContext
+from worker.delivery.answer_outcome import internal_error
 from worker.delivery.batches.followers import FollowerClaims
 from worker.delivery.batches.groups import seconds_to_fill, take
 from worker.delivery.batches.outcomes import is_too_large, outcomes_of
@@ -18,7 +19,7 @@ from worker.delivery.batches.request import Member, body_of, element_of, head_of
 from worker.delivery.lane import Lane, QueuedDelivery
 from worker.delivery.leased import LeasedDeliveries
 from worker.delivery.payload_cache import PayloadCache
-from worker.delivery.send import DeliverySender, internal_error, undeliverable_reason
+from worker.delivery.send import DeliverySender, undeliverable_reason
 from worker.delivery.spans import DeliverySpans
 from worker.delivery.target import Target
 from worker.http.answer import ExchangeResult, Withheld
@@ -186,7 +187,7 @@ class BatchSender:
         started = clock()
         timestamp = started // SECOND
         first = members[0].item.delivery_id
-        overlap = target.overlap
+        overlap = target.signatures.overlap
         if overlap is not None and not overlap.is_active(timestamp):
             overlap = None
         new_first = overlap is not None and overlap.new_first(first)

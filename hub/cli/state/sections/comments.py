@@ -11,7 +11,7 @@ from hub.cli.state.sections.issues import Text
 from store import Connection, Row
 from store.issues import commit_comments, issue_comments
 from store.projection import issue_comment_projection, projection_table
-from store.repositories.markdown import Rendered
+from store.repositories.markdown import RenderedText
 
 Line = Annotated[int, Field(ge=0, lt=2**31)]
 
@@ -71,12 +71,12 @@ class CommitCommentEntry(RepositoryPart):
     position: Line | None = None
     line: Line | None = None
     created_at: Moment | None = None
-    _rendered: Rendered = PrivateAttr()
+    _rendered: RenderedText = PrivateAttr()
 
     @model_validator(mode="after")
     def _render(self) -> Self:
-        # Rendered here, because it is slow and within the transaction others would wait.
-        self._rendered = Rendered(self.body)
+        # Made here, because it is slow and within the transaction others would wait.
+        self._rendered = RenderedText(self.body)
         return self
 
     def find(self, db: Connection, parent: Row) -> Row | None:

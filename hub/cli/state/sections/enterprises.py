@@ -83,7 +83,7 @@ class EnterpriseTeamEntry(EnterprisePart):
         row = enterprise_teams.update(db, row, **self.given("description"))
         self._assign(db, parent, row)
         members = [account(db, login)["id"] for login in self.members]
-        enterprise_memberships.add(db, row["id"], members)
+        enterprise_memberships.add(db, row, members)
         ages.give(db, "enterprise_team", row, self.created_at)
 
     def _assign(self, db: Connection, enterprise: Row, row: Row) -> None:

@@ -1,4 +1,4 @@
-"""Group 2: what an application does with the tokens that it holds for users."""
+"""Group 2: an application checks, narrows and revokes the tokens that it holds for users."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -90,7 +90,7 @@ async def test_a_token_is_checked(lab: httpx.AsyncClient, store: Store, held: He
     assert bodies(store, "authorization") == []
 
 
-async def test_when_it_ends_is_told(
+async def test_a_token_is_shown_with_its_end_and_fingerprint(
     lab: httpx.AsyncClient, store: Store, seed: Any, held: Held, clock: Any
 ) -> None:
     ends = clock.now() + 60 * SECOND
@@ -103,7 +103,7 @@ async def test_when_it_ends_is_told(
     assert_error(await lab.post(TOKEN, json=named(value)), 404, "Not Found")
 
 
-async def test_what_is_not_the_app_s_is_not_there(
+async def test_tokens_of_others_are_not_found(
     lab: httpx.AsyncClient, store: Store, seed: Any, held: Held
 ) -> None:
     wrong = ["", "x", "x" * 255, tokens.new_value("oauth"), held.narrow, seed.token]
@@ -181,7 +181,7 @@ async def test_with_a_grant_go_the_app_s_tokens_of_that_user(
     assert (reported["action"], reported["user"]["login"]) == ("deleted", "octo")
 
 
-async def test_an_integration_is_told_that_it_was_revoked(
+async def test_an_integration_receives_an_event_of_its_revocation(
     mill: httpx.AsyncClient, store: Store, held: Held
 ) -> None:
     answer = await delete(mill, "/applications/mill-client/grant", held.narrow)
@@ -214,7 +214,9 @@ async def test_an_app_asks_for_itself(lab: httpx.AsyncClient, seed: Any, held: H
     assert_error(await lab.post(TOKEN, json=named(held.plain)), 401)
 
 
-async def test_a_scoped_token(mill: httpx.AsyncClient, store: Store, seed: Any, held: Held) -> None:
+async def test_a_token_can_be_narrowed_to_repositories_and_permissions(
+    mill: httpx.AsyncClient, store: Store, seed: Any, held: Held
+) -> None:
     body = named(
         held.narrow, target="OCTO", repositories=["Vault"], permissions={"contents": "read"}
     )
@@ -235,7 +237,7 @@ async def test_a_scoped_token(mill: httpx.AsyncClient, store: Store, seed: Any, 
     assert (reported["action"], content["token"] in str(reported)) == ("created", False)
 
 
-async def test_a_scoped_token_for_all_of_an_account(
+async def test_a_token_can_be_narrowed_to_an_account(
     mill: httpx.AsyncClient, seed: Any, held: Held
 ) -> None:
     answer = await mill.post(SCOPED, json=named(held.narrow, target_id=seed.octo["id"]))
@@ -263,7 +265,7 @@ async def test_a_scoped_token_for_all_of_an_account(
         ({"target_id": 2**70}, None),
     ],
 )
-async def test_what_a_token_is_not_narrowed_to(
+async def test_a_wrong_narrowing_of_a_token_is_refused(
     mill: httpx.AsyncClient,
     store: Store,
     seed: Any,
@@ -277,7 +279,7 @@ async def test_what_a_token_is_not_narrowed_to(
     assert store.look(lambda db: db.value("SELECT count(*) FROM token")) == 4
 
 
-async def test_repositories_that_the_user_may_see(
+async def test_a_token_can_be_narrowed_to_visible_repositories_only(
     mill: httpx.AsyncClient, store: Store, seed: Any, held: Held
 ) -> None:
     def organize(db: Connection) -> dict[str, int]:

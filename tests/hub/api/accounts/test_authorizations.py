@@ -119,7 +119,7 @@ async def test_no_event_has_the_value(own: httpx.AsyncClient, store: Store, app:
         ({"note": "n", "note_url": "javascript:alert(1)"}, "invalid"),
     ],
 )
-async def test_what_is_no_authorization(
+async def test_invalid_authorizations_are_rejected(
     own: httpx.AsyncClient, body: dict[str, Any], code: str
 ) -> None:
     await made(own, note="taken")
@@ -143,7 +143,7 @@ async def test_bodies_of_another_shape(own: httpx.AsyncClient) -> None:
         {"client_id": "mill-client"},
     ],
 )
-async def test_an_app_has_to_be_who_it_says(
+async def test_a_wrong_client_id_or_secret_is_refused(
     own: httpx.AsyncClient, store: Store, seed: Any, app: Row, wrong: dict[str, str]
 ) -> None:
     store.do(
@@ -168,7 +168,7 @@ async def test_an_app_has_to_be_who_it_says(
     assert_error(await own.post(OWN, json={"client_id": "lab-client"}), 422, said)
 
 
-async def test_a_fingerprint_tells_an_app_s_tokens_apart(own: httpx.AsyncClient, app: Row) -> None:
+async def test_an_app_has_one_token_for_each_fingerprint(own: httpx.AsyncClient, app: Row) -> None:
     found = [await made(own, **for_app(fingerprint=name)) for name in (None, "a", "b")]
     assert [one["fingerprint"] for one in found] == [None, "a", "b"]
     assert len({one["token"] for one in found}) == 3
@@ -248,7 +248,7 @@ async def test_lists_ask_the_store_no_more_for_more(
         assert numbers[0] == numbers[1] > 0
 
 
-async def test_what_is_another_s_is_not_there(
+async def test_grants_and_authorizations_of_others_are_not_found(
     own: httpx.AsyncClient, store: Store, seed: Any, app: Row
 ) -> None:
     def theirs(db: Connection) -> tuple[int, int]:
@@ -295,7 +295,7 @@ async def test_scopes_change_in_one_of_three_ways(
     assert store.look(tokens.find, before["token"])["scopes"] == set(scopes)
 
 
-async def test_one_way_at_a_time(own: httpx.AsyncClient) -> None:
+async def test_scopes_are_changed_in_one_way_at_a_time(own: httpx.AsyncClient) -> None:
     path = f"{OWN}/{(await made(own))['id']}"
     for body in (
         {"scopes": ["repo"], "add_scopes": ["gist"]},
@@ -305,7 +305,7 @@ async def test_one_way_at_a_time(own: httpx.AsyncClient) -> None:
     assert_error(await own.patch(path, json={"add_scopes": ["nothing"]}), 422, code="invalid")
 
 
-async def test_other_changes(own: httpx.AsyncClient, app: Row) -> None:
+async def test_an_authorization_is_changed_without_scopes(own: httpx.AsyncClient, app: Row) -> None:
     first = await made(own, note_url="https://x.example/")
     changed = await own.patch(f"{OWN}/{first['id']}", json={"note": "desk", "fingerprint": "f"})
     assert changed.status_code == 200
@@ -333,7 +333,7 @@ async def test_a_deleted_one_is_invalid_at_once(
     assert grant["scopes"] == []
 
 
-async def test_grants(own: httpx.AsyncClient, app: Row) -> None:
+async def test_a_grant_joins_the_scopes_of_an_app(own: httpx.AsyncClient, app: Row) -> None:
     assert (await own.get(GRANTS)).json() == []
     await made(own, **for_app(scopes=["repo"]))
     await made(own, **for_app(scopes=["gist", "repo"], fingerprint="a"))
@@ -358,7 +358,7 @@ async def test_with_a_grant_go_the_app_s_tokens_of_that_user(
     assert (await own.get(GRANTS)).json() == []
 
 
-async def test_an_integration_is_told_that_it_was_revoked(
+async def test_an_integration_receives_an_event_of_its_revocation(
     own: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
     def integrate(db: Connection) -> None:
@@ -375,7 +375,7 @@ async def test_an_integration_is_told_that_it_was_revoked(
     assert bodies(store, "application_grant") == []
 
 
-async def test_they_are_going_away(own: httpx.AsyncClient, app: Row) -> None:
+async def test_authorizations_announce_their_deprecation(own: httpx.AsyncClient, app: Row) -> None:
     answer = await own.get(OWN)
     assert answer.headers["Deprecation"]
     assert "13 Nov 2020" in answer.headers["Sunset"]
@@ -396,7 +396,7 @@ async def test_only_a_password_opens_them(own: httpx.AsyncClient, seed: Any) -> 
     assert (await own.get(OWN, auth=("OCTO", PASSWORD))).status_code == 200
 
 
-async def test_a_one_time_password(
+async def test_authorizations_need_a_one_time_password_once_it_is_set_up(
     own: httpx.AsyncClient, store: Store, seed: Any, clock: Any
 ) -> None:
     secret = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"

@@ -50,7 +50,7 @@ async def test_addresses_are_added(hub: httpx.AsyncClient, body: Any) -> None:
     assert (await hub.get(EMAILS)).json() == [first, second]
 
 
-async def test_one_address_alone(hub: httpx.AsyncClient) -> None:
+async def test_one_address_can_be_given_as_a_string(hub: httpx.AsyncClient) -> None:
     answer = await hub.post(EMAILS, json=FIRST)
     assert answer.status_code == 201
     (shown,) = answer.json()
@@ -64,7 +64,7 @@ async def test_one_address_alone(hub: httpx.AsyncClient) -> None:
     "body", [{}, None, {"emails": []}, [], {"emails": FIRST}, {"emails": [1]}, 7, [[FIRST]], True]
 )
 @pytest.mark.parametrize("method", ["POST", "DELETE"])
-async def test_other_bodies(hub: httpx.AsyncClient, method: str, body: Any) -> None:
+async def test_invalid_bodies_are_rejected(hub: httpx.AsyncClient, method: str, body: Any) -> None:
     assert_error(await hub.request(method, EMAILS, json=body), 422)
 
 
@@ -75,19 +75,21 @@ async def test_malformed_json_of_emails(hub: httpx.AsyncClient, method: str) -> 
 
 
 @pytest.mark.parametrize("address", ["octo", "a@b", "a b@tower.example", "", "a@b.example\n"])
-async def test_what_is_no_address(hub: httpx.AsyncClient, address: str) -> None:
+async def test_an_invalid_address_is_rejected(hub: httpx.AsyncClient, address: str) -> None:
     answer = await hub.post(EMAILS, json=[FIRST, address])
     assert_error(answer, 422, "Validation Failed", code="invalid")
     assert await listed(hub) == []
 
 
 @pytest.mark.parametrize("address", ["a\0@tower.example", "a" * 321])
-async def test_what_is_not_looked_at(hub: httpx.AsyncClient, address: str) -> None:
+async def test_malformed_addresses_are_rejected_at_once(
+    hub: httpx.AsyncClient, address: str
+) -> None:
     for method in ("POST", "DELETE"):
         assert_error(await hub.request(method, EMAILS, json=[address]), 422)
 
 
-async def test_an_address_that_is_taken(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
+async def test_a_taken_address_is_refused(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
     store.do(emails.add, seed.reader["id"], ["reader@tower.example"])
     for taken in ("Reader@TOWER.example", FIRST.upper()):
         await hub.post(EMAILS, json=FIRST)
@@ -98,7 +100,9 @@ async def test_an_address_that_is_taken(hub: httpx.AsyncClient, store: Store, se
     assert await listed(hub) == [FIRST]
 
 
-async def test_what_cannot_be_removed(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
+async def test_the_primary_and_the_last_verified_address_stay(
+    hub: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
     await hub.post(EMAILS, json=[FIRST, SECOND])
     answer = await remove(hub, [SECOND, FIRST])
     content = assert_error(answer, 422, "Validation Failed", code="custom")
@@ -111,7 +115,9 @@ async def test_what_cannot_be_removed(hub: httpx.AsyncClient, store: Store, seed
     assert await listed(hub) == [FIRST, SECOND]
 
 
-async def test_removing_what_is_not_there(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
+async def test_removing_an_unknown_email_is_not_found(
+    hub: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
     store.do(emails.add, seed.reader["id"], ["reader@tower.example", "r@tower.example"])
     await hub.post(EMAILS, json=[FIRST, SECOND])
     for other in ("r@tower.example", "nobody@tower.example", "nothing"):
@@ -121,7 +127,7 @@ async def test_removing_what_is_not_there(hub: httpx.AsyncClient, store: Store, 
     assert await listed(hub) == [FIRST]
 
 
-async def test_visibility_of_an_email(hub: httpx.AsyncClient) -> None:
+async def test_the_visibility_of_the_primary_email_can_be_changed(hub: httpx.AsyncClient) -> None:
     assert_error(await hub.patch(VISIBILITY, json={"visibility": "public"}), 404)
     await hub.post(EMAILS, json=[FIRST, SECOND])
     assert (await hub.get(PUBLIC)).json() == []
@@ -134,7 +140,9 @@ async def test_visibility_of_an_email(hub: httpx.AsyncClient) -> None:
 
 
 @pytest.mark.parametrize("body", [{}, {"visibility": "hidden"}, {"visibility": None}])
-async def test_other_visibilities(hub: httpx.AsyncClient, body: dict[str, Any]) -> None:
+async def test_invalid_visibilities_are_rejected(
+    hub: httpx.AsyncClient, body: dict[str, Any]
+) -> None:
     assert_error(await hub.patch(VISIBILITY, json=body), 422)
 
 
@@ -145,9 +153,7 @@ async def test_emails_in_pages(hub: httpx.AsyncClient) -> None:
     assert links(answer)["last"].endswith("per_page=2&page=3")
 
 
-async def test_an_event_tells_of_an_address_and_not_which(
-    hub: httpx.AsyncClient, store: Store
-) -> None:
+async def test_email_events_leave_out_the_address(hub: httpx.AsyncClient, store: Store) -> None:
     await hub.post(EMAILS, json=[FIRST, SECOND])
     await hub.patch(VISIBILITY, json={"visibility": "public"})
     await remove(hub, SECOND)
@@ -174,7 +180,7 @@ CALLS = [
 
 
 @pytest.mark.parametrize(("method", "path", "body", "scope", "level"), CALLS)
-async def test_who_may_see_emails(
+async def test_emails_need_a_user_scope_or_permission(
     hub: httpx.AsyncClient,
     store: Store,
     seed: Any,

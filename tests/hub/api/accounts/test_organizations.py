@@ -101,7 +101,7 @@ async def test_filters_of_members(
     assert logins(await client.get(f"/orgs/acme/members?{query}", headers=owner)) == wanted
 
 
-async def test_only_owners_learn_who_has_no_second_factor(
+async def test_the_filter_for_a_second_factor_is_refused_to_others(
     client: httpx.AsyncClient, acme: Row
 ) -> None:
     assert_error(await client.get("/orgs/acme/members?filter=2fa_disabled"), 422)
@@ -113,7 +113,7 @@ async def test_members_have_pages(client: httpx.AsyncClient, acme: Row, owner: H
     assert links(answer)["next"] == f"{BASE}/orgs/acme/members?per_page=1&page=2"
 
 
-async def test_members_learn_who_is_one(
+async def test_a_member_can_check_the_membership_of_others(
     client: httpx.AsyncClient, acme: Row, owner: Headers
 ) -> None:
     assert (await client.get("/orgs/acme/members/bella", headers=owner)).status_code == 204
@@ -132,7 +132,9 @@ async def test_others_are_sent_to_the_public_members(
     assert_error(await client.get("/orgs/acme/members/reader", headers=headers), 404)
 
 
-async def test_a_membership(client: httpx.AsyncClient, acme: Row, owner: Headers) -> None:
+async def test_memberships_are_shown_to_members_with_their_role(
+    client: httpx.AsyncClient, acme: Row, owner: Headers
+) -> None:
     found = (await client.get("/orgs/acme/memberships/bella", headers=owner)).json()
     assert (found["role"], found["state"]) == ("member", "active")
     assert (await client.get(found["url"], headers=owner)).json() == found

@@ -17,7 +17,7 @@ def token(store: Store, account: Row, **what: Any) -> dict[str, str]:
     return {"Authorization": f"Bearer {value}"}
 
 
-async def test_a_user_by_login_and_by_id(client: httpx.AsyncClient, seed: Any) -> None:
+async def test_a_user_is_found_by_login_and_by_id(client: httpx.AsyncClient, seed: Any) -> None:
     by_login = await client.get("/users/OCTO")
     by_id = await client.get(f"/user/{seed.octo['id']}")
     assert by_login.json() == by_id.json()
@@ -27,7 +27,7 @@ async def test_a_user_by_login_and_by_id(client: httpx.AsyncClient, seed: Any) -
 
 
 @pytest.mark.parametrize("path", ["/users/nobody", "/user/987654321", "/user/octo"])
-async def test_nobody(client: httpx.AsyncClient, path: str) -> None:
+async def test_an_unknown_user_is_not_found(client: httpx.AsyncClient, path: str) -> None:
     assert_error(await client.get(path), 404, "Not Found")
 
 
@@ -45,14 +45,16 @@ async def test_an_address_is_shown_if_its_owner_wants_it(
     assert anonymous.json()["email"] is None
 
 
-async def test_an_account_that_only_events_name(client: httpx.AsyncClient, store: Store) -> None:
+async def test_an_account_known_from_events_is_shown(
+    client: httpx.AsyncClient, store: Store
+) -> None:
     given = {"login": "ringer[bot]", "type": "Bot"}
     store.do(placeholder_accounts.get_or_create, given)
     found = (await client.get("/users/ringer%5Bbot%5D")).json()
     assert (found["login"], found["type"], found["name"]) == ("ringer[bot]", "Bot", None)
 
 
-async def test_oneself_with_and_without_the_scope(
+async def test_private_fields_of_a_user_need_the_user_scope(
     client: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
     store.do(repositories.grant, seed.vault["id"], seed.reader["id"], "read")

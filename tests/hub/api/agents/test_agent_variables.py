@@ -1,4 +1,4 @@
-"""Group 16: what an organization tells its agents."""
+"""Group 16: the variables of an organization's agents."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -136,12 +136,12 @@ async def test_every_change_may_be_left_out(
     assert (shown["name"], shown["value"], shown["visibility"]) == ("REGION", "south", "all")
 
 
-A_NAME_THAT_CANNOT_BE = ["", "1st", "a-b", "a b", "ü", "GITHUB_X", "github_token", "x" * 256, "a\n"]
+WRONG_NAMES = ["", "1st", "a-b", "a b", "ü", "GITHUB_X", "github_token", "x" * 256, "a\n"]
 
 
-async def test_a_name_that_cannot_be(hub: httpx.AsyncClient, acme: Acme) -> None:
+async def test_a_wrong_name_is_refused(hub: httpx.AsyncClient, acme: Acme) -> None:
     at = await made(hub, acme)
-    for name in A_NAME_THAT_CANNOT_BE:
+    for name in WRONG_NAMES:
         answer = await hub.post(AT, headers=acme.octo, json=wanted(name))
         assert_error(answer, 422, "Validation Failed", code="invalid")
         answer = await hub.patch(at, headers=acme.octo, json={"name": name})
@@ -157,7 +157,9 @@ async def test_a_name_is_in_upper_case(hub: httpx.AsyncClient, acme: Acme) -> No
         assert (await hub.get(at, headers=acme.octo)).json()["name"] == name.upper()
 
 
-async def test_a_name_is_taken_whatever_its_case(hub: httpx.AsyncClient, acme: Acme) -> None:
+async def test_names_that_differ_in_case_alone_are_refused(
+    hub: httpx.AsyncClient, acme: Acme
+) -> None:
     await made(hub, acme)
     at = await made(hub, acme, name="zone")
     taken = "Already exists - the organization has a variable REGION."
@@ -166,7 +168,7 @@ async def test_a_name_is_taken_whatever_its_case(hub: httpx.AsyncClient, acme: A
     assert_error(await hub.patch(at, headers=acme.octo, json={"name": "rEGION"}), 409, taken)
 
 
-WHAT_CANNOT_BE_TAKEN = [
+WRONG_VARIABLES = [
     {"visibility": "some"},
     {"visibility": None},
     {"value": None},
@@ -182,26 +184,26 @@ WHAT_CANNOT_BE_TAKEN = [
 ]
 
 
-async def test_what_cannot_be_taken(hub: httpx.AsyncClient, acme: Acme) -> None:
+async def test_invalid_variables_are_rejected(hub: httpx.AsyncClient, acme: Acme) -> None:
     at = await made(hub, acme)
-    for bad in WHAT_CANNOT_BE_TAKEN:
+    for bad in WRONG_VARIABLES:
         assert_error(await hub.post(AT, headers=acme.octo, json=wanted("new", **bad)), 422)
         assert_error(await hub.patch(at, headers=acme.octo, json=bad), 422)
 
 
-async def test_the_longest_value(hub: httpx.AsyncClient, acme: Acme) -> None:
+async def test_a_value_can_have_the_maximum_length(hub: httpx.AsyncClient, acme: Acme) -> None:
     at = await made(hub, acme, value="x" * MOST_BYTES)
     assert len((await hub.get(at, headers=acme.octo)).json()["value"]) == MOST_BYTES
 
 
-async def test_who_may_see_agent_variables(hub: httpx.AsyncClient, acme: Acme) -> None:
+async def test_agent_variables_need_a_collaborator(hub: httpx.AsyncClient, acme: Acme) -> None:
     await made(hub, acme)
     for method, path in (("GET", AT), ("GET", f"{AT}/region"), ("POST", AT)):
         answer = await hub.request(method, path, headers=acme.plain, json=wanted("other"))
         assert_error(answer, 403, NO_COLLABORATOR)
     assert (await hub.get(AT, headers=acme.pusher)).status_code == 200
     assert (await hub.post(AT, headers=acme.pusher, json=wanted("o"))).status_code == 201
-    # What the one may push to is private, and the other token does not show that.
+    # The collaborator's repository is private, and the other token does not show it.
     assert_error(await hub.get(AT, headers=acme.pusher_no_repo), 403, NO_COLLABORATOR)
 
 
@@ -256,11 +258,13 @@ async def test_pages_of_selected_repositories(
     assert links(answer).keys() == {"prev", "next", "first", "last"}
 
 
-WHERE_NONE_ARE_SELECTED = ["all", "private"]
+UNSELECTED_VISIBILITIES = ["all", "private"]
 
 
-async def test_where_none_are_selected(hub: httpx.AsyncClient, acme: Acme) -> None:
-    for visibility in WHERE_NONE_ARE_SELECTED:
+async def test_repositories_of_an_unselected_variable_cannot_be_changed(
+    hub: httpx.AsyncClient, acme: Acme
+) -> None:
+    for visibility in UNSELECTED_VISIBILITIES:
         given = {"name": visibility, "visibility": visibility, "selected_repository_ids": []}
         at = await made(hub, acme, **given)
         message = "The visibility of this variable is not `selected`."
@@ -275,7 +279,7 @@ async def test_where_none_are_selected(hub: httpx.AsyncClient, acme: Acme) -> No
             assert_error(await asked, 409, message)
 
 
-async def test_what_is_no_longer_selected(hub: httpx.AsyncClient, acme: Acme) -> None:
+async def test_another_visibility_ends_the_selection(hub: httpx.AsyncClient, acme: Acme) -> None:
     ids = [acme.tools["id"]]
     at = await made(hub, acme, visibility="selected", selected_repository_ids=ids)
     for visibility in ("all", "selected"):
@@ -289,7 +293,7 @@ async def test_what_is_no_longer_selected(hub: httpx.AsyncClient, acme: Acme) ->
     assert answer.json()["total_count"] == 1
 
 
-async def test_what_may_not_be_selected(
+async def test_other_repositories_cannot_be_selected(
     hub: httpx.AsyncClient, store: Store, acme: Acme, seed_other: int
 ) -> None:
     at = await made(hub, acme, visibility="selected")
@@ -322,7 +326,9 @@ def seed_other(store: Store, acme: Acme) -> int:
     return store.do(make)
 
 
-async def test_too_many_selected(hub: httpx.AsyncClient, acme: Acme) -> None:
+async def test_too_many_selected_repositories_are_refused(
+    hub: httpx.AsyncClient, acme: Acme
+) -> None:
     ids = list(range(1, MOST + 2))
     bad = wanted(visibility="selected", selected_repository_ids=ids)
     assert_error(await hub.post(AT, headers=acme.octo, json=bad), 422)
@@ -336,7 +342,9 @@ def _many(db: Connection, organization_id: int, count: int) -> None:
         create(db, organization_id, f"v{each:04}", "x", "all")
 
 
-async def test_thirty_a_page_at_most(hub: httpx.AsyncClient, store: Store, acme: Acme) -> None:
+async def test_a_page_has_thirty_variables_at_most(
+    hub: httpx.AsyncClient, store: Store, acme: Acme
+) -> None:
     store.do(_many, acme.org["id"], 65)
     for query, shown in (("", 30), ("?per_page=100", 30), ("?per_page=7", 7), ("?page=3", 5)):
         answer = await hub.get(AT + query, headers=acme.octo)
@@ -347,7 +355,7 @@ async def test_thirty_a_page_at_most(hub: httpx.AsyncClient, store: Store, acme:
     assert links(first) == {"next": f"{BASE}{AT}?page=2", "last": f"{BASE}{AT}?page=3"}
 
 
-async def test_an_organization_has_so_many(
+async def test_variables_of_an_organization_are_bounded(
     hub: httpx.AsyncClient, store: Store, acme: Acme
 ) -> None:
     store.do(

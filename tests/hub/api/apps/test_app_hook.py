@@ -10,7 +10,8 @@ from hub.rest.context import Context
 from hub.rest.urls import Urls
 from store import Connection, Row, Store
 from store.apps import app_hooks, installations
-from store.delivery.events import IncomingEvent, accept_all
+from store.delivery.events import accept_all
+from store.delivery.incoming import IncomingEvent
 from store.hooks import hook_targets, hooks
 from store.repositories import repositories
 
@@ -39,7 +40,9 @@ class TestConfiguration:
         hook = store.look(app_hooks.of, installed.app["id"])
         assert [row["name"] for row in waiting(store, hook["id"])] == ["ping"]
 
-    async def test_changes_only_what_it_names(self, installed: Any, store: Store) -> None:
+    async def test_an_edit_leaves_unnamed_fields_as_they_are(
+        self, installed: Any, store: Store
+    ) -> None:
         hook = await configured(installed)
         answer = await installed.itself(
             "PATCH", "/app/hook/config", json={"url": "https://new.example/", "more": 1}
@@ -133,7 +136,9 @@ class TestEventsAboutInstallations:
         names = [one["full_name"] for one in resumed["repositories"]]
         assert names == ["acme/tools", "acme/kit"]
 
-    async def test_creation_and_deletion(self, installed: Any, hook: Row, seed: Any) -> None:
+    async def test_installing_and_removing_emit_events(
+        self, installed: Any, hook: Row, seed: Any
+    ) -> None:
         made = self.change(installed, "install", installed.app, seed.reader)
         self.change(installed, "remove", made)
         created, deleted = self.reported(installed, hook)
@@ -183,7 +188,9 @@ class TestEventsAboutInstallations:
         assert len(waiting(store, system["id"])) == 1
         assert waiting(store, organization["id"]) == []
 
-    async def test_an_app_without_a_hook(self, installed: Any, store: Store) -> None:
+    async def test_installations_of_an_app_without_a_hook_emit_events(
+        self, installed: Any, store: Store
+    ) -> None:
         self.change(installed, "suspend", installed.on_acme)
         (event,) = bodies(store, "installation")
         assert event["action"] == "suspend"

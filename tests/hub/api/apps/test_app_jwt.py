@@ -19,7 +19,7 @@ from .conftest import Installed
 
 
 @pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER", "token"])
-async def test_every_form_of_the_header(installed: Installed, scheme: str) -> None:
+async def test_every_form_of_the_header_is_accepted(installed: Installed, scheme: str) -> None:
     headers = {"Authorization": f"{scheme} {installed.jwt()}"}
     answer = await installed.hub.get("/app", headers=headers)
     assert answer.status_code == 200
@@ -32,7 +32,7 @@ async def test_an_issuer_is_a_number_a_text_or_a_client_id(installed: Installed)
         assert answer.status_code == 200, issuer
 
 
-async def test_what_clients_send(installed: Installed) -> None:
+async def test_times_that_clients_send_are_accepted(installed: Installed) -> None:
     now = installed.store.clock.now() // SECOND
     for iat, exp in ((-30, 570), (-60, 300), (0, 480), (-60, 600), (-86_400, 600.0)):
         token = installed.jwt(iat=now + iat, exp=now + exp)
@@ -55,7 +55,9 @@ async def test_what_clients_send(installed: Installed) -> None:
         ({"iat": -1.5}, NOT_YET),
     ],
 )
-async def test_times(installed: Installed, claims: dict[str, Any], message: str) -> None:
+async def test_expired_and_future_tokens_are_rejected(
+    installed: Installed, claims: dict[str, Any], message: str
+) -> None:
     now = installed.store.clock.now() // SECOND
     given = {
         name: now + value if type(value) in (int, float) else value
@@ -80,7 +82,9 @@ async def test_a_token_expires(installed: Installed, clock: MovableClock) -> Non
     assert_error(await installed.ask("GET", "/app", token), 401, EXPIRED)
 
 
-async def test_an_unknown_app(installed: Installed, another: Callable[..., Row]) -> None:
+async def test_a_token_of_an_unknown_app_is_refused(
+    installed: Installed, another: Callable[..., Row]
+) -> None:
     oauth = another("Lab", kind="oauth", permissions={})
     for issuer in (987_654_321, "nobody-at-all", oauth["id"], oauth["client_id"], -1, 1.5, [], {}):
         answer = await installed.ask("GET", "/app", installed.jwt(issuer or "x"))
@@ -128,7 +132,7 @@ async def test_other_algorithms(installed: Installed) -> None:
         assert_error(await installed.ask("GET", "/app", token), 401, UNREADABLE)
 
 
-async def test_what_is_no_token(installed: Installed) -> None:
+async def test_malformed_tokens_are_rejected(installed: Installed) -> None:
     good = installed.jwt()
     head, body, signature = good.split(".")
     deep = base64.urlsafe_b64encode(b"[" * 6000).decode()
@@ -163,6 +167,6 @@ async def test_each_app_has_its_own_rate_limit(installed: Installed, store: Stor
     assert used.headers["X-RateLimit-Used"] == "1"
 
 
-def test_the_helper_signs_what_it_says() -> None:
+def test_the_helper_signs_the_claims_of_an_app() -> None:
     claims = jwt.decode(signed_token(7, 1_000), options={"verify_signature": False})
     assert claims == {"iss": 7, "iat": 940, "exp": 1_300}

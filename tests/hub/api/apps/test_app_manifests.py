@@ -48,7 +48,7 @@ async def test_a_code_becomes_an_app_once(installed: Installed, store: Store, se
 
 
 @pytest.mark.parametrize("attributes", [{}, {"url": "https://kettle.example/", "active": False}])
-async def test_a_manifest_without_an_active_hook(
+async def test_a_manifest_without_an_active_hook_makes_none(
     installed: Installed, store: Store, seed: Any, attributes: dict[str, Any]
 ) -> None:
     wanted = MANIFEST | {"hook_attributes": attributes}
@@ -58,7 +58,7 @@ async def test_a_manifest_without_an_active_hook(
     assert store.look(app_hooks.of, made["id"]) is None
 
 
-async def test_other_codes(
+async def test_expired_and_unknown_codes_are_not_found(
     installed: Installed, store: Store, seed: Any, clock: MovableClock
 ) -> None:
     late = store.do(app_manifests.create, seed.octo["id"], MANIFEST)
@@ -67,7 +67,7 @@ async def test_other_codes(
         assert_error(await installed.hub.post(f"/app-manifests/{code}/conversions"), 404)
 
 
-async def test_a_name_in_use(installed: Installed, store: Store, seed: Any) -> None:
+async def test_a_name_in_use_is_refused(installed: Installed, store: Store, seed: Any) -> None:
     wanted = MANIFEST | {"name": "MILL"}
     code = store.do(app_manifests.create, seed.octo["id"], wanted)
     for _ in range(2):
@@ -93,6 +93,6 @@ async def test_a_name_in_use(installed: Installed, store: Store, seed: Any) -> N
         {"default_events": ["no event"]},
     ],
 )
-def test_a_wrong_manifest(store: Store, seed: Any, changed: dict[str, Any]) -> None:
+def test_a_wrong_manifest_is_refused(store: Store, seed: Any, changed: dict[str, Any]) -> None:
     with pytest.raises(Invalid):
         store.do(app_manifests.create, seed.octo["id"], MANIFEST | changed)

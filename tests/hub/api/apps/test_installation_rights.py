@@ -19,10 +19,10 @@ from hub.operations import OPERATIONS
 from hub.rest.operation import Operation
 from store import Connection, Row, Store
 from store.accounts import accounts, apps
-from store.apps import installation_tokens, installations
+from store.apps import installation_repositories, installation_tokens, installations
 from store.errors import Missing
 from store.repositories import repositories, repository_lists
-from store.repositories.repository_lists import RepositorySelection
+from store.repositories.repository_lists import RepositoryFilter
 
 from .conftest import Installed, make_app
 
@@ -34,7 +34,7 @@ Held = dict[str, str]
 
 
 class Chance(random.Random):
-    """What a combination is made of."""
+    """The parts of a combination."""
 
     def permissions(self, within: Held | None = None) -> Held:
         """Any permissions, or some that these include."""
@@ -49,7 +49,7 @@ class Chance(random.Random):
 
 
 def least(*several: Held) -> Held:
-    """What all of them have."""
+    """The permissions that all of them have."""
     names = set(NAMES).intersection(*several)
     return {name: min((one[name] for one in several), key=LEVELS.__getitem__) for name in names}
 
@@ -99,7 +99,7 @@ class Combination:
         accepted, chosen = chance.permissions(wanted), chance.among(self._owned)
         found = self._installation()
         installations.accept(self._db, found, app, accepted)
-        installations.choose_repositories(self._db, found, chosen)
+        installation_repositories.choose(self._db, found, chosen)
         if chance.random() < 0.3:
             wanted = chance.permissions()
             self._ask_for(wanted)
@@ -117,7 +117,7 @@ class Combination:
         )
 
     def expected(self, needed: access.Access, reached: bool) -> str:
-        """What comes of asking for something that is in the installation's reach, or not."""
+        """The expected answer to a request within the installation's reach, or out of it."""
         if not reached:
             return "not found"
         allowed = "installation" in needed.kinds and self._has(needed)
@@ -184,7 +184,7 @@ def in_organization(db: Connection, made: Combination, org: Row, chance: Chance)
 
 def in_lists(db: Connection, made: Combination, every: list[Row], chance: Chance) -> None:
     viewer = viewer_of(made.caller, chance.choice(NAMES))
-    chosen = RepositorySelection(viewer)
+    chosen = RepositoryFilter(viewer)
     rows = repository_lists.page(db, chosen, sort="created", descending=False, limit=100, offset=0)
     found = {row["id"] for row in rows}
     public = {row["id"] for row in every if not row["private"]}
@@ -214,7 +214,9 @@ class Names:
 
 
 @pytest.mark.parametrize("operation", IN_REPOSITORIES, ids=lambda one: one.id)
-async def test_each_operation_asked(installed: Installed, operation: Operation) -> None:
+async def test_each_operation_needs_its_permission_and_the_selection(
+    installed: Installed, operation: Operation
+) -> None:
     """Without a permission, and outside of the selection."""
 
     def at(owner: str, repo: str) -> str:
@@ -229,7 +231,7 @@ async def test_each_operation_asked(installed: Installed, operation: Operation) 
     narrow = installed.token(repositories=[installed.kit["id"]])
     for owner, repo in (("acme", "tools"), ("octo", "hello"), ("octo", "vault")):
         answer = await installed.ask(operation.method, at(owner, repo), narrow)
-        # What no installation may ask for is refused before anything is looked up.
+        # A request that no installation may make is refused before anything is looked up.
         wanted_status = 404 if "installation" in operation.access.kinds else 403
         assert answer.status_code == wanted_status, answer.text
 
@@ -244,7 +246,9 @@ async def test_lists_of_other_repositories(installed: Installed, store: Store) -
     assert shown.json() == []
 
 
-async def test_nobody_else_sees_more(store: Store, installed: Installed) -> None:
+async def test_the_account_of_an_app_has_no_rights_of_its_own(
+    store: Store, installed: Installed
+) -> None:
     """The account of an app has no rights of its own."""
     bot = store.look(accounts.by_login, "mill[bot]")
     assert bot is not None

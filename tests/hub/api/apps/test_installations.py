@@ -8,7 +8,7 @@ from assertions import assert_error, links
 
 from store import Row, Store
 from store.accounts import accounts, apps, grants, tokens
-from store.apps import installations
+from store.apps import installation_repositories, installations
 from store.clock import MovableClock, parse
 from store.repositories import repositories
 
@@ -35,7 +35,7 @@ async def test_an_app_sees_itself(installed: Installed) -> None:
     assert "secret" not in str(shown)
 
 
-async def test_an_app_by_its_slug(installed: Installed, store: Store, seed: Any) -> None:
+async def test_an_app_is_found_by_its_slug(installed: Installed, store: Store, seed: Any) -> None:
     shown = await installed.hub.get("/apps/mill")
     assert shown.json()["id"] == installed.app["id"]
     assert "installations_count" not in shown.json()
@@ -60,7 +60,7 @@ async def test_installations_are_listed_in_pages(installed: Installed) -> None:
     assert one["permissions"] == {"metadata": "read", **PERMISSIONS}
 
 
-async def test_which_installations(
+async def test_installations_are_filtered(
     installed: Installed, store: Store, clock: MovableClock, seed: Any
 ) -> None:
     async def listed(query: str) -> list[str]:
@@ -83,7 +83,9 @@ async def test_which_installations(
     assert await listed(f"since={since}") == ["acme"]
 
 
-async def test_the_installation_of_something(installed: Installed, seed: Any) -> None:
+async def test_the_installation_of_an_account_or_repository_is_found(
+    installed: Installed, seed: Any
+) -> None:
     on_octo, on_acme = installed.on_octo["id"], installed.on_acme["id"]
     for path, number in (
         ("/orgs/acme/installation", on_acme),
@@ -104,7 +106,9 @@ async def test_the_installation_of_something(installed: Installed, seed: Any) ->
         assert_error(await installed.itself("GET", path), 404)
 
 
-async def test_a_renamed_repository(installed: Installed, store: Store, seed: Any) -> None:
+async def test_the_installation_of_a_renamed_repository_is_found(
+    installed: Installed, store: Store, seed: Any
+) -> None:
     vault = store.look(repositories.get, seed.vault["id"])
     store.do(repositories.rename, vault, "safe")
     hello = store.look(repositories.get, seed.hello["id"])
@@ -116,7 +120,7 @@ async def test_a_renamed_repository(installed: Installed, store: Store, seed: An
     assert_error(await installed.itself("GET", "/repos/octo/hello/installation"), 404)
 
 
-async def test_an_installation_of_another_app(
+async def test_an_installation_of_another_app_is_not_found(
     installed: Installed, another: Callable[..., Row], store: Store, seed: Any
 ) -> None:
     kiln = another("Kiln")
@@ -127,7 +131,9 @@ async def test_an_installation_of_another_app(
 
 
 @pytest.mark.parametrize("body", [b"", b"{}", b'{"permissions": {}}'])
-async def test_a_token_with_everything(installed: Installed, body: bytes) -> None:
+async def test_an_empty_body_makes_a_token_with_all_permissions(
+    installed: Installed, body: bytes
+) -> None:
     answer = await mint(installed, content=body)
     assert answer.status_code == 201
     shown = answer.json()
@@ -139,7 +145,9 @@ async def test_a_token_with_everything(installed: Installed, body: bytes) -> Non
     assert "repositories" not in shown
 
 
-async def test_a_narrower_token(installed: Installed) -> None:
+async def test_a_token_can_be_narrowed_to_repositories_and_permissions(
+    installed: Installed,
+) -> None:
     given = {"repositories": ["KIT"], "permissions": {"issues": "read"}}
     shown = (await mint(installed, json=given)).json()
     assert shown["permissions"] == {"metadata": "read", "issues": "read"}
@@ -199,7 +207,9 @@ async def test_accepted_permissions_count(installed: Installed, store: Store) ->
     assert (await mint(installed, json=asked)).status_code == 201
 
 
-async def test_a_suspended_installation(installed: Installed, store: Store) -> None:
+async def test_tokens_of_a_suspended_installation_are_refused(
+    installed: Installed, store: Store
+) -> None:
     token, other = installed.token(), installed.token(installed.on_octo)
     assert store.do(installations.suspend, installed.on_acme)
     assert not store.do(installations.suspend, installed.on_acme)
@@ -263,11 +273,11 @@ async def test_a_change_of_the_selection_counts_at_once(
     token = installed.token(installed.on_octo)
     assert (await installed.ask("GET", "/repos/octo/hello", token)).status_code == 404
     hello = [seed.hello["id"]]
-    assert store.do(installations.choose_repositories, installed.on_octo, hello)
+    assert store.do(installation_repositories.choose, installed.on_octo, hello)
     assert (await installed.ask("GET", "/repos/octo/hello", token)).status_code == 200
     assert (await installed.ask("GET", "/repos/octo/vault", token)).status_code == 404
-    assert store.do(installations.choose_repositories, installed.on_octo, None)
-    assert not store.do(installations.choose_repositories, installed.on_octo, None)
+    assert store.do(installation_repositories.choose, installed.on_octo, None)
+    assert not store.do(installation_repositories.choose, installed.on_octo, None)
     assert (await installed.ask("GET", "/repos/octo/vault", token)).status_code == 200
 
 
@@ -277,7 +287,7 @@ async def test_no_user_acts(installed: Installed) -> None:
         assert_error(await installed.ask("GET", path, token), 403, INTEGRATION)
 
 
-async def test_who_writes(installed: Installed, store: Store) -> None:
+async def test_an_installation_writes_as_the_app_s_bot(installed: Installed, store: Store) -> None:
     for scheme in ("token", "Bearer"):
         headers = {"Authorization": f"{scheme} {installed.token()}", "X-GitHub-Delivery": "7"}
         answer = await installed.hub.post(

@@ -45,7 +45,7 @@ async def hub(store: Store, acme: Acme, settings: HubSettings) -> AsyncIterator[
 
 @pytest.fixture
 def work(store: Store, settings: HubSettings) -> Callable[[], Any]:
-    """What the worker does when it is due."""
+    """Run the due jobs, as the worker does."""
     return lambda: record_deployments(store, WorkerEvents(settings))
 
 
@@ -65,7 +65,7 @@ async def shown(hub: httpx.AsyncClient, job_id: int) -> Row:
     return answer.json()
 
 
-async def test_a_job(
+async def test_a_deployment_job_records_its_deployments(
     hub: httpx.AsyncClient, store: Store, clock: MovableClock, work: Callable[[], Any]
 ) -> None:
     job = await made(hub, wanted(deployment("web"), deployment("api"), physical_environment="n"))
@@ -99,7 +99,7 @@ async def test_a_job(
     }
 
 
-async def test_the_same_change_as_at_once(
+async def test_a_job_makes_the_same_records_as_a_request(
     hub: httpx.AsyncClient, store: Store, work: Callable[[], Any]
 ) -> None:
     entries = [deployment("web", tags={"a": "b"}), deployment("api", version="2", name="other")]
@@ -116,7 +116,7 @@ async def test_the_same_change_as_at_once(
     assert bodies(store, "deployment_record")[-1]["action"] == "updated"
 
 
-async def test_one_at_a_time_for_a_cluster(
+async def test_a_cluster_has_one_job_at_a_time(
     hub: httpx.AsyncClient, store: Store, acme: Acme, work: Callable[[], Any]
 ) -> None:
     await made(hub, wanted(deployment()))
@@ -131,7 +131,7 @@ async def test_one_at_a_time_for_a_cluster(
     await made(hub, wanted(deployment("api")))
 
 
-async def test_what_is_rejected_is_told_at_once(
+async def test_the_first_answer_lists_rejected_deployments(
     hub: httpx.AsyncClient, acme: Acme, work: Callable[[], Any]
 ) -> None:
     unknown = deployment("api", github_repository="nothing")
@@ -145,14 +145,16 @@ async def test_what_is_rejected_is_told_at_once(
     assert (done["status"], done["total_count"], done["errors"]) == ("completed", 1, job["errors"])
 
 
-async def test_where_all_is_rejected(hub: httpx.AsyncClient, work: Callable[[], Any]) -> None:
+async def test_a_job_with_rejected_deployments_only_completes(
+    hub: httpx.AsyncClient, work: Callable[[], Any]
+) -> None:
     job = await made(hub, wanted(deployment(github_repository="nothing")))
     await work()
     done = await shown(hub, job["job_id"])
     assert (done["status"], done["total_count"], len(done["errors"])) == ("completed", 0, 1)
 
 
-async def test_a_repository_that_goes_meanwhile(
+async def test_a_repository_removed_meanwhile_is_reported(
     hub: httpx.AsyncClient, store: Store, acme: Acme, work: Callable[[], Any]
 ) -> None:
     job = await made(hub, wanted(deployment(), deployment("api", github_repository="bells")))
@@ -164,7 +166,7 @@ async def test_a_repository_that_goes_meanwhile(
     assert (error["cause"], error["deployment"]["deployment_name"]) == ("not_found", "web")
 
 
-async def test_what_cannot_be_taken(hub: httpx.AsyncClient) -> None:
+async def test_invalid_deployment_jobs_are_rejected(hub: httpx.AsyncClient) -> None:
     for bad in (
         wanted(deployment(digest="x")),
         wanted(deployment(status="gone")),

@@ -47,7 +47,9 @@ def cluster(*deployments: Row, **given: Any) -> Row:
 # One record
 
 
-async def test_a_record(hub: httpx.AsyncClient, store: Store, clock: MovableClock) -> None:
+async def test_a_deployment_record_is_created(
+    hub: httpx.AsyncClient, store: Store, clock: MovableClock
+) -> None:
     more = {
         "version": "1.0",
         "physical_environment": "north",
@@ -83,13 +85,13 @@ async def test_a_record(hub: httpx.AsyncClient, store: Store, clock: MovableCloc
     assert (event["organization"]["login"], event["sender"]["login"]) == ("acme", "octo")
 
 
-async def test_what_is_not_said_is_empty(hub: httpx.AsyncClient) -> None:
+async def test_members_that_are_not_given_are_empty(hub: httpx.AsyncClient) -> None:
     (one,) = (await posted(hub, RECORD, record()))["deployment_records"]
     assert (one["physical_environment"], one["cluster"], one["tags"]) == ("", "", {})
     assert one["runtime_risks"] == []
 
 
-async def test_one_for_each_combination(
+async def test_each_combination_of_names_has_one_record(
     hub: httpx.AsyncClient, store: Store, clock: MovableClock
 ) -> None:
     (first,) = (await posted(hub, RECORD, record()))["deployment_records"]
@@ -135,15 +137,15 @@ async def test_tags_and_risks_that_are_not_given_stay(
     assert len(bodies(store, "deployment_record")) == 2
 
 
-RECORDS_WHERE_THEY_ARE_ASKED_FOR = [
+RETURNED_RECORDS = [
     ({}, True),
     ({"return_records": True}, True),
     ({"return_records": False}, False),
 ]
 
 
-async def test_records_where_they_are_asked_for(hub: httpx.AsyncClient) -> None:
-    for given, there in RECORDS_WHERE_THEY_ARE_ASKED_FOR:
+async def test_records_are_returned_on_request(hub: httpx.AsyncClient) -> None:
+    for given, there in RETURNED_RECORDS:
         alone = await posted(hub, RECORD, record(**given))
         together = await posted(hub, CLUSTER, cluster(deployment(), **given))
         for shown in (alone, together):
@@ -162,7 +164,7 @@ A_DIGEST = [
 ]
 
 
-async def test_a_digest(hub: httpx.AsyncClient) -> None:
+async def test_a_digest_is_normalized(hub: httpx.AsyncClient) -> None:
     for given, kept in A_DIGEST:
         (one,) = (await posted(hub, RECORD, record(digest=given)))["deployment_records"]
         assert one["digest"] == kept
@@ -174,7 +176,7 @@ async def test_a_digest(hub: httpx.AsyncClient) -> None:
 NO_DIGEST = ["", "a" * 63, "x" * 64, "md5:" + "a" * 32, "sha512:" + "a" * 64, "sha256:", "ü" * 64]
 
 
-async def test_no_digest(hub: httpx.AsyncClient) -> None:
+async def test_an_invalid_digest_is_rejected(hub: httpx.AsyncClient) -> None:
     for bad in NO_DIGEST:
         assert_error(await hub.post(RECORD, json=record(digest=bad)), 422)
         answer = await hub.get(f"{AT}/{bad or 'x'}/metadata/deployment-records")
@@ -184,7 +186,9 @@ async def test_no_digest(hub: httpx.AsyncClient) -> None:
 # Which repository
 
 
-async def test_the_name_of_a_repository(hub: httpx.AsyncClient, store: Store) -> None:
+async def test_a_repository_is_found_by_its_name_in_any_case(
+    hub: httpx.AsyncClient, store: Store
+) -> None:
     await posted(hub, RECORD, record(github_repository="TOOLS"))
     assert bodies(store, "deployment_record")[0]["repository"]["full_name"] == "acme/tools"
 
@@ -205,7 +209,9 @@ async def test_an_attestation_counts_for_more(
     assert {each["repository"]["full_name"] for each in reported} == {"acme/bells"}
 
 
-async def test_what_cannot_be_found(hub: httpx.AsyncClient, store: Store, acme: Acme) -> None:
+async def test_unknown_repositories_are_not_found(
+    hub: httpx.AsyncClient, store: Store, acme: Acme
+) -> None:
     store.do(artifacts.attest, acme.where["id"], digest())
     for named in ({"github_repository": "nothing"}, {"github_repository": "where"}, {}):
         body = record()
@@ -215,7 +221,7 @@ async def test_what_cannot_be_found(hub: httpx.AsyncClient, store: Store, acme: 
     assert bodies(store, "deployment_record") == []
 
 
-IT_TAKES_THE_RIGHT_TO_PUSH = [
+PUSH_RIGHTS = [
     ("octo", "tools", 200),
     ("octo", "safe", 200),
     ("pusher", "tools", 200),
@@ -225,8 +231,10 @@ IT_TAKES_THE_RIGHT_TO_PUSH = [
 ]
 
 
-async def test_it_takes_the_right_to_push(hub: httpx.AsyncClient, acme: Acme) -> None:
-    for login, repo, status in IT_TAKES_THE_RIGHT_TO_PUSH:
+async def test_a_deployment_record_needs_the_right_to_push(
+    hub: httpx.AsyncClient, acme: Acme
+) -> None:
+    for login, repo, status in PUSH_RIGHTS:
         body = record(github_repository=repo)
         answer = await hub.post(RECORD, json=body, headers=acme.by(login))
         assert answer.status_code == status
@@ -258,7 +266,9 @@ async def test_a_token_for_other_repositories(hub: httpx.AsyncClient, acme: Acme
     assert len(await records(hub, headers=acme.by("octo", "public_repo"))) == 1
 
 
-async def test_a_scope_for_the_repository(hub: httpx.AsyncClient, acme: Acme) -> None:
+async def test_deployment_records_need_a_scope_for_the_repository(
+    hub: httpx.AsyncClient, acme: Acme
+) -> None:
     for scope in ("gist", "read:org", "admin:org"):
         headers = acme.by("octo", scope)
         answer = await hub.post(RECORD, json=record(), headers=headers)
@@ -276,7 +286,7 @@ async def test_a_scope_for_the_repository(hub: httpx.AsyncClient, acme: Acme) ->
     assert [error["cause"] for error in answer.json()["errors"]] == ["not_found"]
 
 
-WHAT_CANNOT_BE_TAKEN = [
+WRONG_RECORDS = [
     {"name": ""},
     {"name": "x" * 257},
     {"name": "a\0"},
@@ -302,17 +312,17 @@ WHAT_CANNOT_BE_TAKEN = [
 ]
 
 
-async def test_what_cannot_be_taken(hub: httpx.AsyncClient) -> None:
-    for bad in WHAT_CANNOT_BE_TAKEN:
+async def test_invalid_records_are_rejected(hub: httpx.AsyncClient) -> None:
+    for bad in WRONG_RECORDS:
         content = assert_error(await hub.post(RECORD, json=record(**bad)), 422)
         assert content["message"].startswith("Invalid request.")
 
 
-WHAT_IS_NEEDED = ["name", "digest", "status", "logical_environment", "deployment_name"]
+NEEDED_FIELDS = ["name", "digest", "status", "logical_environment", "deployment_name"]
 
 
-async def test_what_is_needed(hub: httpx.AsyncClient) -> None:
-    for name in WHAT_IS_NEEDED:
+async def test_required_members_are_named(hub: httpx.AsyncClient) -> None:
+    for name in NEEDED_FIELDS:
         body = record()
         del body[name]
         content = assert_error(await hub.post(RECORD, json=body), 422)
@@ -322,7 +332,9 @@ async def test_what_is_needed(hub: httpx.AsyncClient) -> None:
 # A cluster
 
 
-async def test_a_cluster(hub: httpx.AsyncClient, store: Store, clock: MovableClock) -> None:
+async def test_the_deployments_of_a_cluster_are_recorded(
+    hub: httpx.AsyncClient, store: Store, clock: MovableClock
+) -> None:
     names = ("web", "api", "db")
     body = cluster(*map(deployment, names), physical_environment="north")
     shown = await posted(hub, CLUSTER, body)
@@ -377,7 +389,9 @@ async def test_the_same_digest_of_two_repositories(hub: httpx.AsyncClient, store
     assert len(await records(hub)) == 2
 
 
-async def test_partial_success(hub: httpx.AsyncClient, acme: Acme) -> None:
+async def test_partial_success_records_the_valid_deployments(
+    hub: httpx.AsyncClient, acme: Acme
+) -> None:
     unknown = deployment("api", github_repository="nothing", tags={"a": "b"})
     forbidden = deployment("db", github_repository="bells", version="1", status="decommissioned")
     nameless = deployment("cron", digest=digest("c"))
@@ -419,7 +433,9 @@ async def test_partial_success(hub: httpx.AsyncClient, acme: Acme) -> None:
 ALL_OR_NOTHING = [{}, {"partial_success": False}]
 
 
-async def test_all_or_nothing(hub: httpx.AsyncClient, acme: Acme) -> None:
+async def test_one_wrong_deployment_refuses_all_by_default(
+    hub: httpx.AsyncClient, acme: Acme
+) -> None:
     for how in ALL_OR_NOTHING:
         pusher = acme.by("pusher")
         for repo, status in (("nothing", 404), ("bells", 403)):
@@ -432,7 +448,7 @@ async def test_all_or_nothing(hub: httpx.AsyncClient, acme: Acme) -> None:
 NO_CLUSTER = ["a b", "ü", "a%2Fb", "x" * 129, "%20"]
 
 
-async def test_no_cluster(hub: httpx.AsyncClient) -> None:
+async def test_an_invalid_cluster_name_is_rejected(hub: httpx.AsyncClient) -> None:
     for name in NO_CLUSTER:
         answer = await hub.post(f"{RECORD}/cluster/{name}", json=cluster(deployment()))
         assert_error(answer, 422, "Validation Failed", code="invalid")
@@ -468,7 +484,7 @@ def _many(store: Store, acme: Acme, count: int, letter: str = "a") -> None:
     store.do(deployment_records.put, acme.org["id"], DeploymentPlace("many"), wanted)
 
 
-async def test_all_in_one_answer_up_to_a_thousand(
+async def test_a_page_has_a_thousand_records_at_most(
     hub: httpx.AsyncClient, store: Store, acme: Acme
 ) -> None:
     _many(store, acme, 1002)
@@ -484,7 +500,9 @@ async def test_all_in_one_answer_up_to_a_thousand(
     ]
 
 
-async def test_what_moves_is_counted_once(hub: httpx.AsyncClient, store: Store, acme: Acme) -> None:
+async def test_a_moved_deployment_is_counted_once(
+    hub: httpx.AsyncClient, store: Store, acme: Acme
+) -> None:
     _many(store, acme, 5)
     _many(store, acme, 3, "b")
     assert (len(await records(hub)), len(await records(hub, "b"))) == (2, 3)
@@ -492,7 +510,7 @@ async def test_what_moves_is_counted_once(hub: httpx.AsyncClient, store: Store, 
     assert await records(hub) == []
 
 
-async def test_no_statement_for_each(
+async def test_more_deployments_take_no_more_statements(
     hub: httpx.AsyncClient, store: Store, acme: Acme, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def counted(count: int) -> int:

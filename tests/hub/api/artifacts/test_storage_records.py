@@ -45,7 +45,7 @@ async def put(hub: httpx.AsyncClient, **given: Any) -> Row:
     return one
 
 
-async def test_a_record(hub: httpx.AsyncClient, store: Store) -> None:
+async def test_a_storage_record_is_created(hub: httpx.AsyncClient, store: Store) -> None:
     more = {
         "version": "1.0",
         "artifact_url": "https://registry.example/bells/bell",
@@ -74,12 +74,12 @@ async def test_a_record(hub: httpx.AsyncClient, store: Store) -> None:
     assert (event["organization"]["login"], event["sender"]["login"]) == ("acme", "octo")
 
 
-async def test_what_is_not_said_is_left_out(hub: httpx.AsyncClient) -> None:
+async def test_fields_without_a_value_are_left_out(hub: httpx.AsyncClient) -> None:
     one = await put(hub)
     assert not {"artifact_url", "repository", "path"} & one.keys()
 
 
-async def test_one_for_each_place(
+async def test_each_place_has_one_record(
     hub: httpx.AsyncClient, store: Store, clock: MovableClock
 ) -> None:
     first = await put(hub, artifact_url="https://registry.example/x")
@@ -94,7 +94,7 @@ async def test_one_for_each_place(
         assert (await put(hub, **other))["id"] != first["id"]
     clock.advance(60)
     reported = len(bodies(store, "storage_record"))
-    # What is not given stays, and what was told before is nothing to tell others.
+    # Missing fields stay, and an unchanged record emits no event.
     again = await put(hub)
     assert again == first | {"updated_at": "2026-11-21T07:34:00Z"}
     assert len(bodies(store, "storage_record")) == reported
@@ -104,18 +104,22 @@ async def test_one_for_each_place(
     assert len(await records(hub, kind="storage")) == 5
 
 
-async def test_it_has_the_artifacts_name(hub: httpx.AsyncClient) -> None:
+async def test_storage_records_have_the_latest_name_of_their_artifact(
+    hub: httpx.AsyncClient,
+) -> None:
     await put(hub, name="first")
     await put(hub, name="second", path="other")
     assert {one["name"] for one in await records(hub, kind="storage")} == {"second"}
 
 
-async def test_records_where_they_are_asked_for(hub: httpx.AsyncClient) -> None:
+async def test_records_are_returned_on_request(hub: httpx.AsyncClient) -> None:
     shown = await posted(hub, STORAGE, storage(return_records=False))
     assert shown == {"total_count": 1}
 
 
-async def test_which_repository(hub: httpx.AsyncClient, store: Store, acme: Acme) -> None:
+async def test_a_storage_record_needs_the_right_to_push(
+    hub: httpx.AsyncClient, store: Store, acme: Acme
+) -> None:
     nameless = storage()
     del nameless["github_repository"]
     assert_error(await hub.post(STORAGE, json=nameless), 404, "Not Found")
@@ -141,7 +145,9 @@ async def test_private_repositories(hub: httpx.AsyncClient, acme: Acme) -> None:
     assert_error(await hub.post(STORAGE, json=body, headers=public), 404, "Not Found")
 
 
-async def test_a_scope_for_the_repository(hub: httpx.AsyncClient, acme: Acme) -> None:
+async def test_storage_records_need_a_scope_for_the_repository(
+    hub: httpx.AsyncClient, acme: Acme
+) -> None:
     for scope in ("gist", "read:org", "admin:org"):
         headers = acme.by("octo", scope)
         assert_error(await hub.post(STORAGE, json=storage(), headers=headers), 403)
@@ -151,7 +157,7 @@ async def test_a_scope_for_the_repository(hub: httpx.AsyncClient, acme: Acme) ->
     assert (await hub.post(STORAGE, json=storage(), headers=public)).status_code == 200
 
 
-async def test_what_cannot_be_taken(hub: httpx.AsyncClient) -> None:
+async def test_invalid_storage_records_are_rejected(hub: httpx.AsyncClient) -> None:
     for bad in (
         {"name": ""},
         {"digest": "x"},
@@ -176,5 +182,5 @@ async def test_what_cannot_be_taken(hub: httpx.AsyncClient) -> None:
         assert f'"{name}" wasn\'t supplied.' in content["message"]
 
 
-async def test_no_digest(hub: httpx.AsyncClient) -> None:
+async def test_storage_records_of_an_invalid_digest_are_not_found(hub: httpx.AsyncClient) -> None:
     assert_error(await hub.get(f"{AT}/x/metadata/storage-records"), 404, "Not Found")

@@ -1,4 +1,4 @@
-"""Group 9: who of an organization has a seat at the assistant, and until when."""
+"""Group 9: the seats of an organization at the assistant, and their ends."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -167,7 +167,7 @@ async def test_the_summary_is_counted(
     assert begins < ends
 
 
-async def test_when_the_holder_of_a_seat_authenticated(
+async def test_a_seat_shows_the_last_authentication_of_its_holder(
     client: httpx.AsyncClient,
     store: Store,
     clock: MovableClock,
@@ -220,7 +220,7 @@ async def test_authenticating_often_writes_once_an_hour(
     assert written[1:] == [[(1, begun - 3600 * SECOND)]]
 
 
-async def test_what_could_not_be_written_is_with_the_next_request(
+async def test_activity_that_could_not_be_saved_is_dropped(
     anyio_backend: str, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written: list[int] = []
@@ -276,7 +276,7 @@ async def test_pages_of_fifty(client: httpx.AsyncClient, store: Store) -> None:
         {"seat_management": "unconfigured"},
     ],
 )
-async def test_what_has_to_be_before_seats_are_given(
+async def test_seats_need_a_subscription_that_is_set_up(
     client: httpx.AsyncClient, store: Store, settings_of_acme: dict[str, Any]
 ) -> None:
     store.do(lambda db: assistant_subscriptions.put(db, organization_id(db), **settings_of_acme))
@@ -286,7 +286,7 @@ async def test_what_has_to_be_before_seats_are_given(
 
 
 def manage(db: Connection, how: str) -> None:
-    """What a state document does."""
+    """Set the seat management, as a state document does."""
     org = organization_id(db)
     before = assistant_subscriptions.of(db, org)
     after = assistant_subscriptions.put(db, org, seat_management=how)
@@ -357,7 +357,7 @@ async def test_seats_that_only_all_had_end_with_the_cycle(
     assert await seats(client) == kept
 
 
-async def test_who_had_a_seat_that_is_over_has_a_new_one(
+async def test_a_user_gets_a_new_seat_after_the_old_one_ended(
     client: httpx.AsyncClient, store: Store, clock: MovableClock
 ) -> None:
     await give(client, "ann")
@@ -369,7 +369,9 @@ async def test_who_had_a_seat_that_is_over_has_a_new_one(
     assert (await client.get(AT)).json()["seat_breakdown"]["added_this_cycle"] == 4
 
 
-async def test_who_gives_seats_selects(client: httpx.AsyncClient, store: Store) -> None:
+async def test_giving_seats_selects_the_setting_for_selected_users(
+    client: httpx.AsyncClient, store: Store
+) -> None:
     store.do(
         lambda db: assistant_subscriptions.put(db, organization_id(db), seat_management="disabled")
     )
@@ -377,14 +379,16 @@ async def test_who_gives_seats_selects(client: httpx.AsyncClient, store: Store) 
     assert (await client.get(AT)).json()["seat_management_setting"] == "assign_selected"
 
 
-async def test_an_organization_that_cannot_pay(client: httpx.AsyncClient, store: Store) -> None:
+async def test_an_organization_without_billing_is_refused(
+    client: httpx.AsyncClient, store: Store
+) -> None:
     store.do(lambda db: assistant_subscriptions.put(db, organization_id(db), payable=0))
     assert_error(await client.get(AT), 422)
     assert_error(await client.get("/orgs/acme/members/ann/assistant"), 422)
     assert_error(await client.request("DELETE", TEAMS, json={"selected_teams": ["Ops"]}), 422)
 
 
-async def test_an_organization_without_a_subscription(
+async def test_an_organization_without_a_subscription_has_no_seats(
     client: httpx.AsyncClient, store: Store
 ) -> None:
     def leave(db: Connection) -> None:
@@ -409,7 +413,7 @@ async def test_an_organization_without_a_subscription(
     ],
 )
 @pytest.mark.parametrize("method", ["POST", "DELETE"])
-async def test_all_or_none(
+async def test_one_invalid_name_rejects_all_seats(
     client: httpx.AsyncClient, store: Store, method: str, at: str, body: Any
 ) -> None:
     assert_error(await client.request(method, at, json=body), 422)

@@ -79,7 +79,7 @@ async def link(client: httpx.AsyncClient) -> str:
     return str(found)
 
 
-async def test_descriptors(client: httpx.AsyncClient) -> None:
+async def test_each_report_has_links_of_its_own(client: httpx.AsyncClient) -> None:
     seen = set()
     for kind in (*ONE_DAY, "repos-1-day"):
         answer = await client.get(f"{AT}/{kind}?day={DAY}")
@@ -144,14 +144,14 @@ async def test_the_latest_is_of_the_last_day(
         assert_error(await client.get(f"{AT}/{kind}"), 404)
 
 
-async def test_what_is_no_day(client: httpx.AsyncClient) -> None:
+async def test_an_invalid_day_is_rejected(client: httpx.AsyncClient) -> None:
     for query in ("", "?day=", "?day=2026-1-1", "?day=2026-02-30", "?day=tomorrow"):
         content = assert_error(await client.get(f"{AT}/users-1-day{query}"), 422)
         assert "day" in content["message"]
 
 
 @pytest.mark.parametrize("policy", ["disabled", "unconfigured"])
-async def test_a_policy_that_is_not_on(
+async def test_metrics_need_an_enabled_policy(
     client: httpx.AsyncClient, store: Store, world: Using, policy: str
 ) -> None:
     store.do(enterprises.enable_usage_metrics, world.enterprise, policy)
@@ -163,7 +163,7 @@ async def test_a_policy_that_is_not_on(
         assert_error(await client.get(f"{AT}/{kind}"), 403, reported)
 
 
-async def test_who_may_see_assistant_metrics(
+async def test_metrics_need_an_owner_or_a_billing_manager(
     client: httpx.AsyncClient, store: Store, world: Using
 ) -> None:
     at = f"{AT}/users-1-day?day={DAY}"
@@ -178,7 +178,7 @@ async def test_who_may_see_assistant_metrics(
     assert_error(await client.get(at, headers=headers(store, stranger)), 404)
 
 
-# What the links lead to.
+# The files behind the links.
 
 
 async def test_a_report_is_downloaded(client: httpx.AsyncClient, link: str, tmp_path: Path) -> None:
@@ -198,7 +198,7 @@ async def test_a_report_is_downloaded(client: httpx.AsyncClient, link: str, tmp_
     assert (await client.get(link.replace("/api/v3", ""))).content == CONTENT
 
 
-async def test_parts_of_it(client: httpx.AsyncClient, link: str) -> None:
+async def test_ranges_of_a_report_are_served(client: httpx.AsyncClient, link: str) -> None:
     tag = f'"{DIGEST}"'
     for given, status, content in (
         ({"Range": "bytes=8-"}, 206, CONTENT[8:]),
@@ -220,7 +220,7 @@ async def test_parts_of_it(client: httpx.AsyncClient, link: str) -> None:
     assert answer.headers["Content-Type"].startswith("multipart/byteranges")
 
 
-async def test_what_is_no_range_is_passed_over(client: httpx.AsyncClient, link: str) -> None:
+async def test_wrong_ranges_are_ignored(client: httpx.AsyncClient, link: str) -> None:
     for asked in (
         "bytes=5-2", "bytes=", "bytes=a-b", "lines=0-1", "bytes", "bytes=-", "bytes=1--2",
     ):  # fmt: skip
@@ -228,7 +228,7 @@ async def test_what_is_no_range_is_passed_over(client: httpx.AsyncClient, link: 
         assert (answer.status_code, answer.content) == (200, CONTENT), asked
 
 
-async def test_a_link_ends(
+async def test_a_report_link_expires(
     client: httpx.AsyncClient, link: str, clock: MovableClock, settings: HubSettings
 ) -> None:
     clock.advance(settings.report_link_seconds - 1)
@@ -238,7 +238,7 @@ async def test_a_link_ends(
     assert (await client.head(link)).status_code == 403
 
 
-# What of a link is changed, and to what.
+# The altered part of a link, and its replacement.
 ALTERED = [
     (r"reports/\d+", "reports/1"),
     (r"reports/\d+", "reports/x"),
@@ -255,21 +255,23 @@ ALTERED = [
 ]
 
 
-async def test_a_link_that_was_altered(client: httpx.AsyncClient, link: str) -> None:
+async def test_an_altered_link_is_refused(client: httpx.AsyncClient, link: str) -> None:
     for pattern, instead in ALTERED:
         altered, times = re.subn(pattern, instead, link)
         assert times == 1
         assert_error(await client.get(altered), 403)
 
 
-async def test_a_link_of_before_a_restore(
+async def test_a_link_from_before_a_restore_is_refused(
     client: httpx.AsyncClient, store: Store, link: str
 ) -> None:
     store.do(lambda db: db.execute("UPDATE report SET digest = :other", other="cd" * 32))
     assert_error(await client.get(link), 403)
 
 
-async def test_a_report_that_is_gone(client: httpx.AsyncClient, store: Store, link: str) -> None:
+async def test_the_link_of_a_deleted_report_is_refused(
+    client: httpx.AsyncClient, store: Store, link: str
+) -> None:
     store.do(lambda db: db.execute("DELETE FROM report"))
     assert_error(await client.get(link), 403)
 
@@ -298,7 +300,7 @@ async def test_the_file_is_made_where_it_is_not(
     assert file.stat().st_mode & 0o777 == 0o600
 
 
-async def test_a_file_of_another_database(
+async def test_the_file_of_another_database_is_replaced(
     client: httpx.AsyncClient, link: str, tmp_path: Path
 ) -> None:
     number = int(re.findall(r"reports/(\d+)", link)[0])
@@ -307,7 +309,7 @@ async def test_a_file_of_another_database(
     assert (await client.get(link)).content == CONTENT
 
 
-async def test_a_disk_that_is_full(
+async def test_a_full_disk_is_answered_with_503(
     client: httpx.AsyncClient, link: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*given: object) -> None:

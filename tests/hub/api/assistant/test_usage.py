@@ -1,4 +1,4 @@
-"""The door for usage: who may say what of whom, and that a batch is taken whole or not at all."""
+"""Usage is reported by those with the right to, and a batch is accepted whole or not at all."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -62,7 +62,9 @@ def kept(store: Store) -> list[Row]:
     return store.look(lambda db: db.all("SELECT * FROM usage ORDER BY id"))
 
 
-async def test_what_is_kept(client: httpx.AsyncClient, store: Store, world: Using) -> None:
+async def test_all_of_a_line_of_usage_is_kept(
+    client: httpx.AsyncClient, store: Store, world: Using
+) -> None:
     whole = line(
         enterprise="Globe", organization="ACME", user="Ann", repository="Acme/Tools", team="OPS",
         editor="vim", language="c", model="m-1", suggestions=4, acceptances=3, lines=2, chats=1,
@@ -91,7 +93,9 @@ async def test_again_changes_nothing(client: httpx.AsyncClient, store: Store) ->
     assert [row["lines"] for row in kept(store)] == [0, 3]
 
 
-async def test_who_was_active(client: httpx.AsyncClient, store: Store) -> None:
+async def test_users_count_as_active_and_as_engaged(
+    client: httpx.AsyncClient, store: Store
+) -> None:
     for given, active, engaged in (
         ({}, 0, 0),
         ({"suggestions": 1}, 1, 0),
@@ -105,7 +109,7 @@ async def test_who_was_active(client: httpx.AsyncClient, store: Store) -> None:
         assert (row["active"], row["engaged"]) == (active, engaged), given
 
 
-# What is wrong, the status, and how it is said.
+# A wrong body, the status, and the message.
 BAD: list[tuple[Any, int, str]] = [
     (b"{", 400, "Problems parsing JSON"),
     (b"[]", 400, "Body should be a JSON object"),
@@ -146,7 +150,7 @@ async def test_one_bad_line_and_nothing_is_kept(client: httpx.AsyncClient, store
     assert [(row["event"], row["reason"]) for row in refused] == [("usage", reported)] * len(BAD)
 
 
-async def test_the_first_day_of_all(
+async def test_days_before_the_first_day_are_refused(
     client: httpx.AsyncClient, store: Store, clock: MovableClock
 ) -> None:
     clock.advance(-300 * 86_400)
@@ -162,7 +166,7 @@ async def test_bounds_of_a_usage_batch(client: httpx.AsyncClient, settings: HubS
     assert_error(await post(client, b"{}\n" * 10_001), 413, "A batch holds at most 10000 lines.")
 
 
-async def test_a_full_queue(
+async def test_a_full_queue_is_answered_with_503(
     client: httpx.AsyncClient, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def full(*given: object) -> None:
@@ -193,7 +197,7 @@ async def test_a_full_queue(
         ("owner", {"scopes": ["admin:enterprise"]}, None),
     ],
 )
-async def test_who_may_report_usage(
+async def test_usage_is_reported_by_owners_with_a_fitting_token(
     client: httpx.AsyncClient,
     store: Store,
     world: Using,
@@ -202,7 +206,7 @@ async def test_who_may_report_usage(
     reported: str | None,
 ) -> None:
     if role is None:
-        # Whoever is none of theirs learns nothing of them.
+        # Outsiders learn nothing of the enterprise.
         stranger = store.do(using, "moon").ann
         header = f"Bearer {token(store, stranger, **given)}"
         answer = await post(client, lines(line()), Authorization=header)
@@ -218,13 +222,15 @@ async def test_who_may_report_usage(
         assert reported in assert_error(answer, 422)["errors"][0]["message"]
 
 
-async def test_without_a_name(client: httpx.AsyncClient) -> None:
+async def test_usage_needs_a_token(client: httpx.AsyncClient) -> None:
     del client.headers["Authorization"]
     assert_error(await post(client, lines(line())), 401)
     assert_error(await post(client, lines(line()), Authorization="token x"), 401)
 
 
-async def test_a_policy_that_is_off(client: httpx.AsyncClient, store: Store, world: Using) -> None:
+async def test_a_disabled_policy_refuses_usage(
+    client: httpx.AsyncClient, store: Store, world: Using
+) -> None:
     for policy, status in (("disabled", 422), ("unconfigured", 202), ("enabled", 202)):
         store.do(enterprises.enable_usage_metrics, world.enterprise, policy)
         answer = await post(client, lines(line()))

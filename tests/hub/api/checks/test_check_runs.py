@@ -97,7 +97,7 @@ async def names(hub: httpx.AsyncClient, path: str, **query: Any) -> list[str]:
 # Making one
 
 
-async def test_a_check_run(hub: httpx.AsyncClient, seed: Any, mine: Headers) -> None:
+async def test_a_check_run_is_created(hub: httpx.AsyncClient, seed: Any, mine: Headers) -> None:
     output = {"title": "Mighty Readme report", "summary": "", "text": ""}
     body = {**NEW, "external_id": "42", "started_at": "2018-05-04T01:14:52Z", "output": output}
     answer = await hub.post(RUNS, json=body, headers=mine)
@@ -134,7 +134,7 @@ async def test_a_check_run(hub: httpx.AsyncClient, seed: Any, mine: Headers) -> 
     assert (await hub.get(f"{RUNS}/{run['id']}")).json() == {**run, "app": app}
 
 
-async def test_what_is_not_said(hub: httpx.AsyncClient, mine: Headers) -> None:
+async def test_a_check_run_has_defaults(hub: httpx.AsyncClient, mine: Headers) -> None:
     answer = await hub.post(RUNS, json={"name": "lint", "head_sha": SHA.upper()}, headers=mine)
     run = answer.json()
     assert (run["status"], run["head_sha"], run["external_id"]) == ("queued", SHA, None)
@@ -202,7 +202,7 @@ async def test_a_suite_is_made_as_needed(
         ),
     ],
 )
-async def test_what_cannot_be_said(
+async def test_invalid_check_runs_are_rejected(
     hub: httpx.AsyncClient, store: Store, mine: Headers, body: dict[str, Any], message: str | None
 ) -> None:
     answer = await hub.post(RUNS, json=NEW | body, headers=mine)
@@ -241,7 +241,7 @@ async def test_others_do_not(
     assert (await hub.get(f"{RUNS}/{run['id']}", headers=other)).status_code == 200
 
 
-async def test_a_token_of_no_app(
+async def test_a_token_of_no_app_is_refused(
     hub: httpx.AsyncClient, store: Store, seed: Any, mine: Headers
 ) -> None:
     run = await made(hub, mine)
@@ -251,7 +251,7 @@ async def test_a_token_of_no_app(
     assert_error(await hub.patch(f"{RUNS}/{run['id']}", json={}, headers=nobody), 403, message)
 
 
-async def test_the_run_of_another_app(
+async def test_the_run_of_another_app_cannot_be_changed(
     hub: httpx.AsyncClient, store: Store, seed: Any, mine: Headers
 ) -> None:
     run = await made(hub, mine)
@@ -264,7 +264,7 @@ async def test_the_run_of_another_app(
 # Changing one
 
 
-async def test_what_is_changed(hub: httpx.AsyncClient, clock: Any, mine: Headers) -> None:
+async def test_a_check_run_is_changed(hub: httpx.AsyncClient, clock: Any, mine: Headers) -> None:
     before = await made(
         hub, mine, output={"title": "T", "summary": "S", "text": "X"}, external_id="1"
     )
@@ -316,7 +316,9 @@ async def test_completing_needs_a_conclusion(
     )
 
 
-async def test_what_has_completed(hub: httpx.AsyncClient, clock: Any, mine: Headers) -> None:
+async def test_completion_is_kept_until_a_run_starts_again(
+    hub: httpx.AsyncClient, clock: Any, mine: Headers
+) -> None:
     run = await made(hub, mine, conclusion="failure")
     clock.advance(60)
     still = await changed(hub, mine, run, output={"summary": "again"})
@@ -339,7 +341,9 @@ async def test_statuses_of_a_change(hub: httpx.AsyncClient, mine: Headers, statu
     "conclusion",
     ["action_required", "cancelled", "failure", "neutral", "success", "skipped", "timed_out"],
 )
-async def test_conclusions(hub: httpx.AsyncClient, mine: Headers, conclusion: str) -> None:
+async def test_each_conclusion_is_accepted(
+    hub: httpx.AsyncClient, mine: Headers, conclusion: str
+) -> None:
     assert (await made(hub, mine, conclusion=conclusion))["conclusion"] == conclusion
 
 
@@ -414,7 +418,7 @@ async def test_bad_annotations(
     assert (await hub.get(f"{RUNS}/{run['id']}")).json()["output"]["annotations_count"] == 0
 
 
-# Of one name
+# Runs of one name
 
 
 async def test_of_one_name_the_newest_are_kept(
@@ -440,7 +444,9 @@ async def test_of_one_name_the_newest_are_kept(
 # Lists
 
 
-async def test_latest_and_all(hub: httpx.AsyncClient, mine: Headers) -> None:
+async def test_the_filter_selects_the_latest_or_all_runs(
+    hub: httpx.AsyncClient, mine: Headers
+) -> None:
     first, second = await made(hub, mine), await made(hub, mine)
     lint = await made(hub, mine, name="lint")
     for path in (
@@ -527,7 +533,7 @@ async def test_check_runs_of_a_ref(
     assert [each["id"] for each in answer.json()["check_runs"]] == [run["id"]]
 
 
-async def test_a_ref_that_is_not_known(hub: httpx.AsyncClient, mine: Headers) -> None:
+async def test_runs_of_an_unknown_ref_are_refused(hub: httpx.AsyncClient, mine: Headers) -> None:
     await made(hub, mine)
     for ref in ("nothing", SHA[:7], "heads%2Fv1"):
         answer = await hub.get(f"{HELLO}/commits/{ref}/check-runs")
@@ -602,7 +608,9 @@ async def test_pushes_in_forks_are_not_detected(
 # Events
 
 
-async def test_what_is_told(hub: httpx.AsyncClient, store: Store, seed: Any, mine: Headers) -> None:
+async def test_check_runs_and_their_suites_emit_events(
+    hub: httpx.AsyncClient, store: Store, seed: Any, mine: Headers
+) -> None:
     store.do(hooks.create, seed.hello["id"], url="https://receiver.example/", events=["*"])
     run = await made(hub, mine)
     (created,) = bodies(store, "check_run")
@@ -632,7 +640,9 @@ async def test_what_is_told(hub: httpx.AsyncClient, store: Store, seed: Any, min
     assert store.look(lambda db: db.value("SELECT count(*) FROM delivery")) == 6
 
 
-async def test_made_complete(hub: httpx.AsyncClient, store: Store, mine: Headers) -> None:
+async def test_a_completed_new_run_emits_two_events(
+    hub: httpx.AsyncClient, store: Store, mine: Headers
+) -> None:
     await made(hub, mine, conclusion="neutral")
     reported = [event["action"] for event in bodies(store, "check_run")]
     assert reported == ["created", "completed"]
@@ -667,7 +677,7 @@ async def test_a_suite_stands_as_its_latest_runs_do(
 
 
 @pytest.mark.parametrize("kind", ["fine_grained", "app_user", "installation"])
-async def test_asking_again(
+async def test_a_rerequest_emits_an_event(
     hub: httpx.AsyncClient, store: Store, seed: Any, mine: Headers, kind: str
 ) -> None:
     run = await made(hub, mine, conclusion="failure")
@@ -698,7 +708,7 @@ async def test_a_new_run_answers_a_request_too(
     assert suite_of(store, seed, run) == ("completed", "success")
 
 
-async def test_what_cannot_be_asked_for_again(
+async def test_wrong_rerequests_of_a_check_run_are_refused(
     hub: httpx.AsyncClient, store: Store, seed: Any, mine: Headers, octo: Headers
 ) -> None:
     run = await made(hub, mine)

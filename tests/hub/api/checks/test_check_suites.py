@@ -33,7 +33,7 @@ def suite(number: int, **changed: Any) -> dict[str, Any]:
     } | changed
 
 
-async def test_a_suite_with_its_commit(hub: httpx.AsyncClient, platform: Platform) -> None:
+async def test_a_suite_is_shown_with_its_commit(hub: httpx.AsyncClient, platform: Platform) -> None:
     platform.report("check_suite", "completed", check_suite=suite(5))
     shown = (await hub.get(f"{HELLO}/check-suites/5")).json()
     assert shown["head_commit"] == COMMIT
@@ -43,7 +43,7 @@ async def test_a_suite_with_its_commit(hub: httpx.AsyncClient, platform: Platfor
     assert listed == {"total_count": 1, "check_suites": [shown]}
 
 
-async def test_a_suite_whose_commit_is_not_known(
+async def test_a_suite_with_half_a_commit_shows_none(
     hub: httpx.AsyncClient, platform: Platform
 ) -> None:
     given = suite(5, head_commit={"id": SHA, "message": "half of it"})
@@ -51,7 +51,7 @@ async def test_a_suite_whose_commit_is_not_known(
     assert (await hub.get(f"{HELLO}/check-suites/5")).json()["head_commit"] is None
 
 
-async def test_a_commit_that_a_push_has_described(
+async def test_a_suite_shows_the_commit_that_a_push_described(
     hub: httpx.AsyncClient, platform: Platform
 ) -> None:
     author = {"name": "Robin", "email": "robin@tower.example", "username": "robin"}

@@ -35,7 +35,7 @@ async def made(hub: httpx.AsyncClient, state: str, **more: Any) -> Any:
     return answer.json()
 
 
-async def test_a_status(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
+async def test_a_commit_status_is_created(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
     store.do(refs.put, seed.hello["id"], "refs/heads/topic/bell", SHA)
     given = {"context": "ci/tone", "description": "In tune", "target_url": "https://ci.example/1"}
     answer = await hub.post(f"{HELLO}/statuses/topic%2Fbell", json={"state": "success", **given})
@@ -120,18 +120,18 @@ async def test_a_platforms_status_that_is_none(
         {"state": "success", "description": "x" * 141},
     ],
 )
-async def test_a_bad_status(hub: httpx.AsyncClient, body: dict[str, Any]) -> None:
+async def test_a_wrong_status_is_refused(hub: httpx.AsyncClient, body: dict[str, Any]) -> None:
     assert_error(await hub.post(AT, json=body), 422)
 
 
-async def test_an_unknown_commit(hub: httpx.AsyncClient) -> None:
+async def test_statuses_of_an_unknown_commit_are_refused(hub: httpx.AsyncClient) -> None:
     for at in ("main", "0123"):
         answer = await hub.post(f"{HELLO}/statuses/{at}", json={"state": "success"})
         assert_error(answer, 422, f"No commit found for SHA: {at}")
         assert_error(await hub.get(f"{HELLO}/commits/{at}/status"), 422)
 
 
-async def test_the_most_of_a_context(
+async def test_statuses_of_a_context_are_bounded(
     hub: httpx.AsyncClient, store: Store, seed: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(commit_statuses, "MOST", 2)

@@ -57,7 +57,7 @@ def only(store: Store, name: str, location: str) -> None:
     store.do(devenv_machines.put, reported)
 
 
-async def test_what_is_known_without_being_told(hub: httpx.AsyncClient) -> None:
+async def test_known_machines_are_listed_by_default(hub: httpx.AsyncClient) -> None:
     answer = await hub.get(AT)
     assert names(answer) == KNOWN
     assert answer.json()["machines"][0] == {
@@ -83,7 +83,7 @@ async def test_machines_of_a_location(hub: httpx.AsyncClient, store: Store) -> N
     assert names(await hub.get(AT)) == KNOWN
 
 
-async def test_a_location_that_is_told_of(hub: httpx.AsyncClient, store: Store) -> None:
+async def test_machines_of_a_location_are_listed(hub: httpx.AsyncClient, store: Store) -> None:
     store.do(devenv_locations.put, "Attic", default=True)
     only(store, "small", "Attic")
     assert names(await hub.get(AT)) == ["small", *KNOWN]
@@ -93,12 +93,14 @@ async def test_a_location_that_is_told_of(hub: httpx.AsyncClient, store: Store) 
 NO_LOCATION = ["Nowhere", "", "a\0", "x" * 101]
 
 
-async def test_no_location(hub: httpx.AsyncClient) -> None:
+async def test_an_unknown_location_is_refused(hub: httpx.AsyncClient) -> None:
     for named in NO_LOCATION:
         assert_error(await hub.get(AT, params={"location": named}), 422)
 
 
-async def test_the_location_of_an_address(hub: httpx.AsyncClient, store: Store) -> None:
+async def test_the_client_s_address_selects_the_location(
+    hub: httpx.AsyncClient, store: Store
+) -> None:
     networks = {"WestUs2": ["198.51.100.0/24"], "WestEurope": ["198.51.100.64/26", "2001:db8::/32"]}
     for place, given in networks.items():
         store.do(devenv_locations.put, place, networks=given)
@@ -116,7 +118,7 @@ async def test_the_location_of_an_address(hub: httpx.AsyncClient, store: Store) 
     ):
         assert await seen(params={"client_ip": address}) == place
         assert await seen(headers={"X-Forwarded-For": address}) == place
-    # What is said outdoes what can be found out.
+    # A given location has precedence over the one of the address.
     behind = {"X-Forwarded-For": "198.51.100.1"}
     assert await seen(headers=behind, params={"client_ip": "203.0.113.5"}) == set()
     asked = {"client_ip": "198.51.100.1", "location": "WestEurope"}
@@ -134,7 +136,9 @@ async def test_bad_addresses_are_refused(hub: httpx.AsyncClient) -> None:
 # At which branch or commit
 
 
-async def test_what_a_branch_asks_for(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
+async def test_machines_meet_the_restrictions_of_a_branch(
+    hub: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
     def restrict(ref: str, **asked: Any) -> None:
         store.do(devenvs.restrict, seed.hello["id"], ref, Restriction(**asked))
 
@@ -163,7 +167,7 @@ async def test_a_branch_is_its_commit(hub: httpx.AsyncClient, store: Store, seed
         assert names(await hub.get(AT, params={"ref": ref})) == KNOWN[4:]
 
 
-async def test_what_was_built_ahead(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
+async def test_prebuilt_machines_are_shown(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
     def prebuild(ref: str, machine: str, availability: str) -> None:
         store.do(devenvs.prebuild, seed.hello["id"], ref, machine, availability)
 
@@ -193,7 +197,7 @@ async def test_bad_refs_are_refused(hub: httpx.AsyncClient) -> None:
 # The catalogue
 
 
-async def test_a_machine_that_is_no_longer_offered(hub: httpx.AsyncClient, store: Store) -> None:
+async def test_a_disabled_machine_is_not_listed(hub: httpx.AsyncClient, store: Store) -> None:
     gone = devenv_machines.KNOWN[0]
     reported = Machine(gone.name, "gone", "linux", 1, 1, 1, None, False)
     assert store.do(devenv_machines.put, reported)
@@ -210,7 +214,9 @@ def den(store: Store, seed: Any, **given: Any) -> None:
     store.do(devenvs.put, "den", values | given)
 
 
-async def test_where_a_devenv_can_move(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
+async def test_machines_that_fit_an_environment_are_listed(
+    hub: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
     den(store, seed)
     assert names(await hub.get(OWN)) == KNOWN[3:]
     den(store, seed, machine="basicLinux32gb")
@@ -235,7 +241,9 @@ async def test_a_devenvs_prebuilds(hub: httpx.AsyncClient, store: Store, seed: A
     assert built(await hub.get(OWN)) == {KNOWN[3]: "none", KNOWN[4]: "ready"}
 
 
-async def test_somebody_elses_devenv(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
+async def test_the_devenv_of_another_user_is_not_found(
+    hub: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
     den(store, seed, account_id=seed.reader["id"])
     assert_error(await hub.get(OWN), 404)
     assert names(await hub.get(OWN, headers=header(store, seed.reader))) == KNOWN[3:]

@@ -73,7 +73,7 @@ async def test_a_secret_from_beginning_to_end(
     assert reported[0]["secret"] == shown.json()
 
 
-async def test_nothing_of_a_value_is_told_or_kept_in_the_open(
+async def test_values_of_secrets_are_never_shown_or_stored_in_the_clear(
     hub: httpx.AsyncClient, store: Store, seed: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -92,7 +92,7 @@ async def test_nothing_of_a_value_is_told_or_kept_in_the_open(
 ANY_VALUE = [b"", b"\0\xff\xfe", "ü€😀".encode(), b"x" * MOST_BYTES]
 
 
-async def test_any_value(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
+async def test_a_secret_may_have_any_value(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
     for value in ANY_VALUE:
         answer = await hub.put(f"{AT}/key", json=sealed(await key_of(hub), value))
         assert answer.is_success, answer.text
@@ -116,7 +116,7 @@ async def test_a_head_makes_it_as_well(hub: httpx.AsyncClient) -> None:
     assert again.status_code == 304
 
 
-async def test_it_is_the_repositorys_own(hub: httpx.AsyncClient) -> None:
+async def test_each_repository_has_a_key_of_its_own(hub: httpx.AsyncClient) -> None:
     key, other = await key_of(hub), await key_of(hub, VAULT)
     assert key != other
     assert_error(await hub.put(f"{VAULT}/key", json=sealed(key)), 422, code="invalid")
@@ -125,15 +125,15 @@ async def test_it_is_the_repositorys_own(hub: httpx.AsyncClient) -> None:
     assert content["errors"][0]["field"] == "encrypted_value"
 
 
-def test_who_comes_second_gets_the_first_ones(store: Store, seed: Any) -> None:
+def test_a_repository_keeps_its_first_key(store: Store, seed: Any) -> None:
     first = store.do(devenv_keys.make, seed.hello["id"])
     assert store.do(devenv_keys.make, seed.hello["id"]) == first
 
 
-# What is refused
+# Refusals
 
 
-async def test_a_key_that_nobody_asked_for(hub: httpx.AsyncClient) -> None:
+async def test_a_key_that_was_never_fetched_is_refused(hub: httpx.AsyncClient) -> None:
     body = {"encrypted_value": "aGk=", "key_id": "1"}
     content = assert_error(await hub.put(f"{AT}/key", json=body), 422, code="invalid")
     assert content["errors"][0]["field"] == "key_id"
@@ -142,18 +142,20 @@ async def test_a_key_that_nobody_asked_for(hub: httpx.AsyncClient) -> None:
 WHAT_IS_NO_BASE64 = ["", "a", "aGk", "aGk=\n", "aG k=", "=", "aGk_", "é", 5, None, "A" * 70_000]
 
 
-async def test_what_is_no_base64(hub: httpx.AsyncClient, store: Store) -> None:
+async def test_an_encrypted_value_in_bad_base64_is_rejected(
+    hub: httpx.AsyncClient, store: Store
+) -> None:
     for bad in WHAT_IS_NO_BASE64:
         body = sealed(await key_of(hub)) | {"encrypted_value": bad}
         assert_error(await hub.put(f"{AT}/key", json=body), 422)
         assert (await hub.get(AT)).json() == {"total_count": 0, "secrets": []}
 
 
-WHAT_WAS_NOT_SEALED_TO_THE_KEY = [1, 31, 47, 48, 1000]
+UNSEALED_LENGTHS = [1, 31, 47, 48, 1000]
 
 
-async def test_what_was_not_sealed_to_the_key(hub: httpx.AsyncClient) -> None:
-    for length in WHAT_WAS_NOT_SEALED_TO_THE_KEY:
+async def test_values_that_are_not_sealed_to_the_key_are_refused(hub: httpx.AsyncClient) -> None:
+    for length in UNSEALED_LENGTHS:
         junk = base64.b64encode(b"\x07" * length).decode()
         body = sealed(await key_of(hub)) | {"encrypted_value": junk}
         content = assert_error(await hub.put(f"{AT}/key", json=body), 422, code="invalid")
@@ -165,7 +167,7 @@ async def test_what_was_not_sealed_to_the_key(hub: httpx.AsyncClient) -> None:
         }
 
 
-async def test_a_value_that_is_too_long(hub: httpx.AsyncClient) -> None:
+async def test_a_value_beyond_the_bound_is_refused(hub: httpx.AsyncClient) -> None:
     body = sealed(await key_of(hub), b"x" * (MOST_BYTES + 1))
     assert_error(await hub.put(f"{AT}/key", json=body), 422)
 
@@ -182,21 +184,23 @@ async def test_both_are_needed(hub: httpx.AsyncClient) -> None:
         assert content["errors"][0]["field"] in left_out
 
 
-A_NAME_THAT_CANNOT_BE = ["1st", "a-b", "a%20b", "github_token", "x" * 256]
+WRONG_NAMES = ["1st", "a-b", "a%20b", "github_token", "x" * 256]
 
 
-async def test_a_name_that_cannot_be(hub: httpx.AsyncClient) -> None:
-    for name in A_NAME_THAT_CANNOT_BE:
+async def test_a_wrong_name_is_refused(hub: httpx.AsyncClient) -> None:
+    for name in WRONG_NAMES:
         answer = await hub.put(f"{AT}/{name}", json=sealed(await key_of(hub)))
         content = assert_error(answer, 422, "Validation Failed", code="invalid")
         assert content["errors"][0]["field"] == "secret_name"
 
 
-async def test_a_name_that_no_engine_takes(hub: httpx.AsyncClient) -> None:
+async def test_a_name_with_a_null_byte_is_not_found(hub: httpx.AsyncClient) -> None:
     assert_error(await hub.put(f"{AT}/a%00b", json=sealed(await key_of(hub))), 404)
 
 
-async def test_a_repository_has_so_many(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
+async def test_secrets_of_a_repository_are_bounded(
+    hub: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
     store.do(
         lambda db: db.insert_many(
             "devenv_secret",
@@ -214,10 +218,10 @@ async def test_a_repository_has_so_many(hub: httpx.AsyncClient, store: Store, se
     assert len((await hub.get(f"{AT}?per_page=100")).json()["secrets"]) == MOST
 
 
-# Who may
+# Rights
 
 
-THE_ROLE_THAT_IS_NEEDED = [
+RIGHTS_OF_ROLES = [
     ("read", False, False),
     ("triage", False, False),
     ("write", True, False),
@@ -226,8 +230,10 @@ THE_ROLE_THAT_IS_NEEDED = [
 ]
 
 
-async def test_the_role_that_is_needed(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
-    for role, reads, writes in THE_ROLE_THAT_IS_NEEDED:
+async def test_secrets_need_a_role_in_the_repository(
+    hub: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
+    for role, reads, writes in RIGHTS_OF_ROLES:
         store.do(repositories.grant, seed.hello["id"], seed.reader["id"], role)
         body = sealed(await key_of(hub))
         headers = {"Authorization": f"Bearer {seed.reader_token}"}

@@ -1,4 +1,4 @@
-"""Group 4: teams of an enterprise, who is in them, and the organizations they are assigned to."""
+"""Group 4: teams of an enterprise, their members, and the organizations they are assigned to."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -76,11 +76,11 @@ async def team(client: httpx.AsyncClient) -> str:
     return f"{TEAMS}/{answer.json()['slug']}"
 
 
-async def test_a_team_says_how_many_members_it_has(client: httpx.AsyncClient, team: str) -> None:
+async def test_a_team_shows_the_number_of_its_members(client: httpx.AsyncClient, team: str) -> None:
     first = await client.get(team)
     assert first.json()["members_count"] == 0
     await client.post(f"{team}/memberships/add", json={"usernames": ["mia", "olga"]})
-    # What the client kept is not right any more, though the team itself is as it was.
+    # The client's copy is out of date, though the team itself has not changed.
     for header, value in (
         ("If-None-Match", first.headers["ETag"]),
         ("If-Modified-Since", "Fri, 01 Jan 2100 00:00:00 GMT"),
@@ -138,11 +138,11 @@ async def test_nothing_new_is_no_event(client: httpx.AsyncClient, store: Store, 
 
 
 @pytest.mark.parametrize("name", ["", "!!!", "x" * 101])
-async def test_names_that_make_no_slug(client: httpx.AsyncClient, name: str) -> None:
+async def test_names_without_a_slug_are_refused(client: httpx.AsyncClient, name: str) -> None:
     assert_error(await client.post(TEAMS, json={"name": name}), 422)
 
 
-async def test_a_name_that_is_taken(client: httpx.AsyncClient, team: str) -> None:
+async def test_a_taken_name_is_refused(client: httpx.AsyncClient, team: str) -> None:
     answer = await client.post(TEAMS, json={"name": "site reliability!"})
     assert_error(answer, 422, code="already_exists")
     await client.post(TEAMS, json={"name": "Other"})
@@ -193,7 +193,9 @@ async def test_many_organizations_at_once(
 
 @pytest.mark.parametrize("what", ["add", "remove"])
 @pytest.mark.parametrize("other", ["umbra", "olga", "nobody"])
-async def test_all_or_none(client: httpx.AsyncClient, team: str, what: str, other: str) -> None:
+async def test_one_unknown_member_rejects_all(
+    client: httpx.AsyncClient, team: str, what: str, other: str
+) -> None:
     answer = await client.post(
         f"{team}/organizations/{what}", json={"organization_slugs": ["acme", other]}
     )
@@ -253,7 +255,7 @@ async def test_only_members_of_the_enterprise(
 # Who.
 
 
-async def test_who_may_see_enterprise_teams(
+async def test_members_see_enterprise_teams_and_owners_change_them(
     client: httpx.AsyncClient, globe: Globe, team: str
 ) -> None:
     at = f"{team}/organizations/acme"
@@ -265,7 +267,7 @@ async def test_who_may_see_enterprise_teams(
     assert_error(await client.delete(team, headers=globe.reading), 403)
 
 
-async def test_an_organization_of_one_enterprise_only(store: Store, globe: Globe) -> None:
+async def test_an_organization_belongs_to_one_enterprise_only(store: Store, globe: Globe) -> None:
     def adopted(db: Connection) -> str:
         other = enterprises.create(db, "moon")
         acme = accounts.by_login(db, "acme")

@@ -44,7 +44,7 @@ def acme(store: Store, seed: Any) -> dict[str, Any]:
         enterprises.adopt(db, enterprise["id"], org["id"])
         for name, assigned in (("Ops", True), ("Far", False)):
             team = enterprise_teams.create(db, enterprise["id"], name)
-            enterprise_memberships.add(db, team["id"], [made["bella"]["id"]])
+            enterprise_memberships.add(db, team, [made["bella"]["id"]])
             if assigned:
                 enterprise_assignments.add(db, team, [org["id"]])
         return {"octo": seed.octo, "reader": seed.reader, **made}
@@ -96,7 +96,9 @@ async def test_teams_of_one_kind(
     assert {team["type"] for team in answer.json()} == {kind}
 
 
-async def test_a_team_by_its_name(client: httpx.AsyncClient, by: dict[str, Headers]) -> None:
+async def test_a_team_is_found_by_its_name(
+    client: httpx.AsyncClient, by: dict[str, Headers]
+) -> None:
     found = (await client.get(f"{TEAMS}/DAY", headers=by["cid"])).json()
     assert (found["name"], found["members_count"], found["repos_count"]) == ("Day", 2, 1)
     assert found["url"] == f"{BASE}{TEAMS}/day"

@@ -33,7 +33,7 @@ async def listed(client: httpx.AsyncClient, path: str, **query: Any) -> list[dic
     return found
 
 
-async def test_a_delivery_in_short_and_in_full(
+async def test_a_delivery_is_listed_in_short_and_shown_in_full(
     client: httpx.AsyncClient, store: Store, path: str
 ) -> None:
     payload = b'{"action": "opened", "installation": {"id": 9}, "number": 123456789012345678901}'
@@ -150,13 +150,13 @@ MADE_UP = "before_1", "YmVmb3JlXzE", "YmVmb3JlXzE." + 64 * "0"
 
 
 @pytest.mark.parametrize("cursor", ["", "x", ".", "before_", "before_-1", "é", *MADE_UP])
-async def test_a_cursor_that_is_none(client: httpx.AsyncClient, path: str, cursor: str) -> None:
+async def test_a_wrong_cursor_is_refused(client: httpx.AsyncClient, path: str, cursor: str) -> None:
     answer = await client.get(f"{path}/deliveries", params={"cursor": cursor})
     content = assert_error(answer, 400)
     assert content["message"].startswith("Invalid cursor")
 
 
-async def test_a_cursor_that_was_altered(
+async def test_an_altered_cursor_is_refused(
     client: httpx.AsyncClient, store: Store, path: str
 ) -> None:
     for number in range(2):
@@ -196,7 +196,7 @@ async def test_the_filters(
 @pytest.mark.parametrize(
     "query", [{"status": "maybe"}, {"since": "yesterday"}, {"guid": "x" * 129}, {"event": "\0"}]
 )
-async def test_filters_that_are_none(
+async def test_wrong_filters_are_refused(
     client: httpx.AsyncClient, path: str, query: dict[str, str]
 ) -> None:
     content = assert_error(await client.get(f"{path}/deliveries", params=query), 422)
@@ -204,7 +204,7 @@ async def test_filters_that_are_none(
 
 
 @pytest.mark.parametrize("number", ["999", "x", "1" * 30, "-1", "%D9%A1"])
-async def test_a_delivery_that_is_not_there(
+async def test_an_unknown_delivery_is_not_found(
     client: httpx.AsyncClient, path: str, number: str
 ) -> None:
     assert_error(await client.get(f"{path}/deliveries/{number}"), 404, "Not Found")

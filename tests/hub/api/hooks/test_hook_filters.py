@@ -53,7 +53,9 @@ async def test_a_bad_filter_is_rejected_with_its_place(
     assert message in answer.json()["message"]
 
 
-async def test_an_expression_in_cel(client: httpx.AsyncClient, store: Store) -> None:
+async def test_a_filter_can_be_an_expression_in_cel(
+    client: httpx.AsyncClient, store: Store
+) -> None:
     source = {"cel": "payload.commits.exists(c, c.message.startsWith('fix'))"}
     hook = await made(client, filter=source)
     assert hook["delivery"] == {"filter": source}
@@ -104,7 +106,7 @@ async def test_without_the_extra_a_hook_keeps_its_expression(
     assert answer.json()["deliveries"] == 1, "an event is rather delivered than lost"
 
 
-async def test_an_event_that_a_filter_leaves_out(client: httpx.AsyncClient, store: Store) -> None:
+async def test_a_filtered_event_makes_no_delivery(client: httpx.AsyncClient, store: Store) -> None:
     hook = await made(client, filter=TAGS)
     for ref, expected in (("refs/heads/main", 0), ("refs/tags/v1", 1)):
         answer = await client.post("/octo/hello/events/push", json={"ref": ref})
@@ -115,7 +117,7 @@ async def test_an_event_that_a_filter_leaves_out(client: httpx.AsyncClient, stor
 
 
 class TestDryRun:
-    async def test_a_payload(self, client: httpx.AsyncClient) -> None:
+    async def test_a_filter_is_tested_with_a_payload(self, client: httpx.AsyncClient) -> None:
         hook = await made(client, filter=TAGS)
         at = f"{hook['url']}/filter/tests"
         answer = await client.post(at, json={"payload": {"ref": "refs/heads/main"}})
@@ -135,7 +137,9 @@ class TestDryRun:
         answer = await client.post(at, json={"payload": {"ref": "refs/tags/v1"}})
         assert answer.json()["matches"] is True
 
-    async def test_another_filter_and_another_event(self, client: httpx.AsyncClient) -> None:
+    async def test_a_dry_run_takes_another_filter_and_event(
+        self, client: httpx.AsyncClient
+    ) -> None:
         hook = await made(client)
         at = f"{hook['url']}/filter/tests"
         body = {"filter": {"event": "issues", "action": "opened"}, "payload": {}}
@@ -144,7 +148,7 @@ class TestDryRun:
         answer = await client.post(at, json=body)
         assert [one["path"] for one in answer.json()["failed"]] == ["event", "action"]
 
-    async def test_a_stored_event(self, client: httpx.AsyncClient) -> None:
+    async def test_a_dry_run_takes_a_stored_event(self, client: httpx.AsyncClient) -> None:
         hook = await made(client, filter=TAGS)
         event = await client.post("/octo/hello/events/push", json={"ref": "refs/tags/v1"})
         at = f"{hook['url']}/filter/tests"
@@ -160,7 +164,7 @@ class TestDryRun:
             ({"filter": {"payload": {"a": {"$in": 1}}}, "payload": {}}, "payload.a.$in: a list"),
         ],
     )
-    async def test_what_cannot_be_tested(
+    async def test_tests_of_filters_reject_invalid_bodies(
         self, client: httpx.AsyncClient, body: Any, message: str
     ) -> None:
         hook = await made(client, filter=TAGS)
@@ -168,13 +172,13 @@ class TestDryRun:
         assert_error(answer, 422)
         assert message in answer.text
 
-    async def test_a_hook_without_a_filter(self, client: httpx.AsyncClient) -> None:
+    async def test_a_dry_run_without_a_filter_is_refused(self, client: httpx.AsyncClient) -> None:
         hook = await made(client)
         answer = await client.post(f"{hook['url']}/filter/tests", json={"payload": {}})
         assert_error(answer, 422)
         assert "the hook has no filter" in answer.text
 
-    async def test_an_event_of_another_repository(
+    async def test_an_event_of_another_repository_is_refused(
         self, client: httpx.AsyncClient, store: Store
     ) -> None:
         hook = await made(client, filter=TAGS)

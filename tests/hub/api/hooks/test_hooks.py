@@ -76,7 +76,9 @@ async def test_only_the_new_hook_is_pinged(client: httpx.AsyncClient, store: Sto
 
 
 @pytest.mark.parametrize("ssl", ["1", 1])
-async def test_what_a_new_hook_may_say(client: httpx.AsyncClient, ssl: object) -> None:
+async def test_a_hook_is_created_with_all_its_options(
+    client: httpx.AsyncClient, ssl: object
+) -> None:
     config = {"url": "http://receiver.example/", "insecure_ssl": ssl}
     delivery = {"retries": [0, 1.5], "timeout": 3}
     hook = await made(
@@ -108,7 +110,7 @@ async def test_what_a_new_hook_may_say(client: httpx.AsyncClient, ssl: object) -
         ({"config": {**CONFIG, "secret": "x" * 1025}}, "For 'config/secret"),
     ],
 )
-async def test_a_body_of_the_wrong_form(
+async def test_a_body_of_the_wrong_form_is_refused(
     client: httpx.AsyncClient, body: dict[str, Any], message: str
 ) -> None:
     content = assert_error(await client.post(HOOKS, json=body), 422)
@@ -128,7 +130,7 @@ async def test_a_body_of_the_wrong_form(
         ({"config": {"url": "ftp://receiver.example/"}}, "url", "custom"),
     ],
 )
-async def test_a_hook_that_cannot_be(
+async def test_a_wrong_hook_is_refused(
     client: httpx.AsyncClient, store: Store, body: dict[str, Any], field: str, code: str
 ) -> None:
     content = assert_error(await client.post(HOOKS, json=body), 422, "Validation Failed", code=code)
@@ -151,7 +153,7 @@ async def test_members_of_a_configuration_that_are_not_known_are_ignored(
     assert_error(await client.patch(f"{path}/config", json=config), 422)
 
 
-async def test_a_refused_callback_says_why(client: httpx.AsyncClient) -> None:
+async def test_a_refused_callback_is_reported_with_the_reason(client: httpx.AsyncClient) -> None:
     body = {"config": {"url": "http://forbidden.example/"}}
     content = assert_error(await client.post(HOOKS, json=body), 422)
     reason = "http://forbidden.example/ is refused: the test says so"
@@ -179,11 +181,13 @@ async def test_a_twin_is_refused_and_disjoint_events_are_not(client: httpx.Async
         (b"[" * 5000, "Problems parsing JSON"),
     ],
 )
-async def test_what_is_no_json_object(client: httpx.AsyncClient, raw: bytes, message: str) -> None:
+async def test_a_body_that_is_no_json_object_is_rejected(
+    client: httpx.AsyncClient, raw: bytes, message: str
+) -> None:
     assert_error(await client.post(HOOKS, content=raw), 400, message)
 
 
-async def test_a_body_beyond_the_bound(client: httpx.AsyncClient) -> None:
+async def test_a_body_beyond_the_bound_is_refused(client: httpx.AsyncClient) -> None:
     assert_error(await client.post(HOOKS, content=b" " * (16 * 1024 + 1)), 413)
 
 
@@ -241,7 +245,9 @@ async def test_numbers_without_measure(
     assert_error(await client.get(f"{HOOKS}/{huge}"), 404)
 
 
-async def test_an_edit_changes_what_it_says(client: httpx.AsyncClient, store: Store) -> None:
+async def test_an_edit_changes_the_named_fields_only(
+    client: httpx.AsyncClient, store: Store
+) -> None:
     hook = await made(client, delivery={"timeout": 3, "rate": 5})
     path = f"{HOOKS}/{hook['id']}"
     answer = await client.patch(
@@ -288,7 +294,7 @@ async def test_an_edited_config_replaces_the_old_one(
         ({"config": {"url": "http://forbidden.example/"}}, "custom"),
     ],
 )
-async def test_an_edit_that_cannot_be(
+async def test_a_wrong_edit_is_refused(
     client: httpx.AsyncClient, body: dict[str, Any], code: str
 ) -> None:
     hook = await made(client)
@@ -297,7 +303,9 @@ async def test_an_edit_that_cannot_be(
     assert (await client.get(f"{HOOKS}/{hook['id']}")).json() == hook
 
 
-async def test_the_config_alone(client: httpx.AsyncClient, store: Store) -> None:
+async def test_the_config_can_be_read_and_changed_by_itself(
+    client: httpx.AsyncClient, store: Store
+) -> None:
     hook = await made(client)
     path = f"{HOOKS}/{hook['id']}/config"
     assert (await client.get(path)).json() == hook["config"]
@@ -315,7 +323,7 @@ async def test_the_config_alone(client: httpx.AsyncClient, store: Store) -> None
     assert_error(await client.patch(path, json={"wrong": 1}), 422)
 
 
-async def test_a_disabled_hook_says_why_until_it_is_active_again(
+async def test_a_disabled_hook_shows_the_reason_until_it_is_active_again(
     client: httpx.AsyncClient, store: Store
 ) -> None:
     hook = await made(client)
@@ -336,7 +344,9 @@ async def test_a_pause_is_shown(client: httpx.AsyncClient, store: Store) -> None
     assert (await client.get(path)).json()["paused_at"] is None
 
 
-async def test_a_ping_and_what_came_back(client: httpx.AsyncClient, store: Store) -> None:
+async def test_a_hook_shows_the_last_response_to_its_pings(
+    client: httpx.AsyncClient, store: Store
+) -> None:
     hook = await made(client)
     path = f"{HOOKS}/{hook['id']}"
     answer = await client.post(f"{path}/pings")
@@ -371,7 +381,7 @@ async def test_the_latest_push_is_sent_again(client: httpx.AsyncClient, store: S
 
 
 @pytest.mark.parametrize(("events", "reported"), [(["meta"], 1), (["*"], 1), (["push"], 0)])
-async def test_a_deleted_hook_is_gone_and_told_so(
+async def test_a_deleted_hook_is_gone_and_receives_a_meta_event(
     client: httpx.AsyncClient, store: Store, events: list[str], reported: int
 ) -> None:
     hook = await made(client, events=events)
@@ -387,7 +397,7 @@ async def test_a_deleted_hook_is_gone_and_told_so(
     assert [shown["id"] for shown in (await client.get(HOOKS)).json()] == [other["id"]]
 
 
-async def test_a_secret_with_an_overlap(
+async def test_a_new_secret_can_overlap_the_former_one(
     client: httpx.AsyncClient, store: Store, clock: MovableClock
 ) -> None:
     hook = await made(client)
@@ -421,7 +431,7 @@ async def test_a_secret_with_an_overlap(
         {"secret": "new", "secret_overlap": "1d"},
     ],
 )
-async def test_an_overlap_that_cannot_be(
+async def test_a_wrong_overlap_is_refused(
     client: httpx.AsyncClient, store: Store, body: dict[str, Any]
 ) -> None:
     hook = await made(client)
@@ -467,7 +477,7 @@ async def test_an_event_has_20_hooks_at_most(client: httpx.AsyncClient, active: 
     path = f"{HOOKS}/{other.json()['id']}"
     for change in ({"add_events": ["push"]}, {"events": ["*"]}, {"events": ["push"]}):
         assert_full(await client.patch(path, json=change))
-    # Whoever is among them may be changed in every other way.
+    # A hook among them may be changed in every other way.
     path = f"{HOOKS}/{hooks[0]['id']}"
     changed = await client.patch(path, json={"active": True, "add_events": ["issues"]})
     assert changed.status_code == 200
@@ -479,7 +489,7 @@ async def test_a_hook_for_all_events_counts_for_each(client: httpx.AsyncClient) 
     hooks = await twenty(client, events=["*"])
     assert_full(await one_more(client))
     assert_full(await one_more(client, events=["*"]), FULL.replace("push", "*"))
-    # What is no part of all of them has its own count.
+    # Events outside of the wildcard have their own count.
     assert (await one_more(client, events=["issue_field"])).status_code == 201
     changed = await client.patch(f"{HOOKS}/{hooks[0]['id']}", json={"events": ["push"]})
     assert changed.status_code == 200, "it is no more than it was"

@@ -1,4 +1,4 @@
-"""The hooks of an organization: what differs from those of a repository, and what must not."""
+"""The hooks of an organization: the differences to those of a repository."""
 
 from typing import Any
 
@@ -91,7 +91,7 @@ async def test_a_new_hook_is_shown_and_pinged(owner: httpx.AsyncClient, store: S
         ({"name": "web", "config": CONFIG, "events": ["installation"]}, "events"),
     ],
 )
-async def test_what_a_new_hook_must_say(
+async def test_a_hook_without_a_needed_field_is_refused(
     owner: httpx.AsyncClient, body: dict[str, Any], field: str
 ) -> None:
     answer = await owner.post(HOOKS, json=body)
@@ -164,7 +164,7 @@ async def test_its_last_event_reports_its_deletion(owner: httpx.AsyncClient, sto
     assert store.look(hooks.every) == []
 
 
-async def test_it_is_hidden_from_all_but_owners(
+async def test_a_hook_is_hidden_from_all_but_owners(
     owner: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
     hook = await made(owner)

@@ -24,7 +24,7 @@ async def made(client: httpx.AsyncClient, *signatures: str) -> dict[str, Any]:
     return hook
 
 
-async def test_a_hook_with_a_key(client: httpx.AsyncClient) -> None:
+async def test_the_public_key_of_a_hook_is_published(client: httpx.AsyncClient) -> None:
     hook = await made(client, "v1a", "v1", "v1a")
     assert hook["delivery"] == {"signatures": ["v1a", "v1"]}
     found = (await client.get(f"{hook['url']}/keys")).json()
@@ -37,7 +37,7 @@ async def test_a_hook_with_a_key(client: httpx.AsyncClient) -> None:
     assert "max-age" in answer.headers["cache-control"]
 
 
-async def test_a_hook_without_one(client: httpx.AsyncClient) -> None:
+async def test_a_hook_without_a_key_lists_none(client: httpx.AsyncClient) -> None:
     hook = await made(client, "sha256")
     answer = await client.get(f"{hook['url']}/keys")
     assert answer.json() == {"keys_url": None, "keys": []}
@@ -49,7 +49,7 @@ async def test_unknown_signatures_are_rejected(client: httpx.AsyncClient, given:
     assert_error(await client.post(HOOKS, json=body), 422)
 
 
-async def test_a_rotation(client: httpx.AsyncClient, clock: MovableClock) -> None:
+async def test_the_signing_key_is_rotated(client: httpx.AsyncClient, clock: MovableClock) -> None:
     hook = await made(client, "v1a")
     (old,) = (await client.get(f"{hook['url']}/keys")).json()["keys"]
     answer = await client.post(
@@ -74,13 +74,13 @@ async def test_no_answer_has_the_private_part(client: httpx.AsyncClient, store: 
     assert found[0].seed == bytes(range(32))
 
 
-async def test_what_cannot_be_imported(client: httpx.AsyncClient) -> None:
+async def test_invalid_signing_keys_are_rejected(client: httpx.AsyncClient) -> None:
     hook = await made(client, "v1a")
     for body in ({"private_key": "whsk_AAEC"}, {"overlap": 8 * 86_400}, {"overlap": -1}):
         assert_error(await client.post(f"{hook['url']}/keys", json=body), 422)
 
 
-async def test_an_unknown_set_and_one_of_a_removed_hook(
+async def test_key_sets_of_unknown_and_removed_hooks_are_not_found(
     client: httpx.AsyncClient, store: Store
 ) -> None:
     hook = await made(client, "v1a")

@@ -23,8 +23,8 @@ from worker.settings import WorkerSettings
 class Hub:
     """A hub on a socket, with a pull hook of octo/hello."""
 
-    def __init__(self, store: Store, seed: Any, seeing: Observability, url: str) -> None:
-        self.store, self.seeing, self.url = store, seeing, url
+    def __init__(self, store: Store, seed: Any, observability: Observability, url: str) -> None:
+        self.store, self.observability, self.url = store, observability, url
         self.headers = {"Authorization": f"Bearer {seed.token}", "User-Agent": "tests"}
         made = store.do(hooks.create, seed.hello["id"], url="pull:ci", events=["push"])
         self.hook_id: int = made["id"]
@@ -51,13 +51,13 @@ class Hub:
 
 @pytest.fixture
 async def served(store: Store, seed: Any) -> AsyncIterator[Hub]:
-    seeing = Observability(store)
+    observability = Observability(store)
     settings = HubSettings(rate_limiting=False)
-    pulls = FetchQueue(WorkerSettings())
-    app = create_app(store, settings, judge, seeing=seeing, pulls=pulls)
+    pull_queue = FetchQueue(WorkerSettings())
+    app = create_app(store, settings, judge, observability=observability, pull_queue=pull_queue)
     bound = bind("127.0.0.1", 0)
     async with serving(app, bound, last_call=0):
-        yield Hub(store, seed, seeing, url_of(bound))
+        yield Hub(store, seed, observability, url_of(bound))
     await store.close()
 
 
@@ -83,10 +83,10 @@ async def test_several_wait_and_each_delivery_goes_to_one(served: Hub) -> None:
     assert len({one["guid"] for found in answers for one in found}) == 3
 
 
-async def test_who_waits_is_answered_when_the_hub_ends(served: Hub) -> None:
+async def test_a_waiting_receiver_is_answered_when_the_hub_ends(served: Hub) -> None:
     async with served.client() as client:
         path = f"{served.path}/dequeue"
         asked = asyncio.create_task(client.post(path, json={"max_wait": 60}))
         await served.waiting(1)
-        served.seeing.phase = "ending"
+        served.observability.phase = "ending"
         assert (await asked).json() == {"deliveries": []}

@@ -1,4 +1,4 @@
-"""Group 23: source imports, as those see them who ask for them."""
+"""Group 23: source imports through the API."""
 
 import json
 from typing import Any
@@ -43,7 +43,7 @@ def taken(store: Store) -> Row:
     return row
 
 
-async def test_an_import(client: httpx.AsyncClient, store: Store) -> None:
+async def test_an_import_is_started_and_shown(client: httpx.AsyncClient, store: Store) -> None:
     assert_error(await client.get(AT), 404, "Not Found")
     fresh = await started(client)
     root = f"{BASE}{AT}"
@@ -87,12 +87,12 @@ async def test_an_import(client: httpx.AsyncClient, store: Store) -> None:
     assert (now["status"], now["status_text"], now["push_percent"]) == ("complete", "Done", 100)
 
 
-async def test_a_kind_that_is_said(client: httpx.AsyncClient) -> None:
+async def test_a_given_kind_skips_the_detection(client: httpx.AsyncClient) -> None:
     made = await started(client, vcs="mercurial", tfvc_project="a")
     assert (made["status"], made["vcs"], made["tfvc_project"]) == ("importing", "mercurial", "a")
 
 
-async def test_what_is_no_import(client: httpx.AsyncClient) -> None:
+async def test_an_invalid_import_is_rejected(client: httpx.AsyncClient) -> None:
     for wrong in (
         {},
         {"vcs_url": ""},
@@ -112,7 +112,7 @@ async def test_what_is_no_import(client: httpx.AsyncClient) -> None:
     assert_error(await client.get(AT), 404)
 
 
-async def test_a_server_of_subversion(client: httpx.AsyncClient) -> None:
+async def test_an_svn_url_is_accepted_for_subversion_only(client: httpx.AsyncClient) -> None:
     for scheme in ("svn+ssh", "git", "file"):
         answer = await client.put(AT, json={"vcs_url": f"{scheme}://a.example/b"})
         (detail,) = assert_error(answer, 422)["errors"]
@@ -149,11 +149,13 @@ async def test_a_server_of_subversion_is_judged_by_its_host_and_port(
     async def judge(url: str) -> None:
         asked.append(url)
 
-    await source_imports.judge(Services(store, settings, judge), {"vcs_url": source})
+    await source_imports.check_url(Services(store, settings, judge), {"vcs_url": source})
     assert asked == [judged]
 
 
-async def test_one_at_a_time(client: httpx.AsyncClient, store: Store) -> None:
+async def test_a_repository_has_one_import_at_a_time(
+    client: httpx.AsyncClient, store: Store
+) -> None:
     await started(client)
     answer = await client.put(AT, json={"vcs_url": URL})
     (detail,) = assert_error(answer, 422)["errors"]
@@ -164,7 +166,7 @@ async def test_one_at_a_time(client: httpx.AsyncClient, store: Store) -> None:
     assert (await started(client))["error_message"] is None
 
 
-async def test_passwords_are_told_to_nobody(
+async def test_passwords_are_never_shown_or_logged(
     client: httpx.AsyncClient, store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("DEBUG")
@@ -191,7 +193,7 @@ async def test_passwords_are_told_to_nobody(
         ("error", None),
     ],
 )
-async def test_what_is_done_about_a_problem(
+async def test_an_import_with_a_problem_is_restarted_by_an_update(
     client: httpx.AsyncClient, store: Store, status: str, body: Row | None
 ) -> None:
     await started(client)
@@ -223,7 +225,7 @@ async def test_a_project_is_chosen(client: httpx.AsyncClient, store: Store) -> N
     assert "project_choices" not in answer.json()
 
 
-async def test_nothing_to_update(client: httpx.AsyncClient) -> None:
+async def test_requests_without_an_import_are_not_found(client: httpx.AsyncClient) -> None:
     for method, path, body in (
         ("PATCH", AT, {}),
         ("DELETE", AT, None),
@@ -235,7 +237,7 @@ async def test_nothing_to_update(client: httpx.AsyncClient) -> None:
         assert_error(await client.request(method, path, json=body), 404, "Not Found")
 
 
-async def test_it_is_cancelled(client: httpx.AsyncClient, store: Store) -> None:
+async def test_an_import_can_be_canceled(client: httpx.AsyncClient, store: Store) -> None:
     await started(client)
     row = taken(store)
     assert (await client.delete(AT)).status_code == 204
@@ -255,7 +257,9 @@ async def test_one_that_is_complete_is_forgotten(client: httpx.AsyncClient, stor
     assert bodies(store, "repository_import") == []
 
 
-async def test_what_the_worker_tells(store: Store, settings: HubSettings, seed: Any) -> None:
+async def test_the_result_of_an_import_is_reported_as_an_event(
+    store: Store, settings: HubSettings, seed: Any
+) -> None:
     def happen(db: Connection) -> None:
         org = accounts.create(db, "acme", kind="Organization")
         kit = repositories.create(db, org["id"], "kit")
@@ -285,7 +289,7 @@ async def authors(client: httpx.AsyncClient, store: Store, seed: Any) -> list[Ro
     return (await client.get(f"{AT}/authors")).json()  # type: ignore[no-any-return]
 
 
-async def test_authors(client: httpx.AsyncClient, authors: list[Row]) -> None:
+async def test_authors_are_listed_and_mapped(client: httpx.AsyncClient, authors: list[Row]) -> None:
     one, two, three = authors
     assert one == {
         "id": one["id"],
@@ -317,7 +321,7 @@ async def test_an_author_is_mapped(
     assert answer.json() == authors[1] | named
     assert store.look(import_rounds.is_current, row)
     store.do(import_rounds.complete, row, store.look(import_contents.renamed, row["repo_id"]))
-    # What says nothing new has nothing rewritten.
+    # An edit without a change rewrites nothing.
     for nothing in ({}, named, {"name": "Eve"}):
         assert (await client.patch(authors[1]["url"], json=nothing)).status_code == 200
     assert (await shown(client))["status"] == "complete"
@@ -325,7 +329,9 @@ async def test_an_author_is_mapped(
     assert (await shown(client))["status"] == "mapping"
 
 
-async def test_what_nobody_is_called(client: httpx.AsyncClient, authors: list[Row]) -> None:
+async def test_wrong_names_of_authors_are_refused(
+    client: httpx.AsyncClient, authors: list[Row]
+) -> None:
     for wrong in (
         {"name": ""},
         {"name": "a<b"},
@@ -337,7 +343,7 @@ async def test_what_nobody_is_called(client: httpx.AsyncClient, authors: list[Ro
         assert_error(await client.patch(authors[0]["url"], json=wrong), 422)
 
 
-async def test_large_files(client: httpx.AsyncClient, store: Store, seed: Any) -> None:
+async def test_large_files_are_listed(client: httpx.AsyncClient, store: Store, seed: Any) -> None:
     await started(client)
     assert (await client.get(f"{AT}/large_files")).json() == []
     oid = "d3d9446802a44259755d38e6d163e820aabbccdd"
@@ -359,7 +365,9 @@ async def test_large_files(client: httpx.AsyncClient, store: Store, seed: Any) -
     assert_error(await client.patch(f"{AT}/lfs", json={"use_lfs": "undecided"}), 422)
 
 
-async def test_where_imports_are_off(store: Store, settings: HubSettings, seed: Any) -> None:
+async def test_a_setting_switches_imports_off(
+    store: Store, settings: HubSettings, seed: Any
+) -> None:
     off = settings.model_copy(update={"imports": False})
     headers = {"Authorization": f"Bearer {seed.token}"}
     async with open_client(store, off, headers=headers) as client:
@@ -378,7 +386,7 @@ async def test_where_imports_are_off(store: Store, settings: HubSettings, seed: 
             assert_error(answer, 410, message)
 
 
-async def test_it_is_told_that_it_is_going(client: httpx.AsyncClient) -> None:
+async def test_source_imports_announce_their_deprecation(client: httpx.AsyncClient) -> None:
     await started(client)
     answer = await client.get(AT)
     assert answer.headers["Deprecation"] == "Fri, 12 Apr 2024 00:00:00 GMT"

@@ -1,4 +1,4 @@
-"""Group 19: what happened to issues, and their timelines."""
+"""Group 19: the events of issues, and their timelines."""
 
 from typing import Any
 
@@ -61,7 +61,7 @@ async def listed(hub: httpx.AsyncClient, path: str, **how: Any) -> list[dict[str
     return found
 
 
-async def test_an_event_with_its_issue(hub: httpx.AsyncClient, platform: Platform) -> None:
+async def test_an_event_is_shown_with_its_issue(hub: httpx.AsyncClient, platform: Platform) -> None:
     due = {
         "id": 5,
         "number": 1,
@@ -191,12 +191,14 @@ async def test_the_newest_first_and_in_pages(hub: httpx.AsyncClient, platform: P
     assert [event["issue"]["number"] for event in await listed(hub, f"{ALL}?page=2")] == []
 
 
-async def test_too_far_back(hub: httpx.AsyncClient) -> None:
+async def test_a_page_too_far_back_is_refused(hub: httpx.AsyncClient) -> None:
     assert (await hub.get(f"{ALL}?per_page=100&page=1000")).status_code == 200
     assert_error(await hub.get(f"{ALL}?per_page=100&page=1001"), 422)
 
 
-async def test_of_one_issue_the_oldest_first(hub: httpx.AsyncClient, platform: Platform) -> None:
+async def test_events_of_an_issue_are_listed_oldest_first(
+    hub: httpx.AsyncClient, platform: Platform
+) -> None:
     platform.report("issues", "labeled", issue=issue(), label=BUG)
     platform.report("issues", "pinned", issue=issue(updated_at="2026-11-20T11:00:00Z"))
     platform.report("issues", "pinned", issue=issue(3))
@@ -209,7 +211,7 @@ async def test_of_one_issue_the_oldest_first(hub: httpx.AsyncClient, platform: P
     assert (await listed(hub, f"{HELLO}/issues/3/events"))[0]["event"] == "pinned"
 
 
-async def test_members_that_are_people(hub: httpx.AsyncClient, platform: Platform) -> None:
+async def test_events_show_people_and_teams(hub: httpx.AsyncClient, platform: Platform) -> None:
     amy = {"login": "amy", "type": "User"}
     platform.report("issues", "assigned", issue=issue(), assignee=amy)
     platform.report(
@@ -230,7 +232,7 @@ async def test_members_that_are_people(hub: httpx.AsyncClient, platform: Platfor
     assert other["requested_team"]["html_url"] == "https://forge.example/orgs/octo/teams/core"
 
 
-async def test_somebody_who_is_known_no_more(
+async def test_an_event_without_its_actor_shows_the_ghost(
     hub: httpx.AsyncClient, store: Store, platform: Platform
 ) -> None:
     platform.report("issues", "pinned", issue=issue())
@@ -239,7 +241,7 @@ async def test_somebody_who_is_known_no_more(
     assert event["actor"]["login"] == "ghost"
 
 
-async def test_an_issue_elsewhere_that_may_not_be_seen_by_all(
+async def test_a_sub_issue_in_a_private_repository_is_hidden(
     hub: httpx.AsyncClient, store: Store, platform: Platform, octo: dict[str, str]
 ) -> None:
     for name in ("octo/hello", "octo/vault", "else/where"):
@@ -261,7 +263,7 @@ async def test_an_issue_elsewhere_that_may_not_be_seen_by_all(
 # The timeline
 
 
-async def test_all_that_is_in_a_timeline(
+async def test_a_timeline_holds_events_comments_and_commits(
     hub: httpx.AsyncClient, platform: Platform, octo: dict[str, str]
 ) -> None:
     clock = platform.world.clock
@@ -333,7 +335,9 @@ async def test_all_that_is_in_a_timeline(
     ]
 
 
-async def test_without_some(hub: httpx.AsyncClient, platform: Platform) -> None:
+async def test_the_timeline_can_exclude_kinds_of_events(
+    hub: httpx.AsyncClient, platform: Platform
+) -> None:
     platform.report("issues", "labeled", issue=issue(), label=BUG)
     platform.report("issues", "pinned", issue=issue())
     platform.report("issue_comment", "created", issue=issue(), comment={"id": 5})
@@ -346,7 +350,9 @@ async def test_without_some(hub: httpx.AsyncClient, platform: Platform) -> None:
     assert_error(await hub.get(f"{path}?exclude=everything"), 400)
 
 
-async def test_a_pinned_comment(hub: httpx.AsyncClient, platform: Platform) -> None:
+async def test_an_issue_shows_its_pinned_comment(
+    hub: httpx.AsyncClient, platform: Platform
+) -> None:
     comment = {"id": 5, "body": "Read this", "user": {"login": "octo"}}
     for action in ("created", "pinned"):
         platform.report("issue_comment", action, issue=issue(), comment=comment)
@@ -357,10 +363,12 @@ async def test_a_pinned_comment(hub: httpx.AsyncClient, platform: Platform) -> N
     assert pinned["pin"]["pinned_by"]["login"] == "robin"
 
 
-# What is not there, or there no more
+# Missing and deleted issues
 
 
-async def test_a_deleted_issue(hub: httpx.AsyncClient, platform: Platform) -> None:
+async def test_events_of_a_deleted_issue_are_gone(
+    hub: httpx.AsyncClient, platform: Platform
+) -> None:
     platform.report("issues", "pinned", issue=issue())
     (event,) = await listed(hub, ALL)
     platform.report("issues", "deleted", issue=issue())
@@ -370,7 +378,7 @@ async def test_a_deleted_issue(hub: httpx.AsyncClient, platform: Platform) -> No
     assert await listed(hub, ALL) == []
 
 
-async def test_an_issue_that_went_to_another_repository(
+async def test_events_of_a_transferred_issue_redirect(
     hub: httpx.AsyncClient, store: Store, seed: Any, platform: Platform
 ) -> None:
     tools = store.do(repositories.create, seed.octo["id"], "tools")
@@ -389,7 +397,7 @@ async def test_an_issue_that_went_to_another_repository(
 
 
 @pytest.mark.parametrize("name", ["octo/vault", "nobody/nothing", "x"])
-async def test_an_issue_that_went_where_it_may_not_be_seen(
+async def test_an_issue_transferred_to_a_private_repository_is_hidden(
     hub: httpx.AsyncClient, store: Store, platform: Platform, octo: dict[str, str], name: str
 ) -> None:
     platform.report("issues", "pinned", issue=issue())
@@ -399,7 +407,7 @@ async def test_an_issue_that_went_where_it_may_not_be_seen(
     assert answer.status_code == (301 if name == "octo/vault" else 404)
 
 
-async def test_what_is_not_there(
+async def test_unknown_issue_events_are_not_found(
     hub: httpx.AsyncClient, store: Store, clock: MovableClock, seed: Any, platform: Platform
 ) -> None:
     platform.report("issue_comment", "created", issue=issue(), comment={"id": 5})
@@ -419,7 +427,7 @@ async def test_what_is_not_there(
         assert_error(await hub.get(path), 404, "Not Found")
 
 
-async def test_which_permissions_do(
+async def test_events_need_the_permission_for_issues_or_pull_requests(
     hub: httpx.AsyncClient, store: Store, clock: MovableClock, seed: Any
 ) -> None:
     secret = of(store, clock, seed.vault)
@@ -443,7 +451,7 @@ async def test_which_permissions_do(
             assert (await hub.get(path, headers=headers)).status_code == of_one
 
 
-async def test_every_kind_that_there_is(
+async def test_every_kind_of_event_matches_the_contract(
     hub: httpx.AsyncClient, store: Store, platform: Platform
 ) -> None:
     """Every one is as the contract has it, also those that no event of a platform tells of."""
@@ -472,7 +480,7 @@ async def test_every_kind_that_there_is(
     assert {event["event"] for event in shown} == set(kinds) - issue_events.NOT_SHOWN
 
 
-async def test_a_page_costs_the_same_however_much_is_on_it(
+async def test_more_events_take_no_more_statements(
     hub: httpx.AsyncClient, platform: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def happen(number: int) -> None:

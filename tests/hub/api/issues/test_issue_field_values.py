@@ -1,4 +1,4 @@
-"""Group 3: what an organization's fields are filled with on an issue."""
+"""Group 3: the values of an organization's fields on an issue."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -172,7 +172,7 @@ async def test_values_of_each_type(
 
 
 @pytest.mark.parametrize(("kind", "value"), BAD)
-async def test_values_that_are_not_of_the_type(
+async def test_values_of_the_wrong_type_are_refused(
     hub: httpx.AsyncClient,
     store: Store,
     fields: dict[str, int],
@@ -188,7 +188,7 @@ async def test_values_that_are_not_of_the_type(
     assert bodies(store, "issues") == []
 
 
-async def test_what_is_chosen(
+async def test_options_are_chosen_by_name(
     hub: httpx.AsyncClient, fields: dict[str, int], writer: dict[str, str]
 ) -> None:
     chosen = body(fields, single_select="high", multi_select=["low", "a, b"])
@@ -247,7 +247,7 @@ async def test_setting_replaces_all(
 
 
 @pytest.mark.parametrize("content", [b"", b" ", b"{}"])
-async def test_who_says_nothing_changes_nothing(
+async def test_an_empty_body_changes_no_value(
     hub: httpx.AsyncClient, fields: dict[str, int], writer: dict[str, str], content: bytes
 ) -> None:
     await hub.post(VALUES, json=body(fields, text="a"), headers=writer)
@@ -308,14 +308,14 @@ async def test_a_users_repository_has_no_fields(
         {"issue_field_values": [{"field_id": n, "value": "x"} for n in range(26)]},
     ],
 )
-async def test_what_is_no_list_of_values(
+async def test_a_body_that_is_no_list_of_values_is_rejected(
     hub: httpx.AsyncClient, fields: dict[str, int], writer: dict[str, str], given: Any
 ) -> None:
     for ask in (hub.post, hub.put):
         assert_error(await ask(VALUES, json=given, headers=writer), 422)
 
 
-async def test_who_may_write(
+async def test_writers_may_change_field_values(
     hub: httpx.AsyncClient, store: Store, fields: dict[str, int], writer: dict[str, str]
 ) -> None:
     given = body(fields, text="x")
@@ -340,7 +340,7 @@ async def test_who_may_write(
         ({"contents": "write"}, 403),
     ],
 )
-async def test_which_permissions_do(
+async def test_values_need_write_permissions(
     hub: httpx.AsyncClient,
     store: Store,
     fields: dict[str, int],
@@ -353,7 +353,7 @@ async def test_which_permissions_do(
         assert answer.status_code == status
 
 
-async def test_what_only_members_see(
+async def test_values_of_private_fields_are_shown_to_members_only(
     hub: httpx.AsyncClient,
     store: Store,
     acme: Row,
@@ -362,7 +362,7 @@ async def test_what_only_members_see(
 ) -> None:
     secret = store.do(issue_fields.create, acme["id"], "Cost", "number")
     given = body({**fields, "cost": secret["id"]}, text="a", cost=7)
-    # Who may push may fill it, and still does not see it.
+    # Users with write access may fill it, and still do not see it.
     answer = await hub.post(VALUES, json=given, headers=writer)
     assert of(answer) == {"text": "a"}
     assert of(await hub.get(VALUES)) == {"text": "a"}
@@ -410,7 +410,7 @@ async def test_the_platforms_events(
         )
         for event in found
     ]
-    # What stays as it is is no event.
+    # An unchanged value emits no event.
     assert reported == [
         ("field_added", "The text", "a", None),
         ("field_added", "The multi_select", "low", None),
@@ -439,7 +439,7 @@ async def test_writing_counts_as_content(
         assert "secondary rate limit" in answer.json()["message"]
 
 
-async def test_of_a_pull_request(
+async def test_a_pull_request_has_field_values(
     hub: httpx.AsyncClient, platform: Platform, fields: dict[str, int], writer: dict[str, str]
 ) -> None:
     platform.report("pull_request", "opened", pull_request=pull(2))
@@ -447,10 +447,10 @@ async def test_of_a_pull_request(
     assert of(await hub.post(path, json=body(fields, text="a"), headers=writer)) == {"text": "a"}
 
 
-# What is not there, or there no more
+# Missing and deleted issues
 
 
-async def test_a_deleted_issue(
+async def test_values_of_a_deleted_issue_are_gone(
     hub: httpx.AsyncClient, platform: Platform, fields: dict[str, int], writer: dict[str, str]
 ) -> None:
     await hub.post(VALUES, json=body(fields, text="a"), headers=writer)
@@ -465,7 +465,7 @@ async def test_a_deleted_issue(
         assert_error(answer, 410, "This issue was deleted")
 
 
-async def test_a_repository_of_another_name(
+async def test_values_in_a_renamed_repository_redirect(
     hub: httpx.AsyncClient, store: Store, platform: Platform, fields: dict[str, int]
 ) -> None:
     repo = platform.world.repo
@@ -477,7 +477,7 @@ async def test_a_repository_of_another_name(
     assert (await hub.get(wanted)).json() == []
 
 
-async def test_an_issue_that_went_to_another_repository(
+async def test_values_of_a_transferred_issue_redirect(
     hub: httpx.AsyncClient,
     store: Store,
     acme: Row,
@@ -496,7 +496,7 @@ async def test_an_issue_that_went_to_another_repository(
     assert answer.headers["Location"] == f"{url}/{fields['text']}"
 
 
-async def test_what_is_not_there(
+async def test_unknown_field_values_are_not_found(
     hub: httpx.AsyncClient, fields: dict[str, int], writer: dict[str, str]
 ) -> None:
     given = body(fields, text="a")
@@ -507,7 +507,7 @@ async def test_what_is_not_there(
     assert_error(await hub.delete(f"{VALUES}/987654321", headers=writer), 404)
 
 
-async def test_a_page_costs_the_same_however_much_is_on_it(
+async def test_more_values_take_no_more_statements(
     hub: httpx.AsyncClient,
     fields: dict[str, int],
     writer: dict[str, str],

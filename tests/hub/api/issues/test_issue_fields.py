@@ -92,7 +92,7 @@ async def test_nothing_is_chosen_from(hub: httpx.AsyncClient, kind: str) -> None
     assert field["visibility"] == "organization_members_only"
 
 
-async def test_all_of_them_the_oldest_first(hub: httpx.AsyncClient) -> None:
+async def test_issue_fields_are_listed_oldest_first(hub: httpx.AsyncClient) -> None:
     assert (await hub.get(FIELDS)).json() == []
     made = [await make(hub, name=name) for name in ("Z", "A")]
     assert (await hub.get(FIELDS)).json() == made
@@ -117,7 +117,9 @@ async def test_options_are_in_the_order_of_their_priority(hub: httpx.AsyncClient
         ({"options": [{**HIGH, "name": " "}]}, "a name is not blank"),
     ],
 )
-async def test_what_cannot_be(hub: httpx.AsyncClient, given: Any, said: str) -> None:
+async def test_invalid_issue_fields_are_rejected(
+    hub: httpx.AsyncClient, given: Any, said: str
+) -> None:
     wanted = {"name": "Priority", "data_type": "single_select", "options": [HIGH, LOW]}
     assert_error(await hub.post(FIELDS, json=wanted | given), 422, said)
     assert (await hub.get(FIELDS)).json() == []
@@ -137,7 +139,7 @@ async def test_what_cannot_be(hub: httpx.AsyncClient, given: Any, said: str) -> 
         {"options": [{**HIGH, "priority": 2**31}]},
     ],
 )
-async def test_what_is_no_field(hub: httpx.AsyncClient, given: Any) -> None:
+async def test_a_field_with_invalid_members_is_rejected(hub: httpx.AsyncClient, given: Any) -> None:
     wanted = {"name": "Priority", "data_type": "single_select", "options": [HIGH, LOW]}
     assert_error(await hub.post(FIELDS, json=wanted | given), 422)
 
@@ -156,7 +158,7 @@ async def test_a_name_is_one_fields(hub: httpx.AsyncClient) -> None:
     assert answer.json()["name"] == "EFFORT"
 
 
-async def test_how_many_there_may_be(hub: httpx.AsyncClient) -> None:
+async def test_issue_fields_of_an_organization_are_bounded(hub: httpx.AsyncClient) -> None:
     for number in range(issue_fields.MOST):
         await make(hub, name=f"F{number}", data_type="text", options=None)
     answer = await hub.post(FIELDS, json={"name": "more", "data_type": "text"})
@@ -177,7 +179,7 @@ async def test_an_issue_field_is_edited(hub: httpx.AsyncClient, clock: Any) -> N
     assert (await hub.patch(path, json={})).status_code == 200
 
 
-async def test_options_that_are_kept_renamed_new_and_gone(hub: httpx.AsyncClient) -> None:
+async def test_options_are_kept_renamed_added_and_removed(hub: httpx.AsyncClient) -> None:
     field = await make(hub)
     high, low = field["options"]
     path = f"{FIELDS}/{field['id']}"
@@ -208,7 +210,7 @@ async def test_names_are_exchanged(hub: httpx.AsyncClient) -> None:
     }
 
 
-async def test_options_that_cannot_be(hub: httpx.AsyncClient) -> None:
+async def test_wrong_options_are_refused(hub: httpx.AsyncClient) -> None:
     field = await make(hub)
     other = await make(hub, name="Other")
     path = f"{FIELDS}/{field['id']}"
@@ -274,7 +276,9 @@ async def test_a_field_that_goes_is_gone_from_the_issues(
     assert_error(await hub.patch(path, json={"name": "x"}), 404)
 
 
-async def test_who_may_change_issue_fields(hub: httpx.AsyncClient, store: Store) -> None:
+async def test_issue_fields_are_changed_by_owners_only(
+    hub: httpx.AsyncClient, store: Store
+) -> None:
     field = await make(hub)
     one = f"{FIELDS}/{field['id']}"
     member = token(store, "member")

@@ -73,7 +73,9 @@ async def done(answer: httpx.Response, status: int = 200) -> Any:
 # Comments
 
 
-async def test_a_comment(hub: httpx.AsyncClient, platform: Platform, store: Store) -> None:
+async def test_a_comment_is_created(
+    hub: httpx.AsyncClient, platform: Platform, store: Store
+) -> None:
     made = await done(await hub.post(COMMENTS, json={"body": "Hm, @reader"}), 201)
     number = made["id"]
     assert made["url"] == f"{BASE}{ISSUES}/comments/{number}"
@@ -98,7 +100,7 @@ async def test_a_comment(hub: httpx.AsyncClient, platform: Platform, store: Stor
     assert bodies(store, "issue_comment")[2]["comment"]["body"] == "Aha"
 
 
-async def test_a_comment_on_a_pull_request(
+async def test_an_event_of_a_comment_links_to_its_pull_request(
     hub: httpx.AsyncClient, platform: Platform, store: Store
 ) -> None:
     await done(await hub.post(f"{ISSUES}/2/comments", json={"body": "Hm"}), 201)
@@ -121,7 +123,7 @@ async def test_a_platform_and_the_api_change_the_same_comment(
     assert (found["body"], found["user"]["login"]) == ("changed elsewhere", "octo")
 
 
-async def test_who_may_change_a_comment(
+async def test_comments_are_changed_by_authors_and_deleted_by_owners(
     hub: httpx.AsyncClient, platform: Platform, reader: Headers, helper: Headers
 ) -> None:
     made = await done(await hub.post(COMMENTS, json={"body": "Hm"}, headers=reader), 201)
@@ -134,20 +136,22 @@ async def test_who_may_change_a_comment(
 
 
 @pytest.mark.parametrize("body", [{"body": " \n"}, {"body": "a\0b"}, {"body": None}])
-async def test_a_text_that_is_none(
+async def test_a_wrong_text_is_refused(
     hub: httpx.AsyncClient, platform: Platform, body: dict[str, str | None]
 ) -> None:
     assert_error(await hub.post(COMMENTS, json=body), 422)
 
 
-async def test_a_locked_issue(hub: httpx.AsyncClient, platform: Platform, reader: Headers) -> None:
+async def test_comments_on_a_locked_issue_need_write_access(
+    hub: httpx.AsyncClient, platform: Platform, reader: Headers
+) -> None:
     platform.report("issues", "locked", issue=issue(1, locked=True))
     answer = await hub.post(COMMENTS, json={"body": "Hm"}, headers=reader)
     assert_error(answer, 403, "Unable to create comment because issue is locked.")
     await done(await hub.post(COMMENTS, json={"body": "Hm"}), 201)
 
 
-async def test_an_archived_repository(
+async def test_writes_to_an_archived_repository_are_refused(
     hub: httpx.AsyncClient, platform: Platform, store: Store, seed: Any
 ) -> None:
     sql = "UPDATE repository SET archived = 1 WHERE id = :id"
@@ -190,7 +194,9 @@ async def test_interaction_limits_hold_comments_and_issues(
 # Issues
 
 
-async def test_a_new_issue(hub: httpx.AsyncClient, platform: Platform, store: Store) -> None:
+async def test_an_issue_is_created(
+    hub: httpx.AsyncClient, platform: Platform, store: Store
+) -> None:
     due = {"number": 4, "title": "v1.0", "open_issues": 2, "closed_issues": 0}
     platform.report("milestone", "created", milestone=due)
     body = {
@@ -217,7 +223,7 @@ async def test_a_new_issue(hub: httpx.AsyncClient, platform: Platform, store: St
     assert (await done(await hub.post(ISSUES, json={"title": "x"}), 201))["number"] == 5
 
 
-async def test_a_new_issue_of_somebody_without_a_role(
+async def test_issues_of_outsiders_have_no_labels_or_assignees(
     hub: httpx.AsyncClient, platform: Platform, reader: Headers
 ) -> None:
     body = {"title": "Hm", "labels": ["bug"], "assignees": ["octo"], "milestone": 77}
@@ -235,7 +241,7 @@ async def test_a_new_issue_of_somebody_without_a_role(
         ({"title": "x", "assignees": ["reader"]}, "assignees"),
     ],
 )
-async def test_a_bad_issue(
+async def test_an_invalid_issue_is_rejected(
     hub: httpx.AsyncClient, platform: Platform, store: Store, body: dict[str, Any], field: str
 ) -> None:
     content = assert_error(await hub.post(ISSUES, json=body), 422)
@@ -253,7 +259,9 @@ async def test_a_repository_without_issues(
     assert_error(answer, 410, "Issues are disabled for this repo")
 
 
-async def test_title_and_text(hub: httpx.AsyncClient, platform: Platform, store: Store) -> None:
+async def test_an_edit_of_title_and_text_is_recorded(
+    hub: httpx.AsyncClient, platform: Platform, store: Store
+) -> None:
     given = {"title": "Louder", "body": "See @reader"}
     changed = await done(await hub.patch(ONE, json=given))
     assert {name: changed[name] for name in given} == given
@@ -267,7 +275,7 @@ async def test_title_and_text(hub: httpx.AsyncClient, platform: Platform, store:
     assert (await hub.get(ONE)).json()["title"] == "New"
 
 
-async def test_closing_and_reopening(
+async def test_closing_and_reopening_update_the_milestone(
     hub: httpx.AsyncClient, platform: Platform, store: Store
 ) -> None:
     due = {"number": 4, "title": "v1.0", "open_issues": 1, "closed_issues": 0}
@@ -291,7 +299,7 @@ async def test_closing_and_reopening(
     assert [one["action"] for one in bodies(store, "pull_request")] == ["closed"]
 
 
-async def test_what_an_author_may_change(
+async def test_authors_without_write_access_cannot_change_labels(
     hub: httpx.AsyncClient, platform: Platform, reader: Headers, helper: Headers
 ) -> None:
     made = await done(await hub.post(ISSUES, json={"title": "Hm"}, headers=reader), 201)
@@ -309,7 +317,9 @@ async def test_what_an_author_may_change(
 # Labels and assignees
 
 
-async def test_labels(hub: httpx.AsyncClient, platform: Platform, store: Store) -> None:
+async def test_labels_of_an_issue_are_changed(
+    hub: httpx.AsyncClient, platform: Platform, store: Store
+) -> None:
     platform.report("label", "created", label={"name": "Bug", "color": "d73a4a"})
     at = f"{ONE}/labels"
     found = await done(await hub.post(at, json={"labels": ["bug", "new"]}))
@@ -334,7 +344,7 @@ async def test_labels(hub: httpx.AsyncClient, platform: Platform, store: Store) 
     ]
 
 
-async def test_labels_of_those_who_may_not_write(
+async def test_labels_need_triage_and_new_ones_need_write_access(
     hub: httpx.AsyncClient, platform: Platform, reader: Headers, helper: Headers
 ) -> None:
     platform.report("label", "created", label={"name": "bug"})
@@ -352,7 +362,7 @@ async def test_too_many_labels(hub: httpx.AsyncClient, platform: Platform) -> No
     assert len((await hub.get(f"{HELLO}/labels?per_page=100")).json()) == 100
 
 
-async def test_assignees(
+async def test_assignees_of_an_issue_are_changed(
     hub: httpx.AsyncClient, platform: Platform, store: Store, seed: Any
 ) -> None:
     store.do(repositories.grant, seed.hello["id"], seed.reader["id"], "write")
@@ -379,7 +389,7 @@ async def test_too_many_assignees(
     assert_error(await hub.post(at, json={"assignees": logins[10:]}), 422)
 
 
-async def test_a_written_comment_in_another_form(
+async def test_a_comment_is_answered_in_the_form_that_was_asked_for(
     hub: httpx.AsyncClient, platform: Platform, store: Store
 ) -> None:
     headers = {"Accept": "application/vnd.service.html+json"}

@@ -52,7 +52,7 @@ async def test_the_open_issues_newest_first(hub: httpx.AsyncClient, platform: Pl
     assert pulls == [4]
 
 
-async def test_orders(hub: httpx.AsyncClient, platform: Platform) -> None:
+async def test_issues_are_listed_in_each_order(hub: httpx.AsyncClient, platform: Platform) -> None:
     reported(platform, 1, updated_at="2026-11-20T12:00:00Z", comments=1)
     reported(platform, 2, comments=5)
     reported(platform, 3, comments=3)
@@ -62,7 +62,7 @@ async def test_orders(hub: httpx.AsyncClient, platform: Platform) -> None:
     assert await numbers(hub, "since=2026-11-20T10:03:00Z") == [3, 1]
 
 
-async def test_filters(hub: httpx.AsyncClient, platform: Platform, seed: Any) -> None:
+async def test_issues_are_filtered(hub: httpx.AsyncClient, platform: Platform, seed: Any) -> None:
     due = {"number": 3, "title": "v1.0", "state": "open"}
     bug = {"id": 5, "name": "Bug", "description": "Wrong", "color": "red"}
     reported(platform, 1, labels=[{"name": "Red"}, {"name": "big"}], milestone=due)
@@ -90,7 +90,7 @@ async def test_filters(hub: httpx.AsyncClient, platform: Platform, seed: Any) ->
         assert await numbers(hub, query) == expected, query
 
 
-async def test_its_type(hub: httpx.AsyncClient, platform: Platform) -> None:
+async def test_an_issue_shows_its_type(hub: httpx.AsyncClient, platform: Platform) -> None:
     bug = {"id": 5, "name": "Bug", "description": "Wrong", "color": "red"}
     reported(platform, 1, type=bug)
     shown = (await hub.get(f"{ISSUES}/1")).json()["type"]
@@ -124,7 +124,7 @@ async def test_values_of_fields_that_everybody_may_see(
 @pytest.mark.parametrize(
     "query", ["milestone=first", "state=some", "sort=size", "since=yesterday", "direction=up"]
 )
-async def test_a_bad_filter(hub: httpx.AsyncClient, query: str) -> None:
+async def test_a_wrong_filter_is_refused(hub: httpx.AsyncClient, query: str) -> None:
     assert_error(await hub.get(f"{ISSUES}?{query}"), 422)
 
 
@@ -132,7 +132,7 @@ async def test_too_many_labels(hub: httpx.AsyncClient) -> None:
     assert_error(await hub.get(f"{ISSUES}?labels={','.join(map(str, range(101)))}"), 422)
 
 
-async def test_pages(hub: httpx.AsyncClient, platform: Platform) -> None:
+async def test_issues_are_listed_in_pages(hub: httpx.AsyncClient, platform: Platform) -> None:
     for number in range(1, 6):
         reported(platform, number)
     answer = await hub.get(f"{ISSUES}?state=all&per_page=2")
@@ -143,7 +143,9 @@ async def test_pages(hub: httpx.AsyncClient, platform: Platform) -> None:
     }
 
 
-async def test_deleted_and_moved_ones(hub: httpx.AsyncClient, platform: Platform) -> None:
+async def test_deleted_and_transferred_issues_are_not_shown(
+    hub: httpx.AsyncClient, platform: Platform
+) -> None:
     reported(platform, 1)
     said = {"id": 9, "body": "Hm", "user": {"login": "robin"}}
     for number in (2, 3):
@@ -180,7 +182,7 @@ async def test_forms_of_texts(hub: httpx.AsyncClient, platform: Platform, form: 
         assert again.status_code == 304
 
 
-async def test_texts_beyond_what_one_answer_renders(
+async def test_texts_beyond_the_limit_of_an_answer_are_not_rendered(
     hub: httpx.AsyncClient, platform: Platform
 ) -> None:
     for number in range(1, 5):
@@ -191,7 +193,7 @@ async def test_texts_beyond_what_one_answer_renders(
     assert shown[-1].startswith("<pre>*a*")
 
 
-async def test_comments(hub: httpx.AsyncClient, platform: Platform) -> None:
+async def test_comments_of_an_issue_are_listed(hub: httpx.AsyncClient, platform: Platform) -> None:
     reported(platform, 1)
     for number in (12, 11):
         said = {
@@ -215,7 +217,7 @@ async def test_comments(hub: httpx.AsyncClient, platform: Platform) -> None:
     assert links(second)["first"] == f"{BASE}{at}?per_page=1&page=1"
 
 
-async def test_labels(hub: httpx.AsyncClient, platform: Platform) -> None:
+async def test_labels_are_listed(hub: httpx.AsyncClient, platform: Platform) -> None:
     bug = {"id": 7, "name": "Bug", "color": "D73A4A", "description": "Wrong", "default": True}
     reported(platform, 1, labels=[bug, {"name": "area/bell"}])
     platform.report("label", "created", label={"name": "zinc", "color": "ededed"})
@@ -229,7 +231,7 @@ async def test_labels(hub: httpx.AsyncClient, platform: Platform) -> None:
     assert_error(await hub.get(f"{HELLO}/labels/other"), 404)
 
 
-async def test_milestones(hub: httpx.AsyncClient, platform: Platform) -> None:
+async def test_milestones_are_listed(hub: httpx.AsyncClient, platform: Platform) -> None:
     for number, state, due, done in (
         (1, "open", None, 1),
         (2, "open", "2027-01-02T00:00:00Z", 3),
@@ -252,7 +254,9 @@ async def test_milestones(hub: httpx.AsyncClient, platform: Platform) -> None:
     assert_error(await hub.get(f"{at}/5"), 404)
 
 
-async def test_who_can_be_assigned(hub: httpx.AsyncClient, store: Store) -> None:
+async def test_only_members_and_writers_can_be_assigned(
+    hub: httpx.AsyncClient, store: Store
+) -> None:
     org = store.do(accounts.create, "tower", kind="Organization")
     repo = store.do(repositories.create, org["id"], "bell")
     people = {

@@ -52,7 +52,9 @@ async def made(hub: httpx.AsyncClient, body: dict[str, Any], **how: Any) -> Any:
     return answer.json()
 
 
-async def test_a_pull_request(hub: httpx.AsyncClient, store: Store) -> None:
+async def test_a_pull_request_is_created_with_head_and_base(
+    hub: httpx.AsyncClient, store: Store
+) -> None:
     shown = await made(hub, NEW | {"body": "Listen", "draft": True})
     assert (shown["number"], shown["state"], shown["draft"]) == (1, "open", True)
     head, base = shown["head"], shown["base"]
@@ -87,7 +89,7 @@ async def test_a_platforms_head_is_moved_by_the_platform(
     assert (await hub.get(f"{PULLS}/2")).json()["head"]["sha"] == TONE
 
 
-async def test_from_a_fork(hub: httpx.AsyncClient, reader: Headers) -> None:
+async def test_a_pull_request_comes_from_a_fork(hub: httpx.AsyncClient, reader: Headers) -> None:
     shown = await made(hub, FORK, headers=reader)
     assert shown["head"]["label"] == "reader:tone"
     assert shown["head"]["repo"]["full_name"] == "reader/hello"
@@ -105,7 +107,7 @@ async def test_from_a_fork(hub: httpx.AsyncClient, reader: Headers) -> None:
         ({"head": "octo:tone", "head_repo": "absent"}, "head"),
     ],
 )
-async def test_what_cannot_be_merged(
+async def test_invalid_pull_requests_are_rejected(
     hub: httpx.AsyncClient, store: Store, change: dict[str, str], field: str
 ) -> None:
     content = assert_error(await hub.post(PULLS, json=NEW | change), 422)
@@ -113,7 +115,9 @@ async def test_what_cannot_be_merged(
     assert bodies(store, "pull_request") == []
 
 
-async def test_the_same_once_more(hub: httpx.AsyncClient, store: Store) -> None:
+async def test_a_second_open_pull_request_of_a_branch_is_refused(
+    hub: httpx.AsyncClient, store: Store
+) -> None:
     await made(hub, NEW)
     content = assert_error(await hub.post(PULLS, json=NEW | {"head": "octo:tone"}), 422)
     assert "A pull request already exists for octo:tone." in str(content)
@@ -145,7 +149,7 @@ async def test_interaction_limits_hold_pull_requests(
     await made(hub, NEW)
 
 
-async def test_a_cap_and_who_is_exempt(
+async def test_a_cap_limits_open_pull_requests_except_on_the_bypass_list(
     hub: httpx.AsyncClient, reader: Headers, store: Store, seed: Any
 ) -> None:
     cap = {"enabled": True, "max_open_pull_requests": 2}
@@ -174,7 +178,9 @@ async def test_a_cap_and_who_is_exempt(
     await made(hub, bodies_of[4], headers=reader)
 
 
-async def test_a_cap_of_an_organization(hub: httpx.AsyncClient, store: Store) -> None:
+async def test_a_cap_of_an_organization_covers_its_public_repositories(
+    hub: httpx.AsyncClient, store: Store
+) -> None:
     """Counts in all of its public repositories, and in no private one."""
     org = store.do(accounts.create, "tower", kind="Organization")
     ringer = store.do(accounts.create, "ringer")
@@ -192,14 +198,14 @@ async def test_a_cap_of_an_organization(hub: httpx.AsyncClient, store: Store) ->
     assert_error(refused, 403, message)
 
 
-async def test_merged_ones_stay_closed(hub: httpx.AsyncClient, platform: Platform) -> None:
+async def test_merged_pull_requests_stay_closed(hub: httpx.AsyncClient, platform: Platform) -> None:
     over = {"state": "closed", "merged": True, "merged_at": "2026-11-20T10:00:00Z"}
     platform.report("pull_request", "closed", pull_request=pull(2, **over))
     answer = await hub.patch(f"{HELLO}/issues/2", json={"state": "open"})
     assert_error(answer, 422)
 
 
-async def test_title_text_and_state(hub: httpx.AsyncClient, store: Store) -> None:
+async def test_title_text_and_state_can_be_changed(hub: httpx.AsyncClient, store: Store) -> None:
     await made(hub, NEW)
     change = {"title": "Another tone", "body": "Hark", "state": "closed", "base": "main"}
     answer = await hub.patch(f"{PULLS}/1", json=change | {"maintainer_can_modify": False})
@@ -219,12 +225,14 @@ async def test_title_text_and_state(hub: httpx.AsyncClient, store: Store) -> Non
     assert again.json()["state"] == "open"
 
 
-async def test_another_base(hub: httpx.AsyncClient) -> None:
+async def test_an_unusable_base_is_refused(hub: httpx.AsyncClient) -> None:
     await made(hub, NEW)
     assert_error(await hub.patch(f"{PULLS}/1", json={"base": "tone"}), 422)
 
 
-async def test_who_may_change_a_pull_request(hub: httpx.AsyncClient, reader: Headers) -> None:
+async def test_pull_requests_are_changed_by_their_authors_only(
+    hub: httpx.AsyncClient, reader: Headers
+) -> None:
     await made(hub, NEW)
     at = f"{PULLS}/1"
     assert_error(await hub.patch(at, json={"title": "Mine"}, headers=reader), 403)
@@ -233,7 +241,7 @@ async def test_who_may_change_a_pull_request(hub: httpx.AsyncClient, reader: Hea
     assert (mine.status_code, mine.json()["title"]) == (200, "Mine")
 
 
-async def test_a_changed_pull_request_in_another_form(hub: httpx.AsyncClient) -> None:
+async def test_an_edit_is_answered_in_the_form_that_was_asked_for(hub: httpx.AsyncClient) -> None:
     await made(hub, NEW)
     headers = {"Accept": "application/vnd.service.html+json"}
     answer = await hub.patch(f"{PULLS}/1", json={"body": "*Hark*"}, headers=headers)

@@ -33,7 +33,9 @@ async def numbers(hub: httpx.AsyncClient, query: str = "") -> list[int]:
     return [one["number"] for one in answer.json()]
 
 
-async def test_all_that_a_platform_tells(hub: httpx.AsyncClient, platform: Platform) -> None:
+async def test_all_fields_that_a_platform_sends_are_shown(
+    hub: httpx.AsyncClient, platform: Platform
+) -> None:
     team = {"id": 3, "name": "Choir", "slug": "choir"}
     reported(
         platform,
@@ -89,7 +91,9 @@ async def test_all_that_a_platform_tells(hub: httpx.AsyncClient, platform: Platf
     assert not listed.keys() & {"merged", "mergeable", "comments", *SIZES}
 
 
-async def test_what_no_event_has_told(hub: httpx.AsyncClient, platform: Platform) -> None:
+async def test_fields_that_no_event_brought_are_null(
+    hub: httpx.AsyncClient, platform: Platform
+) -> None:
     platform.report("issues", "opened", issue=issue(3, pull_request={}))
     shown = (await hub.get(f"{PULLS}/3")).json()
     assert {shown[name] for name in (*SIZES, "mergeable", "maintainer_can_modify")} == {None}
@@ -98,7 +102,7 @@ async def test_what_no_event_has_told(hub: httpx.AsyncClient, platform: Platform
     assert shown["head"] == ends
 
 
-async def test_later_payloads_change_what_they_have(
+async def test_later_payloads_change_their_fields_only(
     hub: httpx.AsyncClient, platform: Platform
 ) -> None:
     reported(platform, 2, requested_reviewers=[{"login": "robin"}], **SIZES)
@@ -108,7 +112,7 @@ async def test_later_payloads_change_what_they_have(
     assert (shown["commits"], shown["additions"]) == (4, 10)
 
 
-async def test_merged(hub: httpx.AsyncClient, platform: Platform) -> None:
+async def test_a_pull_request_shows_its_merge(hub: httpx.AsyncClient, platform: Platform) -> None:
     over = {"merged_at": "2026-11-20T10:30:00Z", "merge_commit_sha": "1" * 40}
     reported(platform, 2, state="closed", merged=True, merged_by={"login": "robin"}, **over)
     shown = (await hub.get(f"{PULLS}/2")).json()
@@ -176,7 +180,7 @@ async def test_forms_of_its_text(hub: httpx.AsyncClient, platform: Platform) -> 
         assert_error(await hub.get(f"{PULLS}/2", headers=accept), 406)
 
 
-async def test_a_deleted_one(hub: httpx.AsyncClient, platform: Platform) -> None:
+async def test_a_deleted_pull_request_is_gone(hub: httpx.AsyncClient, platform: Platform) -> None:
     reported(platform, 2)
     platform.report("issues", "deleted", issue=issue(2))
     assert_error(await hub.get(f"{PULLS}/2"), 410)

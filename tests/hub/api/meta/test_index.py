@@ -1,4 +1,4 @@
-"""`GET /`, what a renamed repository's old paths lead to, and paths by number."""
+"""`GET /`, redirects from the old paths of renamed repositories, and paths by number."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ BODY = {"config": {"url": "https://receiver.example/in"}}
 
 
 @pytest.mark.parametrize("path", [BASE, f"{BASE}/"])
-async def test_the_index_of_the_api(client: httpx.AsyncClient, path: str) -> None:
+async def test_the_index_lists_the_urls_of_the_api(client: httpx.AsyncClient, path: str) -> None:
     content = (await client.get(path)).json()
     assert content["rate_limit_url"] == f"{BASE}/rate_limit"
     assert content["repository_url"] == f"{BASE}/repos/{{owner}}/{{repo}}"
@@ -30,7 +30,7 @@ async def test_the_index_of_the_api(client: httpx.AsyncClient, path: str) -> Non
     assert (await client.get(path)).status_code == 200
 
 
-async def test_head_on_everything(client: httpx.AsyncClient) -> None:
+async def test_head_has_the_headers_of_get(client: httpx.AsyncClient) -> None:
     for path in ("/", "/versions", "/rate_limit", HOOKS):
         get, head = await client.get(path), await client.head(path)
         assert (head.status_code, head.content) == (200, b"")
@@ -74,7 +74,7 @@ async def test_an_old_name_leads_on(client: httpx.AsyncClient, seed: Any) -> Non
 
 
 @pytest.mark.usefixtures("renamed")
-async def test_an_old_name_of_what_may_not_be_seen_leads_nowhere(
+async def test_the_old_name_of_a_private_repository_is_not_found(
     client: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
     small, _ = store.do(lambda db: tokens.create(db, seed.octo["id"], scopes=["public_repo"]))
@@ -82,7 +82,7 @@ async def test_an_old_name_of_what_may_not_be_seen_leads_nowhere(
         header = {"Authorization": f"token {token}"}
         for path in ("/repos/octo/vault/hooks", "/repos/octo/safe/hooks", "/repos/octo/no/hooks"):
             assert_error(await client.get(path, headers=header), 404, "Not Found")
-        # Who may see it is led on, whatever it is then refused.
+        # A reader of it is redirected, even to a refusal.
         assert (await client.get(HOOKS, headers=header)).status_code == 301
     assert (await client.get("/repos/octo/vault/hooks")).status_code == 301
     del client.headers["Authorization"]
@@ -91,7 +91,7 @@ async def test_an_old_name_of_what_may_not_be_seen_leads_nowhere(
 
 
 @pytest.mark.usefixtures("renamed")
-async def test_a_name_that_is_used_again_leads_to_what_has_it(
+async def test_a_reused_name_leads_to_the_new_repository(
     client: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
     again = store.do(lambda db: repositories.create(db, seed.octo["id"], "hello"))
@@ -115,7 +115,9 @@ def test_a_repository_is_renamed(store: Store, seed: Any) -> None:
     assert found["id"] == back["id"]
 
 
-async def test_a_repository_by_its_number(client: httpx.AsyncClient, seed: Any) -> None:
+async def test_a_repository_s_paths_work_by_its_number(
+    client: httpx.AsyncClient, seed: Any
+) -> None:
     path = f"/repositories/{seed.hello['id']}/hooks"
     for number in range(3):
         config = {"url": f"https://receiver.example/{number}"}
@@ -129,11 +131,13 @@ async def test_a_repository_by_its_number(client: httpx.AsyncClient, seed: Any) 
     assert_error(await client.get(hidden, headers=reader), 404, "Not Found")
 
 
-async def test_the_server_says_what_it_knows_about_itself(client: httpx.AsyncClient) -> None:
+async def test_the_server_describes_itself(client: httpx.AsyncClient) -> None:
     assert (await client.get("/meta")).json() == {"verifiable_password_authentication": True}
 
 
-async def test_a_sentence_for_each_day(client: httpx.AsyncClient, clock: MovableClock) -> None:
+async def test_zen_has_a_sentence_for_each_day(
+    client: httpx.AsyncClient, clock: MovableClock
+) -> None:
     answer = await client.get("/zen")
     assert answer.headers["Content-Type"] == "text/plain; charset=utf-8"
     assert answer.text.endswith(".")

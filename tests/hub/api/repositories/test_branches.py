@@ -47,7 +47,7 @@ async def test_a_branch_is_shown_as_the_push_described_it(
     assert encoded.json() == found
 
 
-async def test_a_commit_that_no_push_described(
+async def test_a_commit_that_no_push_described_has_no_author(
     client: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
     push(store, seed.hello, "heads/main")
@@ -57,7 +57,7 @@ async def test_a_commit_that_no_push_described(
     assert (commit["commit"]["message"], commit["commit"]["tree"]["sha"]) == ("", "")
 
 
-async def test_a_branch_that_is_not_there(
+async def test_an_unknown_branch_is_not_found(
     client: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
     push(store, seed.hello, "heads/main")
@@ -131,11 +131,11 @@ async def test_a_rule_gets_another_pattern(
         ("/".join([*["**", "a"] * 40, "b"]), "/".join(["a"] * 80), False),
     ],
 )
-def test_patterns(pattern: str, branch: str, wanted: bool) -> None:
+def test_a_pattern_protects_matching_branches(pattern: str, branch: str, wanted: bool) -> None:
     assert branch_protection.protects([pattern], branch) is wanted
 
 
-async def test_tags(client: httpx.AsyncClient, store: Store, seed: Any) -> None:
+async def test_tags_are_listed(client: httpx.AsyncClient, store: Store, seed: Any) -> None:
     push(store, seed.hello, "tags/v1.0")
     push(store, seed.hello, "tags/v2.0", OTHER)
     plain, annotated = (await client.get(f"{HELLO}/tags")).json()
@@ -149,7 +149,9 @@ async def test_tags(client: httpx.AsyncClient, store: Store, seed: Any) -> None:
     assert [(one["type"], one["sha"]) for one in kinds] == [("commit", SHA), ("tag", OTHER)]
 
 
-async def test_a_ref_by_its_name(client: httpx.AsyncClient, store: Store, seed: Any) -> None:
+async def test_a_ref_is_found_by_its_whole_name(
+    client: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
     push(store, seed.hello, "heads/feature/oil")
     found = (await client.get(f"{HELLO}/git/ref/heads/feature/oil")).json()
     assert found["ref"] == "refs/heads/feature/oil"
@@ -168,7 +170,7 @@ async def test_a_ref_by_its_name(client: httpx.AsyncClient, store: Store, seed: 
         ("heads/none", []),
     ],
 )
-async def test_refs_that_begin_so(
+async def test_refs_are_found_by_their_prefix(
     client: httpx.AsyncClient, store: Store, seed: Any, prefix: str, wanted: list[str]
 ) -> None:
     for name in ("heads/feature/a", "heads/fast", "tags/f"):
@@ -185,7 +187,7 @@ async def test_an_empty_repository_has_no_refs(client: httpx.AsyncClient) -> Non
 
 
 @pytest.mark.parametrize("path", ["branches", "branches/main", "tags", "git/ref/heads/main"])
-async def test_what_is_hidden_has_no_branches(
+async def test_branches_of_private_repositories_are_hidden(
     client: httpx.AsyncClient, store: Store, seed: Any, path: str
 ) -> None:
     push(store, seed.vault, "heads/main")

@@ -79,7 +79,7 @@ async def test_collaborators_have_pages(client: httpx.AsyncClient, people: dict[
     assert links(answer)["first"] == f"{BASE}{TOOLS}/collaborators?per_page=3&page=1"
 
 
-async def test_only_those_who_may_push_see_collaborators(
+async def test_collaborators_are_listed_for_pushers_only(
     client: httpx.AsyncClient, store: Store, people: dict[str, Row]
 ) -> None:
     for name, status in (("bella", 200), ("cid", 200), ("dora", 403)):
@@ -88,7 +88,9 @@ async def test_only_those_who_may_push_see_collaborators(
         assert answer.status_code == status
 
 
-async def test_who_is_a_collaborator(client: httpx.AsyncClient, people: dict[str, Row]) -> None:
+async def test_owners_members_and_outsiders_are_checked_as_collaborators(
+    client: httpx.AsyncClient, people: dict[str, Row]
+) -> None:
     for name, status in (("bella", 204), ("cid", 204), ("octo", 204), ("reader", 404)):
         answer = await client.get(f"{TOOLS}/collaborators/{name}")
         assert answer.status_code == status, name
@@ -105,7 +107,7 @@ async def test_who_is_a_collaborator(client: httpx.AsyncClient, people: dict[str
         ("reader", "none", "none"),
     ],
 )
-async def test_the_permission_of_a_user(
+async def test_the_permission_and_role_of_a_user_are_shown(
     client: httpx.AsyncClient, people: dict[str, Row], login: str, permission: str, role: str
 ) -> None:
     found = (await client.get(f"{TOOLS}/collaborators/{login}/permission")).json()
@@ -113,7 +115,7 @@ async def test_the_permission_of_a_user(
     assert found["user"]["login"] == login
 
 
-async def test_everybody_may_read_what_is_public(client: httpx.AsyncClient) -> None:
+async def test_everybody_may_read_a_public_repository(client: httpx.AsyncClient) -> None:
     found = (await client.get("/repos/octo/hello/collaborators/reader/permission")).json()
     assert found["permission"] == "read"
 
@@ -166,7 +168,7 @@ def test_a_team_gets_no_role_elsewhere(store: Store, seed: Any, people: dict[str
 # Stars
 
 
-async def test_stargazers(client: httpx.AsyncClient, store: Store, seed: Any) -> None:
+async def test_stargazers_are_listed(client: httpx.AsyncClient, store: Store, seed: Any) -> None:
     sender = {"login": "reader"}
     report(store, seed.hello, "star.created", sender=sender, starred_at="2026-11-20T10:00:00Z")
     report(store, seed.hello, "star.created", sender={"login": "octo"})

@@ -15,7 +15,7 @@ from store.accounts import accounts, tokens
 from store.hooks import hooks
 from store.issues import commit_comments
 from store.repositories import repositories
-from store.repositories.markdown import Rendered
+from store.repositories.markdown import RenderedText
 
 HELLO, VAULT = "/repos/octo/hello", "/repos/octo/vault"
 SHA = "6dcb09b5b57875f334f61aebed695e2e4193db5e"
@@ -50,7 +50,7 @@ def reader(seed: Any) -> dict[str, str]:
 def make(store: Store, seed: Any, text: str = "Well *done*", sha: str = SHA, **given: Any) -> Any:
     author = given.pop("author", seed.octo)["id"]
     repo = given.pop("repo", seed.hello)["id"]
-    return store.do(commit_comments.create, repo, author, sha, Rendered(text), **given)
+    return store.do(commit_comments.create, repo, author, sha, RenderedText(text), **given)
 
 
 async def test_a_commit_comment_is_made(
@@ -85,13 +85,15 @@ async def test_a_commit_comment_is_made(
     assert "Last-Modified" in shown.headers
 
 
-async def test_of_a_whole_commit(hub: httpx.AsyncClient, octo: dict[str, str]) -> None:
+async def test_a_comment_on_a_whole_commit_has_no_place(
+    hub: httpx.AsyncClient, octo: dict[str, str]
+) -> None:
     comment = (await hub.post(ON, json={"body": "x"}, headers=octo)).json()
     assert (comment["path"], comment["position"], comment["line"]) == (None, None, None)
     assert comment["author_association"] == "OWNER"
 
 
-async def test_who_an_author_is(
+async def test_each_author_has_an_association(
     hub: httpx.AsyncClient, store: Store, reader: dict[str, str]
 ) -> None:
     def found(db: Connection) -> None:
@@ -122,7 +124,7 @@ async def test_the_oldest_first_and_in_pages(
     assert (await hub.get(f"{HELLO}/commits/{'b' * 40}/comments")).json() == []
 
 
-async def test_the_page_after_much(
+async def test_links_beyond_the_counted_bound_leave_out_the_last_page(
     hub: httpx.AsyncClient, store: Store, seed: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(paging, "COUNT_LIMIT", 2)
@@ -182,7 +184,9 @@ async def test_usually_as_it_was_written(
     assert not {"body_text", "body_html"} & shown.keys()
 
 
-async def test_a_form_of_what_is_written(hub: httpx.AsyncClient, octo: dict[str, str]) -> None:
+async def test_a_write_is_answered_in_the_form_that_was_asked_for(
+    hub: httpx.AsyncClient, octo: dict[str, str]
+) -> None:
     headers = {**octo, "Accept": FORM.format("html")}
     answer = await hub.post(ON, json={"body": "**x**"}, headers=headers)
     assert answer.json()["body_html"] == "<p><strong>x</strong></p>\n"
@@ -205,7 +209,7 @@ async def test_a_commit_comment_is_edited(
     assert (full.json()["body_text"], full.json()["body_html"]) == ("Hm", "<p>Hm</p>\n")
 
 
-async def test_a_deleted_commit_comment(
+async def test_a_deleted_comment_is_not_found(
     hub: httpx.AsyncClient, store: Store, seed: Any, octo: dict[str, str]
 ) -> None:
     one = f"{HELLO}/comments/{make(store, seed)['id']}"
@@ -215,7 +219,7 @@ async def test_a_deleted_commit_comment(
     assert_error(await hub.patch(one, json={"body": "x"}, headers=octo), 404)
 
 
-async def test_who_may_change_one(
+async def test_authors_and_writers_may_change_a_comment(
     hub: httpx.AsyncClient, store: Store, seed: Any, reader: dict[str, str]
 ) -> None:
     theirs, own = make(store, seed)["id"], make(store, seed, author=seed.reader)["id"]
@@ -238,7 +242,7 @@ async def test_who_may_change_one(
     assert answer.status_code == 200
 
 
-async def test_an_author_who_may_not_look_any_more(
+async def test_an_author_without_access_cannot_change_a_comment(
     hub: httpx.AsyncClient, store: Store, seed: Any, reader: dict[str, str]
 ) -> None:
     number = make(store, seed, repo=seed.vault, author=seed.reader)["id"]
@@ -263,7 +267,7 @@ async def test_only_tokens_that_may_change_contents(
 
 
 @pytest.mark.parametrize("sha", ["main", "6dcb09b", "g" * 40, SHA + "0", "%00", "x" * 500])
-async def test_a_comment_on_no_commit(
+async def test_comments_on_an_unknown_commit_are_refused(
     hub: httpx.AsyncClient, octo: dict[str, str], sha: str
 ) -> None:
     for answer in (
@@ -287,7 +291,9 @@ async def test_a_commit_in_capitals_and_of_the_longer_hash(
 
 
 @pytest.mark.parametrize("body", ["", " \n\t"])
-async def test_nothing_said(hub: httpx.AsyncClient, octo: dict[str, str], body: str) -> None:
+async def test_an_empty_comment_is_rejected(
+    hub: httpx.AsyncClient, octo: dict[str, str], body: str
+) -> None:
     answer = await hub.post(ON, json={"body": body}, headers=octo)
     assert_error(answer, 422, "Validation Failed", code="missing_field")
 
@@ -304,12 +310,14 @@ async def test_nothing_said(hub: httpx.AsyncClient, octo: dict[str, str], body: 
         {"path": "x"},
     ],
 )
-async def test_what_is_no_comment(hub: httpx.AsyncClient, octo: dict[str, str], body: Any) -> None:
+async def test_an_invalid_comment_is_rejected(
+    hub: httpx.AsyncClient, octo: dict[str, str], body: Any
+) -> None:
     assert_error(await hub.post(ON, json=body, headers=octo), 422)
     assert (await hub.get(ON)).json() == []
 
 
-async def test_how_long_a_comment_may_be(
+async def test_the_length_of_a_comment_is_bounded(
     store: Store, seed: Any, settings: HubSettings, octo: dict[str, str]
 ) -> None:
     large = settings.model_copy(update={"max_body_bytes": 1024 * 1024})
@@ -333,7 +341,7 @@ async def test_the_platforms_event(
     (event,) = bodies(store, "commit_comment")
     assert event.keys() == {"action", "comment", "repository", "sender"}
     assert event["action"] == "created"
-    # Whatever form the answer has, the event has the usual one.
+    # The event has the usual form, also if the answer has another one.
     assert event["comment"]["body"] == "*x*"
     assert "body_html" not in event["comment"]
     assert event["sender"]["login"] == "octo"
@@ -363,11 +371,11 @@ async def test_writing_counts_as_content(
         assert answer.status_code == 200
 
 
-async def test_nobody_writes_without_a_name(hub: httpx.AsyncClient) -> None:
+async def test_comments_need_a_token(hub: httpx.AsyncClient) -> None:
     assert_error(await hub.post(ON, json={"body": "x"}), 401)
 
 
-async def test_a_private_repository(
+async def test_comments_of_a_private_repository_are_hidden(
     hub: httpx.AsyncClient, store: Store, seed: Any, octo: dict[str, str], reader: dict[str, str]
 ) -> None:
     number = make(store, seed, repo=seed.vault)["id"]
@@ -379,13 +387,15 @@ async def test_a_private_repository(
     assert_error(await hub.get(f"{HELLO}/comments/{number}", headers=octo), 404)
 
 
-async def test_a_comment_whose_author_left(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
+async def test_a_comment_of_a_removed_author_has_no_user(
+    hub: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
     number = make(store, seed)["id"]
     store.do(lambda db: db.execute("UPDATE commit_comment SET author_id = NULL"))
     assert (await hub.get(f"{HELLO}/comments/{number}")).json()["user"] is None
 
 
-async def test_a_page_costs_the_same_however_much_is_on_it(
+async def test_more_comments_take_no_more_statements(
     hub: httpx.AsyncClient, store: Store, seed: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make(store, seed)

@@ -47,7 +47,7 @@ def reader(store: Store, seed: Any) -> Headers:
 
 
 def reported(store: Store) -> list[tuple[str, str]]:
-    """Of each event the action, and whose limit it was."""
+    """The action of each event, and the owner of the limit."""
     found = []
     for body in bodies(store, "interaction_limit"):
         # The event of a repository's limit names the repository's owner too.
@@ -68,7 +68,7 @@ def reported(store: Store) -> list[tuple[str, str]]:
     ],
 )
 @pytest.mark.parametrize("path", [ORG, BELLS, MINE])
-async def test_how_long_a_limit_lasts(
+async def test_a_limit_ends_at_its_expiry(
     hub: httpx.AsyncClient, tower: Row, octo: Headers, path: str, expiry: str | None, ends: str
 ) -> None:
     given = {"limit": "contributors_only"} | ({"expiry": expiry} if expiry else {})
@@ -98,7 +98,7 @@ def test_months_of_the_calendar(now: str, expiry: str, ends: str) -> None:
 @pytest.mark.parametrize(
     ("path", "origin"), [(ORG, "organization"), (HELLO, "repository"), (MINE, "user")]
 )
-async def test_whose_it_is(
+async def test_a_limit_shows_its_origin(
     hub: httpx.AsyncClient, tower: Row, octo: Headers, path: str, origin: str, limit: str
 ) -> None:
     answer = await hub.put(path, json={"limit": limit}, headers=octo)
@@ -148,7 +148,7 @@ async def test_gone_at_its_moment(
     ],
 )
 @pytest.mark.parametrize("path", [ORG, BELLS, MINE])
-async def test_what_is_no_limit(
+async def test_an_invalid_limit_is_rejected(
     hub: httpx.AsyncClient, tower: Row, octo: Headers, store: Store, path: str, body: Any
 ) -> None:
     assert_error(await hub.put(path, json=body, headers=octo), 422)
@@ -176,7 +176,7 @@ async def test_the_organization_s_overwrites_those_of_its_repositories(
         ("removed", "tower/bells"),
         ("set", "tower"),
     ]
-    # What it overwrote does not come back.
+    # The overwritten limit does not come back.
     clock.advance(86_400)
     assert (await hub.get(BELLS, headers=octo)).json() == {}
 
@@ -227,7 +227,7 @@ async def test_set_again_it_counts_anew(
     assert [action for action, _ in reported(store)] == ["set"] * 4
 
 
-async def test_what_is_told(
+async def test_limits_emit_events(
     hub: httpx.AsyncClient, tower: Row, octo: Headers, store: Store, seed: Any
 ) -> None:
     for events in (["interaction_limit"], ["*"]):
@@ -244,7 +244,7 @@ async def test_what_is_told(
     assert store.look(lambda db: db.value("SELECT count(*) FROM delivery")) == 2
 
 
-async def test_who_may_limit_interactions(
+async def test_interaction_limits_need_an_administrator(
     hub: httpx.AsyncClient, tower: Row, octo: Headers, reader: Headers, store: Store, seed: Any
 ) -> None:
     body = {"limit": "existing_users"}
@@ -265,7 +265,7 @@ async def test_who_may_limit_interactions(
     assert (await hub.put(HELLO, json=body, headers=maintainer)).status_code == 200
 
 
-async def test_with_which_tokens(
+async def test_interaction_limits_need_a_fitting_token(
     hub: httpx.AsyncClient, tower: Row, store: Store, seed: Any
 ) -> None:
     body = {"limit": "existing_users"}
@@ -315,7 +315,7 @@ async def comment(hub: httpx.AsyncClient, headers: Headers) -> httpx.Response:
     ],
 )
 @pytest.mark.parametrize("path", [HELLO, MINE])
-async def test_whom_it_keeps_out(
+async def test_a_limit_keeps_users_out(
     hub: httpx.AsyncClient,
     store: Store,
     seed: Any,

@@ -1,4 +1,4 @@
-"""Group 18: inviting collaborators, and what those say who are invited."""
+"""Group 18: collaborators are invited, and accept or decline."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -62,7 +62,9 @@ def guests(db: Connection, many: int) -> None:
         accounts.create(db, f"guest-{number}")
 
 
-async def test_an_invitation(hub: httpx.AsyncClient, seed: Any, reader: Headers) -> None:
+async def test_an_invitation_is_created_and_shown_to_the_invitee(
+    hub: httpx.AsyncClient, seed: Any, reader: Headers
+) -> None:
     answer = await hub.put(f"{PEOPLE}/READER")
     shown = answer.json()
     assert answer.status_code == 201
@@ -131,7 +133,9 @@ async def test_an_invitation_is_declined(
     assert reported(store, "member") == []
 
 
-async def test_withdrawing(hub: httpx.AsyncClient, store: Store, reader: Headers) -> None:
+async def test_an_invitation_is_withdrawn(
+    hub: httpx.AsyncClient, store: Store, reader: Headers
+) -> None:
     shown = await invite(hub)
     path = f"{SENT}/{shown['id']}"
     assert (await hub.delete(path)).status_code == 204
@@ -140,7 +144,9 @@ async def test_withdrawing(hub: httpx.AsyncClient, store: Store, reader: Headers
     assert reported(store) == ["created", "deleted"]
 
 
-async def test_another_permission(hub: httpx.AsyncClient, store: Store, reader: Headers) -> None:
+async def test_the_permission_of_an_invitation_can_be_changed(
+    hub: httpx.AsyncClient, store: Store, reader: Headers
+) -> None:
     shown = await invite(hub)
     path = f"{SENT}/{shown['id']}"
     for body in (None, {}, {"permissions": "write"}):
@@ -184,7 +190,7 @@ async def test_after_seven_days_it_is_gone(
     assert reported(store) == ["created", "created"]
 
 
-async def test_who_is_a_collaborator_needs_no_invitation(
+async def test_a_collaborator_gets_a_role_without_an_invitation(
     hub: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
     store.do(repositories.grant, seed.hello["id"], seed.reader["id"], "triage")
@@ -199,7 +205,7 @@ async def test_who_is_a_collaborator_needs_no_invitation(
     assert reported(store) == []
 
 
-async def test_who_belongs_to_the_organization_needs_none(
+async def test_a_member_gets_a_role_without_an_invitation(
     hub: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
     tower = store.do(accounts.create, "tower", kind="Organization")
@@ -210,14 +216,14 @@ async def test_who_belongs_to_the_organization_needs_none(
     store.do(accounts.join, tower["id"], seed.reader["id"], "member")
     assert (await hub.put(path, json={"permission": "maintain"})).status_code == 204
     assert role(store, bells, seed.reader) == "maintain"
-    # What was asked before is settled with it.
+    # This settles the earlier invitation.
     assert (await hub.get("/repos/tower/bells/invitations")).json() == []
     assert reported(store) == ["created", "deleted"]
     assert reported(store, "member") == ["added"]
 
 
 @pytest.mark.parametrize(("before", "after"), [("read", "write"), ("admin", "admin")])
-async def test_made_a_collaborator_meanwhile(
+async def test_accepting_never_lowers_a_role(
     hub: httpx.AsyncClient, store: Store, seed: Any, reader: Headers, before: str, after: str
 ) -> None:
     shown = await invite(hub)
@@ -227,7 +233,9 @@ async def test_made_a_collaborator_meanwhile(
     assert reported(store, "member") == (["edited"] if before == "read" else [])
 
 
-async def test_who_cannot_be_invited(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
+async def test_wrong_invitations_are_refused(
+    hub: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
     store.do(accounts.create, "tower", kind="Organization")
     assert_error(await hub.put(f"{PEOPLE}/nobody"), 404)
     for login in ("octo", "tower"):
@@ -239,7 +247,7 @@ async def test_who_cannot_be_invited(hub: httpx.AsyncClient, store: Store, seed:
     assert reported(store) == []
 
 
-async def test_fifty_in_a_day(
+async def test_fifty_invitations_a_day_are_allowed(
     hub: httpx.AsyncClient, store: Store, seed: Any, clock: MovableClock
 ) -> None:
     store.do(guests, 53)
@@ -262,7 +270,7 @@ async def test_fifty_in_a_day(
     assert_error(await hub.put(f"{PEOPLE}/guest-52"), 403)
 
 
-async def test_what_is_told(
+async def test_invitations_emit_events(
     hub: httpx.AsyncClient, store: Store, seed: Any, reader: Headers
 ) -> None:
     hook = {"url": "https://receiver.example/in", "events": ["repository_invitation", "member"]}
@@ -305,7 +313,7 @@ async def test_mine_are_those_to_me(
     assert first["id"] != second["id"]
 
 
-async def test_who_may_invite(
+async def test_invitations_need_an_administrator(
     hub: httpx.AsyncClient, store: Store, seed: Any, reader: Headers
 ) -> None:
     shown = await invite(hub)
@@ -321,7 +329,9 @@ async def test_who_may_invite(
         assert_error(await hub.request(method, at, headers=given), 403)
 
 
-async def test_with_which_tokens(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
+async def test_invitations_need_a_fitting_token(
+    hub: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
     vault = "/repos/octo/vault/invitations"
     for scopes, sent, mine in (
         (["repo:invite"], 200, 200),
@@ -332,7 +342,7 @@ async def test_with_which_tokens(hub: httpx.AsyncClient, store: Store, seed: Any
         given = token(store, seed.octo, scopes=scopes)
         assert (await hub.get(SENT, headers=given)).status_code == sent
         assert (await hub.get(MINE, headers=given)).status_code == mine
-        # What may not be seen is not there.
+        # A hidden repository is not found.
         expected = 200 if sent == 200 else 404
         assert (await hub.get(vault, headers=given)).status_code == expected
     # The scope gives no access to code.

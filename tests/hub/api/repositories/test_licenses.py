@@ -30,7 +30,7 @@ def put(
     store.do(licenses.put, repo["id"], branch, LicenseFile(path, content))
 
 
-async def test_the_common_ones_come_first(hub: httpx.AsyncClient) -> None:
+async def test_common_licenses_come_first(hub: httpx.AsyncClient) -> None:
     answer = await hub.get("/licenses")
     assert answer.status_code == 200
     keys = [each["key"] for each in answer.json()]
@@ -54,7 +54,7 @@ async def test_every_known_one_is_listed(hub: httpx.AsyncClient) -> None:
         assert (await hub.get(f"/licenses/{key}")).status_code == 200
 
 
-async def test_featured_ones(hub: httpx.AsyncClient) -> None:
+async def test_featured_licenses_can_be_selected(hub: httpx.AsyncClient) -> None:
     featured = (await hub.get("/licenses?featured=true")).json()
     assert [each["key"] for each in featured] == ["apache-2.0", "gpl-3.0", "mit"]
     page = await hub.get("/licenses?featured=true&per_page=1&page=2")
@@ -65,7 +65,7 @@ async def test_featured_ones(hub: httpx.AsyncClient) -> None:
     assert_error(await hub.get("/licenses?featured=maybe"), 422)
 
 
-async def test_a_license(hub: httpx.AsyncClient) -> None:
+async def test_a_license_is_shown_with_its_text(hub: httpx.AsyncClient) -> None:
     content = (await hub.get("/licenses/MIT")).json()
     body = content.pop("body")
     assert body.startswith("MIT License\n\nCopyright (c) [year] [fullname]\n")
@@ -87,11 +87,13 @@ async def test_a_license(hub: httpx.AsyncClient) -> None:
 
 
 @pytest.mark.parametrize("key", ["nothing", "other", "..%2Fmit", "mit%00"])
-async def test_an_unknown_license(hub: httpx.AsyncClient, key: str) -> None:
+async def test_an_unknown_license_is_not_found(hub: httpx.AsyncClient, key: str) -> None:
     assert_error(await hub.get(f"/licenses/{key}"), 404, "Not Found")
 
 
-async def test_with_any_token(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
+async def test_licenses_can_be_read_with_any_token(
+    hub: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
     for kind in tokens.KINDS:
         value, _ = store.do(tokens.create, seed.octo["id"], kind=kind)
         headers = {"Authorization": f"Bearer {value}"}
@@ -133,7 +135,7 @@ async def test_a_repository_s_license(hub: httpx.AsyncClient, store: Store, seed
     assert answer.headers["Last-Modified"] == "Sat, 21 Nov 2026 07:33:00 GMT"
 
 
-async def test_what_is_none_of_the_known_licenses(
+async def test_an_unknown_license_is_shown_as_other(
     hub: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
     put(store, seed.hello, b"All of it is mine.", path="docs/COPYING")
@@ -148,7 +150,7 @@ async def test_what_is_none_of_the_known_licenses(
     }
 
 
-async def test_the_branch_that_is_asked_for(
+async def test_the_license_of_a_branch_is_found(
     hub: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
     put(store, seed.hello)
@@ -181,7 +183,9 @@ async def html(hub: httpx.AsyncClient) -> str:
     return answer.text
 
 
-async def test_the_file_rendered(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
+async def test_the_license_file_is_rendered(
+    hub: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
     put(store, seed.hello, b"Mine & <b>yours</b>\n")
     assert await html(hub) == "<pre>Mine &amp; &lt;b&gt;yours&lt;/b&gt;\n</pre>"
     put(store, seed.hello, b"# Mine\n\n* and *yours*\n", path="LICENSE.md")
@@ -201,7 +205,7 @@ async def test_the_file_rendered(hub: httpx.AsyncClient, store: Store, seed: Any
         b"<style>*{display:none}</style>",
     ],
 )
-async def test_what_is_rendered_is_safe(
+async def test_a_rendered_license_is_safe(
     hub: httpx.AsyncClient, store: Store, seed: Any, text: bytes
 ) -> None:
     put(store, seed.hello, b"# Mine\n\n" + text, path="LICENSE.md")
@@ -212,14 +216,18 @@ async def test_what_is_rendered_is_safe(
     assert (await html(hub)).count("<") == 2
 
 
-async def test_forms_that_there_are_not(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
+async def test_unsupported_forms_are_refused(
+    hub: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
     put(store, seed.hello)
     for form in ("text", "full"):
         accept = {"Accept": f"application/vnd.service.{form}+json"}
         assert (await hub.get(LICENSE, headers=accept)).status_code == 406
 
 
-async def test_a_private_repository(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
+async def test_the_license_of_a_private_repository_is_hidden(
+    hub: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
     put(store, seed.vault)
     path = "/repos/octo/vault/license"
 
@@ -237,7 +245,9 @@ async def test_a_private_repository(hub: httpx.AsyncClient, store: Store, seed: 
         assert await status(value) == expected
 
 
-async def test_what_has_not_changed(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
+async def test_unchanged_licenses_are_answered_with_304(
+    hub: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
     put(store, seed.hello)
     for path in ("/licenses", "/licenses/mit", LICENSE):
         etag = (await hub.get(path)).headers["ETag"]

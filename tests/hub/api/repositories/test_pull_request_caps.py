@@ -1,4 +1,4 @@
-"""Group 11: pull request creation caps, and who may have more."""
+"""Group 11: pull request creation caps, and the bypass list."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -37,7 +37,9 @@ def token(store: Store, account: Row, **given: Any) -> Headers:
 
 
 @pytest.mark.parametrize("path", [ORG, HELLO])
-async def test_a_cap(hub: httpx.AsyncClient, store: Store, path: str) -> None:
+async def test_a_cap_of_pull_requests_is_set(
+    hub: httpx.AsyncClient, store: Store, path: str
+) -> None:
     off = {"enabled": False, "max_open_pull_requests": 10}
     assert (await hub.get(path)).json() == off
     for body, expected in (
@@ -77,7 +79,9 @@ async def test_each_has_its_own(hub: httpx.AsyncClient) -> None:
     ],
 )
 @pytest.mark.parametrize("path", [ORG, HELLO])
-async def test_what_is_no_cap(hub: httpx.AsyncClient, store: Store, path: str, body: Any) -> None:
+async def test_an_invalid_cap_is_rejected(
+    hub: httpx.AsyncClient, store: Store, path: str, body: Any
+) -> None:
     assert_error(await hub.patch(path, json=body), 422)
     assert bodies(store, "pull_request_creation_cap") == []
 
@@ -89,7 +93,9 @@ async def test_private_repositories_have_none(hub: httpx.AsyncClient, store: Sto
     assert bodies(store, "pull_request_creation_cap") == []
 
 
-async def test_who_may_cap(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
+async def test_administrators_may_set_a_cap(
+    hub: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
     reader = token(store, seed.reader, scopes=["repo", "admin:org"])
     for method in ("GET", "PATCH"):
         given = {"json": {"enabled": True}} if method == "PATCH" else {}
@@ -121,7 +127,9 @@ def many(db: Connection, count: int) -> None:
         accounts.create(db, f"user-{number}")
 
 
-async def test_the_bypass_list(hub: httpx.AsyncClient, store: Store) -> None:
+async def test_users_are_added_to_and_removed_from_the_bypass_list(
+    hub: httpx.AsyncClient, store: Store
+) -> None:
     store.do(many, 3)
     assert await logins(hub) == []
     assert (await change(hub, "PUT", "user-1", "USER-0", "user-0")).status_code == 204
@@ -143,7 +151,9 @@ async def test_the_bypass_list(hub: httpx.AsyncClient, store: Store) -> None:
     ]
 
 
-async def test_at_most_a_hundred(hub: httpx.AsyncClient, store: Store) -> None:
+async def test_the_bypass_list_has_a_hundred_users_at_most(
+    hub: httpx.AsyncClient, store: Store
+) -> None:
     store.do(many, 101)
     names = [f"user-{number}" for number in range(101)]
     assert_error(await change(hub, "PUT", *names), 422)
@@ -159,7 +169,9 @@ async def test_at_most_a_hundred(hub: httpx.AsyncClient, store: Store) -> None:
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE"])
-async def test_all_of_them_or_none(hub: httpx.AsyncClient, store: Store, method: str) -> None:
+async def test_one_wrong_user_refuses_the_whole_change(
+    hub: httpx.AsyncClient, store: Store, method: str
+) -> None:
     store.do(many, 2)
     await change(hub, "PUT", "user-0")
     for users in (["user-1", "nobody"], ["user-1", "tower"], ["user-1", ""], ["x" * 101], [7]):
@@ -170,7 +182,9 @@ async def test_all_of_them_or_none(hub: httpx.AsyncClient, store: Store, method:
     assert await logins(hub) == ["user-0"]
 
 
-async def test_who_may_see_the_list(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
+async def test_the_bypass_list_needs_a_maintainer(
+    hub: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
     body = {"users": ["octo"]}
     reader = token(store, seed.reader, scopes=["repo"])
     for role, expected in (("write", {403}), ("maintain", {200, 204})):

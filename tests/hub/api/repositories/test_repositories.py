@@ -45,7 +45,7 @@ def acme(store: Store, seed: Any) -> Row:
     return made
 
 
-async def test_a_repository_in_full(client: httpx.AsyncClient) -> None:
+async def test_a_repository_is_shown_in_full(client: httpx.AsyncClient) -> None:
     found = (await client.get(HELLO)).json()
     assert (found["full_name"], found["url"]) == ("octo/hello", f"{BASE}{HELLO}")
     assert found["permissions"] == {
@@ -75,7 +75,7 @@ async def test_permissions_are_the_caller_s(
     assert {name for name, allowed in given.items() if allowed} == wanted
 
 
-async def test_nobody_has_no_permissions(client: httpx.AsyncClient) -> None:
+async def test_anonymous_answers_show_no_permissions(client: httpx.AsyncClient) -> None:
     found = (await anonymously(client, HELLO)).json()
     assert "permissions" not in found
 
@@ -90,12 +90,12 @@ async def test_a_hidden_repository_is_not_there(
     assert answers[0].json() == answers[2].json()
 
 
-async def test_a_repository_by_its_id(client: httpx.AsyncClient, seed: Any) -> None:
+async def test_a_repository_is_found_by_its_id(client: httpx.AsyncClient, seed: Any) -> None:
     by_id = await client.get(f"/repositories/{seed.hello['id']}")
     assert by_id.json() == (await client.get(HELLO)).json()
 
 
-async def test_what_events_bring_is_shown(
+async def test_fields_that_events_bring_are_shown(
     client: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
     reported = {"has_wiki": True, "has_issues": False, "mirror_url": "https://mirror.example/hello"}
@@ -141,7 +141,7 @@ async def test_topics_have_pages(client: httpx.AsyncClient, store: Store, seed: 
 # Lists
 
 
-async def test_a_user_s_list_has_public_ones_only(
+async def test_the_list_of_a_user_has_public_repositories_only(
     client: httpx.AsyncClient, store: Store, seed: Any, acme: Row
 ) -> None:
     assert names(await client.get("/users/octo/repos")) == ["octo/hello"]
@@ -171,7 +171,7 @@ async def test_types_of_an_organization_s_list(
     assert names(found) == [f"acme/{name}" for name in wanted]
 
 
-async def test_private_ones_are_for_members_with_the_scope(
+async def test_private_repositories_are_listed_for_members_with_the_scope(
     client: httpx.AsyncClient, store: Store, seed: Any, acme: Row, reader: Headers
 ) -> None:
     scopeless = token(store, seed.octo)
@@ -212,7 +212,7 @@ async def test_the_caller_s_own_list(
         "since=yesterday",
     ],
 )
-async def test_filters_that_cannot_be(client: httpx.AsyncClient, query: str) -> None:
+async def test_wrong_filters_are_refused(client: httpx.AsyncClient, query: str) -> None:
     assert_error(await client.get(f"/user/repos?{query}"), 422)
 
 

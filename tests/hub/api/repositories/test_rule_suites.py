@@ -20,7 +20,7 @@ from store.repositories import repositories, rule_suites
 HELLO = "/repos/octo/hello/rulesets/rule-suites"
 ACME = "/orgs/acme/rulesets/rule-suites"
 NOW = 1_795_246_380_000_000
-TOLD: dict[str, Any] = {
+REPORTED: dict[str, Any] = {
     "id": 21,
     "actor_name": "octo",
     "before_sha": "893f768e172fb1bc9c5d6f3dd48557e45f14e01d",
@@ -88,7 +88,7 @@ def reflect(store: Store, repo: Row, suite: Any, name: str = "push", **more: Any
 
 
 def make(store: Store, repo: Row, number: int, **changed: Any) -> None:
-    reflect(store, repo, TOLD | {"id": number} | changed)
+    reflect(store, repo, REPORTED | {"id": number} | changed)
 
 
 async def ids(hub: httpx.AsyncClient, path: str, **query: Any) -> list[int]:
@@ -101,9 +101,9 @@ async def test_a_rule_suite_is_shown(
     hub: httpx.AsyncClient, store: Store, seed: Any, tools: Row
 ) -> None:
     for repo, path in ((seed.hello, HELLO), (tools, ACME)):
-        reflect(store, repo, TOLD | {"rule_evaluations": EVALUATIONS})
+        reflect(store, repo, REPORTED | {"rule_evaluations": EVALUATIONS})
         item = {
-            **TOLD,
+            **REPORTED,
             "actor_id": seed.octo["id"],
             "repository_id": repo["id"],
             "repository_name": repo["name"],
@@ -117,8 +117,10 @@ async def test_a_rule_suite_is_shown(
     assert (await hub.get(f"{in_acme}/21")).json()["repository_name"] == "tools"
 
 
-async def test_what_is_not_told(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
-    given = {name: TOLD[name] for name in ("id", "before_sha", "after_sha", "ref")}
+async def test_members_that_no_event_brought_are_null(
+    hub: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
+    given = {name: REPORTED[name] for name in ("id", "before_sha", "after_sha", "ref")}
     reflect(store, seed.hello, given)
     (item,) = (await hub.get(HELLO)).json()
     assert item["pushed_at"] == "2026-11-21T07:33:00Z"
@@ -139,10 +141,10 @@ async def test_what_is_not_told(hub: httpx.AsyncClient, store: Store, seed: Any)
         ([("deleted ruleset", "fail")], "pass", None),
     ],
 )
-async def test_results_that_follow(
+async def test_the_result_follows_from_the_evaluations(
     hub: httpx.AsyncClient, store: Store, seed: Any, rules: Any, result: str, evaluated: str | None
 ) -> None:
-    given = {name: TOLD[name] for name in ("id", "before_sha", "after_sha", "ref")}
+    given = {name: REPORTED[name] for name in ("id", "before_sha", "after_sha", "ref")}
     reported = [
         {**EVALUATIONS[0], "enforcement": enforcement, "result": one} for enforcement, one in rules
     ]
@@ -151,10 +153,10 @@ async def test_results_that_follow(
     assert (whole["result"], whole["evaluation_result"]) == (result, evaluated)
 
 
-async def test_who_pushed_may_be_the_sender(
+async def test_an_unnamed_actor_is_the_sender_of_the_event(
     hub: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
-    given = {name: TOLD[name] for name in TOLD if name != "actor_name"}
+    given = {name: REPORTED[name] for name in REPORTED if name != "actor_name"}
     reflect(store, seed.hello, given, sender={"login": "reader"})
     assert (await hub.get(f"{HELLO}/21")).json()["actor_name"] == "reader"
 
@@ -226,7 +228,7 @@ async def test_an_organization_s_repositories(
     assert_error(await hub.get("/repos/acme/tools/rulesets/rule-suites/2"), 404)
 
 
-async def test_private_ones_where_the_token_shows_them(
+async def test_private_repositories_need_a_token_that_shows_them(
     hub: httpx.AsyncClient, store: Store, seed: Any, tools: Row
 ) -> None:
     kit = store.do(repositories.create, tools["owner_id"], "kit", private=True)
@@ -274,7 +276,7 @@ async def test_rule_suites_in_pages(hub: httpx.AsyncClient, store: Store, seed: 
     assert links(answer)["last"].endswith("per_page=2&page=3&ref=i-see-everything")
 
 
-async def test_who_may_see_rule_suites(
+async def test_rule_suites_need_a_writing_administrator(
     hub: httpx.AsyncClient, store: Store, seed: Any, tools: Row
 ) -> None:
     make(store, tools, 1)
@@ -297,11 +299,13 @@ async def test_who_may_see_rule_suites(
     assert_error(await hub.get(ACME, headers=reader), 404)
 
 
-async def test_it_is_told_again(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
+async def test_a_later_event_updates_a_rule_suite(
+    hub: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
     make(store, seed.hello, 21, rule_evaluations=EVALUATIONS)
     reflect(store, seed.hello, {"id": 21, "result": "fail"}, "anything")
     whole = (await hub.get(f"{HELLO}/21")).json()
-    assert (whole["result"], whole["ref"]) == ("fail", TOLD["ref"])
+    assert (whole["result"], whole["ref"]) == ("fail", REPORTED["ref"])
     assert len(whole["rule_evaluations"]) == 3
     reflect(store, seed.hello, {"id": 22, "result": "fail"})
     assert_error(await hub.get(f"{HELLO}/22"), 404)
@@ -312,7 +316,7 @@ odd = st.recursive(
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(
-            st.sampled_from([*TOLD, *EVALUATIONS[0], "type", "name"]), inner, max_size=4
+            st.sampled_from([*REPORTED, *EVALUATIONS[0], "type", "name"]), inner, max_size=4
         )
     ),
     max_leaves=10,
@@ -320,9 +324,11 @@ odd = st.recursive(
 
 
 @settings(max_examples=40)
-@given(changed=st.dictionaries(st.sampled_from([*TOLD, "rule_evaluations"]), odd))
-def test_anything_may_come(store: Store, seed: Any, changed: Any) -> None:
-    reflect(store, seed.hello, TOLD | changed)
+@given(changed=st.dictionaries(st.sampled_from([*REPORTED, "rule_evaluations"]), odd))
+def test_any_rule_suite_is_projected_without_an_error(
+    store: Store, seed: Any, changed: Any
+) -> None:
+    reflect(store, seed.hello, REPORTED | changed)
     reflect(store, seed.hello, changed)
     row = store.look(rule_suites.get, seed.hello["id"], 21)
     assert row is None or row["result"] in rule_suites.RESULTS

@@ -46,7 +46,7 @@ def names(answer: httpx.Response) -> list[str]:
     return [repo["full_name"] for repo in answer.json()]
 
 
-async def test_watching_and_no_more(
+async def test_a_subscription_can_be_made_and_removed(
     hub: httpx.AsyncClient, store: Store, reader: dict[str, str]
 ) -> None:
     path = f"{HELLO}/subscription"
@@ -79,7 +79,7 @@ async def test_watching_and_no_more(
         ({"subscribed": True, "ignored": True}, True, True),
     ],
 )
-async def test_what_a_subscription_may_say(
+async def test_a_subscription_has_the_requested_flags(
     hub: httpx.AsyncClient, reader: dict[str, str], body: Any, subscribed: bool, ignored: bool
 ) -> None:
     answer = await hub.put(f"{HELLO}/subscription", json=body, headers=reader)
@@ -126,7 +126,7 @@ async def test_watching_is_an_event_once(
     assert store.look(lambda db: db.value("SELECT count(*) FROM delivery")) == 1
 
 
-async def test_own_events_are_not_what_a_star_stands_for(
+async def test_watching_sends_no_event_to_a_star_hook(
     hub: httpx.AsyncClient, store: Store, seed: Any, reader: dict[str, str]
 ) -> None:
     store.do(hooks.create, seed.hello["id"], url="https://receiver.example/in", events=["*"])
@@ -148,7 +148,7 @@ async def test_watchers_are_no_stars(
     assert (await hub.get(MINE, headers=reader)).json() == []
 
 
-async def test_subscribers(
+async def test_subscribers_are_listed(
     hub: httpx.AsyncClient, store: Store, seed: Any, clock: Any, octo: dict[str, str]
 ) -> None:
     for account in (seed.reader, seed.octo):
@@ -162,7 +162,7 @@ async def test_subscribers(
     assert (await hub.get(f"{VAULT}/subscribers", headers=octo)).json() == []
 
 
-async def test_a_private_repository_that_may_not_be_seen(
+async def test_a_hidden_repository_cannot_be_watched(
     hub: httpx.AsyncClient, store: Store, seed: Any, reader: dict[str, str]
 ) -> None:
     watch(store, seed.reader, seed.vault)
@@ -174,7 +174,7 @@ async def test_a_private_repository_that_may_not_be_seen(
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
-async def test_who_may_subscribe(
+async def test_subscriptions_need_a_user_s_token_with_a_repo_scope(
     hub: httpx.AsyncClient, store: Store, seed: Any, method: str
 ) -> None:
     path = f"{HELLO}/subscription"
@@ -199,7 +199,9 @@ async def test_who_may_subscribe(
         assert answer.headers["X-Accepted-OAuth-Scopes"] == "repo, public_repo"
 
 
-async def test_who_may_see_watchers(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
+async def test_watchers_need_the_metadata_permission(
+    hub: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
     for permissions in ({"metadata": "read"}, {"contents": "write"}):
         given = token(store, seed.octo, kind="fine_grained", permissions=permissions)
         assert (await hub.get(f"{VAULT}/subscribers", headers=given)).status_code == 200
@@ -227,11 +229,11 @@ async def test_my_subscriptions(
     assert names(await hub.get(MINE, headers=mine)) == ["octo/hello"]
     bare = token(store, seed.octo)
     assert_error(await hub.get(MINE, headers=bare), 403)
-    # What everybody may read, it reads too.
+    # It reads public repositories, too.
     assert names(await hub.get("/users/octo/subscriptions", headers=bare)) == ["octo/hello"]
 
 
-async def test_a_token_s_permission_shows_private_ones(
+async def test_a_token_s_permission_shows_private_repositories(
     hub: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
     watch(store, seed.octo, seed.vault)
@@ -253,7 +255,7 @@ async def test_my_subscriptions_are_leaving(hub: httpx.AsyncClient, octo: dict[s
     assert "Deprecation" not in (await hub.get("/users/octo/subscriptions")).headers
 
 
-async def test_what_somebody_watches(
+async def test_watched_repositories_are_listed_if_they_can_be_read(
     hub: httpx.AsyncClient, store: Store, seed: Any, octo: dict[str, str], reader: dict[str, str]
 ) -> None:
     for repo in (seed.hello, seed.vault):

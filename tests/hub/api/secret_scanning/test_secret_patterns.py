@@ -68,7 +68,7 @@ def custom(setting: str, **given: Any) -> Row:
     return {"custom_pattern_settings": [one]}
 
 
-async def test_where_nothing_was_set(hub: httpx.AsyncClient) -> None:
+async def test_patterns_have_a_default_setting(hub: httpx.AsyncClient) -> None:
     shown = await listed(hub)
     assert shown["pattern_config_version"] is None
     assert shown["custom_pattern_overrides"] == []
@@ -117,7 +117,7 @@ async def test_settings_of_providers_patterns(
     assert reported[0]["organization"]["login"] == "acme"
 
 
-async def test_what_changes_nothing_has_the_same_version(
+async def test_an_edit_without_a_change_keeps_the_version(
     hub: httpx.AsyncClient, store: Store
 ) -> None:
     first = (await hub.patch(AT)).json()
@@ -130,7 +130,9 @@ async def test_what_changes_nothing_has_the_same_version(
 # Versions
 
 
-async def test_nobody_overrides_another_one(hub: httpx.AsyncClient, store: Store) -> None:
+async def test_a_change_with_an_old_version_is_refused(
+    hub: httpx.AsyncClient, store: Store
+) -> None:
     body = provider("enabled") | {"pattern_config_version": None}
     first = (await hub.patch(AT, json=body)).json()
     # Two saw that there was none.
@@ -139,12 +141,12 @@ async def test_nobody_overrides_another_one(hub: httpx.AsyncClient, store: Store
     assert (await hub.patch(AT, json=again)).status_code == 200
     assert_error(await hub.patch(AT, json=again), 409, STALE)
     assert (await pattern(hub, NPM))["setting"] == "disabled"
-    # Whoever gives none wants none looked at.
+    # A request without a version has none compared.
     assert (await hub.patch(AT, json=provider("not-set"))).status_code == 200
     assert len(bodies(store, "secret_scanning_pattern_configuration")) == 3
 
 
-async def test_a_version_where_there_is_none(hub: httpx.AsyncClient) -> None:
+async def test_an_unexpected_version_is_refused(hub: httpx.AsyncClient) -> None:
     body = provider("enabled") | {"pattern_config_version": "x"}
     assert_error(await hub.patch(AT, json=body), 409, STALE)
 
@@ -185,7 +187,9 @@ async def test_a_custom_pattern_has_a_version_of_its_own(
         assert (await pattern(hub, "cp_1"))["setting"] == setting
 
 
-async def test_all_or_nothing(hub: httpx.AsyncClient, store: Store, acme: Row) -> None:
+async def test_one_wrong_pattern_refuses_the_whole_change(
+    hub: httpx.AsyncClient, store: Store, acme: Row
+) -> None:
     store.do(secret_patterns.put_reported, acme["id"], OWN)
     for bad, status in (
         (custom("enabled", custom_pattern_version="x"), 409),
@@ -196,10 +200,10 @@ async def test_all_or_nothing(hub: httpx.AsyncClient, store: Store, acme: Row) -
     assert (await listed(hub))["pattern_config_version"] is None
 
 
-# What is refused
+# Refusals
 
 
-WHAT_CANNOT_BE_READ = [
+WRONG_PATTERNS = [
     provider("on"),
     provider(""),
     {"provider_pattern_settings": [{"token_type": NPM}]},
@@ -215,13 +219,13 @@ WHAT_CANNOT_BE_READ = [
 ]
 
 
-async def test_what_cannot_be_read(hub: httpx.AsyncClient) -> None:
-    for bad in WHAT_CANNOT_BE_READ:
+async def test_invalid_bodies_are_rejected(hub: httpx.AsyncClient) -> None:
+    for bad in WRONG_PATTERNS:
         content = assert_error(await hub.patch(AT, json=bad), 422)
         assert content["message"].startswith("Invalid request.")
 
 
-A_PATTERN_THAT_IS_NOT_THERE = [
+UNKNOWN_PATTERNS = [
     (provider("enabled", "NOTHING"), "provider_pattern_settings", "missing"),
     (provider("enabled", "cp_1"), "provider_pattern_settings", "missing"),
     (custom("enabled", token_type=NPM), "custom_pattern_settings", "missing"),
@@ -239,8 +243,10 @@ A_PATTERN_THAT_IS_NOT_THERE = [
 ]
 
 
-async def test_a_pattern_that_is_not_there(hub: httpx.AsyncClient, store: Store, acme: Row) -> None:
-    for bad, field, code in A_PATTERN_THAT_IS_NOT_THERE:
+async def test_an_unknown_pattern_is_refused(
+    hub: httpx.AsyncClient, store: Store, acme: Row
+) -> None:
+    for bad, field, code in UNKNOWN_PATTERNS:
         store.do(secret_patterns.put_reported, acme["id"], OWN)
         content = assert_error(await hub.patch(AT, json=bad), 422, "Validation Failed", code=code)
         assert content["errors"][0]["field"] == field
@@ -284,7 +290,7 @@ async def test_percentages(hub: httpx.AsyncClient, store: Store, acme: Row) -> N
     ("part", "whole", "found"),
     [(0, 0, 0), (5, 0, 0), (0, 5, 0), (5, 5, 100), (1, 3, 33), (2, 3, 67), (1, 200, 1), (1, 8, 13)],
 )
-def test_a_percentage(part: int, whole: int, found: int) -> None:
+def test_percentages_are_rounded(part: int, whole: int, found: int) -> None:
     assert percentage(part, whole) == found
 
 

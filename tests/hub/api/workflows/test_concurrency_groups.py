@@ -81,7 +81,9 @@ def leads(answer: httpx.Response) -> dict[str, dict[str, str]]:
     }
 
 
-async def test_a_group(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
+async def test_a_concurrency_group_is_shown(
+    hub: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
     run(store, seed, 1, "in_progress", group="prod")
     run(store, seed, 2, group="prod")
     run(store, seed, 3, "in_progress")
@@ -99,7 +101,9 @@ async def test_a_group(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
     }
 
 
-async def test_a_group_that_is_not_active(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
+async def test_an_inactive_group_is_not_found(
+    hub: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
     assert_error(await hub.get(f"{GROUPS}/prod"), 404, "Not Found")
     run(store, seed, 1, group="prod", configured=["idle"])
     assert_error(await hub.get(f"{GROUPS}/idle"), 404, "Not Found")
@@ -108,7 +112,9 @@ async def test_a_group_that_is_not_active(hub: httpx.AsyncClient, store: Store, 
     assert_error(await hub.get(f"{GROUPS}/prod?ahead_of_run=1"), 404, "Not Found")
 
 
-async def test_a_name_with_a_slash(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
+async def test_a_name_with_a_slash_is_encoded_in_its_url(
+    hub: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
     name = "ci-refs/heads/ä b?"
     run(store, seed, 1, group=name)
     (item,) = (await hub.get(GROUPS)).json()["concurrency_groups"]
@@ -120,7 +126,9 @@ async def test_a_name_with_a_slash(hub: httpx.AsyncClient, store: Store, seed: A
     assert (await hub.get(member["position_url"])).json()["total_count"] == 1
 
 
-async def test_who_is_ahead(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
+async def test_runs_ahead_of_a_run_are_listed(
+    hub: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
     run(store, seed, 1, "in_progress", group="prod")
     run(store, seed, 2, group="prod")
     run(store, seed, 3)
@@ -135,7 +143,9 @@ async def test_who_is_ahead(hub: httpx.AsyncClient, store: Store, seed: Any) -> 
     assert await ids(hub, f"{GROUPS}/prod?ahead_of_job=31") == [1, 2, 3, 31]
 
 
-async def test_who_is_not_in_the_group(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
+async def test_a_run_outside_of_the_group_is_rejected(
+    hub: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
     run(store, seed, 1, "in_progress", group="prod")
     run(store, seed, 2)
     job(store, seed, 20, 2, group="prod")
@@ -204,7 +214,9 @@ async def test_a_run_that_is_over_keeps_its_configuration(
     assert answer["concurrency_groups"][0]["group_members"] == []
 
 
-async def test_a_run_without_any(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
+async def test_a_run_without_groups_has_an_empty_list(
+    hub: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
     run(store, seed, 1)
     assert (await hub.get(RUN_1)).json() == {"total_count": 0, "concurrency_groups": []}
     assert_error(await hub.get(f"{HELLO}/actions/runs/2/concurrency_groups"), 404, "Not Found")
@@ -279,7 +291,9 @@ async def test_pages_of_a_run_s_groups(hub: httpx.AsyncClient, store: Store, see
 @pytest.mark.parametrize(
     "query", ["after=%21", "before=a", "after=a%00", "after=YQ", "before=YQ", "after=", "before="]
 )
-async def test_bad_cursors(hub: httpx.AsyncClient, store: Store, seed: Any, query: str) -> None:
+async def test_invalid_cursors_are_rejected(
+    hub: httpx.AsyncClient, store: Store, seed: Any, query: str
+) -> None:
     run(store, seed, 1)
     said = assert_error(await hub.get(f"{RUN_1}?{query}"), 422)["message"]
     assert "take it from the Link header of a response" in said

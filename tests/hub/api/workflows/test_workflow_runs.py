@@ -54,7 +54,7 @@ async def listed(hub: httpx.AsyncClient, query: str = "") -> list[int]:
     return [one["id"] for one in content["workflow_runs"]]
 
 
-async def test_a_run(hub: httpx.AsyncClient, platform: Platform) -> None:
+async def test_a_workflow_run_is_shown(hub: httpx.AsyncClient, platform: Platform) -> None:
     platform.report("workflow_run", "completed", workflow_run=run())
     shown = (await hub.get(f"{RUNS}/1")).json()
     given = run()
@@ -71,7 +71,7 @@ async def test_a_run(hub: httpx.AsyncClient, platform: Platform) -> None:
     assert without == shown | {"pull_requests": None}
 
 
-async def test_a_run_of_which_little_is_known(hub: httpx.AsyncClient, platform: Platform) -> None:
+async def test_unknown_fields_of_a_run_are_null(hub: httpx.AsyncClient, platform: Platform) -> None:
     job = {"id": 5, "run_id": 1, "name": "lint", "status": "queued", "head_sha": SHA}
     platform.report("workflow_job", "queued", workflow_job=job)
     shown = (await hub.get(f"{RUNS}/1")).json()
@@ -81,7 +81,7 @@ async def test_a_run_of_which_little_is_known(hub: httpx.AsyncClient, platform: 
     assert not {"actor", "check_suite_id", "run_started_at"} & shown.keys()
 
 
-async def test_what_a_later_payload_leaves_out_stays(
+async def test_fields_missing_from_a_later_payload_are_kept(
     hub: httpx.AsyncClient, platform: Platform
 ) -> None:
     platform.report("workflow_run", "requested", workflow_run=run(status="queued", conclusion=None))
@@ -101,7 +101,7 @@ async def test_a_private_repository_of_a_fork_is_not_shown(
         assert (await hub.get(f"{RUNS}/{number}")).json()["head_repository"] is None
 
 
-async def test_filters(hub: httpx.AsyncClient, platform: Platform) -> None:
+async def test_workflow_runs_are_filtered(hub: httpx.AsyncClient, platform: Platform) -> None:
     for given in (
         run(1, event="schedule", head_branch="next"),
         run(2, status="in_progress", conclusion=None, actor={"login": "octo"}),
@@ -132,5 +132,5 @@ async def test_filters(hub: httpx.AsyncClient, platform: Platform) -> None:
 
 
 @pytest.mark.parametrize("query", ["created=monday", "created=..", "status=good", "created=%3E"])
-async def test_a_bad_filter(hub: httpx.AsyncClient, query: str) -> None:
+async def test_a_wrong_filter_is_refused(hub: httpx.AsyncClient, query: str) -> None:
     assert_error(await hub.get(f"{RUNS}?{query}"), 422)

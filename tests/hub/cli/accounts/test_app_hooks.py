@@ -62,7 +62,7 @@ def test_only_integrations_have_a_hook(run: Any) -> None:
 
 
 @pytest.mark.usefixtures("mill")
-def test_commands_report_what_becomes_of_installations(run: Any, store: Store) -> None:
+def test_commands_on_installations_emit_events(run: Any, store: Store) -> None:
     run("app", "hook", "Mill", URL, "--secret", "mine")
     run("repo", "add", "ada/engine")
     run("org", "add", "tower")

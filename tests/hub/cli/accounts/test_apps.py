@@ -1,4 +1,4 @@
-"""Applications, their tokens, and what users log in with: by command and by document."""
+"""Applications, their tokens, and the logins of users: by command and by document."""
 
 import json
 from typing import Any
@@ -58,13 +58,13 @@ def test_an_app_s_secret_is_shown_once(run, listed, store: Store, ada):
     run("app", "add", "Other", "--owner", "eve", "--url", "https://x.example/", code=4)
 
 
-def test_an_app_as_json(run, store: Store, ada):
+def test_a_new_app_is_printed_as_json(run, store: Store, ada):
     made = json.loads(add(run, "Lab", "--json").stdout)
     app = store.look(apps.by_client_id, made["client_id"])
     assert apps.check_secret(app, made["client_secret"])
 
 
-def test_a_token_of_an_app(run, listed, store: Store, ada):
+def test_a_token_can_belong_to_an_app(run, listed, store: Store, ada):
     add(run)
     add(run, "Mill", "--kind", "integration", "--permission", "checks=write")
     plain = run("token", "add", "ada", "--app", "lab", "--scope", "repo", "--fingerprint", "a")
@@ -81,7 +81,7 @@ def test_a_token_of_an_app(run, listed, store: Store, ada):
     run("token", "add", "ada", "--app", "None", code=4)
 
 
-def test_a_token_of_an_app_itself(run, store: Store, ada):
+def test_an_installation_token_needs_an_installation(run, store: Store, ada):
     add(run)
     add(run, "Mill", "--kind", "integration", "--permission", "checks=write")
     own = ("token", "add", "ada", "--kind", "installation", "--app")
@@ -143,7 +143,7 @@ def test_installations_of_an_app(run, store: Store, ada):
     run("app", "uninstall", "Mill", "ada", "--yes", code=4)
 
 
-def test_a_manifest(run, store: Store, ada):
+def test_a_manifest_is_stored_and_wrong_ones_are_refused(run, store: Store, ada):
     wanted = json.dumps({"name": "Kettle", "url": "https://kettle.example/"})
     code = run("app", "manifest", "-", "--owner", "ada", stdin=wanted).stdout.strip()
     assert store.do(app_manifests.convert, code) is not None
@@ -159,7 +159,7 @@ def test_with_an_app_go_its_tokens(run, listed, ada):
     assert "no app 'lab'" in run("app", "remove", "--yes", "lab", code=4).stderr
 
 
-def test_a_password(run, store: Store, ada):
+def test_a_password_is_set_and_removed(run, store: Store, ada):
     def good(password: str) -> bool:
         row = store.look(accounts.by_login, "ada")
         return store.look(accounts.check_password, row["id"], password)
@@ -195,7 +195,7 @@ def outcomes(result) -> list[str]:
     return [each["outcome"] for each in json.loads(result.stdout)["changes"]]
 
 
-def test_a_document(run, store: Store):
+def test_a_document_creates_apps_tokens_and_logins(run, store: Store):
     result = load(run)
     assert outcomes(result) == ["created"] * 7
     reported = json.loads(result.stdout)
@@ -225,7 +225,7 @@ def test_a_document(run, store: Store):
         ("s" * 40, "t" * 40, 1),
     ],
 )
-def test_a_change_in_a_document(run, old: str, new: str, number: int):
+def test_a_changed_document_updates_one_part(run, old: str, new: str, number: int):
     load(run)
     found = outcomes(load(run, DOCUMENT.replace(old, new)))
     assert found == ["updated" if at == number else "unchanged" for at in range(7)]
@@ -244,6 +244,6 @@ def test_a_change_in_a_document(run, old: str, new: str, number: int):
         ("name: Mill", "name: LAB", "the app 'lab' is there 2 times"),
     ],
 )
-def test_what_a_document_does_not_change(run, old: str, new: str, said: str):
+def test_a_document_cannot_change_an_app_s_identity(run, old: str, new: str, said: str):
     load(run)
     assert said in load(run, DOCUMENT.replace(old, new), code=1).stderr

@@ -1,4 +1,4 @@
-"""Users, organizations and repositories, shown, changed and removed: what goes is told first."""
+"""Users, organizations and repositories are shown, changed and removed, with a confirmation."""
 
 import json
 
@@ -33,7 +33,7 @@ def shown(run, *words: str):
     return json.loads(run(*words, "--json").stdout)
 
 
-def test_a_user_is_removed_with_what_they_own(run, listed):
+def test_a_user_is_removed_with_repositories_hooks_and_tokens(run, listed):
     run("emit", "push", "ada/bell", "--example")
     run("user", "remove", "ada", "--yes")
     assert [row["login"] for row in listed("user", "list")] == ["bob", "eve"]
@@ -44,7 +44,7 @@ def test_a_user_is_removed_with_what_they_own(run, listed):
     assert listed("audit", "list")[0]["what"] == "tocsin user remove"
 
 
-def test_what_goes_is_told_and_asked_first(run, listed, asked):
+def test_a_removal_is_described_and_confirmed_first(run, listed, asked):
     said = run("user", "remove", "ada", stdin="n\n", code=1)
     assert "the user ada, with 1 repository, 1 hook and 1 token." in said.stderr
     assert "Remove it? [y/N]" in said.stderr

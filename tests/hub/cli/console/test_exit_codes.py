@@ -1,6 +1,7 @@
-"""What commands end with, and say, when something is wrong: the table holds in all of them."""
+"""Commands that fail end with the exit codes of the table, and with one line."""
 
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -13,6 +14,12 @@ from hub.cli.console import exits
 
 NOBODY = 65_534
 URL = "https://receiver.example/"
+# The modules that import the driver of PostgreSQL.
+DRIVEN = (
+    "store.database.postgres",
+    "store.pg_migration.target",
+    "store.pg_migration.target_connection",
+)
 # A command line, the code of its end, and a part of what it says.
 FAILURES = [
     ("user add ada/x", exits.USAGE, "'ada/x' is "),
@@ -26,6 +33,14 @@ FAILURES = [
     ("serve --port 80000", exits.USAGE, "65535"),
     ("listen --port 80000", exits.USAGE, "65535"),
     ("delivery list --since yesterday", exits.USAGE, "is neither a duration"),
+    ("token add ada --expires 0s", exits.USAGE, "'0s' is over at once"),
+    ("hook silence 1 --for 0h", exits.USAGE, "'0h' is over at once"),
+    ("replay --since 1h --until 2h", exits.USAGE, "--until is before --since"),
+    ("top --interval nan", exits.USAGE, "is no number of seconds"),
+    ("listen --delay nan", exits.USAGE, "is no number of seconds"),
+    ("sql SELECT --limit 99999999999999999999", exits.USAGE, "1000000"),
+    ("user add \udcff", exits.USAGE, "is not UTF-8"),
+    ("emit push \udcff/bell --example", exits.USAGE, "is not UTF-8"),
     ("nonsense", exits.USAGE, "`tocsin --help`"),
     ("org join tower eve", exits.MISSING, "eve"),
     ("repo grant ada/none ada admin", exits.MISSING, "ada/none"),
@@ -49,7 +64,17 @@ FAILURES = [
     ("user add eve --data-dir none", exits.MISSING, "`tocsin serve` makes one"),
     ("user add ada", exits.CONFLICT, "already"),
     ("status --store sqlite:////proc/none/tocsin.db", exits.MISSING, "no database"),
+    ("status --store sqlite:////proc", exits.FAILED, "it is not a file"),
+    ("status --store postgresql://127.0.0.1:1/none", exits.LATER, "cannot be reached"),
 ]
+WITH_IDS = [
+    "hook show ID", "hook edit ID --rate 1", "delivery show ID", "delivery redeliver 1 ID",
+    "delivery list --hook ID", "event show ID", "refusal show ID", "websub show ID",
+    "websub remove ID", "token show ID", "token remove ID", "audit show ID",
+    "audit list --before ID", "replay --since 1h --hook ID", "replay --since 1h --after ID",
+    "republish follow ID", "republish stop ID", "hook test-filter 1 --event ID",
+    "app key remove lab ID",
+]  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -72,7 +97,94 @@ def test_each_failure_has_its_code_and_a_line(run, words, code, said):
     assert "Traceback" not in shown
 
 
-def test_a_port_that_is_in_use(run):
+@pytest.mark.parametrize("words", WITH_IDS)
+def test_an_id_out_of_range_is_a_usage_error(run, words):
+    for number in ("9" * 30, f"-{'9' * 30}", str(2**63 - 1)):
+        with_option = words.replace("ID", number).split()
+        # A negative number looks like an option.
+        code = exits.USAGE
+        shown = run(*with_option, code=code).stderr
+        assert "larger than any id" in shown or "No such option" in shown
+    assert "is no id" in run(*words.replace("ID", "x").split(), code=exits.USAGE).stderr
+
+
+def output_of(*args: str, **streams: object) -> tuple[int, str]:
+    """The code and the errors of a command whose standard streams are not the usual ones."""
+    command = [sys.executable, "-m", "hub.cli", *args]
+    done = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False, **streams)
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("words", ["user list", "user list --json", "settings", "--help"])
+def test_a_full_output_has_its_exit_code(words):
+    with Path("/dev/full").open("w") as full:
+        code, shown = output_of(*words.split(), stdout=full)
+    assert (code, shown) == (
+        exits.LATER,
+        "Error: cannot write the output: No space left on device\n",
+    )
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_a_closed_stream_is_no_failure(number):
+    for words in (["status"], ["token", "add", "ada"]):
+        assert output_of(*words, preexec_fn=lambda: os.close(number))[0] == exits.DONE
+
+
+def test_unencodable_characters_are_escaped(run):
+    run("user", "add", "bob", "--name", "Bób 鐘")
+    command = [sys.executable, "-m", "hub.cli", "user", "list"]
+    environment = {**os.environ, "PYTHONIOENCODING": "latin-1"}
+    done = subprocess.run(command, env=environment, capture_output=True, check=True)
+    assert "B\xf3b \\u9418" in done.stdout.decode("latin-1")
+
+
+def test_a_secret_that_is_no_utf8_is_a_usage_error(run):
+    said = run("source", "add", "forge", "--secret", "-", stdin=b"\xff\n", code=exits.USAGE).stderr
+    assert "standard input is not UTF-8" in said
+
+
+# In a mount namespace, so that nothing stays mounted. $1: the directory; $2: how it is mounted;
+# $3: how large it is; $4: the Python; the rest is the command.
+ON_A_DISK = """
+mkdir "$1/copy" "$1/disk"; cp "$1/tocsin.db" "$1/secret.key" "$1/copy"
+mount -t tmpfs -o "size=$3" tmpfs "$1/disk"; cp "$1/copy/"* "$1/disk"
+if [ "$2" = rw ]; then dd if=/dev/zero of="$1/disk/fill" bs=1k 2> /dev/null || true; fi
+mount -o "remount,$2" "$1/disk"
+python=$4; where=$1/disk; shift 4; exec "$python" -m hub.cli "$@" --data-dir "$where"
+"""
+MAY_MOUNT = os.geteuid() == 0 and shutil.which("unshare") is not None
+
+
+@pytest.mark.skipif(not MAY_MOUNT, reason="needs root and unshare")
+@pytest.mark.parametrize(
+    ("mode", "size", "said"),
+    [("rw", "8M", "the disk is full"), ("ro", "64M", "the file system is read-only")],
+    ids=["full", "read-only"],
+)
+def test_an_unwritable_disk_has_its_exit_code(directory, mode, size, said):
+    for words, code in (
+        (["user", "add", "bob"], exits.LATER),
+        (["status"], exits.LATER),
+        (["serve", "--port", "0"], exits.LATER),
+        (["doctor"], exits.USAGE),
+    ):
+        given = [str(directory), mode, size, sys.executable, *words]
+        done = subprocess.run(
+            ["unshare", "--mount", "sh", "-euc", ON_A_DISK, "sh", *given],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == code, done
+        assert f"cannot open the database {directory}/disk/tocsin.db: {said}" in (
+            done.stdout if words == ["doctor"] else done.stderr
+        )
+        assert "damaged" not in done.stdout
+        assert len(done.stderr.splitlines()) <= 1
+        for name in ("copy", "disk"):
+            shutil.rmtree(directory / name)
+
+
+def test_a_port_in_use_is_a_conflict(run):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         said = f"Error: cannot listen on 127.0.0.1 port {port}: Address already in use\n"
@@ -89,11 +201,9 @@ def test_a_daemon_without_its_settings():
     assert shown == "Error: cannot read the settings file none.toml: No such file or directory\n"
 
 
-def test_a_driver_that_is_not_installed(run, monkeypatch):
+def test_a_missing_driver_has_its_exit_code(run, monkeypatch):
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    for name in [one for one in sys.modules if one.startswith("store.database.post")]:
-        monkeypatch.delitem(sys.modules, name)
-    for name in [one for one in sys.modules if one.startswith("store.pg_migration.t")]:
+    for name in [one for one in sys.modules if one.startswith(DRIVEN)]:
         monkeypatch.delitem(sys.modules, name)
     for command in (["status", "--store"], ["migrate", "--to"]):
         shown = run(*command, "postgresql:///none", code=exits.FIRST).stderr
@@ -103,9 +213,11 @@ def test_a_driver_that_is_not_installed(run, monkeypatch):
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
 @pytest.mark.parametrize("command", ["status", "doctor", "user list", "delivery list", "backup"])
 @pytest.mark.parametrize("named", ["option", "environment", "store"])
-def test_a_directory_of_somebody_else(run, directory: Path, monkeypatch, command, named):
+def test_a_directory_of_another_user_has_its_exit_code(
+    run, directory: Path, monkeypatch, command, named
+):
     words = command.split()
-    # Whatever it imports is imported by somebody who may.
+    # Its modules are imported by a user who may read them.
     main.get_command(None, words[0])
     run(*words, "--help")
     directory.chmod(0o700)

@@ -59,7 +59,7 @@ def test_a_table_fits_the_terminal(capsys, terminal):
     assert "https://" not in text
 
 
-def test_a_table_leaves_out_what_is_empty(capsys, terminal):
+def test_a_table_leaves_out_empty_columns(capsys, terminal):
     text = shown([{"id": 1, "none": None, "tags": [], "map": {}}], capsys)
     assert text.split() == ["id", "1"]
 
@@ -143,7 +143,7 @@ def test_a_record_is_one_line(journal):
     assert logs.LineFormatter(journal=journal).format(record) == f"{start}WARNING tocsin.x a\\nb c"
 
 
-def test_the_journal_is_told_by_its_stream(monkeypatch):
+def test_the_journal_is_recognized_by_its_stream(monkeypatch):
     with tempfile.TemporaryFile("w") as stream:
         monkeypatch.setattr(sys, "stderr", stream)
         assert not logs.is_journal()

@@ -1,4 +1,4 @@
-"""What scripts rely on: JSON from every listing, exit codes, and messages that say what to do."""
+"""Scripts rely on this: JSON from every listing, exit codes, and messages with advice."""
 
 import re
 from collections.abc import Iterator
@@ -44,7 +44,7 @@ def test_every_listing_gives_json(words, listed, run, store, hook_id):
 @pytest.mark.parametrize(
     "words", [words for words in LISTINGS if words != ["status"]], ids=" ".join
 )
-def test_an_empty_listing_says_what_next(words, run, listed):
+def test_an_empty_listing_suggests_the_next_command(words, run, listed):
     run("user", "add", "ada")
     if words in (
         ["user", "list"],
@@ -107,14 +107,14 @@ MISSING = [
 
 
 @pytest.mark.parametrize("words", MISSING, ids=lambda words: " ".join(map(str, words)))
-def test_what_is_not_there(words, run):
+def test_a_missing_thing_has_an_exit_code_and_advice(words, run):
     run("user", "add", "ada")
     said = run(*words, code=exits.MISSING).stderr
     assert said.startswith("Error: there is no ")
     assert "`tocsin " in said or words[0] in ("job", "restore")
 
 
-def test_done_usage_conflict(run):
+def test_success_usage_errors_and_conflicts_have_exit_codes(run):
     run("user", "add", "ada", code=exits.DONE)
     run("user", "add", "ada", code=exits.CONFLICT)
     run("repo", "add", "ada", code=exits.USAGE)
@@ -122,12 +122,12 @@ def test_done_usage_conflict(run):
     assert "Did you mean" in run("user", "lits", code=exits.USAGE).stderr
 
 
-def test_something_else_first(run, monkeypatch):
+def test_a_missing_precondition_has_an_exit_code(run, monkeypatch):
     monkeypatch.setenv("TOCSIN_STORE", "postgresql://nowhere.invalid/x")
     run("restore", "some.db", code=exits.FIRST)
 
 
-def test_a_database_that_cannot_be_written_at_the_moment(run, monkeypatch):
+def test_a_full_disk_has_the_exit_code_for_later(run, monkeypatch):
     def full(*args, **given):
         raise Unavailable("the disk is full")
 
@@ -136,5 +136,5 @@ def test_a_database_that_cannot_be_written_at_the_moment(run, monkeypatch):
     assert run("user", "add", "bob", code=exits.LATER).stderr == "Error: the disk is full\n"
 
 
-def test_a_typo_is_told_the_command_that_was_meant(run):
+def test_a_typo_is_answered_with_the_nearest_command(run):
     assert "Did you mean 'delivery'" in run("deliverys", code=exits.USAGE).stderr

@@ -11,7 +11,7 @@ from store import Connection, Store
 from store.accounts import accounts, apps, tokens
 from store.delivery import events, rejections, sources
 from store.delivery.attempt_outcomes import Outcome, record
-from store.delivery.events import IncomingEvent
+from store.delivery.incoming import IncomingEvent
 from store.hooks import hooks
 from store.ordering.delivery_states import WAITING
 from store.repositories import repositories

@@ -1,5 +1,5 @@
-"""What a server takes from those who connect: how large heads may be, how slowly they may come, and
-how many connections there are, over TLS, too. With real sockets.
+"""The bounds of a server: the size of heads, the time that they may take, and the number of
+connections, over TLS, too. With real sockets.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ SOON = 0.1
 DRIP = 0.05
 HEAD = b"GET / HTTP/1.1\r\nHost: x\r\n"
 REQUEST = HEAD + b"\r\n"
-# Of what is sent in vain, at most: more does not fit between the two.
+# The most bytes that are sent in vain: more does not fit between the two.
 ENDLESS = 64 * 1024 * 1024
 
 
@@ -66,7 +66,7 @@ quickly_plain = pytest.mark.parametrize(
 )
 
 
-async def test_it_answers_and_keeps_the_connection(world):
+async def test_a_connection_is_kept_after_an_answer(world):
     client = await world.connect()
     for _ in range(3):
         await client.send(REQUEST)
@@ -124,7 +124,7 @@ async def flood(client: Client, begin: bytes, piece: bytes) -> int:
         "extensions",
     ],
 )  # fmt: skip
-async def test_what_has_no_end_is_refused(world, parsed, begin, piece, status):
+async def test_an_endless_request_is_refused(world, parsed, begin, piece, status):
     world.app.may.clear()
     client = await world.connect()
     sending = asyncio.create_task(flood(client, begin.replace(b"GET / ", b"GET /body "), piece))
@@ -138,7 +138,7 @@ async def test_what_has_no_end_is_refused(world, parsed, begin, piece, status):
     assert world.measures.requests.values() == {("other", str(status)): 1}
 
 
-async def test_one_byte_too_many(world):
+async def test_a_head_one_byte_too_long_is_refused(world):
     """As it comes, in one piece or in many."""
     rest = len(REQUEST + b"X-A: \r\n")
     for size in (LIMITS.header_bytes, LIMITS.header_bytes + 1):
@@ -209,7 +209,7 @@ async def test_a_refusal_waits_for_the_answers_before_it(world):
     assert await client.refusal() == (400, "There is no Host header.")
 
 
-async def test_a_body_that_cannot_be_read_is_told_to_who_reads_it(world):
+async def test_an_unreadable_body_ends_the_app_that_reads_it(world):
     client = await world.connect()
     await client.send(b"POST /body HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
     await world.app.began.wait()
@@ -219,7 +219,7 @@ async def test_a_body_that_cannot_be_read_is_told_to_who_reads_it(world):
         await world.app.left.wait()
 
 
-async def test_a_client_that_leaves_is_told_of_though_others_wait(world):
+async def test_a_disconnect_reaches_its_app_while_others_wait(world):
     """The one at work is told, which is not the newest."""
     client = await world.connect()
     await client.send(b"GET /watch HTTP/1.1\r\nHost: x\r\n\r\n" + REQUEST)
@@ -245,7 +245,7 @@ async def test_a_client_that_leaves_is_told_of_though_others_wait(world):
         ),
     ],
 )
-async def test_heads_that_are_wrong(world, request_, message):
+async def test_wrong_heads_are_refused(world, request_, message):
     client = await world.connect()
     await client.send(request_)
     assert await client.refusal() == (400, message)
@@ -261,7 +261,7 @@ async def test_heads_that_are_wrong(world, request_, message):
         HEAD + b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: x\r\n\r\n",
     ],
 )
-async def test_heads_that_are_right(world, request_):
+async def test_right_heads_are_accepted(world, request_):
     client = await world.connect()
     await client.send(request_)
     assert (await client.answer())[0] == 200
@@ -270,7 +270,7 @@ async def test_heads_that_are_right(world, request_):
 @pytest.mark.parametrize(
     "text", [b"\x16\x03\x01\x02\x00\x01", b"NONSENSE\r\n\r\n", b"GET x y z\r\n"]
 )
-async def test_what_is_no_http(world, text):
+async def test_bytes_that_are_no_http_are_refused(world, text):
     client = await world.connect()
     await client.send(text)
     assert (await client.refusal())[0] == 400
@@ -280,7 +280,7 @@ async def test_what_is_no_http(world, text):
 
 
 @quickly_plain
-async def test_half_a_head(world):
+async def test_half_a_head_is_refused_after_the_timeout(world):
     world.limit(header_timeout=world.soon)
     client = await world.connect()
     await client.send(HEAD)
@@ -288,7 +288,7 @@ async def test_half_a_head(world):
     assert await client.refusal() == (408, reported)
 
 
-async def test_half_a_second_head(world):
+async def test_half_a_second_head_is_refused_after_the_timeout(world):
     client = await world.connect()
     world.limit(header_timeout=SOON, keep_alive_timeout=PATIENCE)
     await client.send(REQUEST + HEAD)
@@ -296,7 +296,7 @@ async def test_half_a_second_head(world):
     assert (await client.refusal())[0] == 408
 
 
-async def test_what_is_no_head_begins_one(world):
+async def test_an_empty_line_begins_the_header_timeout(world):
     client = await world.connect()
     world.limit(header_timeout=SOON, keep_alive_timeout=PATIENCE)
     await client.send(REQUEST)
@@ -306,7 +306,7 @@ async def test_what_is_no_head_begins_one(world):
 
 
 @quickly_plain
-async def test_a_head_that_drips(world):
+async def test_a_dripping_head_is_refused_after_the_timeout(world):
     """Each byte of it comes in time."""
     world.limit(header_timeout=max(world.soon, 10 * DRIP))
     client = await world.connect()
@@ -324,7 +324,7 @@ async def test_a_head_that_drips(world):
 
 
 @quickly_plain
-async def test_who_says_nothing(world):
+async def test_a_silent_connection_is_closed(world):
     world.limit(header_timeout=world.soon)
     client = await world.connect()
     assert await client.ended() == b""
@@ -343,7 +343,7 @@ async def test_a_handshake_that_does_not_end(world, secure, sent):
     assert world.dropped() == {"timeout": 1}
 
 
-async def test_who_asks_no_more(world):
+async def test_an_idle_connection_is_closed(world):
     world.limit(keep_alive_timeout=SOON)
     client = await world.connect()
     await client.send(REQUEST)
@@ -352,8 +352,8 @@ async def test_who_asks_no_more(world):
     assert not world.dropped()
 
 
-async def test_a_body_that_nobody_waits_for(world):
-    """What was answered already is not read for ever."""
+async def test_an_unread_body_is_closed_after_the_timeout(world):
+    """The body of an answered request is not read for ever."""
     world.limit(body_timeout=SOON, keep_alive_timeout=PATIENCE)
     client = await world.connect()
     await client.send(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 999\r\n\r\nx")
@@ -371,7 +371,7 @@ async def test_a_body_may_come_after_its_answer(world):
 
 
 @pytest.mark.parametrize("how", [b"", b"Connection: close\r\n"])
-async def test_an_answer_that_nobody_takes(world, how, monkeypatch):
+async def test_an_untaken_answer_is_closed_after_the_timeout(world, how, monkeypatch):
     monkeypatch.setattr(protocols, "LINGER", SOON)
     world.limit(write_timeout=SOON, keep_alive_timeout=SOON)
     client = await world.connect()
@@ -381,7 +381,7 @@ async def test_an_answer_that_nobody_takes(world, how, monkeypatch):
     await until(lambda: not world.limiter.open)
 
 
-async def test_an_answer_that_is_taken_slowly(world, monkeypatch):
+async def test_a_slowly_taken_answer_is_sent_whole(world, monkeypatch):
     """As long as something of it is taken it goes on, whatever the deadlines."""
     monkeypatch.setattr(protocols, "LINGER", SOON)
     world.limit(write_timeout=PATIENCE, keep_alive_timeout=SOON)
@@ -425,7 +425,7 @@ async def test_a_request_at_work_is_waited_for(world):
 # How many connections there are.
 
 
-async def test_who_asks_nothing_makes_room(world, caplog):
+async def test_a_silent_connection_is_evicted_for_a_new_one(world, caplog):
     world.limit(connections=5)
     silent = [await world.connect() for _ in range(5)]
     await until(lambda: world.limiter.open == 5)
@@ -439,7 +439,7 @@ async def test_who_asks_nothing_makes_room(world, caplog):
     assert caplog.text.count("there are 5 connections, and max_connections allows no more") == 1
 
 
-async def test_who_is_at_work_stays(world, secure):
+async def test_a_connection_at_work_is_not_evicted(world, secure):
     world.limit(connections=2)
     world.app.may.clear()
     working = [await world.connect() for _ in range(2)]
@@ -468,7 +468,7 @@ async def test_one_address_takes_nothing_from_others(world, secure, caplog):
     many = [await world.connect(address="127.0.0.2") for _ in range(3)]
     for number, client in enumerate(many):
         await client.send(REQUEST)
-        # Who asked first rests first.
+        # The first connection to ask is the first to be idle.
         await until(lambda asked=number + 1: len(world.app.paths) == asked)
     with pytest.raises((OSError, EOFError)) if secure else contextlib.nullcontext():
         refused = await world.connect(address="127.0.0.2")
@@ -488,7 +488,7 @@ async def test_one_address_takes_nothing_from_others(world, secure, caplog):
     assert "127.0.0.2 has 3 connections, and max_connections_per_address" in caplog.text
 
 
-async def test_whoever_holds_most_makes_room_for_others(world):
+async def test_the_address_with_most_connections_loses_one(world):
     world.limit(connections=4, loopback_counts=True)
     few = await world.connect(address="127.0.0.3")
     many = [await world.connect(address="127.0.0.2") for _ in range(3)]
@@ -500,7 +500,7 @@ async def test_whoever_holds_most_makes_room_for_others(world):
         assert (await client.answer())[0] == 200
 
 
-async def test_a_handshake_that_is_broken_off(world):
+async def test_a_broken_handshake_frees_its_connection(world):
     """By the client, and by the server because it ends."""
     for _ in range(3):
         client = await world.connect(secure=False)
@@ -528,7 +528,7 @@ async def test_handshakes_count(world, secure):
 
 
 @only_plain
-async def test_a_thousand_of_them_at_once(world):
+async def test_requests_are_answered_among_silent_connections(world):
     """More than there may be: who asks is answered, all the while."""
     world.limit(connections=50)
     silent = [await world.connect() for _ in range(400)]
@@ -561,7 +561,7 @@ def test_the_bounds_that_the_settings_set(monkeypatch):
     assert (limits.header_bytes, limits.headers) == (5000, 20)
 
 
-def test_addresses_that_are_one():
+def test_addresses_of_one_network_are_one_group():
     limits = limits_of(HubSettings(trusted_proxies=["192.0.2.0/28"]), 1000)
     assert limits.group_of("192.0.2.1") is None
     assert limits.group_of("192.0.2.99") == "192.0.2.99"

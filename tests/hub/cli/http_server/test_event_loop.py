@@ -8,7 +8,7 @@ import pytest
 from hub.cli.http_server.event_loop import new_event_loop
 
 
-def test_the_event_loop_with_and_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_uvloop_is_used_if_the_extra_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
         assert "uvloop" in type(runner.get_loop()).__module__
     monkeypatch.setitem(sys.modules, "uvloop", None)

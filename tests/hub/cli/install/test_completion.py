@@ -1,4 +1,4 @@
-"""What a shell completes: commands, options, and what there is in the store."""
+"""A shell completes commands, options, and the names and ids in the store."""
 
 import os
 import shutil
@@ -15,7 +15,7 @@ from store import Store
 
 
 def offered(*words: str) -> list[str]:
-    """What comes in place of the last of these words."""
+    """The completions of the last of these words."""
     shell = BashComplete(main, {}, "tocsin", completion.VARIABLE)
     return [item.value for item in shell.get_completions(list(words[:-1]), words[-1])]
 
@@ -34,7 +34,7 @@ def test_commands_and_options():
     assert offered("delivery", "list", "--state", "d") == ["delivered", "dead"]
 
 
-def test_what_is_in_the_store(store: Store, hook_id: int, run):
+def test_names_and_ids_in_the_store_are_completed(store: Store, hook_id: int, run):
     run("source", "add", "forge", "--secret", "x")
     assert offered("delivery", "list", "--repo", "a") == ["ada/bell"]
     assert offered("delivery", "list", "--repo", "ADA/b") == ["ada/bell"]
@@ -61,7 +61,7 @@ def test_another_directory_is_looked_at(run, directory: Path, tmp_path: Path):
 
 
 @pytest.mark.parametrize("shell", completion.SHELLS)
-def test_the_script_of_each_shell(shell: str, run, monkeypatch: pytest.MonkeyPatch):
+def test_each_shell_has_a_valid_script(shell: str, run, monkeypatch: pytest.MonkeyPatch):
     text = run("completion", shell).stdout
     assert f"_TOCSIN_COMPLETE={shell}_complete" in text
     monkeypatch.setenv("SHELL", f"/usr/bin/{shell}")
@@ -71,7 +71,7 @@ def test_the_script_of_each_shell(shell: str, run, monkeypatch: pytest.MonkeyPat
                        input=text, text=True, check=True)  # fmt: skip
 
 
-def test_a_shell_that_is_not_known(run, monkeypatch: pytest.MonkeyPatch):
+def test_an_unknown_shell_is_a_usage_error(run, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("SHELL", "/bin/tcsh")
     assert "name the shell: bash, zsh, fish" in run("completion", code=2).stderr
 
@@ -84,7 +84,9 @@ def test_a_shell_that_is_not_known(run, monkeypatch: pytest.MonkeyPatch):
         ("fish", ".config/fish/completions/tocsin.fish"),
     ],
 )
-def test_installing(shell: str, path: str, run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_installing_writes_the_script_of_the_shell(
+    shell: str, path: str, run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setenv("HOME", str(tmp_path))
     for name in ("XDG_DATA_HOME", "XDG_CONFIG_HOME"):
         monkeypatch.delenv(name, raising=False)
@@ -94,7 +96,7 @@ def test_installing(shell: str, path: str, run, tmp_path: Path, monkeypatch: pyt
     assert (tmp_path / path).read_text() == completion.script(shell)
 
 
-def test_in_bash(store: Store, hook_id: int, tmp_path: Path):
+def test_bash_completes_a_repository(store: Store, hook_id: int, tmp_path: Path):
     """As the shell does it."""
     code = """
     source <(tocsin completion bash)

@@ -22,7 +22,7 @@ def test_the_settings_fit_a_hundred_columns_and_lose_nothing(run, listed, termin
     assert all(f"{delay}" in reported for delay in retries)
 
 
-def test_only_what_was_changed(run, listed, terminal, monkeypatch):
+def test_changed_settings_can_be_listed_alone(run, listed, terminal, monkeypatch):
     monkeypatch.setenv("TOCSIN_PORT", "9000")
     (row,) = [row for row in listed("settings", "--changed") if row["setting"] == "port"]
     assert (row["value"], row["from"]) == (9000, "TOCSIN_PORT")

@@ -1,4 +1,4 @@
-"""`tocsin systemd`: what is put where; and the files that come with the program."""
+"""`tocsin systemd` puts its files in their places; and the files that come with the program."""
 
 import shlex
 import subprocess
@@ -26,7 +26,7 @@ def unit_names(root: Path) -> list[str]:
     return sorted(path.name for path in (root / "etc/systemd/system").iterdir())
 
 
-def test_installing(run, root):
+def test_installing_writes_unit_socket_and_settings(run, root):
     out = run("systemd", "install", "--prefix", root, "--program", PROGRAM).stdout
     assert "systemctl enable --now tocsin.service\n" in out
     assert unit_names(root) == ["tocsin.service", "tocsin.socket"]
@@ -43,14 +43,14 @@ def test_installing(run, root):
     }
 
 
-def test_another_program(run, root):
+def test_another_program_can_be_named_in_the_units(run, root):
     run("systemd", "install", "--split", "--prefix", root, "--program", "/srv/x/tocsin")
     unit = (root / "etc/systemd/system/tocsin-hub.service").read_text()
     assert "\nExecStart=/srv/x/tocsin serve --only hub\n" in unit
     assert "/opt/tocsin" not in unit
 
 
-def test_installing_again_leaves_what_is_the_administrators(run, root):
+def test_installing_again_keeps_the_administrator_s_files(run, root):
     run("systemd", "install", "--prefix", root)
     settings, key = root / "etc/tocsin/tocsin.toml", root / "etc/tocsin/secret.key"
     settings.write_text("port = 1\n")
@@ -62,7 +62,7 @@ def test_installing_again_leaves_what_is_the_administrators(run, root):
     assert key.read_bytes() == before
 
 
-def test_the_key_of_data_that_is_there(run, root):
+def test_the_key_of_existing_data_is_taken_over(run, root):
     known = root / "var/lib/tocsin/secret.key"
     known.parent.mkdir(parents=True)
     known.write_bytes(Fernet.generate_key() + b"\n")
@@ -70,7 +70,7 @@ def test_the_key_of_data_that_is_there(run, root):
     assert (root / "etc/tocsin/secret.key").read_bytes() == known.read_bytes()
 
 
-def test_from_one_service_to_two_and_back(run, root):
+def test_one_service_can_be_split_and_joined_again(run, root):
     run("systemd", "install", "--prefix", root)
     out = run("systemd", "install", "--split", "--prefix", root).stdout
     assert "systemctl enable --now tocsin-hub.service tocsin-worker.service\n" in out
@@ -83,7 +83,7 @@ def test_from_one_service_to_two_and_back(run, root):
     assert "\nService=tocsin.service\n" in socket
 
 
-def test_uninstalling(run, root):
+def test_uninstalling_keeps_settings_and_data(run, root):
     run("systemd", "install", "--split", "--prefix", root)
     (root / "var/lib/tocsin").mkdir(parents=True)
     out = run("systemd", "uninstall", "--prefix", root).stdout
@@ -93,7 +93,7 @@ def test_uninstalling(run, root):
     assert run("systemd", "uninstall", "--prefix", root).stdout == out[out.index("stays") :]
 
 
-def test_a_place_that_cannot_be_written(run, root):
+def test_an_unwritable_place_is_reported(run, root):
     root.write_text("a file")
     run("systemd", "install", "--prefix", root, code=2)
     root.unlink()
@@ -122,7 +122,7 @@ def test_programs_that_the_units_could_not_start(run, monkeypatch, program, said
 
 
 def uncommented(text: str) -> dict[str, str]:
-    """What the file sets once every setting of it is."""
+    """The settings of the file without the comment signs."""
     found = [line[1:] for line in text.splitlines() if line.startswith("#TOCSIN_")]
     return {name: "".join(shlex.split(value)) for name, value in (x.split("=", 1) for x in found)}
 
@@ -132,7 +132,7 @@ def test_the_environment_file_is_up_to_date():
     assert text == environment(), "run `python -m hub.cli.manual.generate`"
 
 
-def test_the_environment_file_sets_nothing_and_tells_every_default(monkeypatch):
+def test_the_environment_file_shows_every_default_as_a_comment(monkeypatch):
     text = environment()
     assert not [line for line in text.splitlines() if line and not line.startswith("#")]
     found = uncommented(text)
@@ -146,7 +146,7 @@ def test_the_environment_file_sets_nothing_and_tells_every_default(monkeypatch):
     assert str(settings.data_dir) == "/var/lib/tocsin"
 
 
-def test_what_is_said_of_single_settings_is_of_settings_that_there_are():
+def test_remarks_belong_to_existing_settings():
     assert IN_UNITS.keys() <= Settings.model_fields.keys()
     assert set(AT_START) <= Settings.model_fields.keys()
 

@@ -40,7 +40,7 @@ def test_a_page_is_up_to_date(name: str) -> None:
     assert page(name) == made, "run `python -m hub.cli.manual.generate`"
 
 
-def test_writing(tmp_path: Path) -> None:
+def test_every_page_is_written(tmp_path: Path) -> None:
     generate.write(tmp_path / "reference")
     assert {one.stem for one in tmp_path.glob("reference/*.md")} == set(generate.PAGES)
 
@@ -61,7 +61,7 @@ def test_every_command_has_a_heading_and_all_its_options() -> None:
                 assert f"{option}" in sections[path], f"{path} {option}"
 
 
-def test_every_option_says_what_it_does() -> None:
+def test_every_option_has_a_help_text() -> None:
     silent = [
         f"{path} {one.opts[0]}"
         for path, command, _ in all_commands()

@@ -7,12 +7,12 @@ import sys
 
 import click
 import pytest
+from waiting import PATIENCE
 
 from hub.cli import COMMANDS
 from hub.cli.console.exits import MISSING
 from hub.cli.manual import help as help_module
 from hub.manual.library import manual
-from tests.waiting import PATIENCE
 
 
 def test_without_a_topic_it_lists_every_page(run) -> None:
@@ -55,7 +55,7 @@ def test_a_command_shows_its_help(run, words: list[str]) -> None:
 @pytest.mark.parametrize(
     ("topic", "meant"), [("rotate-secrests", "rotate-secrets"), ("republsh", "republish")]
 )
-def test_another_word_names_what_is_close(run, topic: str, meant: str) -> None:
+def test_a_typo_is_answered_with_the_nearest_topic(run, topic: str, meant: str) -> None:
     assert f"Did you mean '{meant}'" in run("help", topic, code=MISSING).stderr
 
 

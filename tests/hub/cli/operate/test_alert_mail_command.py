@@ -1,4 +1,4 @@
-"""`tocsin alert`: mails, the test message, and who gets mail about a hook."""
+"""`tocsin alert`: mails, the test message, and the subscriptions to mail about a hook."""
 
 from collections.abc import Iterator
 
@@ -36,7 +36,7 @@ def test_a_test_message_is_sent_and_listed(run, listed, store: Store, site: Smtp
     assert (row["state"], row["kind"], row["attempts"]) == ("sent", "test", 1)
 
 
-def test_a_test_message_that_is_refused_says_why(run, listed, store: Store, site: SmtpSite):
+def test_a_refused_test_message_shows_the_reason(run, listed, store: Store, site: SmtpSite):
     site.rcpt = lambda address: "451 4.7.1 come back later"
     said = run("alert", "test-mail", "ada@tower.example", code=1).stderr
     assert "127.0.0.1: 451 4.7.1 come back later" in said
@@ -44,7 +44,7 @@ def test_a_test_message_that_is_refused_says_why(run, listed, store: Store, site
     assert (row["state"], row["error"]) == ("failed", "451 4.7.1 come back later")
 
 
-def test_a_server_that_is_not_there(run, store: Store, monkeypatch: pytest.MonkeyPatch):
+def test_an_unreachable_server_is_reported(run, store: Store, monkeypatch: pytest.MonkeyPatch):
     set_server(monkeypatch, free_port())
     assert "127.0.0.1: " in run("alert", "test-mail", "ada@tower.example", code=1).stderr
 
@@ -57,7 +57,7 @@ def test_without_settings_or_with_a_bad_address(run, store: Store, monkeypatch: 
     assert "no mails" in run("alert", "mails").output
 
 
-def test_people_unsubscribe_and_subscribe_again(run, store: Store):
+def test_users_can_unsubscribe_and_subscribe_again(run, store: Store):
     def furnish(db: Connection) -> int:
         owner = accounts.create(db, "ada", site_admin=True)
         emails.add(db, owner["id"], ["ada@tower.example"], verified=True)

@@ -45,7 +45,7 @@ def test_commands_are_recorded(run, listed, directory):
         assert secret not in said
 
 
-def test_what_fails_or_only_looks_is_not(run, listed):
+def test_failed_and_reading_commands_are_not_audited(run, listed):
     run("user", "add", "ada")
     run("user", "add", "ada", code=5)
     run("token", "remove", "--yes", "7", code=4)
@@ -69,7 +69,7 @@ def test_a_document_is_loaded(run, listed, tmp_path):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can act for somebody else")
-def test_who_had_root_do_it(run, listed, monkeypatch):
+def test_the_user_behind_sudo_is_audited(run, listed, monkeypatch):
     monkeypatch.setenv("SUDO_USER", "ada")
     run("user", "add", "bob")
     (row,) = listed("audit", "list")
@@ -121,7 +121,7 @@ def test_the_audit_log_is_verified(run, store: Store):
 
 
 def test_there_is_one_way_to_a_store():
-    """What is opened elsewhere would be changed without a word of it."""
+    """A store that a module opens by itself could be changed without an audit entry."""
     folder = Path(hub.cli.__file__).parent
     openers = set()
     for path in folder.rglob("*.py"):

@@ -1,4 +1,4 @@
-"""`tocsin backup` and `tocsin restore`: what was there comes back, and nothing is ever deleted."""
+"""`tocsin backup` and `tocsin restore`: everything comes back, and nothing is ever deleted."""
 
 import json
 import os
@@ -72,7 +72,7 @@ def test_a_backup_is_made(run, seeded):
         assert raw.execute("PRAGMA journal_mode").fetchone() == ("delete",)
 
 
-def test_where_it_goes(run, seeded):
+def test_a_backup_goes_to_the_backup_folder_by_default(run, seeded):
     found = json.loads(run("backup", "--json").stdout)
     path = Path(found["file"])
     assert path.parent == seeded / "backups"
@@ -99,7 +99,7 @@ def test_nothing_is_overwritten_unless_asked(run, seeded):
     assert (seeded / "copy.db.key").read_bytes() == (seeded / "secret.key").read_bytes()
 
 
-def test_with_the_key(run, seeded):
+def test_a_backup_can_include_the_key(run, seeded):
     said = run("backup", "copy.db", "--with-key")
     assert "can read every secret" in said.stdout
     assert said.stderr == ""
@@ -107,7 +107,7 @@ def test_with_the_key(run, seeded):
 
 
 @pytest.mark.parametrize("given", [["copy.db.zst"], ["copy.db.zst", "--compress"]])
-def test_a_compressed_backup(run, seeded, given):
+def test_a_backup_can_be_compressed(run, seeded, given):
     run("backup", *given)
     assert parts(seeded) == []
     content = zstd.decompress((seeded / "copy.db.zst").read_bytes())
@@ -149,7 +149,7 @@ def test_the_newest_are_kept(run, seeded):
     run("backup", folder, "--keep", 0, code=2)
 
 
-def test_without_room(run, seeded, monkeypatch):
+def test_a_full_disk_refuses_a_backup(run, seeded, monkeypatch):
     usage = shutil.disk_usage(seeded)
     monkeypatch.setattr(backup.shutil, "disk_usage", lambda path: usage._replace(free=1 << 20))
     assert "make room" in run("backup", "copy.db", code=6).stderr
@@ -171,7 +171,7 @@ def test_a_copy_that_is_damaged_is_none(run, seeded, monkeypatch):
     assert parts(seeded) == []
 
 
-def test_it_is_in_the_audit_log(run, listed, seeded):
+def test_a_backup_is_in_the_audit_log(run, listed, seeded):
     run("backup", "copy.db")
     (row,) = listed("audit", "list")
     size = (seeded / "copy.db").stat().st_size
@@ -193,7 +193,7 @@ def test_there_is_nothing_to_back_up(run, fresh):
 # Restoring.
 
 
-def test_what_was_there_comes_back(run, seeded):
+def test_a_restore_brings_back_the_state_of_the_backup(run, seeded):
     run("backup", "copy.db")
     with opened(seeded) as store:
         store.do(accounts.create, "bob")
@@ -211,7 +211,7 @@ def test_what_was_there_comes_back(run, seeded):
 
 
 @pytest.mark.parametrize("name", ["copy.db", "copy.db.zst"])
-def test_on_another_machine(run, seeded, monkeypatch, name):
+def test_a_backup_is_restored_on_another_machine(run, seeded, monkeypatch, name):
     run("backup", name, "--with-key")
     there = seeded / "there"
     monkeypatch.setenv("TOCSIN_DATA_DIR", str(there))
@@ -222,7 +222,7 @@ def test_on_another_machine(run, seeded, monkeypatch, name):
     assert secret(there) == "hush"
 
 
-def test_it_is_in_the_log_of_what_was_restored(run, listed, seeded):
+def test_a_restore_is_in_the_restored_audit_log(run, listed, seeded):
     run("backup", "copy.db")
     run("restore", "copy.db")
     (row,) = listed("audit", "list")
@@ -230,7 +230,7 @@ def test_it_is_in_the_log_of_what_was_restored(run, listed, seeded):
     run("audit", "verify")
 
 
-def test_not_while_somebody_is_at_work(run, seeded):
+def test_a_restore_beside_a_daemon_is_refused(run, seeded):
     run("backup", "copy.db")
     with opened(seeded) as store:
         store.do(accounts.create, "bob")
@@ -239,7 +239,7 @@ def test_not_while_somebody_is_at_work(run, seeded):
     assert list(seeded.glob("tocsin.replaced-*")) == []
 
 
-def test_nobody_starts_meanwhile(run, seeded, monkeypatch):
+def test_commands_during_a_restore_are_refused(run, seeded, monkeypatch):
     run("backup", "copy.db")
     real, said = restoring.replace_database, []
 
@@ -290,14 +290,14 @@ def altered(path: Path, *statements: str) -> None:
         (["PRAGMA foreign_keys = OFF", "DROP TABLE event"], "no database of tocsin's"),
     ],
 )
-def test_what_cannot_be_used_is_refused(run, seeded, statements, reason):
+def test_an_unusable_backup_is_refused(run, seeded, statements, reason):
     run("backup", "copy.db")
     altered(seeded / "copy.db", *statements)
     assert reason in run("restore", "copy.db", code=1).stderr
     assert logins(seeded) == ["ada"]
 
 
-def test_what_is_no_backup_is_refused(run, seeded):
+def test_a_file_that_is_no_backup_is_refused(run, seeded):
     (seeded / "notes.txt").write_text("somebody's notes " * 1000)
     assert "cannot be read" in run("restore", "notes.txt", code=1).stderr
     (seeded / "empty").touch()
@@ -309,7 +309,7 @@ def test_what_is_no_backup_is_refused(run, seeded):
     assert logins(seeded) == ["ada"]
 
 
-def test_a_backup_whose_key_is_another_is_refused(run, seeded):
+def test_a_backup_with_another_key_is_refused(run, seeded):
     run("backup", "copy.db", "--with-key")
     run("backup", "alone.db")
     old = (seeded / "secret.key").read_bytes()
@@ -361,7 +361,7 @@ def test_a_database_that_is_damaged_is_put_aside_with_its_log(run, seeded):
     assert secret(seeded) == "hush"
 
 
-def test_where_a_file_has_one_name_only(run, seeded, monkeypatch):
+def test_a_restore_works_without_hard_links(run, seeded, monkeypatch):
     run("backup", "copy.db")
 
     def refused(*args):

@@ -1,4 +1,4 @@
-"""`tocsin doctor`: what it finds, with the remedy, whether a daemon runs or not."""
+"""`tocsin doctor`: its findings, with the remedy, beside a daemon and without one."""
 
 import asyncio
 import json
@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from clock_helpers import hasten
 from daemon import Site, tocsin
 from installation import opened, seed
-from passing import hasten
 from waiting import PATIENCE
 
 from hub.cli.operate import doctor_callbacks, doctor_data
@@ -26,14 +26,14 @@ from store import Connection, Store
 from store.crypto import key_file
 from store.delivery import leases
 from store.hooks import hooks
-from worker.service import make_guard
+from worker.http.callback_guard import make_guard
 
 Examine = Callable[..., dict[str, list[dict[str, str]]]]
 
 
 @pytest.fixture(autouse=True)
 def elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is so of this machine, and the names that it knows, are no part of most tests."""
+    """The state of this machine, and its name server, are no part of most tests."""
 
     async def resolver(host: str, port: int) -> list[str]:
         return ["93.184.216.34"]
@@ -44,7 +44,7 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def examine(run) -> Examine:
-    """What there is to be found, by what it is about; the worst of it is the exit code."""
+    """The findings of doctor, by subject; the worst of them is the exit code."""
 
     def call(*args: object, code: int | None = None) -> dict[str, list[dict[str, str]]]:
         wanted = 0 if code is None else code
@@ -86,7 +86,7 @@ def test_all_is_well(examine, well, url, run):
     assert "->" not in said
 
 
-def test_it_changes_nothing(examine, well, directory, url):
+def test_doctor_changes_nothing(examine, well, directory, url):
     before = well.look(lambda db: db.value("SELECT count(*) FROM audit"))
     examine()
     assert well.look(lambda db: db.value("SELECT count(*) FROM audit")) == before
@@ -95,7 +95,7 @@ def test_it_changes_nothing(examine, well, directory, url):
 # Settings.
 
 
-def test_settings_that_are_wrong(run, directory, monkeypatch):
+def test_wrong_settings_are_found(run, directory, monkeypatch):
     (directory / "tocsin.toml").write_text("timeout = -1\nnothing = 2\n")
     said = run("doctor", code=2).stdout
     assert "timeout: Input should be greater than 0" in said
@@ -120,7 +120,7 @@ def test_there_is_nothing_yet(examine, fresh):
 # The machine.
 
 
-def test_what_others_may_read(examine, well, directory, url):
+def test_files_that_others_may_read_are_found(examine, well, directory, url):
     (directory / "secret.key").chmod(0o644)
     finding = worst(examine(code=2)["permissions"])
     assert finding["remedy"] == f"chmod 600 {directory}/secret.key"
@@ -136,7 +136,7 @@ def test_what_others_may_read(examine, well, directory, url):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
-def test_what_belongs_to_somebody_else(examine, well, directory, url):
+def test_files_of_another_user_are_found(examine, well, directory, url):
     if url != "sqlite":
         return
     os.chown(directory / "tocsin.db", 12345, 12345)
@@ -150,18 +150,28 @@ def test_what_belongs_to_somebody_else(examine, well, directory, url):
     [(True, None, "good"), (None, None, "good"), (None, True, "good"), (False, True, "warning"),
      (None, False, "warning")],
 )  # fmt: skip
-def test_the_time_service(examine, well, monkeypatch, by_systemd, by_kernel, level):
+def test_the_time_service_is_checked(examine, well, monkeypatch, by_systemd, by_kernel, level):
     monkeypatch.setattr(machine, "ask_timedatectl", lambda: by_systemd)
     monkeypatch.setattr(machine, "ask_kernel", lambda: by_kernel)
     found = examine(code=0 if level == "good" else 1)
     assert worst(found["clock"])["level"] == level
 
 
+@pytest.mark.parametrize(
+    ("program", "remedy"),
+    [("/usr/bin/timedatectl", "timedatectl set-ntp true"), (None, "run a time service such as")],
+)
+def test_a_remedy_names_a_program_that_is_there(examine, well, monkeypatch, program, remedy):
+    monkeypatch.setattr(machine, "ask_timedatectl", lambda: False)
+    monkeypatch.setattr(machine.shutil, "which", lambda name: program)
+    assert worst(examine(code=1)["clock"])["remedy"].startswith(remedy)
+
+
 def test_the_kernel_is_asked_for_real():
     assert machine.ask_kernel() in (True, False, None)
 
 
-def test_clocks_that_differ(examine, well, monkeypatch):
+def test_a_wrong_clock_is_found(examine, well, monkeypatch):
     real = time.time
     monkeypatch.setattr(machine.time, "time", lambda: real() + 3600)
     said = worst(examine(code=1)["clock"])["said"]
@@ -175,7 +185,7 @@ def test_events_of_the_future(examine, well):
     assert "the clock was set back" in worst(examine(code=1)["clock"])["said"]
 
 
-def test_a_disk_that_is_full(examine, well, monkeypatch):
+def test_a_full_disk_is_found(examine, well, monkeypatch):
     real = os.statvfs
 
     def full(path: Path, blocks: int, files: int = 10_000) -> Any:
@@ -189,7 +199,7 @@ def test_a_disk_that_is_full(examine, well, monkeypatch):
         assert "make room" in worst(examine(code=level)["disk"])["remedy"]
 
 
-def test_a_log_that_has_grown(tmp_path, monkeypatch):
+def test_a_grown_write_ahead_log_is_found(tmp_path, monkeypatch):
     database = tmp_path / "tocsin.db"
     database.touch()
     with (tmp_path / "tocsin.db-wal").open("wb") as file:
@@ -203,7 +213,7 @@ def test_too_few_descriptors(examine, well, monkeypatch):
     assert "LimitNOFILE=" in worst(examine(code=1)["descriptors"])["remedy"]
 
 
-def test_a_program_that_is_missing(examine, well, monkeypatch):
+def test_a_missing_program_is_found(examine, well, monkeypatch):
     monkeypatch.setattr(machine.shutil, "which", lambda name: None)
     assert "imports = false" in worst(examine(code=1)["programs"])["remedy"]
     monkeypatch.setenv("TOCSIN_IMPORTS", "false")
@@ -213,7 +223,7 @@ def test_a_program_that_is_missing(examine, well, monkeypatch):
 # The data.
 
 
-def test_a_damaged_database(examine, run, directory):
+def test_a_damaged_database_is_found(examine, run, directory):
     with opened(directory) as store:
         store.do(seed)
     directory.chmod(0o700)
@@ -238,7 +248,7 @@ def test_dangling_references(examine, directory):
     assert "refers to a row of repository" in worst(examine(code=2)["database"])["said"]
 
 
-def test_a_database_that_takes_long(examine, well, url, monkeypatch):
+def test_a_long_check_of_a_database_is_left_out_by_default(examine, well, url, monkeypatch):
     if url != "sqlite":
         return
     well.shut()
@@ -261,7 +271,7 @@ def many_rows(db: Connection) -> None:
         (1_000_000, "moved away", 2, "moved away"),
     ],
 )
-def test_a_database_of_another_time(examine, well, number, name, code, said):
+def test_a_database_of_another_version_is_found(examine, well, number, name, code, said):
     well.do(
         lambda db: db.execute(
             "INSERT INTO migration (number, name, applied_at) VALUES (:number, :name, 0)",
@@ -275,7 +285,7 @@ def test_a_database_of_another_time(examine, well, number, name, code, said):
     well.do(lambda db: db.execute("DELETE FROM migration WHERE number = :number", number=number))
 
 
-def test_a_database_that_is_to_be_upgraded(examine, well):
+def test_a_database_to_be_upgraded_is_found(examine, well):
     last = well.look(lambda db: db.one("SELECT * FROM migration ORDER BY number DESC LIMIT 1"))
     assert last is not None
     well.do(
@@ -289,7 +299,7 @@ def test_a_database_that_is_to_be_upgraded(examine, well):
     well.do(lambda db: db.execute(f"INSERT INTO migration ({columns}) VALUES ({named})", **last))
 
 
-def test_a_key_that_is_another(examine, well, directory):
+def test_a_key_of_another_database_is_found(examine, well, directory):
     path = directory / "secret.key"
     before = path.read_bytes()
     path.write_bytes(key_file.generate().value + b"\n")
@@ -305,7 +315,7 @@ def test_a_key_that_is_another(examine, well, directory):
     path.chmod(0o600)
 
 
-def test_a_filter_that_this_installation_cannot_use(examine, well, run):
+def test_an_unusable_filter_is_found(examine, well, run):
     run("hook", "edit", 1, "--filter", json.dumps({"cel": "payload.size > 1"}))
     assert "filters" not in examine()
     newer = {"filter": {"payload": {"ref": {"$future": 1}}}}
@@ -315,7 +325,7 @@ def test_a_filter_that_this_installation_cannot_use(examine, well, run):
     assert "$future" in finding["said"]
 
 
-def test_a_pause_that_was_forgotten(examine, well, run):
+def test_a_forgotten_pause_is_found(examine, well, run):
     run("hook", "pause", 1)
     assert "hooks" not in examine()
     well.do(lambda db: db.execute("UPDATE hook SET paused_at = 1 WHERE id = 1"))
@@ -324,14 +334,14 @@ def test_a_pause_that_was_forgotten(examine, well, run):
     assert finding["remedy"] == "tocsin hook resume 1"
 
 
-def test_nobody_delivers(examine, well):
+def test_a_missing_worker_is_found(examine, well):
     well.do(lambda db: db.execute("UPDATE delivery SET state = 0, due_at = 0"))
     finding = worst(examine(code=1)["deliveries"])
     assert finding["said"].startswith("no worker runs; 2 due")
     assert finding["remedy"] == "start tocsin"
 
 
-def test_a_worker_that_is_behind(examine, well, url):
+def test_a_worker_that_lags_is_found(examine, well, url):
     well.do(lambda db: db.execute("UPDATE delivery SET state = 0, due_at = 0"))
     assert well.engine.acquire_worker_lock()
 
@@ -343,7 +353,7 @@ def test_a_worker_that_is_behind(examine, well, url):
     assert "9000 s behind" in worst(examine(code=2)["deliveries"])["said"]
 
 
-def test_a_worker_that_is_dead(examine, well):
+def test_a_dead_worker_is_found(examine, well):
     assert well.engine.acquire_worker_lock()
 
     def take(db: Connection) -> None:
@@ -445,7 +455,7 @@ def test_many_callbacks_take_no_longer(well, names, monkeypatch):
 # Beside a daemon.
 
 
-async def test_beside_a_daemon(tmp_path: Path) -> None:
+async def test_doctor_works_beside_a_daemon(tmp_path: Path) -> None:
     site = Site(tmp_path / "site")
     try:
         await site.serve()

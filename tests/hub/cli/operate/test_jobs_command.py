@@ -1,4 +1,4 @@
-"""`tocsin job list`: what is done at its time, and having it done now."""
+"""`tocsin job list` and `tocsin job run`: jobs, their times, and running one now."""
 
 import json
 import time
@@ -43,7 +43,7 @@ def test_before_any_worker_was_there(listed, run, store: Store):
     assert store.look(jobs.every) == [], "looking changes nothing"
 
 
-def test_run_by_hand_where_no_worker_is(run, listed, store: Store):
+def test_a_job_can_be_run_without_a_worker(run, listed, store: Store):
     limited(store)
     assert run("job", "run", "expire").stdout.startswith("expire: done in ")
     (row,) = [row for row in listed("job", "list") if row["name"] == "expire"]
@@ -57,7 +57,7 @@ def test_run_by_hand_where_no_worker_is(run, listed, store: Store):
     assert len(store.look(event_queries.newest, limit=9)) == 1
 
 
-def test_one_that_fails(run, listed, store: Store, monkeypatch: pytest.MonkeyPatch):
+def test_a_failed_job_is_reported(run, listed, store: Store, monkeypatch: pytest.MonkeyPatch):
     def failing(*args: object) -> int:
         raise ValueError("a mistake")
 
@@ -68,13 +68,13 @@ def test_one_that_fails(run, listed, store: Store, monkeypatch: pytest.MonkeyPat
     assert (row["outcome"], row["failures"]) == ("failed", 1)
 
 
-def test_one_that_there_is_not(run, store: Store):
+def test_an_unknown_job_is_reported(run, store: Store):
     said = run("job", "run", "nothing", code=4)
     assert "there is no job 'nothing': " in said.stderr
     assert "expire, " in said.stderr
 
 
-def test_one_that_is_under_way(listed, store: Store):
+def test_a_running_job_is_listed(listed, store: Store):
     plan = jobs.JobSchedule("prune", "*/10 * * * *", store.clock.now())
     store.do(jobs.save_schedules, [plan])
     store.do(jobs.claim, "prune", "a worker")

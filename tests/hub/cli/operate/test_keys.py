@@ -1,4 +1,4 @@
-"""`tocsin key rotate`: step by step, whatever interrupts it, whoever has a copy of the file."""
+"""`tocsin key rotate`: step by step, interrupted at any of them, and with copies of the file."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +9,8 @@ from installation import seed
 
 from hub.cli.operate import key as command
 from hub.cli.operate import key_holders
+from hub.cli.service.configuration import Settings
+from hub.cli.service.daemon_record import recorded
 from store import Connection, Store
 from store.backup import key_rotation
 from store.crypto import key_file
@@ -74,7 +76,7 @@ def test_the_key_is_rotated_in_one_go(rotate, run, listed, store, path):
     assert row["more"]["key"] == new.fingerprint
 
 
-def test_again_and_again(rotate, store, path):
+def test_each_rotation_makes_a_new_key(rotate, store, path):
     keys = set()
     for _ in range(3):
         rotate()
@@ -84,12 +86,14 @@ def test_again_and_again(rotate, store, path):
 
 
 class Killed(BaseException):
-    """What was under way ends here."""
+    """Raised to end the rotation at one step."""
 
 
 @pytest.mark.parametrize("at", range(4))
-def test_killed_after_any_step(rotate, run, store, path, monkeypatch, at):
-    """Whatever the file is like then, everything opens, and the same command finishes."""
+def test_a_rotation_can_be_finished_after_a_kill_at_any_step(
+    rotate, run, store, path, monkeypatch, at
+):
+    """In any state of the file, everything opens, and the same command finishes."""
     (old,) = values(path)
     written = 0
     real_replace, real_portion = KeyFileLock.replace, key_rotation.rotate_portion
@@ -121,7 +125,7 @@ def test_killed_after_any_step(rotate, run, store, path, monkeypatch, at):
     assert secrets(store) == ["hush"]
 
 
-def test_a_key_that_was_put_first_by_hand(rotate, store, path):
+def test_a_key_that_was_put_first_by_hand_is_used(rotate, store, path):
     """As after a restore: one more key than there should be."""
     old, new = key_file.read_keys(path)[0], key_file.generate()
     path.write_bytes(new.value + b"\n" + old.value + b"\n")
@@ -130,7 +134,7 @@ def test_a_key_that_was_put_first_by_hand(rotate, store, path):
     assert secrets(store) == ["hush"]
 
 
-def test_what_opens_with_no_key_keeps_the_old_ones(rotate, store, path):
+def test_a_secret_that_no_key_opens_keeps_the_old_keys(rotate, store, path):
     def spoil(db: Connection) -> None:
         repo_id = hooks.every(db)[0]["repo_id"]
         made = hooks.create(
@@ -148,7 +152,7 @@ def test_what_opens_with_no_key_keeps_the_old_ones(rotate, store, path):
     assert len(values(path)) == 1
 
 
-def test_services_that_have_a_copy(rotate, store, path, credentials):
+def test_services_with_a_copy_of_the_key_are_named(rotate, store, path, credentials):
     """Each has to be started again twice: to open with the new key, and to seal with it."""
     service = credentials / "tocsin.service" / "secret.key"
     other = credentials / "tocsin-test.service" / "secret.key"
@@ -174,7 +178,7 @@ def test_services_that_have_a_copy(rotate, store, path, credentials):
     assert secrets(store) == ["hush"]
 
 
-def test_a_copy_that_only_root_may_see(rotate, path, credentials, monkeypatch):
+def test_an_unreadable_copy_of_the_key_is_reported(rotate, path, credentials, monkeypatch):
     service = credentials / "tocsin.service" / "secret.key"
     service.parent.mkdir(parents=True)
     service.touch()
@@ -209,7 +213,7 @@ def test_other_machines(run, store, path, url):
     assert secrets(store) == ["hush"]
 
 
-def test_a_key_file_that_cannot_be_written(rotate, path, monkeypatch):
+def test_an_unwritable_key_file_is_reported(rotate, path, monkeypatch):
     def refused(*args: Any, **more: Any) -> None:
         raise OSError(30, "Read-only file system")
 
@@ -219,10 +223,22 @@ def test_a_key_file_that_cannot_be_written(rotate, path, monkeypatch):
     assert "--key-file" in said
 
 
-def test_another_key_file(run, directory, store, url, path):
+def test_another_key_file_can_be_named(run, directory, store, url, path):
     moved = directory / "elsewhere.key"
     path.rename(moved)
     here = [] if url == "sqlite" else ["--only-here"]
     run("key", "rotate", *here, code=4)
     run("key", "rotate", *here, "--key-file", moved)
     assert not path.exists()
+
+
+def test_the_running_daemons_key_file_is_used_unless_one_is_named(run, directory, monkeypatch):
+    (directory / "secret.key").rename(directory / "daemon.key")
+    key_file.create_key_file(directory / "own.key")
+    settings = Settings(data_dir=directory, key_file=directory / "daemon.key")
+    with recorded(settings, None):
+        of_daemon = run("key", "list").stdout
+        monkeypatch.setenv("TOCSIN_KEY_FILE", str(directory / "own.key"))
+        own = run("key", "list").stdout
+    assert of_daemon.split()[0] == key_file.read_keys(directory / "daemon.key")[0].fingerprint
+    assert own.split()[0] == key_file.read_keys(directory / "own.key")[0].fingerprint

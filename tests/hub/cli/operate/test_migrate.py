@@ -28,7 +28,7 @@ from hub.cli.operate import migrate as command
 from store import Connection, Store
 from store.accounts import accounts, tokens
 from store.delivery import events
-from store.delivery.events import IncomingEvent
+from store.delivery.incoming import IncomingEvent
 from store.hooks import hooks
 from store.pg_migration import mover
 from store.repositories import repositories
@@ -38,7 +38,7 @@ from store.repositories import repositories
 
 @pytest.fixture
 def url() -> str:
-    """What is moved is always on the embedded engine."""
+    """The source of a migration is always the embedded engine."""
     return "sqlite"
 
 
@@ -53,7 +53,7 @@ def name_of(url: str) -> str:
         return raw.info.dbname
 
 
-def test_a_copy_and_then_the_switch(run, store: Store, hook_id, target):
+def test_a_copy_is_followed_by_the_switch(run, store: Store, hook_id, target):
     first = run("migrate", "--to", target)
     assert re.search(r"^event\s+3\s+[0-9a-f]{32}$", first.stdout, re.M)
     assert "the same with --switch finishes the move" in first.stdout
@@ -73,10 +73,10 @@ def test_a_copy_and_then_the_switch(run, store: Store, hook_id, target):
     assert name_of(target) in run("migrate", "--to", target, "--switch", code=1).stderr
 
 
-def test_what_is_refused_is_one_line(run, store: Store, target):
+def test_a_refusal_is_one_line(run, store: Store, target):
     for arguments, code, said in (
         (["--to", "sqlite:///x"], 1, "has to be on PostgreSQL"),
-        (["--to", "postgresql://nobody:hush@127.0.0.1:1/x"], 1, "cannot be reached"),
+        (["--to", "postgresql://nobody:hush@127.0.0.1:1/x"], 6, "cannot be reached"),
         (["--to", target, "--store", target], 1, "on PostgreSQL already"),
         (["--to", target, "--data-dir", "elsewhere"], 4, "no database at elsewhere"),
     ):
@@ -94,7 +94,7 @@ def test_a_migration_is_given_up(run, store: Store, hook_id, target):
     assert run("status").stdout
 
 
-def test_an_interruption(run, store: Store, hook_id, target, monkeypatch):
+def test_an_interrupted_migration_can_be_continued(run, store: Store, hook_id, target, monkeypatch):
     def interrupted(self: Any) -> None:
         raise KeyboardInterrupt
 
@@ -211,7 +211,7 @@ def printed(process: Any) -> str:
 
 
 def said(process: Any, pattern: str) -> str:
-    """What the first group matched in what a process printed, once it has."""
+    """The first group of a pattern in the output of a process, once it matches."""
 
     def found() -> Any:
         running = process.poll() is None
@@ -282,7 +282,7 @@ class Pushes:
             self._client.close()
 
 
-def test_a_move_under_load(store: Store, target, start, receivers):
+def test_a_migration_under_load_loses_nothing(store: Store, target, start, receivers):
     token = store.do(prepare, receivers.url)
     worker = start("serve", "--only", "worker")
     said(worker, "at work")

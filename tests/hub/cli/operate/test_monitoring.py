@@ -31,7 +31,7 @@ OF_PROCESS = {
 
 
 def series() -> dict[str, AnyMetric]:
-    """What may be asked for, by name."""
+    """The metrics of the hub and the worker, by the names of their series."""
     found: dict[str, AnyMetric] = {}
     for measure in all_metrics():
         names = [measure.name]
@@ -60,7 +60,7 @@ def expressions() -> Iterator[str]:
 
 
 @pytest.mark.parametrize("expression", sorted(set(expressions())))
-def test_they_ask_for_what_there_is(expression: str) -> None:
+def test_expressions_name_existing_metrics(expression: str) -> None:
     known = series()
     for name in NAME.findall(expression):
         assert name in known or name in OF_PROCESS, name
@@ -71,7 +71,7 @@ def test_they_ask_for_what_there_is(expression: str) -> None:
 
 
 def check_value(measure: AnyMetric, label: str, value: str) -> None:
-    """Of what is known to be told, a value that is asked for is one."""
+    """Check that a requested value is one of the known values of a metric."""
     if not isinstance(measure, CounterMetric) or label not in measure.labels:
         return
     reported = {values[measure.labels.index(label)] for values in measure.values()}
@@ -86,13 +86,13 @@ def test_groups_are_of_labels_that_there_are() -> None:
             assert {name.strip() for name in names.split(",")} <= labels, expression
 
 
-def test_what_they_do_not_show_is_little() -> None:
+def test_every_metric_is_used_by_an_expression() -> None:
     asked = {name for expression in expressions() for name in NAME.findall(expression)}
     shown = {series()[name].name for name in asked if name in series()}
     assert {measure.name for measure in all_metrics()} - shown == set()
 
 
-def test_each_alert_says_what_to_do() -> None:
+def test_each_alert_has_a_severity_and_a_description() -> None:
     names = [rule["alert"] for rule in rules()]
     assert len(set(names)) == len(names) > 10
     for rule in rules():

@@ -7,7 +7,9 @@ from store.clock import HOUR, SECOND
 from store.delivery import deliveries, leases
 
 
-def test_what_waits_and_for_whom(run: Any, listed: Any, store: Store, hook_id: int) -> None:
+def test_waiting_and_held_deliveries_are_counted(
+    run: Any, listed: Any, store: Store, hook_id: int
+) -> None:
     found = listed("status")
     assert (found["deliveries_waiting"], found["deliveries_held"], found["workers"]) == (2, 0, 0)
     assert found["seconds_behind"] > 0

@@ -2,6 +2,7 @@
 
 import os
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,10 +40,9 @@ def playground(temporary: Path) -> Iterator[PtyProcess]:
     process.close()
 
 
-def dashboard_of(playground: PtyProcess) -> tuple[str, str]:
+def dashboard_of(playground: PtyProcess) -> str:
     playground.until("^4 deliveries, all verified")
-    shown = playground.until(r"^dashboard: (http\S+/ui), sign in with the token (tsp_\w+)")
-    return shown[1], shown[2]
+    return playground.until(r"^dashboard: (http\S+/ui/demo/\S{20,})$")[1]
 
 
 @pytest.mark.parametrize("key", ["q", INTERRUPT, END_OF_INPUT])
@@ -69,17 +69,30 @@ def test_keys_send_events_and_break_and_repair_the_receiver(playground):
     assert playground.ended() == 0, playground.seen
 
 
-def test_the_dashboards_token_signs_in_as_an_administrator(playground):
-    url, token = dashboard_of(playground)
+def test_the_dashboards_address_has_a_session_of_an_administrator(playground):
+    address = dashboard_of(playground)
     with httpx.Client(trust_env=False, follow_redirects=True, timeout=PATIENCE) as browser:
-        (csrf,) = set(re.findall(r'name="csrf" value="(\w+)"', browser.get(url).text))
-        form = {"csrf": csrf, "token": token, "next": "/ui/jobs"}
-        page = browser.post(f"{url}/sign-in", data=form).raise_for_status()
-    assert page.url.path == "/ui/jobs"
+        page = browser.get(address)
+        assert (page.url.path, page.status_code) == ("/ui", 200)
+        assert browser.get(page.url.join("/ui/jobs")).url.path == "/ui/jobs"
+    with httpx.Client(trust_env=False, timeout=PATIENCE) as stranger:
+        answer = stranger.get(f"{address[:-1]}~")
+        assert answer.status_code == 404
+        assert "tocsin_ui=" not in answer.headers.get("set-cookie", "")
     playground.type("d")
-    playground.until(f"^dashboard: {url}, sign in with the token {token}$")
-    playground.type("c")
-    playground.until(f"export TOKEN={token}$")
+    playground.until(f"^dashboard: {re.escape(address)}$")
     playground.type("q")
     assert playground.ended() == 0
-    assert playground.seen.count(token) == 3, "no log has it"
+    assert playground.seen.count(address) == 2, "no log has it"
+
+
+def test_the_commands_for_another_terminal_work(playground):
+    dashboard_of(playground)
+    playground.type("c")
+    token = playground.until(r"export TOKEN=(tsp_\w+)$")[1]
+    listing = playground.until(r"^  (\S.* delivery list --data-dir \S+)$")[1]
+    done = subprocess.run(["sh", "-c", listing], capture_output=True, text=True, check=True)
+    assert len(done.stdout.splitlines()) == 4
+    playground.type("q")
+    assert playground.ended() == 0
+    assert playground.seen.count(token) == 1, "no log has it"

@@ -114,7 +114,7 @@ def test_json_has_the_answer(start):
     assert json.loads(shown["payload"]) == json.loads(BODY)
 
 
-def test_a_sender_that_leaves_before_the_answer(start):
+def test_a_sender_that_leaves_before_the_answer_is_shown(start):
     process = start("listen", "--port", "0", "--delay", "600")
     url = httpx.URL(url_of(process))
     with socket.create_connection((url.host, url.port)) as sender:
@@ -147,7 +147,7 @@ def test_the_body_of_an_applications_answer_is_printed_on_request(start, applica
     process.said("^and more$")
 
 
-def test_an_application_that_does_not_run(start):
+def test_an_unreachable_application_is_answered_with_502(start):
     port = free_port()
     process = start("listen", "--port", "0", "--forward", str(port))
     answer = post(url_of(process))

@@ -128,7 +128,7 @@ def redelivered(hub: str, token: str, attempt_id: int) -> int:
     return httpx.post(url, headers=bearer(token), timeout=PATIENCE).status_code
 
 
-def test_it_goes_on_after_the_hub_was_away(start, directory, token, application):
+def test_a_listener_goes_on_after_an_outage_of_the_hub(start, directory, token, application):
     port = str(free_port())
     daemon = start("serve", "--port", port)
     hub = url_of(daemon)
@@ -186,7 +186,7 @@ def test_wrong_options(start, args, code, said):
     assert said in err
 
 
-def test_a_token_that_is_wrong(start, directory, token):
+def test_a_wrong_token_or_hook_is_reported(start, directory, token):
     hub = url_of(start("serve", "--port", "0"))
     wrong = ("listen", "--server", hub, "--token", "nonsense", "--hook", "ada/bell/1")
     code, _, err = start(*wrong).ended()

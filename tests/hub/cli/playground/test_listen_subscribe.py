@@ -49,7 +49,7 @@ def test_the_hook_is_made_verified_and_removed(start, directory, token, number):
     assert said.count("tocsin listen") == 2
 
 
-def test_without_a_daemon_it_says_so(start, directory, token):
+def test_a_missing_daemon_is_reported(start, directory, token):
     receiver = start("listen", "--subscribe", "ada/bell", "--event", "push", **ALLOWED)
     receiver.said("no worker runs: deliveries begin when `tocsin serve` runs", error=True)
     receiver.said("hook 1 of ada/bell", error=True)
@@ -60,7 +60,7 @@ def test_without_a_daemon_it_says_so(start, directory, token):
     assert live_hooks(directory) == []
 
 
-def test_a_hook_of_somebody_else_is_not_touched(start, directory, token):
+def test_an_existing_hook_is_left_alone(start, directory, token):
     first = start("listen", "--subscribe", "ada/bell", **ALLOWED)
     url = first.said(r"listening on (\S+),", error=True)[1]
     first.said("hook 1 of ada/bell", error=True)
@@ -73,7 +73,7 @@ def test_a_hook_of_somebody_else_is_not_touched(start, directory, token):
     assert live_hooks(directory) == [url]
 
 
-def test_a_guard_that_forbids_it(start, directory, token):
+def test_a_url_that_the_guard_refuses_is_reported(start, directory, token):
     code, _, err = start("listen", "--subscribe", "ada/bell").ended()
     assert code == 2
     assert "127.0.0.1 is refused: loopback" in err
@@ -81,7 +81,7 @@ def test_a_guard_that_forbids_it(start, directory, token):
     assert live_hooks(directory) == []
 
 
-def test_a_repository_that_is_not_there(start, token):
+def test_an_unknown_repository_is_reported(start, token):
     code, _, err = start("listen", "--subscribe", "ada/none", **ALLOWED).ended()
     assert code == 4
     assert "ada/none" in err

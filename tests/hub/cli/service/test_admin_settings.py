@@ -25,7 +25,7 @@ def test_one_that_is_no_good_is_not_shown_either(run, monkeypatch, tmp_path):
     assert "hush" not in run("settings", code=1).stderr
 
 
-def test_a_place_that_is_none(monkeypatch):
+def test_a_wrong_place_is_refused(monkeypatch):
     monkeypatch.setenv("TOCSIN_ADMIN_BIND", "9186")
     with pytest.raises(Unusable, match="admin_bind: must be host:port"):
         configure({})

@@ -1,4 +1,4 @@
-"""Settings: which source wins, what is refused and how that is said."""
+"""Settings: the order of their sources, and the messages about wrong ones."""
 
 import os
 from collections import Counter
@@ -38,7 +38,7 @@ def test_the_order_of_the_sources(monkeypatch, directory: Path):
     assert found.origins["timeout"] == "tocsin.toml"
 
 
-def test_a_file_that_is_named(monkeypatch, tmp_path):
+def test_a_file_can_be_named(monkeypatch, tmp_path):
     for number in (1, 2):
         (tmp_path / f"{number}.toml").write_text(f"port = 100{number}")
     monkeypatch.setenv("TOCSIN_CONFIG", str(tmp_path / "1.toml"))
@@ -62,7 +62,7 @@ def test_empty_is_not_set(monkeypatch):
     assert configure({}).settings.rate is None
 
 
-def test_what_others_set_in_the_environment_is_theirs(monkeypatch):
+def test_unknown_variables_of_the_environment_are_ignored(monkeypatch):
     monkeypatch.setenv("TOCSIN_TOKEN", "x")
     configure({})
 
@@ -78,7 +78,7 @@ def test_what_others_set_in_the_environment_is_theirs(monkeypatch):
         ("retries = [0, -1]", "retries.1: "),
     ],
 )
-def test_a_wrong_file(toml, said):
+def test_a_wrong_file_is_refused_in_one_line(toml, said):
     Path("tocsin.toml").write_text(toml)
     with pytest.raises(Unusable) as refused:
         configure({})
@@ -101,7 +101,7 @@ def test_no_two_parts_have_a_setting_of_one_name():
     names = [
         name for part in (HubSettings, WorkerSettings, StoreSettings) for name in part.model_fields
     ]
-    # What two of them have to agree about is declared once, for both.
+    # Settings that two of them have to agree about are declared once, for both.
     shared = {
         name
         for part in (WebSubSettings, ImportSettings, UsageSettings, MailSettings, DataSettings)
@@ -123,7 +123,7 @@ def test_the_settings_command(monkeypatch, listed, run):
     assert "TOCSIN_PORT" in run("settings").stdout
 
 
-def test_a_command_says_what_is_wrong_in_the_settings(run):
+def test_a_command_reports_a_wrong_setting(run):
     Path("tocsin.toml").write_text("prot = 1")
     assert run("status", code=1).stderr == (
         "Error: prot: there is no such setting (from tocsin.toml)\n"

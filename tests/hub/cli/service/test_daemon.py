@@ -29,7 +29,7 @@ def healthy(manager: Manager) -> bool:
     return httpx.get(f"{manager.url}/healthz", trust_env=False, timeout=PATIENCE).is_success
 
 
-def test_it_is_ready_when_it_serves_on_the_socket_that_it_was_given(manager):
+def test_the_daemon_is_ready_once_it_serves_on_the_given_socket(manager):
     manager.start()
     *before, ready = manager.until("^READY=1$")
     assert before[0] == "STATUS=opening the database"
@@ -41,7 +41,7 @@ def test_it_is_ready_when_it_serves_on_the_socket_that_it_was_given(manager):
     assert code == 0, said
 
 
-def test_who_comes_while_nobody_serves_is_answered_by_the_next(manager):
+def test_a_request_between_two_daemons_is_answered_by_the_next(manager):
     manager.start()
     manager.until("^READY=1$")
     manager.signal(signal.SIGTERM)
@@ -112,7 +112,7 @@ def test_settings_are_read_again(manager, tmp_path):
     assert reloads(tmp_path) == [("done", {"fields": ["require_user_agent"]})]
 
 
-def test_the_start_names_hooks_whose_filter_cannot_be_used(manager, tmp_path):
+def test_the_start_names_hooks_with_an_unusable_filter(manager, tmp_path):
     store = open_store("sqlite", data_dir=tmp_path)
     store.do(seed)
     store.do(lambda db: db.execute("UPDATE hook SET filter = '{\"ref\": 1}'"))
@@ -125,7 +125,7 @@ def test_the_start_names_hooks_whose_filter_cannot_be_used(manager, tmp_path):
 
 
 def reloads(folder: Path) -> list[tuple[str, dict[str, Any]]]:
-    """What the audit log has of them, the last one first."""
+    """The entries of reloads in the audit log, the last one first."""
     store = open_store("sqlite", data_dir=folder)
     rows = store.look(audit_search.page, AuditFilter(actions=["settings reload"]), limit=9)
     store.shut()
@@ -146,7 +146,7 @@ def reloads(folder: Path) -> list[tuple[str, dict[str, Any]]]:
         ),
     ],
 )
-def test_settings_that_are_wrong_change_nothing(manager, tmp_path, text, reason):
+def test_reloading_wrong_settings_changes_nothing(manager, tmp_path, text, reason):
     # An extra that is not installed.
     (tmp_path / "aiosmtplib.py").write_text("raise ImportError")
     manager.start(PYTHONPATH=str(tmp_path))
@@ -243,7 +243,7 @@ def test_more_connections_than_there_may_be_files(manager):
 
 @pytest.fixture
 def reported(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], str]]:
-    """What a notifier of this process says, through an abstract socket."""
+    """The messages of a notifier of this process, through an abstract socket."""
     name = f"\0tocsin-test-{os.getpid()}"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as receiver:
         receiver.bind(name)
@@ -252,7 +252,7 @@ def reported(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], str]]:
         yield lambda: receiver.recv(4096).decode()
 
 
-def test_a_status_is_said_once_and_on_one_line(reported):
+def test_a_status_is_sent_once_and_on_one_line(reported):
     notifier = notify.Notifier()
     notifier.status("one\nREADY=1")
     notifier.status("one\nREADY=1")
@@ -260,7 +260,7 @@ def test_a_status_is_said_once_and_on_one_line(reported):
     assert [reported(), reported()] == ["STATUS=one READY=1", "STATUS=two"]
 
 
-def test_nobody_listens(monkeypatch, tmp_path):
+def test_a_missing_service_manager_is_no_error(monkeypatch, tmp_path):
     monkeypatch.delenv("NOTIFY_SOCKET", raising=False)
     notify.Notifier().ready("x")
     monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "gone"))
@@ -272,7 +272,7 @@ def test_nobody_listens(monkeypatch, tmp_path):
     [(None, "1"), ("1", "1"), (str(os.getpid()), "x"), ("x", "")],
     ids=["nobody's", "another's", "no number", "no process"],
 )
-def test_sockets_that_are_not_for_us(monkeypatch, process, count):
+def test_sockets_of_another_process_are_ignored(monkeypatch, process, count):
     monkeypatch.setenv("LISTEN_FDS", count)
     if process is not None:
         monkeypatch.setenv("LISTEN_PID", process)

@@ -1,4 +1,4 @@
-"""What is logged: for people, as JSON, in the journal; and what never is."""
+"""Logs: for people, as JSON, in the journal; and never with a credential."""
 
 import json
 import logging
@@ -66,12 +66,12 @@ def parsed(made: logging.LogRecord) -> dict[str, Any]:
 
 
 class TestForPeople:
-    def test_a_record_as_a_line(self) -> None:
+    def test_a_record_is_one_line(self) -> None:
         line = human(record("it is %s", "so"))
         assert re.fullmatch(rf"{TIME} WARNING tocsin\.hub it is so", line), line
 
     @pytest.mark.usefixtures("about")
-    def test_what_it_is_about(self) -> None:
+    def test_a_line_ends_with_its_ids(self) -> None:
         made = record("it is so", about={"hook_id": 3})
         assert human(made).endswith("it is so [request_id=r-1 delivery_id=7 hook_id=3]")
 
@@ -103,11 +103,11 @@ class TestAsObjects:
             "request_id": "r-1", "delivery_id": 7, "hook_id": 3, "path": "/a\u2028b",
         }  # fmt: skip
 
-    def test_what_it_is_about_hides_nothing(self) -> None:
+    def test_ids_do_not_replace_the_fields_of_a_line(self) -> None:
         found = parsed(record("it is so", about={"level": "debug", "ts": 0, "message": "x"}))
         assert (found["level"], found["message"]) == ("warning", "it is so")
 
-    def test_an_exception(self) -> None:
+    def test_an_exception_is_a_field(self) -> None:
         found = parsed(failed())
         assert found["message"] == "request failed"
         assert found["exception"].endswith("ValueError: it failed")
@@ -138,8 +138,8 @@ def test_nothing_from_outside_begins_a_line_or_moves_a_cursor(text: str) -> None
         f"secret whsec_{HUSH.replace('-', '')}", "tsp_" + "A" * 36, "xx tso_" + "0" * 36 + ".",
     ],
 )  # fmt: skip
-def test_the_net_beneath(text: str) -> None:
-    """What looks like a credential is left out, should it ever be handed to the log."""
+def test_credentials_are_removed_from_log_lines(text: str) -> None:
+    """Texts that look like a credential are left out, should the log ever get one."""
     for made in (record("%s", text), record("x", about={"url": text}), failed(text)):
         for line in (human(made), logs.JsonFormatter(journal=False).format(made)):
             assert not re.search(r"hush|A{36}|0{36}", line), line
@@ -186,27 +186,27 @@ class TestWhichForm:
         assert len(lines) == 2
         return lines
 
-    def test_a_log_file(self, tmp_path: Path) -> None:
+    def test_a_log_file_gets_json_by_default(self, tmp_path: Path) -> None:
         for form in ("auto", "json"):
             found = [json.loads(line) for line in self.written(form, tmp_path / form)]
             assert [one["logger"] for one in found] == ["x", "uvicorn.error"]
         assert re.fullmatch(f"{TIME} WARNING x it is so", self.written("human", tmp_path / "h")[0])
 
-    def test_to_the_journal(self, tmp_path: Path) -> None:
+    def test_the_journal_gets_lines_with_a_severity(self, tmp_path: Path) -> None:
         for form in ("auto", "human"):
             lines = self.written(form, tmp_path / form, journal=True)
             assert lines == ["<4>WARNING x it is so", "<4>WARNING uvicorn.error so too"]
         line, _ = self.written("json", tmp_path / "json", journal=True)
         assert line.startswith('<4>{"ts"')
 
-    def test_to_something_else_than_the_journal(self, tmp_path: Path) -> None:
+    def test_a_stream_beside_the_journal_gets_plain_lines(self, tmp_path: Path) -> None:
         """A process that was started by a service has its variable, and another stream."""
         path = tmp_path / "other"
         with path.open("wb") as file:
             self.run("human", file.fileno(), JOURNAL_STREAM="1:2")
         assert re.match(TIME, path.read_text())
 
-    def test_to_a_terminal(self) -> None:
+    def test_a_terminal_gets_plain_lines(self) -> None:
         ours, theirs = pty.openpty()
         self.run("auto", theirs)
         seen = os.read(ours, 4096)

@@ -11,7 +11,7 @@ from waiting import PATIENCE
 from store import Store
 
 
-def test_serve(start, directory):
+def test_serve_answers_and_ends_on_a_signal(start, directory):
     daemon = start("serve", "--port", "0")
     url = url_of(daemon)
     answer = httpx.get(f"{url}/healthz", trust_env=False, timeout=PATIENCE)
@@ -23,7 +23,7 @@ def test_serve(start, directory):
     assert (directory / "tocsin.db").exists()
 
 
-def test_hub_and_worker_apart(start, store: Store):
+def test_hub_and_worker_run_as_two_processes(start, store: Store):
     token = prepare(store)
     receiver = start("listen", "--port", "0", "--secret", SECRET, "--json")
     callback = receiver.said(r"(http://127\.0\.0\.1:\d+/)", error=True)[1]
@@ -41,14 +41,14 @@ def test_hub_and_worker_apart(start, store: Store):
     assert [process.end()[0] for process in (hub, worker, receiver)] == [0, 0, 0]
 
 
-def test_one_worker_only(start):
+def test_a_second_worker_is_refused(start):
     start("serve", "--only", "worker").said("at work")
     code, _, err = start("serve", "--only", "worker").ended()
     assert code == 5
     assert "another worker is running" in err.splitlines()[-1]
 
 
-def test_a_port_that_is_taken(start):
+def test_a_taken_port_is_reported(start):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         code, out, err = start("serve", "--port", str(port)).ended()

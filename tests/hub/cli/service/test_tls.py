@@ -63,7 +63,7 @@ def secure(manager: Manager) -> str:
 
 
 def open_client(authority: Authority) -> httpx.Client:
-    """Who trusts the authority."""
+    """A client that trusts the authority."""
     return httpx.Client(
         verify=authority.trusting,
         trust_env=False,
@@ -93,7 +93,7 @@ def test_https(manager, issued):
     assert "Traceback" not in said
 
 
-def test_only_what_is_safe(manager, issued):
+def test_weak_versions_and_ciphers_are_refused(manager, issued):
     issued.issue("one")
     configured(issued.folder)
     manager.start()
@@ -133,7 +133,7 @@ def local_address(answer: httpx.Response) -> tuple[str, int]:
     return found
 
 
-def test_another_certificate_without_a_connection_dropped(manager, issued):
+def test_a_new_certificate_drops_no_connection(manager, issued):
     """By other files, and by others in their place; who is connected stays so."""
     first, second = issued.issue("one"), issued.issue("two")
     configured(issued.folder)
@@ -180,7 +180,7 @@ def test_a_pair_that_is_wrong_changes_nothing(manager, issued):
     assert "in force only after a restart: tls_certificate, tls_key\n" in said
 
 
-def test_an_encrypted_key(manager, issued):
+def test_an_encrypted_key_is_opened_with_the_password(manager, issued):
     number = issued.issue("one", password=b"open sesame")
     (issued.folder / "password").write_text("open sesame\n")
     configured(issued.folder, tls_key_password=f"{issued.folder}/password")
@@ -189,7 +189,7 @@ def test_an_encrypted_key(manager, issued):
     assert number_of(manager, issued) == number
 
 
-# What is refused.
+# Refusals.
 
 
 def settings(folder: Path, **more: Any) -> HubSettings:
@@ -198,7 +198,7 @@ def settings(folder: Path, **more: Any) -> HubSettings:
     )
 
 
-def test_both_in_one_file(issued):
+def test_certificate_and_key_can_be_in_one_file(issued):
     issued.issue("one")
     both = issued.folder / "both.pem"
     both.write_bytes(
@@ -218,7 +218,7 @@ def test_both_in_one_file(issued):
         (lambda f: (f / "sealed.key").replace(f / "one.key"), r"encrypted: set tls_key_password"),
     ],
 )
-def test_what_is_wrong_is_said(issued, spoil, said):
+def test_an_unusable_certificate_or_key_is_reported(issued, spoil, said):
     issued.issue("one")
     issued.issue("two")
     issued.issue("sealed", password=b"open sesame")
@@ -227,7 +227,7 @@ def test_what_is_wrong_is_said(issued, spoil, said):
         tls.load(settings(issued.folder))
 
 
-def test_it_does_not_start_with_what_is_wrong(manager, issued):
+def test_an_unusable_key_stops_the_start(manager, issued):
     issued.issue("one")
     (issued.folder / "one.key").unlink()
     configured(issued.folder)
@@ -238,7 +238,7 @@ def test_it_does_not_start_with_what_is_wrong(manager, issued):
     assert "Traceback" not in said
 
 
-def test_a_wrong_password(issued):
+def test_a_wrong_password_is_reported_and_not_shown(issued):
     issued.issue("one", password=b"open sesame")
     (issued.folder / "password").write_text("close sesame")
     with pytest.raises(
@@ -248,7 +248,7 @@ def test_a_wrong_password(issued):
     assert "sesame" not in str(caught.value)
 
 
-def test_a_key_without_a_certificate(tmp_path):
+def test_a_key_without_a_certificate_is_refused(tmp_path):
     for name in ("tls_key", "tls_key_password"):
         with pytest.raises(ValueError, match="require tls_certificate"):
             HubSettings(**{name: tmp_path / "x"})
@@ -266,7 +266,7 @@ def test_a_key_without_a_certificate(tmp_path):
         ("https://forge.example", "forge.example", -DAY, "is valid from .* to .*, not now"),
     ],
 )
-def test_what_clients_will_stumble_over(issued, base_url, host, ends, said):
+def test_problems_of_clients_with_a_certificate_are_found(issued, base_url, host, ends, said):
     issued.issue("one", host=host, ends=ends)
     given = settings(issued.folder, base_url=base_url)
     found = list(tls.problems(given, clock.Clock().now()))
@@ -277,7 +277,7 @@ def test_what_clients_will_stumble_over(issued, base_url, host, ends, said):
         assert re.search(said, complaint)
 
 
-def test_it_is_said_at_the_start(manager, issued):
+def test_a_wrong_name_in_the_certificate_is_logged_at_the_start(manager, issued):
     issued.issue("one")
     configured(issued.folder, base_url="https://forge.example")
     manager.start()

@@ -111,7 +111,7 @@ def test_again_changes_nothing(load, store: Store):
         ("timeout: 3", "timeout: 4", "tower/bells https://receiver.example/hook"),
     ],
 )
-def test_a_change_updates_what_changed(load, old, new, name):
+def test_a_change_updates_only_its_object(load, old, new, name):
     load(DOCUMENT)
     found = outcomes(load(DOCUMENT.replace(old, new), "--json"))
     assert [each for each, outcome in found.items() if outcome == "updated"] == [name]
@@ -119,7 +119,7 @@ def test_a_change_updates_what_changed(load, old, new, name):
     assert set(outcomes(load(DOCUMENT.replace(old, new), "--json")).values()) == {"unchanged"}
 
 
-def test_what_is_not_mentioned_stays(load, store: Store):
+def test_unmentioned_fields_are_kept(load, store: Store):
     load(DOCUMENT)
     load("users: [{login: ada}]\nhooks: [{repository: tower/bells, url: URL}]".replace(
         "URL", "'https://receiver.example/hook'"))  # fmt: skip
@@ -140,7 +140,7 @@ def test_a_json_document_is_loaded(load):
     assert outcomes(load('{"users": [{"login": "ada"}]}', "--json")) == {"ada": "created"}
 
 
-def test_a_document_from_a_file(run, directory):
+def test_a_document_is_loaded_from_a_file(run, directory):
     (directory / "state.yaml").write_text(DOCUMENT)
     run("load", directory / "state.yaml")
     run("load", directory / "none.yaml", code=4)
@@ -226,7 +226,7 @@ def test_a_hook_with_batches_and_a_filter_in_cel(load, store: Store):
     assert "standard input:10: hooks[0].delivery.filter: cel: line 1, column 13" in refused.stderr
 
 
-def test_bytes_that_are_no_text(run):
+def test_a_document_that_is_no_utf8_is_refused(run):
     assert "not UTF-8" in run("load", "-", code=1, stdin=b"\xff\xfe\xff").stderr
 
 
@@ -237,7 +237,7 @@ tokens: [{user: ada, note: in, sso: [tower]}, {user: ada, note: out}]
 """
 
 
-def test_single_sign_on(load, store: Store):
+def test_single_sign_on_and_authorized_tokens_are_loaded(load, store: Store):
     load(SIGN_ON)
     tower = store.look(accounts.by_login, "tower")
     found = {row["note"]: row["id"] for row in store.look(tokens.list_all)}
@@ -279,7 +279,7 @@ def test_the_limit_of_hooks_is_a_setting(load, store: Store, monkeypatch: pytest
     assert len(store.look(hooks.every)) == 40
 
 
-def test_a_pull_hook(load, store: Store):
+def test_a_pull_hook_is_loaded(load, store: Store):
     document = many_hooks(1).replace("https://receiver.example/0", "pull:ci")
     load(document)
     assert "0 created, 0 updated" in load(document).stdout
@@ -288,7 +288,7 @@ def test_a_pull_hook(load, store: Store):
     assert "hooks[0].url" in wrong.stderr
 
 
-def test_a_mistake_has_its_file_its_line_and_what_may_be_meant(run, directory):
+def test_a_mistake_names_its_file_its_line_and_a_near_key(run, directory):
     (directory / "state.yaml").write_text(
         "users:\n  - login: ada\n    nmae: Ada\nrepositories:\n  - name: eve/x\n"
     )

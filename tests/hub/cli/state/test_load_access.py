@@ -1,4 +1,4 @@
-"""State documents: who sees a membership, which branches are protected, and what teams may do."""
+"""State documents: visible memberships, protected branches, and the roles of teams."""
 
 import json
 
@@ -30,7 +30,7 @@ def load(run):
     return call
 
 
-def test_what_the_document_gives_is_there(load, store: Store):
+def test_the_access_of_a_document_is_applied(load, store: Store):
     load(DOCUMENT)
     again = load(DOCUMENT)
     assert {each["outcome"] for each in json.loads(again.stdout)["changes"]} == {"unchanged"}

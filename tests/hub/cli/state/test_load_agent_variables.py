@@ -1,4 +1,4 @@
-"""State documents: what organizations tell their agents."""
+"""State documents: the variables of organizations' agents."""
 
 import json
 from typing import Any
@@ -46,7 +46,7 @@ def test_agent_variables_are_made_once(load, store: Store):
     assert "0 created, 0 updated, 3 unchanged" in load(DOCUMENT).stdout
 
 
-def test_what_is_not_mentioned_stays(load, store: Store):
+def test_unmentioned_fields_are_kept(load, store: Store):
     load(DOCUMENT)
     short = {"organization": "Tower", "name": "Region", "value": "south"}
     assert "0 created, 1 updated" in load({"agent_variables": [short]}).stdout
@@ -70,7 +70,7 @@ def test_what_is_not_mentioned_stays(load, store: Store):
         ({"value": "a\0b"}, "pattern"),
     ],
 )
-def test_what_cannot_be(load, change: dict[str, Any], said: str):
+def test_a_wrong_agent_variable_is_refused(load, change: dict[str, Any], said: str):
     bad = DOCUMENT | {"agent_variables": [VARIABLE | change]}
     result = load(bad, code=1)
     assert "agent_variables[0]" in result.output

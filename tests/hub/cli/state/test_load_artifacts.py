@@ -82,13 +82,13 @@ def test_changed_artifacts_are_updated(load, store: Store):
         ("storage_records", {"status": "gone"}, "Input should be"),
     ],
 )
-def test_what_cannot_be(load, part: str, change: dict[str, Any], said: str):
+def test_a_wrong_artifact_is_refused(load, part: str, change: dict[str, Any], said: str):
     result = load(DOCUMENT | {part: [DOCUMENT[part][0] | change]}, code=1)
     assert f"{part}[0]" in result.output
     assert said in result.output
 
 
-def test_artifacts_that_are_named_twice(load):
+def test_repeated_artifacts_are_refused(load):
     for part in ("attestations", "deployment_records", "storage_records"):
         twice = DOCUMENT | {part: DOCUMENT[part] * 2}
         assert "is there 2 times" in load(twice, code=1).output

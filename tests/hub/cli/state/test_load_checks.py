@@ -70,7 +70,7 @@ def changed(number: int, **fields: Any) -> dict[str, Any]:
     return document
 
 
-def test_all_of_it_and_again(load, store: Store):
+def test_check_runs_are_loaded_and_loading_again_changes_nothing(load, store: Store):
     assert "6 created, 0 updated, 0 unchanged" in load(DOCUMENT).stdout
     lint, test = run_of(store, "lint"), run_of(store, "test")
     assert (lint["status"], lint["conclusion"], lint["external_id"]) == (
@@ -103,7 +103,7 @@ def test_all_of_it_and_again(load, store: Store):
         {"actions": []},
     ],
 )
-def test_what_changes(load, store: Store, fields: dict[str, Any]):
+def test_a_changed_check_run_is_updated(load, store: Store, fields: dict[str, Any]):
     load(DOCUMENT)
     document = changed(0, **fields)
     assert "0 created, 1 updated, 5 unchanged" in load(document).stdout
@@ -128,6 +128,6 @@ def test_what_changes(load, store: Store, fields: dict[str, Any]):
         ({"output": {"annotations": [{**LINE, "start_line": -1}]}}, "annotations[0].start_line"),
     ],
 )
-def test_what_cannot_be(load, fields: dict[str, Any], reported: str):
+def test_a_wrong_check_run_is_refused(load, fields: dict[str, Any], reported: str):
     answer = load(changed(0, **fields), code=1)
     assert reported in answer.output

@@ -61,7 +61,7 @@ def test_changed_comments_are_updated(load, store: Store):
     again = {"commit_comments": [{**changed, "body": "Hm"}]}
     assert "0 created, 1 updated, 0 unchanged" in load(again).stdout
     row = kept(store)
-    # What is not given stays.
+    # Missing fields stay.
     assert (row["body"], row["line"]) == ("Hm", 3)
 
 
@@ -76,11 +76,11 @@ def test_changed_comments_are_updated(load, store: Store):
         ({"color": "red"}, "there is no such key"),
     ],
 )
-def test_what_is_wrong(load, wrong: dict[str, Any], said: str):
+def test_a_wrong_comment_is_refused(load, wrong: dict[str, Any], said: str):
     document = {**DOCUMENT, "commit_comments": [COMMENT | wrong]}
     assert said in load(document, code=1).stderr
 
 
-def test_twice_the_same(load):
+def test_a_repeated_comment_is_refused(load):
     document = {**DOCUMENT, "commit_comments": [COMMENT, COMMENT]}
     assert "the commit comment 'ada/engine 7' is there 2 times" in load(document, code=1).stderr

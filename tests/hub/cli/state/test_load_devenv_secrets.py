@@ -31,7 +31,7 @@ def kept(store: Store) -> bytes:
     return store.look(devenv_secrets.value_of, row)
 
 
-def test_made_once_and_changed(load, store: Store):
+def test_secrets_are_created_once_and_updated(load, store: Store):
     first = load(DOCUMENT)
     assert "3 created, 0 updated, 0 unchanged" in first.stdout
     assert kept(store) == b"hush"
@@ -53,7 +53,7 @@ def test_made_once_and_changed(load, store: Store):
         ({"value": "ü" * 30_000}, "at most 49152 bytes"),
     ],
 )
-def test_what_cannot_be(load, change: dict[str, Any], said: str):
+def test_a_wrong_secret_is_refused_without_its_value(load, change: dict[str, Any], said: str):
     result = load(DOCUMENT | {"devenv_secrets": [SECRET | change]}, code=1)
     assert "devenv_secrets[0]" in result.output
     assert said in result.output

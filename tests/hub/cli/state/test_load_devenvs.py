@@ -1,4 +1,4 @@
-"""State documents: environments and what they run on."""
+"""State documents: environments and their machines."""
 
 import json
 from typing import Any
@@ -104,7 +104,7 @@ def test_a_known_one_is_changed(load, store: Store):
         ("devenvs", {"location": "Nowhere"}, "'Nowhere' is none of"),
     ],
 )
-def test_what_cannot_be(load, part: str, change: dict[str, Any], said: str):
+def test_a_wrong_environment_is_refused(load, part: str, change: dict[str, Any], said: str):
     result = load(DOCUMENT | {part: [DOCUMENT[part][0] | change]}, code=1)
     assert f"{part}[0]" in result.output
     assert said in result.output

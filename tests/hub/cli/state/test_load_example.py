@@ -28,7 +28,7 @@ def within(value: Any) -> Iterator[StateEntry]:
         yield from within(list(value.values()))
 
 
-def test_it_has_every_part_with_every_member():
+def test_the_example_has_every_part_with_every_member():
     there: set[str] = set()
     given: set[str] = set()
     for part in within(read(example())):
@@ -59,5 +59,5 @@ def test_changes_call_things_by_the_names_of_their_sections(run):
     assert {each["kind"] for each in changes} == singular
 
 
-def test_it_is_shown_on_demand(run):
+def test_the_example_can_be_shown(run):
     assert run("load", "--example").stdout == example()

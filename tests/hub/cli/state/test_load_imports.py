@@ -35,7 +35,7 @@ def row(store: Store) -> Row:
     return store.look(imports.needed, repo["id"])
 
 
-def test_an_import(load, store: Store):
+def test_an_import_is_created_and_updated(load, store: Store):
     said = load(vcs="git", vcs_username="ada", vcs_password="hush")
     assert outcome(said) == "created"
     assert "hush" not in said.stdout
@@ -52,7 +52,7 @@ def test_an_import(load, store: Store):
     assert row(store)["round"] == begun["round"]
 
 
-def test_another_one(load, store: Store):
+def test_a_new_import_waits_for_the_end_of_the_former_one(load, store: Store):
     load()
     other = {"vcs_url": "https://source.example/b.git"}
     assert "under way" in load(code=1, **other).stderr
@@ -61,6 +61,6 @@ def test_another_one(load, store: Store):
     assert row(store)["status"] == "detecting"
 
 
-def test_what_is_no_import(load):
+def test_a_wrong_import_is_refused(load):
     for name, wrong in (("vcs_url", "file:///etc"), ("vcs", "cvs"), ("vcs_username", "a\nb")):
         assert f"imports[0].{name}" in load(code=1, **{name: wrong}).stderr

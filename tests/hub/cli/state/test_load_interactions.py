@@ -54,7 +54,7 @@ def test_limits(load, store: Store):
     assert "0 created, 1 updated" in counts(load(interaction_limits=limits))
 
 
-def test_what_is_over_is_nothing(load, store: Store):
+def test_expired_limits_and_invitations_are_ignored(load, store: Store):
     over = {"limit": "existing_users", "expires_at": BEHIND}
     said = load(
         interaction_limits=[{"account": "ada", **over}],
@@ -73,11 +73,11 @@ def test_what_is_over_is_nothing(load, store: Store):
         {"limit": "existing_users", "account": "nobody"},
     ],
 )
-def test_what_is_no_limit(load, limit):
+def test_a_wrong_limit_is_refused(load, limit):
     assert "interaction_limits[0]" in load(1, interaction_limits=[limit]).stderr
 
 
-def test_not_while_the_owner_has_one(load):
+def test_a_limit_beside_the_owner_s_is_refused(load):
     limits = [
         {"account": "tower", "limit": "existing_users", "expires_at": AHEAD},
         {"repository": "tower/bells", "limit": "existing_users", "expires_at": AHEAD},

@@ -1,4 +1,4 @@
-"""State documents: what happened to issues, and what was said on them."""
+"""State documents: the events of issues, and the comments on them."""
 
 import json
 from typing import Any
@@ -36,14 +36,14 @@ def kinds(store: Store) -> list[str]:
     return [each["kind"] for each in rows]
 
 
-def test_it_happened_once(load, store: Store):
+def test_loading_twice_creates_each_event_once(load, store: Store):
     assert "6 created, 0 updated, 0 unchanged" in load(DOCUMENT).stdout
     assert kinds(store) == ["closed", "commented", "mentioned", "subscribed"]
     assert "0 created, 0 updated, 6 unchanged" in load(DOCUMENT).stdout
     assert len(kinds(store)) == 4
 
 
-def test_what_is_said_changes(load, store: Store):
+def test_a_changed_comment_is_updated(load, store: Store):
     load(DOCUMENT)
     again = {"issue_comments": [{**COMMENT, "body": "Ah", "pinned": True}]}
     assert "0 created, 1 updated, 0 unchanged" in load(again).stdout
@@ -81,7 +81,7 @@ def test_of_a_deleted_issue_nothing_is_left(load, store: Store):
         ({"commit": "main"}, "issue_events[0].commit"),
     ],
 )
-def test_what_is_wrong(load, wrong: dict[str, Any], said: str):
+def test_a_wrong_event_is_refused(load, wrong: dict[str, Any], said: str):
     document = {**DOCUMENT, "issue_events": [EVENT | wrong]}
     assert said in load(document, code=1).stderr
 
@@ -95,12 +95,12 @@ def test_what_is_wrong(load, wrong: dict[str, Any], said: str):
         ({"body": "a\0b"}, "issue_comments[0].body"),
     ],
 )
-def test_what_is_wrong_with_a_comment(load, wrong: dict[str, Any], said: str):
+def test_a_wrong_comment_is_refused(load, wrong: dict[str, Any], said: str):
     document = {**DOCUMENT, "issue_comments": [COMMENT | wrong]}
     assert said in load(document, code=1).stderr
 
 
-def test_the_same_comment_twice(load):
+def test_a_repeated_comment_is_refused(load):
     document = {**DOCUMENT, "issue_comments": [COMMENT, COMMENT]}
     assert "the issue comment 'ada/engine comment 3' is there 2 times" in (
         load(document, code=1).stderr

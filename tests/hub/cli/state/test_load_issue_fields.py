@@ -60,7 +60,7 @@ def test_changed_issue_fields_are_updated(load, store: Store):
     acme = store.look(accounts.by_login, "acme")
     (field,) = store.look(issue_fields.of_organization, acme["id"])
     assert field["description"] == "How soon"
-    # What is not given stays.
+    # Missing fields stay.
     bare = {key: FIELD[key] for key in ("organization", "name", "data_type")}
     assert "0 created, 0 updated, 1 unchanged" in load({"issue_fields": [bare]}).stdout
 
@@ -78,12 +78,12 @@ def test_changed_issue_fields_are_updated(load, store: Store):
         ("issue_field_values", {"issue": 9}, "there is no issue 9 in acme/tools"),
     ],
 )
-def test_what_is_wrong(load, part: str, wrong: dict[str, Any], said: str):
+def test_a_wrong_issue_field_is_refused(load, part: str, wrong: dict[str, Any], said: str):
     document = {**DOCUMENT, part: [DOCUMENT[part][0] | wrong]}
     assert said in load(document, code=1).stderr
 
 
-def test_another_type(load):
+def test_the_type_of_a_field_cannot_be_changed(load):
     load(DOCUMENT)
     other = {"organization": "acme", "name": "URGENCY", "data_type": "text"}
     assert "is a field of type multi_select" in load({"issue_fields": [other]}, code=1).stderr

@@ -74,7 +74,7 @@ def issue(store: Store, number: int) -> Row:
     return found
 
 
-def test_all_of_it_and_again(load, store: Store):
+def test_all_parts_are_loaded_and_loading_again_changes_nothing(load, store: Store):
     assert set(outcomes(load(DOCUMENT)).values()) == {"created"}
     repo, tower = repository(store), store.look(accounts.by_login, "tower")
     assert (repo["topics"], repo["language"], repo["forks"]) == ('["steam"]', "Ada", 2)
@@ -95,7 +95,7 @@ def test_all_of_it_and_again(load, store: Store):
     assert [issue(store, number) for number in (1, 2, 3)] == [one, two, three]
 
 
-def test_what_changes_and_what_is_not_mentioned(load, store: Store):
+def test_changes_are_applied_and_unmentioned_fields_kept(load, store: Store):
     load(DOCUMENT)
     one = issue(store, 1)
     changes = {
@@ -111,7 +111,7 @@ def test_what_changes_and_what_is_not_mentioned(load, store: Store):
     assert (kept["color"], kept["description"]) == ("d73a4a", "Broken")
 
 
-def test_gone_and_gone_elsewhere(load, store: Store):
+def test_issues_can_be_deleted_and_transferred(load, store: Store):
     load(DOCUMENT)
     load(
         {
@@ -147,14 +147,14 @@ def test_gone_and_gone_elsewhere(load, store: Store):
         ("pull_requests", {"merged_by": "nobody"}, "pull_requests[0]: there is no account"),
     ],
 )
-def test_what_is_wrong_is_named_and_nothing_happens(load, store: Store, part, changed, message):
+def test_a_mistake_is_named_and_nothing_is_written(load, store: Store, part, changed, message):
     document = json.loads(json.dumps(yaml.safe_load(DOCUMENT), default=str))
     document[part][0] |= changed
     assert message in load(document, code=1).output
     assert store.look(accounts.list_all) == []
 
 
-def test_an_account_that_events_told_of_is_made(load, store: Store):
+def test_an_account_known_from_events_is_created(load, store: Store):
     store.do(
         lambda db: db.execute(
             "INSERT INTO account (login, login_key, kind, heard_of, created_at, updated_at)"

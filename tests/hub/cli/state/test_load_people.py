@@ -43,7 +43,7 @@ def addresses(store: Store, login: str) -> list[tuple[str, int, int, str | None]
     return [(row["email"], row["is_primary"], row["verified"], row["visibility"]) for row in rows]
 
 
-def test_all_of_it_and_again(load, store: Store):
+def test_all_parts_are_loaded_and_loading_again_changes_nothing(load, store: Store):
     assert "3 created, 0 updated, 0 unchanged" in load(DOCUMENT).stdout
     assert addresses(store, "ada") == [
         ("ada@tower.example", 1, 1, "private"),
@@ -67,7 +67,7 @@ def test_all_of_it_and_again(load, store: Store):
         {"license_file": {"name": "LICENSE", "text": "mine", "branch": "next"}},
     ],
 )
-def test_what_changes_around_a_repository(load, changes: dict[str, Any]):
+def test_changed_watchers_stars_and_licenses_are_updated(load, changes: dict[str, Any]):
     load(DOCUMENT)
     changed = {"repositories": [{"name": "ada/engine", **changes}]}
     assert "0 created, 1 updated, 0 unchanged" in load(changed).stdout
@@ -114,7 +114,9 @@ def test_bad_addresses(load, user: dict[str, Any], reported: str):
         ({"watchers": {"ada": "staring"}}, "'watching' or 'ignoring'"),
     ],
 )
-def test_what_cannot_be_around_a_repository(load, repository: dict[str, Any], reported: str):
+def test_wrong_watchers_stars_and_licenses_are_refused(
+    load, repository: dict[str, Any], reported: str
+):
     load(DOCUMENT)
     answer = load({"repositories": [{"name": "ada/engine", **repository}]}, code=1)
     assert reported in answer.output
@@ -160,7 +162,7 @@ def test_ages_are_loaded(load, store: Store):
         older[name][0]["created_at"] = "2019-01-01"
     assert "0 created, 5 updated" in load(older).stdout
     assert ages(store) == ["2019-01-01"] * 5
-    # What says nothing of it leaves it as it is.
+    # A document without the part leaves it as it is.
     load({"users": [{"login": "ada"}]})
     assert ages(store) == ["2019-01-01"] * 5
 

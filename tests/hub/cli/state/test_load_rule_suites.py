@@ -50,7 +50,7 @@ def changed(**fields: Any) -> dict[str, Any]:
     return document
 
 
-def test_all_of_it_and_again(load, store: Store):
+def test_rule_suites_are_loaded_and_loading_again_changes_nothing(load, store: Store):
     assert "3 created, 0 updated, 0 unchanged" in load(DOCUMENT).stdout
     repo = store.look(repositories.find, "ada", "engine")
     row = store.look(rule_suites.get, repo["id"], 21)
@@ -70,7 +70,7 @@ def test_all_of_it_and_again(load, store: Store):
         {"pushed_at": "2026-11-20T11:00:00Z"},
     ],
 )
-def test_what_changes(load, fields: dict[str, Any]):
+def test_a_changed_rule_suite_is_updated(load, fields: dict[str, Any]):
     load(DOCUMENT)
     assert "0 created, 1 updated, 2 unchanged" in load(changed(**fields)).stdout
     assert "0 created, 0 updated, 3 unchanged" in load(changed(**fields)).stdout
@@ -86,6 +86,6 @@ def test_what_changes(load, fields: dict[str, Any]):
         ({"after_sha": "x"}, "rule_suites[0].after_sha"),
     ],
 )
-def test_what_cannot_be(load, fields: dict[str, Any], reported: str):
+def test_a_wrong_rule_suite_is_refused(load, fields: dict[str, Any], reported: str):
     answer = load(changed(**fields), code=1)
     assert reported in answer.output

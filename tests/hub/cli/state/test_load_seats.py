@@ -51,14 +51,14 @@ def test_all_members_have_a_seat_and_those_to_come(load, run, store: Store):
     assert seats(store) == {"ada": False, "bob": False, "eve": False}
 
 
-def test_who_is_selected_keeps_a_seat_that_all_had(load, store: Store):
+def test_selected_members_keep_their_seats(load, store: Store):
     load(**subscription("assign_all"))
     assert "0 created, 1 updated" in load(**subscription("assign_selected", users=["ada"]))
     assert seats(store) == {"ada": False, "bob": True}
     assert "0 created, 0 updated" in load(**subscription("assign_selected", users=["ada"]))
 
 
-def test_a_seat_that_comes_with_joining_is_told(load, run, store: Store):
+def test_a_seat_that_comes_with_joining_emits_an_event(load, run, store: Store):
     load(**subscription("assign_all"))
     run("org", "join", "tower", "eve")
     assert seats(store) == {"ada": False, "bob": False, "eve": False}

@@ -84,7 +84,7 @@ def test_changed_secret_patterns_are_updated(load, store: Store):
         ("enterprise_secret_patterns", {"setting": "on"}, "Input should be"),
     ],
 )
-def test_what_cannot_be(load, part: str, change: dict[str, Any], said: str):
+def test_a_wrong_secret_pattern_is_refused(load, part: str, change: dict[str, Any], said: str):
     result = load(DOCUMENT | {part: [DOCUMENT[part][0] | change]}, code=1)
     assert f"{part}[0]" in result.output
     assert said in result.output

@@ -21,7 +21,7 @@ def changes(run, text):
     ]
 
 
-def test_a_policy(run):
+def test_the_policy_of_an_enterprise_is_loaded(run):
     assert ("enterprise", "created") in changes(run, WORLD)
     off = "enterprises: [{slug: globe, usage_metrics: disabled}]"
     assert changes(run, off) == [("enterprise", "updated")]
@@ -48,7 +48,7 @@ def test_rows(run):
         (f"{ROW}, words: 1}}", "there is no such key"),
     ],
 )
-def test_what_cannot_be(run, row, said):
+def test_wrong_usage_is_refused(run, row, said):
     run("load", "-", stdin=WORLD)
     result = run("load", "-", stdin=f"usage: [{row}]", code=1)
     assert said in result.stderr

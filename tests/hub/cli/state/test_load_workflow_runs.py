@@ -67,7 +67,7 @@ def changed(number: int, **fields: Any) -> dict[str, Any]:
     return document
 
 
-def test_all_of_it_and_again(load, store: Store):
+def test_runs_and_groups_are_loaded_and_loading_again_changes_nothing(load, store: Store):
     assert "4 created, 0 updated, 0 unchanged" in load(DOCUMENT).stdout
     assert queue(store, "prod") == [(1, None, 0), (2, None, 1)]
     assert queue(store, "db") == [(2, None, 0), (1, 10, 1)]
@@ -88,7 +88,9 @@ def test_all_of_it_and_again(load, store: Store):
         ({"attempt": 2, "status": "queued"}, [(2, None, 1), (1, None, 1)]),
     ],
 )
-def test_what_changes(load, store: Store, fields: dict[str, Any], left: list[Any]):
+def test_a_changed_workflow_run_is_updated(
+    load, store: Store, fields: dict[str, Any], left: list[Any]
+):
     load(DOCUMENT)
     document = changed(0, **fields)
     assert "0 created, 1 updated, 3 unchanged" in load(document).stdout
@@ -107,6 +109,6 @@ def test_what_changes(load, store: Store, fields: dict[str, Any], left: list[Any
         ({"concurrency": {"reusable": [{"group": "a"}]}}, "reusable[0].path"),
     ],
 )
-def test_what_cannot_be(load, fields: dict[str, Any], reported: str):
+def test_a_wrong_workflow_run_is_refused(load, fields: dict[str, Any], reported: str):
     answer = load(changed(0, **fields), code=1)
     assert reported in answer.output

@@ -28,7 +28,7 @@ def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[OTLPReceiver]:
 
 
 @pytest.fixture
-async def seeing(store: Store) -> AsyncIterator[Observability]:
+async def observability(store: Store) -> AsyncIterator[Observability]:
     worker = WorkerMetrics()
     made = Observability(store, others=[worker])
     made.measures.events.add("accepted", many=3)
@@ -73,16 +73,18 @@ def of_otlp(metric: Metric) -> Series:
     return found
 
 
-async def test_they_are_the_same_as_for_prometheus(
-    seeing: Observability, collector: OTLPReceiver
+async def test_exported_metrics_match_those_for_prometheus(
+    observability: Observability, collector: OTLPReceiver
 ) -> None:
-    async with running_telemetry(seeing) as tracer:
+    async with running_telemetry(observability) as tracer:
         assert tracer is None, "only metrics have an endpoint"
         await until(collector.metrics)
     exported = collector.metrics()
     standing = StoreGauges()
-    standing.figures = await metrics.store_figures(seeing)
-    expected = {one.name: metrics.family(one) for one in metrics.all_families(seeing, standing)}
+    standing.figures = await metrics.store_figures(observability)
+    expected = {
+        one.name: metrics.family(one) for one in metrics.all_families(observability, standing)
+    }
     # The test itself makes the store write and look.
     moving = {name for name in expected if name.startswith(("tocsin_commit", "tocsin_writes"))}
     present = {name for name, family in expected.items() if family.samples}
@@ -96,11 +98,11 @@ async def test_they_are_the_same_as_for_prometheus(
 
 
 async def test_counters_are_totals_since_the_start(
-    seeing: Observability, collector: OTLPReceiver
+    observability: Observability, collector: OTLPReceiver
 ) -> None:
-    async with running_telemetry(seeing):
+    async with running_telemetry(observability):
         await until(collector.metrics)
-        seeing.measures.events.add("accepted", many=4)
+        observability.measures.events.add("accepted", many=4)
     events = collector.metrics()["tocsin_events_total"]
     assert events.sum.is_monotonic
     assert events.sum.aggregation_temporality == 2, "cumulative"
@@ -112,14 +114,14 @@ async def test_counters_are_totals_since_the_start(
     assert events.unit == "1"
 
 
-async def test_a_store_that_does_not_answer(
-    seeing: Observability, collector: OTLPReceiver, monkeypatch: pytest.MonkeyPatch
+async def test_metrics_are_exported_without_a_store(
+    observability: Observability, collector: OTLPReceiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def late(patience: float) -> None:
         raise TimeoutError
 
-    monkeypatch.setattr(seeing.figures, "get", late)
-    async with running_telemetry(seeing):
+    monkeypatch.setattr(observability.figures, "get", late)
+    async with running_telemetry(observability):
         await until(collector.metrics)
     exported = collector.metrics()
     assert of_otlp(exported["tocsin_store_up"]) == {(): 0}

@@ -31,7 +31,7 @@ def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[OTLPReceiver]:
 
 
 @pytest.fixture
-async def seeing(store: Store) -> AsyncIterator[Observability]:
+async def observability(store: Store) -> AsyncIterator[Observability]:
     made = Observability(store)
     yield made
     await made.close()
@@ -47,20 +47,20 @@ def said(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 async def test_without_a_variable_nothing_is_exported(
-    seeing: Observability, monkeypatch: pytest.MonkeyPatch
+    observability: Observability, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in [name for name in os.environ if name.startswith("OTEL_")]:
         monkeypatch.delenv(name)
-    async with running_telemetry(seeing) as tracer:
+    async with running_telemetry(observability) as tracer:
         assert tracer is None
 
 
 async def test_a_failure_is_logged_once_and_so_is_its_end(
-    seeing: Observability, collector: OTLPReceiver, caplog: pytest.LogCaptureFixture
+    observability: Observability, collector: OTLPReceiver, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, LOGGER)
     collector.status = 400
-    async with running_telemetry(seeing) as tracer:
+    async with running_telemetry(observability) as tracer:
         for _ in range(3):
             before = collector.requests
             record(tracer, "lost")
@@ -77,11 +77,11 @@ async def test_a_failure_is_logged_once_and_so_is_its_end(
 
 
 async def test_nobody_listens(
-    seeing: Observability, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    observability: Observability, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{free_port()}")
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "0.5")
-    async with running_telemetry(seeing) as tracer:
+    async with running_telemetry(observability) as tracer:
         record(tracer, "lost")
     signals = sorted(text.partition(" ")[0] for text in said(caplog) if "deliveries go on" in text)
     assert signals == ["metrics", "traces"]
@@ -89,7 +89,7 @@ async def test_nobody_listens(
 
 
 async def test_a_receiver_that_hangs_does_not_hold_up_the_end(
-    seeing: Observability,
+    observability: Observability,
     collector: OTLPReceiver,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -97,7 +97,7 @@ async def test_a_receiver_that_hangs_does_not_hold_up_the_end(
     monkeypatch.setattr(export, "PATIENCE", 0.2)
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "3600")
     collector.opened.clear()
-    async with running_telemetry(seeing) as tracer:
+    async with running_telemetry(observability) as tracer:
         record(tracer, "lost")
     assert said(caplog) == [
         "the last traces or metrics are not exported: there was no answer in time"
@@ -106,7 +106,7 @@ async def test_a_receiver_that_hangs_does_not_hold_up_the_end(
 
 
 async def test_an_exporter_that_cannot_be_closed_does_not_hinder_the_end(
-    seeing: Observability,
+    observability: Observability,
     collector: OTLPReceiver,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -115,14 +115,14 @@ async def test_an_exporter_that_cannot_be_closed_does_not_hinder_the_end(
         raise OSError("no more")
 
     monkeypatch.setattr(export.OTLPSpanExporter, "shutdown", fail)
-    async with running_telemetry(seeing) as tracer:
+    async with running_telemetry(observability) as tracer:
         record(tracer, "kept")
     assert [span.name for span in collector.spans()] == ["kept"]
     assert said(caplog) == ["the last traces or metrics are not exported: OSError('no more')"]
 
 
 async def test_a_full_queue_drops_spans_and_is_logged_once(
-    seeing: Observability,
+    observability: Observability,
     collector: OTLPReceiver,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -132,7 +132,7 @@ async def test_a_full_queue_drops_spans_and_is_logged_once(
     monkeypatch.setenv("OTEL_BSP_MAX_QUEUE_SIZE", "2")
     monkeypatch.setenv("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "2")
     collector.opened.clear()
-    async with running_telemetry(seeing) as tracer:
+    async with running_telemetry(observability) as tracer:
         record(tracer, "first")
         await until(lambda: collector.requests == 1)
         for _ in range(50):
@@ -152,7 +152,7 @@ async def test_a_full_queue_drops_spans_and_is_logged_once(
     ],
 )
 async def test_an_impossible_value_is_an_error_at_the_start(
-    seeing: Observability,
+    observability: Observability,
     collector: OTLPReceiver,
     monkeypatch: pytest.MonkeyPatch,
     name: str,
@@ -161,25 +161,25 @@ async def test_an_impossible_value_is_an_error_at_the_start(
     monkeypatch.setenv("OTEL_METRICS_EXPORTER", "otlp")
     monkeypatch.setenv(name, value)
     with pytest.raises(Unusable, match="a variable of OpenTelemetry is wrong"):
-        async with running_telemetry(seeing):
+        async with running_telemetry(observability):
             pass
 
 
 async def test_an_unsupported_wish_is_logged(
-    seeing: Observability,
+    observability: Observability,
     collector: OTLPReceiver,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")
-    async with running_telemetry(seeing) as tracer:
+    async with running_telemetry(observability) as tracer:
         assert tracer is None
     (text,) = said(caplog)
     assert text.startswith("traces are not exported: OTEL_EXPORTER_OTLP_PROTOCOL is 'grpc'")
 
 
 async def test_the_extra_is_not_installed(
-    seeing: Observability,
+    observability: Observability,
     collector: OTLPReceiver,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -187,7 +187,7 @@ async def test_the_extra_is_not_installed(
     for name in [name for name in sys.modules if name.startswith("hub.cli.telemetry.export")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
-    async with running_telemetry(seeing) as tracer:
+    async with running_telemetry(observability) as tracer:
         assert tracer is None
     (text,) = said(caplog)
     assert text.startswith("traces are not exported: they need the extra otel (")

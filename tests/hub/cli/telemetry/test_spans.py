@@ -68,16 +68,16 @@ async def running(url: str, folder: Path, collector: OTLPReceiver) -> AsyncItera
     token = harness.store.do(
         lambda db: tokens.create(db, accounts.by_login(db, "ada")["id"], scopes=["repo"])[0]
     )
-    seeing = Observability(harness.store)
+    observability = Observability(harness.store)
     try:
-        async with running_telemetry(seeing) as seeing.tracer:
-            app = create_app(harness.store, HubSettings(), judge, seeing=seeing)
-            await harness.work(tracer=seeing.tracer)
+        async with running_telemetry(observability) as observability.tracer:
+            app = create_app(harness.store, HubSettings(), judge, observability=observability)
+            await harness.work(tracer=observability.tracer)
             headers = {"Authorization": f"Bearer {token}", "User-Agent": "tests"}
             async with httpx.AsyncClient(
                 transport=httpx.ASGITransport(app), base_url="http://127.0.0.1", headers=headers
             ) as client:
-                yield World(harness, client, collector, seeing.tracer)
+                yield World(harness, client, collector, observability.tracer)
             await harness.rest()
     finally:
         await harness.close()
@@ -203,7 +203,7 @@ async def test_a_late_attempt_has_a_trace_of_its_own(world: World) -> None:
     ],
     ids=["status", "error"],
 )
-async def test_a_failed_attempt_is_exported_whatever_the_sampler_says(
+async def test_a_failed_attempt_is_exported_past_the_sampler(
     url: str,
     tmp_path: Path,
     collector: OTLPReceiver,

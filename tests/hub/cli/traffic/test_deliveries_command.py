@@ -113,7 +113,7 @@ def test_deliveries_are_listed(run, listed, store: Store, hook_id):
     run("delivery", "list", "--since", "yesterday", code=2)
 
 
-def test_one_delivery(run, store: Store, hook_id):
+def test_a_delivery_is_shown_with_its_attempts(run, store: Store, hook_id):
     store.do(lambda db: attempt_outcomes.record(db, [failed(hook_id)]))
     shown = run("delivery", "show", 1).stdout
     assert "X-GitHub-Event: push" in shown
@@ -159,7 +159,7 @@ def test_events_are_replayed(run, listed, hook_id):
     run("replay", code=2)
 
 
-def test_an_interrupted_replay_says_how_to_go_on(run, listed, hook_id, monkeypatch):
+def test_an_interrupted_replay_names_the_command_to_continue(run, listed, hook_id, monkeypatch):
     monkeypatch.setattr(replay_command, "BATCH", 1)
     create, batches = replay_selection.create_deliveries, []
 
@@ -220,7 +220,7 @@ def test_sql_only_reads(run, directory, hook_id, statement):
 
 
 @embedded("a server has a shell of its own")
-def test_sql_says_what_is_wrong(run, hook_id):
+def test_sql_reports_a_wrong_statement(run, hook_id):
     assert "no such table: nowhere" in run("sql", "SELECT * FROM nowhere", code=2).stderr
     assert "fails" in run("sql", "SELECT 1; SELECT 2", code=2).stderr
 

@@ -43,7 +43,7 @@ def test_a_payload_is_bounded_and_whole_on_demand(run, store: Store, hook_id):
     assert shown(run, 4)["payload"] == {"text": "x" * 5000}
 
 
-def test_a_payload_that_retention_has_deleted(run, store: Store, hook_id):
+def test_a_deleted_payload_is_reported(run, store: Store, hook_id):
     store.do(lambda db: db.execute("UPDATE event SET body = NULL WHERE id = 1"))
     assert "no longer kept" in run("event", "show", 1).stdout
     assert "no longer kept" in run("event", "show", 1, "--payload", code=1).stderr
@@ -104,7 +104,7 @@ def test_the_same_event_is_stored_once(run, listed, hook_id):
         (["push", "--file", "-"], '{"a": "' + "x" * 2000 + '"}', "max_event_bytes, 1024 bytes"),
     ],
 )
-def test_what_the_hub_rejects_is_rejected(run, listed, hook_id, monkeypatch, words, stdin, said):
+def test_a_wrong_event_is_rejected(run, listed, hook_id, monkeypatch, words, stdin, said):
     monkeypatch.setenv("TOCSIN_MAX_EVENT_BYTES", "1024")
     event, *rest = words
     assert said in run("emit", event, "ada/bell", *rest, stdin=stdin, code=2).stderr

@@ -44,7 +44,7 @@ def tried(store: Store, hook_id: int, status: int | None, duration: int = 20_000
     store.do(try_)
 
 
-def test_top_once(run, listed, store: Store, hook_id: int):
+def test_top_prints_its_figures_once(run, listed, store: Store, hook_id: int):
     tried(store, hook_id, 200)
     tried(store, hook_id, None)
     found = listed("top", "--once")
@@ -61,14 +61,14 @@ def test_top_once(run, listed, store: Store, hook_id: int):
     assert "50.0 %" in shown
 
 
-def test_with_nothing_there(run):
+def test_top_works_on_an_empty_store(run):
     run("user", "add", "ada")
     shown = run("top", "--once").stdout
     assert "0 workers" in shown
     assert "endpoints" not in shown
 
 
-def test_a_look_costs_the_same_however_much_there_is(
+def test_more_deliveries_take_no_more_statements(
     store: Store, hook_id: int, monkeypatch: pytest.MonkeyPatch
 ):
     tried(store, hook_id, 200)
@@ -125,7 +125,7 @@ def terminals() -> Iterator[Callable[..., Terminal]]:
 
 
 @pytest.mark.parametrize("how", ["q", signal.SIGINT, signal.SIGTERM])
-def test_live_until_a_key_or_a_signal(run, terminals, how):
+def test_top_runs_until_a_key_or_a_signal(run, terminals, how):
     run("user", "add", "ada")
     terminal = terminals("top", "--interval", "0.2")
     terminal.until("(?s)backlog.*q ends")
@@ -157,7 +157,7 @@ def test_following_real_deliveries(start, store: Store, directory: Path):
     assert shown.end(signal.SIGTERM)[0] == 0
 
 
-def test_following_begins_with_what_was(start, store: Store, hook_id: int):
+def test_following_begins_with_past_attempts(start, store: Store, hook_id: int):
     tried(store, hook_id, 503)
     tried(store, hook_id, 200)
     reported = start("delivery", "list", "--follow", "--json", "--limit", "1")

@@ -44,7 +44,7 @@ def test_a_hook_is_made_with_a_secret_and_a_ping(run, listed, store: Store, hook
     assert listed("audit", "list")[0]["fields"] == ["--event", "--rate"]
 
 
-def test_a_hook_with_a_given_secret(run, store: Store, hook_id):
+def test_a_secret_is_read_from_standard_input(run, store: Store, hook_id):
     made = run("hook", "add", "ada/bell", URL, "--secret", "-", stdin="from a pipe\n")
     assert made.stdout == ""
     assert store.look(hooks.secret_of, store.look(hooks.by_id, 2)) == "from a pipe"
@@ -61,7 +61,7 @@ def test_a_hook_with_a_given_secret(run, store: Store, hook_id):
     ],
     ids=lambda one: one if isinstance(one, str) else "",
 )
-def test_what_the_api_refuses_is_refused(run, listed, hook_id, words, said):
+def test_a_wrong_hook_is_refused(run, listed, hook_id, words, said):
     assert said in run("hook", "add", "ada/bell", *words, code=2).stderr
     assert len(listed("hook", "list")) == 1
 
@@ -143,7 +143,7 @@ def test_a_hook_is_silenced_for_a_time(run, listed, hook_id):
     assert [row["what"] for row in listed("audit", "list")] == ["tocsin hook silence"] * 2
 
 
-def test_a_removed_hook_is_told_last(run, listed, store: Store, hook_id):
+def test_a_removed_hook_receives_a_last_event(run, listed, store: Store, hook_id):
     run("hook", "edit", hook_id, "--add-event", "meta")
     run("hook", "remove", hook_id, "--yes")
     assert listed("hook", "list") == []
@@ -155,7 +155,7 @@ def test_a_removed_hook_is_told_last(run, listed, store: Store, hook_id):
 
 
 class TestHooksAroundRepositories:
-    def test_of_an_organization(self, run, listed, store: Store, hook_id):
+    def test_a_hook_of_an_organization_is_made(self, run, listed, store: Store, hook_id):
         run("org", "add", "tower")
         made = run("hook", "add", "--org", "tower", URL, "--event", "team", "--event", "push")
         assert "made hook 2 of tower" in made.stderr
@@ -172,7 +172,7 @@ class TestHooksAroundRepositories:
         assert [row["id"] for row in listed("hook", "list")] == [1]
         assert sent(store, "meta")[0]["organization"]["login"] == "tower"
 
-    def test_of_the_whole_installation(self, run, listed, store: Store, hook_id):
+    def test_a_hook_of_the_whole_installation_is_made(self, run, listed, store: Store, hook_id):
         made = run("hook", "add", "--system", URL, "--event", "installation")
         assert "made hook 2 of the whole installation" in made.stderr
         (ping,) = sent(store, "ping")
@@ -191,7 +191,7 @@ class TestHooksAroundRepositories:
             (("ada/bell", URL, "--event", "team"), 2, "no hook of this repository can get it"),
         ],
     )
-    def test_that_cannot_be(self, run, hook_id, words, code, said):
+    def test_a_wrong_target_is_refused(self, run, hook_id, words, code, said):
         assert said in run("hook", "add", *words, code=code).stderr
 
 
@@ -229,7 +229,7 @@ def test_a_receiver_may_not_see_traces(run, store: Store, hook_id):
     assert "'always' or 'never'" in said
 
 
-def test_a_pull_hook_shows_who_fetches(run, listed, store: Store, hook_id):
+def test_a_pull_hook_shows_its_consumers(run, listed, store: Store, hook_id):
     run("hook", "add", "ada/bell", "pull:ci", "--expire-idle", "3600")
     assert [row["url"] for row in listed("hook", "list") if row["id"] == 2] == ["pull:ci"]
     store.do(consumers.touch, 2, "laptop")

@@ -25,7 +25,7 @@ def test_a_filter_is_given_and_removed(run, store: Store, hook_id):
     assert "payload.ref.$regex: unknown operator" in said
 
 
-def test_a_stored_event_and_a_file(run, listed, hook_id, tmp_path):
+def test_a_filter_is_tested_with_a_stored_event_and_a_file(run, listed, hook_id, tmp_path):
     run("hook", "edit", hook_id, "--filter", TAGS)
     (tmp_path / "push.json").write_text('{"ref": "refs/heads/main"}')
     said = run("hook", "test-filter", hook_id, "--file", tmp_path / "push.json").stdout
@@ -49,7 +49,7 @@ def test_a_stored_event_and_a_file(run, listed, hook_id, tmp_path):
     assert "leaves out" in other.stdout
 
 
-def test_an_expression_in_cel(run, listed, hook_id):
+def test_a_filter_in_cel_is_tested(run, listed, hook_id):
     run("hook", "edit", hook_id, "--filter", json.dumps({"cel": "payload.size > 1"}))
     said = run("hook", "test-filter", hook_id, "--file", "-", stdin='{"size": 2}').stdout
     assert said == f'hook {hook_id} delivers this event\nyes\t\tcel\t"payload.size > 1"\ttrue\n'
@@ -71,7 +71,7 @@ def test_an_expression_in_cel(run, listed, hook_id):
     assert "cel: line 1, column 15: mismatched input" in said
 
 
-def test_what_a_filter_left_out_is_listed(run, listed, hook_id):
+def test_filtered_deliveries_are_listed(run, listed, hook_id):
     run("hook", "edit", hook_id, "--filter", TAGS)
     run("emit", "push", "ada/bell", "--file", "-", stdin='{"ref": "refs/heads/main"}')
     event = listed("event", "list")[0]["id"]
@@ -84,7 +84,7 @@ def test_what_a_filter_left_out_is_listed(run, listed, hook_id):
     assert listed("hook", "show", hook_id)["filtered"] == 1
 
 
-def test_what_cannot_be_tested(run, hook_id, tmp_path):
+def test_a_filter_test_needs_a_filter_and_a_payload(run, hook_id, tmp_path):
     run("hook", "test-filter", hook_id, code=2)
     assert (
         "has no filter" in run("hook", "test-filter", 1, "--file", "-", code=2, stdin="{}").stderr

@@ -36,7 +36,7 @@ def test_a_key_is_made_rotated_and_imported(run, store: Store, hook_id):
     assert len(keys(run, hook_id)) == 1
 
 
-def test_what_is_rejected(run, hook_id):
+def test_wrong_keys_and_signatures_are_rejected(run, hook_id):
     assert "32 bytes" in run("hook", "rotate-key", hook_id, "--key", "whsk_AAEC", code=2).stderr
     assert "signatures" in run("hook", "edit", hook_id, "--signatures", "md5", code=2).stderr
     run("hook", "rotate-key", 99, code=4)

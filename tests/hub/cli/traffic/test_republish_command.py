@@ -45,7 +45,7 @@ def test_without_a_worker_it_is_done_here(run, listed, store: Store):
 
 
 @pytest.mark.usefixtures("bells")
-def test_a_bar_where_somebody_watches(run, monkeypatch: pytest.MonkeyPatch):
+def test_a_terminal_shows_a_progress_bar(run, monkeypatch: pytest.MonkeyPatch):
     shown = io.StringIO()
     screen = Console(file=shown, force_terminal=True, width=100)
     monkeypatch.setattr(output, "console", lambda **given: screen)
@@ -55,7 +55,7 @@ def test_a_bar_where_somebody_watches(run, monkeypatch: pytest.MonkeyPatch):
 
 
 @pytest.mark.usefixtures("bells")
-def test_how_many_it_would_be(run, store: Store):
+def test_a_dry_run_counts_the_resources(run, store: Store):
     said = run("republish", "--topic", "*/*/events/*", "--dry-run")
     assert "4 would be published to */*/events/*" in said.stdout
     found = json.loads(run("republish", "--topic", "*/*/events/*", "--dry-run", "--json").stdout)
@@ -77,7 +77,7 @@ def test_republish_runs_as_json(run, store: Store):
 
 
 @pytest.mark.usefixtures("bells")
-def test_left_to_the_worker(run, listed, store: Store):
+def test_a_run_can_be_left_to_the_worker_and_stopped(run, listed, store: Store):
     said = run("republish", "--topic", "*/*/events/repository", "--no-wait")
     assert said.stdout == "run 1: 4 are to be published to */*/events/repository\n"
     (row,) = listed("republish", "list")
@@ -90,7 +90,7 @@ def test_left_to_the_worker(run, listed, store: Store):
 
 
 @pytest.mark.usefixtures("bells")
-def test_one_that_fails(run, monkeypatch: pytest.MonkeyPatch):
+def test_a_failed_run_is_reported(run, monkeypatch: pytest.MonkeyPatch):
     def failing(*args: object) -> None:
         raise ValueError("a mistake")
 
@@ -102,7 +102,7 @@ def test_one_that_fails(run, monkeypatch: pytest.MonkeyPatch):
 
 
 @pytest.mark.parametrize("topic", ["ada/bell", "ada/bell/events/flood"])
-def test_republishing_to_no_topic(run, topic: str):
+def test_a_wrong_topic_is_refused(run, topic: str):
     said = run("republish", "--topic", topic, code=2).stderr
     assert "is no topic: owner/repo/events/event" in said or "check_run, check_suite" in said
 

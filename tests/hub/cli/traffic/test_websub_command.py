@@ -1,11 +1,11 @@
-"""`tocsin websub`: who follows what, and ending that."""
+"""`tocsin websub`: subscriptions are listed and ended."""
 
 import pytest
 
 from store.accounts import accounts
-from store.delivery import websub
-from store.delivery import websub_requests as requests
-from store.delivery.websub_topics import Topic
+from store.delivery.websub import websub
+from store.delivery.websub import websub_requests as requests
+from store.delivery.websub.websub_topics import Topic
 from store.repositories import repositories
 
 pytestmark = pytest.mark.usefixtures("url")
@@ -32,7 +32,7 @@ def _followed(db):
     requests.complete(db, request, "verified", db.now)
 
 
-def test_listing_and_revoking(store, listed, run):
+def test_subscriptions_are_listed_and_ended(store, listed, run):
     assert listed("websub", "list") == []
     store.do(_followed)
     (row,) = listed("websub", "list")
@@ -49,7 +49,7 @@ def test_listing_and_revoking(store, listed, run):
     assert "there is no" in run("websub", "remove", "--yes", row["id"], code=4).stderr
 
 
-def test_a_repository_that_becomes_private_ends_what_follows_it(store, run):
+def test_a_repository_that_becomes_private_ends_subscriptions(store, run):
     store.do(_followed)
     run("load", "-", stdin='{"repositories": [{"name": "ada/engine", "private": true}]}')
     (row,) = store.look(websub.page, limit=9, ended=True)

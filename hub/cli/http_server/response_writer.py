@@ -1,0 +1,49 @@
+"""Responses that need one write: the head waits for the first part of the body."""
+
+import asyncio
+
+# Beyond this size, a second write costs less than copying the body behind the head.
+ONE_WRITE = 65536
+
+
+class ResponseWriter:
+    """The transport of a connection, as its responses use it.
+
+    uvicorn writes a response's head and body one after the other. Each write is a call of the
+    system and a packet. Here the head is held for the body, until the next pass of the event loop
+    at the latest. The bytes keep their order.
+    """
+
+    __slots__ = ("_held", "_loop", "_transport")
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport, self._loop = transport, loop
+        self._held = b""
+
+    def write(self, data: bytes) -> None:
+        """Write data, together with the data that is held. If none is held, hold this."""
+        held = self._held
+        if not held:
+            self._held = data
+            self._loop.call_soon(self.flush)
+        elif len(data) <= ONE_WRITE:
+            self._held = b""
+            self._transport.write(held + data)
+        else:
+            self.flush()
+            self._transport.write(data)
+
+    def flush(self) -> None:
+        """Write the data that is held."""
+        held, self._held = self._held, b""
+        if held and not self._transport.is_closing():
+            self._transport.write(held)
+
+    def close(self) -> None:
+        """Write the data that is held, and close the connection."""
+        self.flush()
+        self._transport.close()
+
+    def is_closing(self) -> bool:
+        """Return whether the connection is closed, or about to be."""
+        return self._transport.is_closing()

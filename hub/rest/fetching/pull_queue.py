@@ -1,0 +1,31 @@
+"""The interface between the operations of pull hooks and the part that builds deliveries."""
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Protocol
+
+from store import Connection, Row
+from store.pull.fetching import Acknowledgement, Fetch, FetchedDelivery, Rejection
+
+
+class PullQueue(Protocol):
+    """The deliveries of pull hooks. Each method runs in the transaction of its caller."""
+
+    def fetch(self, db: Connection, hook: Row, request: Fetch) -> list[FetchedDelivery]:
+        """Lease due deliveries to a consumer."""
+        ...
+
+    def acknowledge(self, db: Connection, hook: Row, replies: Sequence[Acknowledgement]) -> None:
+        """Record the receiver's answers. Raises StaleLeases."""
+        ...
+
+    def reject(self, db: Connection, hook: Row, rejections: Sequence[Rejection]) -> None:
+        """Record that deliveries were not answered. Raises StaleLeases."""
+        ...
+
+    def extend(self, db: Connection, hook: Row, lease_ids: Collection[int], seconds: float) -> int:
+        """Let leases expire later. Return when (microseconds). Raises StaleLeases."""
+        ...
+
+    def touch(self, db: Connection, hook: Row, lease_ids: Iterable[int]) -> None:
+        """Record that the consumers with these leases have asked for something now."""
+        ...

@@ -1,0 +1,61 @@
+"""Who may see a page, and the way to the sign-in page for those who are not signed in."""
+
+from urllib.parse import quote
+
+from hub.admin.administrators import AdminAuth
+from hub.http.errors import Forbidden
+from hub.http.response import Response, header
+from hub.http.routing import path_of
+from hub.ui.errors import NotSignedIn
+from hub.ui.headers import PAGE
+from hub.ui.section import ROOT, Audience
+from hub.ui.session_request import SessionRequest
+from hub.ui.templating import render
+from hub.ui.viewer import OPERATORS_ONLY, DashboardViewer
+from store import Connection
+
+NOBODY = DashboardViewer()
+
+
+def authorize(
+    db: Connection, visit: SessionRequest, who: Audience, admins: AdminAuth
+) -> DashboardViewer:
+    """Return the viewer.
+
+    Raises NotSignedIn or Forbidden if this audience does not include them.
+    """
+    viewer = visit.authenticate(db, admins)
+    if viewer is None:
+        if who != "anyone":
+            raise NotSignedIn
+        return NOBODY
+    if viewer.is_guest and who not in ("anyone", "guest"):
+        raise Forbidden("Your link only gives access to the deliveries of one hook.")
+    if who == "operator" and not viewer.operator:
+        raise Forbidden(OPERATORS_ONLY)
+    return viewer
+
+
+def is_for(who: Audience, viewer: DashboardViewer | None) -> bool:
+    """Return whether the menu offers a section for this audience to the viewer."""
+    if viewer is None or (viewer.is_guest and who != "guest"):
+        return False
+    return viewer.operator or who != "operator"
+
+
+def redirect_to_sign_in(visit: SessionRequest) -> Response:
+    """Redirect to the sign-in page, which leads back here afterwards."""
+    request = visit.request
+    if request.headers.get(b"sec-fetch-site") == b"cross-site" and request.scope["method"] == "GET":
+        # The cookie is not sent along with another site's link, but it is with our own redirect.
+        return Response(
+            200, render("from_elsewhere.html", {"theme": visit.theme, "to": ""}).encode(), PAGE
+        )
+    here = path_of(request.scope)
+    query = request.scope["query_string"].decode("latin-1")
+    wanted = here + (f"?{query}" if query else "")
+    back = f"?next={quote(wanted, safe='')}" if request.scope["method"] == "GET" else ""
+    place = f"{ROOT}/sign-in{back}"
+    if b"hx-request" in request.headers:
+        return Response(200, b"", [header("HX-Redirect", place), *PAGE])
+    return Response(303, b"", [header("Location", place), *PAGE, *visit.headers])

@@ -1,0 +1,4 @@
+"""Charts, as coordinates for SVG templates.
+
+Imports the formats of the dashboard, and no page.
+"""

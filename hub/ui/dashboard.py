@@ -1,0 +1,295 @@
+"""The steps of every dashboard request: authenticate, authorize, then show the page.
+
+For a form: check its token, run the action, write the audit log. Every error becomes a page with
+advice.
+"""
+
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from hub.admin.administrators import AdminAuth
+from hub.admin.observability import Observability
+from hub.http.errors import ClientGone
+from hub.http.forms import Form, read_form
+from hub.http.response import Response, header
+from hub.http.routing import path_of
+from hub.openapi.cache import OpenAPICache
+from hub.rest import auditing
+from hub.rest.context import Services
+from hub.rest.request import Handler, Request
+from hub.ui import cookies
+from hub.ui.audience import NOBODY, authorize, is_for, redirect_to_sign_in
+from hub.ui.csrf import FIELD
+from hub.ui.errors import NotSignedIn, failed
+from hub.ui.headers import PAGE
+from hub.ui.section import (
+    Action,
+    ActionResult,
+    Audience,
+    LiveStream,
+    RenderedPage,
+    Section,
+    SectionPage,
+)
+from hub.ui.session_request import SessionRequest
+from hub.ui.stream import Stream
+from hub.ui.templating import render
+from hub.ui.view_context import ViewContext
+from hub.ui.viewer import DashboardViewer
+from store import Connection
+from store.accounts import sessions
+from store.errors import Invalid, Missing, StoreError
+from store.monitoring.stats import DeliveryStats
+
+# Time limit for the installation's figures, in seconds. Without them the page is still shown.
+PATIENCE = 2.0
+# Limits of a form in bytes and fields. Only people who are signed in may send a payload.
+MOST_FORM, MOST_ACTION, MOST_FIELDS = 64 * 1024, 1024 * 1024, 256
+Menu = tuple[Section, ...]
+
+
+class Dashboard:
+    """Serves what the sections declare, each request in one transaction."""
+
+    def __init__(
+        self,
+        services: Services,
+        observability: Observability,
+        admins: AdminAuth,
+        menu: Menu,
+        openapi: OpenAPICache,
+    ) -> None:
+        self.services = services
+        self.openapi = openapi
+        self.observability = observability
+        self.admins = admins
+        self._menu = menu
+        self._lives = [(_shape(live.path), live) for one in menu for live in one.lives]
+
+    def page(self, page: SectionPage) -> Handler:
+        """Return the handler of a page."""
+
+        async def run(visit: SessionRequest) -> Response:
+            figures = await self._figures(wanted=page.figures)
+            if page.openapi:
+                await self.services.store.read(authorize, visit, page.who, self.admins)
+                await self.openapi.ready()
+            shown = await self.services.store.read_of(
+                page.path, self._render_page, visit, page, figures
+            )
+            return await self.answer(visit, shown)
+
+        return self.guarded(run)
+
+    def act(self, act: Action) -> Handler:
+        """Return the handler of an action's form."""
+
+        async def run(visit: SessionRequest) -> Response:
+            viewer = await self.services.store.read(authorize, visit, act.who, self.admins)
+            form = await self.form(visit.request, MOST_FORM if viewer is NOBODY else MOST_ACTION)
+            visit.check_form(form.get(FIELD, ""))
+            result = await self._result_of(visit, act, form)
+            if isinstance(result, RenderedPage):
+                return await self.answer(visit, result)
+            for name, value in {**result.cookies, cookies.NOTICE: result.notice}.items():
+                visit.keep(name, value, 60 if name == cookies.NOTICE else None)
+            return Response(303, b"", [header("Location", result.to), *PAGE, *visit.headers])
+
+        return self.guarded(run)
+
+    async def _result_of(
+        self, visit: SessionRequest, act: Action, form: Form
+    ) -> ActionResult | RenderedPage:
+        store = self.services.store
+        try:
+            prepared = await store.read(self._prepare_action, visit, act, form)
+            if act.before is not None:
+                prepared = await act.before(self.services, prepared)
+            return await store.write(self._perform_action, visit, act, form, prepared)
+        except Invalid as error:
+            if act.refused is None:
+                raise
+            return await store.read(self._render_refused, visit, act, form, error)
+
+    def stream(self) -> Handler:
+        """Return the handler of the stream, in which a browser follows all its live views."""
+
+        async def run(visit: SessionRequest) -> Response:
+            return Stream(self, visit)
+
+        return self.guarded(run)
+
+    def live_at(self, path: str) -> tuple[LiveStream | None, dict[str, str]]:
+        """Return the live view at a path, and the path's parameters."""
+        for shape, live in self._lives:
+            if found := shape.fullmatch(path):
+                return live, found.groupdict()
+        return None, {}
+
+    def lost(self) -> Handler:
+        """Return the handler for unknown paths."""
+
+        async def run(visit: SessionRequest) -> Response:
+            await self.services.store.read(visit.authenticate, self.admins)
+            raise Missing("page")
+
+        return self.guarded(run)
+
+    def guarded(self, run: Callable[[SessionRequest], Awaitable[Response]]) -> Handler:
+        """Wrap `run` so that its errors become pages."""
+
+        async def work(request: Request) -> Response:
+            visit = SessionRequest(self.services, request)
+            try:
+                return await run(visit)
+            except NotSignedIn:
+                return redirect_to_sign_in(visit)
+            except ClientGone:
+                raise
+            except Exception as error:  # every error is shown as a page
+                return await self.answer(visit, failed(self.services, request, error))
+
+        return work
+
+    def context(
+        self,
+        db: Connection,
+        visit: SessionRequest,
+        who: Audience,
+        figures: DeliveryStats | None = None,
+        **given: Any,
+    ) -> ViewContext:
+        """Return the context for a handler. Raises NotSignedIn or Forbidden."""
+        request = visit.request
+        return ViewContext(
+            db,
+            self.services,
+            authorize(db, visit, who, self.admins),
+            _clean(request.values),
+            _clean_form(request.query),
+            figures=figures,
+            openapi=self.openapi,
+            origin=visit.origin,
+            address=lambda: self.services.clients.address(request.scope),
+            session=visit.session,
+            **given,
+        )
+
+    def _render_page(
+        self,
+        db: Connection,
+        visit: SessionRequest,
+        page: SectionPage,
+        figures: DeliveryStats | None,
+    ) -> RenderedPage:
+        ctx = self.context(db, visit, page.who, figures)
+        found = page.show(ctx)
+        shown = found if isinstance(found, RenderedPage) else RenderedPage(page.template, found)
+        return RenderedPage(shown.template, {**_of_viewer(ctx), **shown.values}, shown.status)
+
+    def _prepare_action(
+        self, db: Connection, visit: SessionRequest, act: Action, form: Form
+    ) -> Any:
+        if act.prepare is None:
+            return None
+        return act.prepare(self.context(db, visit, act.who, form=_clean_form(form)))
+
+    def _render_refused(
+        self, db: Connection, visit: SessionRequest, act: Action, form: Form, error: Invalid
+    ) -> RenderedPage:
+        assert act.refused is not None, "the caller has checked it"
+        ctx = self.context(db, visit, act.who, form=_clean_form(form))
+        shown = act.refused(ctx, error)
+        return RenderedPage(shown.template, {**_of_viewer(ctx), **shown.values}, 422)
+
+    def _perform_action(
+        self, db: Connection, visit: SessionRequest, act: Action, form: Form, prepared: Any
+    ) -> ActionResult | RenderedPage:
+        ctx = self.context(db, visit, act.who, form=_clean_form(form), prepared=prepared)
+        actor = visit.actor()
+        result = act.act(ctx)
+        fields = result.fields if isinstance(result, ActionResult) else ()
+        auditing.record(
+            db, self.services, visit.request, act.name, actor, 200, ids=result.ids, fields=fields
+        )
+        if isinstance(result, RenderedPage):
+            return RenderedPage(result.template, {"now": db.now, **result.values}, result.status)
+        return result
+
+    async def _figures(self, *, wanted: bool) -> DeliveryStats | None:
+        if not wanted:
+            return None
+        try:
+            return await self.observability.figures.get(PATIENCE)
+        except (TimeoutError, StoreError):
+            return None
+
+    async def figures(self, live: LiveStream) -> DeliveryStats | None:
+        """Return the installation's figures, if the stream is declared with `figures`."""
+        return await self._figures(wanted=live.figures)
+
+    async def form(self, request: Request, most: int = MOST_FORM) -> Form:
+        """Return the fields of a posted form of at most `most` bytes."""
+        raw = await self.services.intake.read(request.headers, request.receive, most)
+        self.services.intake.give_back(len(raw))
+        return read_form(request.scope, raw, MOST_FIELDS)
+
+    async def answer(self, visit: SessionRequest, shown: RenderedPage) -> Response:
+        """Return the rendered page."""
+        if visit.stale and visit.session is not None:
+            await self.services.store.note(sessions.touch, visit.session)
+        values = {**self._common(visit), **shown.values}
+        body = render(shown.template, values).encode()
+        if cookies.NOTICE in visit.cookies:
+            visit.drop(cookies.NOTICE)
+        return Response(shown.status, body, [*PAGE, *visit.headers])
+
+    def _common(self, visit: SessionRequest) -> dict[str, Any]:
+        """Return the values that every template receives."""
+        viewer = visit.viewer
+        return {
+            "viewer": viewer or NOBODY,
+            "signed_in": viewer is not None,
+            "csrf": visit.form_token(),
+            "theme": visit.theme,
+            "mark": visit.mark,
+            "unseen": "",
+            "trouble": False,
+            "notice": visit.cookies.get(cookies.NOTICE, "")[:500],
+            "here": path_of(visit.request.scope),
+            "menu": self._offered(viewer),
+            "request_id": visit.request.request_id,
+            "origin": visit.origin + self.services.urls.prefix,
+            "manual": f"{self.services.urls.prefix}/docs",
+            "now": self.services.store.clock.now(),
+        }
+
+    def _offered(self, viewer: DashboardViewer | None) -> list[Section]:
+        """Return the menu's entries for the viewer."""
+        settings = self.services.settings
+        return [
+            one
+            for one in self._menu
+            if one.label and is_for(one.who, viewer) and one.offered(settings, viewer or NOBODY)
+        ]
+
+
+def _of_viewer(ctx: ViewContext) -> dict[str, Any]:
+    """Return the values of every page that depend on the viewer."""
+    # `unseen` comes first: it asks whether the page itself has looked for repositories.
+    return {"now": ctx.now, "unseen": ctx.unseen, "trouble": ctx.has_trouble()}
+
+
+def _shape(path: str) -> re.Pattern[str]:
+    """Return the pattern of a path in which `{name}` is a parameter."""
+    return re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]+)", re.escape(path)))
+
+
+def _clean(given: Mapping[str, str]) -> dict[str, str]:
+    """Replace NUL, which no database accepts in a text."""
+    return {name: value.replace("\0", "\ufffd") for name, value in given.items()}
+
+
+def _clean_form(given: Form) -> Form:
+    return Form((name, value.replace("\0", "\ufffd")) for name, value in given.pairs)

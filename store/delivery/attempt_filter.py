@@ -1,0 +1,111 @@
+"""The filter of attempts, and its SQL."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from store.database.connection import Connection, json_array
+from store.delivery.attempts import FAILED, SUCCEEDED
+from store.hooks.event_names import EventPattern
+
+# If there are more hooks than this, only the newest ones are examined.
+MOST_HOOKS = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptFilter:
+    """A filter for attempts. `repo_ids` and `hook_ids` None mean everywhere.
+
+    `status` is success or failure. `codes` is the lowest and the highest status code, (0, 0) for
+    attempts without a response. `first` and `before` limit the ids.
+    """
+
+    repo_ids: Sequence[int] | None = None
+    hook_id: int | None = None
+    event: str = ""
+    status: str = ""
+    hook_ids: Sequence[int] | None = None
+    pattern: EventPattern | None = None
+    codes: tuple[int, int] | None = None
+    first: int = 0
+    before: int | None = None
+
+    @property
+    def narrowed(self) -> bool:
+        """Return whether the filter has a condition that no index supports."""
+        conditions = (self.event, self.pattern, self.codes, self.status == "success")
+        return any(one not in ("", None, False) for one in conditions)
+
+    @property
+    def of_many_hooks(self) -> bool:
+        """Return whether the attempts are read hook by hook."""
+        return self.hook_id is None and (self.repo_ids is not None or self.hook_ids is not None)
+
+    @property
+    def failed(self) -> bool:
+        """Return whether all these attempts failed, so that an index of the failed ones helps."""
+        codes = self.codes
+        return self.status == "failure" or (codes is not None and not 200 <= codes[0] <= 299)
+
+
+def indexed(wanted: AttemptFilter) -> str:
+    """Return the conditions that an index supports."""
+    failed = f" AND {FAILED.replace('a.', 'x.')}" if wanted.failed else ""
+    # An id is a number, so it is safe here.
+    return f"x.id < :before AND x.id >= {wanted.first:d}{failed}"
+
+
+def hooks(db: Connection, wanted: AttemptFilter) -> str:
+    """Return the filter's hooks or its repositories' hooks, deleted too, as a `json_array`."""
+    if wanted.hook_ids is not None:
+        return json_array(wanted.hook_ids)
+    rows = db.tuples(
+        f"SELECT h.id FROM {db.each('repos', wanted='integer')} AS w"
+        " JOIN hook h ON h.repo_id = w.wanted ORDER BY h.id DESC LIMIT :most",
+        repos=json_array(wanted.repo_ids or ()),
+        most=MOST_HOOKS,
+    )
+    return json_array(number for (number,) in rows)
+
+
+def conditions(
+    db: Connection, wanted: AttemptFilter, *, within: bool
+) -> tuple[str, dict[str, Any]]:
+    """Return SQL that follows a condition, for attempts `a` of events `e` and hooks `h`.
+
+    `within` also checks the ids, the hooks and the repositories. The second value has the
+    parameters.
+    """
+    where = ""
+    given: dict[str, Any] = {}
+    if wanted.event:
+        where += " AND e.name = :event"
+        given["event"] = wanted.event
+    if wanted.status:
+        where += f" AND {SUCCEEDED if wanted.status == 'success' else FAILED}"
+    if wanted.pattern is not None:
+        condition, named = wanted.pattern.condition("e")
+        where += f" AND {condition}"
+        given |= named
+    if wanted.codes is not None:
+        lowest, highest = wanted.codes
+        none = " AND a.status_code IS NULL"
+        where += none if not highest else f" AND a.status_code BETWEEN {lowest:d} AND {highest:d}"
+    if within:
+        where += f" AND a.id >= {wanted.first:d}"
+    if within and wanted.before is not None:
+        where += f" AND a.id < {wanted.before:d}"
+    if within and wanted.hook_ids is not None:
+        where += f" AND a.hook_id IN (SELECT id FROM {db.each('hooks', id='integer')} AS t)"
+        given["hooks"] = json_array(wanted.hook_ids)
+    if within and wanted.hook_id is not None:
+        where += " AND a.hook_id = :hook_id"
+        given["hook_id"] = wanted.hook_id
+    if within and wanted.repo_ids is not None:
+        # The hooks around a repository get its events too, and belong to others.
+        where += (
+            f" AND a.repo_id IN (SELECT id FROM {db.each('repos', id='integer')} AS s)"
+            " AND (a.hook_id < 0 OR h.repo_id IS NOT NULL)"
+        )
+        given["repos"] = json_array(wanted.repo_ids)
+    return where, given

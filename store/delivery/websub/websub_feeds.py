@@ -1,0 +1,240 @@
+"""The content of a repository's topics: the latest event, or a feed of the last ones.
+
+The hub serves it and the worker distributes it, and both must produce the same bytes.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import orjson
+
+from store.clock import iso
+from store.database import body_codec
+from store.database.connection import Connection, Row, json_array
+from store.delivery.websub.websub_topics import PUBLIC_EVENTS, Topic
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+MANY = 30
+# The number of newest events among which `latest` looks for a published one.
+BEHIND = 20
+LATEST = 2**62
+# In bytes. If a payload is larger, the feed has only the name and the action of its event.
+READ = 64 * 1024
+ATOM = "http://www.w3.org/2005/Atom"
+SUBJECTS = ("issue", "pull_request", "discussion", "release", "milestone", "label", "forkee")
+# Actions of events about a field of issues.
+FIELDS = ("field_added", "field_removed")
+NAMED = ("title", "name", "tag_name", "full_name")
+
+
+@dataclass(frozen=True, slots=True)
+class FeedEntry:
+    """One event as an entry of a feed."""
+
+    id: str
+    title: str
+    text: str
+    url: str
+    at: int
+    author: str | None
+
+
+def is_published(name: str, body: bytes) -> bool:
+    """Return whether everybody may see this event.
+
+    A draft release is visible only to users with write access, and a field of issues may be visible
+    only to the members of an organization.
+    """
+    if name == "release":
+        return not _part(_read(body), "release").get("draft")
+    if name == "issues" and b'"issue_field"' in body:
+        return _part(_read(body), "issue_field").get("visibility") == "all"
+    return True
+
+
+def latest(db: Connection, repo_id: int, name: str, *, drafts: bool) -> Row | None:
+    """Return the latest event of this name with its `body`, or None if no body is kept."""
+    rows = db.all(
+        "SELECT id, received_at, body FROM event WHERE repo_id = :repo_id AND name = :name"
+        f" AND body IS NOT NULL ORDER BY id DESC LIMIT {1 if drafts else BEHIND}",
+        repo_id=repo_id,
+        name=name,
+    )
+    for row in rows:
+        body = body_codec.decompress(row["body"])
+        if drafts or is_published(name, body):
+            return {**row, "body": body}
+    return None
+
+
+def feed(db: Connection, topic: Topic, hub: str | None, until: int = LATEST) -> bytes:
+    """Return the feed as it was after the event `until`. `hub` is the hub's URL, or None."""
+    names = f"{db.each('names', name='text')} AS w"
+    last = (
+        "SELECT x.id FROM event x WHERE x.repo_id = :repo_id AND x.name = w.name"
+        f" AND x.id <= :until ORDER BY x.id DESC LIMIT {MANY}"
+    )
+    ids = db.tuples(
+        f"SELECT e.id FROM {names} {db.lateral('event', 'e', last)}"
+        f" ORDER BY e.id DESC LIMIT {MANY}",
+        names=json_array(sorted(PUBLIC_EVENTS)),
+        repo_id=topic.repo_id,
+        until=until,
+    )
+    rows = db.all(
+        "SELECT id, name, action, received_at, CASE WHEN size <= :most THEN body END AS body"
+        f" FROM event WHERE id IN (SELECT id FROM {db.each('ids', id='integer')} AS w)"
+        " ORDER BY id DESC",
+        most=READ,
+        ids=json_array(row[0] for row in ids),
+    )
+    entries = [_entry(topic, row) for row in rows if not _is_hidden(row)]
+    return (_atom if topic.key == "events.atom" else _json)(topic, hub, entries)
+
+
+def _is_hidden(row: Row) -> bool:
+    if row["name"] != "release" and row["action"] not in FIELDS:
+        return False
+    # The body is needed to decide. Without it, the event might be hidden.
+    return row["body"] is None or not is_published(row["name"], body_codec.decompress(row["body"]))
+
+
+def _entry(topic: Topic, row: Row) -> FeedEntry:
+    payload = _payload(row["body"])
+    action = row["action"] or _text(payload.get("action"))
+    sender = _part(payload, "sender").get("login")
+    author = _text(sender) or None
+    at = iso(row["received_at"])
+    url, subject = _subject(payload)
+    what = f"{row['name']} {action}".strip()
+    return FeedEntry(
+        f"tag:{urlsplit(topic.self_url).hostname},{at[:10]}:event-{row['id']}",
+        f"{what}: {subject}" if subject else what,
+        f"{what} by {author}" if author else what,
+        url or f"{_base(topic)}/{row['name']}",
+        row["received_at"],
+        author,
+    )
+
+
+def _payload(packed: bytes | None) -> dict[str, Any]:
+    return {} if packed is None else _read(body_codec.decompress(packed))
+
+
+def _read(body: bytes) -> dict[str, Any]:
+    try:
+        found = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _subject(payload: dict[str, Any]) -> tuple[str | None, str]:
+    """Return the URL and the name of the event's subject."""
+    for part in SUBJECTS:
+        thing = _part(payload, part)
+        if thing:
+            named = next((_text(thing[name]) for name in NAMED if thing.get(name)), "")
+            return _web(thing.get("html_url")), named
+    return _web(payload.get("compare")), _text(payload.get("ref"))
+
+
+def _part(payload: dict[str, Any], name: str) -> dict[str, Any]:
+    found = payload.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        return ""
+    return _not_in_xml().sub("\N{REPLACEMENT CHARACTER}", value[:500])
+
+
+@cache
+def _not_in_xml() -> re.Pattern[str]:
+    """Return the pattern of the characters that XML 1.0 cannot contain, not even escaped."""
+    # Compiled here, because it takes milliseconds and many processes serve no feed.
+    return re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def _web(value: object) -> str | None:
+    text = _text(value)
+    return text if re.fullmatch(r"https?://[!-~]+", text) else None
+
+
+def _base(topic: Topic) -> str:
+    """Return the URL below which the repository's topics are."""
+    return topic.self_url.removesuffix(topic.key.removeprefix("events"))
+
+
+def _title(topic: Topic) -> str:
+    owner, repo, _ = _base(topic).rsplit("/", 2)
+    return f"{owner.rpartition('/')[2]}/{repo}: events"
+
+
+def _json(topic: Topic, hub: str | None, entries: list[FeedEntry]) -> bytes:
+    made: dict[str, Any] = {
+        "version": "https://jsonfeed.org/version/1.1",
+        "title": _title(topic),
+        "home_page_url": _base(topic).removesuffix("/events"),
+        "feed_url": topic.self_url,
+    }
+    if hub is not None:
+        made["hubs"] = [{"type": "WebSub", "url": hub}]
+    made["items"] = [_item(entry) for entry in entries]
+    return orjson.dumps(made)
+
+
+def _item(entry: FeedEntry) -> dict[str, Any]:
+    item: dict[str, Any] = {
+        "id": entry.id,
+        "url": entry.url,
+        "title": entry.title,
+        "content_text": entry.text,
+        "date_published": iso(entry.at),
+    }
+    if entry.author is not None:
+        item["authors"] = [{"name": entry.author}]
+    return item
+
+
+def _atom(topic: Topic, hub: str | None, entries: list[FeedEntry]) -> bytes:
+    # Imported here, because many processes serve no feed.
+    from xml.etree import ElementTree
+
+    root = ElementTree.Element("feed", {"xmlns": ATOM})
+    _add(root, "id", topic.self_url)
+    _add(root, "title", _title(topic))
+    # An empty feed was never updated, but Atom requires the element.
+    _add(root, "updated", iso(entries[0].at if entries else 0))
+    _add(_add(root, "author"), "name", "tocsin")
+    _add(root, "link", rel="self", type="application/atom+xml", href=topic.self_url)
+    if hub is not None:
+        _add(root, "link", rel="hub", href=hub)
+    for entry in entries:
+        _write(_add(root, "entry"), entry)
+    made: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+    return made
+
+
+def _write(parent: "Element", entry: FeedEntry) -> None:
+    _add(parent, "id", entry.id)
+    _add(parent, "title", entry.title)
+    _add(parent, "updated", iso(entry.at))
+    _add(parent, "link", href=entry.url)
+    if entry.author is not None:
+        _add(_add(parent, "author"), "name", entry.author)
+    _add(parent, "content", entry.text, type="text")
+
+
+def _add(parent: "Element", name: str, text: str | None = None, **given: str) -> "Element":
+    from xml.etree import ElementTree
+
+    made = ElementTree.SubElement(parent, name, given)
+    made.text = text
+    return made

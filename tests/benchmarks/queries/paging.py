@@ -1,0 +1,122 @@
+"""Every list of the API: its first page where there are 100 items, and where there are 100,000."""
+
+import asyncio
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from urllib.parse import urlsplit
+
+from hub.app import create_app
+from hub.operations import OPERATIONS
+from hub.rest.operation import Operation
+from hub.settings import HubSettings
+from store import Connection, open_store
+from tests.benchmarks.harness.figure import Bench, Row
+from tests.running.import_paths import IMPORT_PATHS
+
+sys.path.extend(IMPORT_PATHS)
+from bulk_rows import FILL
+from operations_world import World, first, make, path
+
+Add = Callable[[Connection, World, int], object]
+FEW, MANY = 100, 100_000
+ASKED = 50
+WANTED = 1.5
+SETTINGS = HubSettings(rate_limiting=False)
+
+
+def measure(bench: Bench) -> Iterator[Row]:
+    """Milliseconds until the answer is there, within the process."""
+    for add, operations in _operations().items():
+        hubs = {many: Hub(bench, many, add) for many in (FEW, MANY)}
+        for operation in operations:
+            turns = bench.turns(
+                f"paging: {operation.path}",
+                ours=partial(hubs[MANY].ask, operation),
+                reference=partial(hubs[FEW].ask, operation),
+            )
+            name = f"GET {operation.path}: page 1 of {MANY:,}, of {FEW:,}"
+            yield turns.row(name, "ms", WANTED, more=False)
+        for hub in hubs.values():
+            hub.close()
+
+
+def _operations() -> dict[Add, list[Operation]]:
+    """The operations with lists that grow without a limit, by what makes their lists grow."""
+    found: dict[Add, list[Operation]] = {}
+    for operation in OPERATIONS:
+        fill = FILL.get(operation.id)
+        if operation.pages is not None and fill is not None and fill.most is None:
+            found.setdefault(fill.add, []).append(operation)
+    return found
+
+
+class Hub:
+    """A hub in which one thing was added so many times."""
+
+    def __init__(self, bench: Bench, many: int, add: Add) -> None:
+        bench.said(f"paging: {many:,} {add.__name__}")
+        self._directory = TemporaryDirectory(dir=bench.directory)
+        self._store = open_store("sqlite", data_dir=Path(self._directory.name))
+        self._world: World = make(self._store)
+        self._store.do(add, self._world, many)
+        self._loop = asyncio.new_event_loop()
+        self._app = create_app(self._store, SETTINGS, _judge)
+
+    def ask(self, operation: Operation) -> float:
+        """The median of some requests, in milliseconds."""
+        return self._loop.run_until_complete(self._asked(operation))
+
+    async def _asked(self, operation: Operation) -> float:
+        where = FILL[operation.id].path or path(operation, self._world)
+        wanted = urlsplit(SETTINGS.root()).path.rstrip("/") + where
+        headers = {"User-Agent": "bench", **first(operation, self._world)}
+        scope = _scope(wanted, headers)
+        took = []
+        for _ in range(ASKED):
+            started = time.perf_counter()
+            await _answered(self._app, scope)
+            took.append(time.perf_counter() - started)
+        return statistics.median(took) * 1000
+
+    def close(self) -> None:
+        self._loop.run_until_complete(self._store.close())
+        self._loop.close()
+        self._directory.cleanup()
+
+
+async def _judge(url: str) -> None:
+    """Nothing is subscribed here."""
+
+
+def _scope(wanted: str, headers: dict[str, str]) -> dict[str, Any]:
+    return {
+        "type": "http",
+        "method": "GET",
+        "path": wanted,
+        "raw_path": wanted.encode(),
+        # A page of some lists is by default as long as the shorter list.
+        "query_string": b"per_page=30",
+        "root_path": "",
+        "scheme": "http",
+        "http_version": "1.1",
+        "headers": [(name.lower().encode(), value.encode()) for name, value in headers.items()],
+        "client": ("127.0.0.1", 1),
+        "server": ("127.0.0.1", 80),
+    }
+
+
+async def _answered(app: Any, scope: dict[str, Any]) -> None:
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: dict[str, Any]) -> None:
+        if message["type"] == "http.response.start" and message["status"] != 200:
+            raise RuntimeError(f"{scope['path']}: {message['status']}")
+
+    await app(dict(scope), receive, send)

@@ -1,0 +1,232 @@
+"""A night with 300,000 deliveries: 30 hooks of every health, and each event went to ten of them."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import orjson
+from daemon import Ledger
+from dashboard_guests import DashboardServer
+
+from store import Connection, Store
+from store.clock import DAY, HOUR, SECOND
+from store.database import body_codec
+from store.hooks import hook_pauses, hooks
+
+EVENTS, FANOUT, HOOKS = 30_000, 10, 30
+NAMES = ("workflow_run", "check_run", "status")
+"""Each hook has one of them, and the events take turns."""
+PERIOD = 2 * DAY
+FAILING_SINCE = 3 * HOUR
+NUMBERS = (
+    "WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < :many)"
+    " INSERT INTO"
+)
+BODY = orjson.dumps({"ref": "refs/heads/main", "commits": [{"message": "Mend the bell"}] * 10})
+REFUSED = {"ref": "refs/heads/gone", "note": "refused in the night"}
+SAID = '{"message": "There is no branch gone"}'
+WORD = "campanile"
+# By the last digits of a hook's number: from here on, its health is another.
+DEGRADED, FAILING, RESTING, PAUSED, OFF, SILENT = 18, 21, 25, 27, 28, 29
+REASONS = ("503", "401", "404", "NULL")
+ATTEMPT = (
+    "attempt (id, delivery_id, hook_id, event_id, repo_id, number, redelivery, started_at,"
+    " duration, status_code, error, url, timings, request_head, response_head, response_body)"
+)
+
+
+@dataclass(frozen=True)
+class Night:
+    """The rows that a test looks for."""
+
+    failing: int
+    """A hook whose receiver answered 503 for some hours, and is repaired."""
+    refused: int
+    """The attempt at 03:12 that was answered 422."""
+    refused_at: datetime
+    word_guid: str
+    """The event that has WORD in its payload."""
+
+
+def fill(store: Store, repo_id: int, receiver: str, many: int = EVENTS) -> Night:
+    """Make all of it in a repository, with so many events, by few statements."""
+    first_hook = store.do(_hooks, repo_id, receiver)
+    first_event = store.do(_events, repo_id, many)
+    first = store.do(_deliveries, repo_id, first_hook, first_event, many * FANOUT)
+    store.do(_attempts, first, first_hook)
+    store.do(_health, first_hook)
+    night = store.do(_extremes, first_hook, first_event)
+    store.do(lambda db: db.execute("ANALYZE"))
+    return night
+
+
+def _hooks(db: Connection, repo_id: int, receiver: str) -> int:
+    made = [
+        hooks.create(
+            db, repo_id, url=f"{receiver}/night/{number}", events=[NAMES[number % len(NAMES)]],
+            content_type="json",
+        )["id"]
+        for number in range(HOOKS)
+    ]  # fmt: skip
+    return int(made[0])
+
+
+def _events(db: Connection, repo_id: int, many: int) -> int:
+    first = int(db.value("SELECT coalesce(max(id), 0) + 1 FROM event"))
+    names = " ".join(f"WHEN {at} THEN '{name}'" for at, name in enumerate(NAMES))
+    db.execute(
+        f"{NUMBERS} event (id, guid, scope, repo_id, source_id, name, action, received_at, size,"
+        " digest, body) SELECT :first + i, 'night-' || i, :repo, :repo, 0,"
+        f" CASE i % {len(NAMES)} {names} END, 'completed',"
+        " :now - (:many - i) * (:period / :many), :size, x'00', :body FROM n",
+        many=many,
+        first=first,
+        repo=repo_id,
+        now=db.now,
+        period=PERIOD,
+        size=len(BODY),
+        body=body_codec.compress(BODY),
+    )
+    return first
+
+
+def _deliveries(db: Connection, repo_id: int, first_hook: int, first_event: int, many: int) -> int:
+    first = int(db.value("SELECT coalesce(max(id), 0) + 1 FROM delivery"))
+    db.execute(
+        f"{NUMBERS} delivery (id, event_id, hook_id, repo_id, state, attempts, due_at)"
+        " SELECT :first + i, :event + i / :fanout,"
+        f" :hook + (i % :fanout) * {len(NAMES)} + (i / :fanout) % {len(NAMES)},"
+        " :repo, 1, 1, :now FROM n",
+        many=many,
+        first=first,
+        event=first_event,
+        fanout=FANOUT,
+        hook=first_hook,
+        repo=repo_id,
+        now=db.now,
+    )
+    # The last one was never sent anything.
+    db.execute("DELETE FROM delivery WHERE hook_id = :hook", hook=first_hook + SILENT)
+    return first
+
+
+def _attempts(db: Connection, first: int, first_hook: int) -> None:
+    """Hooks that fail have done so for some hours; degraded ones fail now and then."""
+    start = int(db.value("SELECT coalesce(max(id), 0) + 1 FROM attempt"))
+    kinds = " ".join(f"WHEN {at} THEN {code}" for at, code in enumerate(REASONS))
+    bad = (
+        "(n >= :failing AND n < :paused AND e.received_at > :now - :since"
+        " OR n >= :degraded AND n < :failing AND d.id % 7 = 0)"
+    )
+    db.execute(
+        f"INSERT INTO {ATTEMPT} SELECT :start + d.id - :first, d.id, d.hook_id, d.event_id,"
+        " d.repo_id, 1, 0, e.received_at + :second, 20000 + d.id % 9000,"
+        f" CASE WHEN {bad} THEN CASE n % {len(REASONS)} {kinds} END ELSE 200 END,"
+        f" CASE WHEN {bad} AND n % {len(REASONS)} = {REASONS.index('NULL')}"
+        " THEN 'connect: Connection refused' END,"
+        " d.url, '{\"connect\":1000,\"total\":20000}', :head, 'HTTP/1.1 200 OK', 'ok'"
+        " FROM (SELECT x.*, h.url, x.hook_id - :hook AS n FROM delivery x"
+        " JOIN hook h ON h.id = x.hook_id WHERE x.id >= :first) AS d"
+        " JOIN event e ON e.id = d.event_id",
+        start=start,
+        first=first,
+        hook=first_hook,
+        degraded=DEGRADED,
+        failing=FAILING,
+        paused=PAUSED,
+        since=FAILING_SINCE,
+        now=db.now,
+        second=SECOND,
+        head="POST /night HTTP/1.1\r\nContent-Type: application/json\r\n",
+    )
+    db.execute(
+        "UPDATE delivery SET state = 2 WHERE id IN (SELECT delivery_id FROM attempt"
+        " WHERE id >= :start AND (status_code IS NULL OR status_code >= 300))",
+        start=start,
+    )
+
+
+def _health(db: Connection, first_hook: int) -> None:
+    def change(start: int, end: int, what: str, **values: Any) -> None:
+        db.execute(
+            f"UPDATE hook SET {what} WHERE id >= :start AND id < :end",
+            start=first_hook + start,
+            end=first_hook + end,
+            **values,
+        )
+
+    change(FAILING, PAUSED, "failing_since = :at", at=db.now - FAILING_SINCE)
+    change(RESTING, PAUSED, "resting_until = :at", at=db.now + HOUR)
+    change(OFF, SILENT, "active = 0, disabled_reason = 'it answered 410 Gone'")
+    paused = hooks.by_id(db, first_hook + PAUSED)
+    assert paused is not None
+    hook_pauses.pause(db, paused)
+    # A backlog, of hooks that are sent nothing for now.
+    db.execute(
+        "UPDATE delivery SET state = 0, due_at = :soon WHERE hook_id IN (:one, :other)"
+        " AND id > (SELECT max(id) - 50000 FROM delivery)",
+        one=first_hook + RESTING,
+        other=first_hook + PAUSED,
+        soon=db.now + HOUR,
+    )
+
+
+def _extremes(db: Connection, first_hook: int, first_event: int) -> Night:
+    """One payload that was refused at 03:12, and one with a word that no other has."""
+    at = _refused_at(db.now)
+    stamp = int(at.timestamp()) * SECOND
+    row = db.one(
+        "SELECT a.id, a.event_id, a.delivery_id FROM attempt a WHERE a.started_at >= :at"
+        " AND a.id >= (SELECT min(id) FROM attempt WHERE event_id = :first) AND a.hook_id = :hook"
+        " ORDER BY a.id LIMIT 1",
+        at=stamp,
+        first=first_event,
+        hook=first_hook,
+    )
+    assert row is not None
+    db.execute(
+        "UPDATE attempt SET status_code = 422, response_head = 'HTTP/1.1 422 Unprocessable',"
+        " response_body = :said, started_at = :at WHERE id = :id",
+        said=SAID,
+        at=stamp + 20 * SECOND,
+        id=row["id"],
+    )
+    db.execute("UPDATE delivery SET state = 2 WHERE id = :id", id=row["delivery_id"])
+    _set_body(db, row["event_id"], REFUSED)
+    # The search reads this one with the first, however slow the machine is.
+    latest = db.one("SELECT id, guid FROM event WHERE id = (SELECT max(id) - 2 FROM event)")
+    assert latest is not None
+    _set_body(db, latest["id"], {"ref": "refs/heads/main", "note": f"the {WORD} rings"})
+    return Night(first_hook + FAILING + 3, row["id"], at, latest["guid"])
+
+
+def _refused_at(now: int) -> datetime:
+    """The last 03:12 that is over for a while."""
+    found = datetime.fromtimestamp(now / SECOND, UTC).replace(hour=3, minute=12, second=0)
+    late = datetime.fromtimestamp((now - HOUR) / SECOND, UTC)
+    return (found if found < late else found - timedelta(days=1)).replace(microsecond=0)
+
+
+def _set_body(db: Connection, event_id: int, payload: dict[str, Any]) -> None:
+    body = orjson.dumps(payload)
+    db.execute(
+        "UPDATE event SET body = :body, size = :size WHERE id = :id",
+        body=body_codec.compress(body),
+        size=len(body),
+        id=event_id,
+    )
+
+
+class NightServer(DashboardServer):
+    """A daemon on all of it, beside the world of the other tests."""
+
+    def __init__(self, folder: Path, receiver: Ledger, many: int = EVENTS) -> None:
+        super().__init__(folder, receiver)
+        with self.opened() as store:
+            url = f"http://127.0.0.1:{receiver.port}"
+            self.night = fill(store, self.world.engine, url, many)
+
+    async def open(self) -> None:
+        """Start the daemon."""
+        self.url = (await self.serve()).url

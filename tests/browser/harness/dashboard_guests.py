@@ -1,0 +1,112 @@
+"""The users who look at the dashboard in the tests, and the pages that they open."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import httpx
+from chromium import Watched
+from daemon import Ledger, Site
+from playwright.async_api import Browser, BrowserContext, Page
+from waiting import PATIENCE, until
+from world import World, fill_store
+
+from store.accounts import sessions, tokens
+
+COOKIE = "tocsin_ui"
+WIDE, NARROW = {"width": 1280, "height": 800}, {"width": 360, "height": 740}
+
+
+class DashboardServer(Site):
+    """A site with the world in it, and a daemon."""
+
+    def __init__(self, folder: Path, receiver: Ledger) -> None:
+        super().__init__(folder)
+        self.receiver = receiver
+        self.url = ""
+        with self.opened() as store:
+            self.world: World = store.do(fill_store, f"http://127.0.0.1:{receiver.port}")
+
+    async def open(self) -> None:
+        """Start the daemon; what waits is delivered, or has failed, when this returns."""
+        daemon = await self.serve()
+        self.url = daemon.url
+        await until(lambda: all(row["attempts"] for row in self.rows()), "the first attempts")
+
+    def session(self, login: str) -> str:
+        """The cookie of a user who signed in with their token."""
+
+        def begin(db: Any) -> str:
+            token = tokens.find(db, getattr(self.world, login))
+            assert token is not None
+            return sessions.begin(db, token_id=token["id"])
+
+        with self.opened() as store:
+            return str(store.do(begin))
+
+    async def post(self, name: str = "push", guid: str = "", **fields: Any) -> str:
+        """Post an event of ada/engine as a program does; returns its delivery id."""
+        headers = {"Authorization": f"Bearer {self.world.ada}"}
+        headers |= {"X-GitHub-Delivery": guid} if guid else {}
+        async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE) as client:
+            url = f"{self.url}/ada/engine/events/{name}"
+            body: Mapping[str, Any] = {"ref": "refs/heads/main", "commits": [], **fields}
+            answer = await client.post(url, json=body, headers=headers)
+        answer.raise_for_status()
+        return str(answer.json()["id"])
+
+
+@dataclass
+class Guest:
+    """A page that somebody has open."""
+
+    server: DashboardServer
+    context: BrowserContext
+    page: Page
+    watched: Watched
+
+    @classmethod
+    async def arrive(
+        cls,
+        browser: Browser,
+        server: DashboardServer,
+        login: str | None,
+        *,
+        dark: bool = False,
+        narrow: bool = False,
+        scripts: bool = True,
+        zone: str = "UTC",
+    ) -> Self:
+        """Open a browser of its own for somebody."""
+        context = await browser.new_context(
+            base_url=server.url,
+            viewport=NARROW if narrow else WIDE,
+            color_scheme="dark" if dark else "light",
+            java_script_enabled=scripts,
+            reduced_motion="reduce",
+            locale="en",
+            timezone_id=zone,
+        )
+        context.set_default_timeout(PATIENCE * 1000)
+        watched = Watched(context, server.url)
+        if login is not None:
+            value = server.session(login)
+            cookie = {"name": COOKIE, "value": value, "domain": "127.0.0.1", "path": "/ui"}
+            await context.add_cookies([{**cookie, "httpOnly": True, "sameSite": "Strict"}])
+        return cls(server, context, await context.new_page(), watched)
+
+    async def look(self, *, dark: bool = False, narrow: bool = False) -> None:
+        """Have the window and the colours that a test may have changed."""
+        await self.page.set_viewport_size(NARROW if narrow else WIDE)
+        await self.page.emulate_media(color_scheme="dark" if dark else "light")
+
+    async def go(self, path: str, status: int = 200) -> Page:
+        """The page at a path, such as `/ui/hooks`, with the status that is expected of it."""
+        answer = await self.page.goto(path)
+        assert answer is not None
+        assert answer.status == status, await self.page.inner_text("body")
+        return self.page
+
+
+Visiting = Callable[..., Awaitable[Guest]]

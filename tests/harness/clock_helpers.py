@@ -1,0 +1,26 @@
+"""Time that passes for a worker, or an event loop, whose clock is moved."""
+
+import asyncio
+
+from store import Store
+from store.clock import SECOND
+from store.delivery import leases
+from worker.service import Worker
+from worker.tuning import DEFAULTS
+
+
+async def keep_lease(worker: Worker, store: Store, seconds: float) -> None:
+    """Renew the lease for so many seconds to come, as the worker's polls would."""
+    if store.engine.single_worker:
+        return
+    lifetime = round(seconds * SECOND) + DEFAULTS.lease
+    assert worker.lease.lease_id is not None
+    assert await store.note(leases.renew, worker.lease.lease_id, lifetime)
+    worker.lease.extend(store.clock.now() + lifetime)
+
+
+def hasten(seconds: float) -> None:
+    """Move the clock of asyncio's event loop: what it was to do by then is due now."""
+    loop = asyncio.get_running_loop()
+    before = loop.time
+    loop.time = lambda: before() + seconds  # type: ignore[method-assign]

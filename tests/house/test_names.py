@@ -1,0 +1,76 @@
+"""A name means one thing: classes have names of their own, and no word is the project's alone.
+Names of tests say what the test holds, without clauses that a stranger has to guess.
+"""
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+from statements import statements
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("hub", "store", "worker")
+DEFINITIONS = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+# A schema of the API, whose clients know it by this name, and the worker's deliveries in memory.
+TWICE = {"LeasedDeliveries"}
+# Words that the field has others for. Names of settings and of metrics are not looked at.
+PRIVATE_WORDS = """
+administered agenda aim associations attempter beat beginnings completing courier deploy desk doors
+drawing errand forgery furnish guids hear heart heir herald hopeless house importing interacting
+judge looking merging numbering park passing poster pulse reading reflect replaceable replaying
+safety seam seldom shapes strangers talk tell telling ticket timetable told unhurried visit witness
+"""
+# The guard of addresses, whose word it is.
+JUDGES = {"worker/http/addresses.py", "worker/http/guard.py"}
+# In a name of a test these stand for a noun that is missing, or for report, send, show or emit.
+UNCLEAR_WORDS = {"what", "whatever", "who", "whoever", "whom", "tell", "telling", "tells", "told"}
+
+
+def definitions() -> Iterator[tuple[str, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef]]:
+    """The classes and functions of the packages, each with its module."""
+    for package in PACKAGES:
+        for path in sorted((ROOT / package).rglob("*.py")):
+            for node in statements(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, DEFINITIONS):
+                    yield str(path.relative_to(ROOT)), node
+
+
+def names_of_tests() -> Iterator[tuple[str, str]]:
+    """The names of all tests, each with its file."""
+    for path in sorted((ROOT / "tests").rglob("*.py")):
+        for name in re.findall(r"\bdef (test_\w+)", path.read_text(encoding="utf-8")):
+            yield str(path.relative_to(ROOT)), name
+
+
+def words(name: str) -> set[str]:
+    return {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)}
+
+
+def test_no_two_classes_have_one_name() -> None:
+    found = defaultdict(set)
+    for path, node in definitions():
+        if isinstance(node, ast.ClassDef):
+            found[node.name].add(path)
+    assert {name: paths for name, paths in found.items() if len(paths) > 1}.keys() == TWICE
+
+
+def test_no_name_has_a_private_word() -> None:
+    named = [(path, node.name) for path, node in definitions()]
+    named += [(path, Path(path).stem) for path, _ in named]
+    private = set(PRIVATE_WORDS.split())
+    found = {(path, name) for path, name in named if words(name) & private and path not in JUDGES}
+    assert found == set()
+
+
+def test_names_of_tests_have_no_unclear_word() -> None:
+    named = list(names_of_tests())
+    assert ("tests/house/test_names.py", "test_names_are_split_into_words") in named
+    assert [(path, name) for path, name in named if words(name) & UNCLEAR_WORDS] == []
+
+
+def test_names_are_split_into_words() -> None:
+    assert words("_TTLCache_of_hooks") == {"ttl", "cache", "of", "hooks"}
+    assert words("test_a_whole_retold_story") & UNCLEAR_WORDS == set()
+    assert words("test_who_is_told") & UNCLEAR_WORDS == {"who", "told"}

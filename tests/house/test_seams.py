@@ -1,0 +1,98 @@
+"""Tests use what the packages offer: no test names what a package keeps to itself, so that a rename
+inside a package breaks no test. Modules and their members that tests name in texts exist, so that
+no rename makes a test hold nothing, unseen.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+TESTS = Path(__file__).parents[1]
+PRIVATE = re.compile(r"_[a-z]\w*")
+# The interface of named tuples, and what the standard library has for the end of a forked process.
+PUBLIC = {"_asdict", "_fields", "_make", "_replace", "_exit", "_run_exitfuncs"}
+PATCHES = {"setattr", "delattr", "getattr", "hasattr"}
+# A module below a package by its full name. Shorter names can be others: WebSub's hub.mode.
+DOTTED = re.compile(r"(?<![\w./-])(?:hub|store|worker)\.\w+(?:\.[A-Za-z_]\w*)+(?![\w/])")
+# A module that is not there, for a test of just that, and a call of an object named `store`.
+NO_MODULES = {"worker.senders.no_such_module", "store.engine.acquire_worker_lock"}
+
+
+def private_names(source: str) -> Iterator[str]:
+    """The private names of other modules and objects in a source, each with its line."""
+    for node in ast.walk(ast.parse(source)):
+        for name in _named(node):
+            if PRIVATE.fullmatch(name) and name not in PUBLIC:
+                yield f"{node.lineno}: {name}"  # type: ignore[attr-defined]
+
+
+def _named(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Attribute) and not _is_own(node.value):
+        yield node.attr
+    elif isinstance(node, ast.ImportFrom):
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in PATCHES:
+        for given in node.args:
+            if isinstance(given, ast.Constant) and isinstance(given.value, str):
+                yield given.value.rpartition(".")[2]
+
+
+def _is_own(value: ast.expr) -> bool:
+    return ast.unparse(value) in ("self", "cls", "super()")
+
+
+def test_no_test_names_a_private_member_of_a_package() -> None:
+    found = [
+        f"{path.relative_to(TESTS)}:{name}"
+        for path in sorted(TESTS.rglob("*.py"))
+        for name in private_names(path.read_text(encoding="utf-8"))
+    ]
+    assert found == []
+
+
+def dotted_names(source: str) -> Iterator[str]:
+    """The members of packages that the texts of a source name, each with its line."""
+    tree = ast.parse(source)
+    said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in said:
+            yield from (f"{node.lineno}: {name}" for name in DOTTED.findall(node.value))
+
+
+def exists(name: str) -> bool:
+    """Whether there is such a module, or such a member that a module or its class defines."""
+    parts = name.split(".")
+    for length in range(len(parts), 1, -1):
+        path = TESTS.parent.joinpath(*parts[:length])
+        file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+        if file.is_file():
+            source = file.read_text(encoding="utf-8")
+            return all(re.search(rf"\b{part}\b", source) for part in parts[length : length + 1])
+    return False
+
+
+def test_modules_that_tests_name_in_texts_exist() -> None:
+    found = [
+        f"{path.relative_to(TESTS)}:{name}"
+        for path in sorted(TESTS.rglob("*.py"))
+        for name in dotted_names(path.read_text(encoding="utf-8"))
+        if not exists(name.partition(" ")[2]) and name.partition(" ")[2] not in NO_MODULES
+    ]
+    assert found == []
+
+
+def test_names_in_texts_are_found() -> None:
+    source = 'a = "hub.mode {0} -m {0}.Desk", f"{0}{b}"\n"""{0}.Docstring"""'
+    name = ".".join(("hub", "ui", "dashboard"))
+    found = [*dotted_names(source.replace("{0}", name))]
+    assert found == [f"1: {name}", f"1: {name}.Desk", f"1: {name}"]
+    assert exists(name)
+    assert exists(f"{name}.Dashboard")
+    assert not exists(f"{name}.Desk")
+    assert not exists(f"{name}s")
+
+
+def test_private_names_are_found() -> None:
+    source = 'from hub import _a\nb._c\nd._replace()\nself._e\npatch.setattr("x._f", 1)\n'
+    assert sorted(private_names(source)) == ["1: _a", "2: _c", "5: _f"]

@@ -1,0 +1,95 @@
+"""A page of a list costs no more when the list is longer, but for a count of its rows.
+
+The cost is the number of steps of SQLite's virtual machine, which does not depend on the machine.
+"""
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+from assertions import BASE
+from bulk_rows import FILL
+from hub_client import open_client
+from operations_world import first, make, path
+
+from hub.operations import OPERATIONS
+from hub.rest.operation import Operation
+from hub.settings import HubSettings
+from store import open_store
+
+SETTINGS = HubSettings(base_url=BASE, rate_limiting=False)
+ENDLESS = [one for one in OPERATIONS if one.id in FILL and FILL[one.id].most is None]
+# Lists up to 1,000 rows may be sorted, and rows may be counted up to there in any way.
+LONG, MORE = 2_000, 3_000
+COUNTED = 5.0
+"""The steps for each further row that a count over an index takes. Sorting takes more."""
+DEARER = {
+    # Each installation is looked up to be counted.
+    "apps/list-installations-for-authenticated-user": 10.0,
+    # The newest status of each context is looked up to be counted.
+    "repos/get-combined-status-for-ref": 34.0,
+}
+EVERY = 50
+
+
+class Steps:
+    """How many steps there were since `begin`."""
+
+    def __init__(self) -> None:
+        self.many = 0
+
+    def begin(self) -> None:
+        self.many = 0
+
+    def passed(self) -> int:
+        self.many += EVERY
+        return 0
+
+
+@pytest.fixture
+def steps(monkeypatch: pytest.MonkeyPatch) -> Steps:
+    """For all connections that are opened from now on."""
+    found = Steps()
+    connect = sqlite3.connect
+
+    class Counting(sqlite3.Connection):
+        def __init__(self, *given: Any, **named: Any) -> None:
+            super().__init__(*given, **named)
+            super().set_progress_handler(found.passed, EVERY)
+
+        def set_progress_handler(self, *given: Any, **named: Any) -> None:
+            """The bound of short reads does not matter here."""
+
+    def counting(*given: Any, **named: Any) -> sqlite3.Connection:
+        return connect(*given, **{**named, "factory": Counting})
+
+    monkeypatch.setattr(sqlite3, "connect", counting)
+    return found
+
+
+async def cost(operation: Operation, many: int, directory: Path, steps: Steps) -> int:
+    """The steps of a request in a new database with so many rows."""
+    store = open_store("sqlite", data_dir=directory)
+    world, fill = make(store), FILL[operation.id]
+    store.do(fill.add, world, many)
+    wanted = f"{fill.path or path(operation, world)}?per_page=10"
+    headers = first(operation, world)
+    async with open_client(store, SETTINGS) as asker:
+        await asker.get(wanted, headers=headers)
+        steps.begin()
+        answer = await asker.get(wanted, headers=headers)
+        taken = steps.many
+    await store.close()
+    assert answer.status_code == 200, answer.text
+    assert taken, "steps are counted"
+    return taken
+
+
+@pytest.mark.parametrize("operation", ENDLESS, ids=lambda one: one.id)
+async def test_a_page_of_a_longer_list_costs_no_more_than_the_count(
+    operation: Operation, steps: Steps, tmp_path: Path
+) -> None:
+    shorter = await cost(operation, LONG, tmp_path / "shorter", steps)
+    longer = await cost(operation, LONG + MORE, tmp_path / "longer", steps)
+    assert (longer - shorter) / MORE <= DEARER.get(operation.id, COUNTED)

@@ -1,0 +1,134 @@
+"""The catalog of events: their meaning, their frequency, and their subscribers."""
+
+import re
+from typing import Any
+
+import pytest
+from dashboard_client import open_dashboard, text_of
+from ui_world import World
+
+from hub.ui.catalog.meanings import PLATFORM, meaning
+from store import Store
+from store.accounts import accounts
+from store.delivery import event_counts
+from store.hooks import hooks
+from store.hooks.event_names import HUB_EVENTS, PLATFORM_EVENTS
+from store.hooks.hook_targets import SYSTEM, organization
+
+
+@pytest.fixture
+def world(store: Store, seed: Any) -> World:
+    return World(store, seed)
+
+
+def test_every_event_has_a_meaning() -> None:
+    assert set(PLATFORM) == PLATFORM_EVENTS
+    assert [name for name in PLATFORM_EVENTS | HUB_EVENTS if not meaning(name)] == []
+
+
+async def test_an_event_shows_its_count_and_its_subscribers(world: World) -> None:
+    world.send(world.good, "a", "b")
+    world.send(world.other, "c")
+    world.store.do(hooks.update, world.hidden, events=["*", "issue_field"])
+    async with open_dashboard(world.store, world.seed.token) as browser:
+        page = await browser.page("/ui/catalogue")
+        first = re.findall(r'href="/ui/catalogue/(\w+)"', page)
+        assert (first[0], len(first)) == ("push", len(PLATFORM_EVENTS | HUB_EVENTS))
+        assert "push Commits or tags were pushed. 2" in text_of(page)
+        said = text_of(await browser.page("/ui/catalogue/push"))
+        assert "Came 2 among the latest" in said
+        assert "Subscribers 3 hooks" in said
+        said = text_of(await browser.page("/ui/catalogue/issue_field"))
+        assert "Subscribers 1 hook" in said
+        assert "Schema" in said
+        for name in ("nothing", "*", "%00"):
+            assert (await browser.get(f"/ui/catalogue/{name}")).status_code == 404
+
+
+async def test_subscribers_are_listed_without_those_that_do_not_get_it(world: World) -> None:
+    world.store.do(hooks.update, world.hidden, events=["*"])
+    world.store.do(hooks.update, world.good, events=["issue_field"])
+    async with open_dashboard(world.store, world.seed.token) as browser:
+        page = await browser.page("/ui/catalogue/push")
+        assert [f"/ui/hooks/{hook['id']}" in page for hook in (world.hidden, world.failing)] == [
+            True
+        ] * 2
+        assert f"/ui/hooks/{world.other['id']}" not in page
+        # The wildcard does not stand for events of the hub.
+        for path in ("/ui/catalogue/issue_field", "/ui/hooks?event=issue_field"):
+            page = await browser.page(path)
+            assert f"/ui/hooks/{world.good['id']}" in page
+            assert f"/ui/hooks/{world.hidden['id']}" not in page
+        assert 'href="/ui/hooks?event=issue_field">1 hook</a>' in await browser.page(
+            "/ui/catalogue/issue_field"
+        )
+
+
+async def test_the_example_is_a_stored_payload_that_one_may_see(world: World) -> None:
+    world.send(world.other, "theirs", body=b'{"ref": "their secret"}')
+    async with open_dashboard(world.store, world.seed.token) as browser:
+        page = text_of(await browser.page("/ui/catalogue/push"))
+        assert "made up" in page
+        assert "their secret" not in page
+        world.send(world.good, "ours", body=b'{"ref": "refs/heads/ours"}')
+        page = text_of(await browser.page("/ui/catalogue/push"))
+        assert "the payload of event" in page
+        assert "refs/heads/ours" in page
+        assert "made up" not in page
+
+
+async def test_every_event_has_a_page(world: World) -> None:
+    async with open_dashboard(world.store, world.seed.token) as browser:
+        for name in sorted(PLATFORM_EVENTS | HUB_EVENTS):
+            assert meaning(name) in text_of(await browser.page(f"/ui/catalogue/{name}"))
+
+
+async def test_hooks_around_repositories_subscribe_too(world: World) -> None:
+    acme = world.store.do(accounts.create, "acme", kind="Organization")
+    for target, events in ((SYSTEM, ["*"]), (organization(acme["id"]), ["team"])):
+        url = f"https://receiver.example/{target.kind}"
+        world.store.do(hooks.create, target, url=url, events=events)
+    found = world.store.look(event_counts.subscribers, None)
+    assert (found["team"], found["installation"]) == (2, 1)
+    assert world.store.look(event_counts.subscribers, [world.seed.hello["id"]])["team"] == 0
+
+
+async def test_a_hook_s_form_offers_only_events_that_can_reach_it(world: World) -> None:
+    async with open_dashboard(world.store, world.seed.token) as browser:
+        page = await browser.page("/ui/hooks/new?repository=octo/hello")
+        assert 'value="push"' in page
+        assert 'value="installation"' not in page
+
+
+async def test_members_of_a_platform_event_are_those_of_its_latest_payloads(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.send(
+        world.good, "a", name="issues", body=b'{"action":"opened","issue":{"id":1,"body":null}}'
+    )
+    world.send(
+        world.good, "b", name="issues", body=b'{"issue":{"id":2,"body":"x"},"labels":["a",1]}'
+    )
+    world.send(world.good, "c", name="issues", body=b"no JSON")
+    world.send(world.other, "d", name="issues", body=b'{"hidden":true}')
+    async with open_dashboard(world.store, world.seed.token) as browser:
+        page = text_of(await browser.page("/ui/catalogue/issues"))
+        assert "as the latest 2 payloads had them" in page
+        for row in (
+            "action string 1 of 2",
+            "issue object 2 of 2",
+            "issue.body string or null 2 of 2",
+            "labels list of string or integer 1 of 2",
+        ):
+            assert row in page, row
+        assert "hidden" not in page
+        large = b'{"huge":"' + b"x" * (256 * 1024) + b'"}'
+        world.send(world.good, "e", name="issues", body=large)
+        page = text_of(await browser.page("/ui/catalogue/issues"))
+        assert "as the latest 2 payloads had them" in page
+        assert "huge" not in page
+        monkeypatch.setattr("hub.ui.catalog.seen_members.MOST_SHOWN", 2)
+        page = text_of(await browser.page("/ui/catalogue/issues"))
+        assert "3 members more" in page
+        # The schema of the hub's own events is known.
+        assert "had them" not in await browser.page("/ui/catalogue/agent_variable")

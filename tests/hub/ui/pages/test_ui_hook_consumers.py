@@ -1,0 +1,37 @@
+"""The consumers of a pull hook on the dashboard."""
+
+from typing import Any
+
+import pytest
+from dashboard_client import open_dashboard, text_of
+from ui_world import World, hook
+
+from store import Connection, Store
+from store.pull import consumers
+
+
+@pytest.fixture
+def world(store: Store, seed: Any) -> World:
+    return World(store, seed)
+
+
+def _pull_hook(db: Connection, world: World) -> int:
+    made = hook(db, world.seed.hello["id"], "ci", url="pull:ci")
+    hook_id: int = made["id"]
+    return hook_id
+
+
+async def test_the_page_of_a_pull_hook_shows_its_consumers(world: World) -> None:
+    hook_id = world.store.do(_pull_hook, world)
+    async with open_dashboard(world.store, world.seed.token) as browser:
+        text = text_of(await browser.page(f"/ui/hooks/{hook_id}"))
+        assert "Nobody has fetched deliveries in the last day" in text
+        world.store.do(consumers.touch, hook_id, "octo@laptop")
+        text = text_of(await browser.page(f"/ui/hooks/{hook_id}"))
+        assert "octo@laptop Attached" in " ".join(text.split())
+
+
+async def test_a_hook_that_is_sent_its_deliveries_has_none(world: World) -> None:
+    made = world.store.do(hook, world.seed.hello["id"], "ci")
+    async with open_dashboard(world.store, world.seed.token) as browser:
+        assert "Consumers" not in text_of(await browser.page(f"/ui/hooks/{made['id']}"))

@@ -1,0 +1,214 @@
+"""Hooks of organizations and of the installation in the dashboard: readers and changes."""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from assertions import attempted, waiting
+from dashboard_client import open_dashboard, text_of
+from ui_trials import Trials
+from ui_world import World
+
+from store import Row, Store
+from store.accounts import accounts, tokens
+from store.delivery import event_queries, outbox
+from store.hooks import hook_links, hooks
+from store.hooks.hook_targets import SYSTEM, organization
+from store.repositories import repositories
+
+OWNING = ["repo", "admin:org_hook"]
+
+
+@dataclass
+class Around:
+    """acme is octo's, and reader administers its only repository. Each hook has an attempt."""
+
+    world: World
+    repo: Row
+    own: int
+    org: int
+    system: int
+    event: int
+
+    def token(self, account: Row, *scopes: str) -> str:
+        return self.world.store.do(tokens.create, account["id"], scopes=scopes)[0]
+
+    def attempt(self, hook_id: int) -> int:
+        last = "SELECT max(id) FROM attempt WHERE hook_id = :id"
+        return int(self.world.store.look(lambda db: db.value(last, id=hook_id)))
+
+
+@pytest.fixture
+def around(store: Store, seed: Any) -> Around:
+    world = World(store, seed)
+    acme = store.do(accounts.create, "acme", kind="Organization")
+    store.do(accounts.join, acme["id"], seed.octo["id"], "admin")
+    repo = store.do(repositories.create, acme["id"], "engine")
+    store.do(repositories.grant, repo["id"], seed.reader["id"], "admin")
+    made = [
+        store.do(hooks.create, target, url=f"https://receiver.example/{name}", events=["push"])
+        for name, target in (
+            ("own", repo["id"]),
+            ("org", organization(acme["id"])),
+            ("system", SYSTEM),
+        )
+    ]
+    store.do(outbox.emit, "push", None, repo["id"], {"ref": "refs/heads/main"})
+    own, org, system = [int(row["id"]) for row in made]
+    for hook_id in (own, org, system):
+        attempted(store, hook_id)
+    (event,) = store.look(lambda db: event_queries.newest(db, limit=1))
+    return Around(world, repo, own, org, system, event["id"])
+
+
+async def test_an_administrator_of_a_repository_sees_only_its_own(around: Around) -> None:
+    token = around.token(around.world.seed.reader, *OWNING)
+    async with open_dashboard(around.world.store, token) as browser:
+        for path in ("/ui/hooks", "/ui/deliveries", f"/ui/events/{around.event}", "/ui"):
+            page = await browser.page(path)
+            assert "example/org" not in page, path
+            assert "example/system" not in page, path
+        assert "example/own" in await browser.page(f"/ui/events/{around.event}")
+        for hook_id in (around.org, around.system):
+            assert (await browser.get(f"/ui/hooks/{hook_id}")).status_code == 404
+            attempt = around.attempt(hook_id)
+            assert (await browser.get(f"/ui/deliveries/{attempt}")).status_code == 404
+            page = text_of(await browser.page(f"/ui/retry?attempt={attempt}"))
+            assert "Nothing to retry" in page
+            assert "receiver.example" not in page
+        page = await browser.page("/ui/retried?deliveries=1,2,3")
+        assert "example/own" in page
+        assert "example/org" not in page
+        assert "example/system" not in page
+
+
+async def test_an_owner_sees_and_changes_those_of_the_organization(around: Around) -> None:
+    store, token = around.world.store, around.token(around.world.seed.octo, *OWNING)
+    async with open_dashboard(store, token) as browser:
+        assert "acme" in text_of(await browser.page("/ui/hooks"))
+        page = await browser.page(f"/ui/hooks/{around.org}")
+        assert "Organization acme" in text_of(page)
+        assert f"/ui/hooks/{around.org}/test" not in page
+        await browser.page(f"/ui/deliveries/{around.attempt(around.org)}")
+        page = await browser.page(f"/ui/retry?attempt={around.attempt(around.org)}")
+        assert "Retry 1 delivery?" in text_of(page)
+        assert "example/org" in await browser.page(f"/ui/events/{around.event}")
+        place = f"/ui/hooks/{around.org}"
+        assert (await browser.post(f"{place}/ping", on=place)).status_code == 303
+        again = f"/ui/deliveries/{around.attempt(around.org)}"
+        assert (await browser.post(f"{again}/again", on=again)).status_code == 303
+        assert [row["name"] for row in waiting(store, around.org)] == ["push", "ping", "push"]
+        chosen = {"hook": str(around.org), "repository": "", "event": "", "status": ""}
+        assert (await browser.post("/ui/replay/start", chosen, on="/ui/replay")).status_code == 303
+        await browser.page("/ui/replay/1")
+        assert (await browser.get(f"/ui/hooks/{around.system}")).status_code == 404
+
+
+async def test_an_owner_sees_events_of_the_organization_alone(around: Around) -> None:
+    acme = around.world.store.look(accounts.by_login, "acme")
+    assert acme is not None
+    member = {"organization": {"id": acme["id"], "login": "acme"}}
+    receipt = around.world.store.do(outbox.emit, "membership", "added", 0, member)
+    token = around.token(around.world.seed.octo, *OWNING)
+    async with open_dashboard(around.world.store, token) as browser:
+        page = await browser.page(f"/ui/events/{receipt.event_id}")
+        assert "Organization acme" in text_of(page)
+
+
+async def test_the_scope_of_the_token_is_needed(around: Around) -> None:
+    token = around.token(around.world.seed.octo, "repo")
+    async with open_dashboard(around.world.store, token) as browser:
+        assert "example/org" not in await browser.page("/ui/hooks")
+        assert (await browser.get(f"/ui/hooks/{around.org}")).status_code == 403
+
+
+async def test_an_operator_sees_and_changes_all(around: Around) -> None:
+    root = around.world.store.look(accounts.by_login, "root")
+    assert root is not None
+    token = around.token(root, *OWNING, "admin:enterprise")
+    async with open_dashboard(around.world.store, token) as browser:
+        page = text_of(await browser.page("/ui/hooks"))
+        assert "whole installation" in page
+        assert "acme" in page
+        for hook_id in (around.org, around.system):
+            place = f"/ui/hooks/{hook_id}"
+            await browser.page(place)
+            assert (await browser.post(f"{place}/off", on=place)).status_code == 303
+            row = around.world.store.look(hooks.by_id, hook_id)
+            assert row is not None
+            assert not row["active"]
+
+
+async def test_a_link_shows_one(around: Around) -> None:
+    value, _ = around.world.store.do(hook_links.create, around.system, "", "root", 3_600_000_000)
+    async with open_dashboard(around.world.store) as browser:
+        place = f"/ui/shared?link={value}"
+        assert (await browser.post("/ui/shared", {"link": value}, on=place)).status_code == 303
+        assert "whole installation" in text_of(await browser.page(f"/ui/hooks/{around.system}"))
+        assert (await browser.get(f"/ui/hooks/{around.org}")).status_code == 404
+
+
+async def test_examples_and_trials_of_an_organization_s_hook(around: Around) -> None:
+    trials, at = Trials(), f"/ui/hooks/{around.org}"
+    token = around.token(around.world.seed.octo, *OWNING)
+    form = {"url": "https://receiver.example/org", "content_type": "json", "which": "every"}
+    async with open_dashboard(around.world.store, token, trials=trials) as browser:
+        page = await browser.page(f"{at}/send?event=push")
+        assert "refs/heads/main" in page
+        sent = {"event": "push", "payload": '{"ref": "tried"}'}
+        answer = await browser.post(f"{at}/send", sent, on=f"{at}/send")
+        assert answer.status_code == 303, text_of(answer.text)
+        assert len(waiting(around.world.store, around.org)) == 2
+        answer = await browser.post(f"{at}/try", {**form, "trial_event": "push"}, on=f"{at}/edit")
+        assert answer.status_code == 200, text_of(answer.text)
+    asked = trials.asked[-1]
+    assert (asked.event, asked.repo_id) == ("push", around.repo["id"])
+    assert asked.target is not None
+    assert asked.target.kind == "organization"
+    assert asked.as_row()["repo_id"] is None
+
+
+async def test_examples_without_any_repository(store: Store, seed: Any) -> None:
+    world = World(store, seed)
+    alone = store.do(accounts.create, "alone", kind="Organization")
+    store.do(accounts.join, alone["id"], seed.octo["id"], "admin")
+    made = store.do(
+        hooks.create,
+        organization(alone["id"]),
+        url="https://receiver.example/alone",
+        events=["organization"],
+    )
+    token = store.do(tokens.create, seed.octo["id"], scopes=OWNING)[0]
+    at = f"/ui/hooks/{made['id']}/send"
+    async with open_dashboard(world.store, token, trials=Trials()) as browser:
+        assert "made up" in await browser.page(f"{at}?event=organization")
+        sent = {"event": "organization", "payload": '{"action": "member_added"}'}
+        assert (await browser.post(at, sent, on=at)).status_code == 303
+        assert len(waiting(store, made["id"])) == 1
+
+
+async def test_the_form_offers_operational_events_to_the_installation_alone(
+    store: Store, around: Around
+) -> None:
+    row = store.look(hooks.by_id, around.system)
+    store.do(hooks.update, row, events=["push", "backlog"])
+    root = store.look(accounts.by_login, "root")
+    assert root is not None
+    value = around.token(root, "repo", "admin:org_hook", "admin:repo_hook", "read:enterprise")
+    async with open_dashboard(store, value, last=False) as browser:
+        at = f"/ui/hooks/{around.system}"
+        page = await browser.page(f"{at}/edit")
+        form = {
+            "url": "https://receiver.example/system",
+            "content_type": "json",
+            "verify": "1",
+            "which": "some",
+            "events": re.findall(r'name="events" value="([^"]+)"[^>]*checked', page),
+        }
+        assert sorted(form["events"]) == ["backlog", "push"]
+        answer = await browser.post(f"{at}/edit", form, on=f"{at}/edit")
+        assert answer.status_code == 303, text_of(answer.text)
+        assert 'value="backlog"' not in await browser.page(f"/ui/hooks/{around.own}/edit")
+    assert set(store.look(hooks.by_id, around.system)["events"]) == {"push", "backlog"}
+    await store.close()

@@ -1,0 +1,227 @@
+"""The pages of replays: counted first, carried on by the worker, each sees their own."""
+
+import re
+from typing import Any
+from urllib.parse import parse_qsl
+
+import pytest
+from dashboard_client import open_dashboard, text_of
+from ui_rows import arrive, hook, operator
+
+from hub.auth import credentials
+from hub.ui.pages import replays
+from hub.ui.view_context import ViewContext
+from hub.ui.viewer import DashboardViewer
+from store import Store
+from store.accounts import tokens
+from store.audit import audit_search
+from store.clock import MovableClock
+from store.delivery import replay_runs
+from store.delivery.replay_selection import ReplaySelection
+
+
+async def test_the_count_comes_first_and_sends_nothing(store: Store, seed: Any) -> None:
+    one = store.do(hook, seed.hello, "push")
+    store.do(arrive, seed.hello["id"], 3)
+    async with open_dashboard(store, seed.token) as browser:
+        assert "No replays yet" in text_of(await browser.page("/ui/replay"))
+        page = f"/ui/replay?hook={one['id']}&repository=octo/hello&event=push&count=1"
+        said = text_of(await browser.page(page))
+        assert "Deliveries to be created 3" in said
+        assert "Push events of octo/hello to hook 1:" in said
+        assert store.look(replay_runs.page, limit=9) == []
+        none = text_of(await browser.page(f"/ui/replay?hook={one['id']}&status=failed&count=1"))
+        assert "to be created 0" in none
+        assert "Send 0" not in none
+
+
+async def test_a_replay_is_asked_for_followed_and_cancelled(store: Store, seed: Any) -> None:
+    one = store.do(hook, seed.hello, "push")
+    store.do(arrive, seed.hello["id"], 3)
+    async with open_dashboard(store, seed.token) as browser:
+        page = f"/ui/replay?hook={one['id']}&count=1"
+        answer = await browser.post("/ui/replay/start", {"hook": str(one["id"])}, on=page)
+        assert (answer.status_code, answer.headers["location"]) == (303, "/ui/replay/1")
+        said = text_of(await browser.page("/ui/replay/1"))
+        assert "waiting" in said
+        assert "of 3" in said
+        assert "this page may be closed" in said
+        run = store.look(replay_runs.RUNS.current)
+        assert (run["asked_by"], run["repo_id"]) == ("octo", seed.hello["id"])
+        store.do(replay_runs.run_step, run, 2)
+        said = text_of(await browser.page("/ui/replay/1"))
+        assert "under way" in said
+        assert "66.7 %" in said
+        answer = await browser.post("/ui/replay/1/cancel", on="/ui/replay/1")
+        assert answer.status_code == 303
+        html = await browser.page("/ui/replay/1")
+        assert "cancelled" in text_of(html)
+        assert "/ui/replay/1/cancel" not in html
+        assert (await browser.post("/ui/replay/1/cancel", on="/ui/replay")).status_code == 422
+        assert "cancelled" in text_of(await browser.page("/ui/replay"))
+        actions = [row["action"] for row in store.look(audit_search.page, limit=9)]
+        assert actions[:2] == ["ui/cancel-replay", "ui/start-replay"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("", "Choose a repository or a hook"),
+        ("repository=octo/nothing", "There is no such repository"),
+        ("hook=99", "There is no such hook"),
+        ("hook=nowhere", "There is no such hook"),
+        ("repository=octo/vault&hook=1", "Hook 1 belongs to octo/hello"),
+        ("hook=1&since=yesterday", "'yesterday' is not a time"),
+        ("hook=1&since=2026-11-21T07:33&until=2026-11-21T07:33", "The end must be after"),
+        ("hook=1&since=999999-01-01", "is not a time"),
+    ],
+)
+async def test_a_wrong_selection_is_shown_with_the_reason(
+    store: Store, seed: Any, asked: str, said: str
+) -> None:
+    store.do(hook, seed.hello, "push")
+    store.do(hook, seed.hello, "push", url="https://another.example/")
+    async with open_dashboard(store, seed.token) as browser:
+        assert said in text_of(await browser.page(f"/ui/replay?count=1&{asked}"))
+
+
+async def test_replays_of_others_are_refused(store: Store, seed: Any) -> None:
+    one = store.do(hook, seed.hello, "push")
+    run = store.do(
+        replay_runs.create, ReplaySelection(hook_id=one["id"], repo_id=seed.hello["id"]), "octo"
+    )
+    everything = store.do(replay_runs.create, ReplaySelection(), "root")
+    async with open_dashboard(store, seed.reader_token, last=False) as browser:
+        form = {"hook": str(one["id"])}
+        answer = await browser.post("/ui/replay/start", form, on="/ui/replay")
+        assert answer.status_code in (403, 404)
+        answer = await browser.post("/ui/replay/start", {}, on="/ui/replay")
+        assert answer.status_code == 422
+        for path in (f"/ui/replay/{run['id']}", f"/ui/replay/{everything['id']}", "/ui/replay/99"):
+            assert (await browser.get(path)).status_code in (403, 404)
+            assert (await browser.post(f"{path}/cancel", on="/ui/replay")).status_code in (403, 404)
+        assert "Nothing that you may see" in text_of(await browser.page("/ui/replay"))
+        assert len(store.look(replay_runs.page, limit=9)) == 2
+    async with open_dashboard(store, seed.token, last=False) as browser:
+        assert (await browser.get(f"/ui/replay/{everything['id']}")).status_code == 404
+        await browser.page(f"/ui/replay/{run['id']}")
+    async with open_dashboard(store, store.do(operator)) as browser:
+        await browser.page(f"/ui/replay/{everything['id']}")
+        answer = await browser.post("/ui/replay/start", {}, on="/ui/replay")
+        assert answer.status_code == 303
+        said = text_of(await browser.page(f"/ui/replay/{run['id']}"))
+        assert "octo/hello to hook 1" in said
+
+
+async def test_an_empty_form_selects_the_failures_of_a_day(store: Store, seed: Any) -> None:
+    store.do(hook, seed.hello, "push")
+    async with open_dashboard(store, seed.token) as browser:
+        for asked in ("", "?hook=1", "?repository=octo/hello"):
+            html = await browser.page(f"/ui/replay{asked}")
+            assert re.search(r'name="since" type="datetime-local" value="20', html), asked
+            assert '<option value="failed" selected>' in html, asked
+        for asked in ("?hook=1&count=1", "?event=push"):
+            assert "selected>" not in await browser.page(f"/ui/replay{asked}"), asked
+
+
+async def test_an_ended_replay_is_renewed_without_its_button(
+    store: Store, seed: Any, clock: MovableClock
+) -> None:
+    store.do(hook, seed.hello, "push")
+    store.do(arrive, seed.hello["id"], 3)
+    chosen = ReplaySelection(hook_id=1, repo_id=seed.hello["id"])
+    run = store.do(replay_runs.create, chosen, "octo")
+    async with open_dashboard(store, seed.token) as browser:
+        async with browser.listening(f"/ui/replay/{run['id']}/live") as heard:
+            assert "/ui/replay/1/cancel" in await heard.until("update")
+            clock.advance(seconds=5)
+            store.do(replay_runs.run_step, run, 100)
+            last = (await heard.until("Ended after")).rpartition("event: update")[2]
+        assert "/ui/replay/1/cancel" not in last
+        assert "Ended after 5 s" in text_of(last)
+        assert "Ended after 5 s" in text_of(await browser.page("/ui/replay/1"))
+
+
+async def test_a_replay_needs_write_access(store: Store, seed: Any) -> None:
+    store.do(hook, seed.hello, "push")
+    looks, _ = store.do(tokens.create, seed.octo["id"], scopes=["read:repo_hook"])
+    async with open_dashboard(store, looks) as browser:
+        answer = await browser.post("/ui/replay/start", {"hook": "1"}, on="/ui/replay")
+        assert answer.status_code == 403
+        assert store.look(replay_runs.page, limit=9) == []
+
+
+async def test_many_are_counted_while_the_page_is_open(
+    store: Store, seed: Any, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replays, "AT_ONCE", 2)
+    monkeypatch.setattr(replays, "COUNTED", 2)
+    store.do(hook, seed.hello, "push")
+    store.do(arrive, seed.hello["id"], 5)
+    async with open_dashboard(store, seed.token) as browser:
+        html = await browser.page("/ui/replay?hook=1&count=1")
+        assert "so far, still counting" in text_of(html)
+        assert "/ui/replay/count?" in html
+        found = []
+
+        def step(db: Any, state: Any) -> Any:
+            look = looking(db, seed, "hook=1&after=2&upto=5&many=2")
+            state, parts = replays.continue_count(look, state)
+            found.extend(part.values["counted"] for part in parts)
+            return state
+
+        state = store.look(step, None)
+        for _ in range(3):
+            state = store.look(step, state)
+        assert found == [4, 5]
+
+
+def looking(db: Any, seed: Any, query: str) -> Any:
+    """A look of octo's."""
+    caller = credentials.authenticate(db, seed.token)
+    return ViewContext(db, None, DashboardViewer(caller), query=dict(parse_qsl(query)))  # type: ignore[arg-type]
+
+
+async def test_several_hooks_are_one_replay_for_each_repository(store: Store, seed: Any) -> None:
+    def fill_store(db: Any) -> list[int]:
+        made = [
+            hook(db, repo, "push", url=f"https://ci.example/{name}")["id"]
+            for repo, name in ((seed.hello, "a"), (seed.hello, "b"), (seed.vault, "c"))
+        ]
+        hook(db, seed.hello, "push", url="https://other.example/")
+        arrive(db, seed.hello["id"], 3)
+        arrive(db, seed.vault["id"], 1)
+        db.execute("UPDATE delivery SET state = 2")
+        return made
+
+    one, two, three = store.do(fill_store)
+    async with open_dashboard(store, seed.token) as browser:
+        for named in ("ci.example", f"{one},{two},{three}"):
+            said = text_of(await browser.page(f"/ui/replay?hook={named}&status=failed&count=1"))
+            assert "Deliveries to be created 7" in said
+            assert "of 2 repositories to 3 hooks, only failed deliveries" in said
+        form = {"hook": "ci.example", "status": "failed"}
+        answer = await browser.post("/ui/replay/start", form, on="/ui/replay?hook=ci&count=1")
+        assert (answer.status_code, answer.headers["location"]) == (303, "/ui/replay")
+        assert "2 replays" in text_of(await browser.page("/ui/replay"))
+        runs = store.look(replay_runs.page, limit=9)
+        assert [(run["total"], run["hook_ids"]) for run in runs] == [
+            (1, f"[{three}]"), (6, f"[{one},{two}]"),
+        ]  # fmt: skip
+        while (run := store.look(replay_runs.RUNS.current)) is not None:
+            store.do(replay_runs.run_step, run, 4)
+        sql = "SELECT hook_id, count(*) FROM delivery WHERE redelivery = 1 GROUP BY 1 ORDER BY 1"
+        assert store.look(lambda db: db.tuples(sql)) == [(one, 3), (two, 3), (three, 1)]
+        assert "to 2 hooks" in text_of(await browser.page("/ui/replay/1"))
+
+
+async def test_replays_to_hooks_of_others_are_refused(store: Store, seed: Any) -> None:
+    ids = [store.do(hook, repo, "push")["id"] for repo in (seed.hello, seed.vault)]
+    store.do(arrive, seed.vault["id"], 1)
+    async with open_dashboard(store, seed.reader_token) as browser:
+        named = ",".join(map(str, ids))
+        said = text_of(await browser.page(f"/ui/replay?hook={named}&count=1"))
+        assert "you may not administer it" in said
+        answer = await browser.post("/ui/replay/start", {"hook": named}, on="/ui/replay")
+        assert answer.status_code in (403, 404)
+        assert store.look(replay_runs.page, limit=9) == []

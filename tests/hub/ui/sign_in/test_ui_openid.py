@@ -1,0 +1,313 @@
+"""Users sign in with an OpenID Connect provider, and forged answers are refused."""
+
+import re
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from dashboard_client import Browser, open_dashboard, text_of
+from engines import embedded
+from openid_site import CLIENT, SECRET, OpenIDSite, openid_site
+
+from hub.openid import documents, provider
+from hub.openid.attempt import SignInAttempt
+from store import Store
+from store.accounts import accounts, emails, sessions, tokens
+from store.audit import audit_search
+from store.clock import SECOND, MovableClock
+
+pytestmark = embedded("what is stored of it is tested beside it")
+START = "/ui/sign-in/openid"
+EMAIL = {"email": "octo@tower.example", "email_verified": True}
+
+
+@pytest.fixture
+async def site(store: Store) -> AsyncIterator[OpenIDSite]:
+    async with openid_site() as made:
+        made.clock = lambda: store.clock.now() / SECOND
+        made.claims |= EMAIL
+        yield made
+
+
+@pytest.fixture
+def octo(store: Store, seed: Any) -> Any:
+    """A user with a verified address."""
+    user = store.look(accounts.by_login, "octo")
+    store.do(emails.add, user["id"], ["octo@tower.example"], verified=True)
+    return user
+
+
+def settings(site: OpenIDSite, **more: Any) -> dict[str, Any]:
+    return {
+        "openid_issuer": site.issuer,
+        "openid_client_id": CLIENT,
+        "openid_client_secret": SECRET,
+        **more,
+    }
+
+
+async def through(browser: Browser, site: OpenIDSite, start: str = START) -> Any:
+    """Go to the provider, agree, and come back."""
+    answer = await browser.get(start)
+    assert answer.status_code == 303, text_of(answer.text)
+    place, _ = site.sign_in(answer.headers["location"])
+    return await browser.get(place.removeprefix("http://127.0.0.1:8765"))
+
+
+async def test_a_person_signs_in_and_gets_where_they_wanted(
+    store: Store, octo: Any, site: OpenIDSite
+) -> None:
+    async with open_dashboard(store, last=False, **settings(site)) as browser:
+        door = await browser.page("/ui/sign-in?next=%2Fui%2Fhooks")
+        (link,) = re.findall(rf'href="({START}[^"]*)"', door)
+        answer = await through(browser, site, link)
+        assert answer.status_code == 200
+        assert 'content="0; url=/ui/hooks"' in answer.text
+        cookies = answer.headers.get_list("set-cookie")
+        assert any(re.match(r"tocsin_ui=[\w-]{43}; .*SameSite=Strict", one) for one in cookies)
+        assert "octo" in text_of(await browser.page("/ui/hooks"))
+        listed = text_of(await browser.page("/ui/sessions"))
+        assert "OpenID Connect" in listed
+        assert "this session" in listed
+    entry = store.look(audit_search.page, limit=1)[0]
+    assert (entry["actor"], entry["action"], entry["target"]) == ("octo", "ui/sign-in", START)
+    await store.close()
+
+
+async def test_signing_out_ends_the_token_too_and_names_the_provider(
+    store: Store, octo: Any, site: OpenIDSite
+) -> None:
+    async with open_dashboard(store, last=False, **settings(site)) as browser:
+        await through(browser, site)
+        (token,) = store.look(lambda db: db.all("SELECT * FROM token WHERE note LIKE '%OpenID%'"))
+        assert token["scopes"]
+        answer = await browser.post("/ui/sign-out")
+        assert f"{site.issuer}/end?client_id={CLIENT}" in answer.text
+        assert (await browser.get("/ui")).status_code == 303
+    assert store.look(lambda db: db.all("SELECT id FROM token WHERE note LIKE '%OpenID%'")) == []
+    await store.close()
+
+
+async def test_rights_are_those_of_the_user(store: Store, octo: Any, site: OpenIDSite) -> None:
+    assert all(tokens.implies(tokens.WHOLE, scope) for scope in tokens.SCOPES)
+    async with open_dashboard(store, **settings(site)) as browser:
+        await through(browser, site)
+        assert (await browser.get("/ui/jobs")).status_code == 403
+
+
+async def test_a_setting_finds_users_by_a_claim(store: Store, octo: Any, site: OpenIDSite) -> None:
+    site.claims = {"upn": "octo"}
+    by_login = {"openid_match": "login", "openid_login_claim": "upn"}
+    async with open_dashboard(store, **settings(site, **by_login)) as browser:
+        assert (await through(browser, site)).status_code == 200
+        assert "octo" in text_of(await browser.page("/ui"))
+
+
+@pytest.mark.parametrize(
+    ("claims", "said"),
+    [
+        ({"email": "eve@tower.example"}, "No user here has the verified email address"),
+        ({"email_verified": False}, "has not verified your email address"),
+        ({"email": None}, "does not tell your email address"),
+        ({"nonce": "another"}, "nonce"),
+        ({"aud": "another client"}, "aud"),
+        ({"aud": [CLIENT, "another"]}, "another client"),
+        ({"azp": "another"}, "another client"),
+        ({"iss": "https://another.example"}, "iss"),
+        ({"exp": 1_700_000_000}, "expired"),
+        ({"exp": None}, "exp"),
+        ({"sub": None}, "sub"),
+    ],
+)
+async def test_a_refused_sign_in_shows_the_reason(
+    store: Store, octo: Any, site: OpenIDSite, claims: dict[str, Any], said: str
+) -> None:
+    site.claims |= claims
+    async with open_dashboard(store, last=False, **settings(site)) as browser:
+        answer = await through(browser, site)
+        assert answer.status_code == 403
+        assert said in text_of(answer.text)
+        assert (await browser.get("/ui")).status_code == 303
+    assert store.look(lambda db: db.all("SELECT id FROM ui_session")) == []
+    await store.close()
+
+
+@pytest.mark.parametrize("algorithm", ["none", "HS256"])
+async def test_a_weak_signature_is_refused(
+    store: Store, octo: Any, site: OpenIDSite, algorithm: str
+) -> None:
+    site.algorithm = algorithm
+    async with open_dashboard(store, **settings(site)) as browser:
+        assert (await through(browser, site)).status_code == 403
+
+
+async def test_an_unknown_key_is_refused(store: Store, octo: Any, site: OpenIDSite) -> None:
+    site.key = "second"
+    async with open_dashboard(store, **settings(site)) as browser:
+        assert (await through(browser, site)).status_code == 403
+
+
+async def test_a_provider_changes_its_key(
+    store: Store, octo: Any, site: OpenIDSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(provider, "LEAST_BETWEEN", 0)
+    async with open_dashboard(store, **settings(site)) as browser:
+        assert (await through(browser, site)).status_code == 200
+        site.key, site.published = "second", ["first", "second"]
+        assert (await through(browser, site)).status_code == 200
+        assert site.asked.count("keys") == 2
+        assert site.asked.count("description") == 1
+
+
+async def test_an_attempt_has_one_answer_in_one_browser(
+    store: Store, octo: Any, site: OpenIDSite
+) -> None:
+    async with open_dashboard(store, last=False, **settings(site)) as browser:
+        place, query = site.sign_in((await browser.get(START)).headers["location"])
+        path = place.removeprefix("http://127.0.0.1:8765")
+        other = await browser.get(f"{START}/callback?code={query['code']}&state=another")
+        assert other.status_code == 403
+        # That was its answer: the right one comes too late.
+        assert "began too long ago" in text_of((await browser.get(path)).text)
+        answer = await through(browser, site)
+        assert answer.status_code == 200
+    async with open_dashboard(store, **settings(site)) as victim:
+        place, _ = site.sign_in((await victim.get(START)).headers["location"])
+        victim.client.cookies.clear()
+        answer = await victim.get(place.removeprefix("http://127.0.0.1:8765"))
+        assert (answer.status_code, "another browser" in answer.text) == (403, True)
+
+
+async def test_the_providers_own_refusal_is_shown(
+    store: Store, octo: Any, site: OpenIDSite
+) -> None:
+    async with open_dashboard(store, **settings(site)) as browser:
+        _, query = site.sign_in((await browser.get(START)).headers["location"])
+        refused = f"{START}/callback?error=access_denied&state={query['state']}"
+        answer = await browser.get(refused)
+        assert (answer.status_code, "access_denied" in answer.text) == (403, True)
+
+
+@pytest.mark.parametrize("wanted", ["//evil.example", "https://evil.example/ui", "/uix"])
+async def test_a_sign_in_never_leads_to_another_site(
+    store: Store, octo: Any, site: OpenIDSite, wanted: str
+) -> None:
+    async with open_dashboard(store, **settings(site)) as browser:
+        answer = await through(browser, site, f"{START}?next={wanted}")
+        assert 'url=/ui"' in answer.text
+    attempt = SignInAttempt("s", "n", "v", wanted, 1)
+    assert SignInAttempt.unpacked(attempt.packed()) == attempt
+    assert SignInAttempt.unpacked("nothing") is None
+
+
+@pytest.mark.parametrize(
+    ("described", "said"),
+    [
+        ({"issuer": "https://another.example"}, "another issuer"),
+        ({"token_endpoint": "http://elsewhere.example/token"}, "token_endpoint"),
+        ({"jwks_uri": None}, "jwks_uri"),
+    ],
+)
+async def test_an_unusable_provider_is_answered_with_502(
+    store: Store, octo: Any, site: OpenIDSite, described: dict[str, Any], said: str
+) -> None:
+    site.described = described
+    async with open_dashboard(store, **settings(site)) as browser:
+        answer = await browser.get(START)
+        assert (answer.status_code, said in text_of(answer.text)) == (502, True)
+
+
+async def test_documents_have_a_bound(
+    store: Store, octo: Any, site: OpenIDSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.padding = documents.MOST_BYTES
+    async with open_dashboard(store, **settings(site)) as browser:
+        assert f"more than {documents.MOST_BYTES} bytes" in (await browser.get(START)).text
+        site.padding = 0
+        site.open.clear()
+        monkeypatch.setattr(documents, "PATIENCE", 0.2)
+        assert "did not answer within 0.2 s" in (await browser.get(START)).text
+
+
+async def test_an_unreachable_provider_is_answered_with_502(
+    store: Store, octo: Any, site: OpenIDSite
+) -> None:
+    away = settings(site, openid_issuer="http://127.0.0.1:1")
+    async with open_dashboard(store, **away) as browser:
+        answer = await browser.get(START)
+        assert (answer.status_code, "cannot be reached" in answer.text) == (502, True)
+
+
+async def test_sessions_are_ended_one_by_one_or_all(store: Store, seed: Any) -> None:
+    user = store.look(accounts.by_login, "octo")
+    origin = sessions.SignInOrigin("openid", "192.0.2.9", "a browser")
+    async with open_dashboard(store, seed.token, last=False) as browser:
+        for _ in range(3):
+            store.do(sessions.begin_openid, user["id"], origin)
+        listed = await browser.page("/ui/sessions")
+        ends = re.findall(r'action="(/ui/sessions/[0-9a-f]{16}/end)"', listed)
+        assert len(ends) == 3
+        assert "192.0.2.9" in listed
+        assert (await browser.post(ends[0], on="/ui/sessions")).status_code == 303
+        assert (await browser.post(ends[0], on="/ui/sessions")).status_code == 404
+        await browser.post("/ui/sessions/end-others", on="/ui/sessions")
+        assert "this session" in text_of(await browser.page("/ui/sessions"))
+    assert len(store.look(lambda db: db.all("SELECT id FROM ui_session"))) == 1
+    await store.close()
+
+
+async def test_sessions_of_others_are_not_there(store: Store, seed: Any) -> None:
+    eve = store.do(accounts.create, "eve")
+    store.do(sessions.begin_openid, eve["id"], sessions.SignInOrigin("openid"))
+    (row,) = store.look(sessions.owned, eve["id"])
+    async with open_dashboard(store, seed.token) as browser:
+        assert row["shown_id"] not in await browser.page("/ui/sessions")
+        end = f"/ui/sessions/{row['shown_id']}/end"
+        assert (await browser.post(end, on="/ui/sessions")).status_code == 404
+
+
+async def test_failures_from_one_address_are_counted(
+    store: Store, octo: Any, site: OpenIDSite
+) -> None:
+    async with open_dashboard(store, **settings(site, failed_tokens=3)) as browser:
+        for _ in range(4):
+            answer = await browser.get(f"{START}/callback?code=x&state=y")
+        assert answer.status_code == 403
+        assert "began too long ago" not in answer.text
+        # A right answer is still accepted.
+        assert (await through(browser, site)).status_code == 200
+
+
+async def test_a_late_answer_is_refused(
+    store: Store, octo: Any, site: OpenIDSite, clock: MovableClock
+) -> None:
+    async with open_dashboard(store, **settings(site)) as browser:
+        place, _ = site.sign_in((await browser.get(START)).headers["location"])
+        clock.advance(601)
+        answer = await browser.get(place.removeprefix("http://127.0.0.1:8765"))
+        assert (answer.status_code, "began too long ago" in answer.text) == (403, True)
+
+
+async def test_keys_of_other_kinds_are_left_out(store: Store, octo: Any, site: OpenIDSite) -> None:
+    site.odd = [{"kty": "oct", "k": "AAAA"}, {"kty": "new"}, "nothing", {"use": "enc"}]
+    async with open_dashboard(store, **settings(site)) as browser:
+        assert (await through(browser, site)).status_code == 200
+
+
+async def test_an_account_known_from_events_cannot_sign_in(
+    store: Store, octo: Any, site: OpenIDSite
+) -> None:
+    store.do(lambda db: db.execute("UPDATE account SET heard_of = 1 WHERE login = 'octo'"))
+    site.claims = {"preferred_username": "octo"}
+    async with open_dashboard(store, **settings(site, openid_match="login")) as browser:
+        assert (await through(browser, site)).status_code == 403
+
+
+async def test_few_codes_are_exchanged_at_once(
+    store: Store, octo: Any, site: OpenIDSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(provider, "AT_ONCE", 0)
+    async with open_dashboard(store, **settings(site)) as browser:
+        answer = await through(browser, site)
+        assert (answer.status_code, "Too many people" in answer.text) == (502, True)
+        assert "token" not in site.asked

@@ -1,0 +1,333 @@
+"""Signing in to the dashboard: ways, sessions and their ends, and the headers of every page."""
+
+import re
+from typing import Any
+
+import pytest
+from dashboard_client import SAME, open_dashboard, text_of
+from engines import embedded
+
+from hub.ui.headers import POLICY
+from store import Connection, Store
+from store.accounts import accounts, sessions, tokens
+from store.audit import audit_log
+from store.clock import SECOND, MovableClock
+from store.errors import Unavailable
+
+ADMIN = "the administrators' token"
+
+
+@embedded("what is remembered of it is tested beside it")
+@pytest.mark.parametrize("path", ["/ui", "/ui?a=1"])
+async def test_a_sign_in_leads_back_to_the_requested_page(
+    store: Store, seed: Any, path: str
+) -> None:
+    async with open_dashboard(store) as browser:
+        answer = await browser.get(path)
+        assert answer.status_code == 303
+        door = answer.headers["location"]
+        assert door == "/ui/sign-in?next=" + path.replace("/", "%2F").replace("?", "%3F").replace(
+            "=", "%3D"
+        )
+        page = await browser.page(door)
+        (wanted,) = re.findall(r'name="next" value="([^"]*)"', page)[-1:]
+        answer = await browser.post("/ui/sign-in", {"token": seed.token, "next": wanted}, on=door)
+        assert (answer.status_code, answer.headers["location"]) == (303, path)
+        assert "octo" in text_of(await browser.page(path))
+
+
+@embedded("what is remembered of it is tested beside it")
+async def test_a_link_from_another_site_is_followed_once_more_by_us(
+    store: Store, seed: Any
+) -> None:
+    async with open_dashboard(store) as browser:
+        answer = await browser.get("/ui", headers={"Sec-Fetch-Site": "cross-site"})
+    assert answer.status_code == 200
+    assert 'http-equiv="refresh"' in answer.text
+
+
+@embedded("what is remembered of it is tested beside it")
+@pytest.mark.parametrize(
+    "wanted", ["//evil.example", "https://evil.example/ui", "/uix", "/ui\\@evil", "/ui/a\n", ""]
+)
+async def test_one_is_led_nowhere_else(store: Store, seed: Any, wanted: str) -> None:
+    async with open_dashboard(store) as browser:
+        form = {"token": seed.token, "next": wanted}
+        answer = await browser.post("/ui/sign-in", form, on="/ui/sign-in")
+    assert answer.headers["location"] == "/ui"
+
+
+@embedded("what is remembered of it is tested beside it")
+async def test_the_cookie_is_confined_to_the_dashboard(store: Store, seed: Any) -> None:
+    async with open_dashboard(store) as browser:
+        plain = (await browser.sign_in(seed.token)).headers.get_list("set-cookie")
+    (session,) = [one for one in plain if one.startswith("tocsin_ui=")]
+    assert re.fullmatch(r"tocsin_ui=[\w-]{43}; Path=/ui; HttpOnly; SameSite=Strict", session)
+    assert seed.token not in str(plain)
+
+
+@embedded("what is remembered of it is tested beside it")
+async def test_under_https_it_stays_there(store: Store, seed: Any) -> None:
+    base = "https://hooks.example/api/v3"
+    async with open_dashboard(store, host="https://hooks.example", base_url=base) as browser:
+        answer = await browser.post(
+            "/ui/sign-in",
+            {"token": seed.token},
+            on="/ui/sign-in",
+            headers={"Origin": "https://hooks.example"},
+        )
+    assert answer.status_code == 303
+    assert all("; Secure" in one for one in answer.headers.get_list("set-cookie"))
+
+
+async def test_the_store_keeps_only_the_digest_of_the_cookie(store: Store, seed: Any) -> None:
+    async with open_dashboard(store, seed.token) as browser:
+        value = browser.client.cookies["tocsin_ui"]
+        rows = store.look(lambda db: db.all("SELECT * FROM ui_session"))
+    assert [row["id"] for row in rows] == [sessions.digest(value)]
+    assert value not in str(rows)
+
+
+@embedded("what is remembered of it is tested beside it")
+@pytest.mark.parametrize(
+    "value",
+    ["", "nonsense", "tsp_" + "a" * 36, tokens.new_value("personal"), "\0", "é" * 40],
+    ids=["none", "nonsense", "unknown", "well-formed", "null", "not-ascii"],
+)
+async def test_a_wrong_token_is_refused(store: Store, seed: Any, value: str) -> None:
+    async with open_dashboard(store) as browser:
+        answer = await browser.sign_in(value)
+        assert answer.status_code == 401
+        assert "No such token" in text_of(answer.text)
+        assert (await browser.get("/ui")).status_code == 303
+
+
+@embedded("what is remembered of it is tested beside it")
+async def test_guessing_is_ended(store: Store, seed: Any) -> None:
+    async with open_dashboard(store, failed_tokens=3) as browser:
+        seen = [(await browser.sign_in("nonsense")).status_code for _ in range(5)]
+        assert seen == [401, 401, 401, 403, 403]
+        assert (await browser.sign_in(seed.token)).status_code == 303
+
+
+async def test_signing_out_ends_the_session(store: Store, seed: Any) -> None:
+    async with open_dashboard(store, seed.token) as browser:
+        kept = dict(browser.client.cookies)
+        answer = await browser.post("/ui/sign-out")
+        assert (answer.status_code, answer.headers["location"]) == (303, "/ui/sign-in")
+        browser.client.cookies.update(kept)
+        assert (await browser.get("/ui")).status_code == 303
+
+
+async def test_a_session_ends_with_its_token(store: Store, seed: Any) -> None:
+    async with open_dashboard(store, seed.token) as browser:
+        await browser.page("/ui")
+        store.do(lambda db: db.execute("DELETE FROM token"))
+        assert (await browser.get("/ui")).status_code == 303
+        assert store.look(lambda db: db.value("SELECT count(*) FROM ui_session")) == 0
+
+
+async def test_another_value_of_the_token_is_another_token(store: Store, seed: Any) -> None:
+    async with open_dashboard(store, seed.token) as browser:
+        store.do(lambda db: db.execute("UPDATE token SET hash = 'x' || hash"))
+        assert (await browser.get("/ui")).status_code == 303
+
+
+async def test_a_session_ends_when_its_token_expires(
+    store: Store, seed: Any, clock: MovableClock
+) -> None:
+    def make(db: Connection) -> str:
+        return tokens.create(db, seed.octo["id"], expires_at=db.now + 100 * SECOND)[0]
+
+    async with open_dashboard(store, store.do(make)) as browser:
+        clock.advance(seconds=99)
+        await browser.page("/ui")
+        clock.advance(seconds=2)
+        assert (await browser.get("/ui")).status_code == 303
+
+
+async def test_a_session_ends_unused_and_after_a_week(
+    store: Store, seed: Any, clock: MovableClock
+) -> None:
+    async with open_dashboard(store, seed.token, ui_idle=3600, last=False) as browser:
+        for _ in range(3):
+            clock.advance(seconds=3000)
+            await browser.page("/ui")
+        clock.advance(seconds=3601)
+        assert (await browser.get("/ui")).status_code == 303
+    async with open_dashboard(store, seed.token, ui_idle=10**7) as browser:
+        clock.advance(seconds=7 * 86_400 + 1)
+        assert (await browser.get("/ui")).status_code == 303
+
+
+async def test_the_administrators_token(store: Store, seed: Any) -> None:
+    async with open_dashboard(store, ADMIN, admin_token=ADMIN, last=False) as browser:
+        assert "administrator" in text_of(await browser.page("/ui"))
+        cookies = dict(browser.client.cookies)
+    async with open_dashboard(store, admin_token="another one, as long") as browser:
+        browser.client.cookies.update(cookies)
+        assert (await browser.get("/ui")).status_code == 303
+
+
+async def test_operators_are_administrators_with_an_enterprise_scope(store: Store) -> None:
+    root = store.do(lambda db: accounts.create(db, "root", site_admin=True))
+
+    def make(db: Connection, kind: str, scope: str) -> str:
+        return tokens.create(db, root["id"], kind=kind, scopes=[scope])[0]
+
+    async with open_dashboard(store) as browser:
+        for kind, scope, expected in (
+            ("personal", "read:enterprise", True),
+            ("personal", "admin:enterprise", True),
+            ("personal", "admin:org", False),
+            ("personal", "repo", False),
+            ("fine_grained", "admin:enterprise", False),
+            ("oauth", "admin:enterprise", False),
+        ):
+            browser.client.cookies.clear()
+            await browser.sign_in(store.do(make, kind, scope))
+            assert ("operator" in text_of(await browser.page("/ui"))) is expected
+
+
+@embedded("what is remembered of it is tested beside it")
+class TestForgery:
+    """Nothing is done that another site had a browser ask for."""
+
+    @pytest.mark.parametrize(
+        "headers",
+        [
+            {"Sec-Fetch-Site": "cross-site"},
+            {"Sec-Fetch-Site": "same-site"},
+            {"Sec-Fetch-Site": "none"},
+            {"Origin": "https://evil.example"},
+            {"Origin": "null"},
+            {"Origin": "http://127.0.0.1:9999"},
+        ],
+    )
+    async def test_a_post_from_another_site_is_refused(
+        self, store: Store, seed: Any, headers: dict[str, str]
+    ) -> None:
+        async with open_dashboard(store, seed.token) as browser:
+            answer = await browser.post("/ui/sign-out", headers=headers)
+            assert answer.status_code == 403
+            assert "did not come from a page of this dashboard" in text_of(answer.text)
+            await browser.page("/ui")
+
+    @pytest.mark.parametrize("given", ["", "0" * 64, "é", None])
+    async def test_a_post_without_the_csrf_token_is_refused(
+        self, store: Store, seed: Any, given: str | None
+    ) -> None:
+        async with open_dashboard(store, seed.token) as browser:
+            form = {} if given is None else {"csrf": given}
+            answer = await browser.client.post("/ui/sign-out", data=form, headers=SAME)
+            assert answer.status_code == 403
+            assert "out of date" in text_of(answer.text)
+            await browser.page("/ui")
+
+    async def test_a_forged_sign_in_is_refused(self, store: Store, seed: Any) -> None:
+        async with open_dashboard(store) as browser:
+            form = {"token": seed.token, "csrf": "0" * 64}
+            answer = await browser.client.post("/ui/sign-in", data=form, headers=SAME)
+            assert answer.status_code == 403
+            assert "tocsin_ui" not in browser.client.cookies
+
+    async def test_the_csrf_token_of_another_session_is_refused(
+        self, store: Store, seed: Any
+    ) -> None:
+        async with open_dashboard(store, seed.token) as browser:
+            page = await browser.page("/ui")
+            (theirs, *_) = re.findall(r'name="csrf" value="(\w+)"', page)
+            browser.client.cookies.clear()
+            await browser.sign_in(seed.reader_token)
+            answer = await browser.client.post("/ui/sign-out", data={"csrf": theirs}, headers=SAME)
+            assert answer.status_code == 403
+
+    async def test_no_sign_out_by_get(self, store: Store, seed: Any) -> None:
+        async with open_dashboard(store, seed.token) as browser:
+            assert (await browser.get("/ui/sign-out")).status_code == 404
+            await browser.page("/ui")
+
+
+@embedded("what is remembered of it is tested beside it")
+class TestEveryPage:
+    async def test_the_sign_in_page_has_its_headers(self, store: Store, seed: Any) -> None:
+        async with open_dashboard(store, seed.token) as browser:
+            for path in ("/ui", "/ui/sign-in", "/ui/nowhere"):
+                answer = await browser.get(path)
+                assert answer.headers["content-security-policy"] == POLICY.decode()
+                assert answer.headers["cache-control"] == "private, no-store"
+                assert answer.headers["x-content-type-options"] == "nosniff"
+                assert answer.headers["referrer-policy"] == "same-origin"
+                assert answer.headers["content-type"] == "text/html; charset=utf-8"
+
+    async def test_a_page_loads_only_files_of_the_hub(self, store: Store, seed: Any) -> None:
+        async with open_dashboard(store, seed.token) as browser:
+            page = await browser.page("/ui")
+            loaded = re.findall(r'<(?:script|link|img)[^>]*?(?:src|href)="([^"]+)"', page)
+            assert len(loaded) >= 5
+            for path in loaded:
+                assert path.startswith("/ui/static/")
+                answer = await browser.get(path)
+                assert answer.status_code == 200
+                assert "immutable" in answer.headers["cache-control"]
+            assert "style=" not in page
+            assert not re.search(r"<style|<script(?![^>]*src=)|\son\w+=", page)
+
+    @pytest.mark.parametrize("path", ["0/tocsin.css", "0/../serve.py", "%2e%2e/serve.py", "a/b"])
+    async def test_no_other_files(self, store: Store, seed: Any, path: str) -> None:
+        async with open_dashboard(store) as browser:
+            assert (await browser.get(f"/ui/static/{path}")).status_code == 404
+
+    async def test_an_unknown_page_is_answered_with_404(self, store: Store, seed: Any) -> None:
+        async with open_dashboard(store, seed.token) as browser:
+            answer = await browser.get("/ui/<script>")
+            assert answer.status_code == 404
+            assert "<script>" not in answer.text.replace("<script src", "")
+
+    async def test_the_theme_is_kept(self, store: Store, seed: Any) -> None:
+        async with open_dashboard(store, seed.token) as browser:
+            assert 'data-theme="auto"' in await browser.page("/ui")
+            answer = await browser.post("/ui/theme", {"theme": "dark", "next": "/ui"})
+            assert answer.headers["location"] == "/ui"
+            assert 'data-theme="dark"' in await browser.page("/ui")
+            assert (await browser.post("/ui/theme", {"theme": "x"})).status_code == 403
+
+    async def test_unreadable_cookies_are_ignored(self, store: Store, seed: Any) -> None:
+        async with open_dashboard(store) as browser:
+            for cookie in ('"', "tocsin_ui=;;;", "a b=c", "tocsin_ui=%ff%00", "=" * 5000):
+                answer = await browser.get("/ui", headers={"Cookie": cookie})
+                assert answer.status_code == 303, cookie
+
+
+@embedded("what is remembered of it is tested beside it")
+async def test_the_dashboard_can_be_switched_off(store: Store, seed: Any) -> None:
+    async with open_dashboard(store, ui=False) as browser:
+        for path in ("/ui", "/ui/sign-in", "/ui/static/0/tocsin.css"):
+            assert (await browser.get(path)).status_code in (401, 404)
+
+
+async def test_signing_in_and_out_is_in_the_audit_log(store: Store, seed: Any) -> None:
+    async with open_dashboard(store, seed.token) as browser:
+        await browser.post("/ui/sign-out")
+        rows = store.look(lambda db: db.all(f"SELECT {audit_log.CONTENT} FROM audit ORDER BY id"))
+    assert [(row["action"], row["actor"], row["via"]) for row in rows] == [
+        ("ui/sign-in", "octo", "token"),
+        ("ui/sign-out", "octo", "token"),
+    ]
+    assert {row["address"] for row in rows} == {"192.0.2.7"}
+    assert seed.token not in str(rows)
+
+
+@embedded("what is remembered of it is tested beside it")
+async def test_an_unreachable_store_is_answered_with_503(
+    store: Store, seed: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_dashboard(store, seed.token) as browser:
+
+        async def gone(*given: Any, **named: Any) -> None:
+            raise Unavailable("no disk")
+
+        monkeypatch.setattr(store, "read_of", gone)
+        answer = await browser.get("/ui")
+        assert answer.status_code == 503
+        assert "tocsin doctor" in answer.text

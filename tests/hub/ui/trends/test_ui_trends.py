@@ -1,0 +1,59 @@
+"""Trends of a hook and of a host: success, latency and status codes over time."""
+
+import re
+from typing import Any
+
+import pytest
+from dashboard_client import open_dashboard, text_of
+from ui_world import World, hook
+
+from store import Store
+from store.clock import MovableClock
+
+
+@pytest.fixture
+def world(store: Store, seed: Any) -> World:
+    return World(store, seed)
+
+
+async def test_a_hook_s_trends_cover_the_chosen_period(world: World, clock: MovableClock) -> None:
+    world.send(world.good, "old", status_code=418)
+    clock.advance(seconds=3 * 86_400)
+    world.send(world.good, *(f"g-{number}" for number in range(3)), duration=40_000)
+    world.send(world.good, "bad", status_code=503)
+    at = f"/ui/hooks/{world.good['id']}/trends"
+    async with open_dashboard(world.store, world.seed.token) as browser:
+        page = text_of(await browser.page(at))
+        assert "Success rate 75.0 % 3 of 4 attempts" in page
+        assert "503 Service Unavailable 1 25.0 %" in page
+        assert "418" not in page
+        for span, many in (("1h", 4), ("6h", 4), ("7d", 5), ("30d", 5), ("x", 4)):
+            page = await browser.page(f"{at}?span={span}")
+            assert f"of {many} attempts" in text_of(page), span
+        assert "418 I'm a Teapot" in text_of(await browser.page(f"{at}?span=30d"))
+        empty = text_of(await browser.page(f"/ui/hooks/{world.failing['id']}/trends"))
+        assert "No attempts in this period" in empty
+        assert (await browser.get(f"/ui/hooks/{world.other['id']}/trends")).status_code == 403
+
+
+async def test_all_hooks_of_a_host_that_one_may_see(world: World) -> None:
+    elsewhere = world.store.do(
+        hook, world.seed.hello["id"], "x", url="https://receiver.example.net/x"
+    )
+    ported = world.store.do(
+        hook, world.seed.hello["id"], "x", url="https://user@RECEIVER.example:8443/x"
+    )
+    world.send(world.good, "a")
+    world.send(world.hidden, "b", status_code=500)
+    for one in (world.other, elsewhere, ported):
+        world.send(one, f"of-{one['id']}")
+    async with open_dashboard(world.store, world.seed.token) as browser:
+        page = await browser.page("/ui/hosts/receiver.example")
+        assert "of 2 attempts" in text_of(page)
+        assert set(re.findall(r"example(/\w+)\"?<", page)) == {"/good", "/failing", "/hidden"}
+        ids = ",".join(str(one["id"]) for one in (world.hidden, world.failing, world.good))
+        assert f'href="/ui/replay?hook={ids}&amp;count=usual"' in page
+        page = await browser.page("/ui/hosts/receiver.example:8443")
+        assert "of 1 attempt" in text_of(page)
+        for host in ("nowhere.example", "%25", "a%00b"):
+            assert (await browser.get(f"/ui/hosts/{host}")).status_code == 404

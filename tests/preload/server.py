@@ -1,0 +1,197 @@
+"""The process that has imported the product, and forks a process for each start.
+
+`python server.py SOCKET` listens on a socket without a file. A request is JSON, with the program's
+open files beside it. The answer is the number of the process.
+"""
+
+import contextlib
+import fcntl
+import gc
+import json
+import os
+import pkgutil
+import runpy
+import select
+import signal
+import socket
+import sys
+import time
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+PACKAGES = ("store", "worker", "hub")
+LONGEST = 200_000
+"""The longest request in bytes. The kernel takes no longer message."""
+MOST_FILES = 20
+# Files that are received get such numbers first, so that none stands where another one belongs.
+ASIDE = 200
+
+
+@dataclass(frozen=True)
+class Program:
+    """What is started, and how."""
+
+    path: str
+    """A module's name, or a file's path."""
+    arguments: list[str]
+    environment: dict[str, str]
+    folder: str
+    files: list[int]
+    """The numbers that its open files get."""
+    session: bool = False
+    """Whether it leads a session of its own."""
+    before: str = ""
+    """A function that is called before, as `module:function`."""
+    kept: bool = False
+    """Whether a keeper waits for its end and sends the exit code. Otherwise it becomes a child of
+    the process that asked, which must be the parent of this server.
+    """
+
+
+def import_product() -> None:
+    for package in PACKAGES:
+        for found in pkgutil.walk_packages(import_module(package).__path__, f"{package}."):
+            if not found.name.endswith("__main__"):
+                import_module(found.name)
+
+
+def answer_starts(listener: socket.socket) -> Program:
+    """Fork for each request, for ever. Return in a forked process, with its program."""
+    while True:
+        connection, _ = listener.accept()
+        with connection:
+            message, files, _, _ = socket.recv_fds(connection, LONGEST, MOST_FILES)
+            if message:
+                program = Program(**json.loads(message))
+                pid = _fork_kept(connection) if program.kept else _fork_orphan()
+                if not pid:
+                    listener.close()
+                    connection.close()
+                    _place(files, program.files)
+                    return program
+                connection.send(str(pid).encode())
+            for file in files:
+                os.close(file)
+        _collect_keepers()
+
+
+def _fork_orphan() -> int:
+    """Fork a process whose parent has ended, so that whoever adopts orphans gets it.
+
+    Return its number, and 0 in the new process.
+    """
+    ours, theirs = os.pipe()
+    between = os.fork()
+    if between:
+        os.close(theirs)
+        pid = int(os.read(ours, 10))
+        os.close(ours)
+        os.waitpid(between, 0)
+        return pid
+    pid = os.fork()
+    if pid:
+        os.write(theirs, str(pid).encode())
+        os._exit(0)
+    os.close(ours)
+    os.close(theirs)
+    return 0
+
+
+def _fork_kept(connection: socket.socket) -> int:
+    """Fork a process, and one that keeps it: it sends the exit code through the connection.
+
+    Return the number of the keeper, and 0 in the new process.
+    """
+    keeper = os.fork()
+    if keeper:
+        return keeper
+    pid = os.fork()
+    if not pid:
+        return 0
+    _pass_on(connection, pid)
+    _, status = os.waitpid(pid, 0)
+    with contextlib.suppress(OSError):
+        connection.send(str(os.waitstatus_to_exitcode(status)).encode())
+    os._exit(0)
+
+
+def _pass_on(connection: socket.socket, pid: int) -> None:
+    """Send a child the signals that come through the connection. Return when it has ended.
+
+    Kill it when the connection is closed.
+    """
+    ended = os.pidfd_open(pid)
+    while ended not in select.select([ended, connection], [], [])[0]:
+        number = connection.recv(10)
+        os.kill(pid, int(number or signal.SIGKILL))
+        if not number:
+            return
+
+
+def _collect_keepers() -> None:
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+
+
+def _place(files: list[int], numbers: list[int]) -> None:
+    aside = [fcntl.fcntl(file, fcntl.F_DUPFD, ASIDE) for file in files]
+    for file in files:
+        os.close(file)
+    for file, number in zip(aside, numbers, strict=True):
+        os.dup2(file, number)
+        os.close(file)
+
+
+def become(program: Program) -> None:
+    """Run the program in this process."""
+    if program.session:
+        os.setsid()
+    if program.before:
+        module, _, function = program.before.partition(":")
+        getattr(import_module(module), function)()
+    os.chdir(program.folder)
+    sys.path[0] = program.folder
+    os.environ.clear()
+    os.environ.update(program.environment)
+    time.tzset()
+    _open_streams()
+    sys.argv[1:] = program.arguments
+    gc.enable()
+    run: Any = runpy.run_path if os.sep in program.path else runpy.run_module
+    more = {} if os.sep in program.path else {"alter_sys": True}
+    run(program.path, run_name="__main__", **more)
+
+
+def _open_streams() -> None:
+    """Open the standard streams as Python does when it starts."""
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        old = getattr(sys, name)
+        new = open(  # noqa: SIM115 - It stays open.
+            number, mode, encoding=old.encoding, errors=old.errors, closefd=False
+        )
+        if name == "stderr":
+            new.reconfigure(line_buffering=True)
+        setattr(sys, name, new)
+        setattr(sys, f"__{name}__", new)
+
+
+def main() -> None:
+    gc.disable()
+    # For functions of the tests that are called before a program.
+    tests = Path(__file__).parents[1]
+    sys.path += [str(tests), str(tests / "harness")]
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    listener.bind(f"\0{sys.argv[1]}")
+    # Those who wait for the answer may connect before everything is imported.
+    listener.listen(100)
+    print("listening", flush=True)
+    import_product()
+    gc.freeze()
+    become(answer_starts(listener))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,143 @@
+"""WebSub in the store: its migration, and its effects on the rest of the store."""
+
+from pathlib import Path
+
+import pytest
+from engines import ENGINES
+from postgres_databases import database
+
+from store import open_store
+from store.accounts import accounts
+from store.database import encrypted_columns, migrations
+from store.database.connection import Connection, Row
+from store.database.store import Store
+from store.delivery import deliveries, events, fan_out, replay_selection
+from store.delivery.incoming import IncomingEvent, Receipt
+from store.delivery.replay_selection import ReplaySelection
+from store.delivery.websub import websub
+from store.delivery.websub import websub_requests as requests
+from store.delivery.websub.websub_topics import Topic, external_topic, normalize_url
+from store.hooks import hooks
+from store.repositories import repositories
+
+
+def _push(db: Connection, repo_id: int, guid: str) -> Receipt:
+    (receipt,) = events.accept_all(db, [IncomingEvent(repo_id, guid, repo_id, "push", b"{}")])
+    return receipt
+
+
+def _followed(db: Connection, repo: Row, callback: str = "https://reader.example/") -> None:
+    topic = Topic(repo["id"], "push", "https://hub.example/ada/engine/events/push")
+    wish = requests.WebSubRequest(
+        "subscribe", topic.self_url, topic, "https://hub.example/hub/websub", callback,
+        None, 3600, None, "reader.example", "192.0.2.1",
+    )  # fmt: skip
+    requests.create(db, wish, 60, 60)
+    (request,) = requests.claim(db, 1)
+    requests.complete(db, request, "verified", db.now)
+
+
+def _repository(db: Connection) -> Row:
+    return repositories.create(db, accounts.create(db, "ada")["id"], "engine")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_subscriptions_survive_the_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: str
+) -> None:
+    if engine == "sqlite":
+        _migrate("sqlite", tmp_path, monkeypatch)
+        return
+    with database(migrated=False) as url:
+        _migrate(url, tmp_path, monkeypatch)
+
+
+def _migrate(url: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = migrations.steps()
+    monkeypatch.setattr(migrations, "steps", lambda: known[:5])
+    monkeypatch.setattr(encrypted_columns, "ENCRYPTED_COLUMNS", ())
+    store = open_store(url, data_dir=folder)
+    store.do(_made_then)
+    store.shut()
+    monkeypatch.undo()
+    store = open_store(url, data_dir=folder)
+    repo = store.look(repositories.find, "ada", "engine")
+    assert repo is not None
+    assert store.do(_push, repo["id"], "1").deliveries == 1
+    hook = store.look(hooks.every)[0]
+    store.do(hooks.delete, hook)
+    assert store.do(_push, repo["id"], "2").deliveries == 0
+    store.do(lambda db: db.execute("DELETE FROM hook"))
+    store.do(_followed, repo)
+    store.do(lambda db: db.execute("DELETE FROM repository"))
+    assert store.look(lambda db: db.value("SELECT count(*) FROM subscription")) == 0
+    store.shut()
+
+
+def _made_then(db: Connection) -> None:
+    """As the program of that step would have written it."""
+    given = {"now": db.now}
+    db.execute(
+        "INSERT INTO account (login, login_key, kind, created_at, updated_at)"
+        " VALUES ('ada', 'ada', 'User', :now, :now)",
+        **given,
+    )
+    db.execute(
+        "INSERT INTO repository (owner_id, name, name_key, created_at, updated_at)"
+        " SELECT id, 'engine', 'engine', :now, :now FROM account",
+        **given,
+    )
+    db.execute(
+        "INSERT INTO hook (repo_id, url, content_type, events, options, created_at, updated_at)"
+        " SELECT id, 'https://x.example/', 'json', '[\"push\"]', '{}', :now, :now FROM repository",
+        **given,
+    )
+    db.execute(
+        "INSERT INTO subscription (repo_id, event, hook_id) SELECT repo_id, 'push', id FROM hook"
+    )
+
+
+def test_hooks_know_nothing_of_it(store: Store) -> None:
+    repo = store.do(_repository)
+    store.do(_followed, repo)
+    assert store.look(hooks.every) == []
+    assert store.look(hooks.count, repo["id"]) == 0
+    assert store.look(hooks.page, repo["id"], limit=10) == []
+    assert store.look(hooks.by_id, -1) is None
+    assert store.do(_push, repo["id"], "1").deliveries == 1
+    (row,) = store.look(deliveries.page, limit=10)
+    assert (row["hook_id"], row["url"]) == (-1, "https://reader.example/")
+    assert store.look(replay_selection.total, ReplaySelection())[0] == 0
+    assert store.look(fan_out.versions, {-1, 1}) == {-1: 1}
+    assert store.do(deliveries.claim, [-1], 1, 10)[0][0].hook_id == -1
+
+
+def test_a_subscription_ends_once(store: Store) -> None:
+    repo = store.do(_repository)
+    store.do(_followed, repo)
+    store.do(_followed, repo, "https://reader.example/2")
+    assert [row["id"] for row in store.do(websub.end, {1: "a", 9: "b"})] == [1]
+    assert store.do(websub.end, {1: "c"}) == []
+    assert store.do(websub.end_gone, {-2: "410"}) == {-2}
+    assert store.do(_push, repo["id"], "1").deliveries == 0
+
+
+def test_requests_are_limited_for_each_host_and_address(store: Store) -> None:
+    repo = store.do(_repository)
+    topic = Topic(repo["id"], "push", "https://hub.example/ada/engine/events/push")
+    wish = requests.WebSubRequest(
+        "subscribe", topic.self_url, topic, "https://hub.example/hub/websub", "https://x.example/",
+        None, 3600, None, "x.example", "192.0.2.1",
+    )  # fmt: skip
+    store.do(requests.create, wish, 2, 9)
+    store.do(requests.create, wish, 2, 9)
+    with pytest.raises(requests.RequestRateExceeded, match="host"):
+        store.do(requests.create, wish, 2, 9)
+    with pytest.raises(requests.RequestRateExceeded, match="address"):
+        store.do(requests.create, wish, 9, 2)
+
+
+def test_one_topic_has_one_name() -> None:
+    assert normalize_url("https://x/%7Ea%2fb?%e9=é") == "https://x/~a%2Fb?%E9=%C3%A9"
+    assert external_topic("https://x/%61") == external_topic("https://x/a")
+    assert external_topic("https://x/%2f") != external_topic("https://x//")

@@ -1,0 +1,61 @@
+"""A server that speaks just enough of PostgreSQL's protocol to say which version it is."""
+
+import socket
+import struct
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from waiting import PATIENCE
+
+# Asked before the start: for TLS, for GSSAPI. A single byte says no.
+QUESTIONS = {80877103, 80877104}
+
+
+def _message(kind: bytes, body: bytes) -> bytes:
+    return kind + struct.pack("!I", len(body) + 4) + body
+
+
+def _greeting(version: str) -> bytes:
+    reported = {"server_version": version, "server_encoding": "UTF8", "client_encoding": "UTF8"}
+    status = [
+        _message(b"S", b"%s\0%s\0" % (name.encode(), value.encode()))
+        for name, value in reported.items()
+    ]
+    return b"".join([_message(b"R", struct.pack("!I", 0)), *status, _message(b"Z", b"I")])
+
+
+def _serve(listener: socket.socket, version: str) -> None:
+    while True:
+        try:
+            client, _ = listener.accept()
+        except OSError:
+            return
+        # A client that hears the version may leave at once, or before it is sent.
+        with client, suppress(OSError, struct.error):
+            _talk(client, version)
+
+
+def _talk(client: socket.socket, version: str) -> None:
+    while True:
+        length, code = struct.unpack("!II", client.recv(8, socket.MSG_WAITALL))
+        client.recv(length - 8, socket.MSG_WAITALL)
+        if code not in QUESTIONS:
+            break
+        client.sendall(b"N")
+    client.sendall(_greeting(version))
+    client.recv(65_536)
+
+
+@contextmanager
+def server_of_version(version: str) -> Iterator[int]:
+    """The port of a server that says that it is of this version."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    thread = threading.Thread(target=_serve, args=(listener, version), daemon=True)
+    thread.start()
+    try:
+        yield listener.getsockname()[1]
+    finally:
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+        thread.join(PATIENCE)

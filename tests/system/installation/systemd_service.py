@@ -1,0 +1,161 @@
+"""tocsin as a service of the machine: installed, with ada/engine in it and somebody who posts."""
+
+import asyncio
+import contextlib
+import json
+import struct
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import httpx
+from daemon import Ledger, Poster
+from local_server import listening
+from machine import Machine
+from waiting import PATIENCE
+
+PLACES = 'data_dir = "/var/lib/tocsin"\nkey_file = "/etc/tocsin/secret.key"\n'
+SETTINGS = 'allow_networks = ["127.0.0.0/8"]\nrate_limiting = false\n'
+NAME = "receiver.example"
+ADDRESS = "127.0.0.2"
+
+
+class Service:
+    """`tocsin.service`; what posters take for a site."""
+
+    port = 8765
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self.token = ""
+        self.changed = False
+
+    async def call(self, *command: str, **options: Any) -> str:
+        """Run a command in the machine, while deliveries go on."""
+        return await asyncio.to_thread(self.machine.run, *command, **options)
+
+    async def until(self, condition: Callable[[], Any], what: str) -> None:
+        """Wait for something in the machine, while deliveries go on."""
+        await asyncio.to_thread(self.machine.until, condition, what)
+
+    def settings(self, text: str = SETTINGS) -> None:
+        """Write the settings file."""
+        self.changed = True
+        self.machine.write("/etc/tocsin/tocsin.toml", PLACES + text)
+
+    def people(self) -> None:
+        self.machine.run("tocsin", "user", "add", "ada")
+        self.machine.run("tocsin", "repo", "add", "ada/engine")
+        scopes = ("--scope", "repo", "--scope", "admin:repo_hook")
+        self.token = self.machine.run("tocsin", "token", "add", "ada", *scopes).split()[0]
+
+    async def hook(self, port: int, **options: Any) -> None:
+        """A hook for pushes, by name, so that it has to be resolved."""
+        wanted = {
+            "repository": "ada/engine", "url": f"http://{NAME}:{port}/", "events": ["push"],
+            "content_type": "json", "secret": "s", "delivery": options,
+        }  # fmt: skip
+        await self.call("tocsin", "load", "-", stdin=json.dumps({"hooks": [wanted]}))
+
+    async def forget_hooks(self) -> None:
+        hooks = f"http://127.0.0.1:{self.port}/repos/ada/engine/hooks"
+        headers = {"Authorization": f"Bearer {self.token}"}
+        async with httpx.AsyncClient(headers=headers, trust_env=False, timeout=PATIENCE) as client:
+            for hook in (await client.get(hooks)).json():
+                answer = await client.delete(f"{hooks}/{hook['id']}")
+                assert answer.status_code == 204, answer.text
+
+    async def as_installed(self) -> None:
+        """Undo what a test changed, and have it run."""
+        if self.changed:
+            self.changed = False
+            await self.call("rm", "-rf", "/etc/systemd/system/tocsin.service.d", "/run/stuck")
+            await self.call("systemctl", "daemon-reload")
+            self.machine.write("/etc/tocsin/tocsin.toml", PLACES + SETTINGS)
+            await self.call("systemctl", "stop", "tocsin")
+        await self.call("systemctl", "start", "tocsin")
+
+    def drop_in(self, text: str, unit: str = "tocsin.service") -> None:
+        """Change the unit, until the test is over."""
+        self.changed = True
+        self.machine.write(f"/etc/systemd/system/{unit}.d/test.conf", text)
+        self.machine.run("systemctl", "daemon-reload")
+
+    def count(self, where: str) -> int:
+        """How many deliveries there are like that."""
+        statement = f"SELECT count(*) AS many FROM delivery WHERE {where}"
+        (row,) = json.loads(self.machine.run("tocsin", "sql", "--json", statement))
+        many: int = row["many"]
+        return many
+
+    def restarts(self) -> int:
+        """How often systemd started it again by itself."""
+        return int(self.machine.show("tocsin.service", "NRestarts")["NRestarts"])
+
+
+class Insistent(Poster):
+    """Posts until all is accepted, on new connections where old ones end, and counts what a
+    client sees of a restart.
+    """
+
+    def __init__(self, service: Service, prefix: str, count: int) -> None:
+        super().__init__(service, 0)  # type: ignore[arg-type]
+        self._waiting = [f"{prefix}-{number}" for number in range(count)]
+        self.refused = 0
+        self.lost = 0
+
+    async def _post(self) -> None:
+        while self._waiting:
+            try:
+                reader, writer = await asyncio.open_connection("127.0.0.1", self._site.port)
+            except OSError:
+                self.refused += 1
+                return
+            try:
+                while self._waiting and await self._accepted(reader, writer, self._waiting[-1]):
+                    pass
+            finally:
+                writer.close()
+
+    async def _accepted(self, reader: Any, writer: Any, guid: str) -> bool:
+        goes_on = await super()._accepted(reader, writer, guid)
+        self.lost += guid in self._waiting
+        return goes_on
+
+
+class Names(asyncio.DatagramProtocol):
+    """A name server that knows one address, for every name."""
+
+    asked = 0
+
+    def connection_made(self, transport: Any) -> None:
+        self._transport = transport
+
+    def datagram_received(self, data: bytes, address: Any) -> None:
+        self.asked += 1
+        end = data.index(b"\0", 12) + 5
+        question, (kind,) = data[12:end], struct.unpack("!H", data[end - 4 : end - 2])
+        answer = b""
+        if kind == 1:
+            numbers = bytes(map(int, ADDRESS.split(".")))
+            answer = b"\xc0\x0c" + struct.pack("!HHIH", 1, 1, 0, 4) + numbers
+        head = data[:2] + struct.pack("!HHHHH", 0x8180, 1, bool(answer), 0, 0)
+        self._transport.sendto(head + question + answer, address)
+
+
+@contextlib.asynccontextmanager
+async def names() -> AsyncIterator[Names]:
+    """The name server of the machine, for the length of the block."""
+    loop = asyncio.get_running_loop()
+    transport, server = await loop.create_datagram_endpoint(Names, local_addr=("127.0.0.1", 53))
+    try:
+        yield server
+    finally:
+        transport.close()
+
+
+@contextlib.asynccontextmanager
+async def ledger(pause: float = 0.0) -> AsyncIterator[Ledger]:
+    """A receiver at the address that the name server knows."""
+    made = Ledger(pause)
+    async with listening(made.serve, ADDRESS) as made.port:
+        yield made

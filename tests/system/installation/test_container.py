@@ -1,0 +1,133 @@
+"""The container image: built from the checkout, started, asked for its health, and stopped."""
+
+import os
+import platform
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import httpx
+import pytest
+from ports import free_port
+from waiting import PATIENCE, wait_until
+
+ROOT = Path(__file__).parents[3]
+# An image with Python and apt that the machine has. Without it, one is made of packages: a test
+# reaches no registry of images.
+BASE = os.environ.get("TOCSIN_TEST_CONTAINER_BASE", "")
+TAG, MADE = "localhost/tocsin-test", "localhost/tocsin-test-base"
+PACKAGES = "ca-certificates,python3,python3-venv"
+# Debian's own images fetch no translations either.
+APT = 'Acquire::Languages "none"'
+# The certificates that this machine trusts: the package index may be a mirror.
+TRUSTED = Path("/etc/ssl/certs/ca-certificates.crt")
+# It needs no namespaces and no control groups, so that it works in a container too.
+ENVIRONMENT = {"BUILDAH_ISOLATION": "chroot", **os.environ}
+
+pytestmark = [
+    pytest.mark.skipif(shutil.which("buildah") is None, reason="buildah is not installed"),
+    pytest.mark.skipif(
+        not BASE and (shutil.which("mmdebstrap") is None or os.geteuid() != 0),
+        reason="TOCSIN_TEST_CONTAINER_BASE names no base image, and mmdebstrap makes none",
+    ),
+    pytest.mark.slow("an image is built from packages"),
+]
+
+
+def run(*command: str) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=ENVIRONMENT)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+class Buildah:
+    """The program, and where it keeps images and containers."""
+
+    def __init__(self, folder: Path | None) -> None:
+        """Without a folder, that is the machine's own storage."""
+        kept = [] if folder is None else ["--root", f"{folder}/root", "--runroot", f"{folder}/run"]
+        self.command = ["buildah", *kept]
+
+    def __call__(self, *arguments: str) -> str:
+        return run(*self.command, *arguments)
+
+
+@pytest.fixture(scope="module")
+def buildah(tmp_path_factory: pytest.TempPathFactory) -> Buildah:
+    """The base image that is named is in the machine's storage. All else is in a folder of the
+    test's, which may be in memory.
+    """
+    return Buildah(None if BASE else tmp_path_factory.mktemp("images"))
+
+
+@pytest.fixture(scope="module")
+def base(buildah: Buildah) -> Iterator[str]:
+    """The name of an image with Python."""
+    if BASE:
+        yield BASE
+        return
+    suite = platform.freedesktop_os_release()["VERSION_CODENAME"]
+    name = buildah("from", "scratch")
+    folder = buildah("mount", name)
+    made = ["--quiet", "--variant=apt", "--format=directory", f"--aptopt={APT}"]
+    run("mmdebstrap", *made, f"--include={PACKAGES}", suite, folder)
+    if TRUSTED.exists():
+        shutil.copy(TRUSTED, folder + str(TRUSTED))
+    buildah("unmount", name)
+    buildah("commit", "--rm", name, MADE)
+    yield MADE
+    buildah("rmi", MADE)
+
+
+@pytest.fixture(scope="module")
+def container(buildah: Buildah, base: str) -> Iterator[str]:
+    given = ["--network", "host", "--build-arg", f"BASE={base}", "--tag", TAG]
+    buildah("bud", "--format", "docker", *given, "--file", "systemd/Containerfile", str(ROOT))
+    name = buildah("from", TAG)
+    yield name
+    buildah("rm", name)
+    buildah("rmi", TAG)
+
+
+def test_the_image_serves_without_root_and_stops_cleanly(buildah: Buildah, container: str) -> None:
+    port = free_port()
+    assert buildah("run", container, "id", "-u") == "10001"
+    program = ["tocsin", "serve", "--port", str(port)]
+    daemon = subprocess.Popen(
+        [*buildah.command, "run", "--network", "host", container, *program], env=ENVIRONMENT
+    )
+    try:
+        wait_until(lambda: _status(port) == 200, "the hub's answer")
+        os.kill(_process_id(port), signal.SIGTERM)
+        assert daemon.wait(PATIENCE) == 0
+    finally:
+        daemon.kill()
+
+
+def test_the_image_declares_its_health_check(buildah: Buildah, container: str) -> None:
+    form = "{{.Docker.Config.Healthcheck}} {{.Docker.Config.StopSignal}} {{.Docker.Config.User}}"
+    said = buildah("inspect", "--type", "image", "--format", form, TAG)
+    assert "/healthz" in said
+    assert said.endswith("SIGTERM tocsin")
+
+
+def _process_id(port: int) -> int:
+    """The id of the program's own process: buildah, which started it, passes no signals on."""
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has just ended
+            command = (process / "cmdline").read_bytes().split(b"\0")
+            if command[0].startswith(b"/opt/tocsin/") and str(port).encode() in command:
+                return int(process.name)
+    raise AssertionError("there is no such process")
+
+
+def _status(port: int) -> int | None:
+    try:
+        return httpx.get(
+            f"http://127.0.0.1:{port}/healthz", trust_env=False, timeout=PATIENCE
+        ).status_code
+    except httpx.TransportError:
+        return None

@@ -1,0 +1,245 @@
+"""Each way to install: the distributions that are built, and the commands to get them."""
+
+import hashlib
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tomllib
+import zipfile
+from pathlib import Path
+
+import httpx
+import pytest
+from pty_process import INTERRUPT, PtyProcess
+from uv_command import find_uv
+from waiting import PATIENCE
+
+from hub import __version__
+
+ROOT = Path(__file__).parents[3]
+LEFT_OUT = (".git", ".venv", "__pycache__", ".mypy_cache", ".ruff_cache", ".hypothesis", "*.pyc")
+# Beside tocsin itself, without extras. Python brings pip, and until 3.11 setuptools.
+MOST_PACKAGES, MOST_BYTES = 40, 90 * 1024 * 1024
+# Bytes. A disk gives a file, and a folder, as many of these as it needs.
+BLOCK = 4096
+BROUGHT = {"pip", "setuptools", "tocsin"}
+# These replace what compiled modules call directly, or read its signature.
+INTERPRETED_ONLY = (
+    "delivery/test_isolation.py::test_the_rate_of_a_hook_is_kept",
+    "delivery/test_payload_cache.py::test_one_event_to_many_form_hooks_is_encoded_once",
+    "delivery/test_recorded_attempts.py::test_a_mistake_before_the_request_is_an_attempt",
+    "delivery/test_recorded_attempts.py::test_the_real_transport_is_a_poster",
+    "delivery/test_worker_lease.py::test_an_offer_under_an_ended_lease_is_ignored",
+)
+
+
+def run(*command: str | Path, cwd: Path, **environment: str) -> str:
+    """The output of a command that has to succeed."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("TOCSIN_")}
+    done = subprocess.run(
+        [str(word) for word in command],
+        cwd=cwd,
+        env={**clean, **environment},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def copy(folder: Path) -> Path:
+    """A copy of the sources, in which builds leave what they like."""
+    return shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(*LEFT_OUT))
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Path:
+    """A folder without the sources."""
+    made = tmp_path / "elsewhere"
+    made.mkdir()
+    return made
+
+
+def smoke(tocsin: Path, elsewhere: Path) -> None:
+    """Check that an installation is complete: its code, its pages and its deliveries."""
+    assert run(tocsin, "--version", cwd=elsewhere) == f"tocsin, version {__version__}\n"
+    assert "4 deliveries, all verified" in run(tocsin, "demo", "--once", cwd=elsewhere)
+    assert "first hour" in run(tocsin, "help", "tutorial", cwd=elsewhere)
+    daemon = PtyProcess([str(tocsin), "serve", "--port", "0"], cwd=elsewhere)
+    try:
+        url = daemon.until(r"at work: (http://\S+)$")[1]
+        with httpx.Client(base_url=url, trust_env=False, timeout=PATIENCE) as client:
+            for path in ("/healthz", "/docs", "/ui/sign-in", "/reference", "/openapi.json"):
+                assert client.get(path).status_code == 200, path
+        daemon.type(INTERRUPT)
+        assert daemon.ended() == 0, daemon.seen
+    finally:
+        daemon.close()
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The files of two builds, from copies in different folders and with other rights."""
+    uv, made = find_uv(), []
+    for name, mask in (("one", 0o022), ("another", 0o077)):
+        folder = tmp_path_factory.mktemp(name)
+        before = os.umask(mask)
+        try:
+            sources = copy(folder / name)
+            (sources / "hub" / "__init__.py").touch()
+            run(uv, "build", "-q", "--out-dir", folder / "dist", cwd=sources,
+                SOURCE_DATE_EPOCH="1700000000")  # fmt: skip
+        finally:
+            os.umask(before)
+        made.append(folder / "dist")
+    return made
+
+
+def test_two_builds_are_the_same(built):
+    digests = [
+        {one.name: hashlib.sha256(one.read_bytes()).hexdigest() for one in folder.glob("tocsin-*")}
+        for folder in built
+    ]
+    assert digests[0] == digests[1]
+    assert {name.removeprefix(f"tocsin-{__version__}") for name in digests[0]} == {
+        ".tar.gz",
+        "-py3-none-any.whl",
+    }
+
+
+def test_the_wheel_has_one_command_and_no_tests(built):
+    (wheel,) = built[0].glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        (entry_points,) = [name for name in names if name.endswith("entry_points.txt")]
+        assert archive.read(entry_points).decode().split("\n", 1)[1] == "tocsin = hub.cli:main\n"
+    tops = {name.partition("/")[0] for name in names}
+    assert {top for top in tops if "dist-info" not in top} == {"hub", "store", "worker", "tocsin"}
+
+
+@pytest.mark.parametrize("kind", ["*.whl", "*.tar.gz"])
+def test_a_distribution_works_from_a_path_without_the_sources(built, elsewhere, kind):
+    (distribution,) = built[0].glob(kind)
+    uv = find_uv()
+    run(uv, "venv", "-q", "--python", sys.executable, "venv", cwd=elsewhere)
+    run(uv, "pip", "install", "-q", "--python", "venv", distribution, cwd=elsewhere)
+    smoke(elsewhere / "venv" / "bin" / "tocsin", elsewhere)
+
+
+def test_uv_tool_install_puts_one_command_on_the_path(tmp_path, elsewhere):
+    uv, sources = find_uv(), copy(tmp_path / "sources")
+    folders = {"UV_TOOL_DIR": str(tmp_path / "tools"), "UV_TOOL_BIN_DIR": str(tmp_path / "bin")}
+    run(uv, "tool", "install", "-q", "--python", sys.executable, ".", cwd=sources, **folders)
+    assert [path.name for path in (tmp_path / "bin").iterdir()] == ["tocsin"]
+    smoke(tmp_path / "bin" / "tocsin", elsewhere)
+
+
+def test_uvx_runs_it_without_an_installation(tmp_path):
+    uv, sources = find_uv(), copy(tmp_path / "sources")
+    folders = {"UV_TOOL_DIR": str(tmp_path / "tools"), "UV_TOOL_BIN_DIR": str(tmp_path / "bin")}
+    command = ["tool", "run", "-q", "--python", sys.executable, "--from", ".", "tocsin", "demo"]
+    assert "4 deliveries, all verified" in run(uv, *command, cwd=sources, **folders)
+    assert not (tmp_path / "bin").exists()
+
+
+@pytest.mark.skipif(importlib.util.find_spec("pipx") is None, reason="pipx is not installed")
+def test_pipx_puts_one_command_on_the_path(tmp_path, elsewhere):
+    sources = copy(tmp_path / "sources")
+    folders = {
+        "PIPX_HOME": str(tmp_path / "pipx"),
+        "PIPX_BIN_DIR": str(tmp_path / "bin"),
+        "PIPX_MAN_DIR": str(tmp_path / "man"),
+    }
+    run(sys.executable, "-m", "pipx", "install", "-q", "--python", sys.executable, ".",
+        cwd=sources, **folders)  # fmt: skip
+    assert [path.name for path in (tmp_path / "bin").iterdir()] == ["tocsin"]
+    smoke(tmp_path / "bin" / "tocsin", elsewhere)
+
+
+def test_pip_installs_into_a_virtual_environment(tmp_path, elsewhere):
+    sources = copy(tmp_path / "sources")
+    run(sys.executable, "-m", "venv", ".venv", cwd=sources)
+    empty = size(sources / ".venv")
+    run(sources / ".venv" / "bin" / "pip", "install", "-q", ".", cwd=sources)
+    listing = run(sources / ".venv" / "bin" / "pip", "list", "--format", "json", cwd=sources)
+    packages = {one["name"].lower() for one in json.loads(listing)} - BROUGHT
+    assert len(packages) <= MOST_PACKAGES, sorted(packages)
+    assert size(sources / ".venv") - empty <= MOST_BYTES
+    smoke(sources / ".venv" / "bin" / "tocsin", elsewhere)
+
+
+def size(folder: Path) -> int:
+    """The bytes of a folder on a disk. In memory, folders and ends of files take less."""
+    return sum(-(-path.lstat().st_size // BLOCK) * BLOCK for path in folder.rglob("*"))
+
+
+def test_the_extra_all_has_all_others():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    (everything,) = extras["all"]
+    named = everything.removeprefix("tocsin[").removesuffix("]").split(",")
+    assert {*named} == extras.keys() - {"all", "test", "bench"}
+    assert "tocsin[all]" in extras["test"], "so that no test skips for want of one"
+
+
+@pytest.fixture
+def compiled(tmp_path: Path) -> Path:
+    """A wheel whose modules of the delivery path are compiled."""
+    headers = Path(sysconfig.get_path("include"), "Python.h")
+    if shutil.which("gcc") is None or not headers.exists():
+        pytest.skip("modules cannot be compiled without gcc and the headers of Python")
+    sources = copy(tmp_path / "sources")
+    project = sources / "pyproject.toml"
+    optimized = project.read_text(encoding="utf-8")
+    assert 'opt_level = "3"' in optimized
+    # The C compiler's optimizations and warnings take most of the time, and change nothing that is
+    # tested. CFLAGS replaces the options that Python was built with, which ask for both.
+    project.write_text(optimized.replace('opt_level = "3"', 'opt_level = "0"'), encoding="utf-8")
+    run(find_uv(), "build", "-q", "--wheel", "--python", sys.executable, "--out-dir", tmp_path,
+        cwd=sources, HATCH_BUILD_HOOK_ENABLE_MYPYC="1", CFLAGS="-fwrapv -DNDEBUG")  # fmt: skip
+    (wheel,) = tmp_path.glob("*.whl")
+    return wheel
+
+
+@pytest.mark.slow("modules are compiled, and their tests run again")
+def test_compiled_modules_pass_the_tests_of_the_pure_ones(compiled, elsewhere):
+    run(find_uv(), "venv", "-q", "--python", sys.executable, "venv", cwd=elsewhere)
+    run(find_uv(), "pip", "install", "-q", "--no-deps", "--python", "venv", compiled, cwd=elsewhere)
+    python = elsewhere / "venv" / "bin" / "python"
+    lend_packages(python, elsewhere)
+    for module in compiled_modules():
+        where = run(python, "-c", f"import {module} as it; print(it.__file__)", cwd=elsewhere)
+        assert where.endswith(".so\n"), module
+    shutil.copy(ROOT / "pyproject.toml", elsewhere)
+    shutil.copytree(ROOT / "tests", elsewhere / "tests")
+    left_out = [f"--deselect=tests/worker/{name}" for name in INTERPRETED_ONLY]
+    tested = ("delivery", "http", "senders/test_deliveries.py", "signing")
+    folders = [f"tests/worker/{name}" for name in tested]
+    # The modules do not see which database the store has.
+    tests = ["-m", "pytest", "-k", "not postgres", *folders, *left_out]
+    assert ", 0 failed" in run(python, *tests, cwd=elsewhere)
+    smoke(elsewhere / "venv" / "bin" / "tocsin", elsewhere)
+
+
+def lend_packages(python: Path, elsewhere: Path) -> None:
+    """Let an environment find what this one has, after its own packages.
+
+    They are the same packages, and already bytecode here. Links to sources stay here: Python
+    follows none that a lent folder has.
+    """
+    own = run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=elsewhere)
+    lent = dict.fromkeys(sysconfig.get_path(kind) for kind in ("purelib", "platlib"))
+    Path(own.strip(), "lent.pth").write_text("\n".join(lent), encoding="utf-8")
+
+
+def compiled_modules() -> list[str]:
+    """The modules that the build hook compiles."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    hook = project["tool"]["hatch"]["build"]["targets"]["wheel"]["hooks"]["mypyc"]
+    return [path[1:].removesuffix(".py").replace("/", ".") for path in hook["include"]]

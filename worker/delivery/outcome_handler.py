@@ -1,0 +1,104 @@
+"""The handling of outcomes: each is recorded, and changes the limits of its lane."""
+
+import logging
+from collections.abc import Callable, Sequence
+
+from store import Store
+from store.clock import SECOND
+from store.delivery.attempt_outcomes import Outcome
+from store.ordering.delivery_states import DELIVERED, WAITING
+from worker.delivery.admission import Admission
+from worker.delivery.batches.outcomes import decisive_of
+from worker.delivery.batches.sender import Result
+from worker.delivery.claimer import Claimer
+from worker.delivery.lane import Lane, LaneTable, QueuedDelivery
+from worker.delivery.leased import LeasedDeliveries
+from worker.delivery.metrics import WorkerMetrics
+from worker.delivery.recorder import Recorder
+
+log = logging.getLogger("tocsin.worker")
+
+
+class OutcomeHandler:
+    """The handler of outcomes. `progressed` is called when a delivery has come to its end."""
+
+    def __init__(
+        self,
+        store: Store,
+        recorder: Recorder,
+        lanes: LaneTable,
+        leased: LeasedDeliveries,
+        claimer: Claimer,
+        admission: Admission,
+        measures: WorkerMetrics,
+        progressed: Callable[[], None],
+    ) -> None:
+        self._clock = store.clock
+        self._recorder = recorder
+        self._lanes, self._leased = lanes, leased
+        self._claimer, self._admission = claimer, admission
+        self._measures = measures
+        self._progressed = progressed
+
+    def finish(self, lane: Lane, item: QueuedDelivery, outcome: Outcome | None) -> None:
+        """Record the outcome of a delivery. Without one, it was marked as dead and not sent."""
+        if outcome is None:
+            self._leased.finish([item.delivery_id])
+            self._measures.deliveries.add("dropped")
+            self._progressed()
+            return
+        self._recorder.add(outcome)
+        self._adjust(lane, item, outcome)
+
+    def finish_batch(self, lane: Lane, results: Sequence[Result]) -> None:
+        """Record the outcomes of one request. It counts once for the limits of the lane."""
+        sent = [outcome for _, outcome in results if outcome is not None]
+        decisive = decisive_of(sent)
+        if decisive is not None:
+            # Followers of an ordered delivery must not be recorded after it.
+            self._recorder.add_all(sent)
+        for item, outcome in results:
+            if outcome is None:
+                self.finish(lane, item, None)
+            elif outcome is decisive:
+                self._adjust(lane, item, outcome)
+
+    def _adjust(self, lane: Lane, item: QueuedDelivery, outcome: Outcome) -> None:
+        """Adjust the lane to an outcome that is about to be recorded."""
+        delivered = outcome.state == DELIVERED
+        key = None if item.turn is None else item.turn.key
+        if cooldown := self._admission.update_limits(lane, delivered=delivered, key=key):
+            message = "hook %d rests for %.0f s after %d failures in a row"
+            log.warning(message, lane.hook_id, cooldown, lane.failures)
+            # This precedes the recording, which never happens at once.
+            outcome.cooldown_until = self._clock.now() + round(cooldown * SECOND)
+            self._claimer.give_back(lane)
+        if outcome.held_until is not None:
+            self.suspend(lane, outcome.held_until)
+
+    def suspend(self, lane: Lane, held_until: int) -> None:
+        """Return the deliveries of a hook that is paused, or that gets nothing before a time
+        (microseconds), because its receiver asked for that.
+        """
+        if held_until > (now := self._clock.now()):
+            seconds = (held_until - now) / SECOND
+            log.info("hook %d is held back for %.0f s: its receiver asked", lane.hook_id, seconds)
+            lane.hold(held_until)
+            self._lanes.update_full(lane)
+        self._claimer.give_back(lane)
+        if lane.held_until:
+            self._claimer.retry_timer.schedule(lane, lane.held_until)
+
+    def on_recorded(self, outcomes: Sequence[Outcome], disabled: set[int]) -> None:
+        """Forget deliveries whose outcomes are recorded. Schedule their retries."""
+        self._progressed()
+        self._leased.finish(outcome.delivery_id for outcome in outcomes)
+        self._measures.recorded(outcomes, len(disabled))
+        for outcome in outcomes:
+            if outcome.state == WAITING:
+                lane = self._lanes.get(outcome.hook_id)
+                self._claimer.retry_timer.schedule(lane, outcome.due_at)
+        for hook_id in disabled:
+            log.warning("hook %d was disabled: see its reason", hook_id)
+            self._lanes.get(hook_id).forget_target()
+        self._admission.wake()
