@@ -94,6 +94,12 @@ class Installation:
     def all_at_work(self) -> bool:
         return all(process.at_work for process in self.running.values())
 
+    def last_lines(self) -> str:
+        """Return the exit code and the last line of each process, for messages."""
+        return "\n".join(
+            f"{one.name}: {one.popen.poll()} {one.said()[-300:]}" for one in self.running.values()
+        )
+
     def close(self) -> None:
         for process in self.running.values():
             if not process.ended:
