@@ -26,7 +26,7 @@ def follow_rename(
     if "owner" not in values:
         return
     owner, name = values["owner"], values["repo"]
-    repo = None if "\0" in owner + name else repositories.by_former_name(db, owner, name)
+    repo = repositories.by_former_name(db, owner, name)
     if repo is not None and _may_see(db, needed, who, repo):
         path = path_of(request.scope).removeprefix(services.urls.prefix)
         raise _moved(services, request, repo, path.split("/")[4:])

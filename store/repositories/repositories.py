@@ -100,6 +100,8 @@ def _forget_name(db: Connection, owner_id: int, name: str) -> None:
 
 def by_former_name(db: Connection, owner: str, name: str) -> Row | None:
     """Return the repository that was formerly called `owner/name`, in any case, or None."""
+    if "\0" in owner + name:
+        return None
     return db.one(
         f"{SELECT} JOIN repository_name n ON n.repo_id = r.id"
         " JOIN account o ON o.id = n.owner_id"

@@ -11,6 +11,7 @@ from hub.cli.service.configuration import Configuration
 from hub.cli.traffic import api_context
 from store import Connection, Row
 from store.accounts import accounts
+from store.errors import Missing
 from store.repositories import repository_removal
 
 
@@ -25,11 +26,11 @@ def remove(configuration: Configuration, full_name: tuple[str, str], yes: bool) 
     """
 
     def find(db: Connection) -> tuple[Row, dict[str, int]]:
-        row = lookups.repository(db, full_name)
+        row = _repository(db, full_name)
         return row, repository_removal.parts(db, row["id"])
 
     def change(db: Connection) -> None:
-        row = lookups.repository(db, full_name)
+        row = _repository(db, full_name)
         owner = accounts.get(db, row["owner_id"])
         assert owner is not None, "every repository has one"
         emits = installation_changes.EMITS
@@ -42,3 +43,11 @@ def remove(configuration: Configuration, full_name: tuple[str, str], yes: bool) 
         agree(f"the repository {row['full_name']}", parts, yes=yes)
         store.do(change)
     click.echo(f"removed repository {row['full_name']}")
+
+
+def _repository(db: Connection, full_name: tuple[str, str]) -> Row:
+    """Return the repository. Raises Missing if it has another name now."""
+    row, given = lookups.repository(db, full_name), "/".join(full_name)
+    if row["full_name"].lower() != given.lower():
+        raise Missing(f"the repository {given!r} is called {row['full_name']!r} now")
+    return row

@@ -85,8 +85,11 @@ def repository_named(db: Connection, full_name: str) -> Row:
 
 
 def repository(db: Connection, full_name: tuple[str, str]) -> Row:
-    """Return the repository with this owner and name. Raises Missing if there is none."""
-    found = repositories.find(db, *full_name)
+    """Return the repository with this owner and name, or with this former name.
+
+    Raises Missing if there is none.
+    """
+    found = repositories.find(db, *full_name) or repositories.by_former_name(db, *full_name)
     if found is None:
         raise missing(f"repository {'/'.join(full_name)!r}", "repo list")
     return found

@@ -56,7 +56,7 @@ def load(configuration: Configuration, file: BinaryIO, init: bool, as_json: bool
         changes = _changes(configuration.settings, text, init=init)
     except Invalid as error:
         name = getattr(file, "name", "<stdin>").replace("<stdin>", "standard input")
-        raise click.ClickException(located(name, text, str(error))) from None
+        raise Invalid(located(name, text, str(error))) from None
     _report(changes, as_json)
 
 

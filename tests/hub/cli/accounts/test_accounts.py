@@ -64,11 +64,23 @@ def test_repositories(run, listed, store: Store):
     assert store.look(repositories.find, "ada", "bell")["description"] == "one bell"
     assert run("repo", "rename", "ada/bell", "chime").stdout == "ada/bell is ada/chime now\n"
     assert store.look(repositories.find, "ada", "chime")["id"] == row["id"]
-    run("repo", "rename", "ada/bell", "gong", code=4)
     run("repo", "add", "bell", code=2)
     run("repo", "add", "eve/bell", code=4)
     run("repo", "grant", "ada/none", "bob", "admin", code=4)
-    run("repo", "grant", "ada/bell", "bob", "king", code=2)
+    run("repo", "grant", "ada/chime", "bob", "king", code=2)
+
+
+def test_a_former_name_of_a_repository_leads_to_it(run, store: Store):
+    run("user", "add", "ada")
+    run("repo", "add", "ada/bell")
+    run("repo", "rename", "ada/bell", "chime")
+    assert "ada/chime" in run("repo", "show", "ada/bell").stdout
+    refused = run("repo", "remove", "ada/bell", "--yes", code=4).stderr
+    assert refused == "Error: the repository 'ada/bell' is called 'ada/chime' now\n"
+    run("repo", "add", "ada/bell")
+    assert "ada/bell" in run("repo", "show", "ada/bell").stdout
+    run("repo", "remove", "ada/chime", "--yes")
+    run("repo", "rename", "ada/none", "gong", code=4)
 
 
 def test_a_token_is_shown_once(run, listed, store: Store):

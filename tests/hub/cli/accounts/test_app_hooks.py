@@ -112,4 +112,4 @@ def test_a_document_has_the_hook(run: Any, store: Store) -> None:
     assert store.look(hooks.secret_of, after) == "two"
     assert after["events"] == ["push"]
     refused = DOCUMENT.replace("https://mill.example/hook", "https://10.0.0.1/hook")
-    assert "apps[0].hook.url" in run("load", "-", stdin=refused, code=1).stderr
+    assert "apps[0].hook.url" in run("load", "-", stdin=refused, code=2).stderr

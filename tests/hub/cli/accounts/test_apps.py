@@ -246,4 +246,4 @@ def test_a_changed_document_updates_one_part(run, old: str, new: str, number: in
 )
 def test_a_document_cannot_change_an_app_s_identity(run, old: str, new: str, said: str):
     load(run)
-    assert said in load(run, DOCUMENT.replace(old, new), code=1).stderr
+    assert said in load(run, DOCUMENT.replace(old, new), code=2).stderr

@@ -132,7 +132,7 @@ def test_unmentioned_fields_are_kept(load, store: Store):
 
 def test_a_token_made_otherwise_is_not_changed(load):
     load(DOCUMENT)
-    refused = load(DOCUMENT.replace("[repo, public_repo]", "[gist]"), code=1)
+    refused = load(DOCUMENT.replace("[repo, public_repo]", "[gist]"), code=2)
     assert "tokens[0]: this token exists with other values" in refused.stderr
 
 
@@ -147,7 +147,7 @@ def test_a_document_is_loaded_from_a_file(run, directory):
 
 
 def test_one_failure_undoes_all(load, listed, store: Store):
-    refused = load("users: [{login: ada}]\nrepositories: [{name: eve/x}]", code=1)
+    refused = load("users: [{login: ada}]\nrepositories: [{name: eve/x}]", code=2)
     assert refused.stderr == (
         "Error: standard input:2: repositories[0]: there is no account 'eve':"
         " `tocsin user add` makes one\n"
@@ -188,19 +188,19 @@ def test_one_failure_undoes_all(load, listed, store: Store):
     ],
 )
 def test_bad_documents_are_refused(load, document, said):
-    refused = load(document, code=1)
+    refused = load(document, code=2)
     assert said in refused.stderr
     assert "Traceback" not in refused.stderr
 
 
 def test_every_mistake_is_named(load):
-    lines = load("users: [{a: 1}]\nbla: 3", code=1).stderr.splitlines()
+    lines = load("users: [{a: 1}]\nbla: 3", code=2).stderr.splitlines()
     assert len(lines) == 3
 
 
 def test_a_wrong_value_is_not_repeated(load):
     document = "sources: [{name: forge, secret: [very, private]}]"
-    assert "private" not in load(document, code=1).stderr
+    assert "private" not in load(document, code=2).stderr
 
 
 BATCHED = """
@@ -222,12 +222,12 @@ def test_a_hook_with_batches_and_a_filter_in_cel(load, store: Store):
     hook = store.look(hooks.by_id, 1)
     assert hook["options"]["batch"] == {"max_events": 5, "max_bytes": 1_000_000, "max_wait": 2}
     assert hook["options"]["filter"] == {"cel": "payload.ref == 'refs/heads/main'"}
-    refused = load(BATCHED.replace("==", "="), code=1)
+    refused = load(BATCHED.replace("==", "="), code=2)
     assert "standard input:10: hooks[0].delivery.filter: cel: line 1, column 13" in refused.stderr
 
 
 def test_a_document_that_is_no_utf8_is_refused(run):
-    assert "not UTF-8" in run("load", "-", code=1, stdin=b"\xff\xfe\xff").stderr
+    assert "not UTF-8" in run("load", "-", code=2, stdin=b"\xff\xfe\xff").stderr
 
 
 SIGN_ON = """
@@ -263,7 +263,7 @@ def many_hooks(count: int) -> str:
 
 def test_an_event_has_20_hooks_at_most(load, store: Store):
     load(many_hooks(20))
-    refused = load(many_hooks(21), code=1)
+    refused = load(many_hooks(21), code=2)
     assert "hooks[20]" in refused.stderr
     assert 'The "push" event cannot have more than 20 hooks' in refused.stderr
     load(many_hooks(20))
@@ -273,7 +273,7 @@ def test_an_event_has_20_hooks_at_most(load, store: Store):
 def test_the_limit_of_hooks_is_a_setting(load, store: Store, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("TOCSIN_HOOKS_PER_EVENT", "22")
     load(many_hooks(22))
-    assert "more than 22 hooks" in load(many_hooks(23), code=1).stderr
+    assert "more than 22 hooks" in load(many_hooks(23), code=2).stderr
     monkeypatch.setenv("TOCSIN_HOOKS_PER_EVENT", "0")
     load(many_hooks(40))
     assert len(store.look(hooks.every)) == 40
@@ -284,7 +284,7 @@ def test_a_pull_hook_is_loaded(load, store: Store):
     load(document)
     assert "0 created, 0 updated" in load(document).stdout
     assert [row["url"] for row in store.look(hooks.every)] == ["pull:ci"]
-    wrong = load(document.replace("pull:ci", "pull:"), code=1)
+    wrong = load(document.replace("pull:ci", "pull:"), code=2)
     assert "hooks[0].url" in wrong.stderr
 
 
@@ -292,15 +292,15 @@ def test_a_mistake_names_its_file_its_line_and_a_near_key(run, directory):
     (directory / "state.yaml").write_text(
         "users:\n  - login: ada\n    nmae: Ada\nrepositories:\n  - name: eve/x\n"
     )
-    said = run("load", "state.yaml", code=1).stderr
+    said = run("load", "state.yaml", code=2).stderr
     assert said == (
         "Error: state.yaml:3: users[0].nmae: there is no such key; did you mean 'name'?\n"
     )
     (directory / "state.yaml").write_text("users:\n  - login: ada\nrepositories:\n- name: eve/x\n")
-    said = run("load", "state.yaml", code=1).stderr
+    said = run("load", "state.yaml", code=2).stderr
     assert said.startswith("Error: state.yaml:4: repositories[0]: ")
     (directory / "state.yaml").write_text("users:\n  - login: [\n")
-    assert run("load", "state.yaml", code=1).stderr.startswith("Error: state.yaml:3: ")
+    assert run("load", "state.yaml", code=2).stderr.startswith("Error: state.yaml:3: ")
 
 
 def test_only_init_makes_an_installation(run, fresh):
@@ -340,4 +340,4 @@ def test_hooks_around_repositories(load, store: Store):
     ],
 )
 def test_a_hook_has_one_target(load, hook, said):
-    assert said in load(f"hooks: [{hook}]", code=1).stderr
+    assert said in load(f"hooks: [{hook}]", code=2).stderr

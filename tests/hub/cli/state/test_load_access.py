@@ -58,10 +58,10 @@ def test_features_and_permissions_change(load, store: Store):
 
 
 def test_only_members_are_public_members(load, store: Store):
-    result = load(DOCUMENT.replace("public_members: [ada]", "public_members: [eve, ada]"), code=1)
+    result = load(DOCUMENT.replace("public_members: [ada]", "public_members: [eve, ada]"), code=2)
     assert "eve" in result.stderr
     document = DOCUMENT.replace("{login: bob}", "{login: bob}, {login: eve}")
-    result = load(document.replace("public_members: [ada]", "public_members: [eve]"), code=1)
+    result = load(document.replace("public_members: [ada]", "public_members: [eve]"), code=2)
     assert "'eve' is in public_members, but is no member of tower" in result.stderr
     assert store.look(accounts.by_login, "tower") is None
 
@@ -69,6 +69,6 @@ def test_only_members_are_public_members(load, store: Store):
 def test_a_team_has_no_role_outside_its_organization(load):
     result = load(
         DOCUMENT.replace("repositories: {tower/bells: push}", "repositories: {ada/attic: push}"),
-        code=1,
+        code=2,
     )
     assert "ada/attic does not belong to the organization of the team" in result.stderr

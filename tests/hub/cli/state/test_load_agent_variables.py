@@ -72,11 +72,11 @@ def test_unmentioned_fields_are_kept(load, store: Store):
 )
 def test_a_wrong_agent_variable_is_refused(load, change: dict[str, Any], said: str):
     bad = DOCUMENT | {"agent_variables": [VARIABLE | change]}
-    result = load(bad, code=1)
+    result = load(bad, code=2)
     assert "agent_variables[0]" in result.output
     assert said in result.output
 
 
 def test_agent_variables_that_are_named_twice(load):
     twice = DOCUMENT | {"agent_variables": [VARIABLE, VARIABLE | {"name": "REGION"}]}
-    assert "'tower region' is there 2 times" in load(twice, code=1).output
+    assert "'tower region' is there 2 times" in load(twice, code=2).output

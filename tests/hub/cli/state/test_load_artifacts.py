@@ -83,7 +83,7 @@ def test_changed_artifacts_are_updated(load, store: Store):
     ],
 )
 def test_a_wrong_artifact_is_refused(load, part: str, change: dict[str, Any], said: str):
-    result = load(DOCUMENT | {part: [DOCUMENT[part][0] | change]}, code=1)
+    result = load(DOCUMENT | {part: [DOCUMENT[part][0] | change]}, code=2)
     assert f"{part}[0]" in result.output
     assert said in result.output
 
@@ -91,4 +91,4 @@ def test_a_wrong_artifact_is_refused(load, part: str, change: dict[str, Any], sa
 def test_repeated_artifacts_are_refused(load):
     for part in ("attestations", "deployment_records", "storage_records"):
         twice = DOCUMENT | {part: DOCUMENT[part] * 2}
-        assert "is there 2 times" in load(twice, code=1).output
+        assert "is there 2 times" in load(twice, code=2).output

@@ -129,5 +129,5 @@ def test_a_changed_check_run_is_updated(load, store: Store, fields: dict[str, An
     ],
 )
 def test_a_wrong_check_run_is_refused(load, fields: dict[str, Any], reported: str):
-    answer = load(changed(0, **fields), code=1)
+    answer = load(changed(0, **fields), code=2)
     assert reported in answer.output

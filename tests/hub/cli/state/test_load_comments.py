@@ -78,9 +78,9 @@ def test_changed_comments_are_updated(load, store: Store):
 )
 def test_a_wrong_comment_is_refused(load, wrong: dict[str, Any], said: str):
     document = {**DOCUMENT, "commit_comments": [COMMENT | wrong]}
-    assert said in load(document, code=1).stderr
+    assert said in load(document, code=2).stderr
 
 
 def test_a_repeated_comment_is_refused(load):
     document = {**DOCUMENT, "commit_comments": [COMMENT, COMMENT]}
-    assert "the commit comment 'ada/engine 7' is there 2 times" in load(document, code=1).stderr
+    assert "the commit comment 'ada/engine 7' is there 2 times" in load(document, code=2).stderr

@@ -59,4 +59,4 @@ def test_a_status_is_added_if_it_differs(load: Any, store: Store) -> None:
     ],
 )
 def test_wrong_statuses(load: Any, wrong: dict[str, str], said: str) -> None:
-    assert said in load(STATUS | wrong, code=1).stderr
+    assert said in load(STATUS | wrong, code=2).stderr

@@ -54,7 +54,7 @@ def test_secrets_are_created_once_and_updated(load, store: Store):
     ],
 )
 def test_a_wrong_secret_is_refused_without_its_value(load, change: dict[str, Any], said: str):
-    result = load(DOCUMENT | {"devenv_secrets": [SECRET | change]}, code=1)
+    result = load(DOCUMENT | {"devenv_secrets": [SECRET | change]}, code=2)
     assert "devenv_secrets[0]" in result.output
     assert said in result.output
     assert "xxxx" not in result.output
@@ -62,4 +62,4 @@ def test_a_wrong_secret_is_refused_without_its_value(load, change: dict[str, Any
 
 def test_devenv_secrets_that_are_named_twice(load):
     twice = DOCUMENT | {"devenv_secrets": [SECRET, SECRET | {"name": "KEY"}]}
-    assert "'ada/engine key' is there 2 times" in load(twice, code=1).output
+    assert "'ada/engine key' is there 2 times" in load(twice, code=2).output

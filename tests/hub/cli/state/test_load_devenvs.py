@@ -105,6 +105,6 @@ def test_a_known_one_is_changed(load, store: Store):
     ],
 )
 def test_a_wrong_environment_is_refused(load, part: str, change: dict[str, Any], said: str):
-    result = load(DOCUMENT | {part: [DOCUMENT[part][0] | change]}, code=1)
+    result = load(DOCUMENT | {part: [DOCUMENT[part][0] | change]}, code=2)
     assert f"{part}[0]" in result.output
     assert said in result.output

@@ -55,7 +55,7 @@ def test_an_import_is_created_and_updated(load, store: Store):
 def test_a_new_import_waits_for_the_end_of_the_former_one(load, store: Store):
     load()
     other = {"vcs_url": "https://source.example/b.git"}
-    assert "under way" in load(code=1, **other).stderr
+    assert "under way" in load(code=2, **other).stderr
     store.do(import_rounds.stop, row(store), "error", "It broke")
     assert outcome(load(**other)) == "updated"
     assert row(store)["status"] == "detecting"
@@ -63,4 +63,4 @@ def test_a_new_import_waits_for_the_end_of_the_former_one(load, store: Store):
 
 def test_a_wrong_import_is_refused(load):
     for name, wrong in (("vcs_url", "file:///etc"), ("vcs", "cvs"), ("vcs_username", "a\nb")):
-        assert f"imports[0].{name}" in load(code=1, **{name: wrong}).stderr
+        assert f"imports[0].{name}" in load(code=2, **{name: wrong}).stderr

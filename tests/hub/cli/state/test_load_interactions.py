@@ -74,7 +74,7 @@ def test_expired_limits_and_invitations_are_ignored(load, store: Store):
     ],
 )
 def test_a_wrong_limit_is_refused(load, limit):
-    assert "interaction_limits[0]" in load(1, interaction_limits=[limit]).stderr
+    assert "interaction_limits[0]" in load(2, interaction_limits=[limit]).stderr
 
 
 def test_a_limit_beside_the_owner_s_is_refused(load):
@@ -82,7 +82,7 @@ def test_a_limit_beside_the_owner_s_is_refused(load):
         {"account": "tower", "limit": "existing_users", "expires_at": AHEAD},
         {"repository": "tower/bells", "limit": "existing_users", "expires_at": AHEAD},
     ]
-    assert "interaction_limits[1]" in load(1, interaction_limits=limits).stderr
+    assert "interaction_limits[1]" in load(2, interaction_limits=limits).stderr
 
 
 def test_caps(load, store: Store):
@@ -100,8 +100,8 @@ def test_caps(load, store: Store):
     assert "0 created, 1 updated" in counts(load(pull_request_caps=caps))
     assert len(store.look(pull_request_caps.bypassing, engine["id"])) == 3
     for wrong in ({"enabled": True}, {"organization": "tower", "bypass": ["ada"]}):
-        load(1, pull_request_caps=[wrong])
-    load(1, pull_request_caps=[{"organization": "tower", "max_open_pull_requests": 1001}])
+        load(2, pull_request_caps=[wrong])
+    load(2, pull_request_caps=[{"organization": "tower", "max_open_pull_requests": 1001}])
 
 
 def test_invitations(load, store: Store):
@@ -119,7 +119,7 @@ def test_invitations(load, store: Store):
     # Once it is accepted there is nothing left to be loaded.
     store.do(invitations.accept, row)
     assert "0 created, 0 updated" in counts(load(invitations=[asked]))
-    load(1, invitations=[{"repository": "ada/engine", "user": "tower"}])
+    load(2, invitations=[{"repository": "ada/engine", "user": "tower"}])
 
 
 def test_more_than_may_be_sent_in_a_day(load):

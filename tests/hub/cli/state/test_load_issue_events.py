@@ -83,7 +83,7 @@ def test_of_a_deleted_issue_nothing_is_left(load, store: Store):
 )
 def test_a_wrong_event_is_refused(load, wrong: dict[str, Any], said: str):
     document = {**DOCUMENT, "issue_events": [EVENT | wrong]}
-    assert said in load(document, code=1).stderr
+    assert said in load(document, code=2).stderr
 
 
 @pytest.mark.parametrize(
@@ -97,11 +97,11 @@ def test_a_wrong_event_is_refused(load, wrong: dict[str, Any], said: str):
 )
 def test_a_wrong_comment_is_refused(load, wrong: dict[str, Any], said: str):
     document = {**DOCUMENT, "issue_comments": [COMMENT | wrong]}
-    assert said in load(document, code=1).stderr
+    assert said in load(document, code=2).stderr
 
 
 def test_a_repeated_comment_is_refused(load):
     document = {**DOCUMENT, "issue_comments": [COMMENT, COMMENT]}
     assert "the issue comment 'ada/engine comment 3' is there 2 times" in (
-        load(document, code=1).stderr
+        load(document, code=2).stderr
     )

@@ -80,10 +80,10 @@ def test_changed_issue_fields_are_updated(load, store: Store):
 )
 def test_a_wrong_issue_field_is_refused(load, part: str, wrong: dict[str, Any], said: str):
     document = {**DOCUMENT, part: [DOCUMENT[part][0] | wrong]}
-    assert said in load(document, code=1).stderr
+    assert said in load(document, code=2).stderr
 
 
 def test_the_type_of_a_field_cannot_be_changed(load):
     load(DOCUMENT)
     other = {"organization": "acme", "name": "URGENCY", "data_type": "text"}
-    assert "is a field of type multi_select" in load({"issue_fields": [other]}, code=1).stderr
+    assert "is a field of type multi_select" in load({"issue_fields": [other]}, code=2).stderr

@@ -150,7 +150,7 @@ def test_issues_can_be_deleted_and_transferred(load, store: Store):
 def test_a_mistake_is_named_and_nothing_is_written(load, store: Store, part, changed, message):
     document = json.loads(json.dumps(yaml.safe_load(DOCUMENT), default=str))
     document[part][0] |= changed
-    assert message in load(document, code=1).output
+    assert message in load(document, code=2).output
     assert store.look(accounts.list_all) == []
 
 

@@ -99,7 +99,7 @@ def test_addresses_are_described(load, store: Store):
 )
 def test_bad_addresses(load, user: dict[str, Any], reported: str):
     load(DOCUMENT)
-    answer = load({"users": [{"login": "ada", **user}]}, code=1)
+    answer = load({"users": [{"login": "ada", **user}]}, code=2)
     assert reported in answer.output
     assert "users[0]" in answer.output
 
@@ -118,7 +118,7 @@ def test_wrong_watchers_stars_and_licenses_are_refused(
     load, repository: dict[str, Any], reported: str
 ):
     load(DOCUMENT)
-    answer = load({"repositories": [{"name": "ada/engine", **repository}]}, code=1)
+    answer = load({"repositories": [{"name": "ada/engine", **repository}]}, code=2)
     assert reported in answer.output
     assert "repositories[0]" in answer.output
 
@@ -185,10 +185,10 @@ def test_the_age_of_an_account_decides_whether_it_is_new(load, store: Store):
     "kind", ["users", "organizations", "repositories", "enterprises", "enterprise_teams"]
 )
 def test_an_age_that_cannot_be_is_refused(load, store: Store, kind: str, created_at: str):
-    load({**AGES, kind: [{**AGES[kind][0], "created_at": created_at}]}, code=1)
+    load({**AGES, kind: [{**AGES[kind][0], "created_at": created_at}]}, code=2)
     assert store.look(accounts.by_login, "bob") is None
 
 
 def test_a_time_that_is_none_is_refused(load):
-    said = load({"users": [{"login": "ada", "created_at": "yesterday"}]}, code=1)
+    said = load({"users": [{"login": "ada", "created_at": "yesterday"}]}, code=2)
     assert "users[0].created_at" in said.stderr

@@ -87,5 +87,5 @@ def test_a_changed_rule_suite_is_updated(load, fields: dict[str, Any]):
     ],
 )
 def test_a_wrong_rule_suite_is_refused(load, fields: dict[str, Any], reported: str):
-    answer = load(changed(**fields), code=1)
+    answer = load(changed(**fields), code=2)
     assert reported in answer.output

@@ -50,5 +50,5 @@ def test_rows(run):
 )
 def test_wrong_usage_is_refused(run, row, said):
     run("load", "-", stdin=WORLD)
-    result = run("load", "-", stdin=f"usage: [{row}]", code=1)
+    result = run("load", "-", stdin=f"usage: [{row}]", code=2)
     assert said in result.stderr

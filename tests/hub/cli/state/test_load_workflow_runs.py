@@ -110,5 +110,5 @@ def test_a_changed_workflow_run_is_updated(
     ],
 )
 def test_a_wrong_workflow_run_is_refused(load, fields: dict[str, Any], reported: str):
-    answer = load(changed(0, **fields), code=1)
+    answer = load(changed(0, **fields), code=2)
     assert reported in answer.output
