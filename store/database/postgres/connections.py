@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import psycopg
+from psycopg import generators
 from psycopg.pq import TransactionStatus
 
 from store.crypto.vault import Vault
@@ -139,7 +140,7 @@ class PostgresSession(Statements):
             return
         # A lost connection has rolled back already, and the pool replaces it.
         with contextlib.suppress(psycopg.Error):
-            self._raw.rollback()
+            _roll_back(self._raw)
         self._give_back()
 
     def _give_back(self) -> None:
@@ -149,3 +150,14 @@ class PostgresSession(Statements):
 
     def close(self) -> None:
         self.rollback()
+
+
+def _roll_back(raw: Raw) -> None:
+    """Undo the transaction. The driver's own method would also drop all prepared statements.
+
+    They would be parsed and planned once more after each request that is answered with an error.
+    They stay valid, because no transaction that other statements follow changes the schema.
+    """
+    if raw.info.transaction_status != TransactionStatus.IDLE:
+        raw.pgconn.send_query(b"ROLLBACK")
+        raw.wait(generators.execute(raw.pgconn))

@@ -22,6 +22,7 @@ from store_world import START, FakeNotifier, World, make_world
 from waiting import PATIENCE, until, wait_until
 
 from store import Connection, Store, open_store
+from store.accounts import accounts
 from store.clock import SECOND, Clock, MovableClock
 from store.database.migrations import steps
 from store.database.postgres import engine, pool
@@ -506,6 +507,23 @@ class TestConnections:
             return db.value(kept, pattern="SELECT login FROM account WHERE id%")
 
         assert store.do(ask) > 0
+
+    def test_keep_their_statements_after_a_rollback(self, store: Store) -> None:
+        kept = "SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE :pattern"
+
+        def refuse(db: Connection) -> None:
+            for _ in range(20):
+                db.value("SELECT login FROM account WHERE id = :id", id=1)
+            accounts.create(db, "ada")
+            raise Invalid("the caller has to undo all of it")
+
+        with pytest.raises(Invalid):
+            store.do(refuse)
+        pattern = "SELECT login FROM account WHERE id%"
+        # The pool lends its connections in turn.
+        found = [store.look(lambda db: db.value(kept, pattern=pattern)) for _ in range(pool.MOST)]
+        assert 1 in found
+        assert store.look(lambda db: accounts.by_login(db, "ada")) is None
 
     def test_make_their_plans_anew_after_a_while(
         self, store: Store, monkeypatch: pytest.MonkeyPatch
