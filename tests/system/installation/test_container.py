@@ -22,6 +22,9 @@ TAG, MADE = "localhost/tocsin-test", "localhost/tocsin-test-base"
 PACKAGES = "ca-certificates,python3,python3-venv"
 # Debian's own images fetch no translations either.
 APT = 'Acquire::Languages "none"'
+# The image is started once, with few of its modules: to compile all of them is not worth it. pip
+# takes `no` for "do not compile".
+PIP = "[install]\nno-compile = no\n"
 # The certificates that this machine trusts: the package index may be a mirror.
 TRUSTED = Path("/etc/ssl/certs/ca-certificates.crt")
 # It needs no namespaces and no control groups, so that it works in a container too.
@@ -83,8 +86,13 @@ def base(buildah: Buildah) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def container(buildah: Buildah, base: str) -> Iterator[str]:
+def container(
+    buildah: Buildah, base: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    pip = tmp_path_factory.mktemp("settings") / "pip.conf"
+    pip.write_text(PIP, encoding="utf-8")
     given = ["--network", "host", "--build-arg", f"BASE={base}", "--tag", TAG]
+    given += ["--volume", f"{pip}:/etc/pip.conf:ro"]
     buildah("bud", "--format", "docker", *given, "--file", "systemd/Containerfile", str(ROOT))
     name = buildah("from", TAG)
     yield name
