@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+from functools import cache
 from typing import Any
 
 import httpx
@@ -43,6 +44,7 @@ def assert_documented(url: str, documentation: str) -> None:
     assert is_in_manual(url.removeprefix(documentation)), url
 
 
+@cache
 def is_in_manual(place: str) -> bool:
     """Whether a path below `/docs`, such as `/reference/errors#conflict`, is in the manual."""
     name, _, anchor = place.removeprefix("/").partition("#")
