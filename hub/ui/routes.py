@@ -1,13 +1,15 @@
 """The routes of the dashboard."""
 
+from collections.abc import Mapping
+from functools import cache
 from typing import TYPE_CHECKING
 
-from hub.http.routing import Line, Routes
+from hub.http.routing import Endpoint, Line, Routes
 from hub.rest.middleware import wrap
 from hub.rest.request import Handler
 from hub.ui import assets
 from hub.ui.dashboard import Dashboard
-from hub.ui.section import ROOT
+from hub.ui.section import ROOT, Action, SectionPage
 from hub.ui.sign_in.with_token import CALLBACK, START, SignIn
 from hub.ui.site_sections import SECTIONS
 from store.errors import Unusable
@@ -18,17 +20,29 @@ if TYPE_CHECKING:
 
 def add(dashboard: Dashboard, routes: Routes) -> None:
     """Add the dashboard's routes."""
-    handlers = {_line(line): work for line, work in serves(dashboard).items()}
-    routes.add_all(handlers, lambda line: wrap(dashboard.services, handlers[line], door="ui"))
+    declared, others = _declared(), {_line(line): work for line, work in _others(dashboard).items()}
+
+    def endpoint(line: Line) -> Endpoint:
+        one = declared[line]
+        work = dashboard.page(one) if isinstance(one, SectionPage) else dashboard.act(one)
+        return wrap(dashboard.services, work, door="ui")
+
+    routes.add_all(declared, endpoint)
+    routes.add_all(others, lambda line: wrap(dashboard.services, others[line], door="ui"))
 
 
-def _line(line: str) -> Line:
-    method, _, path = line.partition(" ")
-    return Line(method, path)
+@cache
+def _declared() -> Mapping[Line, SectionPage | Action]:
+    """Return what the sections declare, by method and path."""
+    found: dict[Line, SectionPage | Action] = {}
+    for section in SECTIONS:
+        found |= {Line("GET", page.path): page for page in section.pages}
+        found |= {Line("POST", act.path): act for act in section.acts}
+    return found
 
 
-def serves(dashboard: Dashboard) -> dict[str, Handler]:
-    """Return the dashboard's handlers by method and path."""
+def _others(dashboard: Dashboard) -> dict[str, Handler]:
+    """Return the handlers that no section declares, by method and path."""
     openid = _openid(dashboard)
     sign_in = SignIn(dashboard, None if openid is None else openid.sign_out_url)
     found = {
@@ -40,10 +54,12 @@ def serves(dashboard: Dashboard) -> dict[str, Handler]:
     }
     if openid is not None:
         found |= {f"GET {START}": openid.start(), f"GET {CALLBACK}": openid.finish()}
-    for section in SECTIONS:
-        found |= {f"GET {page.path}": dashboard.page(page) for page in section.pages}
-        found |= {f"POST {act.path}": dashboard.act(act) for act in section.acts}
     return found
+
+
+def _line(line: str) -> Line:
+    method, _, path = line.partition(" ")
+    return Line(method, path)
 
 
 def _openid(dashboard: Dashboard) -> "OpenIDSignIn | None":
