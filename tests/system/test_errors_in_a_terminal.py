@@ -94,7 +94,7 @@ INSTALLED = [
     ("hook disable 99", exits.MISSING, "hook 99"),
     ("hook show 99999999999999999999", exits.USAGE, "is larger than any id"),
     ("backup none/copy.db", exits.MISSING, "none/copy.db cannot be created: No such file"),
-    ("load wrong.yaml", exits.FAILED, "wrong.yaml:2: user: there is no such key; did you mean"),
+    ("load wrong.yaml", exits.USAGE, "wrong.yaml:2: user: there is no such key; did you mean"),
     ("sql .nonsense", exits.USAGE, ".tables, .schema"),
     ("token create eve", exits.MISSING, "'eve'"),
     ("user add ada", exits.CONFLICT, "already"),
