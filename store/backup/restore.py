@@ -86,7 +86,7 @@ def _unpack(source: Path, target: Path) -> None:
 
 @contextlib.contextmanager
 def _session(backup: PreparedBackup, vault: Vault) -> Iterator[SqliteSession]:
-    session = SqliteSession(backup.path, vault, no_notifier, bounded=False)
+    session = SqliteSession(backup.path, vault, no_notifier)
     try:
         yield session
     finally:

@@ -124,8 +124,11 @@ class Session(Protocol):
     finished: list[Callable[[], None]]
     """The calls that `after_commit` registered in the open transaction."""
 
-    def begin(self, now: int, *, write: bool, durable: bool = True) -> None:
-        """Begin a transaction. With `durable=False`, a power loss may undo it."""
+    def begin(self, now: int, *, write: bool, durable: bool = True, bounded: bool = False) -> None:
+        """Begin a transaction. With `durable=False`, a power loss may undo it.
+
+        A bounded one raises ReadBudgetExceeded if a read is not short.
+        """
 
     def commit(self) -> None: ...
 
@@ -155,8 +158,8 @@ class Engine(Protocol):
     words: dict[str, str]
     """The values of the placeholders in migrations."""
 
-    def session(self, *, bounded: bool = False) -> Session:
-        """Open a new connection. A bounded one raises ReadBudgetExceeded if a read is not short."""
+    def session(self) -> Session:
+        """Open a new connection."""
 
     def acquire_worker_lock(self) -> bool:
         """Lock the database for this process's worker. Return False if another one has it.

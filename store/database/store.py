@@ -43,7 +43,6 @@ class Store:
         self.measures = StoreMetrics()
         self.audit_hook: Callable[[Connection], None] | None = None
         """Called at the end of each transaction of `do`, to record who ran it."""
-        self._inline: Session | None = None
         self._apart_until: dict[str, float] = {}
         self._writer: Writer | None = None
         self._readers: ThreadPoolExecutor | None = None
@@ -109,22 +108,22 @@ class Store:
     def _read_inline(
         self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        if self._inline is None:
-            self._inline = self._open(bounded=True)
-        return self._transact(self._inline, False, lambda db: function(db, *args, **kwargs))
+        session = self._kept_or_new()
+        try:
+            return self._transact(
+                session, False, lambda db: function(db, *args, **kwargs), bounded=True
+            )
+        finally:
+            self._spare.append(session)
 
     def _read_here(
         self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         session: Session | None = getattr(self._local, "session", None)
         if session is None:
-            session = self._local.session = self._open()
+            session = self._local.session = self.engine.session()
+            self._sessions.append(session)
         return self._transact(session, False, lambda db: function(db, *args, **kwargs))
-
-    def _open(self, *, bounded: bool = False) -> Session:
-        session = self.engine.session(bounded=bounded)
-        self._sessions.append(session)
-        return session
 
     async def write(
         self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
@@ -220,8 +219,15 @@ class Store:
         except IndexError:
             return self.engine.session()
 
-    def _transact(self, session: Session, write: bool, function: Callable[[Connection], T]) -> T:
-        session.begin(self.clock.now(), write=write)
+    def _transact(
+        self,
+        session: Session,
+        write: bool,
+        function: Callable[[Connection], T],
+        *,
+        bounded: bool = False,
+    ) -> T:
+        session.begin(self.clock.now(), write=write, bounded=bounded)
         try:
             result = function(session.db)
             session.commit()
@@ -282,5 +288,4 @@ class Store:
             session.close()
         self._sessions.clear()
         self._spare.clear()
-        self._inline = None
         self.engine.close()

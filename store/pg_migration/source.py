@@ -36,7 +36,7 @@ class SqliteSource:
         self.path = path
         self._engine = SqliteEngine(path, vault, no_notifier)
         try:
-            self._session = SqliteSession(path, vault, no_notifier, bounded=False)
+            self._session = SqliteSession(path, vault, no_notifier)
         except sqlite3.Error as error:
             raise cannot_open(path, error) from error
         try:

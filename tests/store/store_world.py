@@ -161,8 +161,8 @@ class SpiedSession:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._session, name)
 
-    def begin(self, now: int, *, write: bool, durable: bool = True) -> None:
-        self._session.begin(now, write=write, durable=durable)
+    def begin(self, now: int, *, write: bool, durable: bool = True, bounded: bool = False) -> None:
+        self._session.begin(now, write=write, durable=durable, bounded=bounded)
         self._write = write
         if write:
             self._spy.begun.append(durable)
@@ -196,10 +196,10 @@ class Spy:
         if error is not None:
             raise error
 
-    def _session(self, *, bounded: bool = False) -> Any:
+    def _session(self) -> Any:
         self.fail("session")
         self.opened += 1
-        return SpiedSession(self._real(bounded=bounded), self)
+        return SpiedSession(self._real(), self)
 
 
 class Gate:

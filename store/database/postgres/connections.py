@@ -107,7 +107,7 @@ class PostgresSession(Statements):
         self.control("SET LOCAL lock_timeout = 0")
         self.control("SET LOCAL statement_timeout = 0")
 
-    def begin(self, now: int, *, write: bool, durable: bool = True) -> None:
+    def begin(self, now: int, *, write: bool, durable: bool = True, bounded: bool = False) -> None:
         self.now = now
         self._write = write
         self._start_anew()

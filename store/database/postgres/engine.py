@@ -56,7 +56,7 @@ class PostgresEngine:
         self.connections = PostgresPool(self._conninfo, self._measured)
         self._remote_notifier = PostgresNotifier(self.connections)
 
-    def session(self, *, bounded: bool = False) -> Session:
+    def session(self) -> Session:
         return PostgresSession(self.connections, self._vault, self._notifier)
 
     def acquire_worker_lock(self) -> bool:

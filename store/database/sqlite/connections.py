@@ -57,9 +57,7 @@ class SqliteSession(Statements):
     # Each statement releases the interpreter's lock once, so 64 rows release it once.
     chunks = (64, 16, 4, 1)
 
-    def __init__(
-        self, path: Path, vault: Vault, notifier: Callable[[], StoreNotifier], *, bounded: bool
-    ) -> None:
+    def __init__(self, path: Path, vault: Vault, notifier: Callable[[], StoreNotifier]) -> None:
         super().__init__(vault, notifier)
         self._raw = sqlite3.connect(
             path, timeout=TIMEOUT, isolation_level=None, check_same_thread=False
@@ -74,9 +72,7 @@ class SqliteSession(Statements):
         self._durable = True
         self._write = True
         self._checks = 0
-        self._bounded = bounded
-        if bounded:
-            self._raw.set_progress_handler(self._check, STEPS)
+        self._bounded = False
 
     def _write_ahead(self) -> None:
         # For this statement alone, SQLite itself does not wait while others lock the file.
@@ -124,10 +120,13 @@ class SqliteSession(Statements):
     def no_timeout(self) -> None:
         """Do nothing: SQLite has no timeout for statements."""
 
-    def begin(self, now: int, *, write: bool, durable: bool = True) -> None:
+    def begin(self, now: int, *, write: bool, durable: bool = True, bounded: bool = False) -> None:
         self.now = now
         self._checks = 0
         self._start_anew()
+        if bounded != self._bounded:
+            self._raw.set_progress_handler(self._check if bounded else None, STEPS)
+            self._bounded = bounded
         if write != self._write:
             self.run(f"PRAGMA query_only = {'OFF' if write else 'ON'}", [])
             self._write = write

@@ -54,9 +54,9 @@ class SqliteEngine:
         self._remote_notifier: SocketNotifier | None = None
         self._waiters_notifier: SocketNotifier | None = None
 
-    def session(self, *, bounded: bool = False) -> Session:
+    def session(self) -> Session:
         try:
-            return SqliteSession(self.path, self._vault, self._notifier, bounded=bounded)
+            return SqliteSession(self.path, self._vault, self._notifier)
         except sqlite3.Error as error:
             raise cannot_open(self.path, error) from error
 

@@ -58,8 +58,8 @@ def sessions(store: Store, monkeypatch: pytest.MonkeyPatch) -> list[SqliteSessio
     opened: list[SqliteSession] = []
     real = store.engine.session
 
-    def session(*, bounded: bool = False) -> SqliteSession:
-        made = real(bounded=bounded)
+    def session() -> SqliteSession:
+        made = real()
         made.run("PRAGMA busy_timeout = 50", [])
         opened.append(made)
         return made
