@@ -22,7 +22,7 @@ ui = Section("Topics", "/topics", second=True)
 PATH = f"{ROOT}/topics"
 SORTING = Sorting("created", repository=False, hooks=True, followers=True, latest=True)
 PAGE = 50
-HOOKS, FOLLOWERS, ELSEWHERE = 100, 100, 100
+HOOKS, FOLLOWERS, EXTERNAL = 100, 100, 100
 NOBODY = {"hooks": 0, "followers": 0}
 FOLLOWER_LIST = NewestList(
     f"{ROOT}/topics/followers",
@@ -54,7 +54,7 @@ def list_topics(ctx: ViewContext) -> dict[str, Any]:
         "matches": topic_list.count(ctx.db, wanted),
         "first": paging.first(PATH, following) if skip else "",
         "more": paging.following(PATH, following, skip + PAGE, more=len(rows) > PAGE),
-        "elsewhere": subscribers.list_external_topics(ctx.db, ELSEWHERE)
+        "external_topics": subscribers.list_external_topics(ctx.db, EXTERNAL)
         if ctx.viewer.operator
         else [],
     }

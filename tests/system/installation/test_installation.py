@@ -59,19 +59,19 @@ def copy(folder: Path) -> Path:
 
 
 @pytest.fixture
-def elsewhere(tmp_path: Path) -> Path:
+def empty_folder(tmp_path: Path) -> Path:
     """A folder without the sources."""
-    made = tmp_path / "elsewhere"
+    made = tmp_path / "empty_folder"
     made.mkdir()
     return made
 
 
-def smoke(tocsin: Path, elsewhere: Path) -> None:
+def smoke(tocsin: Path, empty_folder: Path) -> None:
     """Check that an installation is complete: its code, its pages and its deliveries."""
-    assert run(tocsin, "--version", cwd=elsewhere) == f"tocsin, version {__version__}\n"
-    assert "4 deliveries, all verified" in run(tocsin, "demo", "--once", cwd=elsewhere)
-    assert "first hour" in run(tocsin, "help", "tutorial", cwd=elsewhere)
-    daemon = PtyProcess([str(tocsin), "serve", "--port", "0"], cwd=elsewhere)
+    assert run(tocsin, "--version", cwd=empty_folder) == f"tocsin, version {__version__}\n"
+    assert "4 deliveries, all verified" in run(tocsin, "demo", "--once", cwd=empty_folder)
+    assert "first hour" in run(tocsin, "help", "tutorial", cwd=empty_folder)
+    daemon = PtyProcess([str(tocsin), "serve", "--port", "0"], cwd=empty_folder)
     try:
         url = daemon.until(r"at work: (http://\S+)$")[1]
         with httpx.Client(base_url=url, trust_env=False, timeout=PATIENCE) as client:
@@ -124,20 +124,20 @@ def test_the_wheel_has_one_command_and_no_tests(built):
 
 
 @pytest.mark.parametrize("kind", ["*.whl", "*.tar.gz"])
-def test_a_distribution_works_from_a_path_without_the_sources(built, elsewhere, kind):
+def test_a_distribution_works_from_a_path_without_the_sources(built, empty_folder, kind):
     (distribution,) = built[0].glob(kind)
     uv = find_uv()
-    run(uv, "venv", "-q", "--python", sys.executable, "venv", cwd=elsewhere)
-    run(uv, "pip", "install", "-q", "--python", "venv", distribution, cwd=elsewhere)
-    smoke(elsewhere / "venv" / "bin" / "tocsin", elsewhere)
+    run(uv, "venv", "-q", "--python", sys.executable, "venv", cwd=empty_folder)
+    run(uv, "pip", "install", "-q", "--python", "venv", distribution, cwd=empty_folder)
+    smoke(empty_folder / "venv" / "bin" / "tocsin", empty_folder)
 
 
-def test_uv_tool_install_puts_one_command_on_the_path(tmp_path, elsewhere):
+def test_uv_tool_install_puts_one_command_on_the_path(tmp_path, empty_folder):
     uv, sources = find_uv(), copy(tmp_path / "sources")
     folders = {"UV_TOOL_DIR": str(tmp_path / "tools"), "UV_TOOL_BIN_DIR": str(tmp_path / "bin")}
     run(uv, "tool", "install", "-q", "--python", sys.executable, ".", cwd=sources, **folders)
     assert [path.name for path in (tmp_path / "bin").iterdir()] == ["tocsin"]
-    smoke(tmp_path / "bin" / "tocsin", elsewhere)
+    smoke(tmp_path / "bin" / "tocsin", empty_folder)
 
 
 def test_uvx_runs_it_without_an_installation(tmp_path):
@@ -149,7 +149,7 @@ def test_uvx_runs_it_without_an_installation(tmp_path):
 
 
 @pytest.mark.skipif(importlib.util.find_spec("pipx") is None, reason="pipx is not installed")
-def test_pipx_puts_one_command_on_the_path(tmp_path, elsewhere):
+def test_pipx_puts_one_command_on_the_path(tmp_path, empty_folder):
     sources = copy(tmp_path / "sources")
     folders = {
         "PIPX_HOME": str(tmp_path / "pipx"),
@@ -159,10 +159,10 @@ def test_pipx_puts_one_command_on_the_path(tmp_path, elsewhere):
     run(sys.executable, "-m", "pipx", "install", "-q", "--python", sys.executable, ".",
         cwd=sources, **folders)  # fmt: skip
     assert [path.name for path in (tmp_path / "bin").iterdir()] == ["tocsin"]
-    smoke(tmp_path / "bin" / "tocsin", elsewhere)
+    smoke(tmp_path / "bin" / "tocsin", empty_folder)
 
 
-def test_pip_installs_into_a_virtual_environment(tmp_path, elsewhere):
+def test_pip_installs_into_a_virtual_environment(tmp_path, empty_folder):
     sources = copy(tmp_path / "sources")
     run(sys.executable, "-m", "venv", ".venv", cwd=sources)
     empty = size(sources / ".venv")
@@ -171,7 +171,7 @@ def test_pip_installs_into_a_virtual_environment(tmp_path, elsewhere):
     packages = {one["name"].lower() for one in json.loads(listing)} - BROUGHT
     assert len(packages) <= MOST_PACKAGES, sorted(packages)
     assert size(sources / ".venv") - empty <= MOST_BYTES
-    smoke(sources / ".venv" / "bin" / "tocsin", elsewhere)
+    smoke(sources / ".venv" / "bin" / "tocsin", empty_folder)
 
 
 def size(folder: Path) -> int:
@@ -213,37 +213,49 @@ def compiled(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow("modules are compiled, and their tests run again")
-def test_compiled_modules_pass_the_tests_of_the_pure_ones(compiled, elsewhere):
-    run(find_uv(), "venv", "-q", "--python", sys.executable, "venv", cwd=elsewhere)
-    run(find_uv(), "pip", "install", "-q", "--no-deps", "--python", "venv", compiled, cwd=elsewhere)
-    python = elsewhere / "venv" / "bin" / "python"
-    lend_packages(python, elsewhere)
+def test_compiled_modules_pass_the_tests_of_the_pure_ones(compiled, empty_folder):
+    run(find_uv(), "venv", "-q", "--python", sys.executable, "venv", cwd=empty_folder)
+    run(
+        find_uv(),
+        "pip",
+        "install",
+        "-q",
+        "--no-deps",
+        "--python",
+        "venv",
+        compiled,
+        cwd=empty_folder,
+    )
+    python = empty_folder / "venv" / "bin" / "python"
+    lend_packages(python, empty_folder)
     modules = compiled_modules()
     ask = (
         "import importlib, sys\n"
         "for name in sys.argv[1:]: print(importlib.import_module(name).__file__)"
     )
-    places = run(python, "-c", ask, *modules, cwd=elsewhere).splitlines()
+    places = run(python, "-c", ask, *modules, cwd=empty_folder).splitlines()
     for module, place in zip(modules, places, strict=True):
         assert place.endswith(".so"), module
-    shutil.copy(ROOT / "pyproject.toml", elsewhere)
-    shutil.copytree(ROOT / "tests", elsewhere / "tests")
+    shutil.copy(ROOT / "pyproject.toml", empty_folder)
+    shutil.copytree(ROOT / "tests", empty_folder / "tests")
     left_out = [f"--deselect=tests/worker/{name}" for name in INTERPRETED_ONLY]
     tested = ("delivery", "http", "senders/test_deliveries.py", "signing")
     folders = [f"tests/worker/{name}" for name in tested]
     # The modules do not see which database the store has.
     tests = ["-m", "pytest", "-k", "not postgres", *folders, *left_out]
-    assert ", 0 failed" in run(python, *tests, cwd=elsewhere)
-    smoke(elsewhere / "venv" / "bin" / "tocsin", elsewhere)
+    assert ", 0 failed" in run(python, *tests, cwd=empty_folder)
+    smoke(empty_folder / "venv" / "bin" / "tocsin", empty_folder)
 
 
-def lend_packages(python: Path, elsewhere: Path) -> None:
+def lend_packages(python: Path, empty_folder: Path) -> None:
     """Let an environment find what this one has, after its own packages.
 
     They are the same packages, and already bytecode here. Links to sources stay here: Python
     follows none that a lent folder has.
     """
-    own = run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=elsewhere)
+    own = run(
+        python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=empty_folder
+    )
     lent = dict.fromkeys(sysconfig.get_path(kind) for kind in ("purelib", "platlib"))
     Path(own.strip(), "lent.pth").write_text("\n".join(lent), encoding="utf-8")
 
