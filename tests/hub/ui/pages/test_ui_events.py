@@ -11,6 +11,9 @@ from ui_rows import arrive, hook, operator
 from store import Connection, Row, Store
 from store.accounts import accounts, tokens
 from store.delivery.listing import event_page
+from store.delivery.websub import websub, websub_foreign, websub_requests
+from store.delivery.websub.websub_requests import WebSubRequest
+from store.delivery.websub.websub_topics import Topic, external_topic
 from store.hooks import hooks
 from store.hooks.hook_targets import organization
 from store.repositories import repositories
@@ -170,6 +173,26 @@ async def test_topics_with_their_subscribers(store: Store, seed: Any) -> None:
         assert "hub.mode=subscribe" in said
         assert "No WebSub subscriptions" in text_of(await browser.page("/ui/topics/followers"))
         assert "No matching repository" in text_of(await browser.page("/ui/topics?repository=a/b"))
+
+
+def _follow(db: Connection, topic: Topic) -> None:
+    wish = WebSubRequest(
+        "subscribe", topic.self_url, topic, "https://hub.example/hub", "https://a.example/", None,
+        900, None, "a.example", "192.0.2.1",
+    )  # fmt: skip
+    websub_requests.create(db, wish, 100, 100)
+    (request,) = websub_requests.claim(db, 1)
+    websub.apply_verified(db, request, db.now)
+    websub_foreign.mark_changed(db, topic)
+
+
+async def test_operators_see_the_topics_of_other_sites(store: Store, seed: Any) -> None:
+    store.do(_follow, external_topic("https://blog.example/feed"))
+    async with open_dashboard(store, store.do(operator), last=False) as browser:
+        said = text_of(await browser.page("/ui/topics"))
+        assert "https://blog.example/feed 1 never to be fetched" in said
+    async with open_dashboard(store, seed.token) as browser:
+        assert "blog.example" not in await browser.page("/ui/topics")
 
 
 async def test_topics_of_others_are_not_shown(store: Store, seed: Any) -> None:
