@@ -1,4 +1,4 @@
-"""`python -m tests.benchmarks [NAME ...]`: figures beside what they are held against."""
+"""`python -m tests.benchmarks [NAME ...]`: figures beside their references and targets."""
 
 import importlib
 import sys
@@ -50,12 +50,14 @@ PAGE = Path(__file__).parents[2] / "hub" / "docs" / "explanation" / "performance
 
 @click.command()
 @click.argument("names", nargs=-1, type=click.Choice([*FOLDERS]))
-@click.option("--rounds", default=5, show_default=True, type=click.IntRange(1), help="Of each.")
-@click.option("--quick", is_flag=True, help="One round of each, and without what takes minutes.")
+@click.option(
+    "--rounds", default=5, show_default=True, type=click.IntRange(1), help="Rounds of each figure."
+)
+@click.option("--quick", is_flag=True, help="One round of each figure, without the long ones.")
 @click.option("--markdown", is_flag=True, help="Print the manual's tables.")
 @click.option("--write", is_flag=True, help="Write all figures into the manual's tables.")
 def main(names: tuple[str, ...], rounds: int, quick: bool, markdown: bool, write: bool) -> None:
-    """Measure all figures, or those that are named."""
+    """Measure all figures, or the named ones."""
     if write and (names or quick):
         raise click.UsageError("--write writes all figures, of full rounds")
     if quick:
@@ -75,7 +77,7 @@ def main(names: tuple[str, ...], rounds: int, quick: bool, markdown: bool, write
             try:
                 parts.setdefault(name, []).extend(measure(bench))
             except Exception as error:
-                # The others' results are not lost with it.
+                # The results of the other figures are still reported.
                 bench.notes.append(f"{name} could not be measured: {error}.")
                 failed = True
     if bench.receiver:

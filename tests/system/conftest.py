@@ -1,4 +1,4 @@
-"""Real processes on a folder of their own."""
+"""Fixtures for tests that run tocsin as real processes on a temporary data directory."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

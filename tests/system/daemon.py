@@ -1,4 +1,4 @@
-"""A `tocsin serve` of its own process, who posts to it, and a ledger of what it delivers."""
+"""A `tocsin serve` process, a client that posts events, and a receiver that counts deliveries."""
 
 import asyncio
 import os
@@ -25,7 +25,7 @@ ENVIRONMENT = {
     "TOCSIN_ALLOW_NETWORKS": "127.0.0.0/8",
     "TOCSIN_RATE_LIMITING": "false",
     "TOCSIN_LOG_LEVEL": "warning",
-    # A receiver of a busy machine that answers late is not sent the same again.
+    # A receiver that answers late on a busy machine does not get the same delivery again.
     "TOCSIN_TIMEOUT": "120",
 }
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -35,7 +35,7 @@ LENGTH = re.compile(rb"(?im)^Content-Length: *(\d+)\r$")
 
 
 async def tocsin(folder: Path, *args: str) -> asyncio.subprocess.Process:
-    """A command at work on a data directory."""
+    """Start a command on a data directory."""
     return await asyncio.create_subprocess_exec(
         sys.executable, "-m", "hub.cli", *args,
         stdout=asyncio.subprocess.PIPE,
@@ -51,12 +51,12 @@ def _program(patch: str) -> list[str]:
 
 
 async def said(folder: Path, *args: str) -> str:
-    """The output of a command that succeeds."""
+    """Run a command on a data directory, which must succeed. Return its output."""
     return await done(await tocsin(folder, *args))
 
 
 async def done(process: asyncio.subprocess.Process, seconds: float = PATIENCE) -> str:
-    """The output of a process that ends well, within so many seconds."""
+    """Return the output of a process. It must end with exit code 0 within `seconds`."""
     try:
         async with asyncio.timeout(seconds):
             output, _ = await process.communicate()
@@ -69,7 +69,7 @@ async def done(process: asyncio.subprocess.Process, seconds: float = PATIENCE) -
 
 
 class Ledger:
-    """A receiver that writes down every delivery before it says yes; after `pause` seconds."""
+    """A receiver that counts each delivery, and answers 200 after `pause` seconds."""
 
     def __init__(self, pause: float = 0.0) -> None:
         self.pause = pause
@@ -89,7 +89,7 @@ class Ledger:
             writer.write(OK)
 
     def note(self, guid: str, agent: str) -> None:
-        """Write it down, and who has sent it."""
+        """Count a delivery. `agent` is the user agent of its sender."""
         self.got[guid] += 1
 
     async def think(self) -> None:
@@ -111,23 +111,23 @@ class Daemon:
         self.process = process
         self.url = said
         self.started = 0.0
-        """Seconds until it was at work: a measure of the machine."""
+        """The seconds that the start took, as a measure of the machine's speed."""
 
     async def kill(self) -> None:
-        """As `kill -9` does, unless it has ended."""
+        """Kill the process as `kill -9` does, unless it has ended."""
         if self.process.returncode is None:
             self.process.kill()
         await self.process.wait()
 
     async def end(self, number: int = signal.SIGTERM) -> int:
-        """The exit code after a signal."""
+        """Send a signal, and return the exit code."""
         if self.process.returncode is None:
             self.process.send_signal(number)
         return await self.process.wait()
 
 
 class Site:
-    """A data directory with ada/engine in it, the token to post to it, and daemons on it."""
+    """A data directory with the repository ada/engine, a token to post to it, and its daemons."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -144,8 +144,8 @@ class Site:
             store.do(_hook, f"http://127.0.0.1:{receiver.port}/", options)
 
     async def serve(self, *args: str, patch: str = "", **environment: str) -> Daemon:
-        """Start `tocsin serve`, on the same port every time. `patch` sets a name of a module first,
-        as in `worker.tuning.DEFAULTS = worker.tuning.Tuning(stop_grace=1)`.
+        """Start `tocsin serve`, on the same port every time. `patch` is an assignment that the
+        process makes first, as in `worker.tuning.DEFAULTS = worker.tuning.Tuning(stop_grace=1)`.
         """
         taken = Stopwatch()
         process = await asyncio.create_subprocess_exec(
@@ -183,7 +183,7 @@ class Site:
 
 
 class Opened:
-    """The site's store for the length of a block."""
+    """A context manager that opens the site's store for a block."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -211,7 +211,7 @@ def _hook(db: Any, url: str, options: dict[str, Any]) -> None:
 
 
 class Poster:
-    """Posts events over some connections, and knows which of them were accepted."""
+    """A client that posts `count` events over connections, and records the accepted ones."""
 
     def __init__(self, site: Site, count: int, connections: int = 8) -> None:
         self._site = site
@@ -221,7 +221,7 @@ class Poster:
         self._marks: dict[int, asyncio.Event] = {}
 
     async def taken_in(self, count: int) -> None:
-        """Return in the pass of the loop after the one in which so many were accepted."""
+        """Wait until `count` events are accepted. Return in the event loop's next iteration."""
         if len(self.accepted) < count:
             await self._marks.setdefault(count, asyncio.Event()).wait()
 

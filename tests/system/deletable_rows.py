@@ -1,4 +1,4 @@
-"""Rows for requests that delete, so that the rows of other requests stay."""
+"""Rows for DELETE requests only, so that the rows for other requests stay."""
 
 from operations_world import COMMIT, World
 
@@ -17,7 +17,7 @@ Found = dict[str, list[object]]
 
 
 def deletable(db: Connection, world: World, receiver: str) -> Found:
-    """By the parameter that names them."""
+    """Create the rows. Return their ids, names or tokens by the parameter that selects them."""
     return _of_people(db, world) | _of_repository(db, world, receiver) | _of_holdings(db, world)
 
 

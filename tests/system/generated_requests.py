@@ -1,4 +1,4 @@
-"""Settings of schemathesis for this server that no document can hold. It loads this."""
+"""Hooks that schemathesis loads: adjustments that its settings file cannot express."""
 
 import gc
 import hashlib
@@ -12,14 +12,14 @@ import schemathesis
 from schemathesis.specs.openapi import converter
 
 SECRET = os.environ.get("TOCSIN_SOURCE_SECRET", "")
-# Lists with pages that begin after an id.
+# Lists whose `since` parameter is the id after which a page begins.
 BY_ID = ("/repos/{owner}/{repo}/import/authors",)
 UNSIGNED = "sha256=" + "0" * 64
-"""Who sends this signature has it replaced by the right one."""
+"""A placeholder: `Signing` replaces it with the right signature."""
 
 
-# Schemathesis writes a text's bounds into its pattern. A regular expression that counts to more
-# takes up to a second to compile, again for each schema around it.
+# Schemathesis writes the length limits of a string into its pattern. A regular expression with a
+# larger count takes up to a second to compile, again for each schema that contains it.
 MOST_COUNTED = 200
 
 
@@ -32,12 +32,12 @@ def _sparing(fold: Callable[..., str]) -> Callable[..., str]:
 
 converter.update_quantifier = _sparing(converter.update_quantifier)
 
-# Most of what there is stays until the end. Looking for garbage in it takes a tenth of the time.
+# Most objects live until the end. By default, garbage collection takes a tenth of the time.
 NEW_OBJECTS, YOUNG, OLD = 50_000, 50, 1000
 
 
 class Signing(requests.auth.AuthBase):
-    """Signs a body as a source does."""
+    """Signs a body as a source of events does."""
 
     def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
         if request.headers.get("X-Hub-Signature-256") == UNSIGNED:
@@ -50,26 +50,26 @@ class Signing(requests.auth.AuthBase):
 
 @schemathesis.serializer("application/x-ndjson")
 def lines(context: Any, value: Any) -> bytes:
-    """Lines are a text to the document."""
+    """Serialize a value as text, because the document describes NDJSON as a string."""
     return str(value).encode(errors="replace")
 
 
 @schemathesis.hook
 def before_load_schema(context: Any, raw_schema: dict[str, Any]) -> None:
-    """This is for the process of schemathesis alone: the tests import this module too."""
+    """Change garbage collection in a hook, because the tests import this module as well."""
     gc.set_threshold(NEW_OBJECTS, YOUNG, OLD)
 
 
 @schemathesis.hook
 def before_call(context: Any, case: Any, kwargs: dict[str, Any]) -> None:
-    """A signature is of the body as it is sent."""
+    """Sign late, because the signature covers the bytes that are sent."""
     if case.operation.path in ("/events", "/usage"):
         kwargs["auth"] = Signing()
 
 
 @schemathesis.hook
 def filter_case(context: Any, case: Any) -> bool:
-    """Whether it is a test: junk in what says which page is the default, and no error."""
+    """Return False for an invalid page parameter, which the server replaces by its default."""
     asked = case.query if isinstance(case.query, dict) else {}
     names = ("page", "per_page", "since") if case.operation.path in BY_ID else ("page", "per_page")
     return all(_is_number(asked.get(name, 1)) for name in names)

@@ -1,4 +1,4 @@
-"""Alerts by mail from a daemon: after a kill while it sends, and until one unsubscribes."""
+"""Alert mails survive a kill of the daemon that sends them, and their link unsubscribes."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from store.hooks import hooks
 from store.mail import outbox, receivers
 from store.repositories import repositories
 
-# So that nothing has to be waited for.
+# Retry mails and check for alerts almost at once, to keep the test short.
 QUICK = (
     "store.mail.outbox.FIRST_DELAY = 0.2; import worker.jobs.check_alerts;"
     " worker.jobs.check_alerts.INTERVAL = 0.5"
@@ -24,7 +24,7 @@ QUICK = (
 
 
 def fail(db: Connection) -> int:
-    """Have a hook of ada's fail. Return its id."""
+    """Create a hook of ada's whose delivery fails. Return its id."""
     ada, repo = accounts.by_login(db, "ada"), repositories.find(db, "ada", "engine")
     assert ada is not None
     assert repo is not None

@@ -1,5 +1,5 @@
-"""A backup made while events pour in and are delivered holds every one that was accepted before it
-began, restores to a database that is whole, and keeps nobody waiting.
+"""A backup under load contains every event that was accepted before it began, restores to an
+intact database, and does not delay new events.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ def guids(database: Path) -> set[str]:
 
 
 class Waits:
-    """The longest that an accepted event took while this was watched."""
+    """The longest time without an accepted event while `watch` runs."""
 
     def __init__(self, poster: Poster) -> None:
         self._poster = poster
@@ -52,22 +52,22 @@ async def test_a_backup_under_load_holds_every_accepted_event(site: Site, tmp_pa
         took = taken.seconds()
         after = set(poster.accepted)
         watching.cancel()
-        assert not posting.done(), "it was under load to the end"
+        assert not posting.done(), "the load lasts until the backup ends"
         assert len(after) > len(before) + 100
         assert await daemon.end() == 0
         posting.cancel()
     assert "checked, not damaged" in reported
-    assert waits.longest < took / 2, "nobody waited for it"
+    assert waits.longest < took / 2, "the backup does not delay events"
     there = tmp_path / "there"
     await said(there, "restore", str(backup))
     found = guids(there / "tocsin.db")
     assert before <= found
-    assert len(found) < EVENTS, "it is of one moment"
+    assert len(found) < EVENTS, "the backup is a snapshot of one moment"
     assert (await said(there, "audit", "verify")).startswith("1 entries")
 
 
 async def test_restored_deliveries_are_delivered_to_the_end(site: Site, tmp_path: Path) -> None:
-    """Also what had been delivered between the backup and the end: a receiver can tell."""
+    """Deliveries made after the backup are repeated, with the same delivery ids."""
     async with ledger(0.002) as receiver:
         site.hook(receiver)
         await site.serve()

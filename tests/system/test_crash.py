@@ -9,13 +9,13 @@ EVENTS = 500
 
 
 async def kill_at(daemon: Daemon, receiver: Ledger, deliveries: int) -> None:
-    """Kill it as soon as so many deliveries were made."""
+    """Kill the daemon once the receiver has had `deliveries` deliveries."""
     await until(lambda: receiver.got.total() >= deliveries, f"{deliveries} deliveries")
     await daemon.kill()
 
 
 async def recorded(site: Site) -> None:
-    """Deliveries that were received and not yet recorded before a kill are delivered once more."""
+    """Wait until each delivery is recorded. After a kill, unrecorded ones are sent again."""
     await until(lambda: set(site.states()) == {"delivered"}, "the record of all deliveries")
 
 
@@ -30,8 +30,8 @@ def check(site: Site, poster: Poster, receivers: list[Ledger]) -> None:
 
 
 async def test_nothing_that_was_accepted_is_lost(site: Site) -> None:
-    """500 events to two hooks: 1,000 deliveries, killed twice while events are taken in and once
-    while all that is left is to deliver them.
+    """500 events go to two hooks. The daemon is killed twice while it accepts events, and once
+    when only deliveries are left.
     """
     async with ledger(0.002) as first, ledger(0.005) as second:
         receivers = [first, second]
@@ -46,12 +46,12 @@ async def test_nothing_that_was_accepted_is_lost(site: Site) -> None:
             await daemon.kill()
             await posting
             assert len(poster.accepted) < EVENTS
-            assert "waiting" in site.states(), "it was not in the middle of the work"
+            assert "waiting" in site.states(), "no work was left at the kill"
         daemon = await site.serve()
         await poster.post()
         assert len(poster.accepted) == EVENTS
         await kill_at(daemon, first, 350)
-        assert "waiting" in site.states(), "it was not in the middle of the work"
+        assert "waiting" in site.states(), "no work was left at the kill"
         daemon = await site.serve()
         for receiver in receivers:
             await until(lambda r=receiver: len(r.got) == EVENTS, "all deliveries")
@@ -59,7 +59,7 @@ async def test_nothing_that_was_accepted_is_lost(site: Site) -> None:
         assert await daemon.end() == 0
         check(site, poster, receivers)
         again = sum(receiver.got.total() - EVENTS for receiver in receivers)
-        assert again < EVENTS, "only what was in flight is sent again"
+        assert again < EVENTS, "only deliveries in flight are sent again"
 
 
 async def test_hub_and_worker_apart_each_is_killed(site: Site) -> None:
@@ -75,12 +75,12 @@ async def test_hub_and_worker_apart_each_is_killed(site: Site) -> None:
         known = len(poster.accepted)
         await until(
             lambda: len(poster.accepted) > known or len(poster.accepted) == EVENTS,
-            "events that come without a worker",
+            "events that are accepted without a worker",
         )
         worker = await site.serve("--only", "worker")
         await kill_at(hub, receiver, 150)
         await posting
-        await until(lambda: poster.accepted <= set(receiver.got), "what was accepted")
+        await until(lambda: poster.accepted <= set(receiver.got), "the delivery of accepted events")
         await site.serve("--only", "hub")
         await poster.post()
         await until(lambda: len(receiver.got) == EVENTS, "all deliveries")

@@ -1,4 +1,4 @@
-"""The errors of the first hour, as a person sees them: in a terminal, with their exit codes."""
+"""Errors that new users meet: their messages in a real terminal, and their exit codes."""
 
 import contextlib
 import os
@@ -16,9 +16,9 @@ from waiting import wait_until
 
 from hub.cli.console import exits
 
-# A user without a name, a home and rights.
+# A user id without a name, a home directory and rights.
 NOBODY = 54_321
-# Whatever a command uses is imported before the process becomes somebody who may not read it.
+# The imports come first, because this user may not be able to read the modules.
 AS_NOBODY = (
     f"import os, sys; from hub.cli import main; command = main.get_command(None, sys.argv[1]);"
     f"from hub.cli.service.configuration import Settings; Settings();"
@@ -142,14 +142,14 @@ def test_sql_describes_the_database(tocsin):
 def test_ctrl_c_ends_a_statement_without_an_end(tocsin):
     endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x FROM c) SELECT count(*) FROM c"
     process = tocsin("sql", endless, PYTHONFAULTHANDLER="1")
-    # Only a statement has the database opened to read alone.
+    # The database is open read-only only while the statement runs.
     wait_until(lambda: reads(process, "tocsin.db"), "the statement")
     process.type(INTERRUPT)
     assert lines(process, exits.FAILED)[-1] == "Aborted!"
 
 
 def reads(process: PtyProcess, name: str) -> bool:
-    """Return whether a program has opened a file so that it cannot write to it."""
+    """Return whether a program has opened the file of this name read-only."""
     folder = Path(f"/proc/{process.popen.pid}")
     modes = set()
     for one in (folder / "fd").iterdir():
@@ -170,7 +170,7 @@ def test_the_daemons_settings_count_and_not_the_shells(tocsin):
     assert tocsin("subscribe", "ada/bell", url).ended() == exits.DONE
     receiver.until("^ping ")
     doctor = tocsin("doctor")
-    assert doctor.ended() == exits.FAILED, "no backup was made"
+    assert doctor.ended() == exits.FAILED, "doctor fails because there is no backup"
     said = 'the daemon runs with allow_networks = ["127.0.0.0/8"], and this shell has []'
     assert said in doctor.seen
     assert re.search(r"good +callbacks +1 hosts of 1 hooks", doctor.seen)
@@ -213,7 +213,7 @@ NAMED = {
 }
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 @pytest.mark.parametrize("named", NAMED)
 @pytest.mark.usefixtures("installation")
 def test_an_unreadable_directory_is_reported(tocsin, tmp_path, monkeypatch, named):
@@ -233,7 +233,7 @@ def test_an_unreadable_directory_is_reported(tocsin, tmp_path, monkeypatch, name
     assert "Permission denied: run the command as root (sudo)" in line
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 def test_completion_without_a_home_is_refused(tocsin):
     said = lines(tocsin("completion", "bash", "--install", nobody=True), exits.FIRST)
     assert said == ["Error: there is no home directory: set HOME or XDG_DATA_HOME"]

@@ -1,4 +1,4 @@
-"""Events become what the API shows, in processes of their own, killed in the middle."""
+"""The API shows the state that events describe, even if the processes are killed."""
 
 import asyncio
 import json
@@ -25,14 +25,14 @@ def closed(number: int) -> dict[str, Any]:
 
 
 def behind(store: Store) -> tuple[int, int]:
-    """How far the state is, and what the newest event is."""
+    """Return the id of the last event in the projected state, and of the newest event."""
     state = store.look(projection_cursor.state)
     assert state["skipped"] == 0
     return state["event_id"], state["newest"]
 
 
 async def post(site: Site) -> None:
-    """All of them, in batches."""
+    """Post EVENTS events in batches of 100."""
     lines = [
         {"id": f"g-{at}", "event": "issues", "repository": "ada/engine", "payload": closed(at)}
         for at in range(1, EVENTS + 1)
@@ -52,7 +52,7 @@ async def post(site: Site) -> None:
 
 
 async def shown(site: Site) -> list[dict[str, Any]]:
-    """The events that the API shows, the newest first."""
+    """Return the `closed` events that the API shows, newest first."""
     headers = {"Authorization": f"Bearer {site.token}", "User-Agent": "tests"}
     found: list[dict[str, Any]] = []
     async with httpx.AsyncClient(
@@ -69,7 +69,7 @@ async def shown(site: Site) -> list[dict[str, Any]]:
 
 async def all_is_shown(site: Site) -> None:
     with site.opened() as store:
-        await until(lambda: behind(store) == (EVENTS, EVENTS), "all is taken up")
+        await until(lambda: behind(store) == (EVENTS, EVENTS), "the projection of all events")
     events = await shown(site)
     assert sorted(event["issue"]["number"] for event in events) == list(range(1, EVENTS + 1))
     assert {event["actor"]["login"] for event in events} == {"robin"}
@@ -86,11 +86,11 @@ async def test_killed_in_the_middle_each_is_taken_up_once(site: Site) -> None:
         kills = 0
         while kills < 3 and reached < EVENTS:
             daemon = await site.serve()
-            await until(lambda: behind(store)[0] > reached, "some are taken up")  # noqa: B023
+            await until(lambda: behind(store)[0] > reached, "the projection of some events")  # noqa: B023
             await daemon.kill()
             kills += 1
             reached = behind(store)[0]
-    assert kills > 1, "it was never in the middle"
+    assert kills > 1, "all events were projected before the first kill"
     await site.serve()
     await all_is_shown(site)
 

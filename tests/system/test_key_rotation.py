@@ -1,4 +1,4 @@
-"""The key is exchanged while events are delivered, and the exchange killed: nothing is lost."""
+"""A rotation of the encryption key during deliveries loses nothing, even if it is killed."""
 
 import asyncio
 import hmac
@@ -44,7 +44,7 @@ def opened_by_the_first(path: Path, sealed: list[bytes]) -> list[str]:
 
 
 def delivered_as(site: Site, secret: bytes) -> int:
-    """How many deliveries were signed with it; all of them."""
+    """Check that every attempt was signed with this secret and got a 200. Return their number."""
 
     def read(db: Connection) -> list[Any]:
         return [attempts.get(db, 1, row["id"]) for row in attempts.page(db, 1, limit=100_000)]
@@ -69,7 +69,7 @@ async def test_a_rotation_that_is_killed_beside_a_daemon_loses_nothing(site: Sit
         posting = asyncio.create_task(poster.post())
         for _ in range(KILLS):
             process = await tocsin(site.folder, "key", "rotate")
-            await until(lambda known=old: keys(site)[0] != known, "a new key that seals")
+            await until(lambda known=old: keys(site)[0] != known, "a new first key")
             await asyncio.sleep(random.random() * 0.05)
             process.kill()
             await process.communicate()
@@ -78,7 +78,7 @@ async def test_a_rotation_that_is_killed_beside_a_daemon_loses_nothing(site: Sit
         assert "deleted the key" in await said(site.folder, "key", "rotate")
         await until(lambda: len(receiver.got) > 50, "deliveries")
         known = len(poster.accepted)
-        await until(lambda: len(poster.accepted) > known + 50, "events that come all the while")
+        await until(lambda: len(poster.accepted) > known + 50, "events after the rotation")
         posting.cancel()
         assert await daemon.end() == 0
     assert len(keys(site)) == 1

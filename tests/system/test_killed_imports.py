@@ -1,4 +1,4 @@
-"""`kill -9` in the middle of an import: nothing half is left, and it is done all the same."""
+"""After `kill -9` during an import, the next worker completes it and leaves no partial files."""
 
 import re
 import signal
@@ -36,14 +36,15 @@ def ask(db: Any, url: str) -> Row:
 
 
 def statuses(store: Store) -> list[str]:
-    """The events of imports."""
+    """Return `told` for each event in the database. The import is the only source of events."""
     rows = store.look(lambda db: db.value("SELECT count(*) FROM event"))
     return ["told"] * rows
 
 
 def at_work(folder: Path) -> list[bytes]:
-    """The programs that work below a folder, but for those that are killed and need a processor
-    once more to be gone.
+    """Return the command lines of the programs that work on imports below a folder.
+
+    A program with a pending SIGKILL does not count, although it is still listed.
     """
     found = []
     for process in Path("/proc").glob("[0-9]*"):
@@ -55,7 +56,7 @@ def at_work(folder: Path) -> list[bytes]:
 
 
 def is_killed(process: Path) -> bool:
-    """Whether it has a SIGKILL before it."""
+    """Return whether a SIGKILL is pending for the process."""
     pending = re.search(r"^SigPnd:\s*(\w+)$", (process / "status").read_text(), re.MULTILINE)
     return pending is not None and bool(int(pending[1], 16) & 1 << signal.SIGKILL - 1)
 
@@ -70,12 +71,12 @@ async def test_an_import_that_is_killed_is_done_all_the_same(site: Site, source:
             return store.look(imports.needed, row["repo_id"])
 
         worker = await site.serve("--only", "worker")
-        await until(lambda: (now()["import_percent"] or 0) > 10, "some of it")
+        await until(lambda: (now()["import_percent"] or 0) > 10, "a part of the import")
         await worker.kill()
-        assert now()["status"] == "importing", "it was not in the middle of the work"
+        assert now()["status"] == "importing", "the import was over at the kill"
         assert not made.exists()
-        # Its programs see that their output is closed.
-        await until(lambda: not at_work(site.folder), "the end of its programs")
+        # The killed worker's programs end because their output is closed.
+        await until(lambda: not at_work(site.folder), "the end of the worker's programs")
         assert statuses(store) == []
         source.pause = 0.0
         worker = await site.serve("--only", "worker")
@@ -98,7 +99,7 @@ async def test_a_stopped_worker_ends_the_programs_of_its_imports(
         worker = await site.serve("--only", "worker")
         await until(
             lambda: (store.look(imports.needed, row["repo_id"])["import_percent"] or 0) > 0,
-            "some of it",
+            "a part of the import",
         )
         assert at_work(site.folder)
         assert await worker.end() == 0

@@ -1,4 +1,4 @@
-"""`kill -9` in the middle of a job of deployments: it is continued, and reported once."""
+"""After `kill -9`, the next worker continues a deployment job and reports each record once."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ MANY = 4_000
 
 
 def ask(db: Any) -> int:
-    """A job of many deployments."""
+    """Create a job with MANY deployments. Return its id."""
     org = accounts.create(db, "acme", kind="Organization")
     repo = repositories.create(db, org["id"], "tools")
     wanted = [
@@ -48,8 +48,8 @@ async def test_a_job_that_is_killed_is_done_all_the_same(site: Site) -> None:
             await until(lambda least=killed_at: job(store, job_id)["total_count"] >= least, "some")
             await worker.kill()
             row = job(store, job_id)
-            assert row["status"] == "processing", "it was not in the middle of the work"
-            # Recorded deployments were reported, and are not repeated.
+            assert row["status"] == "processing", "the job was over at the kill"
+            # Each recorded deployment has an event, and is no longer waiting in the job.
             assert count(store, "deployment_record") == count(store, "event") == row["total_count"]
             assert count(store, "deployment_job_entry") == MANY - row["total_count"]
         worker = await site.serve("--only", "worker")

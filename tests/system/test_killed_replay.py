@@ -10,12 +10,12 @@ from store.delivery.replay_selection import ReplaySelection
 from store.hooks import hooks
 
 MANY = 1_200
-# Nothing listens there.
+# Nothing listens on this port.
 CLOSED = "http://127.0.0.1:1/closed"
 
 
 def fill_store(db: Connection) -> int:
-    """Events, and then a hook that would have wanted them; the run that delivers them to it."""
+    """Create events, then a hook, and a run that replays them to it. Return the run's id."""
     repo_id = db.value("SELECT id FROM repository")
     came = [IncomingEvent(repo_id, f"guid-{at}", repo_id, "push", b"{}") for at in range(MANY)]
     events.accept_all(db, came)
@@ -25,7 +25,7 @@ def fill_store(db: Connection) -> int:
 
 
 def made(db: Connection) -> list[int]:
-    """The events that were delivered once more, in order."""
+    """Return the ids of the replayed events, in order."""
     rows = db.tuples("SELECT event_id FROM delivery WHERE redelivery = 1 ORDER BY id")
     return [event_id for (event_id,) in rows]
 
@@ -40,12 +40,12 @@ async def test_killed_while_much_is_replayed(site: Site) -> None:
         for _ in range(2):
             before = len(store.look(made))
             worker = await site.serve("--only", "worker", TOCSIN_REPLAY_RATE="400")
-            await until(lambda least=before: len(store.look(made)) > least, "more of it")
+            await until(lambda least=before: len(store.look(made)) > least, "more replayed events")
             await worker.kill()
-            assert run()["ended_at"] is None, "it was not in the middle of the work"
+            assert run()["ended_at"] is None, "the replay was over at the kill"
             assert run()["made"] == len(store.look(made))
         worker = await site.serve("--only", "worker", TOCSIN_REPLAY_RATE="20000")
-        await until(lambda: run()["outcome"] == "done", "the rest")
+        await until(lambda: run()["outcome"] == "done", "the end of the replay")
         found = store.look(made)
         assert found == sorted(set(found)), "each once, in order"
         assert len(found) == run()["made"] == run()["total"] == MANY

@@ -1,4 +1,4 @@
-"""`kill -9` in the middle of a report: no half of it is there, and it is made after the restart."""
+"""After `kill -9` during a report, no partial file is left, and the next worker makes it."""
 
 import hashlib
 from pathlib import Path
@@ -15,7 +15,7 @@ USERS, EACH = 4_000, 3
 
 
 def filled(db: Connection) -> int:
-    """Usage of two days that are over."""
+    """Record usage for the two days before today. Return the enterprise's id."""
     world = using(db)
     today = usage_days.of_moment(db.now)
     for day in (today - 2, today - 1):
@@ -28,7 +28,7 @@ def made(store: Store) -> list[Row]:
 
 
 def parts(store: Store) -> int:
-    """The number of parts of reports that are being made."""
+    """Return the number of stored parts of unfinished reports."""
     return int(
         store.look(
             lambda db: db.value(
@@ -40,7 +40,7 @@ def parts(store: Store) -> int:
 
 
 def check_whole(store: Store, folder: Path) -> None:
-    """Every report is there as a whole."""
+    """Check that the file of each finished report has the recorded content."""
     for row in made(store):
         content = report_files.path(folder, row["id"]).read_bytes()
         assert len(content) == row["size"]
@@ -52,14 +52,16 @@ async def test_a_report_that_is_killed_is_made_all_the_same(site: Site) -> None:
     with site.opened() as store:
         enterprise_id = store.do(filled)
         for there in (0, len(reports.OF_A_DAY)):
-            # The second time it is in the middle of the second day, and of the same run.
+            # The second kill hits the reports of the second day, in the same run of the job.
             worker = await site.serve("--only", "worker")
             await until(lambda: store.look(jobs.get, "reports"), "the job")
             if not there:
                 store.do(jobs.request_run, "reports")
-            await until(lambda n=there: len(made(store)) == n and parts(store) > 0, "some of it")
+            await until(
+                lambda n=there: len(made(store)) == n and parts(store) > 0, "a report's part"
+            )
             await worker.kill()
-            assert parts(store) > 0, "it was not in the middle of the work"
+            assert parts(store) > 0, "no report was under way at the kill"
             assert len(made(store)) == there
             check_whole(store, site.folder)
         worker = await site.serve("--only", "worker")
@@ -71,6 +73,6 @@ async def test_a_report_that_is_killed_is_made_all_the_same(site: Site) -> None:
         assert parts(store) == 0
         row = store.look(reports.latest, enterprise_id, "users-28-day")
         assert row is not None
-        # A line for each user, for the three editors, one language, one model and organization.
+        # Each user has a line, and one for each editor, language, model and organization.
         assert row["lines"] == USERS * (1 + EACH + 3)
     assert site.integrity() == "ok"

@@ -1,4 +1,4 @@
-"""The running server against its own OpenAPI document: requests that schemathesis makes up."""
+"""schemathesis checks the running server against its own OpenAPI document."""
 
 import asyncio
 import json
@@ -20,12 +20,12 @@ from store.accounts import grants
 from store.hooks import signing_keys
 
 SECONDS = 1800
-# Requests by chance for each operation. About 35 more for each follow from its schema. More
-# examples, or another seed, find other things: for whoever looks for them.
+# Random requests for each operation. Its schema adds about 35. More examples or another seed may
+# find other errors.
 EXAMPLES = os.environ.get("TOCSIN_TEST_EXAMPLES", str(often(3, 40)))
 SEED = os.environ.get("TOCSIN_TEST_SEED", "1")
 HERE = Path(__file__).parent
-# Nobody who guesses is shut out: that would be all there is to see.
+# High limits: otherwise the server would refuse most requests after many failed logins.
 UNLIMITED = {
     "TOCSIN_FAILED_LOGINS": "1000000",
     "TOCSIN_FAILED_LOGINS_ADDRESS": "1000000",
@@ -38,50 +38,50 @@ UNLIMITED = {
     "TOCSIN_CONTENT_PER_HOUR": "1000000",
     "TOCSIN_ALLOW_NETWORKS": "192.0.2.0/24",
 }
-# Operations that may refuse what is of the right form: with which statuses, and why no schema can
-# tell.
-DIGEST = "a digest that is none"
-NO_POINT = "a whole number that is written with a point"
+# Operations that may refuse a request that fits their schema: the statuses, and the input that the
+# schema cannot exclude.
+DIGEST = "an invalid digest"
+NO_POINT = "a whole number with a decimal point (1.0)"
 JUDGED = {
     "actions/get-concurrency-group-for-repository": (["422"], "a run that is not in the group"),
-    "actions/list-concurrency-groups-for-repository": (["422"], "a cursor of no answer's"),
-    "actions/list-concurrency-groups-for-workflow-run": (["422"], "a cursor of no answer's"),
-    "repos/list-webhook-deliveries": (["400"], "a cursor of no answer's"),
-    "actions/list-workflow-runs-for-repo": (["422"], "a search for times that is none"),
-    "agents/create-org-variable": (["422"], "what is no name of a variable"),
+    "actions/list-concurrency-groups-for-repository": (["422"], "a cursor that no answer gave"),
+    "actions/list-concurrency-groups-for-workflow-run": (["422"], "a cursor that no answer gave"),
+    "repos/list-webhook-deliveries": (["400"], "a cursor that no answer gave"),
+    "actions/list-workflow-runs-for-repo": (["422"], "an invalid time range"),
+    "agents/create-org-variable": (["422"], "an invalid variable name"),
     "agents/set-selected-repos-for-org-variable": (["422"], NO_POINT),
-    "agents/update-org-variable": (["422"], "what is no name of a variable"),
-    "assistant/add-assistant-seats-for-teams": (["422"], "no team of the organization"),
-    "assistant/add-assistant-seats-for-users": (["422"], "no member of the organization"),
-    "assistant/cancel-assistant-seat-assignment-for-teams": (["422"], "no team of it"),
-    "assistant/cancel-assistant-seat-assignment-for-users": (["422"], "no member of it"),
-    "devenvs/create-or-update-repo-secret": (["422"], "what was not sealed with the public key"),
-    "interactions/remove-pull-request-bypass-list-for-repo": (["422"], "nobody of that name"),
-    "interactions/set-pull-request-bypass-list-for-repo": (["422"], "nobody of that name"),
+    "agents/update-org-variable": (["422"], "an invalid variable name"),
+    "assistant/add-assistant-seats-for-teams": (["422"], "a team outside the organization"),
+    "assistant/add-assistant-seats-for-users": (["422"], "a user outside the organization"),
+    "assistant/cancel-assistant-seat-assignment-for-teams": (["422"], "an unknown team"),
+    "assistant/cancel-assistant-seat-assignment-for-users": (["422"], "an unknown user"),
+    "devenvs/create-or-update-repo-secret": (["422"], "a value not sealed with the public key"),
+    "interactions/remove-pull-request-bypass-list-for-repo": (["422"], "an unknown user"),
+    "interactions/set-pull-request-bypass-list-for-repo": (["422"], "an unknown user"),
     "interactions/update-pull-request-creation-cap-for-org": (["422"], NO_POINT),
     "interactions/update-pull-request-creation-cap-for-repo": (["422"], NO_POINT),
-    "issues/add-issue-field-values": (["422"], "a field or an option of nobody's"),
-    "issues/create": (["422"], "a title of nothing, an unknown milestone"),
-    "issues/create-comment": (["422"], "a comment of nothing"),
-    "issues/list-for-repo": (["422"], "a milestone that is none"),
-    "issues/update": (["422"], "a title of nothing, an unknown milestone"),
-    "issues/update-comment": (["422"], "a comment of nothing"),
-    "issues/list-events-for-timeline": (["400"], "an event to leave out that is none"),
-    "issues/set-issue-field-values": (["422"], "a field or an option of nobody's"),
-    "migrations/start-import": (["422"], "an address that may not be used"),
-    "migrations/update-import": (["422"], "an address that may not be used"),
+    "issues/add-issue-field-values": (["422"], "an unknown field or option"),
+    "issues/create": (["422"], "an empty title, an unknown milestone"),
+    "issues/create-comment": (["422"], "an empty comment"),
+    "issues/list-for-repo": (["422"], "an invalid milestone"),
+    "issues/update": (["422"], "an empty title, an unknown milestone"),
+    "issues/update-comment": (["422"], "an empty comment"),
+    "issues/list-events-for-timeline": (["400"], "an unknown event in `exclude`"),
+    "issues/set-issue-field-values": (["422"], "an unknown field or option"),
+    "migrations/start-import": (["422"], "a source URL that is not allowed"),
+    "migrations/update-import": (["422"], "a source URL that is not allowed"),
     "orgs/create-artifact-deployment-record": (["422"], DIGEST),
-    "orgs/create-artifact-storage-record": (["422"], f"{DIGEST}, addresses that are not https"),
-    "orgs/create-issue-field": (["422"], f"options that its type has or has not, {NO_POINT}"),
-    "orgs/update-issue-field": (["422"], f"options that its type has not, {NO_POINT}"),
-    "secret-scanning/update-org-pattern-configs": (["422"], "a pattern that there is not"),
+    "orgs/create-artifact-storage-record": (["422"], f"{DIGEST}, URLs that are not https"),
+    "orgs/create-issue-field": (["422"], f"options that do not fit the type, {NO_POINT}"),
+    "orgs/update-issue-field": (["422"], f"options that do not fit the type, {NO_POINT}"),
+    "secret-scanning/update-org-pattern-configs": (["422"], "an unknown pattern"),
     "orgs/create-cluster-deployment-records-job": (["422"], DIGEST),
     "orgs/set-cluster-deployment-records": (["422"], DIGEST),
-    "pulls/create": (["422"], "branches that there are not"),
+    "pulls/create": (["422"], "unknown branches"),
     "pulls/list": (["422"], "a head without its owner"),
-    "pulls/update": (["422"], "another base"),
+    "pulls/update": (["422"], "a base other than the present one"),
     **{
-        f"{target}/{name}": (["422"], "a hook that is sent its deliveries")
+        f"{target}/{name}": (["422"], "a hook whose deliveries are pushed")
         for target in ("repos", "orgs")
         for name in (
             "dequeue-webhook-deliveries",
@@ -90,50 +90,50 @@ JUDGED = {
             "extend-webhook-leases",
         )
     },
-    "repos/create-commit-status": (["422"], "an address that is none of the web"),
-    "repos/list-for-authenticated-user": (["422"], "a list of affiliations that is none"),
-    "repos/add-collaborator": (["422"], "a permission that is none"),
-    "repos/create-commit-comment": (["422"], f"a comment of nothing, {NO_POINT}"),
+    "repos/create-commit-status": (["422"], "a URL that is not http or https"),
+    "repos/list-for-authenticated-user": (["422"], "an invalid list of affiliations"),
+    "repos/add-collaborator": (["422"], "an unknown permission"),
+    "repos/create-commit-comment": (["422"], f"an empty comment, {NO_POINT}"),
     "repos/get-org-rule-suites": (["422"], "wildcards in a ref"),
     "repos/get-repo-rule-suites": (["422"], "wildcards in a ref"),
-    "repos/update-commit-comment": (["422"], "a comment of nothing"),
-    "apps/delete-authorization": (["422"], "a token that is none of the application's"),
-    "apps/delete-token": (["422"], "a token that is none of the application's"),
-    "apps/scope-token": (["422"], "who the token is for, and what may be seen with it"),
+    "repos/update-commit-comment": (["422"], "an empty comment"),
+    "apps/delete-authorization": (["422"], "a token that the application does not have"),
+    "apps/delete-token": (["422"], "a token that the application does not have"),
+    "apps/scope-token": (["422"], "an unknown target or repository"),
     "oauth-authorizations/create-authorization": (
         ["422"],
-        "an application's secret, a note that is taken",
+        "a wrong client secret, a note that is in use",
     ),
     "oauth-authorizations/get-or-create-authorization-for-app": (
         ["422"],
-        "an application's secret",
+        "a wrong client secret",
     ),
     "oauth-authorizations/get-or-create-authorization-for-app-and-fingerprint": (
         ["422"],
-        "the same",
+        "a wrong client secret",
     ),
     "oauth-authorizations/update-authorization": (
         ["422"],
-        "scopes in two ways, unknown ones, a taken note",
+        "two ways to change scopes, unknown scopes, a note that is in use",
     ),
-    "users/add-email-for-authenticated-user": (["422"], "an address that is taken"),
-    "users/delete-email-for-authenticated-user": (["422"], "an address that has to stay"),
-    "repos/create-webhook": (["422"], "a callback that may not be used"),
-    "repos/update-webhook": (["422"], "a callback that may not be used, unknown events"),
-    "repos/update-webhook-config-for-repo": (["422"], "a callback that may not be used"),
-    "repos/test-webhook-filter": (["422"], "a hook without a filter, an event of nobody's"),
-    "repos/rotate-webhook-signing-key": (["422"], f"a key that is none, {NO_POINT}"),
-    "orgs/rotate-webhook-signing-key": (["422"], f"a key that is none, {NO_POINT}"),
-    "orgs/test-webhook-filter": (["422"], "a hook without a filter, an event of nobody's"),
-    "orgs/create-webhook": (["422"], "a callback that may not be used, unknown events"),
-    "orgs/update-webhook": (["422"], "a callback that may not be used, unknown events"),
-    "orgs/update-webhook-config-for-org": (["422"], "a callback that may not be used"),
-    "repos/hub": (["422"], "a topic that is none, a callback that may not be used"),
+    "users/add-email-for-authenticated-user": (["422"], "an address that is in use"),
+    "users/delete-email-for-authenticated-user": (["422"], "an address that cannot be removed"),
+    "repos/create-webhook": (["422"], "a callback URL that is not allowed"),
+    "repos/update-webhook": (["422"], "a forbidden callback URL, unknown events"),
+    "repos/update-webhook-config-for-repo": (["422"], "a callback URL that is not allowed"),
+    "repos/test-webhook-filter": (["422"], "a hook without a filter, an unknown event"),
+    "repos/rotate-webhook-signing-key": (["422"], f"an invalid private key, {NO_POINT}"),
+    "orgs/rotate-webhook-signing-key": (["422"], f"an invalid private key, {NO_POINT}"),
+    "orgs/test-webhook-filter": (["422"], "a hook without a filter, an unknown event"),
+    "orgs/create-webhook": (["422"], "a forbidden callback URL, unknown events"),
+    "orgs/update-webhook": (["422"], "a forbidden callback URL, unknown events"),
+    "orgs/update-webhook-config-for-org": (["422"], "a callback URL that is not allowed"),
+    "repos/hub": (["422"], "an unknown topic, a callback URL that is not allowed"),
     "events/post-to-topic": (["422"], "an unknown event"),
-    "events/receive-webhook": (["400", "422"], "the event's name, which a batch says line by line"),
-    "usage/report": (["400", "422"], "lines of anything"),
+    "events/receive-webhook": (["400", "422"], "an invalid event name, also in a line of a batch"),
+    "usage/report": (["400", "422"], "lines that are not usage records"),
 }
-# Members of bodies that are given what there is: to which operations, and from which dictionary.
+# Parameters with existing values: the operations, and the dictionary with the values.
 BODIES = {
     "body.access_token": (
         (
@@ -161,7 +161,7 @@ BODIES = {
     "query.source": (("events/receive-webhook", "usage/report"), "source"),
 }
 DELETABLE = "deletable_"
-# A path that ends in it takes something from the list, or adds to it, and never ends it.
+# A DELETE whose path ends with one of these does not delete the object that it names.
 STAYS = (
     "client_id",
     "enterprise-team",
@@ -190,24 +190,24 @@ password = "{password}"
 username = "lab-client"
 password = "{secret}"
 [phases.coverage]
-# The answer to a method that a path has not is 404, as the platform's.
+# A path answers 404 for a method that it does not have, as the platform does.
 unexpected-methods = []
 """
 ACCEPTED = ["2xx", "3xx", "401", "403", "404", "409"]
 
 
 async def test_the_document_holds(site: Site, tmp_path: Path) -> None:
-    """All checks, for every operation and door; JUDGED are the exceptions to one of them."""
+    """Run all checks for every operation and other endpoint. JUDGED relaxes one check."""
     with site.opened() as store:
         (tmp_path / "schemathesis.toml").write_text("\n".join(settings(store)))
-    # Nothing is to be delivered to the addresses that are made up.
+    # There is no worker, because nothing may be delivered to the generated URLs.
     daemon = await site.serve("--only", "hub", **UNLIMITED)
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "schemathesis.cli", "--config-file", "schemathesis.toml",
         "run", f"{daemon.url}/openapi.json", "--checks", "all", "--max-examples", EXAMPLES,
         "--seed", SEED, "--continue-on-failure", "--no-shrink", "--no-color",
         "--generation-database", "none",
-        # How long it takes to make up a request is the machine's affair.
+        # The time to generate a request depends on the machine.
         "--suppress-health-check", "too_slow",
         cwd=tmp_path,
         stdout=asyncio.subprocess.PIPE,
@@ -218,8 +218,8 @@ async def test_the_document_holds(site: Site, tmp_path: Path) -> None:
 
 
 def settings(store: Store) -> Iterator[str]:
-    """Those of schemathesis, line by line: credentials, and what there is to be found."""
-    # It takes a third of a second, which a run without this test need not wait for.
+    """Yield the lines of schemathesis.toml: credentials, and values that exist in the store."""
+    # The import takes a third of a second, which runs without this test save.
     from generated_requests import UNSIGNED
 
     world = make(store)
@@ -233,8 +233,8 @@ def settings(store: Store) -> Iterator[str]:
     yield "[parameters]"
     for parameter in sorted({one for _, _, path in lines for one in PARAMETER.findall(path)}):
         yield _bound(f"path.{parameter}", parameter)
-    # Each section is looked through for each request: one for all operations with the same
-    # settings, and none for an operation without any.
+    # schemathesis searches all sections for each request. So operations with the same settings
+    # share a section, and operations without settings have none.
     sections: dict[tuple[str, ...], list[str]] = {}
     for name, method, path in lines:
         sections.setdefault(tuple(_operation(name, method, path)), []).append(name)
@@ -244,16 +244,16 @@ def settings(store: Store) -> Iterator[str]:
 
 
 def _there(world: World) -> dict[str, list[object]]:
-    """The values of the world for path parameters, and for members of bodies."""
+    """Return the existing values for path parameters and members of bodies, by name."""
     found = {name: [sample.own(world)] for name, sample in SAMPLES.items()}
     token, _ = world.store.do(lambda db: grants.issue(db, world.lab, world.octo.account["id"]))
     hook_id = SAMPLES["hook_id"].own(world)
     key_set = world.store.do(lambda db: signing_keys.ensure(db, hook_id, None))
-    # The password is reader's, so that it does not end the token that is octo's.
+    # These belong to reader, who has the password. Deleting octo's would end octo's token.
     found |= {"grant_id": [world.reader.grant], "authorization_id": [world.reader.authorization]}
     return {
         **found,
-        # A slash in a path, even quoted, is nothing that it would send.
+        # schemathesis does not send a slash in a path parameter, not even a quoted one.
         "ref": ["main"],
         "event": ["push"],
         "report_id": [1],

@@ -1,4 +1,4 @@
-"""A real daemon's metrics and probes: right counts under load, and trouble while there is some."""
+"""Metrics and probes of a real daemon: exact counts under load, and readiness during trouble."""
 
 import asyncio
 import resource
@@ -18,7 +18,7 @@ EVENTS = 400
 
 
 class Seen:
-    """A client of a URL, or of a socket of the file system."""
+    """An HTTP client of a base URL, or of a Unix socket."""
 
     def __init__(self, url: str, path: Path | None = None) -> None:
         self.url, self.path = url, path
@@ -32,7 +32,7 @@ class Seen:
             return await client.get(path)
 
     async def values(self) -> dict[tuple[str, ...], float]:
-        """Samples by their names and the values of their labels."""
+        """Return the samples of /metrics by their names and label values."""
         answer = await self.get("/metrics")
         assert answer.status_code == 200, answer.text
         return {
@@ -42,13 +42,13 @@ class Seen:
         }
 
     async def failing(self) -> list[str]:
-        """The checks that fail, of those for being ready."""
+        """Return the names of the readiness checks that fail."""
         answer = await self.get("/readyz?verbose")
         assert answer.status_code in (200, 503), answer.text
         return [check["name"] for check in answer.json()["checks"] if not check["ok"]]
 
     async def until(self, name: str | None) -> None:
-        """Wait until this check fails, or none does."""
+        """Wait until this check fails, or until no check fails if `name` is None."""
         async with asyncio.timeout(PATIENCE):
             while True:
                 found = await self.failing()
@@ -58,7 +58,7 @@ class Seen:
 
 
 async def test_counts_are_right_under_load(site: Site) -> None:
-    """400 events to two hooks, scraped all the while."""
+    """The metrics are scraped without a pause while 400 events go to two hooks."""
     async with ledger(0.001) as first, ledger(0.002) as second:
         site.hook(first)
         site.hook(second)
@@ -94,7 +94,7 @@ async def test_counts_are_right_under_load(site: Site) -> None:
 
 
 async def scrape_on(seen: Seen) -> None:
-    """As often as it goes: it must not be in the way."""
+    """Scrape without a pause, which must not disturb the deliveries."""
     while True:
         await seen.values()
 
@@ -106,8 +106,9 @@ async def recorded(seen: Seen, count: int) -> None:
 
 
 async def cleared(seen: Seen) -> dict[tuple[str, ...], float]:
-    """Wait until nothing is said to wait: that is looked up now and then, and kept for a while;
-    and what is done from time to time writes too.
+    """Return the metrics once they show no backlog and no waiting write.
+
+    They show it late, because the backlog is cached and jobs write from time to time.
     """
     states = [("tocsin_backlog_deliveries", state) for state in ("due", "later", "held")]
     states += [("tocsin_writes_waiting",)]
@@ -118,7 +119,7 @@ async def cleared(seen: Seen) -> dict[tuple[str, ...], float]:
 
 
 async def test_hub_and_worker_have_their_own_metrics(site: Site) -> None:
-    """Each has its own: the worker on a socket of the file system, the hub beside the API."""
+    """The worker serves its metrics on a Unix socket, the hub on the port of the API."""
     path = site.folder / "admin.sock"
     async with ledger() as receiver:
         site.hook(receiver)
@@ -180,7 +181,7 @@ async def test_an_unwritable_disk_fails_readiness(site: Site) -> None:
     assert (await seen.get("/healthz")).status_code == 200
     values = await seen.values()
     assert values[("tocsin_commit_failures_total",)] > 0
-    assert values[("tocsin_store_up",)] == 1, "it can still be read"
+    assert values[("tocsin_store_up",)] == 1, "the database can still be read"
     resource.prlimit(daemon.process.pid, resource.RLIMIT_FSIZE, (hard, hard))
     await seen.until(None)
     poster = Poster(site, 5)
@@ -207,7 +208,7 @@ async def test_deliveries_without_a_worker(site: Site) -> None:
 
 
 class Waiting(Ledger):
-    """Says yes once it is told to."""
+    """A receiver that answers 200 once `reported` is set."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -218,7 +219,7 @@ class Waiting(Ledger):
 
 
 async def test_an_ending_daemon_shows_its_phase_and_attempts_in_flight(site: Site) -> None:
-    """Apart from the API it is told, while the last deliveries are made, that it ends."""
+    """The separate admin port shows the shutdown while the last deliveries are under way."""
     port = free_port()
     async with ledger(made=(receiver := Waiting())):
         site.hook(receiver)
@@ -235,7 +236,7 @@ async def test_an_ending_daemon_shows_its_phase_and_attempts_in_flight(site: Sit
         taken = Stopwatch()
         receiver.reported.set()
         assert await ending == 0
-        assert taken.seconds() < 20 * daemon.started, "it does not wait any longer"
+        assert taken.seconds() < 20 * daemon.started, "the daemon ends soon after the last answer"
 
 
 async def test_a_taken_address_of_administrators_stops_the_start(site: Site) -> None:

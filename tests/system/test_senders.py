@@ -1,4 +1,4 @@
-"""`tocsin serve` with sender processes under load: kills and signals, as a machine has them."""
+"""`tocsin serve` with a sender process under load: kills and signals lose no delivery."""
 
 import asyncio
 import os
@@ -30,7 +30,7 @@ def command_of(pid: int) -> bytes:
 
 
 async def sending(site: Site, receivers: list[Ledger], poster: Poster) -> Daemon:
-    """A daemon that sends by a process, in the middle of its work."""
+    """Start a daemon and the posting of events. Return it once its sender process runs."""
     for receiver in receivers:
         site.hook(receiver, **RETRIED)
     daemon = await site.serve(TOCSIN_SENDERS="1", TOCSIN_BREAKER="0", patch=AT_ONCE)
@@ -43,7 +43,7 @@ async def all_delivered(site: Site, receivers: list[Ledger], poster: Poster) -> 
     await until(lambda: len(poster.accepted) == EVENTS, "all events")
     for receiver in receivers:
         await until(lambda r=receiver: len(r.got) == EVENTS, "all deliveries")
-    await until(lambda: set(site.states()) == {"delivered"}, "their record")
+    await until(lambda: set(site.states()) == {"delivered"}, "the record of all deliveries")
 
 
 async def test_a_killed_sender_loses_nothing(site: Site) -> None:
@@ -54,7 +54,7 @@ async def test_a_killed_sender_loses_nothing(site: Site) -> None:
         os.kill(pid, signal.SIGKILL)
         await all_delivered(site, receivers, poster)
         again = sum(receiver.got.total() - EVENTS for receiver in receivers)
-        assert again <= 64, "more than what was in flight to two hooks is sent again"
+        assert again <= 64, "only deliveries in flight to two hooks are sent again"
         assert await daemon.end() == 0
         assert site.integrity() == "ok"
 
@@ -73,7 +73,7 @@ async def test_no_sender_outlives_a_killed_daemon(site: Site) -> None:
 
 
 async def test_a_signal_to_all_processes_ends_them_in_their_order(site: Site) -> None:
-    """As a service manager sends it: the sender still answers, and the worker ends it."""
+    """A service manager signals all processes. The sender works until the worker ends it."""
     async with ledger(0.002) as receiver:
         poster = Poster(site, EVENTS)
         daemon = await sending(site, [receiver], poster)
@@ -84,4 +84,4 @@ async def test_a_signal_to_all_processes_ends_them_in_their_order(site: Site) ->
         rows = site.rows()
         assert not [row for row in rows if row["lease_id"] is not None]
         delivered = sum(row["state"] == "delivered" for row in rows)
-        assert receiver.got.total() == delivered, "what was sent is recorded"
+        assert receiver.got.total() == delivered, "every sent delivery is recorded"

@@ -11,7 +11,7 @@ from waiting import Stopwatch, until
 from hub.cli.telemetry import export
 from worker.tuning import DEFAULTS
 
-# Times that a start took, beside the time that the end gives requests and exporters.
+# The bound of a shutdown, in durations of a start, beyond the grace for requests and exporters.
 STARTS = 40
 
 

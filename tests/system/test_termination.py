@@ -1,4 +1,4 @@
-"""SIGTERM under load: it ends in time, well, and with nothing in its hands."""
+"""After SIGTERM under load, a daemon ends in time, with exit code 0 and no leased delivery."""
 
 import asyncio
 import signal
@@ -8,14 +8,14 @@ from waiting import Stopwatch, until
 
 from worker.tuning import DEFAULTS
 
-# More than are taken in before there are 50 deliveries, whoever is the quicker.
+# More events than the hub can accept before the worker has made 50 deliveries.
 EVENTS = 100_000
-# Times that its start took, beside what it gives those who do not answer: then it has ended.
+# The bound of a shutdown, in durations of a start, beyond the grace for hanging requests.
 STARTS = 40
 
 
 async def in_time(daemon: Daemon, number: int = signal.SIGTERM) -> int:
-    """How it ends after a signal."""
+    """Send a signal, check that the daemon ends in time, and return its exit code."""
     taken = Stopwatch()
     code = await daemon.end(number)
     assert taken.seconds() < DEFAULTS.stop_grace + STARTS * daemon.started
@@ -23,7 +23,7 @@ async def in_time(daemon: Daemon, number: int = signal.SIGTERM) -> int:
 
 
 async def ended(site: Site, poster: Poster, receiver: Ledger, number: int) -> None:
-    """Send the signal while events come in and go out, and see how it ends."""
+    """Send the signal under load. Check the exit code, and that no delivery stays leased."""
     daemon = site.running[-1]
     posting = asyncio.create_task(poster.post())
     await until(lambda: receiver.got.total() >= 50, "50 deliveries")
@@ -42,10 +42,10 @@ async def test_a_termination_under_load_loses_nothing(site: Site) -> None:
         await ended(site, poster, receiver, signal.SIGTERM)
         sent = receiver.got.total()
         states = site.states()
-        assert states["delivered"] == sent, "what was sent was recorded"
+        assert states["delivered"] == sent, "every sent delivery is recorded"
         assert states.total() == len(poster.accepted)
         daemon = await site.serve()
-        await until(lambda: poster.accepted <= set(receiver.got), "what was accepted")
+        await until(lambda: poster.accepted <= set(receiver.got), "the delivery of accepted events")
         assert await daemon.end() == 0
         assert site.states() == {"delivered": len(poster.accepted)}
         assert receiver.got.total() == len(poster.accepted), "nothing was sent twice"
@@ -73,7 +73,7 @@ async def test_a_termination_of_the_worker_alone_loses_nothing(site: Site) -> No
         assert not [row for row in site.rows() if row["lease_id"] is not None]
         await posting
         worker = await site.serve("--only", "worker")
-        await until(lambda: poster.accepted == set(receiver.got), "what was accepted")
+        await until(lambda: poster.accepted == set(receiver.got), "the delivery of accepted events")
         assert await worker.end() == 0
         assert site.states() == {"delivered": 200}
         assert receiver.got.total() == 200, "nothing was sent twice"

@@ -1,4 +1,4 @@
-"""Jobs on time, with real processes: at the moment, after a `kill -9`, by hand."""
+"""Jobs of real workers run when they are due, continue after a `kill -9`, and run on command."""
 
 import json
 import signal
@@ -18,7 +18,7 @@ REPOSITORIES = 800
 
 
 def limit_many(db: Connection) -> None:
-    """Repositories whose limits were over an hour ago, while no worker was there."""
+    """Create repositories whose interaction limits expired an hour ago."""
     owner_id = db.value("SELECT owner_id FROM repository")
     for number in range(MANY):
         repo = repositories.create(db, owner_id, f"bell-{number}")
@@ -26,7 +26,7 @@ def limit_many(db: Connection) -> None:
 
 
 def expired(db: Connection) -> list[tuple[int, int]]:
-    """Repository and time of each end that was told of."""
+    """Return the repository and the time of each reported expiry."""
     rows = db.tuples(
         "SELECT repo_id, received_at FROM event WHERE name = 'interaction_limit' ORDER BY id"
     )
@@ -43,15 +43,15 @@ async def test_killed_while_much_expires(site: Site) -> None:
     with site.opened() as store:
         store.do(limit_many)
         worker = await site.serve("--only", "worker")
-        await until(lambda: store.look(expired), "the first to be told of")
+        await until(lambda: store.look(expired), "the first reported expiry")
         await worker.kill()
         before = len(store.look(expired))
         left = store.look(lambda db: db.value("SELECT count(*) FROM interaction_limit"))
-        assert before + left == MANY, "gone and told of, or neither"
-        assert left, "it was not in the middle of the work"
+        assert before + left == MANY, "each limit is removed and reported, or neither"
+        assert left, "the job was over at the kill"
         assert job(store, "expire")["ended_at"] is None
         worker = await site.serve("--only", "worker")
-        await until(lambda: job(store, "expire")["outcome"] == "done", "the rest")
+        await until(lambda: job(store, "expire")["outcome"] == "done", "the end of the job")
         found = [repo_id for repo_id, _ in store.look(expired)]
         assert found == sorted(set(found)), "each once, in order"
         assert len(found) == MANY
@@ -62,8 +62,9 @@ NEVER_POLLS = "worker.tuning.DEFAULTS = worker.tuning.Tuning(poll_interval=1e9)"
 
 
 async def test_an_end_wakes_the_worker_of_another_process(site: Site) -> None:
-    """The worker sleeps until then: it is woken for what ends sooner than what it knew of, for this
-    one does not look now and then.
+    """Another process wakes the worker for an expiry that is earlier than the one it waits for.
+
+    This worker never polls.
     """
     await site.serve("--only", "worker", patch=NEVER_POLLS)
     with site.opened() as store:
@@ -73,7 +74,7 @@ async def test_an_end_wakes_the_worker_of_another_process(site: Site) -> None:
         for pause in (HOUR, SECOND):
             ends = store.clock.now() + pause
             store.do(interaction_limits.limit_repository, repo, "existing_users", ends)
-        await until(lambda: store.look(expired), "its end")
+        await until(lambda: store.look(expired), "the expiry")
         ((_, expired_at),) = store.look(expired)
         assert expired_at >= ends
 
@@ -84,12 +85,12 @@ async def test_a_job_can_be_run_by_hand(site: Site) -> None:
         output = await said(site.folder, "job", "run", "prune")
         assert output.startswith("prune: done in ")
         ran = job(store, "prune")
-        assert f":{daemon.process.pid}/" in ran["holder"], "the worker has done it"
+        assert f":{daemon.process.pid}/" in ran["holder"], "the daemon's worker has run the job"
         assert await daemon.end() == 0
         await said(site.folder, "job", "run", "prune")
         again = job(store, "prune")
         assert again["started_at"] > ran["started_at"]
-        assert again["due_at"] == ran["due_at"], "it is still run at its time"
+        assert again["due_at"] == ran["due_at"], "the next regular run stays as it was"
 
 
 def bells(db: Connection) -> None:
@@ -107,19 +108,19 @@ def published(db: Connection) -> list[int]:
 
 
 async def test_killed_while_much_is_published_again(site: Site) -> None:
-    """The terminal is closed, and then the worker is killed: there is no gap and no repetition."""
+    """Neither Ctrl-C in the terminal nor a kill of the worker causes a gap or a repetition."""
     topic = ("--topic", "ada/bell-*/events/repository", "--rate", "400")
     with site.opened() as store:
         store.do(bells)
         worker = await site.serve("--only", "worker")
         terminal = await tocsin(site.folder, "republish", *topic)
-        await until(lambda: store.look(published), "the first")
+        await until(lambda: store.look(published), "the first publication")
         terminal.send_signal(signal.SIGINT)
         assert await terminal.wait() == 1
         before = len(store.look(published))
-        await until(lambda: len(store.look(published)) > before, "more of it")
+        await until(lambda: len(store.look(published)) > before, "more publications")
         await worker.kill()
-        assert len(store.look(published)) < REPOSITORIES, "it was not in the middle of the work"
+        assert len(store.look(published)) < REPOSITORIES, "the run was over at the kill"
         worker = await site.serve("--only", "worker")
         said_at_last = json.loads(await said(site.folder, "republish", "follow", "1", "--json"))
         assert (said_at_last["outcome"], said_at_last["published"]) == ("done", REPOSITORIES)
@@ -127,9 +128,9 @@ async def test_killed_while_much_is_published_again(site: Site) -> None:
         assert found == sorted(set(found)), "each once, in order"
         assert len(found) == store.look(republish_runs.get, 1)["total"] == REPOSITORIES
         assert await worker.end() == 0
-        # Without a worker the command does it, and what it is killed at is kept for the next.
+        # Without a worker the command publishes itself. `follow` continues a run that was killed.
         alone = await tocsin(site.folder, "republish", *topic)
-        await until(lambda: len(store.look(published)) > REPOSITORIES, "the first")
+        await until(lambda: len(store.look(published)) > REPOSITORIES, "the first publication")
         alone.kill()
         await alone.wait()
         assert len(store.look(published)) < 2 * REPOSITORIES

@@ -13,7 +13,7 @@ from websub_site import Peer, Request, Site, peer, site
 
 
 class Rocks:
-    """The tester: a subscriber, a publisher, and what it checks of a notification."""
+    """The tester: a subscriber and a publisher, and its checks of a notification."""
 
     def __init__(self, place: Site, subscriber: Peer, blog: Peer, hosted: bool) -> None:
         self.place, self.subscriber, self.blog = place, subscriber, blog
@@ -24,7 +24,7 @@ class Rocks:
         self.topic = place.topic() if hosted else f"{blog.url}/hub/100/pub/token"
 
     async def subscribe(self, mode: str = "subscribe", **fields: str) -> Request:
-        """Ask the hub, and be asked by it; returns what it asked."""
+        """Send a request to the hub. Return the hub's verification request."""
         before = len(self.subscriber.questions)
         answer = await self.place.ask(mode=mode, topic=self.topic, callback=self.callback, **fields)
         assert answer.status_code == 202
@@ -39,7 +39,7 @@ class Rocks:
         return question
 
     async def publish(self) -> httpx.Response:
-        """A new post; returns the topic as it is then."""
+        """Publish a new post. Return the topic's content afterwards, as a response."""
         self.posts += 1
         self.place.clock.by += 2
         if self.hosted:
@@ -54,7 +54,7 @@ class Rocks:
         return await self.place.client.get(self.topic)
 
     async def notified(self, topic: httpx.Response, many: int = 1) -> Request:
-        """The notification, checked."""
+        """Return notification number `many`, after checks against the topic's response."""
         await until(lambda: len(self.subscriber.contents) >= many)
         assert len(self.subscriber.contents) == many
         sent = self.subscriber.contents[-1]

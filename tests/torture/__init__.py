@@ -1,1 +1,1 @@
-"""Promises that must not break, tried for long; `python -m tests.torture`."""
+"""Long trials of what tocsin promises: `python -m tests.torture`."""

@@ -1,4 +1,4 @@
-"""`python -m tests.torture [NAME ...]`: what is promised, tried for long."""
+"""`python -m tests.torture [NAME ...]`: long trials of what tocsin promises."""
 
 import asyncio
 import importlib
@@ -15,17 +15,19 @@ from rich.table import Table
 from tests.running.import_paths import IMPORT_PATHS
 from tests.torture.finding import Finding, Trial
 
-# Name to how often it is tried unless told otherwise: kills, hypothesis' examples, requests.
+# The default rounds of each trial: kills, examples of Hypothesis, or requests.
 NAMES = {"ledger": 1000, "faults": 1, "machine": 300, "guard": 20_000, "fuzz": 20_000}
 
 
 @click.command()
 @click.argument("names", nargs=-1, type=click.Choice([*NAMES]))
-@click.option("--rounds", type=click.IntRange(1), help="How often; by default as it takes.")
-@click.option("--seed", default=0, show_default=True, help="Of what happens by chance.")
+@click.option(
+    "--rounds", type=click.IntRange(1), help="Rounds of each trial; each has its own default."
+)
+@click.option("--seed", default=0, show_default=True, help="Seed of the random choices.")
 def main(names: tuple[str, ...], rounds: int | None, seed: int) -> None:
-    """Try all of it, or what is named. Ends with 1 where a promise was not kept."""
-    # The tests' helpers are found there by their bare names.
+    """Run all trials, or the named ones. The exit code is 1 if a promise was broken."""
+    # The tests import their helpers from these folders by their bare names.
     sys.path.extend(IMPORT_PATHS)
     console = Console(width=None if sys.stdout.isatty() else 140)
     findings: list[Finding] = []
@@ -42,7 +44,7 @@ def main(names: tuple[str, ...], rounds: int | None, seed: int) -> None:
 def run(
     name: str, rounds: int, seed: int = 0, report: object = None, **given: Any
 ) -> list[Finding]:
-    """The findings of a trial of this name; `given` selects its parts."""
+    """Run the trial of this name, and return its findings. `given` selects its parts."""
     torture = importlib.import_module(f"tests.torture.{name}").torture
     with tempfile.TemporaryDirectory(prefix="tocsin-torture-") as directory:
         trial = Trial(Path(directory, name), rounds, seed)

@@ -1,4 +1,4 @@
-"""A receiver that writes down what comes, and from whom."""
+"""A receiver that records each request and the process that sent it."""
 
 import asyncio
 
@@ -8,12 +8,12 @@ from tests.system.daemon import Ledger
 
 
 class Book(Ledger):
-    """A ledger that knows which process has sent what."""
+    """A ledger that records which process sent each delivery."""
 
     def __init__(self) -> None:
         super().__init__()
         self.sendings: list[Sending] = []
-        """In the order in which they came."""
+        """The requests, in the order of their arrival."""
         self.came = asyncio.Event()
 
     def note(self, guid: str, agent: str) -> None:

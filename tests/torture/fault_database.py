@@ -1,4 +1,4 @@
-"""The database: locked by somebody else, and with a log whose end is not what was written."""
+"""Faults of the SQLite database: a lock of another program, and a damaged end of the WAL."""
 
 import asyncio
 import contextlib
@@ -19,7 +19,7 @@ EVENTS = 200
 
 @contextlib.contextmanager
 def writing(site: Site) -> Iterator[None]:
-    """Another program has an open write transaction on the database."""
+    """Keep a write transaction open for the block, as another program might."""
     other = sqlite3.connect(site.folder / "tocsin.db", isolation_level=None)
     try:
         other.execute("BEGIN IMMEDIATE")
@@ -29,7 +29,7 @@ def writing(site: Site) -> Iterator[None]:
 
 
 async def locked(trial: Trial) -> None:
-    """Somebody else writes for some seconds: who posts waits, or is told to come again."""
+    """Another program locks the database for some seconds: clients wait, or must retry."""
     async with scene(trial) as here:
         await here.serve()
         here.post()
@@ -38,14 +38,14 @@ async def locked(trial: Trial) -> None:
             known = len(here.sender.accepted)
             await asyncio.sleep(LOCKED)
             more = len(here.sender.accepted) - known
-            # Writes that were being committed as the lock was taken.
-            trial.find("accepted while locked", "at most what was in hand", more, more <= 8)
+            # Some writes were being committed when the lock was taken.
+            trial.find("accepted while locked", "at most the writes under way", more, more <= 8)
         await here.accepted(EVENTS)
         await here.end()
 
 
 async def torn_frame(trial: Trial) -> None:
-    """The machine stopped while a frame was written: half of it is there, and rubbish after it."""
+    """The machine stopped while a WAL frame was written: the log ends with random bytes."""
     async with scene(trial) as here:
         await here.serve()
         here.post()
@@ -62,8 +62,8 @@ async def torn_frame(trial: Trial) -> None:
 
 
 async def damaged_frame(trial: Trial) -> None:
-    """The disk gives back something else than was written: at most the last commit is gone, and
-    who posts it again loses nothing.
+    """The disk corrupts the last frame: at most the last commit is lost, and a client that posts
+    its events again loses nothing.
     """
     async with scene(trial) as here:
         await here.serve()
@@ -88,8 +88,9 @@ def _damage(wal: Path) -> None:
 
 
 def _last(log: bytes) -> tuple[int, int]:
-    """Where the last frame that belongs to the log begins and ends. (The file format is told in
-    SQLite's documentation, "The WAL file format".)
+    """Return the offsets at which the last valid frame begins and ends.
+
+    SQLite's documentation describes the file in "The WAL file format".
     """
     page = struct.unpack(">I", log[8:12])[0]
     salts = log[16:24]

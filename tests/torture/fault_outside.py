@@ -1,4 +1,4 @@
-"""The clock and the names of hosts: neither is to be trusted."""
+"""Faults of the system clock and of name resolution."""
 
 import contextlib
 import sys
@@ -20,7 +20,7 @@ FORBIDDEN = ("127.0.0.3", "169.254.169.254", "10.0.0.1", "::ffff:10.0.0.1", "fd0
 
 
 async def clock(trial: Trial) -> None:
-    """A day forward, a day back, in the middle of retries: each is made once, none is forgotten."""
+    """The clock jumps by a day during retries: each delivery succeeds once, and none is lost."""
     harness = WorkerHarness(trial.folder)
     sick = True
     well: Counter[str] = Counter()
@@ -57,7 +57,7 @@ def _overdue(harness: WorkerHarness) -> list[Any]:
 
 
 async def names(trial: Trial) -> None:
-    """A name that resolves, then does not, then leads inwards, then is well again."""
+    """A host name resolves, then fails, then has forbidden addresses, then is correct again."""
     answers: list[str] = [ALLOWED]
 
     async def resolve(host: str, port: int) -> list[str]:
@@ -113,7 +113,7 @@ def _audit(event: str, arguments: tuple[Any, ...]) -> None:
 
 @contextlib.contextmanager
 def dialled() -> Iterator[set[str]]:
-    """Every address that a socket of this process is connected to, whoever does it."""
+    """Collect every address to which this process connects a socket during the block."""
     if _audit not in _hooked:
         sys.addaudithook(_audit)
         _hooked.append(_audit)

@@ -1,4 +1,4 @@
-"""Receivers that behave as badly as they can, beside one that does not."""
+"""Hostile receivers beside a healthy one."""
 
 import asyncio
 import zlib
@@ -17,11 +17,11 @@ from tests.worker.receivers import Call, Handler, Receiver, deaf, repeats, says,
 
 EVENTS = 200
 TIMEOUT = 2.0
-# The longest there is: whatever waits for it waits in vain.
+# The longest timeout that is allowed. Hanging receivers hang for most of the trial.
 LONGEST = 120.0
 CROWD = 10_000
 SLOW = 0.5
-# Hosts are told apart by their addresses, not their ports.
+# The worker distinguishes hosts by their addresses, not by their ports.
 ELSEWHERE = "127.0.0.2"
 RETRIES = "[0, 600]"
 MEMORY = 200_000_000
@@ -34,18 +34,18 @@ async def reset(call: Call) -> None:
 
 
 async def shut(call: Call) -> None:
-    """Close before a request was read."""
+    """Close the connection without reading the request."""
 
 
 def bomb() -> bytes:
-    """A few bytes that would be 100 MB."""
+    """Return a small gzip response that expands to 100 MB."""
     packed = zlib.compressobj(9, zlib.DEFLATED, 31)
     small = b"".join(packed.compress(bytes(1_000_000)) for _ in range(100)) + packed.flush()
     lengths = b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(small)
     return HEAD + lengths + small
 
 
-# Name, what it does, and how its deliveries end.
+# The name of each receiver, its behaviour, and the final state of its deliveries.
 HOSTILE: dict[str, tuple[Handler, str]] = {
     "drips its answer": (repeats(HEAD + b"Content-Length: 100\r\n\r\n", b"x", 1.0), "waiting"),
     "never ends its headers": (repeats(HEAD, b"X-More: and more\r\n", 0.01), "waiting"),
@@ -61,8 +61,9 @@ HOSTILE: dict[str, tuple[Handler, str]] = {
 
 
 async def hostile(trial: Trial) -> None:
-    """All of them at once, and one more that stalls in TLS; the healthy one has all while they
-    hang.
+    """All hostile receivers at once, and one that stalls in the TLS handshake.
+
+    The healthy receiver gets all its deliveries while they hang.
     """
     async with scene(trial) as here, _all_of_them() as found:
         for name, receiver in found.items():
@@ -75,7 +76,7 @@ async def hostile(trial: Trial) -> None:
         await here.all_came()
         hanging = {row["hook_id"] for row in here.site.rows() if row["lease_id"] is not None}
         known = f"{len(hanging)} of {len(found)}"
-        trial.find("that hang when the healthy one has all", "some", known, bool(hanging))
+        trial.find("receivers that hang when the healthy one has all", "some", known, bool(hanging))
         memory = here.memory()
         trial.find(
             "memory", f"at most {MEMORY / 1e6:.0f} MB", f"{memory / 1e6:.0f} MB", memory <= MEMORY
@@ -89,7 +90,7 @@ async def hostile(trial: Trial) -> None:
 
 
 def _all_tried(here: Scene, hooks: int) -> bool:
-    """Whether there was an attempt at each of the hostile."""
+    """Return whether each hostile receiver had an attempt."""
     tried = {row["hook_id"] for row in here.site.rows() if row["attempts"]}
     return tried >= set(range(2, hooks + 2))
 
@@ -115,7 +116,7 @@ def _ends(trial: Trial, here: Scene, names: list[str]) -> None:
         what = f"the one that {name}: its deliveries are"
         trial.find(what, " or ".join(sorted(wanted)), ", ".join(sorted(states)), states <= wanted)
     count = len(here.sender.accepted) * (len(names) + 1)
-    trial.find("deliveries there are", f"{count:,}", f"{len(rows):,}", count == len(rows))
+    trial.find("deliveries in the database", f"{count:,}", f"{len(rows):,}", count == len(rows))
 
 
 async def crowd(trial: Trial) -> None:
@@ -155,10 +156,10 @@ async def crowd(trial: Trial) -> None:
             known = answers
             await here.all_came()
             before.append(answers - known)
-            # The first comes though nothing of the crowd has gone through.
+            # The first event arrives although the slow host has not answered anything yet.
             open_.set()
         trial.find(
-            "of the crowd's deliveries, those made before the other hook's of an event",
+            "the crowd's deliveries before an event reaches the other hook",
             f"at most {CROWD // 2:,}", f"{max(before):,}", max(before) <= CROWD // 2,
         )  # fmt: skip
         memory = here.memory()
@@ -166,7 +167,7 @@ async def crowd(trial: Trial) -> None:
             "memory", f"at most {MEMORY / 1e6:.0f} MB", f"{memory / 1e6:.0f} MB", memory <= MEMORY
         )
         trial.find("connections to the host", "at most 64", most, most <= 64)
-        # The rest is delivered in any case: its duration says nothing.
+        # The time for the remaining deliveries is not measured.
         delay = 0
         await here.end()
 

@@ -1,4 +1,4 @@
-"""No room: on the disk, for one more write, in the queue of the writer."""
+"""Lack of room: a full disk, a failing write, and a full queue of the writer."""
 
 import asyncio
 import contextlib
@@ -18,12 +18,12 @@ DISK = 24 * 1024 * 1024
 LARGE = b'{"filler": "' + b"x" * 2_000_000 + b'"}'
 # The bound on memory: bodies being received and events waiting to be written.
 HELD = 700_000_000
-# By then whoever could fill the memory has.
+# After so many refusals, the queue has its greatest size.
 REFUSED = 1_000
 
 
 async def full_disk(trial: Trial) -> None:
-    """The data directory is on a small disk, which something else fills, and lets go of."""
+    """Another file fills the small disk of the data directory, and is deleted later."""
     async with _small_disk(trial) as there:
         if there:
             async with scene(trial) as here:
@@ -44,7 +44,7 @@ async def _full_disk(trial: Trial, here: Scene) -> None:
 
 
 def _fill(file: Path) -> None:
-    # A buffer's rest would be written when it is closed, and have no room either.
+    # Without a buffer, because the end of the block would write its rest to the full disk.
     with file.open("wb", buffering=0) as ballast, contextlib.suppress(OSError):
         while True:
             ballast.write(bytes(64 * 1024))
@@ -65,7 +65,7 @@ async def _small_disk(trial: Trial) -> AsyncIterator[bool]:
 
 
 async def failing_write(trial: Trial) -> None:
-    """The log of the database may not grow any more, and then may again."""
+    """A limit of the file size stops the growth of the WAL, and is removed later."""
     async with scene(trial) as here:
         daemon = await here.serve()
         here.post()
@@ -81,7 +81,7 @@ async def failing_write(trial: Trial) -> None:
 
 
 async def full_queue(trial: Trial) -> None:
-    """Nothing can be written while large events pour in."""
+    """Another program locks the database while clients post large events."""
     async with scene(trial) as here:
         await here.serve(TOCSIN_MAX_BODY_BYTES=str(len(LARGE)))
         here.sender.body = LARGE

@@ -1,4 +1,4 @@
-"""Each thing that can go wrong outside, its documented outcome, and no lost event."""
+"""External faults: each has its documented outcome, and no event is lost."""
 
 import dataclasses
 from collections.abc import Awaitable, Callable, Iterable
@@ -21,7 +21,7 @@ FAULTS: dict[str, Callable[[Trial], Awaitable[None]]] = {
 
 
 async def torture(trial: Trial, names: Iterable[str] = tuple(FAULTS)) -> None:
-    """All of them or some, each with a folder of its own."""
+    """Run all faults or the named ones, each in its own folder."""
     for name in names:
         fault = FAULTS[name]
         trial.report(f"faults: {name}")

@@ -1,4 +1,4 @@
-"""What a trial is given, and what it found."""
+"""The parameters of a trial, and its findings."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from random import Random
 
 @dataclass(frozen=True)
 class Finding:
-    """One promise beside what was seen; `kept` says whether it held."""
+    """A promise and the observation. `kept` says whether the promise held."""
 
     what: str
     promised: str
@@ -18,18 +18,18 @@ class Finding:
 
 @dataclass
 class Trial:
-    """How long and how hard to try; `folder` is empty and the trial's own."""
+    """The parameters and findings of a trial. Nothing else uses its `folder`."""
 
     folder: Path
     rounds: int
     seed: int = 0
     report: Callable[[str], None] = lambda text: None
-    """Says how far it is."""
+    """Shows the progress."""
     findings: list[Finding] = field(default_factory=list)
 
     @property
     def chance(self) -> Random:
-        """The same for the same seed."""
+        """Return a new random generator for the seed."""
         return Random(self.seed)
 
     def find(self, what: str, promised: str, seen: object, kept: bool) -> None:
@@ -37,11 +37,11 @@ class Trial:
         self.findings.append(Finding(what, promised, str(seen), kept))
 
     def show(self, what: str, seen: object) -> None:
-        """Note a figure that nothing is promised of."""
+        """Note a figure without a promise."""
         self.find(what, "-", seen, True)
 
     def none(self, what: str, found: object) -> None:
-        """Note that there must be nothing of this kind; `found` is what there was, or how many."""
+        """Note whether nothing of a kind was found. `found` has the items, or is their number."""
         count = found if isinstance(found, int) else len(found)  # type: ignore[arg-type]
         shown = count if isinstance(found, int) or not found else f"{count}: {str(found)[:200]}"
         self.find(what, "0", shown, not count)

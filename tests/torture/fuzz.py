@@ -1,4 +1,4 @@
-"""Junk at every door: no error of the server's, an answer that costs little, no growth."""
+"""Junk requests to every endpoint cause no server error, little work, and no memory growth."""
 
 import asyncio
 import re
@@ -17,13 +17,13 @@ STATUS = re.compile(rb"HTTP/1\.1 (\d{3}) ")
 
 
 class Fuzzer:
-    """Sends junk over connections of its own, and counts what comes of it."""
+    """A client that sends junk requests, and counts the responses."""
 
     def __init__(self, here: Scene, seed: int) -> None:
         assert here.daemon is not None
         self._here = here
         self.start = here.processor()
-        """The cost of the daemon's start."""
+        """The processor time of the daemon's start, in seconds."""
         self._junk = Junk(here.site.token, seed)
         self.left = 0
         self.seen: Counter[str] = Counter()
@@ -56,11 +56,11 @@ class Fuzzer:
                 self.errors.append(f"{status[1].decode()}: {request[:200]!r}")
 
     async def _answer(self, request: bytes) -> bytes:
-        """The bytes that come back until the connection is closed, or the first answer."""
+        """Return the head of the response; empty if the server closes the connection before it."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self._here.site.port)
         try:
             writer.write(request)
-            # A request that announces more than it sends would wait for it, and so would we.
+            # Otherwise the server would wait for the rest of a body that is shorter than announced.
             writer.write_eof()
             async with asyncio.timeout(PATIENCE):
                 head = await reader.readuntil(b"\r\n\r\n")
@@ -76,7 +76,7 @@ class Fuzzer:
 
 
 async def torture(trial: Trial) -> None:
-    """So many requests, to every operation and every door."""
+    """Send `trial.rounds` junk requests to every operation and other endpoint."""
     async with scene(trial, hook=False) as here:
         await here.serve(
             TOCSIN_FAILED_TOKENS="1000000", TOCSIN_BODY_TIMEOUT="0.5", TOCSIN_LOG_LEVEL="error"
@@ -88,9 +88,9 @@ async def torture(trial: Trial) -> None:
         growth = here.memory() - before
         statuses = ", ".join(f"{status} {count:,}" for status, count in sorted(fuzzer.seen.items()))
         trial.find("answers", "some", statuses, len(fuzzer.seen) > 3)
-        trial.none("errors of the server's", fuzzer.errors)
+        trial.none("server errors", fuzzer.errors)
         trial.none("neither answered nor closed", fuzzer.unanswered)
-        trial.none("that cost more of a processor than the start", fuzzer.costly)
+        trial.none("requests that cost more processor time than the start", fuzzer.costly)
         trial.show("the slowest answer", f"{fuzzer.slowest:.2f} s")
         shown = f"{growth / 1e6:.0f} MB"
         trial.find("memory grows by", f"at most {GROWTH / 1e6:.0f} MB", shown, growth <= GROWTH)

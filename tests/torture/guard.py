@@ -1,4 +1,4 @@
-"""No special-purpose address is ever dialled, however it is spelled and however it came."""
+"""The worker never connects to a special-purpose address, in a URL or behind a host name."""
 
 import asyncio
 from ipaddress import IPv4Address, IPv6Address, ip_network
@@ -30,7 +30,7 @@ ADDRESSES = st.sampled_from([ip_network(text) for text in (*V4, *V6)]).flatmap(
 
 
 class Attempts:
-    """Sends to what must not be sent to, and counts what became of it."""
+    """Sends requests to forbidden addresses, and counts the outcomes."""
 
     def __init__(self) -> None:
         self.answers: list[list[str]] = []
@@ -42,7 +42,7 @@ class Attempts:
         return self.answers.pop(0) if self.answers else [PUBLIC]
 
     async def to(self, url: str, answers: list[list[str]]) -> None:
-        """Send to a URL whose host, if it is a name, has these addresses, one list at a time."""
+        """Send to a URL. If its host is a name, each resolution returns the next of `answers`."""
         self.answers = answers
         guard = Guard(resolver=self.resolve)
         transport = Transport(guard)
@@ -63,7 +63,7 @@ class Attempts:
 
 
 async def torture(trial: Trial) -> None:
-    """Every spelling as the URL's host, and every address as what a name resolves to."""
+    """Try spellings of addresses as the host of a URL, and addresses behind a host name."""
     attempts = Attempts()
     with dialled() as addresses:
         await asyncio.to_thread(_by_spelling, trial, attempts)
@@ -71,7 +71,7 @@ async def torture(trial: Trial) -> None:
     tried = attempts.refused_early + attempts.refused_late
     trial.find("addresses tried", "some", f"{tried:,}", tried > 0)
     trial.none("let through", attempts.let_through)
-    trial.none("dialled, as the sockets saw it", addresses)
+    trial.none("addresses to which a socket was connected", addresses)
 
 
 def _by_spelling(trial: Trial, attempts: Attempts) -> None:

@@ -1,4 +1,4 @@
-"""Requests that nobody should send."""
+"""Malformed and unusual requests."""
 
 import itertools
 import random
@@ -13,17 +13,17 @@ KNOWN = {"owner": "ada", "repo": "engine", "event": "push", "username": "ada"}
 NAMES = ("hub.mode", "hub.topic", "hub.callback", "hub.secret", "name", "config", "events", "body")
 
 
-# Of all requests, those to the doors for events and subscriptions, which are few among the lines.
+# The share of requests to endpoints outside the API, such as the ones for events.
 AT_THE_DOORS = 0.15
 
 
 def lines() -> list[str]:
-    """Every line of the reference."""
+    """Return the method and path of every operation of the API."""
     return [f"{one.method} {one.path}" for one in OPERATIONS]
 
 
 class Junk:
-    """Makes them up, the same for the same seed."""
+    """A generator of requests, which depend only on the seed."""
 
     def __init__(self, token: str, seed: int) -> None:
         self._chance = random.Random(seed)
@@ -37,12 +37,12 @@ class Junk:
         )  # fmt: skip
 
     def request(self) -> bytes:
-        """One of them, as it goes over the wire."""
+        """Return the bytes of a request."""
         kind = self._chance.random()
         if kind < 0.03:
             return self._bytes() + b"\r\n\r\n"
         at_a_door = self._chance.random() < AT_THE_DOORS
-        # Each line has its turn, however few requests there are.
+        # The operations take turns, so that few requests reach as many as possible.
         line = self._chance.choice(self._doors) if at_a_door else next(self._lines)
         method, _, path = line.partition(" ")
         body = self._chance.choice(self._bodies)()

@@ -1,4 +1,4 @@
-"""Numbered events, a receiver that writes down what comes, and SIGKILL at any moment."""
+"""SIGKILL at random moments: every accepted event reaches the receiver."""
 
 import asyncio
 import contextlib
@@ -14,15 +14,15 @@ from tests.torture.book import Book
 from tests.torture.finding import Trial
 from tests.torture.sender import Sender
 
-# Times that a start takes: by then the first delivery of what was waiting has come.
+# The bound of the time to the first waiting delivery, in durations of a start.
 FIRST = 5
-# The user agent of the daemon that nobody kills.
+# The user agent of the last daemon, which is not killed.
 LAST = "last"
 ATTEMPTS = (
     "SELECT e.guid, a.request_head, a.status_code = 200 AND a.error IS NULL"
     " FROM attempt a JOIN event e ON e.id = a.event_id"
 )
-# Seconds from the start of a daemon to its end.
+# The seconds that a daemon works until its kill are the square of a number in this range.
 LIVES = (0.02, 1.5)
 
 
@@ -56,8 +56,9 @@ class Start:
 
 
 async def _life(site: Site, sender: Sender, book: Book, life: str, chance: Random) -> list[Start]:
-    """One daemon from its start to its end; how it started, if a delivery was due. `life` is its
-    user agent, which tells its deliveries from those of others.
+    """Start a daemon and kill it. Return how it started, if a delivery was due.
+
+    `life` is its user agent, which identifies its deliveries.
     """
     due = bool(sender.accepted - book.got.keys())
     book.came.clear()
@@ -65,7 +66,7 @@ async def _life(site: Site, sender: Sender, book: Book, life: str, chance: Rando
     if chance.random() < 0.1:
         await _killed_while_starting(site, life, chance)
         return []
-    # Slow receivers leave work behind.
+    # A slow receiver leaves deliveries to the next daemon.
     book.pause = chance.choice((0, 0, 0.3))
     daemon = await site.serve(TOCSIN_USER_AGENT=life)
     at_work = taken.seconds()
@@ -93,7 +94,7 @@ async def _killed_while_starting(site: Site, life: str, chance: Random) -> None:
 
 
 async def _end(site: Site, book: Book) -> None:
-    """Nobody posts any more, and the receiver is quick."""
+    """Let a last daemon deliver everything, to a fast receiver and without new events."""
     book.pause = 0
     daemon = await site.serve(TOCSIN_USER_AGENT=LAST)
     with contextlib.suppress(AssertionError):
@@ -102,7 +103,7 @@ async def _end(site: Site, book: Book) -> None:
 
 
 def undone(site: Site) -> int:
-    """Deliveries that are not delivered, or still leased."""
+    """Return the number of deliveries that are not delivered, or still leased."""
     with site.opened() as store:
         return int(
             store.look(
@@ -116,8 +117,10 @@ def undone(site: Site) -> int:
 
 
 def repeated(site: Site, book: Book, kills: list[str]) -> Repeats:
-    """What came more than once. Who reads slowly may read last what came first, so the daemons'
-    order counts: no two of them were there at a time.
+    """Return the deliveries that came more than once.
+
+    A slow receiver may read a request of one daemon after a request of the next. So the requests
+    are sorted by their daemons, which never ran at the same time.
     """
     order = {life: number for number, life in enumerate([*kills, LAST])}
     sendings = sorted(book.sendings, key=lambda one: order[one.sender])
@@ -126,7 +129,7 @@ def repeated(site: Site, book: Book, kills: list[str]) -> Repeats:
 
 
 def recorded(site: Site) -> Record:
-    """The attempts in the database."""
+    """Return the attempts in the database."""
     record = Record()
     with site.opened() as store:
         for guid, head, delivered in store.look(lambda db: db.tuples(ATTEMPTS)):

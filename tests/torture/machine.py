@@ -1,4 +1,4 @@
-"""Subscribing, events, receivers, time and crashes in any order, against a model."""
+"""A state machine of Hypothesis: hooks, events, receivers, time and crashes, against a model."""
 
 import asyncio
 import shutil
@@ -36,13 +36,13 @@ ANSWERS: dict[str, Any] = {
 
 @dataclass
 class Expected:
-    """A hook as the model has it, and what has to become of the events it was there for."""
+    """A hook of the model, and the GUIDs of the events that it must get."""
 
     host: str
     gone: bool = False
     guids: list[str] = field(default_factory=list)
     taken: set[str] = field(default_factory=set)
-    """Those that the receiver said yes to."""
+    """The GUIDs of the events that the receiver accepted."""
 
 
 class Hub(RuleBasedStateMachine):
@@ -154,7 +154,7 @@ class Hub(RuleBasedStateMachine):
     def as_in_the_model(self) -> None:
         rows: dict[int, list[Any]] = {hook_id: [] for hook_id in self.model}
         for row in self.harness.deliveries():
-            # That a hook is deleted is an event too.
+            # The deletion of a hook is an event too, which the model does not have.
             if row["guid"].startswith("guid-"):
                 rows[row["hook_id"]].append(row)
         for hook_id, expected in self.model.items():
@@ -164,7 +164,7 @@ class Hub(RuleBasedStateMachine):
 
     def _check(self, expected: Expected, row: Any) -> None:
         if row["state"] == "delivered":
-            assert row["guid"] in expected.taken, f"{row}: nobody said yes"
+            assert row["guid"] in expected.taken, f"{row}: the receiver did not accept it"
         elif row["state"] == "dead":
             assert expected.gone or row["attempts"] == len(RETRIES), f"{row} died too early"
 
@@ -179,7 +179,7 @@ class Hub(RuleBasedStateMachine):
             shutil.rmtree(self.place)
 
     async def _end(self) -> None:
-        """Everybody says yes, and a week goes by."""
+        """Let a week pass, while each receiver accepts everything."""
         for _ in range(24 * 7):
             await self.harness.pass_time(3600)
             if not self.harness.counts()["waiting"]:
@@ -197,17 +197,17 @@ def _delete(db: Connection, repo_id: int, hook_id: int) -> None:
 
 
 async def torture(trial: Trial) -> None:
-    """So many stories, each up to 40 steps long."""
+    """Run `trial.rounds` stories, each of up to STEPS steps."""
     trial.folder.mkdir(parents=True, exist_ok=True)
     Hub.folder, Hub.stories, Hub.deliveries, Hub.crashes = trial.folder, 0, 0, 0
     broken = ""
     try:
         await asyncio.to_thread(_run, trial)
-    except Exception as error:  # whatever it was, it is what was found
+    except Exception as error:  # any error is a finding
         broken = "".join([repr(error), *getattr(error, "__notes__", ())])
     trial.find("stories", f"{trial.rounds:,}", f"{Hub.stories:,}", Hub.stories >= trial.rounds / 2)
     trial.find("deliveries, crashes", "some", f"{Hub.deliveries:,}, {Hub.crashes:,}", True)
-    trial.find("other than in the model", "nothing", broken or "nothing", not broken)
+    trial.find("differences from the model", "nothing", broken or "nothing", not broken)
 
 
 def _run(trial: Trial) -> None:

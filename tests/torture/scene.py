@@ -1,4 +1,4 @@
-"""A daemon, who posts to it and a book of what comes, for the length of a fault."""
+"""A daemon, a client that posts events, and a receiver, for the trial of a fault."""
 
 import asyncio
 import contextlib
@@ -15,7 +15,7 @@ from tests.torture.finding import Trial
 from tests.torture.ledger import undone
 from tests.torture.sender import Sender
 
-# Where looking takes a part of the machine from who is waited for.
+# The seconds between checks that take processor time from the daemon.
 SELDOM = 0.3
 
 
@@ -33,24 +33,24 @@ class Scene:
         return self.daemon
 
     def post(self, connections: int = 8) -> None:
-        """Post until `rest`."""
+        """Post in the background until `rest` is called."""
         self.sender.over = False
         self._posting = asyncio.create_task(self.sender.post(connections))
 
     async def rest(self) -> None:
-        """No more events; those on their way are waited for."""
+        """Stop posting, and wait for the responses to open requests."""
         self.sender.over = True
         if self._posting is not None:
             await self._posting
             self._posting = None
 
     async def accepted(self, more: int) -> None:
-        """Wait until so many more events were accepted."""
+        """Wait until `more` further events are accepted."""
         known = len(self.sender.accepted)
         await until(lambda: len(self.sender.accepted) >= known + more)
 
     async def all_came(self) -> None:
-        """Wait until what was accepted has come."""
+        """Wait until every accepted event has reached the receiver."""
         await until(lambda: not self.sender.accepted - self.book.got.keys())
 
     async def kill(self) -> None:
@@ -59,7 +59,7 @@ class Scene:
         await self.rest()
 
     async def end(self) -> None:
-        """Everything accepted comes; then the daemon ends, and what is left behind is looked at."""
+        """Wait until every accepted event is delivered, end the daemon, and note the findings."""
         await self.rest()
         with contextlib.suppress(AssertionError):
             await self.all_came()
@@ -73,7 +73,7 @@ class Scene:
         self.trial.find("integrity of the database", "ok", ok, ok == "ok")
 
     def refusals(self) -> None:
-        """Refused events got a 503 that names the time to come again."""
+        """Note whether each refusal is a 503 with Retry-After."""
         heads = self.sender.refused
         wrong = [
             head
@@ -84,14 +84,14 @@ class Scene:
         self.trial.none("refused otherwise than with 503 and Retry-After", wrong)
 
     def processor(self) -> float:
-        """Seconds of a processor that the daemon has used."""
+        """Return the seconds of processor time that the daemon has used."""
         assert self.daemon is not None
         status = Path(f"/proc/{self.daemon.process.pid}/stat").read_text()
         user, system = status.rpartition(")")[2].split()[11:13]
         return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
     def memory(self) -> int:
-        """Bytes that the daemon has in memory."""
+        """Return the resident memory of the daemon in bytes."""
         assert self.daemon is not None
         status = Path(f"/proc/{self.daemon.process.pid}/status").read_text()
         return 1024 * int(status.partition("VmRSS:")[2].split()[0])
@@ -99,7 +99,7 @@ class Scene:
 
 @asynccontextmanager
 async def scene(trial: Trial, *, hook: bool = True) -> AsyncIterator[Scene]:
-    """Nothing is started yet; what is left is ended."""
+    """Yield a scene in which nothing is started yet. End its processes after the block."""
     site = Site(trial.folder)
     book = Book()
     async with ledger(made=book):

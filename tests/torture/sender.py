@@ -1,4 +1,4 @@
-"""Posts numbered events without end, and knows which of them were accepted."""
+"""A client that posts numbered events, and records which of them are accepted."""
 
 import asyncio
 import itertools
@@ -11,28 +11,28 @@ PAUSE = 0.005
 
 
 class Sender:
-    """Events `n-0`, `n-1`, ...; one whose answer did not come is posted again under its number."""
+    """Posts events `n-0`, `n-1`, ... An event that is not accepted is posted again, as the same."""
 
     def __init__(self, site: Site) -> None:
         self._site = site
         self._numbers = itertools.count()
         self.again: list[str] = []
-        """Numbers to post before new ones."""
+        """The GUIDs to post before new ones."""
         self.body: bytes | None = None
-        """The body of every event; by default a small one."""
+        """The body of every event; None means a small one."""
         self.over = False
         """Nothing more is posted once this is set."""
         self.sent: set[str] = set()
         self.accepted: set[str] = set()
         self.refused: list[bytes] = []
-        """Heads of answers that were no 202."""
+        """The heads of responses with another status than 202."""
 
     async def post(self, connections: int = CONNECTIONS) -> None:
         """Post until the hub is gone, or `over` is set."""
         await asyncio.gather(*(self._post() for _ in range(connections)))
 
     async def post_one(self) -> None:
-        """Post a single event; it is accepted, or a later one takes its number."""
+        """Post a single event. If it is not accepted, the next call posts it again."""
         await self._post(endless=False)
 
     async def _post(self, *, endless: bool = True) -> None:
@@ -72,7 +72,7 @@ class Sender:
         return bool(head) and b"\r\nconnection: close" not in head.lower()
 
     def request(self, guid: str) -> bytes:
-        """The event as it goes over the wire."""
+        """Return the bytes of the request that posts an event."""
         body = self.body or b'{"ref": "refs/heads/main", "filler": "%b"}' % (guid.encode() * 50)
         head = (
             "POST /ada/engine/events/push HTTP/1.1\r\nHost: tests\r\nUser-Agent: tests\r\n"

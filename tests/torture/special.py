@@ -1,5 +1,5 @@
-"""The networks that nothing may be sent to: IANA's special-purpose address registries, and what
-holds an IPv4 address. Written out anew, and not taken from what is put to the test.
+"""Networks to which the worker must not send: IANA's special-purpose address registries, and
+networks that embed an IPv4 address. The lists are not taken from the code under test.
 """
 
 from ipaddress import IPv4Address, IPv6Address
@@ -48,7 +48,7 @@ V6 = [
 
 
 def spelled_v4(address: IPv4Address) -> list[str]:
-    """The ways to write an IPv4 address that some program or other reads as one."""
+    """Return the ways to write an IPv4 address that one program or another accepts."""
     number = int(address)
     a, b, c, d = address.packed
     rest, last = number & 0xFFFFFF, number & 0xFFFF
@@ -85,7 +85,7 @@ def spelled_v4(address: IPv4Address) -> list[str]:
 
 
 def spelled_v6(address: IPv6Address) -> list[str]:
-    """The same for IPv6."""
+    """Return the ways to write an IPv6 address."""
     return [
         f"[{address}]",
         f"[{address.exploded}]",

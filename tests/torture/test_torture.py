@@ -1,4 +1,4 @@
-"""What must not break, tried for a short time; `python -m tests.torture` tries for long."""
+"""Short trials of what tocsin promises. `python -m tests.torture` runs long ones."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from thoroughness import often
 from tests.torture.__main__ import run
 from tests.torture.faults import FAULTS
 
-# Name to how often.
+# The rounds of each trial.
 SHORT = {
     "ledger": often(14, 100),
     "machine": often(15, 100),

@@ -47,7 +47,7 @@ WHERE id = ANY (%(ids)s) AND lease_id + 0 = %(lease)s
 
 
 def rate(url: str, clients: int) -> float:
-    """Deliveries a second that so many clients get through, each in a process of its own."""
+    """Return the deliveries a second of `clients` clients, each in its own process."""
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(clients) as threads:
@@ -56,11 +56,11 @@ def rate(url: str, clients: int) -> float:
 
 
 def client(url: str, number: int) -> dict[str, Any]:
-    """Rounds of one client for SECONDS. The result has the `rate` of its deliveries."""
+    """Run rounds of one client for SECONDS. Return the `rate` of its deliveries."""
     import psycopg
 
     body, done = os.urandom(BODY), 0
-    # The hooks of a client are its own, as the claims of a worker seldom meet another's.
+    # Each client has its own hooks, because workers seldom claim from one hook at once.
     given = {"events": EVENTS, "fan": FAN_OUT, "first": number * 1000, "lease": number + 1}
     with psycopg.connect(url, autocommit=True) as raw:
         began = time.perf_counter()

@@ -21,14 +21,14 @@ US, BYTES = "us", "bytes"
 
 
 class Later(Clock):
-    """The time a year from now, when nothing is to be kept any more."""
+    """A clock that is a year ahead, when nothing need be kept any longer."""
 
     def now(self) -> int:
         return super().now() + 365 * DAY
 
 
 def measure(bench: Bench) -> Iterator[Row]:
-    """Costs a delivery, of events of 8 kB with ten subscribers each."""
+    """The costs of a delivery, for events of 8 kB with ten subscribers each."""
     if missing(bench):
         return
     with cluster(bench.directory / "pg") as server, receiving(bench) as port:
@@ -78,7 +78,7 @@ def _sizes(db: Connection) -> dict[str, int]:
 
 
 async def let_go(url: str, directory: str) -> dict[str, Any]:
-    """Drop all that was delivered, as the job of the worker does."""
+    """Delete everything that was delivered, as the worker's job does. Return what it took."""
     store: Store = open_store(url, data_dir=Path(directory), clock=Later())
     cpu, began = time.process_time(), time.perf_counter()
     await prune(store, WorkerSettings())

@@ -1,4 +1,4 @@
-"""Hubs and workers as processes of their own on one PostgreSQL: 1, 2 and 4 workers.
+"""Hubs and workers in separate processes on one PostgreSQL: 1, 2 and 4 workers.
 
 They share the processors of this machine with the database, the receiver and the clients. So the
 processor time of each part is printed too: it says how many processors a rate needs.
@@ -41,7 +41,7 @@ class Machines:
     workers: list[Server] = field(default_factory=list)
 
     def rate(self, total: int) -> float:
-        """Deliveries a second of so many events, until the last one is recorded."""
+        """Post `total` events. Return the deliveries a second until the last one is recorded."""
         share = total // len(self.hubs)
         with ThreadPoolExecutor(len(self.hubs)) as threads:
             runs = [threads.submit(self._load, hub, share) for hub in self.hubs]
@@ -54,7 +54,7 @@ class Machines:
         return float(run["started"])
 
     def spent(self) -> dict[str, float]:
-        """Microseconds of processor time by part, bytes of the log, and transactions so far."""
+        """Return microseconds of processor time by part, bytes of the log, and transactions."""
         return {
             "hubs": sum(hub.cpu() for hub in self.hubs) * 1e6,
             "workers": sum(one.cpu() + one.senders_cpu() for one in self.workers) * 1e6,

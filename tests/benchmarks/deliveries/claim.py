@@ -1,4 +1,4 @@
-"""Claiming what is due, with few and with many delivered rows behind it."""
+"""Claims of due deliveries, with few and with many delivered rows in the table."""
 
 import statistics
 import time
@@ -26,7 +26,7 @@ def measure(bench: Bench) -> Iterator[Row]:
 
 
 def compared(bench: Bench, name: str, urls: dict[int, str]) -> Row:
-    """The claim with MANY rows behind it against that with FEW, in the stores at these URLs."""
+    """Compare claims beside MANY delivered rows with claims beside FEW, in these stores."""
     stores = {
         behind: _filled(bench, name, bench.directory / str(behind), url, behind)
         for behind, url in urls.items()
@@ -52,7 +52,7 @@ def _filled(bench: Bench, name: str, directory: Path, url: str, behind: int) -> 
 
 
 def _deliver(db: Connection, many: int, state: int, attempts: int) -> None:
-    """Rows of the delivery table in this state, spread over the hooks, ten an event."""
+    """Insert rows in this state into the delivery table, spread over the hooks, ten an event."""
     db.execute(
         "INSERT INTO delivery (event_id, hook_id, repo_id, state, attempts, due_at)"
         " WITH RECURSIVE row (number) AS (SELECT 0 UNION ALL"
@@ -68,7 +68,7 @@ def _deliver(db: Connection, many: int, state: int, attempts: int) -> None:
 
 
 def _claims(store: Store) -> float:
-    """Median milliseconds of a claim."""
+    """Return the median milliseconds of a claim."""
     lease = store.do(leases.acquire, "benchmark", 3_600_000_000)
     session = store.engine.session()
     try:

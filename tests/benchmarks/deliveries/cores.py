@@ -1,6 +1,6 @@
-"""`tocsin serve` on two cores, against itself on one; the receiver and the poster are apart.
+"""`tocsin serve` on two cores, against one core. Receiver and client are separate processes.
 
-On a machine with two cores these take their part of the second one. So the processor times are
+On a machine with two cores these use a part of the second one. So the processor times are
 printed too: on a machine with more cores, the process that takes the most limits the rate.
 """
 
@@ -13,7 +13,7 @@ from tests.benchmarks.harness.receiver import receiving
 from tests.benchmarks.harness.served import Served, pinned, served
 
 MANY, SUBSCRIBERS = 2000, 10
-# Enough for the sender processes to be started.
+# Enough events for the daemon to start its sender processes.
 WARMING = 1000
 WANTED = 1.6
 US = "us"

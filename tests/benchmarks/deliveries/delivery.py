@@ -1,5 +1,5 @@
-"""End to end: events accepted, delivered and recorded, against a bare aiohttp client, and against
-bare asyncio streams, that post the same signed bodies to the same receiver.
+"""End to end: the hub accepts events, and the worker delivers and records them. The references are
+a bare aiohttp client and bare asyncio streams that post the same bodies to the same receiver.
 """
 
 from collections.abc import Iterator

@@ -22,7 +22,7 @@ Make = Callable[[Connection, int, int], None]
 
 
 def measure(bench: Bench) -> Iterator[Row]:
-    """Seconds to expire 10,000, a transaction a batch, each told of in full, on disk."""
+    """Seconds to expire 10,000 rows on disk, with a transaction a batch and an event each."""
     for name, make in (("limits", _limits), ("invitations", _invitations), ("tokens", _tokens)):
         bench.directory.joinpath(name).mkdir()
         rounds = []
@@ -70,7 +70,7 @@ async def _expire(store: Store) -> tuple[float, float, float]:
     took, worked = time.perf_counter() - started, time.process_time() - worked
     reported = store.look(lambda db: db.value("SELECT count(*) FROM event"))
     if reported != MANY:
-        raise RuntimeError(f"{reported} of {MANY} were told of")
+        raise RuntimeError(f"{reported} of {MANY} were reported")
     await store.close()
     return took, worked, max(batches)
 

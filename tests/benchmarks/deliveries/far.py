@@ -1,5 +1,5 @@
-"""Receivers that answer after 120 ms: what is sent a second with so many requests in flight, of
-what the latency allows.
+"""Receivers that answer after 120 ms: the requests a second, compared with the rate that the
+latency and the limit of requests in flight allow.
 """
 
 import asyncio
@@ -23,15 +23,15 @@ from worker.settings import WorkerSettings
 DELAY = 0.12
 IN_FLIGHT = (500, 2000)
 HOSTS = 40
-"""Receivers, each with an address of its own."""
+"""The number of receivers, each with its own address."""
 WARMING, SECONDS = 2.0, 4.0
 WANTED, WANTED_MB = 0.8, 100.0
 WHOLE = 500
-"""In flight, for the whole pipeline: what latency allows of more is more than two cores deliver."""
+"""Requests in flight for the whole pipeline. More would need more than two cores."""
 
 
 def measure(bench: Bench) -> Iterator[Row]:
-    """The transport with signed bodies, and the whole pipeline from the store on."""
+    """The rates of the transport with signed bodies, and of the pipeline from the store on."""
     with receiving(bench, delay_ms=round(DELAY * 1000), hosts=HOSTS) as port:
         for most in IN_FLIGHT:
             name = f"far receivers, {most:,} in flight: sent"
@@ -57,8 +57,8 @@ def _row(name: str, most: int, rates: list[float]) -> Row:
 
 
 async def deliver(port: int, in_flight: int) -> float:
-    """Deliveries a second of a worker with a backlog for as many hooks as it takes."""
-    # As an operator would set it who has slow receivers; the rest is as it comes.
+    """Return the deliveries a second of a worker with a backlog for enough hooks."""
+    # An operator with slow receivers sets `max_in_flight`. Other settings are the defaults.
     settings = WorkerSettings(allow_networks=["127.0.0.0/8"], max_in_flight=in_flight)
     hooks = 2 * in_flight // settings.concurrency
     events = round(in_flight / DELAY * (WARMING + SECONDS + 1)) // hooks
@@ -78,7 +78,7 @@ async def deliver(port: int, in_flight: int) -> float:
 
 
 def _rate(db: Connection) -> float:
-    """Deliveries that ended in a second, once it was warm."""
+    """Return the deliveries a second that ended after the warm-up."""
     began = db.value("SELECT min(started_at) FROM attempt") + round(WARMING * SECOND)
     until = began + round((SECONDS - 1) * SECOND)
     many: int = db.value(

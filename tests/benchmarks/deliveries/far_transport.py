@@ -1,4 +1,4 @@
-"""The transport alone, in a process that holds nothing else: so its memory can be told."""
+"""The transport alone in its own process, which shows its memory."""
 
 import asyncio
 import os
@@ -17,7 +17,7 @@ SECRET = "the quick brown fox jumps over the lazy dog"
 async def send(
     port: int, in_flight: int, hosts: int, warming: float, seconds: float
 ) -> dict[str, float]:
-    """Post for some seconds; how many a second, and the most megabytes this process had."""
+    """Post for `seconds`. Return the requests a second, and the process's peak megabytes."""
     guard = Guard(allow_networks=["127.0.0.0/8"])
     transport = Transport(guard, idle_per_origin=in_flight, idle_total=in_flight)
     body, signer = payload(SIZE, 1), Signer(SECRET)

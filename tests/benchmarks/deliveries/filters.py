@@ -1,4 +1,4 @@
-"""Deliveries to hooks with filters, against the same hooks without: every filter matches."""
+"""Deliveries to hooks whose filters match, against the same hooks without filters."""
 
 from collections.abc import Iterator
 from functools import partial

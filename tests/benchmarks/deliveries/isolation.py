@@ -1,4 +1,4 @@
-"""Endpoints that hang or refuse, beside those that do not: how long the healthy ones wait."""
+"""Delays of deliveries to healthy endpoints beside endpoints that hang or refuse."""
 
 import asyncio
 import contextlib
@@ -27,8 +27,8 @@ WANTED = 1.05
 
 
 def measure(bench: Bench) -> Iterator[Row]:
-    """p95 of the healthy from accepted to delivered: of the same without the others, and of the
-    same while the others are well.
+    """p95 from acceptance to delivery for the healthy hooks, against the same hooks alone, and
+    against the same hooks beside healthy ones.
     """
     hanging = bench.directory / "hanging"
     hanging.mkdir()
@@ -59,7 +59,7 @@ def _compared(bench: Bench, why: str, port: int, bad_port: int, bad: int) -> Ite
 
 
 async def healthy_p95(port: int, bad_port: int, healthy: int, bad: int) -> float:
-    """Milliseconds from accepted to answered, of deliveries to the healthy hooks."""
+    """Return p95 in milliseconds from acceptance to response, for the healthy hooks."""
     with TemporaryDirectory(prefix="tocsin-bench-") as directory:
         store = open_store("sqlite", data_dir=Path(directory))
         repo_id = store.do(_world, port, bad_port, healthy, bad)
@@ -70,7 +70,7 @@ async def healthy_p95(port: int, bad_port: int, healthy: int, bad: int) -> float
             await _post(store, repo_id)
             return percentile(store.look(_waits, healthy), 0.95) / 1000
         finally:
-            # The end would wait for a hanging request.
+            # Otherwise the worker's stop would wait for a hanging request.
             asyncio.get_running_loop().call_later(0.1, worker.lease.extend, 0)
             await asyncio.wait([worker.start_stopping()], timeout=0.5)
             await store.close()
@@ -93,7 +93,7 @@ async def _post(store: Store, repo_id: int) -> None:
 
 
 def _waits(db: Connection, healthy: int) -> list[float]:
-    """Microseconds of each delivery to the first so many hooks, without the warming up."""
+    """Return the microseconds of each delivery to the healthy hooks, after the warm-up."""
     rows = db.tuples(
         "SELECT a.started_at + a.duration - e.received_at FROM attempt a"
         " JOIN event e ON e.id = a.event_id WHERE a.hook_id <= :healthy AND e.id > :warming",

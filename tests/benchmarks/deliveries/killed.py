@@ -1,4 +1,4 @@
-"""SIGKILL under load: how many deliveries are sent again, beside those that had no answer yet."""
+"""SIGKILL under load: deliveries that are sent again, against deliveries without an answer."""
 
 import asyncio
 import contextlib
@@ -42,7 +42,7 @@ class Seen:
 
 
 def measure(bench: Bench) -> Iterator[Row]:
-    """The mean of some kills."""
+    """The means of KILLS kills a round."""
     kills = []
     for number in range(1, KILLS * bench.rounds + 1):
         bench.said(f"killed: {number} of {KILLS * bench.rounds}")
@@ -58,7 +58,7 @@ def measure(bench: Bench) -> Iterator[Row]:
 
 @dataclass(frozen=True, slots=True)
 class Killed:
-    """The deliveries that were open at a kill, that were sent again, and that had been answered."""
+    """Numbers of deliveries: open at the kill, sent again, and sent again despite an answer."""
 
     open: int
     again: int
@@ -82,7 +82,7 @@ def _killed(directory: Path) -> Killed:
 
 
 async def _load(port: int, token: str, kill: Callable[[], None]) -> None:
-    """Events at a steady pace, all over one connection, and then the kill between two of them."""
+    """Post events at a steady pace over one connection, and then kill the server."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     for number in range(EVENTS):
         await asyncio.sleep(PAUSE)
@@ -98,7 +98,7 @@ async def _load(port: int, token: str, kill: Callable[[], None]) -> None:
 
 @contextlib.contextmanager
 def _receiving(seen: Seen) -> Iterator[int]:
-    """A receiver in a thread that notes what it sees; gives its port."""
+    """Run a receiver in a thread that counts deliveries in `seen`. Yield its port."""
     loop = asyncio.new_event_loop()
     serve = asyncio.start_server(partial(_answer, seen), "127.0.0.1", 0)
     server = loop.run_until_complete(serve)
@@ -125,7 +125,7 @@ async def _answer(seen: Seen, reader: asyncio.StreamReader, writer: asyncio.Stre
 
 
 def _key(head: bytes) -> bytes:
-    """The event and the hook of a request."""
+    """Return the path and the GUID of a request, which identify its delivery."""
     lines = head.split(b"\r\n")
     (guid,) = [line for line in lines if line.lower().startswith(b"x-github-delivery:")]
     return lines[0].split()[1] + guid

@@ -1,4 +1,4 @@
-"""Memory: `tocsin serve` with 100,000 deliveries waiting for receivers that are of no use."""
+"""Memory of `tocsin serve` with 100,000 deliveries to receivers that refuse or hang."""
 
 import contextlib
 import time
@@ -21,7 +21,7 @@ WANTED_MB, WANTED_FRESH_MB = 80.0, 50.0
 
 
 def measure(bench: Bench) -> Iterator[Row]:
-    """Resident megabytes at most, against those after the start; once, for it hardly varies."""
+    """Peak of the resident megabytes, against a fresh start. It hardly varies: one round."""
     yield from _fresh(bench)
     with _refusing() as port:
         yield _held(bench, "receivers refuse", port)
@@ -30,7 +30,7 @@ def measure(bench: Bench) -> Iterator[Row]:
 
 
 def _fresh(bench: Bench) -> Iterator[Row]:
-    """After the start, by what the process does; the whole daemon is the reference of its parts."""
+    """Memory after the start of a daemon, a hub and a worker. The daemon is the reference."""
     bench.said("memory, fresh")
     directory = bench.directory / "fresh"
     store = open_store("sqlite", data_dir=directory)
@@ -51,7 +51,7 @@ def _fresh(bench: Bench) -> Iterator[Row]:
 
 @contextlib.contextmanager
 def _refusing() -> Iterator[int]:
-    """A port on which nobody listens, and which nobody else can get."""
+    """Reserve a port that refuses connections, and yield it."""
     with bind("127.0.0.1", 0) as bound:
         yield port_of(bound)
 

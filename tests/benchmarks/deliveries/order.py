@@ -1,6 +1,6 @@
-"""Ordered deliveries with many keys, of the same deliveries without an order.
+"""Ordered deliveries with many keys, against the same deliveries without an order.
 
-And beside a key that fails, of the same deliveries with a receiver that accepts all.
+Also ordered deliveries beside a failing key, against a receiver that accepts everything.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Idle: from a POST to its arrival at a receiver, and what waiting costs."""
+"""An idle daemon: the time from a POST to its arrival at a receiver, and processor time."""
 
 import asyncio
 import time
@@ -64,8 +64,10 @@ class Noting(Answering):
 async def arrivals(
     directory: str, port: int, token: str, repo_id: int, events: int, url: str = "sqlite"
 ) -> dict[str, Any]:
-    """Seconds from sending to arrival, one event at a time: by way of the hub, and `direct`; and
-    by way of the hub from its answer, `accepted`.
+    """Post one event at a time. Return lists of the seconds until each arrives.
+
+    `ours` is the time through the hub, and `accepted` its part after the hub's response. `direct`
+    is the time of a request straight to the receiver.
     """
     arrived: asyncio.Queue[float] = asyncio.Queue()
     loop = asyncio.get_running_loop()
@@ -94,7 +96,7 @@ async def _timed(
     request: bytes,
     arrived: "asyncio.Queue[float]",
 ) -> tuple[float, float]:
-    """Seconds to the arrival, since the request was sent and since it was answered."""
+    """Return the seconds to the arrival, from the request and from its response."""
     reader, writer = connection
     await asyncio.sleep(PAUSE)
     sent = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Deliveries that receivers fetch, of the same deliveries pushed."""
+"""Deliveries that receivers fetch, against the same deliveries pushed."""
 
 import asyncio
 import contextlib
@@ -43,13 +43,13 @@ def measure(bench: Bench) -> Iterator[Row]:
 
 
 def rate(**given: int) -> float:
-    """Deliveries a second, in a process of its own."""
+    """Run `deliver` in its own process. Return its deliveries a second."""
     return float(apart.call(deliver, **given))
 
 
 async def deliver(many: int, subscribers: int) -> float:
     """Accept `many` events as the hub does, while receivers in another process fetch and
-    acknowledge them over HTTP. Returns deliveries a second.
+    acknowledge them over HTTP. Return the deliveries a second.
     """
     with TemporaryDirectory(prefix="tocsin-bench-") as directory:
         store = open_store("sqlite", data_dir=Path(directory))
@@ -90,7 +90,7 @@ async def _delivered(store: Store, made: dict[str, object], many: int, subscribe
 
 @contextlib.contextmanager
 def _consuming(port: int, made: dict[str, object]) -> Iterator[None]:
-    """Run receivers of these hooks in a process of their own."""
+    """Run receivers of these hooks in their own process."""
     hook_ids = made["hook_ids"]
     assert isinstance(hook_ids, list)
     process = subprocess.Popen(

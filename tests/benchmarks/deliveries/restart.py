@@ -1,5 +1,5 @@
-"""Starting with a million deliveries waiting: when the first is sent, and what it takes to hold
-them; and what a delivery takes on disk.
+"""A start with a million waiting deliveries: the time until the first is sent, the memory, and the
+size of a delivery on disk.
 """
 
 import time
@@ -19,7 +19,7 @@ WANTED_S, WANTED_MB, WANTED_BYTES = 0.5, 200.0, 200.0
 
 
 def measure(bench: Bench) -> Iterator[Row]:
-    """Once: it is far from what is wanted, or it is not."""
+    """One round is enough: the figures are far within their targets, or miss them."""
     bench.said("restart: a million waiting")
     with receiving(bench) as port:
         directory = bench.directory / "waiting"

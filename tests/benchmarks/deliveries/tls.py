@@ -1,5 +1,5 @@
-"""TLS: connections are kept and used again, so that it takes no more handshakes to deliver than
-there were requests in flight at once.
+"""TLS connections are reused: deliveries take no more handshakes than the most requests that were
+in flight at once.
 """
 
 from collections.abc import Iterator
@@ -13,9 +13,7 @@ MANY, SUBSCRIBERS = 500, 10
 
 
 def measure(bench: Bench) -> Iterator[Row]:
-    """Handshakes as the record of the attempts has them, and what a delivery costs beside one
-    without TLS.
-    """
+    """Handshakes in the recorded attempts, and deliveries for each of them."""
     total = MANY * SUBSCRIBERS
     name = f"TLS, {MANY:,} x {SUBSCRIBERS}"
     bench.said(name)
@@ -32,7 +30,7 @@ def measure(bench: Bench) -> Iterator[Row]:
 
 
 def look(db: Connection) -> list[int]:
-    """How many attempts made a handshake, and how many were under way at the busiest moment."""
+    """Return the number of attempts with a handshake, and the most attempts at the same time."""
     handshakes = db.value("SELECT count(*) FROM attempt WHERE timings LIKE '%\"tls\"%'")
     spans = db.tuples("SELECT started_at, started_at + duration FROM attempt")
     changes = sorted([(begin, 1) for begin, _ in spans] + [(end, -1) for _, end in spans])

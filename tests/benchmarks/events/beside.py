@@ -1,5 +1,5 @@
-"""Ingest beside deliveries: events are posted while a backlog of another repository is delivered as
-fast as it can be.
+"""Ingest beside deliveries: clients post events while the worker delivers a backlog of another
+repository as fast as it can.
 """
 
 import statistics
@@ -25,7 +25,7 @@ WANTED = 0.8
 
 
 def measure(bench: Bench) -> Iterator[Row]:
-    """Events a second, of the same server with nothing to deliver."""
+    """Events a second, against the same server with nothing to deliver."""
     directory = bench.directory / "beside"
     store = open_store("sqlite", data_dir=directory)
     token = store.do(world.make)["token"]
@@ -61,7 +61,7 @@ def _beside(store: Store, repo_id: int, door: Door, meanwhile: list[float]) -> f
 
 
 def _delivered(db: Connection, run: dict[str, Any]) -> float:
-    """Deliveries a second during a load, which has just ended."""
+    """Return the deliveries a second during a load that has just ended."""
     since = time.time() - time.perf_counter()
     began, ended = since + run["started"], since + run["ended"]
     many = db.value(

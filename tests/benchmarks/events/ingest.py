@@ -1,4 +1,4 @@
-"""Durable ingest: POSTs to a topic, against the same server that keeps nothing."""
+"""Durable ingest: POSTs to a topic, against the same server without storage."""
 
 import statistics
 from collections.abc import Iterator
@@ -15,23 +15,23 @@ from tests.benchmarks.harness.processes import Server, serving
 
 CONNECTIONS = 64
 BUSY = 0.6
-"""A load that is busy for more of the time may be what limits the rate."""
+"""A load generator that is busy for a larger share of the time may limit the rate."""
 SIZES = {2_000: (10_000, 0.7, 10.0), 20_000: (5_000, 0.65, 15.0)}
-"""Size of a body to how many are posted a round, and the ratio and the p99 that are wanted."""
+"""By the size of a body: the events of a round, and the targets of the ratio and of p99 in ms."""
 UNSTORED = ("-m", "tests.benchmarks.references.unstored")
 BARE = ("-m", "tests.benchmarks.references.bare_server")
 
 
 @dataclass
 class Door:
-    """A server that takes events, and how the loads on it went."""
+    """A server that accepts events, and the results of the loads on it."""
 
     server: Server
     token: str
     runs: list[dict[str, Any]] = field(default_factory=list)
 
     def rate(self, size: int, total: int) -> float:
-        """Events a second."""
+        """Post `total` events of `size` bytes. Return the events a second."""
         run = apart.call(
             load,
             port=self.server.port,
@@ -50,7 +50,7 @@ class Door:
 
 
 def measure(bench: Bench) -> Iterator[Row]:
-    """The rate at which events are on disk, and how long each waits for its answer."""
+    """The rate at which events are stored on disk, and the time to the response."""
     ours, token = _prepared(bench.directory / "stored")
     other, other_token = _prepared(bench.directory / "unstored")
     with (

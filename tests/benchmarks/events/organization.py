@@ -1,4 +1,4 @@
-"""Ingest into repositories of one owner: one hook around them, against hooks of their own."""
+"""Ingest into repositories of one owner: one organization hook, against repository hooks."""
 
 import asyncio
 import itertools
@@ -29,7 +29,7 @@ WANTED_COST = 1.2
 
 
 def measure(bench: Bench) -> Iterator[Row]:
-    """Events a second through the door, and microseconds an event into the store."""
+    """Events a second over HTTP, and microseconds an event directly into the store."""
     around = _prepared(bench.directory / "around", _around)
     single = _prepared(bench.directory / "single", _single)
     with serving(around["directory"]) as ours, serving(single["directory"]) as other:
@@ -84,13 +84,13 @@ def _owner(db: Connection, repo_id: int) -> int:
 
 
 def _more(db: Connection) -> None:
-    """Repositories of the same owner."""
+    """Create more repositories of the same owner."""
     rows = [(1, f"r{number}", f"r{number}", 1, 1) for number in range(1, REPOSITORIES)]
     db.insert_many("repository", "owner_id, name, name_key, created_at, updated_at", rows)
 
 
 def _hook(db: Connection, target: HookTarget) -> None:
-    """A hook whose deliveries wait, so that ingest alone is measured."""
+    """Create a paused hook, so that ingest alone is measured."""
     made = hooks.create(db, target, url="http://127.0.0.1:9/", events=["push"])
     hook_pauses.pause(db, made)
 
@@ -105,7 +105,7 @@ def _cost(directory: Path) -> float:
 
 
 async def cost(directory: str) -> float:
-    """Microseconds an event of one repository after the other; nobody delivers."""
+    """Return the microseconds an event, one repository after the other, without a worker."""
     store = open_store("sqlite", data_dir=Path(directory))
     body = payload(SIZE, 1)
     left = iter(range(ARRIVALS))

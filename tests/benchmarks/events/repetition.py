@@ -1,4 +1,4 @@
-"""Hooks created among many of one target: each is compared with the others of its URL."""
+"""Creating hooks of a target that has many. A new hook is compared with hooks of the same URL."""
 
 import time
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ def measure(bench: Bench) -> Iterator[Row]:
 
 
 def _filled(directory: Path, kind: str, many: int) -> tuple[Store, HookTarget]:
-    """A store with so many hooks of a target."""
+    """Create a store with `many` hooks of one target."""
     store = open_store("sqlite", data_dir=directory)
     repo_id = store.do(world.make)["repo_id"]
     owner_id = store.look(
@@ -56,7 +56,7 @@ def _fill(db: Connection, target: HookTarget, many: int) -> None:
 
 
 def _cost(store: Store, target: HookTarget) -> float:
-    """Create some hooks, and undo it so that there are always as many."""
+    """Create some hooks, then delete them, so that each round starts with the same number."""
     started = time.process_time()
     ids = [
         store.do(hooks.create, target, url=URL.format(f"new-{at}"), events=["push"])["id"]

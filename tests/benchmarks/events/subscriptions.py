@@ -1,4 +1,4 @@
-"""Ingest with few and with many subscriptions of other repositories beside it."""
+"""Ingest with few and with many subscriptions of other repositories."""
 
 import asyncio
 import time
@@ -21,7 +21,7 @@ WANTED = 1.2
 
 
 def measure(bench: Bench) -> Iterator[Row]:
-    """Microseconds an event, into the store without the door."""
+    """Microseconds an event, directly into the store without HTTP."""
     prepared = {}
     for many in (FEW, MANY):
         directory = prepared[many] = bench.directory / str(many)
@@ -39,7 +39,7 @@ def measure(bench: Bench) -> Iterator[Row]:
 
 
 def _subscribe(db: Connection, many: int) -> None:
-    """Hooks and subscriptions of other repositories, ten each."""
+    """Insert other repositories with ten hooks and subscriptions each."""
     counted = (
         "WITH RECURSIVE row (number) AS (SELECT 0 UNION ALL"
         " SELECT number + 1 FROM row WHERE number + 1 < :many)"
@@ -71,7 +71,7 @@ def _cost(directory: Path) -> float:
 
 
 async def cost(directory: str) -> float:
-    """Microseconds an event that one of the world's own hooks wants; nobody delivers."""
+    """Return the microseconds an event with one subscriber, without a worker."""
     store = open_store("sqlite", data_dir=Path(directory))
     body = payload(SIZE, 1)
     left = iter(range(ARRIVALS))

@@ -1,4 +1,4 @@
-"""Functions of the benchmarks in processes of their own, so that no trial is on another's heap."""
+"""Runs functions in new processes, so that trials do not share a heap."""
 
 import asyncio
 import importlib
@@ -18,7 +18,8 @@ PATIENCE = 120
 def call(function: Callable[..., Any], /, **given: Any) -> Any:
     """Run a module's function in a new interpreter, on uvloop if it is async.
 
-    Arguments and result go as JSON. CalledProcessError, TimeoutExpired.
+    Arguments and result are sent as JSON. Raises CalledProcessError, or TimeoutExpired after
+    PATIENCE seconds.
     """
     name = name_of(function)
     done = subprocess.run(
@@ -32,12 +33,12 @@ def call(function: Callable[..., Any], /, **given: Any) -> Any:
 
 
 def name_of(function: Callable[..., Any]) -> str:
-    """The name for `named`."""
+    """Return the name by which `named` finds the function."""
     return f"{function.__module__}:{function.__qualname__}"
 
 
 def named(name: str) -> Callable[..., Any]:
-    """The function of this name."""
+    """Return the function of this name."""
     module, _, function = name.partition(":")
     found: Callable[..., Any] = getattr(importlib.import_module(module), function)
     return found

@@ -10,8 +10,10 @@ Trial = Callable[[], float]
 
 @dataclass(slots=True)
 class Row:
-    """One line of the table. `more` says whether more is better; `wanted` bounds the ratio, or
-    ours where `absolute`; without it the line is told for comparison.
+    """One line of the table. `more` says whether more is better.
+
+    `wanted` is the target of the ratio, or of `ours` if `absolute`. Without it the line is only
+    for comparison.
     """
 
     figure: str
@@ -25,7 +27,7 @@ class Row:
 
     @property
     def met(self) -> bool | None:
-        """Whether the figure is what it is wanted to be."""
+        """Whether the figure meets its target; None if it has no target."""
         value = self.ours if self.absolute else self.ratio
         if self.wanted is None or value is None:
             return None
@@ -34,18 +36,19 @@ class Row:
 
 @dataclass(slots=True)
 class Bench:
-    """The tools of a figure. `said` reports the current step to somebody who waits."""
+    """The tools of a figure. `said` shows the current step."""
 
     rounds: int
     directory: Path
     said: Callable[[str], None]
     receiver: str = ""
-    """The kind of receiver, once one was used."""
+    """The kind of receiver; empty until one is used."""
     notes: list[str] = field(default_factory=list)
 
     def turns(self, name: str, **trials: Trial) -> "Turns":
-        """A B B A A B ...: what disturbs one round disturbs all of its sides, and who is first has
-        no more of it than who is last. One is called `ours`.
+        """Run the trials in rounds, in the order A B, B A, A B, ... One is called `ours`.
+
+        A disturbance affects all sides of its round, and no side is always the first.
         """
         turns = Turns({side: [] for side in trials})
         for number in range(1, self.rounds + 1):
@@ -58,7 +61,7 @@ class Bench:
 
 @dataclass(slots=True)
 class Turns:
-    """The rounds' values, by side."""
+    """The values of the rounds, by side."""
 
     values: dict[str, list[float]]
 
@@ -72,7 +75,7 @@ class Turns:
         of: str = "reference",
         more: bool = True,
     ) -> Row:
-        """Medians; the ratio is the median of the rounds' ratios."""
+        """Return the line with the medians. Its ratio is the median of the rounds' ratios."""
         ours, reference = self.values[side], self.values[of]
         return Row(
             figure,
@@ -89,6 +92,6 @@ Measure = Callable[[Bench], Iterator[Row]]
 
 
 def percentile(values: list[float], share: float) -> float:
-    """The value that `share` (0 to 1) of the values do not exceed."""
+    """Return the value that `share` (0 to 1) of the values do not exceed."""
     ordered = sorted(values)
     return ordered[min(int(len(ordered) * share), len(ordered) - 1)]

@@ -1,4 +1,4 @@
-"""Load: POSTs over kept connections, each sent when the one before it is answered."""
+"""A load generator: POSTs over kept connections, one request at a time on each."""
 
 import asyncio
 import time
@@ -12,7 +12,7 @@ from tests.benchmarks.harness.receiver import content_length
 
 
 def post(path: str, token: str, body: bytes) -> bytes:
-    """A whole request."""
+    """Return the bytes of a POST request."""
     head = (
         f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {token}\r\n"
         f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
@@ -22,7 +22,7 @@ def post(path: str, token: str, body: bytes) -> bytes:
 
 @dataclass(slots=True)
 class Run:
-    """The requests that are left, and the time of each answer, in seconds."""
+    """The number of requests that are left, and the seconds that each response took."""
 
     left: int
     took: list[float] = field(default_factory=list)
@@ -69,8 +69,8 @@ class Client(asyncio.Protocol):
 async def load(
     port: int, path: str, token: str, size: int, connections: int, total: int
 ) -> dict[str, Any]:
-    """`total` bodies of `size` bytes; how that went: `rate` a second, `p50` and `p99` in
-    milliseconds, `busy` the share of a core that this side took, `started` and `ended`.
+    """Post `total` bodies of `size` bytes. Return `rate` a second, `p50` and `p99` in milliseconds,
+    `busy`, the share of a core that this process took, and `started` and `ended`.
     """
     run = Run(total)
     loop = asyncio.get_running_loop()

@@ -1,11 +1,11 @@
-"""Event bodies that look, and compress, like what a platform sends."""
+"""Event bodies that look and compress like the ones of a platform."""
 
 import random
 
 import orjson
 
 SIZE = 8000
-"""Of an event, where a figure does not say otherwise."""
+"""The bytes of an event, unless a figure has its own size."""
 TEXT = """add fix the a of to in when test branch merge remove parser handler queue retry timeout
 for response header support docs update version build cache index token error from with session
 request config default option path file state check delivery signature client server"""
@@ -13,7 +13,7 @@ WORDS = TEXT.split()
 
 
 def payload(size: int, seed: int) -> bytes:
-    """A push of `size` bytes; another one for each seed."""
+    """Return the body of a push with `size` bytes. Each seed gives another one."""
     chosen = random.Random(seed)
     commits: list[dict[str, object]] = []
     body: dict[str, object] = {

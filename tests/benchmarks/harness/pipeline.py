@@ -1,4 +1,4 @@
-"""Hub and worker in one process, as a trial: events given to the writer, deliveries awaited."""
+"""A trial with hub and worker in one process: events go into the store, and are delivered."""
 
 import asyncio
 import time
@@ -21,7 +21,7 @@ SENDERS = 32
 
 
 def rate(**given: Any) -> float:
-    """Deliveries a second, in a process of its own."""
+    """Run `deliver` in its own process. Return its deliveries a second."""
     return float(apart.call(deliver, **given)["rate"])
 
 
@@ -41,10 +41,10 @@ async def deliver(
 ) -> dict[str, Any]:
     """Accept `many` events as the hub does while the worker delivers and records them.
 
-    Returns `rate`, deliveries a second, `cpu`, microseconds of this process a delivery,
-    `statements` a delivery if they are to be counted, and what a function that is named as
-    module:function in `look` `found` in the store. The hooks have `options`. The member `key` of
-    the events has one of so many `keys`. If `apart_from`, one event in so many has the key
+    Return `rate`, deliveries a second, `cpu`, microseconds of this process a delivery, and
+    `statements` a delivery, which is 0 unless `counting`. `look` names a function as
+    module:function, whose result for the store is `found`. The hooks have `options`. The member
+    `key` of the events has one of `keys` values. If `apart_from`, one event in so many has the key
     world.FAILING, and only the others count.
     """
     with TemporaryDirectory(prefix="tocsin-bench-") as directory:
@@ -110,12 +110,12 @@ def _keyed(body: bytes, key: bytes) -> bytes:
 
 
 def is_failing(body: bytes) -> bool:
-    """Return whether the event has the key that is not counted."""
+    """Return whether the event has the failing key, so that it does not count."""
     return body.startswith(b'{"key":"%b"' % world.FAILING.encode())
 
 
 async def pass_through(store: Store, repo_id: int, bodies: Sequence[bytes]) -> None:
-    """Give events in, and wait until nothing of them is left to do."""
+    """Accept the events, and wait until all of them are delivered."""
     left = iter(bodies)
 
     async def send() -> None:
@@ -124,12 +124,12 @@ async def pass_through(store: Store, repo_id: int, bodies: Sequence[bytes]) -> N
             await store.batch(events.accept, arrival, weight=len(body))
 
     await asyncio.gather(*(send() for _ in range(SENDERS)))
-    while await store.read(world.unfinished):  # noqa: ASYNC110 - the store tells nobody
+    while await store.read(world.unfinished):  # noqa: ASYNC110 - the store gives no signal
         await asyncio.sleep(world.LOOK_EVERY)
 
 
 def _counted() -> list[int]:
-    """Counts the turns to PostgreSQL and back from here on, those around transactions included."""
+    """Count the calls to PostgreSQL from now on. The first item of the list is their number."""
     import psycopg
 
     counted = [0]

@@ -1,4 +1,4 @@
-"""The servers that figures are about, each a process that is ended by its id."""
+"""The server processes that are measured."""
 
 import contextlib
 import os
@@ -55,8 +55,8 @@ def serving(
     program: tuple[str, ...] = SERVE,
     settings: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[Server]:
-    """`tocsin serve` on a data directory, listening, for the length of the block; or `only` its
-    hub, or its worker, which has no port.
+    """Run `tocsin serve` on a data directory for the block. `only` names the hub or the worker, if
+    the other one must not run. A worker has port 0.
     """
     environment = os.environ | {
         "TOCSIN_DATA_DIR": str(directory),
@@ -80,7 +80,7 @@ def serving(
 
 
 def _started(process: "subprocess.Popen[str]", word: str) -> str:
-    """The line, with this word in it, that a server says once it is there."""
+    """Return the first line of a server's output. Raise RuntimeError if it lacks `word`."""
     assert process.stdout is not None
     ready, _, _ = select.select([process.stdout], [], [], START)
     said = process.stdout.readline() if ready else ""
@@ -90,7 +90,7 @@ def _started(process: "subprocess.Popen[str]", word: str) -> str:
 
 
 def end(process: "subprocess.Popen[str]") -> None:
-    """End a process that was started here, gently first."""
+    """Terminate a process. Kill it if it has not ended after END seconds."""
     process.terminate()
     try:
         process.wait(END)
@@ -102,7 +102,7 @@ def end(process: "subprocess.Popen[str]") -> None:
 
 
 def wait_for(path: Path) -> str:
-    """The first lines that a new process writes into a file."""
+    """Wait for the first lines that a new process writes into a file. Return them."""
     limit = time.monotonic() + START
     while time.monotonic() < limit:
         if path.exists() and (text := path.read_text()).endswith("\n"):

@@ -1,4 +1,4 @@
-"""The receiver: in C where there is a compiler, otherwise on uvloop; a process of its own."""
+"""The receiver, in its own process: in C if there is a compiler, otherwise on uvloop."""
 
 import asyncio
 import contextlib
@@ -28,12 +28,12 @@ FAILURE = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"
 def receiving(
     bench: Bench, *, delay_ms: int = 0, hosts: int = 1, tls: bool = False, failing: bool = False
 ) -> Iterator[int]:
-    """A receiver that answers 204, after a delay if need be; gives its port.
+    """Run a receiver that answers 204 after `delay_ms` milliseconds. Yield its port.
 
     If `failing`, requests with the ordering key world.FAILING get 503.
 
-    It has so many loopback addresses, from 127.0.0.1 on. With `tls` it is on uvloop, and its
-    certificate is one that nobody trusts.
+    It has `hosts` loopback addresses, from 127.0.0.1 on. With `tls` it is on uvloop, and its
+    certificate is self-signed.
     """
     ours = [sys.executable, "-m", __name__]
     command = ours if tls else _built(bench.directory) or ours
@@ -56,7 +56,7 @@ def receiving(
 
 
 def _built(directory: Path) -> list[str] | None:
-    """The command of the receiver in C, built once; None without a compiler."""
+    """Build the receiver in C once. Return its command; None without a compiler."""
     program = directory / "receiver"
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
@@ -67,7 +67,7 @@ def _built(directory: Path) -> list[str] | None:
 
 
 class Answering(asyncio.Protocol):
-    """Reads as little as it takes to know where requests end."""
+    """Answers requests. It parses only their ends and the ordering key, to cost little."""
 
     def __init__(self, delay: float, failing: bytes = b"-") -> None:
         self._delay = delay
@@ -104,7 +104,7 @@ class Answering(asyncio.Protocol):
 
 
 def content_length(head: bytes) -> int:
-    """The value of Content-Length in a head that ends with a line's end; 0 without one."""
+    """Return the Content-Length of a head that ends with a line break; 0 without one."""
     at = head.lower().find(b"\r\ncontent-length:")
     return 0 if at < 0 else int(head[at + 17 : head.index(b"\r\n", at + 2)])
 

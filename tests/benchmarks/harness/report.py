@@ -1,4 +1,4 @@
-"""The table of figures: for people, and for the manual."""
+"""The table of figures, for the terminal and for the manual."""
 
 import os
 import platform
@@ -36,7 +36,7 @@ def table(rows: Sequence[Row]) -> Table:
 
 
 def markdown(parts: Mapping[str, Sequence[Row]], notes: Sequence[str]) -> str:
-    """The manual's tables, of figures by name, with the machine that they were measured on."""
+    """Return the manual's tables of the figures, with a description of the machine."""
     apart = {name for names in SECTIONS.values() for name in names}
     lines = _lines(parts, [name for name in parts if name not in apart])
     lines += ["", " ".join([_machine(), *notes])]
@@ -52,8 +52,9 @@ def _lines(parts: Mapping[str, Sequence[Row]], names: Sequence[str]) -> list[str
 
 
 def write(page: Path, text: str) -> None:
-    """Put the tables into the page's section of figures, in place of those that are there.
-    ValueError if it has no such section with another one after it.
+    """Replace the tables in the page's section of figures.
+
+    Raises ValueError if there is no such section, or no section after it.
     """
     before, begin, rest = page.read_text(encoding="utf-8").partition(BEGIN)
     _, end, after = rest.partition(END)

@@ -1,4 +1,4 @@
-"""`tocsin serve` as a trial: events come over HTTP, and deliveries go to the receiver."""
+"""A trial with `tocsin serve`: events come over HTTP, and deliveries go to the receiver."""
 
 import contextlib
 import os
@@ -17,7 +17,7 @@ CONNECTIONS = 32
 
 @dataclass(slots=True)
 class Served:
-    """A daemon at work, and how its deliveries are counted."""
+    """A running daemon, and its store, which shows its deliveries."""
 
     server: Server
     store: Store
@@ -25,7 +25,7 @@ class Served:
     subscribers: int
 
     def rate(self, total: int) -> float:
-        """Deliveries a second of so many events, until the last one is recorded."""
+        """Post `total` events. Return the deliveries a second until the last one is recorded."""
         run = apart.call(
             load,
             port=self.server.port,
@@ -48,8 +48,8 @@ def served(
     cores: set[int] | None = None,
     hosts: int = 1,
 ) -> Iterator[Served]:
-    """A daemon whose hooks deliver to a local port, after so many events; on these cores. They are
-    spread over so many of the receiver's addresses.
+    """Run a daemon on these `cores`, and post `warming` events. Its hooks deliver to a local port,
+    spread over `hosts` addresses of the receiver.
     """
     store = open_store("sqlite", data_dir=directory)
     token = store.do(world.make, subscribers=subscribers, port=port, hosts=hosts)["token"]
@@ -64,7 +64,7 @@ def served(
 
 @contextlib.contextmanager
 def pinned(cores: set[int] | None) -> Iterator[None]:
-    """Let the processes that are started in the block have these cores only."""
+    """Restrict processes that are started in the block to these cores, unless None."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, cores or before)
     try:

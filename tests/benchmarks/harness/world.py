@@ -1,4 +1,4 @@
-"""The little world that events are posted into: a user, a repository, a token, hooks."""
+"""The rows that a trial needs: a user, a repository, a token and hooks."""
 
 import time
 from typing import Any
@@ -22,13 +22,13 @@ FILTER = {
 }
 """A filter of three conditions, one of them on each commit. Every payload satisfies it."""
 FAILING = "failing"
-"""The ordering key that a receiver may be started to fail. Its deliveries are not counted."""
+"""The ordering key that a failing receiver answers with 503. Its deliveries do not count."""
 WARMING = 20
-"""Events that are sent before the clock runs, so that connections are there."""
+"""The events before the measurement, which open the connections."""
 
 
 def make_pull_hooks(db: Connection, many: int) -> dict[str, Any]:
-    """The world with so many pull hooks: its token, its repository, and the hooks."""
+    """Create the rows with `many` pull hooks. Return the token, and ids of repository and hooks."""
     made = make(db)
     for number in range(many):
         subscribe(db, made["repo_id"], f"pull:{number}")
@@ -46,8 +46,9 @@ def make(
     filtering: bool = False,
     options: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The world; `subscribers` hooks that deliver to a local port, spread over so many of the
-    receiver's addresses. Its token and repository.
+    """Create the rows. Return the token and the repository's id.
+
+    `subscribers` hooks deliver to a local port, spread over `hosts` addresses of the receiver.
     """
     owner = accounts.create(db, OWNER)
     repo = repositories.create(db, owner["id"], NAME)
@@ -62,7 +63,7 @@ def make(
 def subscribe(
     db: Connection, repo_id: int, url: str, options: dict[str, Any] | None = None
 ) -> None:
-    """A hook for pushes, as JSON, signed."""
+    """Create a hook for pushes, with JSON bodies and signatures."""
     hooks.create(
         db,
         repo_id,
@@ -71,13 +72,13 @@ def subscribe(
         content_type="json",
         secret=SECRET,
         options=options,
-        # No certificate of a receiver here is one that anybody vouches for.
+        # The certificates of the receivers are self-signed.
         insecure_ssl=url.startswith("https"),
     )
 
 
 def unfinished(db: Connection) -> bool:
-    """Whether any delivery is waiting, in a worker's hands or not, except of the failing key."""
+    """Return whether a delivery is leased, or is waiting and does not have the failing key."""
     return bool(
         db.tuples("SELECT 1 FROM delivery WHERE lease_id IS NOT NULL LIMIT 1")
         or db.tuples(
@@ -89,8 +90,9 @@ def unfinished(db: Connection) -> bool:
 
 
 def finished(store: Store) -> float:
-    """Wait until nothing is waiting in a store that another process works on; the moment it was
-    so, on the clock of time.perf_counter.
+    """Wait until no delivery is unfinished in a store that another process works on.
+
+    Return that moment, on the clock of time.perf_counter.
     """
     session = store.engine.session()
     try:
@@ -106,7 +108,7 @@ def finished(store: Store) -> float:
 
 
 def fill(db: Connection, repo_id: int, events: int, body: bytes) -> None:
-    """Keep so many events of a repository, for nobody yet."""
+    """Insert `events` events of a repository, without deliveries."""
     db.execute(
         "INSERT INTO event (guid, scope, repo_id, source_id, name, received_at, size, digest, body)"
         " WITH RECURSIVE row (number) AS (SELECT 1 UNION ALL"
@@ -123,7 +125,7 @@ def fill(db: Connection, repo_id: int, events: int, body: bytes) -> None:
 
 
 def queue(db: Connection, repo_id: int) -> None:
-    """Have every event of a repository delivered to all of its hooks, once more if need be."""
+    """Insert a delivery of each event of a repository to each of its hooks, and wake workers."""
     db.execute(
         "INSERT INTO delivery (event_id, hook_id, repo_id, state, due_at)"
         " SELECT e.id, h.id, e.repo_id, 0, :now FROM event e JOIN hook h ON h.repo_id = e.repo_id"
@@ -136,14 +138,14 @@ def queue(db: Connection, repo_id: int) -> None:
 
 
 def check(store: Store, deliveries: int) -> None:
-    """RuntimeError unless so many deliveries have arrived: otherwise nothing was measured."""
+    """Raise RuntimeError unless exactly `deliveries` deliveries have arrived."""
     arrived = store.look(delivered)
     if arrived != deliveries:
         raise RuntimeError(f"{arrived} of {deliveries} deliveries arrived")
 
 
 def delivered(db: Connection) -> int:
-    """How many deliveries have arrived, except of the failing key."""
+    """Return the number of deliveries that arrived, without the failing key."""
     found: int = db.value(
         "SELECT count(*) FROM delivery WHERE state = 1"
         " AND (ordering_key IS NULL OR ordering_key <> :failing)",

@@ -18,8 +18,8 @@ ASKED = 30
 WANTED = 15.0
 SETTINGS = HubSettings(rate_limiting=False, imports=True, base_url="http://127.0.0.1:8765")
 LAST = EVENTS * FANOUT - 8000
-WITHOUT = {"/ui/shared": "it is for who comes with a link"}
-"""Pages that are not asked for, and why."""
+WITHOUT = {"/ui/shared": "it is for visitors with a shared link"}
+"""Pages that are not measured, with the reason."""
 
 PAGES = (
     ("ada", "/ui"),
@@ -95,7 +95,7 @@ PAGES = (
 
 
 def measure(bench: Bench) -> Iterator[Row]:
-    """Milliseconds until a page is there."""
+    """Milliseconds until the response of each page is complete."""
     _check_all()
     bench.said("pages: a million deliveries")
     dashboard = DashboardBench(bench)
@@ -115,14 +115,14 @@ def measure(bench: Bench) -> Iterator[Row]:
 
 
 def _check_all() -> None:
-    """No page was forgotten."""
+    """Raise RuntimeError if a page of the dashboard is missing in PAGES."""
     missing = unvisited(path for _, path in PAGES) - WITHOUT.keys()
     if missing:
         raise RuntimeError(f"{', '.join(sorted(missing))}: not measured")
 
 
 class DashboardBench:
-    """A hub over all of it."""
+    """A hub with the dashboard, on a store with a million deliveries."""
 
     def __init__(self, bench: Bench) -> None:
         self._store = open_store("sqlite", data_dir=bench.directory)
@@ -132,8 +132,9 @@ class DashboardBench:
         self._app = create_app(self._store, SETTINGS, _judge, observability=self._observability)
 
     def ask(self, who: str, path: str) -> tuple[list[float], list[float]]:
-        """How long some requests took, and took of the processor, in milliseconds; without the
-        first one.
+        """Return the times and the processor times of ASKED requests in milliseconds.
+
+        The first request does not count.
         """
         return self._loop.run_until_complete(self._asked(who, path))
 
@@ -157,7 +158,7 @@ class DashboardBench:
 
 
 async def _judge(url: str) -> None:
-    """Nothing is subscribed here."""
+    """Allow every callback. No request here has one."""
 
 
 def _scope(wanted: str, session: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The rows behind the dashboard's pages when these are measured: made by few statements."""
+"""The rows behind the measured pages of the dashboard, inserted with few statements."""
 
 import orjson
 
@@ -18,7 +18,7 @@ from store.repositories import repositories
 from worker.jobs import prune
 
 REPOSITORIES, HOOKS, EVENTS, FANOUT = 200, 5, 250_000, 4
-"""Of each repository's hooks one has had nothing; each event went to the others."""
+"""Each event went to FANOUT of its repository's hooks. One hook has had nothing."""
 PERIOD, HALF_A_DAY = 5 * DAY, DAY // 2
 NAMES = ("push", "issues", "pull_request", "check_run", "star")
 BODY = orjson.dumps({"ref": "refs/heads/main", "commits": [{"message": "x" * 40}] * 20})
@@ -29,7 +29,7 @@ HEAD = "POST /hook HTTP/1.1\r\nHost: receiver.example\r\nContent-Type: applicati
 
 
 def fill(store: Store) -> dict[str, str]:
-    """Make all of it; the session of somebody who administers half of it, and of an operator."""
+    """Insert all rows. Return sessions of ada, who owns half of the repositories, and of root."""
     found = store.do(_people)
     for step in (_events, _deliveries, _attempts, _waiting, _failing, _tallies, _rest):
         store.do(step)
@@ -95,7 +95,7 @@ def _attempts(db: Connection) -> None:
 
 
 def _waiting(db: Connection) -> None:
-    """A backlog of one hook."""
+    """Create a backlog of one hook."""
     db.execute(
         "UPDATE delivery SET state = 0, due_at = :soon WHERE hook_id = 1"
         " AND id > (SELECT max(id) - 100000 FROM delivery)",
@@ -104,7 +104,7 @@ def _waiting(db: Connection) -> None:
 
 
 def _failing(db: Connection) -> None:
-    """The latest attempts of every tenth hook failed."""
+    """Let the latest attempts of every tenth hook fail."""
     db.execute(
         "UPDATE attempt SET status_code = 500 WHERE hook_id % 10 = 6"
         " AND id > (SELECT max(id) - 100000 FROM attempt)"
@@ -115,7 +115,7 @@ def _failing(db: Connection) -> None:
 
 
 def _tallies(db: Connection) -> None:
-    """The counts of 30 days, of which retention has merged all but the last days into hours."""
+    """Insert the counts of 30 days. Retention has merged all but the last days into hours."""
     fine = prune.FINE_TALLIES // MINUTE
     slots = ((hook_tallies.FINE, 0, fine), (hook_tallies.COARSE, fine, 30 * DAY // MINUTE))
     for step, since, until in slots:

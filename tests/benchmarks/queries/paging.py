@@ -31,7 +31,7 @@ SETTINGS = HubSettings(rate_limiting=False)
 
 
 def measure(bench: Bench) -> Iterator[Row]:
-    """Milliseconds until the answer is there, within the process."""
+    """Milliseconds until the response, within the process."""
     for add, operations in _operations().items():
         hubs = {many: Hub(bench, many, add) for many in (FEW, MANY)}
         for operation in operations:
@@ -47,7 +47,7 @@ def measure(bench: Bench) -> Iterator[Row]:
 
 
 def _operations() -> dict[Add, list[Operation]]:
-    """The operations with lists that grow without a limit, by what makes their lists grow."""
+    """Return the operations whose lists grow without limit, by the function that adds items."""
     found: dict[Add, list[Operation]] = {}
     for operation in OPERATIONS:
         fill = FILL.get(operation.id)
@@ -57,7 +57,7 @@ def _operations() -> dict[Add, list[Operation]]:
 
 
 class Hub:
-    """A hub in which one thing was added so many times."""
+    """A hub on a store to which `add` added `many` items."""
 
     def __init__(self, bench: Bench, many: int, add: Add) -> None:
         bench.said(f"paging: {many:,} {add.__name__}")
@@ -69,7 +69,7 @@ class Hub:
         self._app = create_app(self._store, SETTINGS, _judge)
 
     def ask(self, operation: Operation) -> float:
-        """The median of some requests, in milliseconds."""
+        """Return the median of ASKED requests in milliseconds."""
         return self._loop.run_until_complete(self._asked(operation))
 
     async def _asked(self, operation: Operation) -> float:
@@ -91,7 +91,7 @@ class Hub:
 
 
 async def _judge(url: str) -> None:
-    """Nothing is subscribed here."""
+    """Allow every callback. No request here has one."""
 
 
 def _scope(wanted: str, headers: dict[str, str]) -> dict[str, Any]:
@@ -100,7 +100,7 @@ def _scope(wanted: str, headers: dict[str, str]) -> dict[str, Any]:
         "method": "GET",
         "path": wanted,
         "raw_path": wanted.encode(),
-        # A page of some lists is by default as long as the shorter list.
+        # The default page of some lists would hold the whole shorter list.
         "query_string": b"per_page=30",
         "root_path": "",
         "scheme": "http",

@@ -15,12 +15,12 @@ REQUESTS, WARMING = 2000, 200
 WANTED = 2.0
 PATH = f"/repos/{world.OWNER}/{world.NAME}/hooks/1"
 BARE = ("-m", "tests.benchmarks.references.bare_reading")
-# Counting goes on; nobody is refused.
+# The limits are still counted, but no request is refused.
 UNLIMITED = {"TOCSIN_RATE_LIMITS": '{"core": 1000000000}', "TOCSIN_POINTS_PER_MINUTE": "1000000000"}
 
 
 def measure(bench: Bench) -> Iterator[Row]:
-    """Milliseconds until the answer is there, one request after the other on one connection."""
+    """Milliseconds until the response, one request after the other on one connection."""
     store = open_store("sqlite", data_dir=bench.directory)
     token = store.do(world.make, subscribers=1)["token"]
     store.shut()
@@ -38,7 +38,7 @@ def measure(bench: Bench) -> Iterator[Row]:
 
 
 async def ask(port: int, token: str) -> float:
-    """The p50 of the answers, in milliseconds."""
+    """Return the p50 of the response times in milliseconds."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     request = (
         f"GET {PATH} HTTP/1.1\r\nHost: 127.0.0.1\r\nUser-Agent: bench\r\n"

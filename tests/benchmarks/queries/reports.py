@@ -1,4 +1,4 @@
-"""Reports of usage: what a day of a million rows needs of memory and time."""
+"""Usage reports: the memory and the time for a day of a million rows."""
 
 import time
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ WANTED_MB = 300.0
 
 
 def measure(bench: Bench) -> Iterator[Row]:
-    """Megabytes at most in a process that makes them, and seconds; once, for it hardly varies."""
+    """Peak megabytes of the process that makes the reports, and seconds. One round is enough."""
     bench.said(f"reports: {ROWS:,} rows")
     filling = apart.call(fill, folder=str(bench.directory))
     bench.said("reports: being made")
@@ -33,7 +33,7 @@ def measure(bench: Bench) -> Iterator[Row]:
 
 
 def fill(folder: str) -> dict[str, float]:
-    """A day that is over, a batch at a time as they come in."""
+    """Record the usage of yesterday in batches. Return the seconds."""
     store = open_store("sqlite", data_dir=Path(folder))
     enterprise_id, organization_id = store.do(_enterprise)
     day = usage_days.of_moment(store.clock.now()) - 1
@@ -77,7 +77,7 @@ def _row(enterprise_id: int, organization_id: int, day: int, at: int) -> UsageRe
 
 
 async def report(folder: str) -> dict[str, float]:
-    """Make them, and tell what this process needed."""
+    """Make the reports. Return the seconds, the bytes of the files, and the peak memory."""
     store = open_store("sqlite", data_dir=Path(folder), create=False)
     began = time.perf_counter()
     await make(store, WorkerSettings(data_dir=Path(folder)))
@@ -91,7 +91,7 @@ async def report(folder: str) -> dict[str, float]:
 
 
 def _peak() -> float:
-    """Megabytes that this process had in memory at most."""
+    """Return the peak of this process's resident megabytes."""
     status = Path("/proc/self/status").read_text()
     (line,) = [line for line in status.splitlines() if line.startswith("VmHWM")]
     return int(line.split()[1]) / 1024

@@ -1,4 +1,4 @@
-"""The tasks of somebody on call, by a browser, with 300,000 deliveries behind them and with few."""
+"""Tasks of an operator on call in a browser, with 300,000 deliveries in the store and with few."""
 
 import asyncio
 import sys
@@ -35,7 +35,7 @@ async def _measured(bench: Bench) -> dict[Task, Turns]:
     found = {task: Turns({"ours": [], "reference": []}) for task in TASKS}
     async with launched() as browser:
         for number in range(bench.rounds):
-            # The next round does not see the changes of a task.
+            # Each round has a new store, so that it does not see the changes of earlier tasks.
             for side in ("ours", "reference") if number % 2 else ("reference", "ours"):
                 bench.said(f"tasks: {side}, round {number + 1} of {bench.rounds}")
                 many = EVENTS if side == "ours" else FEW
@@ -46,7 +46,7 @@ async def _measured(bench: Bench) -> dict[Task, Turns]:
 
 
 async def _night(browser: Browser, folder: Path, many: int) -> dict[Task, float]:
-    """How long each task takes in a night with so many events."""
+    """Return the seconds that each task takes with `many` events in the store."""
     async with AsyncExitStack() as stack:
         server = NightServer(folder, await stack.enter_async_context(ledger()), many)
         stack.push_async_callback(server.close)

@@ -1,4 +1,4 @@
-"""A text that few attempts have: found with the index of texts, and without. And its cost."""
+"""Searches for a rare text in attempts, with the text index and without, and the index's cost."""
 
 import asyncio
 import random
@@ -32,7 +32,7 @@ ENDLESS = 2**62
 
 
 def measure(bench: Bench) -> Iterator[Row]:
-    """Milliseconds of a search through all attempts, and for each attempt, time and bytes."""
+    """Milliseconds of a search through all attempts, and the index's time and bytes for each."""
     stores = {}
     for name in ("with", "without"):
         bench.said(f"texts: {MANY:,} attempts {name} an index")
@@ -74,7 +74,7 @@ def _hook(db: Connection) -> int:
 
 
 def _text(some: random.Random, *, rare: bool) -> Text:
-    """A push like those of a code host."""
+    """Return the body of a push as a code host sends it, and a response body."""
     commits = [_commit(some) for _ in range(some.randrange(1, COMMITS))]
     body = {
         "ref": f"refs/heads/{_words(some, 1)}",
@@ -100,7 +100,7 @@ def _commit(some: random.Random) -> dict[str, object]:
 
 
 def _words(some: random.Random, many: int) -> str:
-    """Words out of some ten thousand."""
+    """Return `many` made-up words."""
     parts = ("an", "ber", "cor", "del", "em", "fra", "gil", "hor", "in", "jo", "ka", "lum", "mar")
     return " ".join("".join(some.choices(parts, k=some.randrange(2, 5))) for _ in range(many))
 
@@ -133,5 +133,5 @@ def _search(store: Store) -> float:
 
 
 def _size(directory: Path) -> int:
-    """The bytes of a store's files."""
+    """Return the bytes of a store's files."""
     return sum(path.stat().st_size for path in directory.iterdir() if path.is_file())

@@ -1,4 +1,4 @@
-"""The reference for deliveries: one aiohttp session that signs and posts, and keeps nothing."""
+"""The reference for deliveries: an aiohttp session that signs and posts, and stores nothing."""
 
 import asyncio
 import hmac
@@ -12,22 +12,22 @@ from tests.benchmarks.harness.payload import SIZE, payload
 from worker.signing.sign import Signer
 
 IN_FLIGHT = (32, 64)
-"""The better of these counts; more makes it slower."""
+"""The better of these counts is the reference. Higher counts are slower."""
 Headers = Callable[[int, bytes], dict[str, str]]
 SIGNER = Signer(world.SECRET)
 
 
 def rate(**given: Any) -> float:
-    """Posts a second, in a process of its own."""
+    """Run `post_all` in its own process. Return the posts a second."""
     return max(float(apart.call(post_all, in_flight=most, **given)) for most in IN_FLIGHT)
 
 
 async def post_all(
     port: int, many: int, subscribers: int, in_flight: int, whole: bool = False
 ) -> float:
-    """Post `many` bodies to each of the subscribers; posts a second.
+    """Post `many` bodies to each of the subscribers. Return the posts a second.
 
-    Signed once, with the two headers that it takes, or with the `whole` head that ours sends.
+    A request has the content type and one signature, or with `whole` all headers that tocsin sends.
     """
     import aiohttp
 

@@ -1,5 +1,5 @@
-"""A bare Starlette application with one route, which reads a hook as the API does: same statements,
-same threads, and no more around it than is needed to answer.
+"""A bare Starlette application with one route that reads a hook with the statements and the threads
+of the API, and does nothing more.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""A bare Starlette application that reads a body and answers 202: the least there can be."""
+"""A bare Starlette application that reads a body and answers 202, as a lower bound."""
 
 import asyncio
 

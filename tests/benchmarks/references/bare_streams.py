@@ -1,6 +1,6 @@
-"""The lower reference for deliveries: asyncio streams that sign and post, and keep nothing.
+"""The faster reference for deliveries: asyncio streams that sign and post, and store nothing.
 
-No HTTP client stands between: the head is written by hand, and of the answer only its end is found.
+There is no HTTP client: this writes each head itself, and parses only the end of each response.
 """
 
 import asyncio
@@ -14,17 +14,17 @@ from tests.benchmarks.harness.payload import SIZE, payload
 from tests.benchmarks.harness.receiver import content_length
 
 IN_FLIGHT = (32, 64)
-"""The better of these counts; more makes it slower."""
+"""The better of these counts is the reference. Higher counts are slower."""
 KEY = world.SECRET.encode()
 
 
 def rate(**given: Any) -> float:
-    """Posts a second, in a process of its own."""
+    """Run `post_all` in its own process. Return the posts a second."""
     return max(float(apart.call(post_all, in_flight=most, **given)) for most in IN_FLIGHT)
 
 
 async def post_all(port: int, many: int, subscribers: int, in_flight: int) -> float:
-    """Post `many` bodies to each of the subscribers; posts a second."""
+    """Post `many` bodies to each of the subscribers. Return the posts a second."""
     bodies = [payload(SIZE, seed) for seed in range(many + world.WARMING)]
     streams = [await asyncio.open_connection("127.0.0.1", port) for _ in range(in_flight)]
     try:

@@ -1,4 +1,4 @@
-"""`tocsin` whose hub answers an event as always and keeps nothing of it: a reference."""
+"""The reference for ingest: a `tocsin` whose hub answers as usual, and stores no events."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ async def _answered(
 
 
 def _not_packed(arrival: IncomingEvent) -> None:
-    """Compressing is a part of storing."""
+    """Skip the compression, which is a part of storing."""
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A certificate authority of tests' own."""
+"""A certificate authority for tests of TLS."""
 
 import datetime
 import ipaddress
@@ -20,7 +20,7 @@ DAY = datetime.timedelta(days=1)
 
 
 class Authority:
-    """Signs certificates, in a folder."""
+    """A certificate authority that writes its certificates to `folder`."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -60,7 +60,7 @@ class Authority:
         ends: datetime.timedelta = DAY,
         password: bytes | None = None,
     ) -> int:
-        """Write NAME.crt and NAME.key; returns the certificate's number."""
+        """Write NAME.crt and NAME.key to the folder. Return the certificate's serial number."""
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, host)])
         local = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))

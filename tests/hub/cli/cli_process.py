@@ -1,4 +1,4 @@
-"""Commands that stay, as processes of their own."""
+"""Long-running `tocsin` commands in separate processes."""
 
 import os
 import re
@@ -14,12 +14,11 @@ from store import Store
 from store.accounts import accounts, tokens
 from store.repositories import repositories
 
-# Seconds, on a machine that has other things to do.
 SECRET = "ring the bells"
 
 
 class Process:
-    """A running `tocsin`, with what it prints line by line."""
+    """A running `tocsin` process, whose output can be read line by line."""
 
     def __init__(self, *args: str, **environment: str) -> None:
         self.popen = subprocess.Popen(
@@ -31,8 +30,9 @@ class Process:
         )
 
     def said(self, pattern: str, *, error: bool = False) -> re.Match[str]:
-        """The first line from here on that matches. What does not come within a minute is not
-        waited for: the process is killed.
+        """Read lines of output until one matches `pattern`. Return the match.
+
+        The process is killed after PATIENCE. Raises AssertionError if the output ends first.
         """
         stream = self.popen.stderr if error else self.popen.stdout
         assert stream is not None
@@ -51,7 +51,7 @@ class Process:
         raise AssertionError(f"{pattern!r} is not in {seen}, {self.popen.stderr.read()}")
 
     def end(self, number: int = signal.SIGTERM) -> tuple[int, str, str]:
-        """The exit code after a signal, and what else it printed."""
+        """Send a signal. Return the exit code, and the rest of stdout and of stderr."""
         self.popen.send_signal(number)
         return self.ended()
 
@@ -65,7 +65,7 @@ def url_of(process: Process) -> str:
 
 
 def prepare(store: Store) -> str:
-    """A token that may do everything with `ada/bell`."""
+    """Create `ada/bell`. Return its owner's token, with the scopes `repo` and `admin:repo_hook`."""
 
     def make(db) -> str:
         user = accounts.create(db, "ada")

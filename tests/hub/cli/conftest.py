@@ -1,4 +1,4 @@
-"""The command line on real stores, each test with a data directory of its own."""
+"""Fixtures for tests of the command line: a data directory for each test, stores, and commands."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -22,14 +22,14 @@ Listed = Callable[..., list[dict[str, Any]]]
 
 @pytest.fixture(autouse=True)
 def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The working and data directory of an installation; no setting comes from outside."""
+    """Create an installation in the working directory, isolated from the machine's settings."""
     prepare_database("sqlite", tmp_path)
     return isolate(tmp_path, monkeypatch)
 
 
 @pytest.fixture
 def fresh(directory: Path) -> Path:
-    """The same directory before there is an installation in it."""
+    """The same directory without an installation."""
     for path in directory.iterdir():
         path.unlink()
     return directory
@@ -37,7 +37,7 @@ def fresh(directory: Path) -> Path:
 
 @pytest.fixture
 def run() -> Run:
-    """Runs a command line and checks its exit code."""
+    """Return a function that runs a command line and checks its exit code."""
 
     def call(*args: object, code: int = 0, stdin: str | bytes | None = None) -> Result:
         result = CliRunner().invoke(main, [str(arg) for arg in args], input=stdin)
@@ -51,7 +51,7 @@ def run() -> Run:
 
 @pytest.fixture
 def listed(run: Run) -> Listed:
-    """The rows of a listing, as JSON."""
+    """Return a function that runs a listing with `--json` and parses its output."""
 
     def call(*args: object) -> Any:
         return json.loads(run(*args, "--json").stdout)
@@ -63,7 +63,7 @@ def listed(run: Run) -> Listed:
 def url(
     request: pytest.FixtureRequest, directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[str]:
-    """The engine under test: the commands of whatever uses this work on each of them."""
+    """The URL of the store. A test with this fixture runs on each engine."""
     with engine_url(request.param) as named:
         monkeypatch.setenv("TOCSIN_STORE", named)
         yield named

@@ -1,4 +1,4 @@
-"""A server and its clients, by hand: for what happens on connections."""
+"""A server and raw clients for tests of connections."""
 
 import asyncio
 import json
@@ -20,7 +20,11 @@ LIMITS = ServerLimits(documentation_url=DOCS)
 
 
 class App:
-    """Answers with the request's method and headers, once it may."""
+    """An ASGI app that responds, once `may` is set, with the names of the request's headers.
+
+    A query string `N` requests N bytes instead. `/body` first reads the request's body, and
+    `/watch` waits for the disconnect.
+    """
 
     def __init__(self) -> None:
         self.may = asyncio.Event()
@@ -52,7 +56,7 @@ class App:
 
 
 class Client:
-    """A connection, by hand."""
+    """A client's connection, without an HTTP library."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reader, self.writer = reader, writer
@@ -73,7 +77,7 @@ class Client:
         return int(line.split()[1]), headers, body
 
     async def refusal(self) -> tuple[int, str]:
-        """Status and message of the last answer, which has the form of the API's errors."""
+        """Check that the server sends an API error and closes. Return its status and message."""
         status, headers, body = await self.answer()
         assert headers["connection"] == "close"
         assert headers["content-type"] == "application/json; charset=utf-8"
@@ -84,7 +88,7 @@ class Client:
         return status, content["message"]
 
     async def ended(self) -> bytes:
-        """The bytes until the connection is closed."""
+        """Return the bytes that arrive until the server closes the connection."""
         async with asyncio.timeout(PATIENCE):
             try:
                 return await self.reader.read()
@@ -96,7 +100,7 @@ class Client:
 
 
 class World:
-    """A server."""
+    """A server with its limiter and its clients."""
 
     def __init__(self, folder: Path, *, tls: bool) -> None:
         self.app = App()
@@ -106,7 +110,7 @@ class World:
         self.context: ssl.SSLContext | None = None
         self.clients: list[Client] = []
         self.port = 0
-        # Seconds for a handshake or a head that are soon over, and enough for a handshake.
+        # A short `header_timeout` in seconds, which is long enough for a TLS handshake.
         self.soon = 3.0 if tls else 0.1
         if tls:
             authority = Authority(folder)

@@ -1,4 +1,4 @@
-"""The store that tests of the command line begin with."""
+"""The initial store for tests of the command line."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +14,7 @@ from store.repositories import repositories
 
 @contextmanager
 def opened(folder: Path) -> Iterator[Store]:
-    """The store in a data directory, for the length of the block."""
+    """Open the SQLite store of a data directory during the block."""
     store = open_store("sqlite", data_dir=folder)
     try:
         yield store
@@ -23,7 +23,7 @@ def opened(folder: Path) -> Iterator[Store]:
 
 
 def seed(db: Connection) -> int:
-    """A repository `ada/bell` with a hook for pushes and two of them; returns the hook's id."""
+    """Create `ada/bell`, a hook for pushes, two pushes and a fork event. Return the hook's id."""
     user = accounts.create(db, "ada")
     repo = repositories.create(db, user["id"], "bell")
     hook = hooks.create(

@@ -1,4 +1,4 @@
-"""A service manager's side of `tocsin serve`, by hand."""
+"""A service manager for tests of `tocsin serve`."""
 
 import os
 import re
@@ -14,7 +14,7 @@ ACTIVATED = Path(__file__).parents[2] / "preload" / "activated.py"
 
 
 class Manager:
-    """A service manager's side: a socket for notifications, one that it listens on, a process."""
+    """A service manager: a notification socket, a listening socket, and the daemon's process."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -41,7 +41,7 @@ class Manager:
         )
 
     def until(self, line: str) -> list[str]:
-        """The messages up to the first one with a line that matches."""
+        """Receive messages until one has a line that matches. Return them."""
         began = len(self.heard)
         while not any(re.search(line, text, re.MULTILINE) for text in self.heard[began:]):
             self.heard.append(self._next(line))
@@ -56,7 +56,7 @@ class Manager:
             raise AssertionError(f"no {wanted}: {self.heard}, {self.ended()}") from None
 
     def logged(self, line: str) -> None:
-        """Wait for a line of the log that matches. `ended` has only what follows it."""
+        """Wait for a line of the log that matches. `ended` then returns only the later lines."""
         assert self.process is not None
         assert self.process.stderr is not None
         late = threading.Timer(PATIENCE, self.process.kill)

@@ -1,4 +1,4 @@
-"""Every command helps, and none imports what it does not use."""
+"""Every command has a help text, and importing one leaves the garbage collector as it was."""
 
 import gc
 

@@ -17,9 +17,9 @@ WIDTH = 80
 EVERY = list(all_commands())
 GROUPS = [(path, one, context) for path, one, context in EVERY if isinstance(one, click.Group)]
 LEAVES = [(path, one, context) for path, one, context in EVERY if not isinstance(one, click.Group)]
-# This group is about the machine. It has no things to list.
+# This group changes files of the machine, and has nothing to list.
 VERBS_ONLY = "tocsin systemd"
-# Removals that need no question: of what can be made again as it was.
+# Removals without a question, because the same command can install the files again.
 ADMIN = {"tocsin systemd uninstall"}
 
 
@@ -48,7 +48,7 @@ def test_a_noun_has_a_list_and_its_verbs_come_first(path, group, context) -> Non
     assert not {"create", "delete", "set", "revoke", "update", "get"} & set(names)
 
 
-# Unlike a service, an installation of an app takes its tokens with it.
+# This command asks for confirmation, because it also removes the installation's tokens.
 UNINSTALL = "tocsin app uninstall"
 
 
@@ -106,7 +106,7 @@ SHOWN = [
 def test_an_example_is_a_command_line_that_there_is(path: str, example: str) -> None:
     words = shlex.split(example.rpartition("| ")[2].removeprefix("sudo "))
     assert words[0] == "tocsin"
-    assert example.find(path) >= 0, "it is an example of this command"
+    assert example.find(path) >= 0, "an example must name its command"
     command: click.Command = main
     context = root_context()
     rest = words[1:]
@@ -138,7 +138,7 @@ FORMERLY = [
 
 @pytest.mark.parametrize(("former", "now"), FORMERLY, ids=[one for one, _ in FORMERLY])
 def test_a_former_word_still_works(run, hook_id, monkeypatch, former: str, now: list[str]) -> None:
-    # A job that never ran is due some time after each question, which the rows show.
+    # The rows show when a job is due, which depends on the time. The clock stands still.
     monkeypatch.setattr(Clock, "now", MovableClock().now)
     assert run(*former.split()).stdout == run(*now).stdout
 

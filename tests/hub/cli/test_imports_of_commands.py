@@ -1,4 +1,4 @@
-"""How little a command imports: somebody waits for it, or many processes start at once."""
+"""Commands import few modules, because a user waits for them or many start at once."""
 
 import os
 import subprocess
@@ -25,7 +25,7 @@ OWN = {
     "store",
     "store.errors",
 }
-# The modules of the standard library and click, with room for another Python's.
+# The maximum of modules: the standard library's and click's, with room for other Pythons.
 MOST = 160
 
 LISTED = (
@@ -118,7 +118,7 @@ def test_every_command_has_its_line_of_the_help(run):
 
 
 def nouns(group: click.Group) -> Iterator[Noun]:
-    """The nouns of a group that have commands in other modules, and those below them."""
+    """Yield the nouns in a group, at any depth, whose commands are in other modules."""
     for name in group.list_commands(click.Context(group)):
         found = group.get_command(click.Context(group), name)
         if isinstance(found, Noun):
@@ -163,7 +163,7 @@ def test_help_and_completion_of_a_noun_import_none_of_its_commands(args, environ
 
 
 def test_the_distributions_own_name_is_a_package(tmp_path):
-    """From a folder without the sources, as whoever has installed it imports it."""
+    """The import runs in a folder without the sources, as it does after an installation."""
     for code in (["-m", "tocsin", "--version"], ["-c", "import tocsin; print(tocsin.__version__)"]):
         done = subprocess.run(
             [sys.executable, *code],
@@ -217,7 +217,7 @@ def test_the_settings_import_no_parser_for_their_defaults():
     ids=" ".join,
 )
 def test_a_short_command_imports_nothing_of_a_daemon(words, run, directory):
-    """An event loop, schedules, filters and a terminal's colours."""
+    """It needs no event loop, schedules, filters or terminal colours."""
     run("user", "add", "ada")
     unused = {"asyncio", "apscheduler", "rich", "store.delivery.filtering", "hub.rest", "uvicorn"}
     assert all(find_spec(name) for name in unused)
@@ -225,7 +225,7 @@ def test_a_short_command_imports_nothing_of_a_daemon(words, run, directory):
 
 
 def test_a_start_imports_nothing_that_it_does_not_use():
-    """Clients, templates and texts were a third of what a start had to import."""
+    """HTTP clients, templates and texts were once a third of the imports at the start."""
     unused = (
         "httpx rich pygments jinja2 markdown_it nh3 nacl pychoosealicense"
         " licenseclassifier yaml sqlite_utils prometheus_client swagger_ui pydantic_settings"

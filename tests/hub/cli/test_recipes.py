@@ -1,4 +1,4 @@
-"""The pages for FastAPI, Jenkins and Forgejo, as far as there is something to run them with."""
+"""The manual's recipes for FastAPI, Jenkins and Forgejo. The tests imitate the last two."""
 
 import hashlib
 import hmac
@@ -30,7 +30,7 @@ PUSH = {
 
 
 class Stand(BaseHTTPRequestHandler):
-    """Stands where a receiver would, and keeps what comes."""
+    """A receiver that keeps each request and responds 200."""
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
@@ -59,7 +59,7 @@ def post(url: str, **given: Any) -> httpx.Response:
 
 
 def subscribe(hub: str, token: str, callback: str, secret: str = SECRET) -> None:
-    """As the pages say it, `.json` at the end of the topic."""
+    """Subscribe to pushes as the recipes do, with `.json` at the end of the topic."""
     form = {
         "hub.mode": "subscribe",
         "hub.topic": f"{hub}/ada/bell/events/push.json",
@@ -79,7 +79,7 @@ def push(hub: str, token: str) -> None:
 
 @pytest.fixture
 def fastapi(tmp_path: Path) -> Iterator[tuple[str, Path]]:
-    """The receiver of the page at work; its URL, and what it prints."""
+    """Run the receiver of the FastAPI recipe. Yields its URL and its log file."""
     page = MANUAL / "how-to" / "fastapi.md"
     (tmp_path / "receiver.py").write_text(block(page, "python", "receiver"))
     log = tmp_path / "receiver.log"
@@ -128,7 +128,7 @@ def test_the_fastapi_recipe_verifies_deliveries(
 
 
 def test_jenkins(start, store: Store, stand: ThreadingHTTPServer):
-    """The checks of its two plugins, by their sources: path, headers, and the HMAC of the body."""
+    """Repeat the checks of two Jenkins plugins: path, headers, and the HMAC of the body."""
     token = prepare(store)
     hub = url_of(start("serve", "--port", "0", **ALLOWED))
     jenkins = f"http://127.0.0.1:{stand.server_port}"
@@ -141,7 +141,7 @@ def test_jenkins(start, store: Store, stand: ThreadingHTTPServer):
     pushed = {path: (lines, body) for path, lines, body in got if lines["X-GitHub-Event"] == "push"}
     assert set(pushed) == {generic, plugin}
     for lines, body in pushed.values():
-        # The plugins compare the type as it stands, and what is behind the `=`.
+        # The plugins compare the whole Content-Type, and the part of a signature after the `=`.
         assert lines["Content-Type"] == "application/json"
         for name, algorithm in (("X-Hub-Signature-256", "sha256"), ("X-Hub-Signature", "sha1")):
             made = hmac.new(SECRET.encode(), body, algorithm).hexdigest()
@@ -153,7 +153,7 @@ def test_jenkins(start, store: Store, stand: ThreadingHTTPServer):
 
 
 def forgejo(secret: str, event: str, payload: dict[str, Any]) -> tuple[dict[str, str], bytes]:
-    """Headers and body as Forgejo sends them: its own names, and those of its ancestors."""
+    """Return headers and body as Forgejo sends them, also with the names of Gitea and others."""
     body = json.dumps(payload, indent=2).encode()
     bare = hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
     sha1 = hmac.new(secret.encode(), body, hashlib.sha1).hexdigest()
@@ -192,7 +192,7 @@ def test_the_forgejo_recipe_accepts_events(
     assert again.json() == answer.json()
     forged = post(url, content=body + b" ", headers=lines)
     assert forged.status_code == 401
-    # A repository that nobody made appears by itself.
+    # An event creates a repository that does not exist yet.
     elsewhere = json.loads(FORGEJO.read_text())
     elsewhere["repository"]["full_name"] = "ada/belfry"
     elsewhere["repository"]["name"] = "belfry"

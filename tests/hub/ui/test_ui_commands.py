@@ -9,12 +9,12 @@ import pytest
 from hub.cli import main
 
 NAMED = re.compile(r"tocsin (?=[a-z])([^\"'`<\\]+)")
-# In a sentence the name of the program is followed by a verb.
+# In a sentence, these words follow the name of the program. They are no commands.
 PROSE = ("form", "is", "are", "dashboard")
 
 
 def commands() -> list[str]:
-    """The command lines in templates and messages."""
+    """Return the command lines in templates and messages."""
     found = set()
     for folder in ("", "templates", "pages"):
         for path in (files("hub.ui") / folder).iterdir():

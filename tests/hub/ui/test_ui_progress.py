@@ -1,4 +1,4 @@
-"""The pages of reports and imports: their progress, their readers, and no secret."""
+"""The pages of reports and imports: the progress, the rights to see it, and hidden credentials."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ from store.imports import import_queries, import_rounds, imports
 
 
 def made(db: Any, enterprise_id: int, day: int) -> int:
-    """Two reports of a day, of which one is there."""
+    """Begin two reports of a day, and finish the first one. Return its id."""
     begun = reports.begin(db, ["users-1-day", "repos-1-day"], enterprise_id, day, day, 1)
     reports.put_part(db, begun["users-1-day"], 0, b"{}\n")
     reports.put_part(db, begun["repos-1-day"], 0, b"{}\n")

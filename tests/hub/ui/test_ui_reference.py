@@ -1,4 +1,4 @@
-"""The API's reference in the dashboard: all of it, for the readers that the setting names."""
+"""The API reference in the dashboard: it is complete, and the setting decides who may read it."""
 
 import re
 from typing import Any
@@ -12,7 +12,7 @@ from hub.operations import EVENTS, OPERATIONS
 from store import Store
 
 
-@embedded("nothing of it is stored")
+@embedded("the reference is not in the store")
 async def test_every_operation_and_every_schema_is_there(store: Store, seed: Any) -> None:
     async with open_dashboard(store, seed.token) as browser:
         index = (await browser.page("/ui/reference")).replace("<wbr>", "")
@@ -37,7 +37,7 @@ async def test_every_operation_and_every_schema_is_there(store: Store, seed: Any
             schemas |= set(re.findall(r'href="(/ui/reference/schemas/[^"]+)"', html))
 
 
-@embedded("nothing of it is stored")
+@embedded("the reference is not in the store")
 async def test_an_operation_shows_its_parameters_and_answers(store: Store, seed: Any) -> None:
     async with open_dashboard(store, seed.token) as browser:
         said = text_of(await browser.page("/ui/reference/repos"))
@@ -50,9 +50,9 @@ async def test_an_operation_shows_its_parameters_and_answers(store: Store, seed:
         assert (await browser.get("/ui/reference/schemas/nothing")).status_code == 404
 
 
-@embedded("nothing of it is stored")
+@embedded("the reference is not in the store")
 async def test_a_page_that_is_kept_is_of_its_own_hub_and_place(store: Store, seed: Any) -> None:
-    """The operations of a group are drawn once for each document and each URL of the reference."""
+    """The page of a group is rendered once for each hub and each URL of the reference."""
     for last, url in enumerate(("https://one.example", "https://other.example")):
         async with open_dashboard(store, seed.token, last=bool(last), base_url=url) as browser:
             for _ in range(2):
@@ -64,7 +64,7 @@ async def test_a_page_that_is_kept_is_of_its_own_hub_and_place(store: Store, see
             assert "/ui/reference/schemas" not in public
 
 
-@embedded("nothing of it is stored")
+@embedded("the reference is not in the store")
 @pytest.mark.parametrize(
     ("setting", "nobody", "user", "root"),
     [

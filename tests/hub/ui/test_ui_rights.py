@@ -31,7 +31,7 @@ def world(store: Store, seed: Any) -> World:
 
 
 async def seen(world: World, token: str) -> dict[str, str]:
-    """The texts of the lists, for the token's user."""
+    """Return the text of each list, by path, as the token's user sees it."""
     async with open_dashboard(world.store, token, last=False) as browser:
         return {path: text_of(await browser.page(f"/ui{path}")) for path in LISTS}
 

@@ -21,7 +21,7 @@ from store.hooks import hook_links, hooks
 from store.jobs import jobs
 from store.jobs.jobs import JobSchedule
 
-# Everybody may end sessions and save views of their own, whatever their token is for.
+# Users may end their own sessions and save their own views with any token.
 OWN = ("/ui/sessions/", "/ui/views")
 ACTS = [
     act
@@ -45,14 +45,14 @@ def world(store: Store, seed: Any) -> World:
 
 
 def token(world: World, *scopes: str, **given: Any) -> str:
-    """One of the site administrator's."""
+    """Create a token of the site administrator. Return its value."""
     root = world.store.look(accounts.by_login, "root")
     assert root is not None
     return world.store.do(tokens.create, root["id"], scopes=scopes, **given)[0]
 
 
 def paths(world: World) -> dict[str, list[object]]:
-    """The values for each parameter of a path."""
+    """Create objects for the parameters of paths. Return the values for each parameter."""
     attempt = world.send(world.hidden)[0]
 
     def make(db: Any) -> dict[str, list[object]]:
@@ -88,7 +88,7 @@ def _installation(db: Any) -> Any:
 
 
 def filled(one: Action | SectionPage, found: dict[str, list[object]]) -> list[str]:
-    """The paths that it can be asked for. KeyError for a parameter that nothing stands for."""
+    """Return the paths of an action or page. Raises KeyError for a parameter without values."""
     (name,) = PARAMETER.findall(one.path)[:1] or ("",)
     some = []
     for value in found[name] if name else [""]:
@@ -98,7 +98,7 @@ def filled(one: Action | SectionPage, found: dict[str, list[object]]) -> list[st
 
 
 def kept(world: World) -> list[Any]:
-    """The rows that actions change."""
+    """Return the rows that actions can change."""
     tables = ("hook", "hook_link", "delivery", "replaying", "job", "installation")
     return [world.store.look(lambda db, t=one: db.all(f"SELECT * FROM {t}")) for one in tables]
 
@@ -147,7 +147,6 @@ async def test_pages_outside_of_a_token_s_scopes_are_refused(world: World) -> No
 
 
 async def test_pages_and_actions_within_the_scopes_are_allowed(world: World) -> None:
-    # A private hook is not found for them, as in the API: 404.
     place = f"/ui/hooks/{world.other['id']}"
     async with open_dashboard(world.store) as browser:
         for scope, looks, changes in (

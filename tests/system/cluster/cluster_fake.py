@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 
 from waiting import PATIENCE
 
-# Asked before the start: for TLS, for GSSAPI. A single byte says no.
+# Requests for TLS and GSSAPI before the startup message. The byte N declines them.
 QUESTIONS = {80877103, 80877104}
 
 
@@ -31,7 +31,7 @@ def _serve(listener: socket.socket, version: str) -> None:
             client, _ = listener.accept()
         except OSError:
             return
-        # A client that hears the version may leave at once, or before it is sent.
+        # The client may disconnect once it knows the version, or earlier.
         with client, suppress(OSError, struct.error):
             _talk(client, version)
 
@@ -49,7 +49,7 @@ def _talk(client: socket.socket, version: str) -> None:
 
 @contextmanager
 def server_of_version(version: str) -> Iterator[int]:
-    """The port of a server that says that it is of this version."""
+    """Run a server that reports this version. Yield its port."""
     listener = socket.create_server(("127.0.0.1", 0))
     thread = threading.Thread(target=_serve, args=(listener, version), daemon=True)
     thread.start()

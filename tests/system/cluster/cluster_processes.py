@@ -1,4 +1,4 @@
-"""Hubs and workers, which are killed and started again, and their receiver."""
+"""Hub and worker processes that tests kill and restart, and their receiver."""
 
 import os
 import signal
@@ -17,7 +17,7 @@ AT_WORK = "tocsin is at work"
 
 
 class Process:
-    """A running `tocsin`; what it prints goes to a file of its own."""
+    """A running `tocsin`, whose output goes to its own log file."""
 
     def __init__(self, folder: Path, name: str, *args: str, **environment: object) -> None:
         self.name = name
@@ -49,7 +49,7 @@ class Process:
         self.popen.wait(PATIENCE)
 
     def end(self) -> int:
-        """The exit code after SIGTERM."""
+        """Send SIGTERM, and return the exit code."""
         self.popen.send_signal(signal.SIGTERM)
         return self.popen.wait(PATIENCE)
 
@@ -69,7 +69,7 @@ class Installation:
         self._started = 0
 
     def start(self, name: str, *args: str, **settings: object) -> Process:
-        """Start a process; its user agent, and so what it sends, is its own."""
+        """Start a process. Its user agent is unique, so that the receiver can identify it."""
         self._started += 1
         made = Process(
             self.folder,
@@ -117,7 +117,7 @@ class Receipt:
 
 
 class Receiver:
-    """Everything that arrived so far."""
+    """Reads the deliveries that arrived so far from the receiver's log."""
 
     def __init__(self, log: Path, port: int) -> None:
         self._log = log.open(encoding="utf-8")
@@ -139,7 +139,7 @@ class Receiver:
 
 @contextmanager
 def receiving(folder: Path) -> Iterator[Receiver]:
-    """A receiver in a process of its own."""
+    """Run a receiver in its own process for the block."""
     log = folder / "received"
     program = Path(__file__).with_name("cluster_receiver.py")
     process = subprocess.Popen(
@@ -155,7 +155,7 @@ def receiving(folder: Path) -> Iterator[Receiver]:
 
 
 class Deployment:
-    """An installation, its database, the receiver of its deliveries, and a token of it."""
+    """An installation with its database, a receiver of its deliveries, and a token for it."""
 
     def __init__(
         self, installation: Installation, server: Server, receiver: Receiver, token: str

@@ -1,6 +1,6 @@
-"""Run as a program: answers every POST with 200, and writes down when what came from whom.
+"""A program that answers every POST with 200, and logs it.
 
-A line a request: seconds since the epoch, path, delivery id, user agent.
+Each line of the log has seconds since the epoch, path, delivery id and user agent.
 """
 
 import asyncio

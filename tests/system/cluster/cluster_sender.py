@@ -1,4 +1,4 @@
-"""Posts events to whichever hub answers, under the same delivery id until one has taken it."""
+"""A client that posts each event to one hub after the other until one of them accepts it."""
 
 import asyncio
 import random
@@ -12,11 +12,11 @@ LONGEST = 20.0
 
 
 class Refused(Exception):
-    """The answer was none that takes an event."""
+    """The status of the response is not 2xx."""
 
 
 class Sender:
-    """Keeps several connections busy. `accepted` are the delivery ids with a 2xx."""
+    """Keeps several connections busy. `accepted` has the delivery ids that got a 2xx."""
 
     def __init__(self, hubs: Sequence[int], repository: str, token: str) -> None:
         self._hubs = hubs
@@ -29,12 +29,12 @@ class Sender:
         self.retry_after: set[str] = set()
 
     def give(self, guids: Iterable[str], size: int = 1) -> None:
-        """Post these, alone or in batches of `size`."""
+        """Queue events with these delivery ids, alone or in batches of `size`."""
         chosen = list(guids)
         self._todo.extend(chosen[at : at + size] for at in range(0, len(chosen), size))
 
     async def run(self, connections: int) -> None:
-        """Until everything that was given is accepted."""
+        """Post until every queued event is accepted."""
         async with asyncio.TaskGroup() as group:
             for at in range(connections):
                 group.create_task(self._keep_posting(at))
@@ -97,5 +97,5 @@ class Sender:
 
 
 def payload(guid: str) -> bytes:
-    """About 1 kB that is this event's own."""
+    """Return a payload of about 1 kB that is unique to this event."""
     return orjson.dumps({"ref": f"refs/heads/{guid}", "text": guid * (1000 // len(guid))})

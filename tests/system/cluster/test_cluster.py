@@ -34,8 +34,8 @@ ATTEMPTS = (
     " FROM attempt a JOIN event e ON e.id = a.event_id"
 )
 HOLDERS = "SELECT holder FROM lease"
-# The longest wake-up across processes, in times that the hub takes to accept an event.
-# Looking every few seconds takes longer. How fast it is, the benchmarks say.
+# The bound of the time from acceptance to delivery, in durations of an acceptance. A worker that
+# polled every few seconds would exceed it. The benchmarks measure the actual time.
 WAKE_UP = 50
 
 
@@ -44,9 +44,9 @@ class Kills:
     """The processes that were killed."""
 
     workers: set[str] = field(default_factory=set)
-    """Their user agents."""
+    """The user agents of the workers."""
     database: float = 0.0
-    """When it was back, in seconds since the epoch."""
+    """The time when the database was back, in seconds since the epoch."""
 
     def that_lost(self, receipt: Receipt) -> str | None:
         """Return the kill after which the outcome of this delivery may be unrecorded, or None."""
@@ -56,7 +56,7 @@ class Kills:
 
 
 def seed(db: Connection, receiver: str) -> str:
-    """The repository ada/bell with its subscribers; returns a token that may push to it."""
+    """Create the repository ada/bell with its hooks. Return a token that may push to it."""
     ada = accounts.create(db, "ada")
     repo = repositories.create(db, ada["id"], "bell")
     for number in range(SUBSCRIBERS):
@@ -79,7 +79,7 @@ class Cluster(Deployment):
         self.ports = [free_port() for _ in range(3)]
         self.kills = Kills()
         self.killed: set[int] = set()
-        """Workers, by their process ids."""
+        """The process ids of the killed workers."""
         self.sender = Sender(self.ports, "ada/bell", token)
 
     def start(self) -> None:
@@ -103,7 +103,7 @@ class Cluster(Deployment):
         self.kills.database = time.time()
 
     async def at(self, share: float, what: Callable[[], Awaitable[None]]) -> None:
-        """Do it once this share of the events is accepted."""
+        """Call `what` once this share of the events is accepted."""
         while len(self.sender.accepted) < share * EVENTS:  # noqa: ASYNC110 - other processes do it
             await asyncio.sleep(0.01)
         await what()
@@ -127,15 +127,15 @@ class Cluster(Deployment):
             group.create_task(self.chaos())
             group.create_task(self.sender.run(CONNECTIONS))
             await until_all(self.arrived, EVENTS * SUBSCRIBERS, "deliveries")
-            # The last that was started may still find the database away, or not know yet what a
-            # signal means.
+            # The process that was started last may still fail because the database is away, or may
+            # not handle signals yet.
             await until(self.installation.all_at_work, self.installation.last_lines)
             supervisor.cancel()
 
     async def supervise(self) -> None:
-        """Start again what was killed, and what could not start because the database was away.
+        """Restart processes that were killed, or ended because the database was away.
 
-        Nothing else starts a process. Two starts for one end would leave a hub that keeps its port.
+        Nothing else restarts a process. A second restart would leave a hub that holds the port.
         """
         while True:
             await asyncio.sleep(0.5)
@@ -206,7 +206,7 @@ def test_nothing_is_lost_and_nothing_that_was_recorded_is_sent_twice(
     # The hubs' own events report what the kills did to the hooks.
     sent = "SELECT count(*) FROM event WHERE name NOT IN ('hook', 'delivery', 'backlog')"
     assert cluster.server.sql(sent) == [(EVENTS,)]
-    # A worker killed towards the end has a lease that ends by itself; no other is left.
+    # Only killed workers may still have a lease, which expires.
     left = {int(holder.rpartition(":")[2]) for (holder,) in cluster.server.sql(HOLDERS)}
     assert left <= cluster.killed
 
@@ -214,7 +214,7 @@ def test_nothing_is_lost_and_nothing_that_was_recorded_is_sent_twice(
 def test_an_event_reaches_its_receiver_soon_after_acceptance(
     cluster: Cluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Hub, worker and receiver are a process each."""
+    """Hub, worker and receiver are separate processes."""
     cluster.installation.hub("hub0", cluster.ports[0])
     cluster.installation.worker("worker0")
     cluster.installation.at_work()
@@ -226,8 +226,8 @@ def test_an_event_reaches_its_receiver_soon_after_acceptance(
 
 
 def took(cluster: Cluster, numbers: range) -> tuple[float, float, float]:
-    """Post as many events, one after the other; in milliseconds, p50 of accepting them, and p50 and
-    p95 from then on.
+    """Post events one after the other. Return milliseconds: p50 to the acceptance, and p50 and p95
+    from the acceptance to the arrival.
     """
     accepted: dict[str, float] = {}
     accepting: list[float] = []

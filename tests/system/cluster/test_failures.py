@@ -1,5 +1,5 @@
-"""A PostgreSQL in trouble: what is accepted arrives, what cannot be is answered with 503, and all
-goes on by itself. And what is said at the start about one that is of no use.
+"""Failures of PostgreSQL: accepted events arrive, other events get a 503, and hub and workers
+recover by themselves. Also the error messages for a database that cannot be used.
 """
 
 import asyncio
@@ -31,9 +31,9 @@ from store.hooks import hooks
 from store.repositories import repositories
 from worker.tuning import DEFAULTS
 
-# Seconds. A minute, as an operator would see it, takes TOCSIN_TEST_OUTAGE=60.
+# The seconds of an outage. TOCSIN_TEST_OUTAGE=60 makes it as long as a real one.
 OUTAGE = float(os.environ.get("TOCSIN_TEST_OUTAGE", "8"))
-# Soon is at most so many times the length of a start.
+# The bound of quick responses and shutdowns, in durations of a start.
 STARTS = 40
 
 
@@ -47,7 +47,7 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture
 def database(server: Server) -> Iterator[str]:
-    """A database of the role tocsin."""
+    """Create a database that belongs to the role tocsin."""
     if not server.running():
         server.start()
     server.sql("CREATE DATABASE trouble OWNER tocsin TEMPLATE template0 ENCODING 'UTF8'")
@@ -66,7 +66,7 @@ def seed(db: Connection, receiver: str) -> str:
 
 
 class Trouble(Deployment):
-    """One hub and two workers that are to live through it."""
+    """One hub and two workers that must survive the failure."""
 
     def __init__(
         self, installation: Installation, server: Server, receiver: Receiver, token: str
@@ -85,7 +85,7 @@ class Trouble(Deployment):
         self.started = taken.seconds()
 
     def post(self, count: int = 50) -> None:
-        """Events that are sent until they are accepted."""
+        """Post `count` events until each is accepted."""
         sender = Sender([self.port], "ada/bell", self.token)
         sender.give(f"event-{self._numbers + at:05}" for at in range(count))
         self._numbers += count
@@ -93,7 +93,7 @@ class Trouble(Deployment):
         self.accepted |= sender.accepted
 
     def ask(self) -> httpx.Response:
-        """One event, once."""
+        """Post one event once. Return the response."""
         self._numbers += 1
         guid = f"event-{self._numbers:05}"
         answer = httpx.post(
@@ -113,7 +113,7 @@ class Trouble(Deployment):
         return answer
 
     def is_refused(self) -> None:
-        """503 with Retry-After, and soon."""
+        """Check that the hub refuses events quickly, with 503 and Retry-After."""
         wait_until(lambda: not self.ask().is_success, "the hub to notice")
         for _ in range(10):
             taken = Stopwatch()
@@ -127,7 +127,7 @@ class Trouble(Deployment):
         return {(one.guid, one.path) for one in self.receiver.look()}
 
     def goes_on(self) -> float:
-        """Everything that was accepted arrives; returns after how many seconds new events do."""
+        """Wait until all accepted events arrive, new ones among them. Return the seconds."""
         taken = Stopwatch()
         wait_until(lambda: self.ask().is_success, "the hub to go on")
         self.post()
@@ -135,7 +135,7 @@ class Trouble(Deployment):
         return taken.seconds()
 
     def all_recorded(self) -> None:
-        """A database that crashes forgets the last outcomes: those are then sent again."""
+        """Wait until all outcomes are recorded. Deliveries without one would be sent again."""
         waiting = "SELECT 1 FROM delivery WHERE state = 0 LIMIT 1"
         wait_until(lambda: not self.server.sql(waiting, "trouble"), "outcomes")
 
@@ -144,7 +144,7 @@ class Trouble(Deployment):
         wait_until(lambda: expected <= self.arrived(), "deliveries")
 
     def ends_well(self) -> None:
-        """All was recorded, nobody has ended meanwhile, nobody leaves anything behind."""
+        """Check that all is recorded, and that each process ends with 0 and leaves no lease."""
         self.all_recorded()
         assert [process.end() for process in self.installation.running.values()] == [0, 0, 0]
         found = self.server.sql(
@@ -153,7 +153,7 @@ class Trouble(Deployment):
         assert [row[:2] for row in found] == [(1, None)]
         for process in self.installation.running.values():
             assert "Traceback" not in process.said(), process.said()
-            assert process.said().count("\n") < 400, "it says less, the longer it lasts"
+            assert process.said().count("\n") < 400, "an outage does not flood the log"
 
 
 @pytest.fixture
@@ -197,7 +197,7 @@ def test_the_database_is_unreachable_for_a_while(
 
 
 def test_attempts_during_an_outage_are_recorded_later(trouble: Trouble) -> None:
-    """Its outcomes are kept until they can be written down: it is not sent again."""
+    """The worker keeps their outcomes until it can record them, and sends nothing again."""
     trouble.post(200)
     trouble.server.stop()
     trouble.is_refused()
@@ -216,8 +216,10 @@ def _backends(server: Server) -> int:
 
 @contextmanager
 def no_connection_left(server: Server) -> Iterator[Callable[[], bool]]:
-    """Others have taken all of them. The function takes what has become free, and says whether all
-    are taken: a connection that was just being opened is not listed yet.
+    """Take all connections of the server.
+
+    The yielded function takes connections that have become free. It returns whether tocsin has
+    none. Call it again later, because a connection that is being opened is not listed yet.
     """
     with ExitStack() as taken:
 
@@ -250,7 +252,7 @@ def _in_the_system(server: Server, value: str) -> None:
 
 
 def _in_the_database(server: Server, value: str) -> None:
-    """New connections only read, and stay so when others write again."""
+    """New connections are read-only, and stay so when later ones can write again."""
     with psycopg.connect(server.url(), autocommit=True) as raw:
         raw.execute("SET default_transaction_read_only = off")
         raw.execute(f"ALTER DATABASE trouble SET default_transaction_read_only = {value}")
@@ -272,7 +274,7 @@ def test_the_database_only_reads(trouble: Trouble, switch: Callable[[Server, str
 
 
 def test_processes_end_while_the_database_is_away(trouble: Trouble) -> None:
-    """In the ten seconds they have; what they had in hand is another's after its lease."""
+    """They end within the stop grace, although they cannot return their leases."""
     trouble.server.stop("immediate")
     trouble.is_refused()
     taken = Stopwatch()
@@ -290,7 +292,7 @@ def test_processes_end_while_the_database_is_away(trouble: Trouble) -> None:
 
 
 def refused(store: str, tmp_path: Path, *, command: str = "serve", code: int = 1) -> str:
-    """The one line with which a command ends."""
+    """Run a command that must fail with `code`. Return its error, which is one line."""
     done = subprocess.run(
         [*TOCSIN, command, "--store", store, "--data-dir", tmp_path / "data"],
         capture_output=True,
@@ -394,7 +396,7 @@ def test_a_user_without_rights_to_the_tables_is_refused(
 
 def test_a_read_only_database_is_reported(server: Server, database: str, tmp_path: Path) -> None:
     server.sql(f"ALTER DATABASE {database} SET default_transaction_read_only = on")
-    # 6: it may take writes later.
+    # 6 is LATER: the database may accept writes later.
     assert "read-only" in refused(server.url(database, "tocsin"), tmp_path, code=6)
 
 
@@ -429,7 +431,7 @@ def test_a_missing_driver_is_reported(tmp_path: Path, missing: str) -> None:
 def test_the_log_keeps_the_password_to_itself(
     server: Server, database: str, tmp_path: Path
 ) -> None:
-    """No failure of a process that knows it puts it there."""
+    """A process that knows the password logs database failures without it."""
     server.sql(f"GRANT ALL ON SCHEMA public TO {GUARDED}", database)
     (tmp_path / "secret.key").write_bytes(Fernet.generate_key())
     installation = Installation(tmp_path, server.url(database, GUARDED, PASSWORD))

@@ -1,4 +1,4 @@
-"""A machine of its own that a real systemd runs, in namespaces over an overlay of the root."""
+"""A machine for tests: namespaces over an overlay of the root, booted by a real systemd."""
 
 import contextlib
 import ctypes
@@ -17,14 +17,14 @@ from waiting import PATIENCE, wait_until
 HERE = Path(__file__).parent
 PROJECT = HERE.parents[2]
 CLONE_NEWNET = 0x40000000
-# A Python that is elsewhere than it was built for may look for its library in the old place.
+# A Python at another path than its build's may look for its library at the old path.
 PROGRAM = """#!/bin/sh
 LD_LIBRARY_PATH=/opt/python/lib exec /opt/tocsin/bin/python -m hub.cli "$@"
 """
 
 
 def missing() -> str | None:
-    """Why there can be no such machine here, if so."""
+    """Return the reason why this host cannot run the machine, or None."""
     if os.geteuid() != 0:
         return "needs root"
     for name in ("unshare", "nsenter", "ip", "systemctl"):
@@ -52,7 +52,7 @@ class Machine:
     def run(
         self, *command: str, code: int | None = 0, stdin: str | None = None, **environment: str
     ) -> str:
-        """The output of a command."""
+        """Run a command that must end with `code`, if that is not None. Return its output."""
         path = "PATH=/opt/tocsin/bin:/usr/sbin:/usr/bin:/sbin:/bin"
         variables = [f"{name}={value}" for name, value in environment.items()]
         done = subprocess.run(
@@ -65,7 +65,7 @@ class Machine:
         return done.stdout if code == 0 else said
 
     def write(self, path: str, text: str, mode: str = "644") -> None:
-        """A file in the machine."""
+        """Write a file in the machine."""
         self.run("mkdir", "-p", str(Path(path).parent))
         self.run("sh", "-c", f"cat > {path} && chmod {mode} {path}", stdin=text)
 
@@ -75,7 +75,7 @@ class Machine:
         return dict(line.split("=", 1) for line in said.splitlines())
 
     def main(self, unit: str = "tocsin.service") -> int:
-        """The main process of a service, by the machine's counting; 0 for none."""
+        """Return a service's main process id in the machine's PID namespace; 0 for none."""
         return int(self.show(unit, "MainPID")["MainPID"])
 
     def journal(self, *options: str) -> str:
@@ -87,7 +87,7 @@ class Machine:
         return done.stdout + done.stderr
 
     def until(self, condition: Callable[[], Any], what: str) -> None:
-        """Wait until it is so."""
+        """Wait until `condition()` holds. A failure shows `what` and the journal."""
         wait_until(condition, lambda: f"{what}\n{self.journal()}", pause=0.05)
 
     @contextlib.contextmanager
@@ -137,7 +137,7 @@ def booted(folder: Path) -> Iterator[Machine]:
 
 
 def _boot(outside: int) -> Machine:
-    """Wait until the first process is systemd and everything it was to start is there."""
+    """Wait until systemd has started everything, then install tocsin into /opt/tocsin."""
     machine = wait_until(lambda: _first_process(outside), "the machine's first process")
     states: list[str] = []
 

@@ -1,6 +1,6 @@
-# Becomes systemd, as the first process of its PID namespace, over a root of its own: what it writes
-# is in memory, and nothing outside can be reached. $1: an empty directory; $2, $3, $4: the project,
-# the packages and the Python that are to be seen in /opt.
+# Becomes systemd, as the first process of its PID namespace, over its own root: the machine writes
+# to memory, and cannot reach anything outside. $1: an empty directory; $2, $3, $4: the project, the
+# packages and the Python that appear in /opt.
 set -eu
 test "$$" = 1
 dir=$1
@@ -11,7 +11,7 @@ mount -t overlay overlay -o "lowerdir=/,upperdir=$dir/upper,workdir=$dir/work" "
 root=$dir/root
 
 mount -t proc proc "$root/proc"
-# What is set here is set for the whole kernel.
+# Writes to these files would affect the whole kernel.
 for file in sys sysrq-trigger; do
     test -e "$root/proc/$file" || continue
     mount --bind "$root/proc/$file" "$root/proc/$file"
@@ -33,7 +33,7 @@ mount -t tmpfs -o mode=755 tmpfs "$root/run"
 mount -t tmpfs -o mode=1777 tmpfs "$root/tmp"
 mount -t tmpfs -o mode=1777 tmpfs "$root/var/tmp"
 
-# Nothing of the host is started but the journal.
+# Of the host's units, only the journal is started.
 hidden="etc/systemd/system"
 for base in etc/systemd usr/lib/systemd lib/systemd; do
     hidden="$hidden $base/system.conf.d $base/system-generators"
@@ -65,7 +65,7 @@ mkdir -p "$root/mnt/outside"
 pivot_root . mnt/outside
 cd /
 umount -l /mnt/outside
-# Among themselves these namespaces share their mounts, as on any machine; credentials need it.
+# Mounts propagate inside the machine, as on any machine. systemd's credentials need this.
 mount --make-rshared /
 exec env -i container=test PATH=/usr/sbin:/usr/bin:/sbin:/bin \
     /lib/systemd/systemd --system --unit=basic.target --show-status=no --log-target=journal

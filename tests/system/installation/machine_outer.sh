@@ -1,5 +1,6 @@
-# Starts a machine (machine_boot.sh) in namespaces of its own, and ends it when standard input ends,
-# which it does with whoever started this. $1: an empty directory. Prints the process to look under.
+# Starts a machine (machine_boot.sh) in its own namespaces. Ends it when standard input is closed,
+# also because the parent process has died. Prints the id of the process below which systemd runs.
+# $1: an empty directory; $2, $3, $4: as for machine_boot.sh.
 set -eu
 dir=$1
 here=$(dirname "$0")

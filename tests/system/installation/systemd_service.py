@@ -1,4 +1,4 @@
-"""tocsin as a service of the machine: installed, with ada/engine in it and somebody who posts."""
+"""tocsin as a systemd service with the repository ada/engine, and a client that posts events."""
 
 import asyncio
 import contextlib
@@ -20,7 +20,7 @@ ADDRESS = "127.0.0.2"
 
 
 class Service:
-    """`tocsin.service`; what posters take for a site."""
+    """`tocsin.service`, which a `Poster` can use in place of a `Site`."""
 
     port = 8765
 
@@ -49,7 +49,7 @@ class Service:
         self.token = self.machine.run("tocsin", "token", "add", "ada", *scopes).split()[0]
 
     async def hook(self, port: int, **options: Any) -> None:
-        """A hook for pushes, by name, so that it has to be resolved."""
+        """Create a hook for pushes, with a host name that the worker has to resolve."""
         wanted = {
             "repository": "ada/engine", "url": f"http://{NAME}:{port}/", "events": ["push"],
             "content_type": "json", "secret": "s", "delivery": options,
@@ -65,7 +65,7 @@ class Service:
                 assert answer.status_code == 204, answer.text
 
     async def as_installed(self) -> None:
-        """Undo what a test changed, and have it run."""
+        """Undo what a test changed, and start the service."""
         if self.changed:
             self.changed = False
             await self.call("rm", "-rf", "/etc/systemd/system/tocsin.service.d", "/run/stuck")
@@ -75,26 +75,27 @@ class Service:
         await self.call("systemctl", "start", "tocsin")
 
     def drop_in(self, text: str, unit: str = "tocsin.service") -> None:
-        """Change the unit, until the test is over."""
+        """Add a drop-in to the unit. `as_installed` removes it after the test."""
         self.changed = True
         self.machine.write(f"/etc/systemd/system/{unit}.d/test.conf", text)
         self.machine.run("systemctl", "daemon-reload")
 
     def count(self, where: str) -> int:
-        """How many deliveries there are like that."""
+        """Return the number of deliveries that match an SQL condition."""
         statement = f"SELECT count(*) AS many FROM delivery WHERE {where}"
         (row,) = json.loads(self.machine.run("tocsin", "sql", "--json", statement))
         many: int = row["many"]
         return many
 
     def restarts(self) -> int:
-        """How often systemd started it again by itself."""
+        """Return how often systemd restarted the service by itself."""
         return int(self.machine.show("tocsin.service", "NRestarts")["NRestarts"])
 
 
 class Insistent(Poster):
-    """Posts until all is accepted, on new connections where old ones end, and counts what a
-    client sees of a restart.
+    """A client that reconnects until the hub has accepted every event.
+
+    It counts refused connections and lost responses.
     """
 
     def __init__(self, service: Service, prefix: str, count: int) -> None:
@@ -123,7 +124,7 @@ class Insistent(Poster):
 
 
 class Names(asyncio.DatagramProtocol):
-    """A name server that knows one address, for every name."""
+    """A name server that resolves every name to ADDRESS."""
 
     asked = 0
 
@@ -144,7 +145,7 @@ class Names(asyncio.DatagramProtocol):
 
 @contextlib.asynccontextmanager
 async def names() -> AsyncIterator[Names]:
-    """The name server of the machine, for the length of the block."""
+    """Run the name server of the machine for the block."""
     loop = asyncio.get_running_loop()
     transport, server = await loop.create_datagram_endpoint(Names, local_addr=("127.0.0.1", 53))
     try:

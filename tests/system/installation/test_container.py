@@ -15,19 +15,19 @@ from ports import free_port
 from waiting import PATIENCE, wait_until
 
 ROOT = Path(__file__).parents[3]
-# An image with Python and apt that the machine has. Without it, one is made of packages: a test
-# reaches no registry of images.
+# A local image with Python and apt. Without it, the test builds one from packages, because tests
+# use no image registry.
 BASE = os.environ.get("TOCSIN_TEST_CONTAINER_BASE", "")
 TAG, MADE = "localhost/tocsin-test", "localhost/tocsin-test-base"
 PACKAGES = "ca-certificates,python3,python3-venv"
 # Debian's own images fetch no translations either.
 APT = 'Acquire::Languages "none"'
-# The image is started once, with few of its modules: to compile all of them is not worth it. pip
-# takes `no` for "do not compile".
+# The test starts the image once and imports few modules, so that compiling all of them would take
+# longer. pip reads `no` as "do not compile".
 PIP = "[install]\nno-compile = no\n"
 # The certificates that this machine trusts: the package index may be a mirror.
 TRUSTED = Path("/etc/ssl/certs/ca-certificates.crt")
-# It needs no namespaces and no control groups, so that it works in a container too.
+# This isolation needs no namespaces and no control groups, and works in a container too.
 ENVIRONMENT = {"BUILDAH_ISOLATION": "chroot", **os.environ}
 
 pytestmark = [
@@ -47,10 +47,10 @@ def run(*command: str) -> str:
 
 
 class Buildah:
-    """The program, and where it keeps images and containers."""
+    """The program buildah with its storage of images and containers."""
 
     def __init__(self, folder: Path | None) -> None:
-        """Without a folder, that is the machine's own storage."""
+        """Keep the storage in a folder; None means the machine's own storage."""
         kept = [] if folder is None else ["--root", f"{folder}/root", "--runroot", f"{folder}/run"]
         self.command = ["buildah", *kept]
 
@@ -60,9 +60,7 @@ class Buildah:
 
 @pytest.fixture(scope="module")
 def buildah(tmp_path_factory: pytest.TempPathFactory) -> Buildah:
-    """The base image that is named is in the machine's storage. All else is in a folder of the
-    test's, which may be in memory.
-    """
+    """Use the machine's storage if it has the base image, and otherwise a temporary folder."""
     return Buildah(None if BASE else tmp_path_factory.mktemp("images"))
 
 
@@ -125,7 +123,7 @@ def test_the_image_declares_its_health_check(buildah: Buildah, container: str) -
 def _process_id(port: int) -> int:
     """The id of the program's own process: buildah, which started it, passes no signals on."""
     for process in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):  # it has just ended
+        with suppress(OSError):  # the process has just ended
             command = (process / "cmdline").read_bytes().split(b"\0")
             if command[0].startswith(b"/opt/tocsin/") and str(port).encode() in command:
                 return int(process.name)

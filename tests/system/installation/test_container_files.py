@@ -1,4 +1,4 @@
-"""The files that start a container, as the programs that read them see them."""
+"""The settings of the Quadlet unit and the compose file, which start the container."""
 
 import os
 import re
@@ -24,7 +24,7 @@ def section(name: str) -> list[tuple[str, str]]:
 
 
 def check_of(command: list[str]) -> None:
-    """A health check is a Python program that can be compiled and asks /healthz."""
+    """Check that a health check is a valid Python program that requests /healthz."""
     *program, code = command
     assert program == ["python3", "-c"]
     assert "/healthz" in code
@@ -72,7 +72,7 @@ def test_each_service_that_answers_requests_has_a_health_check() -> None:
 
 @pytest.mark.parametrize("page", ["README.md", "hub/docs/how-to/install.md"])
 def test_images_are_built_with_their_health_check(page: str) -> None:
-    """Images in the OCI format, podman's default, have none."""
+    """Images in the OCI format, podman's default, have no health check."""
     text = (ROOT / page).read_text(encoding="utf-8")
     commands = re.findall("^podman build.*$", text, re.MULTILINE)
     assert commands

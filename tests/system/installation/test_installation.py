@@ -1,4 +1,4 @@
-"""Each way to install: the distributions that are built, and the commands to get them."""
+"""Every way to install tocsin: the built distributions, and the commands that install it."""
 
 import hashlib
 import importlib.util
@@ -22,12 +22,12 @@ from hub import __version__
 
 ROOT = Path(__file__).parents[3]
 LEFT_OUT = (".git", ".venv", "__pycache__", ".mypy_cache", ".ruff_cache", ".hypothesis", "*.pyc")
-# Beside tocsin itself, without extras. Python brings pip, and until 3.11 setuptools.
+# Limits of what is installed beside tocsin, without extras, pip and setuptools.
 MOST_PACKAGES, MOST_BYTES = 40, 90 * 1024 * 1024
-# Bytes. A disk gives a file, and a folder, as many of these as it needs.
+# The bytes of a disk block. Each file and folder takes a whole number of blocks.
 BLOCK = 4096
 BROUGHT = {"pip", "setuptools", "tocsin"}
-# These replace what compiled modules call directly, or read its signature.
+# These patch a function that compiled modules call directly, or read its signature.
 INTERPRETED_ONLY = (
     "delivery/test_isolation.py::test_the_rate_of_a_hook_is_kept",
     "delivery/test_payload_cache.py::test_one_event_to_many_form_hooks_is_encoded_once",
@@ -38,7 +38,7 @@ INTERPRETED_ONLY = (
 
 
 def run(*command: str | Path, cwd: Path, **environment: str) -> str:
-    """The output of a command that has to succeed."""
+    """Run a command that must succeed. Return its output."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("TOCSIN_")}
     done = subprocess.run(
         [str(word) for word in command],
@@ -54,7 +54,7 @@ def run(*command: str | Path, cwd: Path, **environment: str) -> str:
 
 
 def copy(folder: Path) -> Path:
-    """A copy of the sources, in which builds leave what they like."""
+    """Copy the sources, because builds leave files in their folder."""
     return shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(*LEFT_OUT))
 
 
@@ -185,7 +185,7 @@ def test_the_extra_all_has_all_others():
     (everything,) = extras["all"]
     named = everything.removeprefix("tocsin[").removesuffix("]").split(",")
     assert {*named} == extras.keys() - {"all", "test", "bench"}
-    assert "tocsin[all]" in extras["test"], "so that no test skips for want of one"
+    assert "tocsin[all]" in extras["test"], "no test may skip because an extra is missing"
 
 
 @pytest.fixture
@@ -241,7 +241,7 @@ def test_compiled_modules_pass_the_tests_of_the_pure_ones(compiled, empty_folder
     left_out = [f"--deselect=tests/worker/{name}" for name in INTERPRETED_ONLY]
     tested = ("delivery", "http", "senders/test_deliveries.py", "signing")
     folders = [f"tests/worker/{name}" for name in tested]
-    # The modules do not see which database the store has.
+    # The compiled modules do not depend on the database.
     tests = ["-m", "pytest", "-k", "not postgres", *folders, *left_out]
     assert ", 0 failed" in run(python, *tests, cwd=empty_folder)
     smoke(empty_folder / "venv" / "bin" / "tocsin", empty_folder)
@@ -250,8 +250,8 @@ def test_compiled_modules_pass_the_tests_of_the_pure_ones(compiled, empty_folder
 def lend_packages(python: Path, empty_folder: Path) -> None:
     """Let an environment find what this one has, after its own packages.
 
-    They are the same packages, and already bytecode here. Links to sources stay here: Python
-    follows none that a lent folder has.
+    The packages are the same, and already compiled to bytecode. Python ignores `.pth` files in the
+    added folders, so that an editable install of the sources is not visible.
     """
     own = run(
         python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=empty_folder

@@ -1,4 +1,4 @@
-"""The units, run by a real systemd: on a machine of its own, made of namespaces and an overlay."""
+"""The units under a real systemd, on a machine that is made of namespaces and an overlay."""
 
 import asyncio
 import json
@@ -50,7 +50,7 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
 
 @pytest.fixture(scope="module")
 def installed(machine: Machine) -> Service:
-    """Installed and started as the manual says."""
+    """Install and start the service as the manual says."""
     service = Service(machine)
     machine.run("tocsin", "systemd", "install")
     service.settings()
@@ -76,7 +76,7 @@ async def service(installed: Service, name_server: Names) -> AsyncIterator[Servi
 
 
 async def post(service: Service, prefix: str, count: int = 1) -> set[str]:
-    """Have events accepted; returns their GUIDs."""
+    """Post events until they are accepted. Return their GUIDs."""
     poster = Insistent(service, prefix, count)
     await poster.post()
     assert (poster.refused, poster.lost) == (0, 0)
@@ -105,7 +105,7 @@ async def test_the_service_serves_once_it_is_started(service: Service, name_serv
 
 
 async def test_a_confined_daemon_sees_its_process_and_logs_to_the_journal(service: Service) -> None:
-    """Confined it sees enough of itself, and the journal takes its lines with their severity."""
+    """The sandboxed daemon reads its process metrics, and logs lines with their severity."""
     async with httpx.AsyncClient(
         base_url="http://127.0.0.1:8765", trust_env=False, timeout=PATIENCE
     ) as client:
@@ -127,7 +127,7 @@ async def test_a_confined_daemon_sees_its_process_and_logs_to_the_journal(servic
 
 
 async def test_systemd_reads_the_environment_file(service: Service) -> None:
-    """systemd reads the environment file as the generator meant it."""
+    """systemd understands each line of the generated environment file."""
     lines = (await service.call("cat", "/etc/tocsin/tocsin.env")).splitlines()
     wanted = [line[1:] for line in lines if line.startswith("#TOCSIN_")]
     text = "\n".join(line for line in wanted if not line.startswith("TOCSIN_KEY_FILE"))
@@ -135,7 +135,7 @@ async def test_systemd_reads_the_environment_file(service: Service) -> None:
     service.drop_in("[Service]\nEnvironmentFile=/run/every.env\n")
     await service.call("systemctl", "restart", "tocsin")
     async with ledger() as receiver:
-        # All is at its default: nothing in this network may be delivered to.
+        # By default, deliveries to loopback addresses are refused.
         await service.hook(receiver.port)
         await post(service, "default")
         await service.until(lambda: "loopback" in service.machine.run(*LISTED), "a refusal")
@@ -153,7 +153,7 @@ async def test_the_service_survives_kill_9(service: Service) -> None:
         await posting
         assert poster.refused == 0
         assert len(poster.accepted) == 300
-        await until(lambda: poster.accepted <= set(receiver.got), "what was accepted")
+        await until(lambda: poster.accepted <= set(receiver.got), "the delivery of accepted events")
         assert service.machine.main() not in (0, first)
 
 
@@ -166,11 +166,11 @@ async def test_the_watchdog_restarts_a_stopped_process(service: Service) -> None
     await post(service, "after-the-stop")
     journal = await asyncio.to_thread(service.machine.journal)
     assert "Watchdog timeout (limit 2s)!" in journal
-    assert "Fatal Python error: Aborted" in journal, "it says where it stood"
+    assert "Fatal Python error: Aborted" in journal, "the journal has a traceback"
 
 
 async def test_the_watchdog_restarts_a_stalled_delivery_loop(service: Service) -> None:
-    """The event loop goes on, the claims do not."""
+    """The event loop runs, but the worker claims no deliveries."""
     service.machine.write("/opt/stuck.py", STUCK)
     service.drop_in(
         "[Service]\nWatchdogSec=4\nExecStart=\nEnvironment=LD_LIBRARY_PATH=/opt/python/lib\n"
@@ -186,7 +186,7 @@ async def test_the_watchdog_restarts_a_stalled_delivery_loop(service: Service) -
         before = service.restarts()
         await service.call("tocsin", "delivery", "redeliver", str(delivery["id"]))
         await service.until(
-            lambda: "claiming: no sign of life" in service.machine.journal(), "that it is noticed"
+            lambda: "claiming: no sign of life" in service.machine.journal(), "the stall's report"
         )
         await post(service, "meanwhile")
         await service.call("rm", "/run/stuck")
@@ -207,9 +207,9 @@ async def test_restarts_under_load(service: Service) -> None:
             await service.call("systemctl", "restart", "tocsin")
         await posting
         assert poster.refused == 0, "systemd keeps the socket open"
-        assert poster.lost == 0, "what was asked is answered"
+        assert poster.lost == 0, "every request gets its response"
         assert len(poster.accepted) == EVENTS
-        await until(lambda: poster.accepted <= set(receiver.got), "what was accepted")
+        await until(lambda: poster.accepted <= set(receiver.got), "the delivery of accepted events")
         assert receiver.got.total() == EVENTS, "nothing was sent twice"
         await service.call("systemctl", "stop", "tocsin.socket", "tocsin")
         assert service.count("lease_id IS NOT NULL") == 0
@@ -221,7 +221,7 @@ async def test_stopping_does_not_wait_for_an_endpoint_that_hangs(service: Servic
         await post(service, "hang", 10)
         await until(lambda: hanging.got.total() > 0, "a delivery that hangs")
         await service.call("systemctl", "stop", "tocsin.socket", "tocsin")
-        # systemd would have said so if it had taken longer than it may.
+        # The result would be another one if the stop had taken longer than allowed.
         shown = service.machine.show("tocsin.service", "Result", "ExecMainStatus", "ActiveState")
         assert shown == {"Result": "success", "ExecMainStatus": "0", "ActiveState": "inactive"}
         assert service.count("lease_id IS NOT NULL") == 0
@@ -308,7 +308,7 @@ async def test_an_upgrade_copies_the_database_and_migrates_it(service: Service) 
     await said(service, "the database is upgraded; as it was at step")
     await post(service, "upgraded")
     await service.call("systemctl", "stop", "tocsin.socket", "tocsin")
-    # And back: the copy takes the place of the database.
+    # Downgrade: the copy replaces the database.
     await service.call(
         "sh",
         "-c",
@@ -329,7 +329,7 @@ async def test_hub_and_worker_run_as_two_services(installed: Service, name_serve
             await service.call("systemctl", "stop", "tocsin-worker")
             guids = await post(service, "without-worker", 20)
             await service.call("systemctl", "start", "tocsin-worker")
-            await until(lambda: set(receiver.got) >= guids, "what was accepted meanwhile")
+            await until(lambda: set(receiver.got) >= guids, "deliveries of earlier events")
     finally:
         await service.call("tocsin", "systemd", "install")
     assert "tocsin-hub" not in await service.call("ls", "/etc/systemd/system")

@@ -22,7 +22,7 @@ needs_systemd = pytest.mark.skipif(ANALYZE is None, reason="needs systemd-analyz
 
 @pytest.fixture
 def units(tmp_path: Path) -> Path:
-    """All units as they are when installed, for a program that is there."""
+    """Install all units, for a program that exists. Return their folder."""
     for split in ([], ["--split"]):
         given = ["--prefix", str(tmp_path), "--program", sys.executable, *split]
         result = CliRunner().invoke(main, ["systemd", "install", *given])

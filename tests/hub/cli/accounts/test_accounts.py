@@ -1,4 +1,4 @@
-"""Users, organizations, repositories, tokens and sources: made, listed, refused."""
+"""Commands that create and list users, organizations, repositories, tokens and sources."""
 
 import pytest
 from engines import embedded
@@ -29,7 +29,7 @@ def test_a_taken_login_is_one_line(run):
     assert refused.stdout == ""
 
 
-@embedded("a database that is made by being opened")
+@embedded("only the embedded engine creates a database by opening it")
 def test_no_command_makes_an_installation_by_the_way(run, fresh):
     refused = run("user", "list", code=4)
     assert "tocsin serve" in refused.stderr

@@ -1,4 +1,4 @@
-"""The hook of an app, by command and by state document."""
+"""Commands and state documents for the hook of an app."""
 
 import json
 from typing import Any

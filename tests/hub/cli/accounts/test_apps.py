@@ -1,4 +1,4 @@
-"""Applications, their tokens, and the logins of users: by command and by document."""
+"""Commands and state documents for applications, their tokens, and the logins of users."""
 
 import json
 from typing import Any

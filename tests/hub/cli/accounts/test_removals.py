@@ -1,4 +1,4 @@
-"""Users, organizations and repositories are shown, changed and removed, with a confirmation."""
+"""The `show`, `edit` and `remove` commands, and the confirmation that a removal requires."""
 
 import json
 
@@ -25,7 +25,7 @@ def loaded(run, store: Store) -> None:
 
 @pytest.fixture
 def asked(monkeypatch):
-    """Somebody at a terminal."""
+    """Make removals ask for a confirmation, as they do at a terminal."""
     monkeypatch.setattr(removal, "can_ask", lambda: True)
 
 

@@ -1,4 +1,4 @@
-"""Commands that fail end with the exit codes of the table, and with one line."""
+"""A command that fails prints one line and ends with the documented exit code."""
 
 import os
 import shutil
@@ -20,7 +20,7 @@ DRIVEN = (
     "store.pg_migration.target",
     "store.pg_migration.target_connection",
 )
-# A command line, the code of its end, and a part of what it says.
+# A command line, its exit code, and a part of its error message.
 FAILURES = [
     ("user add ada/x", exits.USAGE, "'ada/x' is "),
     ("repo add ada", exits.USAGE, "is not OWNER/NAME"),
@@ -83,7 +83,7 @@ def accounts(run, directory):
 
 
 def serve(*args: str) -> tuple[int, str]:
-    """The code and the errors of a daemon that cannot start."""
+    """Return the exit code and stderr of a daemon that cannot start."""
     command = [sys.executable, "-m", "hub.cli", "serve", *args]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return done.returncode, done.stderr
@@ -109,7 +109,7 @@ def test_an_id_out_of_range_is_a_usage_error(run, words):
 
 
 def output_of(*args: str, **streams: object) -> tuple[int, str]:
-    """The code and the errors of a command whose standard streams are not the usual ones."""
+    """Run a command with unusual standard streams. Return its exit code and stderr."""
     command = [sys.executable, "-m", "hub.cli", *args]
     done = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False, **streams)
     return done.returncode, done.stderr
@@ -144,8 +144,8 @@ def test_a_secret_that_is_no_utf8_is_a_usage_error(run):
     assert "standard input is not UTF-8" in said
 
 
-# In a mount namespace, so that nothing stays mounted. $1: the directory; $2: how it is mounted;
-# $3: how large it is; $4: the Python; the rest is the command.
+# The script runs in a mount namespace, so that nothing stays mounted. $1: the directory; $2: `rw`
+# or `ro`, the mount option; $3: the size of the disk; $4: the Python; the rest: the command.
 ON_A_DISK = """
 mkdir "$1/copy" "$1/disk"; cp "$1/tocsin.db" "$1/secret.key" "$1/copy"
 mount -t tmpfs -o "size=$3" tmpfs "$1/disk"; cp "$1/copy/"* "$1/disk"
@@ -210,14 +210,14 @@ def test_a_missing_driver_has_its_exit_code(run, monkeypatch):
         assert "pip install 'psycopg" in shown
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 @pytest.mark.parametrize("command", ["status", "doctor", "user list", "delivery list", "backup"])
 @pytest.mark.parametrize("named", ["option", "environment", "store"])
 def test_a_directory_of_another_user_has_its_exit_code(
     run, directory: Path, monkeypatch, command, named
 ):
     words = command.split()
-    # Its modules are imported by a user who may read them.
+    # Root imports the command's modules first: the other user may not be able to read them.
     main.get_command(None, words[0])
     run(*words, "--help")
     directory.chmod(0o700)

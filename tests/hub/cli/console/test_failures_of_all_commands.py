@@ -1,6 +1,6 @@
-"""Each command with each kind of failure that all commands share: a line, and the table's code.
+"""Failures that all commands share: each prints one line and ends with the documented exit code.
 
-The command lines are the first examples of the helps.
+The command lines are the first examples in the help of each command.
 """
 
 import os
@@ -24,11 +24,11 @@ FILES = {"state.yaml": "users: []", "app.json": '{"name": "Lab", "url": "https:/
 
 
 def first_example(path: str, command: click.Command) -> list[str]:
-    """The words of a command's first example after `tocsin`."""
+    """Return the words after `tocsin` in a command's first example."""
     example = next(one for one in command.examples if path in one)
     typed = example.rpartition("| ")[2].removeprefix("sudo ").partition(" > ")[0]
     words = shlex.split(typed)[1:]
-    # Nobody can answer the question.
+    # The test cannot answer the question whether to remove something.
     asks = any("--yes" in one.opts for one in command.params)
     return [*words, "--yes"] if asks and "--yes" not in words else words
 
@@ -38,19 +38,19 @@ LEAVES = {
     for path, command, _ in all_commands()
     if not isinstance(command, click.Group)
 }
-# Its first example uses no installation.
+# The first example of `listen` uses no installation.
 LEAVES["listen"] = (["listen", "--subscribe", "ada/bell-tower"], LEAVES["listen"][1])
 ON_DATA = {
     name: words
     for name, (words, command) in LEAVES.items()
     if any("--data-dir" in one.opts for one in command.params)
 }
-# It reports what it finds, and ends with the code of the worst.
+# `doctor` reports failures as findings, and ends with the code of the worst finding.
 REPORTS = "doctor"
-# These replace the installation, or make one: other tests fail at them.
+# These commands create or replace an installation, so an unusable one is no failure.
 OTHER_COMMANDS = {"restore", "serve"}
 READERS = [name for name in ON_DATA if name not in {*OTHER_COMMANDS, "settings"}]
-# It reads the key alone.
+# `key list` reads the key file but not the database.
 READERS_OF_DATABASE = [name for name in READERS if name != "key list"]
 
 
@@ -75,10 +75,11 @@ def folder(directory: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def fails(run) -> Callable[..., str]:
-    """Runs a command that fails. Returns its error, after checking that this is one line."""
+    """Return a function that runs a failing command, checks that the error is one line, and
+    returns it.
+    """
 
     def call(name: str, *more: str, code: int) -> str:
-        # Standard input has no answer to a question.
         words = ON_DATA.get(name, LEAVES[name][0])
         done = run(*words, *more, code=_code(name, code), stdin="x\n")
         assert "Errno" not in done.output
@@ -94,7 +95,10 @@ def fails(run) -> Callable[..., str]:
 
 
 def _code(name: str, code: int) -> int:
-    """Without the right to look, there is nothing to report."""
+    """Return the code that a command ends with if others end with `code`.
+
+    `doctor` reports a failure as a finding, unless it may not read the data directory.
+    """
     return exits.USAGE if name == REPORTS and code != exits.FIRST else code
 
 
@@ -168,10 +172,10 @@ def test_a_file_that_is_no_database_is_reported(name, fails, folder):
     assert "not a database" in fails(name, code=exits.FAILED)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 @pytest.mark.parametrize("name", READERS)
 def test_a_directory_of_another_user_is_reported(name, fails, folder, monkeypatch):
-    # Its modules are imported by a user who may read them.
+    # Root imports the command's modules first: the other user may not be able to read them.
     fails(name, "--data-dir", "none", code=exits.MISSING)
     files = {word: str(Path(word).resolve()) for word in FILES}
     words = [files.get(word, word) for word in ON_DATA[name]]

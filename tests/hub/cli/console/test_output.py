@@ -21,7 +21,7 @@ MOMENT = 1_700_000_000_123_456
 
 @pytest.fixture
 def terminal(monkeypatch):
-    """Standard output as a terminal of 80 columns in Berlin."""
+    """Make standard output a terminal of 80 columns in the time zone of Berlin."""
     monkeypatch.setattr(output, "is_terminal", lambda: True)
     monkeypatch.setenv("COLUMNS", str(WIDTH))
     monkeypatch.setenv("TZ", "Europe/Berlin")
@@ -55,7 +55,7 @@ def test_a_table_fits_the_terminal(capsys, terminal):
     assert "2023-11-14 23:13" in text
     assert "12345" in text
     assert "receiver.ex" in lines[1], "a URL keeps its beginning"
-    assert "tower" in lines[1], "and its end"
+    assert "tower" in lines[1], "a URL keeps its end"
     assert "https://" not in text
 
 

@@ -1,4 +1,4 @@
-"""Scripts rely on this: JSON from every listing, exit codes, and messages with advice."""
+"""The interface for scripts: JSON from every listing, exit codes, and messages with advice."""
 
 import re
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from store.errors import Unavailable
 
 
 def every(group: click.Group, context: click.Context) -> Iterator[tuple[list[str], click.Command]]:
-    """Each command with its words."""
+    """Yield the words and the object of each command in a group."""
     for name in group.list_commands(context):
         command = group.get_command(context, name)
         inner = click.Context(command, info_name=name, parent=context)
@@ -56,7 +56,7 @@ def test_an_empty_listing_suggests_the_next_command(words, run, listed):
         return
     assert listed(*words) == []
     result = run(*words)
-    assert result.stdout == "", "a program reads no advice"
+    assert result.stdout == "", "advice must not go to standard output"
     assert re.search(r"`tocsin |POST /hub", result.stderr)
 
 

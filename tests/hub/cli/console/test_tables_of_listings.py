@@ -23,7 +23,7 @@ TABLES = [path.split()[1:] for path, _, _ in all_commands() if path.endswith(" l
 
 
 def fill(db: Connection) -> None:
-    """One of each thing, with values that are as long as they may be."""
+    """Create one object of each kind, with very long values."""
     user = accounts.create(db, f"ada-{LONG}x"[:90], name=LONG, email=f"{LONG[:60]}x@tower.example")
     accounts.create(db, "tower", kind="Organization", name=LONG)
     accounts.join(db, 2, user["id"], "admin")
@@ -53,7 +53,7 @@ def failure(hook_id: int, repo_id: int) -> Outcome:
 
 
 def follow(db: Connection) -> None:
-    """A WebSub subscription."""
+    """Create a WebSub subscription with long URLs."""
     db.execute(
         "INSERT INTO websub (key, repo_id, topic_key, topic, self_url, hub, callback,"
         " lease_ends_at, request_id, created_at, updated_at)"
@@ -65,7 +65,7 @@ def follow(db: Connection) -> None:
 
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch, store: Store) -> Iterator[None]:
-    """Standard output as a terminal of 80 columns in Kathmandu."""
+    """Fill the store. Make standard output a terminal of 80 columns in Kathmandu's time zone."""
     store.do(fill)
     store.do(follow)
     monkeypatch.setattr(output, "is_terminal", lambda: True)

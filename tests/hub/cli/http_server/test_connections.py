@@ -1,5 +1,6 @@
-"""The bounds of a server: the size of heads, the time that they may take, and the number of
-connections, over TLS, too. With real sockets.
+"""The limits of a server: the size of heads, the time for requests, and the number of connections.
+
+The tests use real sockets, with and without TLS.
 """
 
 import asyncio
@@ -29,7 +30,7 @@ SOON = 0.1
 DRIP = 0.05
 HEAD = b"GET / HTTP/1.1\r\nHost: x\r\n"
 REQUEST = HEAD + b"\r\n"
-# The most bytes that are sent in vain: more does not fit between the two.
+# The most bytes that `flood` sends. The buffers between client and server hold fewer.
 ENDLESS = 64 * 1024 * 1024
 
 
@@ -46,7 +47,7 @@ def secure(request) -> bool:
 @pytest.fixture
 async def world(tmp_path: Path, secure: bool, monkeypatch) -> AsyncIterator[World]:
     made = World(tmp_path, tls=secure)
-    # Deadlines are looked at each 0.1 s.
+    # Check deadlines at every tick of the server, which is every 0.1 s.
     monkeypatch.setattr(servers, "SWEEP", 1)
     with bind("127.0.0.1", 0) as bound:
         made.port = port_of(bound)
@@ -76,12 +77,12 @@ async def test_a_connection_is_kept_after_an_answer(world):
     assert world.limiter.open == 1
 
 
-# How large a head may be.
+# The size of heads.
 
 
 @pytest.fixture
 def parsed(monkeypatch) -> list[int]:
-    """How many bytes the parser was given, each time."""
+    """The number of bytes that the parser got in each call."""
     fed = Protocol.feed
     sizes: list[int] = []
 
@@ -94,7 +95,10 @@ def parsed(monkeypatch) -> list[int]:
 
 
 async def flood(client: Client, begin: bytes, piece: bytes) -> int:
-    """Send a beginning, and pieces until the server takes no more; returns how many bytes."""
+    """Send `begin`, then `piece` again and again. Return how many bytes the pieces had.
+
+    It ends when the server closes the connection, or after `ENDLESS` bytes.
+    """
     sent = 0
     with contextlib.suppress(ConnectionError):
         await client.send(begin)
@@ -133,13 +137,13 @@ async def test_an_endless_request_is_refused(world, parsed, begin, piece, status
     assert str(LIMITS.header_bytes) in message
     client.close()
     assert await sending < ENDLESS
-    # The rest of a body's framing has as much again as the head.
+    # The framing of a body may be as large as the head, and is counted separately.
     assert sum(parsed) <= 2 * LIMITS.header_bytes + 4096
     assert world.measures.requests.values() == {("other", str(status)): 1}
 
 
 async def test_a_head_one_byte_too_long_is_refused(world):
-    """As it comes, in one piece or in many."""
+    """The limit holds whether the head arrives in one piece or in many."""
     rest = len(REQUEST + b"X-A: \r\n")
     for size in (LIMITS.header_bytes, LIMITS.header_bytes + 1):
         whole = HEAD + b"X-A: " + b"a" * (size - rest) + b"\r\n\r\n"
@@ -165,7 +169,7 @@ async def test_too_many_headers(world):
 
 
 async def test_bodies_are_no_heads(world):
-    """However they come: in one piece, and in chunks of one byte, with extensions as they are."""
+    """A body may exceed the limit for heads, also in small chunks and in chunks with extensions."""
     client = await world.connect()
     size = 8 * LIMITS.header_bytes
     head = b"POST /body HTTP/1.1\r\nHost: x\r\n"
@@ -186,7 +190,7 @@ async def test_trailers_are_no_headers(world):
 
 
 async def test_requests_that_wait_for_others_are_bounded(world):
-    """Also where they are small, and all come at once."""
+    """The limit also holds if the requests are small and arrive at once."""
     world.app.may.clear()
     client = await world.connect()
     await client.send(REQUEST * 2_000)
@@ -220,7 +224,7 @@ async def test_an_unreadable_body_ends_the_app_that_reads_it(world):
 
 
 async def test_a_disconnect_reaches_its_app_while_others_wait(world):
-    """The one at work is told, which is not the newest."""
+    """The current request gets the disconnect. It is not the newest on the connection."""
     client = await world.connect()
     await client.send(b"GET /watch HTTP/1.1\r\nHost: x\r\n\r\n" + REQUEST)
     await world.app.began.wait()
@@ -276,7 +280,7 @@ async def test_bytes_that_are_no_http_are_refused(world, text):
     assert (await client.refusal())[0] == 400
 
 
-# How slowly it may come.
+# The time for requests and responses.
 
 
 @quickly_plain
@@ -307,7 +311,7 @@ async def test_an_empty_line_begins_the_header_timeout(world):
 
 @quickly_plain
 async def test_a_dripping_head_is_refused_after_the_timeout(world):
-    """Each byte of it comes in time."""
+    """The timeout is for the whole head, not for each byte."""
     world.limit(header_timeout=max(world.soon, 10 * DRIP))
     client = await world.connect()
 
@@ -353,7 +357,7 @@ async def test_an_idle_connection_is_closed(world):
 
 
 async def test_an_unread_body_is_closed_after_the_timeout(world):
-    """The body of an answered request is not read for ever."""
+    """After the response, the server reads the rest of the request's body until the timeout."""
     world.limit(body_timeout=SOON, keep_alive_timeout=PATIENCE)
     client = await world.connect()
     await client.send(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 999\r\n\r\nx")
@@ -382,7 +386,7 @@ async def test_an_untaken_answer_is_closed_after_the_timeout(world, how, monkeyp
 
 
 async def test_a_slowly_taken_answer_is_sent_whole(world, monkeypatch):
-    """As long as something of it is taken it goes on, whatever the deadlines."""
+    """While the client reads a response, neither `LINGER` nor the keep-alive timeout ends it."""
     monkeypatch.setattr(protocols, "LINGER", SOON)
     world.limit(write_timeout=PATIENCE, keep_alive_timeout=SOON)
     size = 6_000_000
@@ -391,7 +395,7 @@ async def test_a_slowly_taken_answer_is_sent_whole(world, monkeypatch):
 
 
 def taken_slowly(world: World, size: int) -> int:
-    """How much of an answer of this size comes, in pieces."""
+    """Read a response of `size` bytes slowly. Return the number of bytes that arrive."""
     with contextlib.ExitStack() as stack:
         there = stack.enter_context(socket.socket())
         there.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
@@ -422,7 +426,7 @@ async def test_a_request_at_work_is_waited_for(world):
     assert (await client.answer())[0] == 200
 
 
-# How many connections there are.
+# The number of connections.
 
 
 async def test_a_silent_connection_is_evicted_for_a_new_one(world, caplog):
@@ -468,7 +472,7 @@ async def test_one_address_takes_nothing_from_others(world, secure, caplog):
     many = [await world.connect(address="127.0.0.2") for _ in range(3)]
     for number, client in enumerate(many):
         await client.send(REQUEST)
-        # The first connection to ask is the first to be idle.
+        # Wait, so that the connections become idle in this order.
         await until(lambda asked=number + 1: len(world.app.paths) == asked)
     with pytest.raises((OSError, EOFError)) if secure else contextlib.nullcontext():
         refused = await world.connect(address="127.0.0.2")
@@ -479,7 +483,7 @@ async def test_one_address_takes_nothing_from_others(world, secure, caplog):
     assert (await other.answer())[0] == 200
     for client in many:
         assert (await client.answer())[0] == 200
-    # Now they rest, and the one that has rested for longest makes room.
+    # The connections are idle now, and the server evicts the longest idle one.
     again = await world.connect(address="127.0.0.2")
     await again.send(REQUEST)
     assert (await again.answer())[0] == 200
@@ -501,7 +505,7 @@ async def test_the_address_with_most_connections_loses_one(world):
 
 
 async def test_a_broken_handshake_frees_its_connection(world):
-    """By the client, and by the server because it ends."""
+    """Either the client breaks off the handshake, or the server does when it ends."""
     for _ in range(3):
         client = await world.connect(secure=False)
         await until(lambda: world.limiter.open == 1)
@@ -529,7 +533,7 @@ async def test_handshakes_count(world, secure):
 
 @only_plain
 async def test_requests_are_answered_among_silent_connections(world):
-    """More than there may be: who asks is answered, all the while."""
+    """If silent connections exceed the limit, another client still gets a response."""
     world.limit(connections=50)
     silent = [await world.connect() for _ in range(400)]
     for client in silent[::7]:
@@ -542,7 +546,7 @@ async def test_requests_are_answered_among_silent_connections(world):
     assert world.dropped()["evicted"] == 351
 
 
-# From the settings.
+# The limits from the settings.
 
 
 def test_the_bounds_that_the_settings_set(monkeypatch):

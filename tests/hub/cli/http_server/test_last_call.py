@@ -1,4 +1,4 @@
-"""The end of a server: a connection that rests may ask once more, and loses no request."""
+"""The end of a server: an idle connection may send one more request, and none is lost."""
 
 import asyncio
 import contextlib
@@ -18,7 +18,7 @@ OVER = b"connection: close"
 
 
 async def app(scope: Any, receive: Any, send: Any) -> None:
-    """Answers each request with two letters."""
+    """Respond to each request with `ok`."""
     if scope["type"] == "http":
         headers = [(b"content-length", b"2")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
@@ -26,20 +26,20 @@ async def app(scope: Any, receive: Any, send: Any) -> None:
 
 
 class Client:
-    """A kept connection, by hand."""
+    """A keep-alive connection, without an HTTP library."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reader, self.writer = reader, writer
 
     async def ask(self) -> bytes:
-        """The head of the answer to one more request."""
+        """Send a request. Return the head of the response in lower case."""
         self.writer.write(REQUEST)
         head = await self.reader.readuntil(b"\r\n\r\n")
         assert await self.reader.readexactly(2) == b"ok"
         return head.lower()
 
     async def closed(self) -> bool:
-        """Wait until the server has closed it."""
+        """Wait until the server closes the connection. Return whether it sent nothing else."""
         return await self.reader.read() == b""
 
 
@@ -53,14 +53,14 @@ async def client(port: int) -> AsyncIterator[Client]:
 
 
 async def refused(port: int) -> None:
-    """Wait until the server takes no more connections."""
+    """Wait until the server accepts no more connections."""
     with contextlib.suppress(OSError):
         while True:
             (await asyncio.open_connection("127.0.0.1", port))[1].close()
 
 
 async def test_a_connection_that_rests_may_ask_once_more() -> None:
-    """Closed at once it would lose the request that its client is just sending."""
+    """If the server closed it at once, a request that the client is sending would be lost."""
     bound = bind("127.0.0.1", 0)
     port = port_of(bound)
     async with asyncio.timeout(PATIENCE), contextlib.AsyncExitStack() as server:
@@ -86,7 +86,7 @@ async def test_a_connection_that_goes_on_resting_is_closed() -> None:
 
 @pytest.mark.parametrize("turns", range(8))
 async def test_a_connection_of_the_last_moment_is_closed_too(turns: int) -> None:
-    """The loop accepts a connection some turns before the server knows of it."""
+    """The event loop accepts a connection some iterations before the server learns of it."""
     bound = bind("127.0.0.1", 0)
     server = Server(app, State(ConnectionLimiter(ServerLimits()), None), last_call=0)
     async with asyncio.timeout(PATIENCE):

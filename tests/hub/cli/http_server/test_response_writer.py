@@ -10,7 +10,7 @@ HEAD, BODY = b"HTTP/1.1 200 OK\r\n\r\n", b"{}"
 
 
 class FakeTransport:
-    """A transport that notes what is written to it, and what closes it."""
+    """A transport that records its writes and its close."""
 
     def __init__(self) -> None:
         self.calls: list[bytes | str] = []

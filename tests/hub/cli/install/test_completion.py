@@ -15,7 +15,7 @@ from store import Store
 
 
 def offered(*words: str) -> list[str]:
-    """The completions of the last of these words."""
+    """Return the completions of the last word."""
     shell = BashComplete(main, {}, "tocsin", completion.VARIABLE)
     return [item.value for item in shell.get_completions(list(words[:-1]), words[-1])]
 
@@ -28,7 +28,7 @@ def test_commands_and_options():
         "discard",
     ]  # fmt: skip
     assert offered("hooks", "r") == ["remove", "resume", "rotate-key", "rotate-secret"], (
-        "a former word"
+        "the former word `hooks` is completed, too"
     )
     assert "--follow" in offered("delivery", "list", "--f")
     assert offered("delivery", "list", "--state", "d") == ["delivered", "dead"]
@@ -97,7 +97,7 @@ def test_installing_writes_the_script_of_the_shell(
 
 
 def test_bash_completes_a_repository(store: Store, hook_id: int, tmp_path: Path):
-    """As the shell does it."""
+    """A real bash runs the completion script."""
     code = """
     source <(tocsin completion bash)
     COMP_WORDS=(tocsin delivery list --repo ad) COMP_CWORD=4

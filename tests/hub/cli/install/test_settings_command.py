@@ -1,4 +1,4 @@
-"""`tocsin settings`: readable at a terminal, whole for programs."""
+"""`tocsin settings`: a readable table at a terminal, and complete values in a pipe."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""`tocsin systemd` puts its files in their places; and the files that come with the program."""
+"""`tocsin systemd` installs the units and settings files that the package contains."""
 
 import shlex
 import subprocess
@@ -113,7 +113,7 @@ def test_an_unwritable_place_is_reported(run, root):
 )
 def test_programs_that_the_units_could_not_start(run, monkeypatch, program, said):
     def untouched(*args: object) -> None:
-        raise AssertionError("nothing of this machine is to be changed")
+        raise AssertionError("the command must not change this machine")
 
     monkeypatch.setattr(Path, "touch", untouched)
     monkeypatch.setattr(Path, "write_text", untouched)
@@ -122,7 +122,7 @@ def test_programs_that_the_units_could_not_start(run, monkeypatch, program, said
 
 
 def uncommented(text: str) -> dict[str, str]:
-    """The settings of the file without the comment signs."""
+    """Return the settings that the file has as comments, by the names of their variables."""
     found = [line[1:] for line in text.splitlines() if line.startswith("#TOCSIN_")]
     return {name: "".join(shlex.split(value)) for name, value in (x.split("=", 1) for x in found)}
 

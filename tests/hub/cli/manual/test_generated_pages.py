@@ -1,4 +1,4 @@
-"""The generated pages of the manual match what they describe, and nothing is missing on them."""
+"""The generated pages of the manual are up to date and complete."""
 
 import re
 from pathlib import Path
@@ -72,7 +72,7 @@ def test_every_option_has_a_help_text() -> None:
 
 
 def test_every_setting_is_described_on_its_own() -> None:
-    """`tocsin help NAME` shows it without its neighbours."""
+    """`tocsin help NAME` shows a setting's description without the settings beside it."""
     for setting in all_settings():
         assert not re.match("the same|then|them", setting.description), setting.name
 

@@ -1,4 +1,4 @@
-"""`tocsin audit list`, and that every command which changes something is in it."""
+"""`tocsin audit`, and the entries that changing commands add to the audit log."""
 
 import ast
 import getpass
@@ -68,7 +68,7 @@ def test_a_document_is_loaded(run, listed, tmp_path):
     assert (row["what"], row["on"]) == ("tocsin load", str(document))
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can act for somebody else")
+@pytest.mark.skipif(os.geteuid() != 0, reason="SUDO_USER counts only for root")
 def test_the_user_behind_sudo_is_audited(run, listed, monkeypatch):
     monkeypatch.setenv("SUDO_USER", "ada")
     run("user", "add", "bob")
@@ -121,7 +121,7 @@ def test_the_audit_log_is_verified(run, store: Store):
 
 
 def test_there_is_one_way_to_a_store():
-    """A store that a module opens by itself could be changed without an audit entry."""
+    """A module that opened the store by itself could change it without an audit entry."""
     folder = Path(hub.cli.__file__).parent
     openers = set()
     for path in folder.rglob("*.py"):

@@ -1,4 +1,4 @@
-"""`tocsin backup` and `tocsin restore`: everything comes back, and nothing is ever deleted."""
+"""`tocsin backup` and `tocsin restore`: a restore recovers all data and keeps the old database."""
 
 import json
 import os
@@ -27,7 +27,7 @@ from store.pg_migration.tables import no_notifier
 
 @pytest.fixture
 def seeded(directory: Path) -> Path:
-    """An installation with a hook whose secret is sealed, and three events."""
+    """An installation with three events and a hook whose secret is encrypted."""
     with opened(directory) as store:
         store.do(seed)
     return directory

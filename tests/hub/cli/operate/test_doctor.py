@@ -1,4 +1,4 @@
-"""`tocsin doctor`: its findings, with the remedy, beside a daemon and without one."""
+"""`tocsin doctor`: its findings and their remedies, with and without a running daemon."""
 
 import asyncio
 import json
@@ -33,7 +33,7 @@ Examine = Callable[..., dict[str, list[dict[str, str]]]]
 
 @pytest.fixture(autouse=True)
 def elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The state of this machine, and its name server, are no part of most tests."""
+    """Replace the name server and the clock service of this machine."""
 
     async def resolver(host: str, port: int) -> list[str]:
         return ["93.184.216.34"]
@@ -44,7 +44,10 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def examine(run) -> Examine:
-    """The findings of doctor, by subject; the worst of them is the exit code."""
+    """Return a function that runs `doctor` and returns its findings by subject.
+
+    It checks that the exit code matches the worst finding.
+    """
 
     def call(*args: object, code: int | None = None) -> dict[str, list[dict[str, str]]]:
         wanted = 0 if code is None else code
@@ -61,7 +64,7 @@ def examine(run) -> Examine:
 
 @pytest.fixture
 def well(store: Store, run, directory: Path, url: str) -> Store:
-    """An installation that has nothing wrong with it."""
+    """An installation without problems."""
     store.do(seed)
     store.do(lambda db: db.execute("UPDATE delivery SET state = 1"))
     directory.chmod(0o700)
@@ -281,7 +284,7 @@ def test_a_database_of_another_version_is_found(examine, well, number, name, cod
     )
     found = examine(code=code)
     assert said in worst(found["database"])["said"]
-    assert "deliveries" not in found, "it is not asked for what it may not have"
+    assert "deliveries" not in found, "doctor must not query an unknown schema"
     well.do(lambda db: db.execute("DELETE FROM migration WHERE number = :number", number=number))
 
 
@@ -386,7 +389,7 @@ def test_there_never_was_a_backup(examine, directory):
 
 @pytest.fixture
 def names(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """The names there are: an address, a failure, or never an answer."""
+    """The name server's answer for each host: an address, an error, or None for no answer."""
     known: dict[str, Any] = {}
 
     async def resolver(host: str, port: int) -> list[str]:
@@ -403,7 +406,10 @@ def names(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 
 async def _never(known: dict[str, Any]) -> None:
-    """Once all others are looked up that are looked up at once, the time for it is over."""
+    """Never answer.
+
+    The first call waits until the other concurrent lookups have begun, then ends their time.
+    """
     known["asked"] = known.get("asked", 0) + 1
     if known["asked"] == 1:
         for _ in range(100):
@@ -447,12 +453,14 @@ def test_many_callbacks_take_no_longer(well, names, monkeypatch):
 
     well.do(make)
     found: list[Finding] = list(doctor_callbacks.check_callbacks(well, Settings()))
-    assert names["asked"] == doctor_callbacks.AT_ONCE, "there was no time for the others"
+    assert names["asked"] == doctor_callbacks.AT_ONCE, (
+        "the time was over before other lookups began"
+    )
     assert len(found) == doctor_callbacks.TOLD + 1
     assert found[-1].said == f"and {100 - doctor_callbacks.TOLD} more of that kind"
 
 
-# Beside a daemon.
+# With a running daemon.
 
 
 async def test_doctor_works_beside_a_daemon(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from worker.jobs import expire
 
 
 def limited(store: Store) -> None:
-    """A repository whose interaction limit is over."""
+    """Create a repository whose interaction limit has expired."""
     owner = store.do(accounts.create, "ada")
     repo = store.do(repositories.create, owner["id"], "engine")
     over = store.clock.now() - SECOND
@@ -40,7 +40,7 @@ def test_before_any_worker_was_there(listed, run, store: Store):
     assert prune["next_run_at"][14:16] in ("00", "10", "20", "30", "40", "50")
     assert "*/10 * * * *" in run("job", "list").stdout
     assert "schedule\t*/10 * * * *\n" in run("job", "show", "prune").stdout
-    assert store.look(jobs.every) == [], "looking changes nothing"
+    assert store.look(jobs.every) == [], "listing the jobs changes nothing"
 
 
 def test_a_job_can_be_run_without_a_worker(run, listed, store: Store):
@@ -52,7 +52,7 @@ def test_a_job_can_be_run_without_a_worker(run, listed, store: Store):
     assert row["seconds"] >= 0
     (event,) = store.look(event_queries.newest, limit=9)
     assert (event["name"], event["action"]) == ("interaction_limit", "expired")
-    # Once more, it has nothing to do.
+    # A second run has nothing to do.
     run("job", "run", "expire")
     assert len(store.look(event_queries.newest, limit=9)) == 1
 
@@ -93,7 +93,7 @@ def test_a_worker_elsewhere_is_waited_for(run, store: Store, monkeypatch: pytest
         jobs.complete(db, row, row["due_at"])
 
     def work(seconds: float) -> None:
-        """The worker, which looks now and then."""
+        """Stand in for `time.sleep`. During the third pause, the worker completes the job."""
         looks.append(seconds)
         if len(looks) == 3:
             store.do(done_at_once)
@@ -101,7 +101,7 @@ def test_a_worker_elsewhere_is_waited_for(run, store: Store, monkeypatch: pytest
     monkeypatch.setattr(time, "sleep", work)
     assert run("job", "run", "prune").stdout.startswith("prune: done in 0.")
     assert len(looks) == 3
-    # Without it, it is done here.
+    # Without a worker, the command runs the job itself.
     store.do(leases.release, lease)
     run("job", "run", "prune")
     found = store.look(jobs.get, "prune")

@@ -1,4 +1,4 @@
-"""`tocsin key rotate`: step by step, interrupted at any of them, and with copies of the file."""
+"""`tocsin key rotate`: its steps, interruptions at each step, and copies of the key file."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +20,7 @@ from store.hooks import hooks
 
 @pytest.fixture(autouse=True)
 def credentials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where systemd would put copies of the key file."""
+    """The folder in which `key rotate` looks for systemd's copies of the key file."""
     monkeypatch.setattr(key_holders, "CREDENTIALS", tmp_path / "credentials")
     monkeypatch.setattr(command, "SETTLING", 0)
     return tmp_path / "credentials"
@@ -34,7 +34,7 @@ def path(store: Store, directory: Path) -> Path:
 
 @pytest.fixture
 def rotate(run, url: str) -> Callable[..., Any]:
-    """All that reads the key file is here."""
+    """Return a function that runs `key rotate` as if no other machine used the database."""
     here = [] if url == "sqlite" else ["--only-here"]
     return lambda *args, **more: run("key", "rotate", *here, *args, **more)
 
@@ -67,7 +67,7 @@ def test_the_key_is_rotated_in_one_go(rotate, run, listed, store, path):
     assert "earlier backups need the old key" in said.stderr
     assert old.value.decode() not in said.output
     assert new.value.decode() not in said.output
-    # As one that has been running all the time, and as one that is started now.
+    # The store was open during the rotation, and the commands open it after the rotation.
     assert secrets(store) == ["hush"]
     run("status")
     run("audit", "verify")
@@ -93,7 +93,7 @@ class Killed(BaseException):
 def test_a_rotation_can_be_finished_after_a_kill_at_any_step(
     rotate, run, store, path, monkeypatch, at
 ):
-    """In any state of the file, everything opens, and the same command finishes."""
+    """After each kill, the secrets can be decrypted, and the same command finishes the rotation."""
     (old,) = values(path)
     written = 0
     real_replace, real_portion = KeyFileLock.replace, key_rotation.rotate_portion
@@ -126,7 +126,7 @@ def test_a_rotation_can_be_finished_after_a_kill_at_any_step(
 
 
 def test_a_key_that_was_put_first_by_hand_is_used(rotate, store, path):
-    """As after a restore: one more key than there should be."""
+    """A restore can leave the key file in this state, with two keys."""
     old, new = key_file.read_keys(path)[0], key_file.generate()
     path.write_bytes(new.value + b"\n" + old.value + b"\n")
     rotate()
@@ -153,7 +153,7 @@ def test_a_secret_that_no_key_opens_keeps_the_old_keys(rotate, store, path):
 
 
 def test_services_with_a_copy_of_the_key_are_named(rotate, store, path, credentials):
-    """Each has to be started again twice: to open with the new key, and to seal with it."""
+    """Each service restarts twice: first to decrypt with the new key, then to encrypt with it."""
     service = credentials / "tocsin.service" / "secret.key"
     other = credentials / "tocsin-test.service" / "secret.key"
     for place in (service, other):
@@ -165,7 +165,7 @@ def test_services_with_a_copy_of_the_key_are_named(rotate, store, path, credenti
         said = rotate(code=3).stdout
         assert "tocsin.service does not have the key" in said
         assert "systemctl restart tocsin.service`" in said
-        assert values(path)[0] == old, "it does not seal yet"
+        assert values(path)[0] == old, "the new key does not encrypt yet"
     service.write_bytes(path.read_bytes())
     said = rotate(code=3).stdout
     assert "encrypts from now on" in said

@@ -1,4 +1,4 @@
-"""`tocsin migrate`, beside real hubs and workers."""
+"""`tocsin migrate`, also while real hubs and workers run."""
 
 import io
 import itertools
@@ -32,8 +32,6 @@ from store.delivery.incoming import IncomingEvent
 from store.hooks import hooks
 from store.pg_migration import mover
 from store.repositories import repositories
-
-# Seconds, on a machine that has other things to do.
 
 
 @pytest.fixture
@@ -119,11 +117,14 @@ def test_progress_bars_of_a_migration():
     assert re.search(r"comparing event .* 5/10", text)
 
 
-# Processes.
+# Migrations while hubs and workers run.
 
 
 class Receivers:
-    """Receivers by path, which count what they get by its delivery id."""
+    """Receivers at several paths, which count the accepted requests for each delivery id.
+
+    Receivers whose paths are not in `up` respond 503.
+    """
 
     def __init__(self) -> None:
         self.got: Counter[tuple[str, str]] = Counter()
@@ -176,7 +177,7 @@ def receivers() -> Iterator[Receivers]:
 
 @pytest.fixture
 def start(directory: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
-    """Starts a `tocsin` that prints into a file of its own."""
+    """Return a function that starts a `tocsin` process and writes its output to a file."""
     running: list[subprocess.Popen[str]] = []
     given = {
         "TOCSIN_ALLOW_NETWORKS": "127.0.0.0/8",
@@ -211,7 +212,7 @@ def printed(process: Any) -> str:
 
 
 def said(process: Any, pattern: str) -> str:
-    """The first group of a pattern in the output of a process, once it matches."""
+    """Wait until a pattern matches the output. Return the last group, or else the whole match."""
 
     def found() -> Any:
         running = process.poll() is None
@@ -229,7 +230,7 @@ def end(process: subprocess.Popen[str]) -> None:
 
 
 def prepare(db: Connection, receivers: str) -> str:
-    """A token for `ada/bell`, whose pushes go to a receiver that is up and one that is not."""
+    """Create `ada/bell` with hooks for the receivers `/early` and `/late`. Return a token."""
     user = accounts.create(db, "ada")
     repo = repositories.create(db, user["id"], "bell")
     for name in ("early", "late"):
@@ -238,7 +239,7 @@ def prepare(db: Connection, receivers: str) -> str:
 
 
 class Pushes:
-    """Somebody who pushes all the time, and remembers what was accepted and what was not."""
+    """A client that pushes continuously, and keeps which pushes the hub accepted and rejected."""
 
     def __init__(self, hub: str, token: str) -> None:
         self.accepted: list[str] = []
@@ -313,7 +314,7 @@ def test_a_migration_under_load_loses_nothing(store: Store, target, start, recei
             lambda: receivers.at("/early").keys() >= set(pushes.accepted),
             lambda: (len(receivers.at("/early")), len(pushes.accepted), printed(daemon)),
         )
-    # The worker ended in peace, so nothing was in flight that would have to be sent again.
+    # The worker ended gracefully, without deliveries in flight that must be repeated.
     for path in ("/early", "/late"):
         got = receivers.at(path)
         assert {guid: got[guid] for guid in pushes.accepted} == dict.fromkeys(pushes.accepted, 1)
@@ -329,7 +330,7 @@ def test_a_switch_that_is_killed_is_finished_by_the_next(store: Store, target, s
     pushes = Pushes(said(hub, r"at work: (\S+)$"), token)
     with pushes.going_on():
         wait_until(lambda: len(pushes.accepted) > 20, lambda: printed(hub))
-        # Killed wherever it is, until one of them got through.
+        # Kill each run after a longer time, until one finishes first.
         for wait in itertools.count(1):
             migrate = start("migrate", "--to", target, "--switch")
             try:
@@ -338,10 +339,10 @@ def test_a_switch_that_is_killed_is_finished_by_the_next(store: Store, target, s
                 migrate.kill()
                 migrate.wait()
                 continue
-            # It takes the server a while to see that the one before is gone, where it is busy.
+            # A busy database server takes a while to notice that the previous run was killed.
             if "another `tocsin migrate` is at work" in printed(migrate):
                 continue
-            # Or the one before was killed when all of it was done.
+            # The previous run may have been killed after it had finished the switch.
             assert code == 0 or "this database was closed" in printed(migrate), printed(migrate)
             break
     end(hub)

@@ -1,4 +1,4 @@
-"""The alerts for Prometheus and the dashboard for Grafana speak of metrics that there are."""
+"""The alerts for Prometheus and the dashboard for Grafana use existing metrics."""
 
 import json
 import re
@@ -22,7 +22,7 @@ NAME = re.compile(r"\b(?:tocsin|process)_[a-z_]+")
 SELECTOR = re.compile(r"\b(tocsin_[a-z_]+)\{([^}]*)\}")
 MATCHER = re.compile(r'(\w+)(?:=~|!~|!=|=)"([^"]*)"')
 GROUPED = re.compile(r"\b(?:by|without) \(([^)]*)\)")
-# What Prometheus adds to each, and the client library to histograms.
+# The labels that Prometheus adds to each metric, and the client library to histograms.
 ADDED = {"job", "instance", "le"}
 OF_PROCESS = {
     "process_open_fds", "process_max_fds", "process_resident_memory_bytes",
@@ -113,7 +113,7 @@ def test_prometheus_takes_the_rules() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-# Alert to series that make it fire within the hour: of what, and how much is added a minute.
+# For each alert, the series that make it fire within an hour, in promtool's notation.
 FIRES = {
     "TocsinDown": {'up{job="tocsin"}': "0x60"},
     "TocsinStoreUnavailable": {"tocsin_store_up": "0x60"},
@@ -205,7 +205,7 @@ def check_places(places: list[dict[str, int]]) -> None:
             for x in range(place["x"], place["x"] + place["w"])
             for y in range(place["y"], place["y"] + place["h"])
         }
-        assert not cells & taken, "panels lie on one another"
+        assert not cells & taken, "panels overlap"
         taken |= cells
 
 

@@ -1,4 +1,4 @@
-"""`tocsin status` tells the same figures as `/metrics`."""
+"""`tocsin status`: the numbers of waiting and held deliveries and of workers, and the lag."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""`tocsin demo`: the whole path as a process of its own, and as a playground in a terminal."""
+"""`tocsin demo`: a single run without a terminal, and the playground in a terminal."""
 
 import os
 import re
@@ -16,7 +16,7 @@ from waiting import PATIENCE
 
 @pytest.fixture
 def temporary() -> Iterator[Path]:
-    """A folder for temporary files. Its path is short: sockets lie in it."""
+    """A folder for temporary files. Its path is short, because sockets are created in it."""
     with TemporaryDirectory() as made:
         yield Path(made)
 
@@ -83,7 +83,7 @@ def test_the_dashboards_address_has_a_session_of_an_administrator(playground):
     playground.until(f"^dashboard: {re.escape(address)}$")
     playground.type("q")
     assert playground.ended() == 0
-    assert playground.seen.count(address) == 2, "no log has it"
+    assert playground.seen.count(address) == 2, "no log line has the address"
 
 
 def test_the_commands_for_another_terminal_work(playground):
@@ -95,4 +95,4 @@ def test_the_commands_for_another_terminal_work(playground):
     assert len(done.stdout.splitlines()) == 4
     playground.type("q")
     assert playground.ended() == 0
-    assert playground.seen.count(token) == 1, "no log has it"
+    assert playground.seen.count(token) == 1, "no log line has the token"

@@ -38,7 +38,7 @@ def post(url: str, body: bytes = BODY, **headers: str) -> httpx.Response:
 
 
 class Application:
-    """An application, which keeps the requests as they arrived."""
+    """A local application that keeps its requests and responds 418."""
 
     def __init__(self) -> None:
         self.requests: list[tuple[str, list[tuple[str, str]], bytes]] = []

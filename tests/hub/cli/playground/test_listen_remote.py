@@ -1,4 +1,4 @@
-"""`tocsin listen --server`: two terminals, with a hub in one and a listener in the other."""
+"""`tocsin listen --server`: a listener that fetches deliveries from a hub in another process."""
 
 import json
 import socket
@@ -22,7 +22,7 @@ from store.hooks import hooks
 
 
 class Application(BaseHTTPRequestHandler):
-    """An application on this machine, which remembers what it got."""
+    """A local application that keeps its requests."""
 
     status = 200
 
@@ -61,7 +61,7 @@ def running_application() -> Iterator[Any]:
 
 @contextmanager
 def terminal(*args: str) -> Iterator[PtyProcess]:
-    """A listener in a terminal of its own."""
+    """Run `tocsin listen` in a pseudo-terminal during the block."""
     process = PtyProcess([sys.executable, "-m", "hub.cli", "listen", *args])
     try:
         yield process
@@ -117,7 +117,7 @@ def test_deliveries_reach_an_application_behind_a_wall(start, directory, token, 
 
 
 def recorded(directory: Path) -> dict[str, Any] | None:
-    """The attempt at the push, if it is on record."""
+    """Return the recorded attempt of the push, or None."""
     with opened(directory) as store:
         rows = store.look(attempts.page, 1, limit=5, event="push")
         return store.look(attempts.get, 1, rows[0]["id"]) if rows else None

@@ -1,4 +1,4 @@
-"""`tocsin listen --subscribe`: a hook that exists as long as the command runs, beside a daemon."""
+"""`tocsin listen --subscribe`: a hook that exists as long as the command runs."""
 
 import signal
 

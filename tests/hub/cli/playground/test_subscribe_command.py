@@ -1,4 +1,4 @@
-"""`tocsin subscribe`: the same hook as a request to /hub makes."""
+"""`tocsin subscribe` creates the same hook as a request to /hub."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Tokens for administrators in the settings: taken, checked, and never shown."""
+"""The settings for administrators: they are validated, and the token is never shown."""
 
 import pytest
 

@@ -101,7 +101,7 @@ def test_no_two_parts_have_a_setting_of_one_name():
     names = [
         name for part in (HubSettings, WorkerSettings, StoreSettings) for name in part.model_fields
     ]
-    # Settings that two of them have to agree about are declared once, for both.
+    # If several parts must agree about a setting, they share one declaration of it.
     shared = {
         name
         for part in (WebSubSettings, ImportSettings, UsageSettings, MailSettings, DataSettings)

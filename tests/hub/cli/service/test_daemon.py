@@ -1,4 +1,4 @@
-"""`tocsin serve` as a service manager sees it: readiness, sockets, signs of life, reloading."""
+"""`tocsin serve` as a service manager sees it: readiness, sockets, watchdog messages, reloading."""
 
 import contextlib
 import json
@@ -83,7 +83,7 @@ def test_signs_of_life(manager, part):
 def test_no_signs_of_life_where_none_are_asked_for(manager):
     manager.start(WATCHDOG_USEC="400000", WATCHDOG_PID="1")
     manager.until("^READY=1$")
-    # As long as it takes to reload, which it tells.
+    # The reloads take some time, in which a watchdog message could be sent.
     for _ in range(3):
         manager.signal(signal.SIGHUP)
         manager.until("^READY=1$")
@@ -125,7 +125,7 @@ def test_the_start_names_hooks_with_an_unusable_filter(manager, tmp_path):
 
 
 def reloads(folder: Path) -> list[tuple[str, dict[str, Any]]]:
-    """The entries of reloads in the audit log, the last one first."""
+    """Return the outcome and the details of each reload in the audit log, newest first."""
     store = open_store("sqlite", data_dir=folder)
     rows = store.look(audit_search.page, AuditFilter(actions=["settings reload"]), limit=9)
     store.shut()
@@ -147,7 +147,7 @@ def reloads(folder: Path) -> list[tuple[str, dict[str, Any]]]:
     ],
 )
 def test_reloading_wrong_settings_changes_nothing(manager, tmp_path, text, reason):
-    # An extra that is not installed.
+    # Make it look as if the extra `mail` were not installed.
     (tmp_path / "aiosmtplib.py").write_text("raise ImportError")
     manager.start(PYTHONPATH=str(tmp_path))
     manager.until("^READY=1$")
@@ -168,7 +168,7 @@ def test_reloading_wrong_settings_changes_nothing(manager, tmp_path, text, reaso
 
 
 class Connection:
-    """A kept connection, by hand."""
+    """A keep-alive connection, without an HTTP library."""
 
     REQUEST = b"GET /healthz HTTP/1.1\r\nHost: x\r\nUser-Agent: x\r\n\r\n"
 
@@ -176,7 +176,7 @@ class Connection:
         self.socket = socket.create_connection(manager.listening.getsockname(), timeout=PATIENCE)
 
     def ask(self) -> bytes:
-        """The answer to one more request."""
+        """Send a request. Return the response in lower case."""
         self.socket.sendall(self.REQUEST)
         return self.answer()
 
@@ -222,7 +222,7 @@ def test_limits_of_requests_are_read_again(manager, tmp_path):
 
 
 def test_more_connections_than_there_may_be_files(manager):
-    """Those that ask nothing take nothing from those that do."""
+    """Silent connections do not keep other clients from getting a response."""
     manager.start()
     manager.until("^READY=1$")
     assert manager.process is not None
@@ -243,7 +243,7 @@ def test_more_connections_than_there_may_be_files(manager):
 
 @pytest.fixture
 def reported(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], str]]:
-    """The messages of a notifier of this process, through an abstract socket."""
+    """Return a function that receives the next message of a notifier in this process."""
     name = f"\0tocsin-test-{os.getpid()}"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as receiver:
         receiver.bind(name)
@@ -301,6 +301,6 @@ def test_commands_judge_by_the_settings_of_the_running_daemon(manager, run, list
     manager.process.kill()
     manager.process.wait()
     left = list(manager.folder.glob("daemon-*.json"))
-    assert left, "it could not clean up"
+    assert left, "a killed daemon leaves its record behind"
     found = {one["setting"]: one for one in listed("settings")}
     assert found["allow_networks"]["value"] == []

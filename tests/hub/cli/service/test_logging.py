@@ -1,4 +1,4 @@
-"""Logs: for people, as JSON, in the journal; and never with a credential."""
+"""Log lines for people, as JSON and for the journal, which never have a credential."""
 
 import json
 import logging
@@ -24,7 +24,6 @@ from store.delivery import sources
 from store.hooks import hooks
 from store.repositories import repositories
 
-# Seconds, on a machine that has other things to do.
 TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z"
 HUSH = "hush-hush-hush"
 
@@ -139,7 +138,7 @@ def test_nothing_from_outside_begins_a_line_or_moves_a_cursor(text: str) -> None
     ],
 )  # fmt: skip
 def test_credentials_are_removed_from_log_lines(text: str) -> None:
-    """Texts that look like a credential are left out, should the log ever get one."""
+    """If a message has a text that looks like a credential, the log line has `***` instead."""
     for made in (record("%s", text), record("x", about={"url": text}), failed(text)):
         for line in (human(made), logs.JsonFormatter(journal=False).format(made)):
             assert not re.search(r"hush|A{36}|0{36}", line), line
@@ -148,7 +147,7 @@ def test_credentials_are_removed_from_log_lines(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["x" * 200_000, "\U0001f514" * 100_000, "\x1b" * 100_000])
 def test_lines_have_a_bound(text: str) -> None:
-    """Longer ones are divided by the journal, which takes the rest for a line of its own."""
+    """The journal would divide a longer line, and treat the rest as another line."""
     made = failed(text)
     made.msg = f"begin {text} end"
     made.about = {"path": text, "event": text}
@@ -160,7 +159,7 @@ def test_lines_have_a_bound(text: str) -> None:
 
 
 class TestWhichForm:
-    """`auto` is for people on a terminal and in the journal, and JSON elsewhere."""
+    """`auto` means lines for people at a terminal and in the journal, and JSON elsewhere."""
 
     CODE = "import logging, sys; from hub.cli.service import logs;" \
         "logs.set_up('info', sys.argv[1]); logging.getLogger('x').warning('it is so');" \
@@ -200,7 +199,7 @@ class TestWhichForm:
         assert line.startswith('<4>{"ts"')
 
     def test_a_stream_beside_the_journal_gets_plain_lines(self, tmp_path: Path) -> None:
-        """A process that was started by a service has its variable, and another stream."""
+        """A child process of a service inherits JOURNAL_STREAM, but may write to another stream."""
         path = tmp_path / "other"
         with path.open("wb") as file:
             self.run("human", file.fileno(), JOURNAL_STREAM="1:2")
@@ -227,7 +226,7 @@ def people(db: Connection) -> str:
     repo = repositories.create(db, ada["id"], "engine")
     sources.create(db, "forge", SECRETS["source"])
     apps.create(db, ada["id"], "Lab", url="https://lab.example/", client_secret=HUSH * 2)
-    # Nobody listens there: each attempt fails, and the last one is told of.
+    # No server listens on this port: each attempt fails, and the log reports the last one.
     url = f"http://127.0.0.1:{free_port()}/hook?token={SECRETS['query']}"
     options = {"retries": [0], "breaker": 1}
     hooks.create(db, repo["id"], url=url, events=["push"], secret=SECRETS["hook"], options=options)
@@ -235,7 +234,7 @@ def people(db: Connection) -> str:
 
 
 class Serving:
-    """A daemon that logs all that it can, and who asks it for all kinds of things."""
+    """A daemon that logs at the level `debug`, and a client that sends it requests."""
 
     def __init__(self, folder: Path, token: str, form: str) -> None:
         self.folder = folder
@@ -282,7 +281,7 @@ class Serving:
 
 
 def everything(serving: Serving) -> None:
-    """Requests of every kind with secrets wherever they may be."""
+    """Send requests of many kinds, with secrets in each place where a client can put them."""
     ask, query = serving.ask, SECRETS["query"]
     ask("POST /ada/engine/events/push", 202, json={"secret": SECRETS["payload"]})
     ask(f"GET /repos/ada/engine/hooks?access_token={query}", 200)
@@ -290,7 +289,7 @@ def everything(serving: Serving) -> None:
     ask("GET /versions", 401, token=SECRETS["wrong"])
     ask("GET /versions", 401, token=tokens.new_value("personal"))
     ask("GET /metrics", 200, token=SECRETS["admin"])
-    # It says whether the disk is quick, too.
+    # `/readyz` also writes to the store. If the disk is slow, it may fail at first.
     wait_until(lambda: serving.client.get("/readyz").is_success)
     ask(f"GET /readyz?verbose&token={query}", 200, token=SECRETS["admin"])
     ask("POST /ada/engine/events/push", 400, content=b"{" + SECRETS["payload"].encode())

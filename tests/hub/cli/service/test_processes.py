@@ -1,4 +1,4 @@
-"""The commands that stay: real processes, real sockets, real signals."""
+"""Long-running commands, tested with real processes, sockets and signals."""
 
 import json
 import signal

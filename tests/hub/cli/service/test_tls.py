@@ -1,6 +1,4 @@
-"""TLS served directly, with a certificate authority of our own: from the start, and when the
-certificate is another one.
-"""
+"""TLS in `tocsin serve`: versions and ciphers, new certificates, and unusable certificates."""
 
 import contextlib
 import re
@@ -43,7 +41,7 @@ def configured(folder: Path, **more: str) -> None:
 
 
 def number_of(manager: Manager, authority: Authority, **how: Any) -> int:
-    """That of the certificate by which a new connection is answered."""
+    """Return the serial number of the certificate that a new connection gets."""
     with (
         socket.create_connection(manager.listening.getsockname(), timeout=PATIENCE) as plain,
         authority.trusting.wrap_socket(plain, server_hostname="localhost") as secure,
@@ -81,7 +79,7 @@ def test_https(manager, issued):
     with open_client(issued) as client:
         answer = client.get(f"{secure(manager)}/")
         assert answer.is_success
-        # All that it links to is where it is.
+        # The links in the response have the URL of the server, too.
         assert answer.json()["rate_limit_url"].startswith(secure(manager))
     with pytest.raises(httpx.ConnectError, match="certificate verify failed"):
         httpx.get(f"{secure(manager)}/versions", trust_env=False, timeout=PATIENCE)
@@ -128,13 +126,13 @@ def test_weak_versions_and_ciphers_are_refused(manager, issued):
 
 
 def local_address(answer: httpx.Response) -> tuple[str, int]:
-    """This end of the connection that an answer came by."""
+    """Return the client's address on the connection of a response."""
     found: tuple[str, int] = answer.extensions["network_stream"].get_extra_info("client_addr")
     return found
 
 
 def test_a_new_certificate_drops_no_connection(manager, issued):
-    """By other files, and by others in their place; who is connected stays so."""
+    """The settings name other files, or the files change. Open connections stay open."""
     first, second = issued.issue("one"), issued.issue("two")
     configured(issued.folder)
     manager.start()
@@ -148,7 +146,7 @@ def test_a_new_certificate_drops_no_connection(manager, issued):
             tls_key=f"{issued.folder}/two.key",
         )
         assert "stay as they were" not in reloaded(manager)
-        # Nobody keeps a connection that rests for long.
+        # Use the connection, so that it is not closed as idle.
         assert client.get(f"{secure(manager)}/versions").is_success
         assert number_of(manager, issued) == second
         for name in ("crt", "key"):
@@ -170,7 +168,7 @@ def test_a_pair_that_is_wrong_changes_nothing(manager, issued):
     configured(issued.folder, tls_key=f"{issued.folder}/two.key")
     assert "stay as they were" in reloaded(manager)
     assert number_of(manager, issued) == first
-    # Whether it is HTTPS at all is decided at the start.
+    # A reload does not switch from HTTPS to HTTP.
     (issued.folder / "tocsin.toml").write_text("port = 0\nlog_level = 'info'\n")
     assert "stay as they were" not in reloaded(manager)
     assert number_of(manager, issued) == first
@@ -189,7 +187,7 @@ def test_an_encrypted_key_is_opened_with_the_password(manager, issued):
     assert number_of(manager, issued) == number
 
 
-# Refusals.
+# Unusable certificates and settings.
 
 
 def settings(folder: Path, **more: Any) -> HubSettings:

@@ -61,7 +61,7 @@ def test_changed_comments_are_updated(load, store: Store):
     again = {"commit_comments": [{**changed, "body": "Hm"}]}
     assert "0 created, 1 updated, 0 unchanged" in load(again).stdout
     row = kept(store)
-    # Missing fields stay.
+    # A field that the document leaves out keeps its value.
     assert (row["body"], row["line"]) == ("Hm", 3)
 
 

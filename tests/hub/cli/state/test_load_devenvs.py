@@ -1,4 +1,4 @@
-"""State documents: environments and their machines."""
+"""State documents: development environments and their machines."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""The example of a state document: it has all that there is, and loads as it says."""
+"""The example of a state document has every field and can be loaded."""
 
 import json
 import re
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("url")
 
 
 def within(value: Any) -> Iterator[StateEntry]:
-    """The part and all that are in it."""
+    """Yield all state entries in a value, and the value if it is one."""
     if isinstance(value, StateEntry):
         yield value
         for name in type(value).model_fields:

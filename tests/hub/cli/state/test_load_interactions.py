@@ -116,7 +116,7 @@ def test_invitations(load, store: Store):
     assert "0 created, 1 updated" in counts(load(invitations=[later]))
     (row,) = store.look(invitations.page, invitations.to_person(bob["id"]), limit=9, offset=0)
     assert (row["role"], iso(row["expires_at"])) == ("triage", AHEAD)
-    # Once it is accepted there is nothing left to be loaded.
+    # If the user has accepted the invitation, loading it changes nothing.
     store.do(invitations.accept, row)
     assert "0 created, 0 updated" in counts(load(invitations=[asked]))
     load(2, invitations=[{"repository": "ada/engine", "user": "tower"}])

@@ -60,7 +60,7 @@ def test_changed_issue_fields_are_updated(load, store: Store):
     acme = store.look(accounts.by_login, "acme")
     (field,) = store.look(issue_fields.of_organization, acme["id"])
     assert field["description"] == "How soon"
-    # Missing fields stay.
+    # A field that the document leaves out keeps its value.
     bare = {key: FIELD[key] for key in ("organization", "name", "data_type")}
     assert "0 created, 0 updated, 1 unchanged" in load({"issue_fields": [bare]}).stdout
 

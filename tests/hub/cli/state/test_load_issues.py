@@ -1,6 +1,4 @@
-"""State documents: labels, milestones, issues, pull requests, and what platforms tell of
-repositories.
-"""
+"""State documents: labels, milestones, issues, pull requests, and details of repositories."""
 
 import json
 from typing import Any

@@ -162,7 +162,7 @@ def test_ages_are_loaded(load, store: Store):
         older[name][0]["created_at"] = "2019-01-01"
     assert "0 created, 5 updated" in load(older).stdout
     assert ages(store) == ["2019-01-01"] * 5
-    # A document without the part leaves it as it is.
+    # A document without `created_at` leaves the ages as they are.
     load({"users": [{"login": "ada"}]})
     assert ages(store) == ["2019-01-01"] * 5
 

@@ -1,4 +1,4 @@
-"""State documents and `tocsin org join`: seats at the assistant that every member has."""
+"""State documents and `tocsin org join`: seats of an organization's members at the assistant."""
 
 import json
 from typing import Any
@@ -31,7 +31,7 @@ def subscription(how: str, **more: Any) -> dict[str, Any]:
 
 
 def seats(store: Store) -> dict[str, bool]:
-    """Login to whether the seat ends."""
+    """Return for each login whether its seat has an end."""
 
     def read(db):
         tower = accounts.by_login(db, "tower")

@@ -1,4 +1,4 @@
-"""The metrics that a receiver of OTLP gets are the ones of `/metrics`."""
+"""A receiver of OTLP gets the same metrics that `/metrics` shows."""
 
 from collections.abc import AsyncIterator, Iterator
 
@@ -85,7 +85,7 @@ async def test_exported_metrics_match_those_for_prometheus(
     expected = {
         one.name: metrics.family(one) for one in metrics.all_families(observability, standing)
     }
-    # The test itself makes the store write and look.
+    # These metrics change during the test, because the test itself uses the store.
     moving = {name for name in expected if name.startswith(("tocsin_commit", "tocsin_writes"))}
     present = {name for name, family in expected.items() if family.samples}
     assert exported.keys() == present

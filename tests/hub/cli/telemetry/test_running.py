@@ -1,4 +1,4 @@
-"""The export begins and ends with the daemon, and its failures do not concern deliveries."""
+"""Telemetry is exported while the daemon runs, and failed exports do not affect deliveries."""
 
 import logging
 import os
@@ -127,7 +127,7 @@ async def test_a_full_queue_drops_spans_and_is_logged_once(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    # The library itself leaves out what it has said in the last seconds, in another test too.
+    # The library suppresses a message that it logged some seconds ago, also in another test.
     monkeypatch.setattr(logging.getLogger("opentelemetry.sdk._shared_internal"), "filters", [])
     monkeypatch.setenv("OTEL_BSP_MAX_QUEUE_SIZE", "2")
     monkeypatch.setenv("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "2")

@@ -1,4 +1,4 @@
-"""One event is accepted, attempted and recorded, and a receiver of OTLP gets spans of that."""
+"""The spans that a receiver of OTLP gets of an event, from its acceptance to the last attempt."""
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
@@ -161,7 +161,7 @@ async def test_an_event_without_a_trace_begins_one(world: World) -> None:
     (attempt,) = await world.spans("POST", 1)
     assert created.parent == ""
     assert (attempt.place[0], attempt.parent) == created.place
-    # Both ids are random, which the second flag says.
+    # The second flag says that the trace id is random.
     assert sent(world) == [f"00-{attempt.place[0]}-{attempt.place[1]}-03"]
 
 
@@ -222,7 +222,7 @@ async def test_a_failed_attempt_is_exported_past_the_sampler(
         await world.harness.recorded(hook_id, 1)
         await world.post()
         await world.harness.recorded(hook_id, 3)
-    # The end exports the rest.
+    # The shutdown exports the remaining spans.
     (failed,) = collector.spans("POST")
     assert failed.failed
     assert failed.attributes["error.type"] == kind
@@ -231,14 +231,14 @@ async def test_a_failed_attempt_is_exported_past_the_sampler(
     assert failed.place in settled.links
     assert collector.spans("create") == []
     flags = [str(place)[-2:] for place in sent(world)]
-    assert flags == ["02", "02", "02"], "receivers hear that nothing is sampled"
+    assert flags == ["02", "02", "02"], "the flags tell receivers that nothing is sampled"
     assert failed.place[1] == str(sent(world)[1]).split("-")[2]
 
 
 async def test_a_sampled_event_is_sampled_with_all_its_attempts(
     url: str, tmp_path: Path, collector: OTLPReceiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The decision for the event also holds for attempts with traces of their own."""
+    """The sampling decision for an event also applies to attempts in separate traces."""
     monkeypatch.setenv("OTEL_TRACES_SAMPLER", "parentbased_always_off")
     async with running(url, tmp_path, collector) as world:
         answers = iter([said(503), said(200), said(200)])
@@ -314,7 +314,7 @@ async def test_an_attempt_of_a_pull_hook_is_a_span(
         store.do(queue.acknowledge, row, [Acknowledgement(first.lease_id)])
         store.do(queue.reject, row, [Rejection(second.lease_id, "no disk")])
     (created,) = collector.spans("create push")
-    # The sampler leaves out the second event, but its attempt failed.
+    # The sampler drops the second event, but a failed attempt is always exported.
     delivered, failed = collector.spans("fetch")
     assert delivered.parent == created.place[1]
     assert delivered.links == [created.place]

@@ -1,4 +1,4 @@
-"""Hooks, events, deliveries, redelivery and replay, as an operator sees and moves them."""
+"""Commands that list hooks, events and deliveries, redeliver and replay them, and run SQL."""
 
 import csv
 import io
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("url")
 
 
 def failed(hook_id: int, delivery_id: int = 1) -> Outcome:
-    """A first attempt of the first event's delivery that did not go well."""
+    """Return the outcome of a failed first attempt for the first event."""
     return Outcome(
         lease_id=0,
         delivery_id=delivery_id,
@@ -120,7 +120,7 @@ def test_a_delivery_is_shown_with_its_attempts(run, store: Store, hook_id):
     assert '"number": 0' in shown
     assert "status 500" in shown
     assert "the receiver asked: retry-after=120" in shown
-    assert "\x1b" not in shown, "what came from outside has no power over the terminal"
+    assert "\x1b" not in shown, "control characters of a receiver do not reach the terminal"
     found = json.loads(run("delivery", "show", 1, "--json").stdout)
     assert found["attempts"][0]["response_body"] == "no \x1b[2J good"
     assert found["attempts"][0]["instruction"] == "retry-after=120"
@@ -186,7 +186,7 @@ def test_status_counts_deliveries(run, listed, hook_id):
     assert "deliveries_waiting\t2\n" in run("status").stdout
 
 
-@embedded("a server has a shell of its own")
+@embedded("a database server has its own shell")
 def test_sql_queries(run, listed, hook_id):
     assert listed("sql", "SELECT guid, text(body) AS body FROM event WHERE id = 1") == [
         {"guid": "guid-0", "body": '{"number": 0}'}
@@ -198,7 +198,7 @@ def test_sql_queries(run, listed, hook_id):
     assert listed("sql", "SELECT 1 AS a, 2 AS a") == [{"a": 1, "a_2": 2}]
 
 
-@embedded("a server has a shell of its own")
+@embedded("a database server has its own shell")
 @pytest.mark.parametrize(
     "statement",
     [
@@ -219,13 +219,13 @@ def test_sql_only_reads(run, directory, hook_id, statement):
     assert {path.name for path in directory.iterdir()} <= files
 
 
-@embedded("a server has a shell of its own")
+@embedded("a database server has its own shell")
 def test_sql_reports_a_wrong_statement(run, hook_id):
     assert "no such table: nowhere" in run("sql", "SELECT * FROM nowhere", code=2).stderr
     assert "fails" in run("sql", "SELECT 1; SELECT 2", code=2).stderr
 
 
-@embedded("a server has a shell of its own")
+@embedded("a database server has its own shell")
 def test_sql_shows_no_secret(listed, hook_id):
     assert listed("sql", "SELECT secret, url FROM hook") == [
         {"secret": None, "url": "https://receiver.example/hook"}
@@ -265,7 +265,7 @@ def test_a_hooks_secret_is_exchanged(run, listed, store: Store, hook_id):
     assert new not in str(log)
 
 
-@embedded("a server has a shell of its own")
+@embedded("a database server has its own shell")
 def test_the_shell_lists_tables_and_shows_blobs_as_digits(run, listed):
     assert "hook\n" in run("sql", ".tables").stdout
     assert listed("sql", "SELECT x'00ff' AS packed") == [{"packed": "x'00ff'"}]
@@ -275,7 +275,7 @@ def test_the_shell_lists_tables_and_shows_blobs_as_digits(run, listed):
     assert "CREATE TABLE event" not in shown
 
 
-@embedded("a server has a shell of its own")
+@embedded("a database server has its own shell")
 def test_the_shell_describes_columns_indexes_and_references(run, listed):
     columns = {row["column"]: row for row in listed("sql", ".columns delivery")}
     assert columns["id"]["key"] is True

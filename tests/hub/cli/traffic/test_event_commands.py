@@ -1,4 +1,4 @@
-"""Events shown with all that became of them, and events that an operator posts."""
+"""Commands that show an event with its deliveries, and that emit events."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Looking on at the terminal: `tocsin top` and `tocsin delivery list --follow`."""
+"""Live output in the terminal: `tocsin top` and `tocsin delivery list --follow`."""
 
 import json
 import os
@@ -27,7 +27,7 @@ ALLOWED = {"TOCSIN_ALLOW_NETWORKS": "127.0.0.0/8"}
 
 
 def tried(store: Store, hook_id: int, status: int | None, duration: int = 20_000) -> None:
-    """One attempt of what waits, which ended like this."""
+    """Record an attempt of a waiting delivery. `duration` is in microseconds."""
 
     def try_(db: Any) -> None:
         lease = leases.acquire(db, "tests", HOUR)
@@ -84,7 +84,7 @@ def test_more_deliveries_take_no_more_statements(
 
 
 class Terminal:
-    """A command at a terminal of its own."""
+    """A command in a pseudo-terminal."""
 
     def __init__(self, *args: str) -> None:
         self.master, slave = pty.openpty()
@@ -104,7 +104,7 @@ class Terminal:
         wait_until(found, lambda: f"{pattern!r} in {self.seen}")
 
     def end(self) -> int:
-        # It cannot end while what it says is not read.
+        # The command cannot end before its output is read.
         self.until(r"\x1b\[\?1049l")
         return self.popen.wait(timeout=PATIENCE)
 

@@ -1,4 +1,4 @@
-"""Hooks made, shown, changed, pinged, paused and removed by commands."""
+"""Commands that create, show, edit, ping, pause and remove hooks."""
 
 import json
 
@@ -20,7 +20,7 @@ def shown(run, hook_id: int):
 
 
 def sent(store: Store, event: str) -> list[dict]:
-    """The payloads of this event that wait to be sent, newest first."""
+    """Return the payload of each delivery of an event, newest first."""
     rows = [row for row in store.look(deliveries.page, limit=50) if row["event"] == event]
     return [json.loads(store.look(events.get, row["event_id"])["body"]) for row in rows]
 

@@ -1,4 +1,4 @@
-"""Filters of hooks by commands: given, shown, and tested."""
+"""Commands that set, show and test the filters of hooks."""
 
 import json
 

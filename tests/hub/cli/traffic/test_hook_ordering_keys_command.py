@@ -1,4 +1,4 @@
-"""The keys of an ordered hook: listed, skipped and discarded by commands."""
+"""Commands that list, skip and discard the keys of an ordered hook."""
 
 import json
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.usefixtures("url")
 
 
 def block(db: Connection, hook_id: int) -> None:
-    """Let three events come, of which the first dies and blocks the key 7."""
+    """Emit three events with the key 7. The first delivery is dead and blocks the key."""
     row = hooks.by_id(db, hook_id)
     assert row is not None
     hooks.update(db, row, options={"ordering": {"path": "/n"}, "on_exhausted": "block"})
@@ -86,6 +86,6 @@ def test_a_hook_is_made_with_an_ordering(run, store: Store, hook_id):
     ):
         output = run("hook", "edit", hook_id, *words, code=2).output
         assert said in output
-        assert ";" not in output, "one problem is told once"
+        assert ";" not in output, "a problem is reported once"
     run("hook", "edit", hook_id, "--ordering", "default", "--on-exhausted", "default")
     assert store.look(hooks.by_id, hook_id)["options"] == {}

@@ -1,4 +1,4 @@
-"""Signatures and signing keys of hooks by commands."""
+"""Commands for the signatures and the signing keys of hooks."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""`tocsin republish`: how things are, once more, by the worker or, where there is none, here."""
+"""`tocsin republish`: the worker publishes the current state again, or else the command does."""
 
 import io
 import json
@@ -18,7 +18,7 @@ from store.repositories import repositories
 
 @pytest.fixture
 def bells(store: Store) -> None:
-    """Three repositories of ada's and one of bob's."""
+    """Create three repositories of ada and one of bob."""
 
     def make(db: Connection) -> None:
         for login, many in (("ada", 3), ("bob", 1)):
@@ -123,7 +123,7 @@ def test_a_worker_elsewhere_is_waited_for(run, store: Store, monkeypatch: pytest
     monkeypatch.setattr(republish_runs, "get", looking)
     said = run("republish", "--topic", "*/*/events/repository")
     assert said.stdout == "run 1: 4 published to */*/events/repository\n"
-    assert store.look(jobs.get, "republish") is None, "nothing was done here"
+    assert store.look(jobs.get, "republish") is None, "the command must leave the job to the worker"
 
 
 @pytest.mark.usefixtures("store")

@@ -1,4 +1,4 @@
-"""Apps in the dashboard: for operators."""
+"""The dashboard's pages of apps, which only operators may see."""
 
 import re
 from typing import Any
@@ -19,7 +19,7 @@ from store.repositories import repositories
 
 @pytest.fixture
 def mill(store: Store, seed: Any) -> Row:
-    """An installation of an app on octo, for octo/hello."""
+    """Install the app Mill on the account octo, for the repository octo/hello."""
 
     def make(db: Connection) -> Row:
         given = {"url": "https://mill.example/", "kind": "integration"}

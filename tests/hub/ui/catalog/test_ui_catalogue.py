@@ -54,7 +54,7 @@ async def test_subscribers_are_listed_without_those_that_do_not_get_it(world: Wo
             True
         ] * 2
         assert f"/ui/hooks/{world.other['id']}" not in page
-        # The wildcard does not stand for events of the hub.
+        # The wildcard `*` does not include the hub's own events.
         for path in ("/ui/catalogue/issue_field", "/ui/hooks?event=issue_field"):
             page = await browser.page(path)
             assert f"/ui/hooks/{world.good['id']}" in page
@@ -130,5 +130,5 @@ async def test_members_of_a_platform_event_are_those_of_its_latest_payloads(
         monkeypatch.setattr("hub.ui.catalog.seen_members.MOST_SHOWN", 2)
         page = text_of(await browser.page("/ui/catalogue/issues"))
         assert "3 members more" in page
-        # The schema of the hub's own events is known.
+        # The hub's own events have a schema, so that the page needs no payloads.
         assert "had them" not in await browser.page("/ui/catalogue/agent_variable")

@@ -1,4 +1,4 @@
-"""The access of a hook to its endpoint in the dashboard's form: headers, certificates, tokens."""
+"""The dashboard's form for access to a hook's endpoint: headers, certificates, tokens."""
 
 import re
 from typing import Any
@@ -30,7 +30,7 @@ def world(store: Store, seed: Any) -> World:
 
 
 def headers(**given: str) -> dict[str, list[str]]:
-    """Rows of headers; an underscore stands for a dash."""
+    """Return the form's rows of headers and an empty row. An underscore stands for a dash."""
     names = [name.replace("_", "-") for name in given]
     return {"header_name": [*names, ""], "header_value": [*given.values(), ""]}
 

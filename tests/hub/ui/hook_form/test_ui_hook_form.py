@@ -1,4 +1,4 @@
-"""The dashboard's form of a hook: made, changed, tried, paused and deleted, as the API would."""
+"""The dashboard's forms create, change, try, pause and delete hooks as the API does."""
 
 import json
 import re
@@ -129,7 +129,7 @@ class TestNewHook:
             (message,) = re.findall(rf'id="{name}-wrong">(.*?)</p>', page)
             assert said in message
             assert f'href="#{name}"' in page
-            # All else is still in the form.
+            # The form keeps the other values.
             assert re.search(r'name="events" value="issues" checked', page) or "events" in wrong
             assert len(world.store.look(hooks.page, world.seed.hello["id"], limit=10)) == 2
 

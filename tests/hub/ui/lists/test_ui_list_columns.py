@@ -1,4 +1,4 @@
-"""Each list with entries: the heads of its columns, its absolute times, and its filters."""
+"""The column heads, the absolute times and the filters of each list that has entries."""
 
 import re
 from html import unescape
@@ -57,7 +57,7 @@ def world(store: Store, seed: Any) -> World:
 
 
 def furnish(db: Connection, world: World) -> None:
-    """Two entries for each list that has none yet."""
+    """Create two entries for each list that is still empty."""
     repo = world.seed.hello
     interaction_limits.limit_repository(db, repo, "existing_users", db.now + DAY)
     enterprise_id = using(db).enterprise["id"]
@@ -89,7 +89,7 @@ def follow(db: Connection, repo_id: int, callback: str) -> None:
 
 
 def heads(page: str) -> dict[str, tuple[str, str]]:
-    """The columns that can be sorted: how each is sorted now, and the link in its head."""
+    """Return, for each sortable column, its current direction and the link in its head."""
     return {name: (direction, unescape(url)) for direction, url, name in HEAD.findall(page)}
 
 
@@ -131,7 +131,7 @@ async def test_each_list_shows_how_many_match(world: World) -> None:
 
 
 async def turned(browser: Browser, column: str, url: str) -> int:
-    """Sort by a column, and the other way round. Return how many entries there are."""
+    """Sort by a column in both directions. Return the number of entries."""
     once = await browser.page(url)
     twice = await browser.page(heads(once)[column][1])
     directions = {heads(page)[column][0] for page in (once, twice)}
@@ -152,7 +152,7 @@ async def test_each_age_in_a_list_stands_beside_its_time(world: World, clock: Mo
 
 
 async def test_a_list_that_is_renewed_has_its_filters_outside(world: World) -> None:
-    """A choice that somebody has begun stays while the list is renewed."""
+    """If a user has begun to choose a filter, the update of the list does not reset it."""
     async with open_dashboard(world.store, world.operator, **SETTINGS) as browser:
         for name in RENEWED:
             before, renewed = (await browser.page(f"/ui/{name}")).split('hx-trigger="every')

@@ -1,4 +1,4 @@
-"""The period and the order of lists that are kept newest first, and of those in memory."""
+"""The period and the order of lists in the database and of lists in memory."""
 
 import re
 from collections.abc import Callable
@@ -29,7 +29,7 @@ def world(store: Store, seed: Any) -> World:
 
 
 def names(page: str) -> list[str]:
-    """The first cells of a list, with their markup left out."""
+    """Return the text of the first cell of each row in a list."""
     cells = re.findall(r'<th scope="row"[^>]*>(.*?)</th>', page, re.DOTALL)
     return [text_of(cell).strip() for cell in cells]
 
@@ -74,7 +74,7 @@ async def test_the_catalog_can_be_sorted_by_a_column(world: World) -> None:
 
 
 def replays(world: World, db: Connection) -> str:
-    """Begin three replays. Return who may see them."""
+    """Begin three replays. Return a token that may see them."""
     for number in range(3):
         selection = ReplaySelection(repo_id=world.seed.hello["id"])
         replay_runs.create(db, selection, f"user-{number}")

@@ -1,4 +1,4 @@
-"""Lists in the order of a column, their numbers of matches, and views that are saved."""
+"""Lists in the order of a column, the number of their matches, and saved views."""
 
 import re
 from typing import Any

@@ -50,7 +50,7 @@ async def test_an_owner_unsubscribes_from_a_hook_and_subscribes_again(world: Wor
         assert (await browser.post("/ui/mail/subscribe", form, on=at)).status_code == 303
         assert gets(world)
         assert "unsubscribed" not in text_of(await browser.page("/ui/mail"))
-        # A hook that one has not unsubscribed from, however large its number, changes nothing.
+        # If the user has not unsubscribed from a hook, subscribing again changes nothing.
         for given, status in (("", 409), ("x", 409), ("9" * 30, 303)):
             answer = await browser.post("/ui/mail/subscribe", {"hook": given}, on=at)
             assert answer.status_code == status

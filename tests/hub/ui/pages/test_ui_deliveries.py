@@ -207,7 +207,7 @@ class TestLive:
             assert "event: ended" in await heard.until("ended")
             assert heard.ended
 
-    @embedded("nothing in it is the engine's")
+    @embedded("the engine makes no difference")
     async def test_the_live_stream_needs_a_sign_in(self, world: World) -> None:
         async with (
             open_dashboard(world.store) as browser,
@@ -253,7 +253,7 @@ class TestLive:
             world.send(world.good, "still-here")
             assert '"view":1,' in await heard.until("still-here")
 
-    @embedded("nothing in it is the engine's")
+    @embedded("the engine makes no difference")
     async def test_another_session_ends_it(self, world: World) -> None:
         async with open_dashboard(world.store, world.seed.token) as browser:
             (mark,) = re.findall(r'data-mark="(\w+)"', await browser.page("/ui"))
@@ -267,7 +267,7 @@ class TestLive:
                 assert "update" not in await heard.until("ended")
                 assert heard.ended
 
-    @embedded("nothing in it is the engine's")
+    @embedded("the engine makes no difference")
     async def test_the_number_of_streams_is_bounded(
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -280,7 +280,7 @@ class TestLive:
                 await heard.until("begin")
                 assert heard.status == 200
 
-    @embedded("nothing in it is the engine's")
+    @embedded("the engine makes no difference")
     async def test_the_live_stream_goes_on_after_an_outage_of_the_store(
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -302,7 +302,7 @@ class TestLive:
 
 
 class TestOne:
-    @embedded("nothing in it is the engine's")
+    @embedded("the engine makes no difference")
     async def test_a_delivery_shows_request_and_answer(self, world: World) -> None:
         (number,) = world.send(world.good, "guid-a")
         async with open_dashboard(world.store, world.seed.token) as browser:
@@ -343,7 +343,7 @@ class TestOne:
         async with open_dashboard(world.store, world.seed.token) as browser:
             page = await browser.page(f"/ui/deliveries/{attempt}")
             assert "Batch batch-7 , events: 3" in text_of(page)
-            # The whole body, which was signed, is not kept.
+            # The hub does not keep the whole body of a batch, which the signature covers.
             assert "earlier secret" not in page
             assert "Copy as curl" not in page
             assert "Redeliver" in page
@@ -362,7 +362,7 @@ class TestOne:
             for none in ("99999", "0", "x", "1%00"):
                 assert (await browser.get(f"/ui/deliveries/{none}")).status_code == 404
 
-    @embedded("nothing in it is the engine's")
+    @embedded("the engine makes no difference")
     async def test_a_delivery_shows_if_its_signature_is_valid(self, world: World) -> None:
         signed = hmac.new(SECRET.encode(), BODY, hashlib.sha256).hexdigest()
         head = f"{HEAD}\r\nX-Hub-Signature-256: sha256={signed}"
@@ -374,7 +374,7 @@ class TestOne:
             text = text_of(await browser.page(f"/ui/deliveries/{wrong}"))
             assert "made with an earlier secret" in text
 
-    @embedded("nothing in it is the engine's")
+    @embedded("the engine makes no difference")
     async def test_a_delivery_is_shown_as_a_curl_command(self, world: World) -> None:
         body = b"""{"it's":"$HOME `x` \\\\ \\"q\\""}"""
         (number,) = world.send(world.good, "a", body=body)

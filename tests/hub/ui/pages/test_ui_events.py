@@ -1,4 +1,4 @@
-"""The pages of events and topics: their contents, their readers, and the number of statements."""
+"""The pages of events and topics: contents, rights to see them, and number of SQL statements."""
 
 import re
 from typing import Any

@@ -19,7 +19,7 @@ def world(store: Store, seed: Any) -> World:
 
 
 def blocked(db: Connection, world: World) -> dict[str, Any]:
-    """An ordered hook. The first of three events has died and blocks the key `<7>`."""
+    """Create an ordered hook. The first of three deliveries is dead and blocks the key `<7>`."""
     options = {"ordering": {"path": "/n"}, "on_exhausted": "block"}
     made = hook(db, world.seed.hello["id"], "ordered", options=options)
     for step in range(3):

@@ -1,4 +1,4 @@
-"""The dashboard's hooks: their readers, their health, and the actions on one."""
+"""The dashboard's hooks: the rights to see them, their health, and the actions on a hook."""
 
 import re
 from typing import Any
@@ -152,7 +152,7 @@ class TestList:
 
 
 class TestSecretsInUrls:
-    """A token in the query of a hook's URL is shown to those who may change the hook."""
+    """Only users who may change a hook see a token in the query of its URL."""
 
     @pytest.fixture
     def secretive(self, world: World) -> Any:
@@ -205,7 +205,7 @@ class TestSecretsInUrls:
         async with open_dashboard(world.store, world.seed.token) as browser:
             pages = await self.seen(browser, world, secretive)
             shown = [path for path, page in pages.items() if "s3cr3t" in page]
-            # On the hook's page when asked for, and in the curl command.
+            # The hook's page shows the URL on request, and a delivery's page in the curl command.
             assert [path.rpartition("/")[0] for path in shown] == ["/ui/hooks", "/ui/deliveries"]
             assert "Show the whole URL" in text_of(pages[shown[0]])
 
@@ -349,7 +349,7 @@ class TestOne:
 
 
 class TestLinks:
-    """For whoever develops the receiver: to look at one hook, for a while."""
+    """With a link, a developer of the receiver can view one hook for a while."""
 
     async def link(self, browser: Browser, world: World, days: str = "7") -> str:
         at = f"/ui/hooks/{world.good['id']}"

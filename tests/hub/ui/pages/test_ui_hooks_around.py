@@ -22,7 +22,11 @@ OWNING = ["repo", "admin:org_hook"]
 
 @dataclass
 class Around:
-    """acme is octo's, and reader administers its only repository. Each hook has an attempt."""
+    """The organization acme belongs to octo, and reader administers its only repository.
+
+    `own`, `org` and `system` are the ids of the repository's, the organization's and the
+    installation's hook. Each hook has an attempt.
+    """
 
     world: World
     repo: Row

@@ -1,4 +1,4 @@
-"""The dashboard's overview, its charts, and the cost of its pages."""
+"""The dashboard's overview, its charts, and the SQL statements of the pages."""
 
 import asyncio
 import re
@@ -31,7 +31,7 @@ def world(store: Store, seed: Any) -> World:
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """How quick the store is, is not what is looked at."""
+    """Wait longer for the figures, so that a slow store does not matter."""
     monkeypatch.setattr(dashboard, "PATIENCE", 30.0)
 
 
@@ -176,7 +176,7 @@ async def test_the_overview_is_updated_live(
         browser.listening("/ui/live") as heard,
     ):
         sent, waited = 0, Stopwatch()
-        # Rows of the first look are not new, and only the stream knows when that was.
+        # Rows at the stream's first poll are not new, and the test cannot know when that was.
         while '"event":"hooks"' not in heard.text:
             world.send(world.good, f"a-{sent}")
             clock.advance(seconds=3)
@@ -241,7 +241,7 @@ async def _nothing(self: Any, patience: float) -> None:
     raise TimeoutError
 
 
-@embedded("plans are told apart by the engine's own words")
+@embedded("the test reads the query plans of SQLite")
 async def test_no_page_reads_a_table_from_end_to_end(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -262,7 +262,7 @@ async def test_no_page_reads_a_table_from_end_to_end(
     plans = world.store.look(lambda db: [(sql, _plan(db, sql, given)) for sql, given in asked])
     for sql, plan in plans:
         for line in plan:
-            # In the order of the key and to a limit is no reading from end to end.
+            # A scan in the order of the key with a LIMIT does not read the whole table.
             scanned = re.search(r"SCAN (attempt|delivery|event|a|d|e|x|tally|t)\b(?!.*USING)", line)
             assert scanned is None or "LIMIT" in sql, (line, sql)
 

@@ -71,7 +71,9 @@ async def test_a_page_has_the_first_of_many_problems(
         second = await browser.page(next_page(first))
         assert listed.findall(second) == ["502"]
         assert 'rel="next"' not in second
-        assert 'href="/ui/problems?sort=problem"' in second, "it leads back to the first page"
+        assert 'href="/ui/problems?sort=problem"' in second, (
+            "the second page has a link to the first"
+        )
         ended = await browser.page("/ui/problems?sort=problem&skip=98")
         assert listed.findall(ended) == ["500", "501"]
 
@@ -178,7 +180,7 @@ async def test_blocked_keys_and_a_high_backlog_are_problems(
         ("receiver.example", KEY_BLOCKED, 0, 2, "acknowledged"),
         ("installation", BACKLOG_HIGH, 0, 0, "muted"),
     ]
-    # A further key of a hook opens it again.
+    # Another blocked key of a hook opens the problem again.
     clock.advance(seconds=60)
     world.store.do(alerts.open_all, [NewAlert(KEY_BLOCKED, world.good["id"], subject="refs/next")])
     assert found(world)[0] == ("receiver.example", KEY_BLOCKED, 0, 2, "open")

@@ -143,7 +143,7 @@ class TestSend:
             assert found == [("issues", "opened", -3, world.good["id"])]
             (event,) = world.store.look(lambda db: db.tuples("SELECT max(id) FROM event"))[0]
             assert "an example" in text_of(await browser.page(f"/ui/events/{event}"))
-            # An example is no push of the repository.
+            # An example does not count as a push of the repository.
             form = {"event": "push", "payload": "{}"}
             await browser.post(f"{at}/send", form, on=f"{at}/send")
             assert (await browser.post(f"{at}/test", on=at)).status_code == 409

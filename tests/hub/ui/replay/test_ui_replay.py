@@ -1,4 +1,4 @@
-"""The pages of replays: counted first, carried on by the worker, each sees their own."""
+"""The pages of replays: the count before the start, the progress, and the rights to see them."""
 
 import re
 from typing import Any
@@ -177,7 +177,7 @@ async def test_many_are_counted_while_the_page_is_open(
 
 
 def looking(db: Any, seed: Any, query: str) -> Any:
-    """A look of octo's."""
+    """Return the context of a request by octo with this query string."""
     caller = credentials.authenticate(db, seed.token)
     return ViewContext(db, None, DashboardViewer(caller), query=dict(parse_qsl(query)))  # type: ignore[arg-type]
 

@@ -16,7 +16,7 @@ from store.accounts import accounts, emails, sessions, tokens
 from store.audit import audit_search
 from store.clock import SECOND, MovableClock
 
-pytestmark = embedded("what is stored of it is tested beside it")
+pytestmark = embedded("test_ui_sign_in tests stored sessions on every engine")
 START = "/ui/sign-in/openid"
 EMAIL = {"email": "octo@tower.example", "email_verified": True}
 
@@ -31,7 +31,7 @@ async def site(store: Store) -> AsyncIterator[OpenIDSite]:
 
 @pytest.fixture
 def octo(store: Store, seed: Any) -> Any:
-    """A user with a verified address."""
+    """A user with a verified email address."""
     user = store.look(accounts.by_login, "octo")
     store.do(emails.add, user["id"], ["octo@tower.example"], verified=True)
     return user
@@ -47,7 +47,7 @@ def settings(site: OpenIDSite, **more: Any) -> dict[str, Any]:
 
 
 async def through(browser: Browser, site: OpenIDSite, start: str = START) -> Any:
-    """Go to the provider, agree, and come back."""
+    """Sign in at the provider. Return the response after the redirect back."""
     answer = await browser.get(start)
     assert answer.status_code == 303, text_of(answer.text)
     place, _ = site.sign_in(answer.headers["location"])
@@ -167,7 +167,7 @@ async def test_an_attempt_has_one_answer_in_one_browser(
         path = place.removeprefix("http://127.0.0.1:8765")
         other = await browser.get(f"{START}/callback?code={query['code']}&state=another")
         assert other.status_code == 403
-        # That was its answer: the right one comes too late.
+        # The wrong answer has ended this attempt to sign in, so the right one comes too late.
         assert "began too long ago" in text_of((await browser.get(path)).text)
         answer = await through(browser, site)
         assert answer.status_code == 200
@@ -274,7 +274,7 @@ async def test_failures_from_one_address_are_counted(
             answer = await browser.get(f"{START}/callback?code=x&state=y")
         assert answer.status_code == 403
         assert "began too long ago" not in answer.text
-        # A right answer is still accepted.
+        # The provider's own answer is still accepted.
         assert (await through(browser, site)).status_code == 200
 
 

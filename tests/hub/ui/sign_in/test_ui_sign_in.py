@@ -1,4 +1,4 @@
-"""Signing in to the dashboard: ways, sessions and their ends, and the headers of every page."""
+"""Signing in to the dashboard, the end of sessions, and the headers of every page."""
 
 import re
 from typing import Any
@@ -17,7 +17,7 @@ from store.errors import Unavailable
 ADMIN = "the administrators' token"
 
 
-@embedded("what is remembered of it is tested beside it")
+@embedded("other tests here check stored sessions on every engine")
 @pytest.mark.parametrize("path", ["/ui", "/ui?a=1"])
 async def test_a_sign_in_leads_back_to_the_requested_page(
     store: Store, seed: Any, path: str
@@ -36,7 +36,7 @@ async def test_a_sign_in_leads_back_to_the_requested_page(
         assert "octo" in text_of(await browser.page(path))
 
 
-@embedded("what is remembered of it is tested beside it")
+@embedded("other tests here check stored sessions on every engine")
 async def test_a_link_from_another_site_is_followed_once_more_by_us(
     store: Store, seed: Any
 ) -> None:
@@ -46,7 +46,7 @@ async def test_a_link_from_another_site_is_followed_once_more_by_us(
     assert 'http-equiv="refresh"' in answer.text
 
 
-@embedded("what is remembered of it is tested beside it")
+@embedded("other tests here check stored sessions on every engine")
 @pytest.mark.parametrize(
     "wanted", ["//evil.example", "https://evil.example/ui", "/uix", "/ui\\@evil", "/ui/a\n", ""]
 )
@@ -57,7 +57,7 @@ async def test_one_is_led_nowhere_else(store: Store, seed: Any, wanted: str) -> 
     assert answer.headers["location"] == "/ui"
 
 
-@embedded("what is remembered of it is tested beside it")
+@embedded("other tests here check stored sessions on every engine")
 async def test_the_cookie_is_confined_to_the_dashboard(store: Store, seed: Any) -> None:
     async with open_dashboard(store) as browser:
         plain = (await browser.sign_in(seed.token)).headers.get_list("set-cookie")
@@ -66,7 +66,7 @@ async def test_the_cookie_is_confined_to_the_dashboard(store: Store, seed: Any) 
     assert seed.token not in str(plain)
 
 
-@embedded("what is remembered of it is tested beside it")
+@embedded("other tests here check stored sessions on every engine")
 async def test_under_https_it_stays_there(store: Store, seed: Any) -> None:
     base = "https://hooks.example/api/v3"
     async with open_dashboard(store, host="https://hooks.example", base_url=base) as browser:
@@ -88,7 +88,7 @@ async def test_the_store_keeps_only_the_digest_of_the_cookie(store: Store, seed:
     assert value not in str(rows)
 
 
-@embedded("what is remembered of it is tested beside it")
+@embedded("other tests here check stored sessions on every engine")
 @pytest.mark.parametrize(
     "value",
     ["", "nonsense", "tsp_" + "a" * 36, tokens.new_value("personal"), "\0", "é" * 40],
@@ -102,7 +102,7 @@ async def test_a_wrong_token_is_refused(store: Store, seed: Any, value: str) -> 
         assert (await browser.get("/ui")).status_code == 303
 
 
-@embedded("what is remembered of it is tested beside it")
+@embedded("other tests here check stored sessions on every engine")
 async def test_guessing_is_ended(store: Store, seed: Any) -> None:
     async with open_dashboard(store, failed_tokens=3) as browser:
         seen = [(await browser.sign_in("nonsense")).status_code for _ in range(5)]
@@ -189,9 +189,9 @@ async def test_operators_are_administrators_with_an_enterprise_scope(store: Stor
             assert ("operator" in text_of(await browser.page("/ui"))) is expected
 
 
-@embedded("what is remembered of it is tested beside it")
+@embedded("other tests here check stored sessions on every engine")
 class TestForgery:
-    """Nothing is done that another site had a browser ask for."""
+    """The dashboard rejects a request that another site made the browser send."""
 
     @pytest.mark.parametrize(
         "headers",
@@ -248,7 +248,7 @@ class TestForgery:
             await browser.page("/ui")
 
 
-@embedded("what is remembered of it is tested beside it")
+@embedded("other tests here check stored sessions on every engine")
 class TestEveryPage:
     async def test_the_sign_in_page_has_its_headers(self, store: Store, seed: Any) -> None:
         async with open_dashboard(store, seed.token) as browser:
@@ -299,7 +299,7 @@ class TestEveryPage:
                 assert answer.status_code == 303, cookie
 
 
-@embedded("what is remembered of it is tested beside it")
+@embedded("other tests here check stored sessions on every engine")
 async def test_the_dashboard_can_be_switched_off(store: Store, seed: Any) -> None:
     async with open_dashboard(store, ui=False) as browser:
         for path in ("/ui", "/ui/sign-in", "/ui/static/0/tocsin.css"):
@@ -318,7 +318,7 @@ async def test_signing_in_and_out_is_in_the_audit_log(store: Store, seed: Any) -
     assert seed.token not in str(rows)
 
 
-@embedded("what is remembered of it is tested beside it")
+@embedded("other tests here check stored sessions on every engine")
 async def test_an_unreachable_store_is_answered_with_503(
     store: Store, seed: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
