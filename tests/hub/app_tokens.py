@@ -13,13 +13,14 @@ PEM = serialization.Encoding.PEM
 
 @cache
 def _private(number: int) -> rsa.RSAPrivateKey:
-    # Reading it from PEM would check its primes, which takes longer than most requests.
+    # The object is cached, because loading a key from PEM checks its primes. That takes longer
+    # than most requests.
     return rsa.generate_private_key(public_exponent=65_537, key_size=2048)
 
 
 @cache
 def app_key(number: int) -> tuple[str, str]:
-    """A key's private and public half as PEM; another one for each number."""
+    """The private and the public key with this number, as PEM."""
     private = _private(number)
     secret = private.private_bytes(
         PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
@@ -29,7 +30,10 @@ def app_key(number: int) -> tuple[str, str]:
 
 
 def signed_token(issuer: Any, now: int, *, key: int = 0, **claims: Any) -> str:
-    """A token of an app with this id, as clients sign it at `now`, in seconds."""
+    """A JSON Web Token that the app `issuer` signs at `now`, in seconds.
+
+    A claim with the value `...` is left out.
+    """
     given = {"iss": issuer, "iat": now - 60, "exp": now + 300, **claims}
     wanted = {name: value for name, value in given.items() if value is not ...}
     return jwt.PyJWS().encode(json.dumps(wanted).encode(), _private(key), algorithm="RS256")

@@ -1,4 +1,4 @@
-"""An organization with repositories and people, for tests of what its artifacts are recorded as."""
+"""An organization with repositories and members, for tests of artifact records."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -21,8 +21,10 @@ def digest(letter: str = "a") -> str:
 
 @dataclass
 class Acme:
-    """octo owns acme with the public tools and bells and the private safe; pusher is a member who
-    may push to tools, plain one who may not push at all. else/where is somebody else's.
+    """octo owns acme, which has the public repositories tools and bells, and the private one safe.
+
+    The member pusher may push to tools. The member plain may push to no repository. else/where
+    belongs to another account.
     """
 
     store: Store
@@ -34,7 +36,7 @@ class Acme:
     people: dict[str, int]
 
     def by(self, login: str = "octo", *scopes: str, **what: Any) -> Headers:
-        """The header with a token, which has the scope `repo` if nothing else is said."""
+        """The header with a new token of this user; its default scope is `repo`."""
         if "kind" not in what:
             what["scopes"] = scopes or ("repo",)
         value, _ = self.store.do(tokens.create, self.people[login], **what)
@@ -59,7 +61,7 @@ def make(store: Store) -> Acme:
 
 
 def deployment(called: str = "web", /, **given: Any) -> Row:
-    """One of a cluster's."""
+    """A deployment in the body of a request for a cluster."""
     return {
         "name": "bell",
         "digest": digest(),
@@ -69,12 +71,12 @@ def deployment(called: str = "web", /, **given: Any) -> Row:
 
 
 def record(called: str = "web", /, **given: Any) -> Row:
-    """One on its own."""
+    """The body of a request for a single deployment record."""
     return deployment(called, status="deployed", logical_environment="production") | given
 
 
 async def posted(hub: httpx.AsyncClient, path: str, body: Row, **how: Any) -> Row:
-    """The answer to a request that succeeds."""
+    """The content of the response to a POST request, which has to succeed."""
     answer = await hub.post(path, json=body, **how)
     assert answer.status_code == 200, answer.text
     shown: Row = answer.json()
@@ -84,7 +86,7 @@ async def posted(hub: httpx.AsyncClient, path: str, body: Row, **how: Any) -> Ro
 async def records(
     hub: httpx.AsyncClient, letter: str = "a", kind: str = "deployment", **how: Any
 ) -> list[Row]:
-    """The records of a digest."""
+    """The records of this kind for `digest(letter)`."""
     answer = await hub.get(f"{AT}/{digest(letter)}/metadata/{kind}-records", **how)
     assert answer.status_code == 200, answer.text
     found: list[Row] = answer.json()[f"{kind}_records"]

@@ -21,7 +21,7 @@ BASE = "https://forge.example/api/v3"
 def assert_error(
     answer: httpx.Response, status: int, message: str | None = None, *, code: str | None = None
 ) -> dict[str, Any]:
-    """The one shape of every error."""
+    """Check a response for the common shape of all errors. Return its content."""
     assert answer.status_code == status, answer.text
     assert answer.headers["Content-Type"] == "application/json; charset=utf-8"
     assert answer.headers["X-Service-Request-Id"]
@@ -39,7 +39,7 @@ def assert_error(
 
 
 def assert_documented(url: str, documentation: str) -> None:
-    """`documentation_url` leads to a page of the manual, and to a heading there."""
+    """Assert that a `documentation_url` leads to a page of the manual and to a heading in it."""
     assert url.startswith(documentation)
     assert is_in_manual(url.removeprefix(documentation)), url
 
@@ -53,12 +53,12 @@ def is_in_manual(place: str) -> bool:
 
 
 def links(answer: httpx.Response) -> dict[str, str]:
-    """The Link header: relation to URL."""
+    """The URLs of the Link header, by relation."""
     return {str(rel): link["url"] for rel, link in answer.links.items()}
 
 
 def signature(secret: str, body: bytes) -> str:
-    """As a platform signs."""
+    """The value of `X-Hub-Signature-256` for a body, as a platform sends it."""
     return "sha256=" + hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
 
 
@@ -73,7 +73,7 @@ def bodies(store: Store, name: str) -> list[dict[str, Any]]:
 
 
 def waiting(store: Store, hook_id: int) -> list[Row]:
-    """The waiting deliveries of this hook, oldest first."""
+    """The deliveries of this hook in the queue, oldest first, with each event's name and guid."""
     return store.look(
         lambda db: db.all(
             "SELECT d.*, e.name, e.guid FROM delivery d JOIN event e ON e.id = d.event_id"
@@ -86,7 +86,7 @@ def waiting(store: Store, hook_id: int) -> list[Row]:
 def attempted(
     store: Store, hook_id: int, *, status: int | None = 200, error: str | None = None
 ) -> None:
-    """Record an attempt of everything that waits for this hook, as the worker would."""
+    """Record an attempt of each waiting delivery of this hook, as the worker would."""
     for row in waiting(store, hook_id):
         if row["state"] == 0:
             store.do(record, [_outcome(store, row, status, error)])

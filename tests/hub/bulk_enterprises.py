@@ -1,4 +1,4 @@
-"""Rows for the lists of enterprises, of seats at the assistant, and of what is built and kept."""
+"""Rows for the lists of enterprise teams, assistant seats, and artifact records."""
 
 from typing import Any
 
@@ -50,7 +50,7 @@ def seats(db: Connection, world: World, n: int) -> None:
 
 
 def _artifact(db: Connection, world: World, n: int, kind: str) -> int:
-    """The requested digest, with so many records of this kind."""
+    """Add `n` to the artifact's count of this kind of records. Return the artifact's id."""
     made: int = db.value(
         "INSERT INTO artifact (organization_id, repo_id, digest, name, created_at, updated_at)"
         " VALUES (:acme, :repo_id, :digest, 'bell', 1, 1) ON CONFLICT (repo_id, digest)"

@@ -1,4 +1,4 @@
-"""Rows that others are made of: people, and repositories of theirs."""
+"""Accounts and their repositories, to which the rows of other tables refer."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -7,19 +7,19 @@ from store import Connection
 
 
 def numbers(db: Connection, table: str, columns: str, rows: Iterable[tuple[Any, ...]]) -> list[int]:
-    """The ids of new rows."""
+    """Insert rows. Return their ids."""
     return [row[0] for row in db.insert_many(table, columns, [*rows], "RETURNING id")]
 
 
 def people(db: Connection, n: int, kind: str = "User") -> list[int]:
-    """New accounts."""
+    """Create `n` accounts. Return their ids."""
     first = db.value("SELECT max(id) FROM account") + 1
     rows = ((f"p{at}", f"p{at}", kind, db.now, db.now) for at in range(first, first + n))
     return numbers(db, "account", "login, login_key, kind, created_at, updated_at", rows)
 
 
 def repositories(db: Connection, owner_ids: Iterable[int]) -> list[int]:
-    """A new repository for each of these."""
+    """Create a repository for each of the owners. Return the ids."""
     first = db.value("SELECT max(id) FROM repository") + 1
     rows = (
         (owner_id, f"r{at}", f"r{at}", db.now, db.now)

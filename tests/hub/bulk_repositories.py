@@ -1,4 +1,4 @@
-"""Rows for the lists of repositories, of what is in them, and of organizations and their teams."""
+"""Rows for the lists of repositories and their content, organizations, and teams."""
 
 import json
 from collections.abc import Callable

@@ -1,8 +1,8 @@
-"""Rows for every list of the API, by the hundred and by the hundred thousand.
+"""Rows for every list of the API, in any number.
 
-`FILL` says for each operation that has pages how its list, in the world of `world_of_operations`
-and for the one who is `first` let in, gets so many more rows. They differ in whom they name, so
-that a statement for each would be seen.
+`FILL` has a line for each operation with pages. The line adds rows to the list that a client with
+the headers of `operations_world.first` gets. Each row refers to another account where it can: a
+query for each account would then show in the number of statements.
 """
 
 from collections.abc import Callable
@@ -15,16 +15,16 @@ from operations_world import COMMIT, Place, World
 
 from store import Connection, Row
 
-# Beside the time at which the tests' clock stands: nothing filled is over.
+# A time far after the tests' clock, so that no invitation has expired.
 LATER = 2**52
 
 
 @dataclass(frozen=True)
 class Fill:
-    """What adds `n` rows, and how many such a list has at most (None: any number).
+    """`add` inserts `n` rows into a list, which holds at most `most` rows (None: no limit).
 
-    `path` is where the list is if it is not where the world has its sample. `fewest` is the least
-    number of rows that are read like many.
+    `path` is the list's path if the samples of the world lead to another list. A page with `fewest`
+    rows is the shortest that takes the same statements as a long page.
     """
 
     add: Callable[[Connection, World, int], object]
@@ -113,7 +113,7 @@ EVENT = "repo_id, issue_id, kind, actor_id, subject_id, members, created_at, lis
 
 
 def issue_events(db: Connection, world: World, n: int) -> None:
-    """Each of an issue of its own."""
+    """Add events of different issues."""
     repo_id = world.hello.repo["id"]
     columns = "repo_id, number, title, state, author_id, milestone_id, created_at, updated_at"
     due = _milestones(db, repo_id, n)
@@ -142,7 +142,7 @@ def milestones(db: Connection, world: World, n: int) -> None:
 
 
 def pulls(db: Connection, world: World, n: int) -> None:
-    """Each from a repository of somebody else, who wrote it."""
+    """Add pull requests of different authors and from different repositories."""
     repo_id, who = world.hello.repo["id"], people(db, n)
     columns = "repo_id, number, title, state, author_id, is_pull, created_at, updated_at"
     rows = [(repo_id, 10_000 + at, "T", "open", one, 1, 1, 1) for at, one in enumerate(who)]
@@ -184,7 +184,7 @@ def assignable(db: Connection, world: World, n: int) -> None:
 
 
 def events_of_issue(db: Connection, world: World, n: int) -> None:
-    """Each names somebody."""
+    """Add events of one issue, each with another actor and assignee."""
     issue_id, repo_id = _issue_id(db, world), world.hello.repo["id"]
     rows = [
         (repo_id, issue_id, "assigned", who, None, f'{{"assignee":{who}}}', 1, 1, 1, str(who))
@@ -194,7 +194,7 @@ def events_of_issue(db: Connection, world: World, n: int) -> None:
 
 
 def timeline(db: Connection, world: World, n: int) -> None:
-    """All of it was said by somebody."""
+    """Add comments of one issue, each by another author."""
     issue_id, repo_id = _issue_id(db, world), world.hello.repo["id"]
     columns = (
         "repo_id, issue_id, kind, number, author_id, author_association, body, details,"
@@ -276,7 +276,7 @@ def check_runs(db: Connection, world: World, n: int) -> None:
 
 
 def check_suites(db: Connection, world: World, n: int) -> None:
-    """Each of an app of its own, and on a commit of which more is known."""
+    """Add check suites of different apps for one commit."""
     repo_id = world.hello.repo["id"]
     columns = (
         "repo_id, number, head_sha, head_branch, app_id, app_number, status, conclusion,"
@@ -290,7 +290,7 @@ def check_suites(db: Connection, world: World, n: int) -> None:
 
 
 def commit_statuses(db: Connection, world: World, n: int) -> None:
-    """Each of somebody else."""
+    """Add statuses of different creators for one commit."""
     repo_id = world.hello.repo["id"]
     columns = (
         "repo_id, number, sha, context, context_key, state, creator_id, created_at, updated_at"
@@ -303,7 +303,7 @@ def commit_statuses(db: Connection, world: World, n: int) -> None:
 
 
 def workflow_runs(db: Connection, world: World, n: int) -> None:
-    """Each was started by somebody else, from a repository of theirs."""
+    """Add runs of different actors and from different repositories."""
     repo_id, who = world.hello.repo["id"], people(db, n)
     columns = "repo_id, number, name, status, actor_id, details, created_at"
     names = _names(db, repositories(db, who))
@@ -428,7 +428,7 @@ def organization_hook_events(db: Connection, world: World, n: int) -> None:
 
 
 def _hook_events(db: Connection, attempt_id: int, n: int) -> None:
-    """Events like the one of an attempt, each with a delivery to the same hook."""
+    """Copy the event of an attempt, each copy with a delivery to the same hook."""
     event = db.one(
         "SELECT e.*, a.hook_id FROM attempt a JOIN event e ON e.id = a.event_id WHERE a.id = :id",
         id=attempt_id,
@@ -480,7 +480,7 @@ def import_authors(db: Connection, world: World, n: int) -> None:
 
 
 def installed(db: Connection, world: World, n: int) -> None:
-    """mill, on accounts that octo belongs to."""
+    """Add installations of mill on organizations that have octo as a member."""
     made, octo = people(db, n), world.octo.account["id"]
     columns = "app_id, account_id, permissions, events, every_repository, created_at, updated_at"
     rows = [(world.mill["id"], account_id, "{}", "[]", 1, 1, 1) for account_id in made]
@@ -490,7 +490,7 @@ def installed(db: Connection, world: World, n: int) -> None:
 
 
 def nothing(db: Connection, world: World, n: int) -> None:
-    """For a list that is what it is."""
+    """Add no rows, because the list cannot grow."""
 
 
 FILL: dict[str, Fill] = {
@@ -534,7 +534,7 @@ FILL: dict[str, Fill] = {
     "repos/list-invitations-for-authenticated-user": Fill(own_invitations),
     "repos/list-webhooks": Fill(hooks),
     "repos/list-webhook-deliveries": Fill(deliveries),
-    # The sizes of several events are read before their bodies, and one is read whatever its size.
+    # The hub reads the sizes of several events before their bodies, but not the size of one event.
     "repos/list-webhook-events": Fill(hook_events, fewest=2),
     "orgs/list-webhook-events": Fill(organization_hook_events, fewest=2),
     "orgs/list-webhooks": Fill(organization_hooks),

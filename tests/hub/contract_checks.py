@@ -1,4 +1,4 @@
-"""Checks answers against OpenAPI documents: the server's own, and the contract."""
+"""Checks of responses against two OpenAPI documents: the server's own, and the contract."""
 
 import json
 import re
@@ -17,9 +17,9 @@ from store.delivery.outbox import MARK
 from store.hooks.event_names import HUB_EVENTS
 
 CONTRACTS = Path(__file__).parents[1] / "contract"
-# The operations of the specification, and those that its clients ask before them.
+# The specified operations, and the operations around them that clients call first.
 PARTS = ("contract.json", "around.json")
-# Members of schemas that are null where no event has told what they are, which is never made up.
+# Members of schemas that are null until an event brings their value: the hub invents no values.
 BRANCHES = (
     *("head/label", "head/ref", "head/sha", "head/user", "head/repo"),
     *("base/label", "base/ref", "base/sha"),
@@ -51,19 +51,19 @@ UNKNOWN = {
         "display_title",
     ),
 }
-# The answers of the pipeline, for any operation.
+# Statuses that the request pipeline may send for any operation.
 OF_ALL = {"301", "304", "307"}
 Json = dict[str, Any]
-# The name of a document for its own parts.
+# The base URI of a document's references to its own components.
 HERE = "urn:document"
 
 
 class Described:
-    """An OpenAPI document, and what it says of an answer."""
+    """An OpenAPI document, and the checks of a response against it."""
 
     def __init__(self, content: Json) -> None:
         self.content = content
-        # Fixed segments before parameters, as the paths are served.
+        # Fixed segments take precedence over parameters, as in the router.
         slashed = {path: _slashed(operations) for path, operations in content["paths"].items()}
         self._patterns = [
             (path, _pattern(path, slashed[path]))
@@ -73,7 +73,7 @@ class Described:
         self._validators: dict[tuple[str, str, str, str], Draft202012Validator] = {}
 
     def line(self, method: str, path: str) -> tuple[str, str] | None:
-        """Path and method as the document has them, for a request; None for another one's."""
+        """The document's path and method for a request. None if it has no such operation."""
         if path not in self._templates:
             matching = (template for template, one in self._patterns if one.fullmatch(path))
             self._templates[path] = next(matching, None)
@@ -83,14 +83,14 @@ class Described:
         return template, method.lower()
 
     def response(self, path: str, method: str, status: int) -> Json | None:
-        """The description of a status; None without one."""
+        """The document's description of a response. None if the status is not declared."""
         found: Json | None = self.content["paths"][path][method]["responses"].get(str(status))
         if found is not None and "$ref" in found:
             found = self.content["components"]["responses"][found["$ref"].rpartition("/")[2]]
         return found
 
     def conform(self, answer: httpx.Response, path: str, method: str) -> None:
-        """The answer's media type and body are those of its status, which is declared."""
+        """Assert that the response's status is declared, and that media type and body match it."""
         where = f"{method.upper()} {path}: {answer.status_code}"
         response = self.response(path, method, answer.status_code)
         assert response is not None, f"{where} is not in the document"
@@ -110,18 +110,18 @@ class Described:
         return self._validators[key]
 
     def validator(self, media: Json) -> Draft202012Validator:
-        """The validator of a schema in the document."""
+        """A validator for the schema of a media type in the document."""
         schema = in_json_schema(media["schema"])
         return Draft202012Validator(schema, registry=self._components, validate_formats=True)
 
     @cached_property
     def _components(self) -> Registry:
-        # One for all validators: what each of them is given anew is read anew.
+        # All validators share it, because each new registry parses the components again.
         return Registry([(HERE, {"components": in_json_schema(self.content["components"])})])
 
 
 def _slashed(operations: Json) -> set[str]:
-    """The segments of a path that stand for several ones."""
+    """The parameters of a path that match several segments."""
     given = (one for operation in operations.values() for one in operation["parameters"])
     return {f"{{{one['name']}}}" for one in given if one.get("x-multi-segment")}
 
@@ -137,7 +137,7 @@ def _fixed_first(path: str, slashed: set[str]) -> list[int]:
 
 
 def in_json_schema(schema: Any) -> Any:
-    """OpenAPI's `nullable` in JSON Schema's words, and references that say whose they are."""
+    """Translate `nullable` from OpenAPI to JSON Schema, and make references absolute."""
     if isinstance(schema, list):
         return [in_json_schema(member) for member in schema]
     if not isinstance(schema, dict):
@@ -170,7 +170,7 @@ def _may_be_null(schema: Json, path: list[str]) -> None:
 
 
 def _merged(one: Json, other: Json) -> Json:
-    """Add to a document what another one has. Whatever both have is the same in both."""
+    """Add the paths and components of another document. Shared members must be equal."""
     for kind in ("paths", "components"):
         for name, members in other[kind].items():
             known = one[kind].setdefault(name, {})
@@ -186,7 +186,10 @@ def own() -> Described:
 
 
 def hold(answer: httpx.Response, prefix: str) -> None:
-    """Hold an answer to both documents, if it is that of an operation; `prefix` is the API's."""
+    """Check a response against both documents if its request names an operation.
+
+    `prefix` is the path of the API's root.
+    """
     request = answer.request
     path = request.url.raw_path.decode().partition("?")[0].removeprefix(prefix)
     line = own().line(request.method, path)
@@ -200,13 +203,13 @@ def hold(answer: httpx.Response, prefix: str) -> None:
     if response is None:
         assert answer.is_error or str(answer.status_code) in OF_ALL, f"{line}: not in the contract"
     elif "content" in response or not answer.is_error:
-        # Errors have the form of all errors, also where the contract has no word on it.
+        # The contract describes no body for some errors, but the hub sends one with each error.
         held.conform(answer, *line)
 
 
 @cache
 def _payload(name: str) -> tuple[frozenset[str], Draft202012Validator]:
-    """The members of an own event's payload, and what validates it."""
+    """The members of the payload of one of the hub's own events, and its validator."""
     described = own()
     media = described.content["webhooks"][name]["post"]["requestBody"]["content"]
     members = TypeAdapter(EVENTS[name]).json_schema()["properties"]
@@ -214,10 +217,13 @@ def _payload(name: str) -> tuple[frozenset[str], Draft202012Validator]:
 
 
 def hold_event(name: str, payload: Json) -> None:
-    """Hold an event's payload to the server's own document, if it is one of the hub's own."""
+    """Check the payload of one of the hub's own events against the server's document.
+
+    Events of the platform are not checked.
+    """
     if name in HUB_EVENTS:
         members, validator = _payload(name)
-        assert payload.keys() <= members, f"{name} tells of {payload.keys() - members}"
+        assert payload.keys() <= members, f"undeclared in {name}: {payload.keys() - members}"
         validator.validate(payload)
 
 

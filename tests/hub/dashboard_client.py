@@ -1,4 +1,4 @@
-"""A browser's view of the dashboard under test, without the browser: cookies, forms, statements."""
+"""An HTTP client that acts as a browser of the dashboard: cookies, forms, and event streams."""
 
 import asyncio
 import re
@@ -26,18 +26,18 @@ SAME = {"Sec-Fetch-Site": "same-origin", "Origin": HERE}
 
 
 class Browser:
-    """Asks as a browser does: with the cookies it was given, and with the form's token."""
+    """Sends requests as a browser does: with its cookies, and with the CSRF token of a form."""
 
     def __init__(self, client: httpx.AsyncClient, app: ASGIApp) -> None:
         self.client = client
         self._app = app
 
     async def get(self, path: str, **given: Any) -> httpx.Response:
-        """A page."""
+        """The response to the request for a page."""
         return await self.client.get(path, **given)
 
     async def page(self, path: str) -> str:
-        """A page's HTML, which has to be there."""
+        """A page's HTML. The status has to be 200."""
         answer = await self.get(path)
         assert answer.status_code == 200, (path, answer.status_code, text_of(answer.text))
         return answer.text
@@ -45,7 +45,7 @@ class Browser:
     async def post(
         self, path: str, form: Mapping[str, Any] | None = None, *, on: str = "/ui", **given: Any
     ) -> httpx.Response:
-        """Send a form as the page `on` would."""
+        """Send a form with the CSRF token of the page `on`."""
         found = FORM.search((await self.get(on, follow_redirects=True)).text)
         assert found is not None, on
         data = {"csrf": found[1], **(form or {})}
@@ -58,7 +58,7 @@ class Browser:
 
     @asynccontextmanager
     async def listening(self, path: str, **given: str) -> AsyncIterator["Listening"]:
-        """Listen to a live view, or several with a space between, for the length of the block."""
+        """Subscribe to live views (paths separated by spaces) for the length of the block."""
         heard = Listening()
         query = urlencode([*given.items(), *(("at", at) for at in path.split())])
         cookie = "; ".join(f"{name}={value}" for name, value in self.client.cookies.items())
@@ -77,7 +77,7 @@ class Browser:
 
 
 class Listening:
-    """The text of a stream of server-sent events so far."""
+    """The client of a stream of server-sent events, and the text that it got so far."""
 
     def __init__(self) -> None:
         self.gone = asyncio.Event()
@@ -99,7 +99,7 @@ class Listening:
             self._news.notify_all()
 
     async def until(self, text: str) -> str:
-        """All that was said, once this is in it; or that has ended."""
+        """Wait until the stream has sent this text or has ended. Return all of its text."""
         async with self._news, asyncio.timeout(PATIENCE):
             await self._news.wait_for(lambda: text in self.text or self.ended)
         return self.text
@@ -116,8 +116,9 @@ async def open_dashboard(
     trials: Trials | None = None,
     **settings: Any,
 ) -> AsyncIterator[Browser]:
-    """A browser of a hub with these settings, signed in with a token where one is given. The store
-    is closed after the `last` one.
+    """Open a browser of a hub with these settings, and sign in with the token if there is one.
+
+    The store is closed at the end, unless `last` is False.
     """
     observability = Observability(store, clock=clock)
     app = create_app(
@@ -136,12 +137,12 @@ async def open_dashboard(
 
 
 def next_page(page: str) -> str:
-    """The URL of the page that follows this one of a list."""
+    """The URL of the next page of a list, from the HTML of a page."""
     (found,) = re.findall(r'<a href="([^"]+)" rel="next"', page)
     return unescape(found)
 
 
 def text_of(html: str) -> str:
-    """The text of a page, without its marks, in one line."""
+    """The text of a page without markup, in one line."""
     body = re.sub(r"<(script|style|svg).*?</\1>", " ", html.replace("<wbr>", ""), flags=re.DOTALL)
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", body)).split())

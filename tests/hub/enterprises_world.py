@@ -1,4 +1,4 @@
-"""The enterprises in the world of all operations, and who has a seat at the assistant."""
+"""The enterprises in the world of all operations, with their teams and assistant seats."""
 
 from store import Connection, Row
 from store.assistant import assistant_seats, assistant_subscriptions, reports, usage_days
@@ -14,7 +14,7 @@ TEAM = "ent:ops"
 
 
 def enterprise(db: Connection, slug: str, owner: Row, member: Row, organization: Row) -> None:
-    """One of `owner`, with the organization and a team that has both."""
+    """Create an enterprise of `owner`, with the organization and a team that has both users."""
     made = enterprises.create(db, slug)
     enterprises.enable_usage_metrics(db, made, "enabled")
     enterprises.join(db, made["id"], owner["id"], "owner")

@@ -1,4 +1,4 @@
-"""Clients of a hub under test, whose answers are held to its document and to the contract."""
+"""Clients of a hub under test. They check each response against its document and the contract."""
 
 import json
 import sys
@@ -21,7 +21,7 @@ from worker.pull.fetch_queue import FetchQueue
 from worker.settings import WorkerSettings
 
 if find_spec("sniffio") is None:
-    # httpx would look for it in every folder with every request.
+    # Without this entry, httpx searches every folder of `sys.path` for sniffio with every request.
     sys.modules["sniffio"] = None  # type: ignore[assignment]
 
 
@@ -33,7 +33,7 @@ def _if_set(extract: Callable[..., None]) -> Callable[..., None]:
     return extracted
 
 
-# httpx makes a request of urllib's from each answer, also from those without cookies.
+# httpx converts each response for urllib to extract cookies, even if the response has none.
 httpx.Cookies.extract_cookies = _if_set(httpx.Cookies.extract_cookies)  # type: ignore[method-assign]
 
 
@@ -46,21 +46,24 @@ def _held(change: Callable[..., IncomingEvent]) -> Callable[..., IncomingEvent]:
     return made
 
 
-# Periodic writes, every second, would be among the statements that a test counts.
+# The hub writes them every second. Tests that count statements would count these writes, too.
 rate_counters.INTERVAL = authentications.DELAY = 3600.0
 
-# Every event that a test makes the hub emit, in any way.
+# This checks every event that a test makes the hub emit.
 outbox.make_event = _held(outbox.make_event)
 
 
 async def judge(url: str) -> None:
-    """Refuses what a test says is to be refused, and what is no web address at all."""
+    """Raise Invalid for a URL that contains `forbidden` or is not http or https."""
     if not url.startswith(("http://", "https://")) or "forbidden" in url:
         raise Invalid(f"{url} is refused: the test says so")
 
 
 def holding(settings: HubSettings) -> Callable[[httpx.Response], Awaitable[None]]:
-    """The checks of every answer of a hub with these settings."""
+    """A response hook for httpx that checks every response of a hub with these settings.
+
+    It does not check a hub that maps words, because the documents do not have these words.
+    """
     prefix = httpx.URL(settings.root()).path.rstrip("/")
 
     async def look(answer: httpx.Response) -> None:
@@ -75,7 +78,10 @@ def holding(settings: HubSettings) -> Callable[[httpx.Response], Awaitable[None]
 async def open_client(
     store: Store, settings: HubSettings, **given: Any
 ) -> AsyncIterator[httpx.AsyncClient]:
-    """A client; its paths are under the API's root. `given` goes to httpx. The store is closed."""
+    """Open a client of a new hub; its paths are relative to the API's root.
+
+    httpx gets the arguments in `given`. The store is closed at the end.
+    """
     app = create_app(store, settings, judge, pull_queue=FetchQueue(WorkerSettings()))
     client = httpx.AsyncClient(
         transport=httpx.ASGITransport(app),
@@ -89,7 +95,7 @@ async def open_client(
 
 
 async def anonymously(client: httpx.AsyncClient, path: str) -> httpx.Response:
-    """The answer that a client gets without its credentials."""
+    """The response to a GET request without the client's credentials."""
     request = client.build_request("GET", path)
     request.headers.pop("Authorization", None)
     return await client.send(request)

@@ -32,27 +32,27 @@ def rsa_key(name: str) -> RSAKey:
 
 @dataclass
 class OpenIDSite:
-    """Gives each code once, for the claims that the test sets."""
+    """The provider's endpoints. They redeem each code once, for the claims that the test sets."""
 
     issuer: str
     clock: Callable[[], float] = time.time
     key: str = "first"
     published: list[str] = field(default_factory=lambda: ["first"])
     odd: list[Any] = field(default_factory=list)
-    """The other keys of the set."""
+    """Further entries of the key set, which may be invalid keys."""
     claims: dict[str, Any] = field(default_factory=dict)
-    """Claims beside, or in place of, the right ones."""
+    """Claims that add to the valid ones or replace them. None removes a claim."""
     algorithm: str = "RS256"
     described: dict[str, Any] = field(default_factory=dict)
-    """Members of the description beside, or in place of, the right ones."""
+    """Members that add to the valid metadata or replace them."""
     padding: int = 0
     open: asyncio.Event = field(default_factory=asyncio.Event)
-    """Whether it answers."""
+    """Requests for the metadata wait until this is set."""
     asked: list[str] = field(default_factory=list)
     _codes: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def sign_in(self, place: str) -> tuple[str, dict[str, str]]:
-        """Do as a person does who agrees. Return the address to go back to, and its query."""
+        """Consent to the authorization request `place`. Return the redirect URL, and its query."""
         asked = {name: one for name, (one,) in parse_qs(urlsplit(place).query).items()}
         assert asked["code_challenge_method"] == "S256"
         assert "openid" in asked["scope"].split()
@@ -110,7 +110,7 @@ def _encoded(part: dict[str, Any]) -> str:
 
 @asynccontextmanager
 async def openid_site() -> AsyncIterator[OpenIDSite]:
-    """A provider that listens for the length of the block."""
+    """Run a provider on a free port for the length of the block."""
     port = free_port()
     site = OpenIDSite(f"http://127.0.0.1:{port}")
     app = Starlette(

@@ -1,6 +1,6 @@
-"""A world in which every declared operation can be asked: people, rows, and accepted tokens.
+"""A world in which every declared operation can be called: accounts, rows, and accepted tokens.
 
-A new path parameter needs its line in SAMPLES, and a row in `make` that it can stand for.
+A new path parameter needs a line in SAMPLES, and a row in `make` that the line leads to.
 """
 
 import base64
@@ -62,15 +62,15 @@ from store.repositories.markdown import RenderedText
 
 PASSWORD = "open sesame"
 SECRET = "s" * 40
-# Cheap, so that a test of many requests takes no seconds.
+# A cheap hash, so that many requests with the password take little time.
 HASHED = Argon2id(
     salt=b"s" * 16, length=32, iterations=1, lanes=1, memory_cost=8
 ).derive_phc_encoded(PASSWORD.encode())
 RECEIVER = "https://receiver.example/in"
 COMMIT = "6dcb09b5b57875f334f61aebed695e2e4193db5e"
-# The rule suites of octo/hello and acme are called so; those of octo/vault and umbra the next.
+# The number of the rule suites of octo/hello and acme. octo/vault and umbra have the next number.
 SUITE = 3_001
-# Tables that any request changes: the counts of requests, and of failed ones.
+# Tables that `state` leaves out: counts that any request changes, and records of the database.
 COUNTS = {"spent", "failed_login", "refusal", "migration", "sqlite_sequence"}
 # Columns that are written a moment after a request, whatever its response.
 NOTED = {"authenticated_at"}
@@ -81,24 +81,24 @@ State = dict[str, list[tuple[Any, ...]]]
 
 @dataclass(frozen=True)
 class Place:
-    """A repository, and what is in it."""
+    """A repository, and the ids of rows in it."""
 
     repo: Row
     hook: int
     delivery: int
     comment: int
     issue: int
-    """Its number."""
+    """The issue's number."""
     issue_event: int
     check_run: int = 0
     check_suite: int = 0
     workflow_run: int = 0
     invitation: int = 0
-    """To octo in the one, to reader in the other."""
+    """octo is invited to octo/hello, and reader to octo/vault."""
     author: int = 0
-    """The number of an author in an imported history."""
+    """The id of an author in an import."""
     milestone: int = 0
-    """Its number."""
+    """The milestone's number."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class Belongings:
 
 @dataclass(frozen=True)
 class Holding:
-    """An organization, and what is its own."""
+    """An organization, and rows that it owns."""
 
     account: Row
     repo: Row
@@ -124,11 +124,15 @@ class Holding:
 
 @dataclass
 class World:
-    """octo administers the public octo/hello and the private octo/vault, which were octo/before
-    and octo/crypt; reader sees the one and not the other. Apps of reader's are lab and mill. octo
-    owns the organization acme with acme/tools, reader umbra with umbra/kit; bella is a public
-    member of both. acme is in octo's enterprise globe, umbra in reader's moon. mill and kiln, which
-    are integrations, are installed on octo.
+    """The rows that operations can name, and the headers of their callers.
+
+    - octo administers the public octo/hello and the private octo/vault, whose former names are
+      octo/before and octo/crypt.
+    - reader may see octo/hello, but not octo/vault.
+    - octo owns the organization acme with acme/tools, and reader owns umbra with umbra/kit.
+    - bella is a public member of both organizations.
+    - acme belongs to octo's enterprise globe, and umbra to reader's enterprise moon.
+    - reader owns the OAuth app lab and the integrations mill and kiln, which octo has installed.
     """
 
     store: Store
@@ -143,13 +147,13 @@ class World:
     acme: Holding
     umbra: Holding
     app_hooks: list[tuple[int, int]]
-    """The hooks of mill and of kiln, each with a delivery."""
+    """For mill and for kiln: the id of its hook, and the id of a delivery."""
     _tokens: dict[Any, str] = field(default_factory=dict)
     _read: tuple[int, State] = (-1, {})
     _manifests: int = 0
 
     def token(self, account: Row | None = None, **what: Any) -> Headers:
-        """The header with a token of octo's, or of somebody else; the same for the same."""
+        """The header with a token of the account (default: octo). Equal arguments share a token."""
         account = account or self.octo.account
         key = (account["id"], *((name, repr(value)) for name, value in sorted(what.items())))
         if what.get("kind") == "app_user":
@@ -169,18 +173,18 @@ class World:
         return bearer(self._tokens["installed"])
 
     def manifest_code(self) -> str:
-        """A new code for a manifest of octo's."""
+        """The code of a new app manifest of octo's."""
         self._manifests += 1
         wanted = {"name": f"Kettle {self._manifests}", "url": "https://kettle.example/"}
         return self.store.do(app_manifests.create, self.octo.account["id"], wanted)
 
     def signed(self) -> Headers:
-        """The header with which mill asks as itself."""
+        """The header with a JSON Web Token that mill has signed."""
         now = self.store.clock.now() // SECOND
         return bearer(signed_token(self.mill["id"], now))
 
     def state(self) -> State:
-        """All that the store holds, but for COUNTS and NOTED."""
+        """The rows of all tables, without the tables in COUNTS and the columns in NOTED."""
         (version,) = self._raw.execute("PRAGMA data_version").fetchone()
         if version != self._read[0]:
             self._read = version, self._all()
@@ -201,12 +205,12 @@ class World:
         return replace(self, store=store, _tokens={}, _read=(-1, {}), _manifests=0)
 
     def close(self) -> None:
-        """Let go of what looked."""
+        """Close the connection that `state` uses."""
         self._raw.close()
 
     @cached_property
     def _raw(self) -> sqlite3.Connection:
-        """One that only looks, and knows by itself whether anything was written."""
+        """A separate connection: its `data_version` changes when another connection has written."""
         engine = self.store.engine
         assert isinstance(engine, SqliteEngine)
         return sqlite3.connect(engine.path)
@@ -223,8 +227,10 @@ def basic(user: str, password: str) -> Headers:
 
 @dataclass(frozen=True)
 class Sample:
-    """What can stand for a path parameter: what the caller may see, what is there and is somebody
-    else's or elsewhere (if there is such a thing), and what is not there.
+    """Values for a path parameter.
+
+    `own` leads to a row that the caller may see. `other` leads to a row that exists, but has
+    another owner or place (None: no such row). `absent` leads to no row.
     """
 
     own: Callable[[World], object]
@@ -278,7 +284,7 @@ SAMPLES = {
 }
 
 
-# The same for the operations of one group, or for a single one, where another row stands for it.
+# Samples for the operations of one group, or for one operation, if SAMPLES has the wrong row.
 OF_SOME = {
     ("orgs", "hook_id"): Sample(lambda w: w.acme.hook, lambda w: w.umbra.hook),
     ("orgs", "delivery_id"): Sample(lambda w: w.acme.delivery, lambda w: w.umbra.delivery),
@@ -291,11 +297,11 @@ OF_SOME = {
 
 
 QUERIES = {"day": lambda w: usage_days.iso(usage_days.of_moment(w.store.clock.now()) - 1)}
-"""What can stand for a parameter of the query that has to be there."""
+"""Values for required parameters of the query."""
 
 
 def sample(operation: Operation, name: str) -> Sample:
-    """AssertionError for a parameter that nothing can stand for."""
+    """The sample for a path parameter. AssertionError if there is none."""
     found = OF_SOME.get((operation.id, name)) or OF_SOME.get((operation.group, name))
     found = found or SAMPLES.get(name)
     assert found is not None, (
@@ -306,7 +312,7 @@ def sample(operation: Operation, name: str) -> Sample:
 
 
 def path(operation: Operation, world: World, **changed: str) -> str:
-    """The operation's path to what octo may see, or to what is given for a parameter."""
+    """The operation's path to rows that octo may see; `changed` replaces parameters."""
 
     def value(name: str) -> str:
         return changed[name] if name in changed else str(sample(operation, name).own(world))
@@ -318,7 +324,7 @@ def path(operation: Operation, world: World, **changed: str) -> str:
 
 
 def private(operation: Operation, world: World, **changed: str) -> str:
-    """The same in octo's private repository."""
+    """Like `path`, but with the `other` samples: in octo's private repository, for example."""
     others = {
         name: str(found.other(world))
         for name in PARAMETER.findall(operation.path)
@@ -328,7 +334,7 @@ def private(operation: Operation, world: World, **changed: str) -> str:
 
 
 def rows(operation: Operation) -> list[str]:
-    """The path's parameters that name a row, but for the repository."""
+    """The path's parameters that name a row, without owner and repository."""
     names = [name for name in PARAMETER.findall(operation.path) if name not in ("owner", "repo")]
     if operation.access.credentials == "app":
         return [name for name in names if name != "client_id"]
@@ -337,7 +343,7 @@ def rows(operation: Operation) -> list[str]:
 
 
 def let_in(operation: Operation, world: World) -> dict[str, Headers]:
-    """Every way to be let in that the declaration tells of, by what it is called."""
+    """The headers with each kind of credentials that the declaration accepts, by name."""
     access = operation.access
     if access.credentials == "password":
         return {"octo in person": basic("octo", PASSWORD)}
@@ -348,7 +354,7 @@ def let_in(operation: Operation, world: World) -> dict[str, Headers]:
     if isinstance(access, AsInstallation):
         return {"an installation": world.installed()}
     if access.credentials == "none":
-        return {"whoever knows the code": {}}
+        return {"a client with the code": {}}
     return {
         f"{kind} {what}": world.token(kind=kind, **what)
         for kind in access.kinds
@@ -368,12 +374,12 @@ def _enough(access: Access, kind: str) -> Iterator[dict[str, Any]]:
 
 
 def first(operation: Operation, world: World) -> Headers:
-    """One of these ways, which also opens what is private."""
+    """The first of these headers, which also gives access to private rows."""
     return next(iter(let_in(operation, world).values()))
 
 
 def make(store: Store) -> World:
-    """The world in an empty store."""
+    """Create the world in an empty store."""
     world = store.do(_people, store)
     for place in (world.hello, world.vault, world.acme, world.umbra):
         attempted(store, place.hook)
@@ -407,7 +413,7 @@ def _people(db: Connection, store: Store) -> World:
     for place, holding in zip((hello, vault), holdings, strict=True):
         issue = issues.get(db, place.repo["id"], place.issue)
         assert issue is not None
-        # Whose it is is asked where one is set, and not where it is.
+        # The API refuses the field of another organization, but shows its value if there is one.
         issue_field_values.fill(db, issue, {holding.issue_field: FieldAssignment(3)})
     for account in (octo, reader):
         watching.put(db, hello.repo["id"], account["id"], subscribed=True, ignored=False)
@@ -432,7 +438,7 @@ def _people(db: Connection, store: Store) -> World:
 
 
 def _pinged(db: Connection, app: Row) -> int:
-    """The id of the new hook of an app."""
+    """Create the hook of an app with a ping. Return the hook's id."""
     hook = app_hooks.create(db, app, url=RECEIVER, content_type="json")
     outbox.emit(db, "ping", None, 0, {"zen": "Ring once."}, only_hook=hook["id"])
     return int(hook["id"])
@@ -474,16 +480,16 @@ def _repository(db: Connection, owner: Row, name: str, before: str, *, private: 
 
 
 def _issue(db: Connection, repo: Row, number: int, comment: int) -> tuple[int, int]:
-    """A pull request's number, and the id of an event of it; something was said on it too.
+    """Create a pull request with a label, a comment and an event.
 
-    Its milestone has the same number.
+    Return its number, which is also its milestone's number, and the event's id.
     """
     given = {
         "number": number,
         "title": "Spelling",
         "user": {"login": repo["owner"]},
         "pull_request": {},
-        # Labels and variables stand for the same parameter.
+        # The path parameter `name` means a label in some operations and a variable in others.
         "labels": [{"name": "umbra_ONLY" if repo["private"] else "REGION"}],
         "milestone": {"number": number, "title": "v1.0", "creator": {"login": repo["owner"]}},
     }
@@ -507,7 +513,7 @@ def _inviting(db: Connection, place: Place, guest: Row, host: Row) -> Place:
 
 
 def _imported(db: Connection, repo: Row) -> int:
-    """The id of an author in an import that could not be done."""
+    """Create a failed import with an author. Return the author's id."""
     row = imports.start(db, repo["id"], repo["owner_id"], "https://source.example/a.git")
     import_rounds.stop(db, row, "auth_failed")
     found = [import_contents.Author(f"of {repo['name']}", "Ada", "ada@tower.example")]
@@ -578,7 +584,7 @@ def _pushed(db: Connection, repo: Row, number: int) -> None:
 
 
 def _running(db: Connection, repo: Row) -> int:
-    """The number of a run that holds a group, and names one that is not active."""
+    """Create a run that holds a concurrency group and names an inactive one. Return its number."""
     number = 2_000 + int(repo["id"])
     reported = {
         "workflow_run": {"id": number, "status": "in_progress", "actor": {"login": "octo"}},
@@ -589,5 +595,5 @@ def _running(db: Connection, repo: Row) -> int:
 
 
 def parameters(operation: Operation) -> Mapping[str, Sample]:
-    """The path's parameters and what stands for them."""
+    """The path's parameters, each with its sample."""
     return {name: sample(operation, name) for name in PARAMETER.findall(operation.path)}

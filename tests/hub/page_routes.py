@@ -1,4 +1,4 @@
-"""The dashboard's pages, derived from its routes, so that no visit to all of them forgets one."""
+"""The dashboard's pages, derived from its routes, so that a test of all pages misses none."""
 
 import re
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ def unvisited(paths: Iterable[str]) -> set[str]:
 
 
 def _route(path: str, pages: Iterable[str]) -> str | None:
-    """The page that answers, as fixed segments come before parameters."""
+    """The page that serves a path: fixed segments take precedence over parameters."""
     bare = path.partition("?")[0]
     matching = [page for page in pages if re.fullmatch(PARAMETER.sub("[^/]+", page), bare)]
     return min(matching, key=lambda page: len(PARAMETER.findall(page)), default=None)

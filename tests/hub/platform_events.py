@@ -1,4 +1,4 @@
-"""Events of a platform, projected at once."""
+"""Events of a platform, which a test projects without a request."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from store.projection import projection_table
 
 
 def report(store: Store, repo: Row, event: str, **payload: Any) -> None:
-    """Project an event (`name` or `name.action`) of the repository, as a source that signs."""
+    """Project an event (`name` or `name.action`) of the repository, as if a source had sent it."""
 
     def project(db: Connection) -> None:
         name, _, action = event.partition(".")

@@ -1,4 +1,4 @@
-"""One request after the other that changes something, and what each tells: for every operation."""
+"""A sequence of requests that change something, and the events that each request publishes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -19,8 +19,10 @@ HERE = {"owner": "acme", "repo": "tools", "issue_number": 5}
 
 @dataclass(frozen=True)
 class Step:
-    """A request: `operation` of the API with this body, in the path to what octo may see, but for
-    what is `changed` in it. `told` is what it tells, in order.
+    """A request, and the events that it publishes.
+
+    The path leads to rows that octo may see, but `changed` replaces its parameters. `reported` has
+    the events in order.
     """
 
     operation: str
@@ -32,12 +34,12 @@ class Step:
 
 
 def step(operation: str, reported: str, body: Any = None, by: str = "", **changed: Any) -> Step:
-    """`told` is a list with spaces."""
+    """A step. `reported` has its events, separated by spaces."""
     return Step(operation, tuple(reported.split()), body, changed, by)
 
 
 def _held(app: str, account: str = "octo") -> Callable[[World], Body]:
-    """A token of octo's that an app has, as the body names it."""
+    """A function that gives an app a token of octo's. It returns the body that names the token."""
 
     def made(world: World) -> Body:
         row: Row = getattr(world, app)
@@ -114,7 +116,7 @@ RUN = {"name": "ring", "head_sha": "1" * 40, "status": "in_progress"}
 DONE = {"status": "completed", "conclusion": "success"}
 
 STEPS: tuple[Step, ...] = (
-    # 1, 2: what apps and people hold
+    # Authorizations and tokens
     step("oauth-authorizations/create-authorization", "authorization.created", {"note": "one"}),
     step(
         "oauth-authorizations/get-or-create-authorization-for-app",
@@ -151,7 +153,7 @@ STEPS: tuple[Step, ...] = (
         "github_app_authorization.revoked",
         grant_id=_grant("mill"),
     ),
-    # 3
+    # Issue fields
     step("issues/add-issue-field-values", "issues.field_added", _values(5), **HERE),
     step("issues/set-issue-field-values", "issues.field_added", _values(6), **HERE),
     step("issues/set-issue-field-values", "issues.field_removed", _values(None), **HERE),
@@ -239,7 +241,7 @@ STEPS: tuple[Step, ...] = (
     step("pulls/update", "", {"title": "Another tone"}),
     step("pulls/update", "pull_request.reopened", {"state": "open"}),
     step("repos/create-commit-status", "status", {"state": "success"}),
-    # 4
+    # Enterprise teams
     step("enterprise-teams/create", "enterprise_team.created", {"name": "Bells"}),
     step("enterprise-teams/update", "enterprise_team.edited", {"description": "ring"}),
     step(
@@ -269,11 +271,11 @@ STEPS: tuple[Step, ...] = (
     step("enterprise-team-memberships/add", "enterprise_team.members_added"),
     step("enterprise-team-memberships/add", ""),
     step("enterprise-teams/delete", "enterprise_team.deleted"),
-    # 6
+    # Commit comments
     step("repos/create-commit-comment", "commit_comment.created", {"body": "Loud"}),
     step("repos/update-commit-comment", "commit_comment_change.edited", {"body": "Louder"}),
     step("repos/delete-commit-comment", "commit_comment_change.deleted"),
-    # 7
+    # Artifact records
     step(
         "orgs/create-artifact-deployment-record",
         "deployment_record.created",
@@ -300,7 +302,7 @@ STEPS: tuple[Step, ...] = (
         "orgs/create-artifact-storage-record", "storage_record.updated", STORED | {"status": "eol"}
     ),
     step("orgs/create-artifact-storage-record", "", STORED | {"status": "eol"}),
-    # 9
+    # Assistant seats
     step(
         "assistant/cancel-assistant-seat-assignment-for-users",
         "assistant_seat.cancellation_pending",
@@ -331,7 +333,7 @@ STEPS: tuple[Step, ...] = (
         "assistant_seat.refreshed",
         {"selected_teams": ["choir"]},
     ),
-    # 10
+    # Subscriptions to repositories
     step("activity/delete-repo-subscription", "repository_subscription.deleted"),
     step("activity/delete-repo-subscription", ""),
     step(
@@ -340,7 +342,7 @@ STEPS: tuple[Step, ...] = (
         {"subscribed": True},
     ),
     step("activity/set-repo-subscription", "repository_subscription.updated", {"ignored": True}),
-    # 11
+    # Interaction limits
     step("interactions/set-restrictions-for-repo", "interaction_limit.set", LIMIT),
     step("interactions/remove-restrictions-for-repo", "interaction_limit.removed"),
     step("interactions/remove-restrictions-for-repo", ""),
@@ -369,7 +371,7 @@ STEPS: tuple[Step, ...] = (
         "pull_request_bypass_list.removed",
         {"users": ["reader"]},
     ),
-    # 12
+    # Checks
     step("checks/create", "check_suite.requested check_run.created", RUN, by="mill"),
     step(
         "checks/update",
@@ -385,7 +387,7 @@ STEPS: tuple[Step, ...] = (
         by="mill",
     ),
     step("checks/rerequest-run", "check_run.rerequested"),
-    # 13
+    # Email addresses
     step("users/add-email-for-authenticated-user", "email.added", ["two@tower.example"]),
     step(
         "users/set-primary-email-visibility-for-authenticated-user",
@@ -393,7 +395,7 @@ STEPS: tuple[Step, ...] = (
         {"visibility": "private"},
     ),
     step("users/delete-email-for-authenticated-user", "email.removed", ["two@tower.example"]),
-    # 14, 15, 16
+    # Agent variables and devenv secrets
     step(
         "agents/create-org-variable",
         "agent_variable.created",
@@ -415,7 +417,7 @@ STEPS: tuple[Step, ...] = (
     ),
     step("devenvs/create-or-update-repo-secret", "devenv_secret.updated", _secret),
     step("devenvs/delete-repo-secret", "devenv_secret.deleted"),
-    # 18
+    # Invitations
     step("repos/add-collaborator", "repository_invitation.created", READS, username="guest"),
     step("repos/add-collaborator", "repository_invitation.edited", WRITES, username="guest"),
     step(
@@ -435,13 +437,13 @@ STEPS: tuple[Step, ...] = (
     ),
     step("repos/update-invitation", "repository_invitation.edited", {"permissions": "write"}),
     step("repos/delete-invitation", "repository_invitation.deleted"),
-    # 20
+    # Secret scanning
     step(
         "secret-scanning/update-org-pattern-configs",
         "secret_scanning_pattern_configuration.updated",
         {"pattern_config_version": None, "provider_pattern_settings": []},
     ),
-    # 21
+    # Hooks
     step(
         "repos/create-webhook",
         "ping",
@@ -449,7 +451,7 @@ STEPS: tuple[Step, ...] = (
     ),
     step("repos/ping-webhook", "ping"),
     step("repos/delete-webhook", "meta.deleted", hook_id=_newest("hook")),
-    # This one does not listen to that.
+    # This hook has no subscription to `meta`.
     step("repos/delete-webhook", ""),
     step(
         "orgs/create-webhook",
@@ -462,25 +464,25 @@ STEPS: tuple[Step, ...] = (
 
 UNPUBLISHED = {
     "apps/check-token": "it changes nothing",
-    "apps/create-installation-access-token": "who asks has the token, and nobody else hears of it",
+    "apps/create-installation-access-token": "only the client that asks for the token may know it",
     "apps/revoke-installation-access-token": "the same",
-    "apps/create-from-manifest": "an app is nobody's news until it is installed",
-    "apps/update-webhook-config-for-app": "only a new hook is told, by its ping",
+    "apps/create-from-manifest": "an app concerns nobody before it is installed",
+    "apps/update-webhook-config-for-app": "only a new hook gets an event, its ping",
     "apps/redeliver-webhook-delivery": "it delivers an event once more",
-    "repos/update-webhook": "how a hook delivers is between it and who administers it",
+    "repos/update-webhook": "the settings of a hook concern only its administrators",
     "repos/update-webhook-config-for-repo": "the same",
     "repos/rotate-webhook-signing-key": "the same",
     "repos/end-webhook-signing-key-overlap": "the same",
     "repos/test-webhook-filter": "it changes nothing",
     "repos/test-push-webhook": "it delivers the latest push once more",
     "repos/redeliver-webhook-delivery": "it delivers an event once more",
-    "orgs/update-webhook": "how a hook delivers is between it and who administers it",
+    "orgs/update-webhook": "the settings of a hook concern only its administrators",
     "orgs/update-webhook-config-for-org": "the same",
     "orgs/rotate-webhook-signing-key": "the same",
     "orgs/end-webhook-signing-key-overlap": "the same",
     "orgs/test-webhook-filter": "it changes nothing",
     "orgs/redeliver-webhook-delivery": "it delivers an event once more",
-    "repos/dequeue-webhook-deliveries": "the receiver fetches deliveries and answers them",
+    "repos/dequeue-webhook-deliveries": "it changes only the state of deliveries",
     "repos/acknowledge-webhook-deliveries": "the same",
     "repos/reject-webhook-deliveries": "the same",
     "repos/extend-webhook-leases": "the same",
@@ -488,11 +490,11 @@ UNPUBLISHED = {
     "orgs/acknowledge-webhook-deliveries": "the same",
     "orgs/reject-webhook-deliveries": "the same",
     "orgs/extend-webhook-leases": "the same",
-    "orgs/create-cluster-deployment-records-job": "the worker does it, and tells then",
-    "migrations/start-import": "what came of an import is told when it is over",
+    "orgs/create-cluster-deployment-records-job": "the worker runs it and publishes the events",
+    "migrations/start-import": "the worker publishes an event when the import ends",
     "migrations/update-import": "the same",
     "migrations/map-commit-author": "the same",
     "migrations/set-lfs-preference": "the same",
     "migrations/cancel-import": "the same",
 }
-"""Operations that write and have no step, and why."""
+"""Operations that write but publish no event of a change, and the reason."""

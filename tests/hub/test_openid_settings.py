@@ -1,4 +1,4 @@
-"""The settings of an OpenID Connect provider, and the secret among them."""
+"""The settings of an OpenID Connect provider: invalid values, and sources of the client secret."""
 
 from pathlib import Path
 from typing import Any

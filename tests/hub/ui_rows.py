@@ -1,4 +1,4 @@
-"""Rows that several pages are tried with: an operator, a hook, and events."""
+"""Rows for tests of several dashboard pages: an operator, a hook, and events."""
 
 from typing import Any
 
@@ -12,20 +12,20 @@ from store.hooks import hooks
 
 
 def operator(db: Connection) -> str:
-    """The token of a site administrator."""
+    """Create a site administrator. Return a token of this account."""
     root = accounts.create(db, "root", site_admin=True)
     value, _ = tokens.create(db, root["id"], scopes=OPERATING)
     return value
 
 
 def hook(db: Connection, repo: Row, *names: str, **given: Any) -> Row:
-    """A hook of a repository."""
+    """Create a hook of a repository. It gets the event `push` by default."""
     given.setdefault("url", "https://receiver.example/hook")
     return hooks.create(db, repo["id"], events=names or ("push",), **given)
 
 
 def arrive(db: Connection, repo_id: int, many: int = 1, **given: Any) -> int:
-    """Events of a repository; returns the last one's id."""
+    """Store `many` events of a repository, each a `push` by default. Return the last one's id."""
     given = {"name": "push", "body": b'{"ref":"<main>"}', "scope": repo_id or -1} | given
     name = given["name"]
     made = [

@@ -1,4 +1,4 @@
-"""A sender of trials for the dashboard's tests."""
+"""A sender of trial requests, for tests of the dashboard."""
 
 from dataclasses import dataclass, field
 
@@ -7,7 +7,7 @@ from store.hooks.trial import TrialAnswer, TrialRequest
 
 @dataclass
 class Trials:
-    """A sender of trials that answers 401."""
+    """Sends no request, but returns a 401 response for each trial."""
 
     asked: list[TrialRequest] = field(default_factory=list)
 

@@ -1,4 +1,4 @@
-"""A small world for the dashboard's tests: hooks that do well and badly, and what was sent them."""
+"""Hooks that succeed or fail, and their deliveries, for tests of the dashboard."""
 
 import json
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from store.repositories import repositories
 BODY = b'{"ref":"main","mark":"<b>&"}'
 SECRET = "a secret that nobody may see"
 OPERATING = ["repo", "admin:enterprise"]
-"""What a site administrator's token needs to administer hooks and the installation."""
+"""Scopes with which a site administrator may administer hooks and the installation."""
 HEAD = (
     "POST /in HTTP/1.1\r\nHost: receiver.example\r\nContent-Type: application/json\r\n"
     "X-Service-Event: push"
@@ -28,8 +28,9 @@ HEAD = (
 
 @dataclass
 class World:
-    """octo's hooks are `good` and `failing` (octo/hello) and `hidden` (octo/vault); `other` is of
-    somebody else.
+    """octo's hooks are `good` and `failing` (octo/hello) and `hidden` (octo/vault).
+
+    The hook `other` belongs to another account.
     """
 
     store: Store
@@ -57,7 +58,7 @@ class World:
         self.look_only = tokens.create(db, seed.octo["id"], scopes=["read:repo_hook"])[0]
 
     def send(self, hook: Row, *guids: str, **given: Any) -> list[int]:
-        """Have an event (push) delivered to a hook for each guid; the attempts' ids."""
+        """Record an attempt to deliver a `push` event for each guid. Return the attempts' ids."""
         return self.store.do(deliver, hook, guids or ("g-1",), **given)
 
 
@@ -67,7 +68,7 @@ def hook(db: Connection, repo_id: int, name: str, **given: Any) -> Row:
 
 
 def deliver(db: Connection, hook: Row, guids: Sequence[str], **given: Any) -> list[int]:
-    """Within one transaction."""
+    """Record an event and an attempt for each guid. Return the attempts' ids, oldest first."""
     lease = leases.acquire(db, "tests", HOUR)
     name, body = given.pop("name", "push"), given.pop("body", BODY)
     about = {"action": given.pop("action")} if "action" in given else {}
@@ -93,7 +94,7 @@ def deliver(db: Connection, hook: Row, guids: Sequence[str], **given: Any) -> li
 def outcome(
     db: Connection, hook: Row, lease: int, event_id: int, delivery_id: int, given: dict[str, Any]
 ) -> Outcome:
-    """That it was taken, unless something else is given."""
+    """The outcome of a successful attempt, with the members in `given` replaced."""
     fails = given.get("status_code", 200) != 200 or given.get("error") is not None
     usual = {
         "number": 1,

@@ -1,4 +1,4 @@
-"""Pages for administrators are hidden from others, and so is the API's reference if set so."""
+"""Access to the pages for administrators, and to the API's reference."""
 
 import base64
 import re
@@ -35,8 +35,9 @@ async def asked(
     scope: Mapping[str, Any] | None = None,
     **given: Any,
 ) -> AsyncIterator[httpx.AsyncClient]:
-    """A client from `peer` (None: through a socket of the file system) of a hub, or of its
-    administrators' listener.
+    """Open a client of a hub, at the address `peer` (None: through a Unix socket).
+
+    With `apart`, it is a client of the listener for administrators.
     """
     settings = HubSettings(**given)
     observability = Observability(store)
@@ -71,7 +72,7 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
 
 
 class TestLocal:
-    """By default whoever is at this machine, and comes directly."""
+    """By default, clients on this machine need no token, unless a proxy has sent the request."""
 
     @pytest.mark.parametrize(
         ("peer", "host"),
@@ -159,7 +160,7 @@ def basic(password: str) -> str:
 
 
 class TestToken:
-    """From everywhere, for who has one."""
+    """A valid token gives access from any address."""
 
     @pytest.mark.parametrize("access", ["local", "token"])
     @pytest.mark.parametrize("filed", [False, True])
@@ -203,7 +204,7 @@ class TestToken:
         for path in ("/metrics", "/readyz?verbose", "/openapi.json"):
             given = {"api_reference": "admin", **OUT}
             assert await status(store, path, headers=headers, **given) == 403
-            # From this machine too: a token that is wrong is refused from everywhere.
+            # A client on this machine is refused, too, if its token does not suffice.
             assert await status(store, path, headers=headers, api_reference="admin") == 403
 
     @pytest.mark.parametrize("kind", ["fine_grained", "oauth", "app_user", "installation"])
@@ -253,7 +254,7 @@ async def test_a_setting_opens_the_listener_to_everybody(store: Store) -> None:
 
 
 class TestApart:
-    """With a listener of their own there is nothing for them beside the API."""
+    """If administrators have a separate listener, the API's listener serves only probes to them."""
 
     async def test_beside_the_api_there_are_probes_alone(self, store: Store) -> None:
         given = {"admin_bind": "127.0.0.1:9186", "admin_token": OURS}
@@ -284,7 +285,7 @@ class TestReference:
         ("setting", "expected"),
         [
             ("public", (200, 200, 200, 200)), ("users", (401, 200, 200, 200)),
-            # The API's answer for what is not there comes after its look at the token.
+            # With `off`, the API checks the token before it answers 404. It does not know this one.
             ("admin", (401, 401, 200, 200)), ("off", (404, 404, 401, 404)),
         ],
     )  # fmt: skip

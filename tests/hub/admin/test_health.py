@@ -1,4 +1,4 @@
-"""Liveness and readiness fail for a reason, and come back."""
+"""Liveness and readiness probes: the reasons for which they fail, and their recovery."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -25,13 +25,13 @@ from store.errors import Unavailable
 from store.hooks import hooks
 from store.monitoring import stats
 
-# Seconds for which nothing is asked again.
+# The seconds for which the hub caches the result of a check.
 KEPT = 1.0
 Later = Callable[[], None]
 
 
 class SteppedClock:
-    """Seconds that pass when a test says so."""
+    """A clock that only the test moves."""
 
     seconds = 1000.0
 
@@ -39,7 +39,7 @@ class SteppedClock:
         return self.seconds
 
     def move(self) -> None:
-        """Pass the time for which nothing is asked again."""
+        """Move the clock until the cached results have expired."""
         self.seconds += 1.1 * KEPT
 
 
@@ -50,7 +50,7 @@ kept_for = SteppedClock()
 async def probed(
     store: Store, observability: Observability | None = None, **settings: Any
 ) -> AsyncIterator[httpx.AsyncClient]:
-    """A client at this machine."""
+    """Open a client of a hub, on the same machine as the hub."""
     observability = observability or Observability(store, clock=kept_for)
     assert observability.figures.seconds == observability.writable.seconds == KEPT
     app = create_app(store, HubSettings(**settings), judge, observability=observability)
@@ -68,20 +68,20 @@ async def closed(store: Store) -> AsyncIterator[None]:
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A busy machine answers late, and its event loop is late. Neither is what is tested."""
+    """Raise the time limits of the checks, so that no test fails on a busy machine."""
     monkeypatch.setattr(health, "PATIENCE", PATIENCE)
     monkeypatch.setattr(health, "LATE", PATIENCE)
 
 
 @pytest.fixture(autouse=True)
 def later() -> Later:
-    """Let the cached answers end: a moment takes as long as the test says."""
+    """Reset the clock. Return a function that lets the cached results expire."""
     kept_for.seconds = 1000.0
     return kept_for.move
 
 
 def failing(answer: httpx.Response) -> dict[str, Row]:
-    """The checks that failed, by name."""
+    """The failed checks by name. The status has to agree with them."""
     found = {check["name"]: check for check in answer.json()["checks"] if not check["ok"]}
     assert answer.status_code == (503 if found else 200)
     assert answer.json()["status"] == ("failing" if found else "ok")
@@ -149,7 +149,7 @@ async def test_a_late_event_loop_fails_liveness(
 async def test_a_locked_database_fails_readiness_within_the_bound(
     store: Store, later: Later, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is said within the bound, without a queue behind it, and it comes back."""
+    """The probe fails within the time limit, queues one write for all requests, and recovers."""
     observability = Observability(store, clock=kept_for)
     async with probed(store, observability) as client:
         assert await ready(client) == {}
@@ -157,7 +157,7 @@ async def test_a_locked_database_fails_readiness_within_the_bound(
         other.begin(0, write=True)
         other.db.execute("UPDATE probe SET tried_at = 0")
         later()
-        # Reading goes on beside it.
+        # Reads go on while the database is locked for writes.
         await observability.figures.get(PATIENCE)
         monkeypatch.setattr(health, "PATIENCE", 0.2)
         found = await asyncio.gather(*(ready(client) for _ in range(20)))
@@ -214,7 +214,7 @@ async def test_asking_often_asks_the_store_once(
         for _ in range(3):
             await asyncio.gather(*(client.get("/readyz") for _ in range(20)))
         assert asked.count("probe") == 1
-        assert 1 <= asked.count("look") <= 2  # a read may be begun twice
+        assert 1 <= asked.count("look") <= 2  # a read may start twice
         later()
         await client.get("/readyz")
         assert asked.count("probe") == 2

@@ -1,4 +1,4 @@
-"""`/metrics`: valid, complete, counting what happens, and never in the way."""
+"""`/metrics`: its format, its counts, and its response while the store is not available."""
 
 import asyncio
 import base64
@@ -34,7 +34,7 @@ OPEN = "application/openmetrics-text;version=1.0.0"
 
 
 class Watched:
-    """A hub, a client of it at this machine with octo's token, and what is counted."""
+    """A client of a hub on the same machine, with a user's token, and the hub's metrics."""
 
     def __init__(self, client: httpx.AsyncClient, observability: Observability) -> None:
         self.client = client
@@ -57,7 +57,7 @@ class Watched:
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """How quick the store is, is not what is looked at."""
+    """Raise the time limit, so that no test fails if the store is slow."""
     monkeypatch.setattr(metrics, "PATIENCE", 30.0)
 
 
@@ -67,7 +67,7 @@ async def watched(store: Store, token: str, **settings: Any) -> AsyncIterator[Wa
     app = create_app(store, HubSettings(**settings), judge, observability=observability)
 
     async def run(scope: Any, receive: Any, send: Any) -> None:
-        # httpx cannot send a request without a header that the client has.
+        # httpx cannot leave out a header of the client. Tests send it empty instead.
         scope["headers"] = [pair for pair in scope["headers"] if pair[1]]
         await app(scope, receive, send)
 
@@ -100,7 +100,7 @@ async def test_prometheus_can_parse_the_metrics(hub: Watched) -> None:
 
 
 def check(family: Metric) -> None:
-    """Each series of a histogram counts upwards, to its count."""
+    """Assert that a histogram's buckets never decrease, and that the last one equals its count."""
     series: dict[tuple[Any, ...], list[float]] = {}
     counts = {}
     for sample in family.samples:
@@ -217,7 +217,7 @@ async def test_values_from_requests_make_no_series(hub: Watched) -> None:
         await hub.client.post(f"/octo/hello/events/x{at}", json={})
         await hub.client.request(f"METHOD{at}", "/versions")
     after = set(await series(hub))
-    # One for each door and status, and the ranges of time with it.
+    # Only the endpoint (`door`) and the status of a request make new series.
     assert {line.partition("_total")[0] for line in after - before if "status=" in line} == {
         "tocsin_requests"
     }
@@ -260,7 +260,7 @@ async def test_a_store_that_does_not_answer_is_not_waited_for(
 
 
 async def test_counts_outlive_the_application(store: Store, seed: Any) -> None:
-    """Settings that are read again make another application, which counts on."""
+    """A reload of the settings makes a new application, which continues the counts."""
     observability = Observability(store)
     for _ in range(2):
         app = create_app(store, HubSettings(), judge, observability=observability)

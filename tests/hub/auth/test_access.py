@@ -35,7 +35,7 @@ def token(store: Store, account_id: int, **what: Any) -> dict[str, str]:
 async def everything(
     client: httpx.AsyncClient, repository: str = "octo/hello", **how: Any
 ) -> list[httpx.Response]:
-    """The answers of every operation, each asked about a hook and delivery that may be there."""
+    """The responses of every operation to a request for hook 1 and delivery 1."""
     answers = []
     for one in OPERATIONS:
         path = one.path.replace("{owner}/{repo}", repository)

@@ -22,7 +22,7 @@ from store.clock import SECOND, MovableClock
 from store.repositories import repositories
 
 PASSWORD = "open sesame"
-# Cheap, so that a test of many tries takes no seconds.
+# A cheap hash, so that many attempts take little time.
 HASHED = Argon2id(
     salt=b"s" * 16, length=32, iterations=1, lanes=1, memory_cost=8
 ).derive_phc_encoded(PASSWORD.encode())
@@ -33,7 +33,7 @@ TOO_MANY = "Maximum number of login attempts exceeded. Please try again later."
 BASIC_ONLY = "This API can only be accessed with username and password Basic Auth"
 HOOKS = "/repos/octo/hello/hooks"
 OCTO = ("octo", PASSWORD)
-# Not of interest here, and in the way of many wrong passwords.
+# The default limit of anonymous requests would end the tests with many wrong passwords.
 LIMITS = {"core": 1000}
 
 
@@ -51,7 +51,7 @@ def settings() -> HubSettings:
 
 @pytest.fixture
 async def anyone(client: httpx.AsyncClient, store: Store, seed: Any) -> httpx.AsyncClient:
-    """A client without credentials; octo has a password, and so has reader."""
+    """A client without credentials. octo and reader have a password."""
     del client.headers["Authorization"]
     for account in (seed.octo, seed.reader):
         store.do(accounts.set_password, account["id"], HASHED)
@@ -60,7 +60,7 @@ async def anyone(client: httpx.AsyncClient, store: Store, seed: Any) -> httpx.As
 
 @pytest.fixture
 def code(store: Store, seed: Any, clock: MovableClock) -> Any:
-    """Makes octo's one-time password of this moment."""
+    """A function that returns octo's one-time password for the current time."""
     secret = base64.b32encode(KEY).decode()
     store.do(
         lambda db: one_time.set_up(
@@ -105,7 +105,7 @@ async def test_a_one_time_password_is_required_once_it_is_set_up(
     for name in ("X-Service-OTP", "X-GitHub-OTP"):
         header = {name: code()}
         assert (await anyone.get(OWN, auth=OCTO, headers=header)).status_code == 200
-        # Each is good once.
+        # A one-time password is valid once.
         assert (await anyone.get(OWN, auth=OCTO, headers=header)).status_code == 401
         clock.advance(30)
     header = {"X-Service-OTP": "000000"}
@@ -138,7 +138,7 @@ async def test_a_right_one_begins_anew(anyone: httpx.AsyncClient) -> None:
 async def test_wrong_passwords_from_an_address_are_limited(anyone: httpx.AsyncClient) -> None:
     for number in range(5):
         assert (await anyone.get(OWN, auth=(f"x{number}", "wrong"))).status_code == 401
-        # One's own password in between does not clear what went before.
+        # A successful login does not clear the failures of its address.
         assert (await anyone.get(OWN, auth=OCTO)).status_code == (200 if number < 4 else 403)
     assert_error(await anyone.get(OWN, auth=OCTO), 403, TOO_MANY)
 
@@ -151,7 +151,7 @@ async def test_many_at_once_are_counted_too(anyone: httpx.AsyncClient) -> None:
 
 async def test_wrong_codes_are_counted(anyone: httpx.AsyncClient, code: Any) -> None:
     for _ in range(5):
-        # Being asked for the code is no failure.
+        # A request without the code is no failure.
         assert (await anyone.get(OWN, auth=OCTO)).status_code == 401
     for _ in range(3):
         header = {"X-Service-OTP": "000000"}
@@ -165,7 +165,7 @@ async def test_a_right_password_alone_forgets_no_failures(
 ) -> None:
     wrong = {"X-Service-OTP": "000000"}
     for number in range(8):
-        # A known password alone gives no further tries at the code.
+        # The right password alone does not clear the failures of the code.
         assert (await anyone.get(OWN, auth=OCTO)).status_code == (401 if number < 3 else 403)
         answer = await anyone.get(OWN, auth=OCTO, headers=wrong)
         assert answer.status_code == (401 if number < 3 else 403), number
@@ -175,7 +175,7 @@ async def test_a_right_password_alone_forgets_no_failures(
     for _ in range(2):
         for _ in range(2):
             assert (await anyone.get(OWN, auth=OCTO, headers=wrong)).status_code == 401
-        # All factors were right: the failures before count no more.
+        # A login with the right password and code clears the failures.
         answer = await anyone.get(OWN, auth=OCTO, headers={"X-Service-OTP": code()})
         assert answer.status_code == 200
         clock.advance(30)
@@ -232,7 +232,7 @@ async def test_too_many_wrong_tokens(anyone: httpx.AsyncClient, seed: Any) -> No
     for _ in range(3):
         assert_error(await anyone.get(HOOKS, headers=unknown), 401, "Bad credentials")
     assert_error(await anyone.get(HOOKS, headers=unknown), 403, TOO_MANY)
-    # Nobody guesses a token: who has one is not shut out by who has not.
+    # Tokens are too long to guess, so wrong tokens do not block a valid one from this address.
     good = {"Authorization": f"Bearer {seed.token}"}
     assert (await anyone.get(HOOKS, headers=good)).status_code == 200
 
@@ -262,7 +262,7 @@ async def test_an_application_authenticates_by_its_secret(
     assert_error(await anyone.post(path, json=body), 401, "Requires authentication")
     right = ("lab-client", client_secret)
     for _ in range(8):
-        # A wrong token is no failed login.
+        # An unknown token in the body is no failed login.
         assert_error(await anyone.post(path, json=body, auth=right), 404, "Not Found")
     answer = await anyone.post("/applications/other/token", json=body, auth=right)
     assert_error(answer, 404, "Not Found")
@@ -339,7 +339,7 @@ async def test_a_token_needs_single_sign_on_of_its_organization(
         url = "https://forge.example/orgs/guild/sso"
         assert answer.headers["X-Service-SSO"] == f"required; url={url}"
         assert (await client.post(f"/guild/{name}/events/push", json={})).status_code == 403
-    # Public data needs no token at all.
+    # Public data needs no token, so it needs no single sign-on.
     assert (await client.get("/repos/guild/hall/subscribers")).status_code == 200
     assert (await client.get("/repos/guild/cellar/subscribers")).status_code == 403
     (row,) = [row for row in store.look(tokens.list_all) if row["login"] == "octo"]

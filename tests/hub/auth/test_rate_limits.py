@@ -1,4 +1,4 @@
-"""Rate limits: their counters, the answers beyond them, and their storage."""
+"""Rate limits: counters, refused requests, and the storage of the counts."""
 
 import asyncio
 import threading
@@ -40,7 +40,7 @@ def client_of(store: Store, token: str | None, **settings: Any) -> httpx.AsyncCl
 
 
 def reported(answer: httpx.Response) -> tuple[int, int, int, str]:
-    """Limit, remaining, used and resource, as the answer's headers tell."""
+    """The limit, the remaining and used requests, and the resource from the headers."""
     names = ("Limit", "Remaining", "Used")
     numbers = [int(answer.headers[f"X-RateLimit-{name}"]) for name in names]
     return (*numbers, answer.headers["X-RateLimit-Resource"])  # type: ignore[return-value]
@@ -223,7 +223,7 @@ def url(request: pytest.FixtureRequest) -> Iterator[str]:
 
 @pytest.fixture
 async def hubs(url: str, tmp_path: Path, clock: MovableClock) -> AsyncIterator[list[Store]]:
-    """Two stores on one database, as two hubs have."""
+    """The stores of two hubs with the same database."""
     stores = [open_store(url, data_dir=tmp_path, clock=clock) for _ in range(2)]
     yield stores
     for store in stores:
@@ -255,7 +255,7 @@ async def test_counts_hold_across_hubs(hubs: list[Store]) -> None:
     for number in (0, 1, 0, 1):
         charged(counted[number], hubs[number], 2)
         await counted[number].counters.save()
-    # This one has not read the other's latest write yet.
+    # The first hub may not have read the second hub's latest count yet.
     assert charged(counted[0], hubs[0]).status.used in (7, 9)
     await counted[0].counters.save()
     assert hubs[0].look(counted[0].peek, USER).status.used == 9
@@ -269,7 +269,7 @@ async def test_counts_hold_across_hubs(hubs: list[Store]) -> None:
 async def test_nothing_counts_twice_while_it_is_written(
     hubs: list[Store], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Once it is in the store, and this hub has not heard so yet."""
+    """A count is right when the store has written it, but the hub has not got the result yet."""
     store, _ = hubs
     counted = RateLimits(store, HubSettings())
     charged(counted, store, 3)
@@ -295,7 +295,7 @@ async def test_nothing_counts_twice_while_it_is_written(
 
 
 def core(counted: RateLimits, store: Store) -> int:
-    """The limits in the answer of GET /rate_limit."""
+    """The used requests of the resource `core`, as in the response of GET /rate_limit."""
     found = {one.resource: one.used for one in store.look(counted.statuses, USER)}
     return found["core"]
 
@@ -304,8 +304,9 @@ def core(counted: RateLimits, store: Store) -> int:
 async def test_a_count_read_before_a_write_loses_no_request(
     hubs: list[Store], monkeypatch: pytest.MonkeyPatch, before: bool
 ) -> None:
-    """A thread reads, and goes on when the count was written meanwhile: from before the writing
-    began to after it has ended, or from its midst.
+    """A thread reads the count before the write begins, or during it.
+
+    It uses the count after the write has ended.
     """
     store, _ = hubs
     counted = RateLimits(store, HubSettings())
@@ -345,7 +346,7 @@ async def test_a_count_read_before_a_write_loses_no_request(
 async def test_one_writing_waits_for_the_other(
     hubs: list[Store], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However long the store takes: each part is written once, and counts all the while."""
+    """While a write is slow, each charge counts, and each charge is written once."""
     store, _ = hubs
     counted = RateLimits(store, HubSettings())
     charged(counted, store, 3)
@@ -410,7 +411,7 @@ async def test_counts_are_saved_at_intervals(
     monkeypatch.setattr(rate_counters, "INTERVAL", 0.01)
     await client.get("/versions")
     async with asyncio.timeout(PATIENCE):
-        while not (rows := store.look(rate_limits.spent_by, f"user:{seed.octo['id']}")):  # noqa: ASYNC110 - the store is what is waited for
+        while not (rows := store.look(rate_limits.spent_by, f"user:{seed.octo['id']}")):  # noqa: ASYNC110 - the test waits for the store
             await asyncio.sleep(0.01)
     assert {row["resource"]: row["used"] for row in rows} == {"core": 1, "points": 1}
 

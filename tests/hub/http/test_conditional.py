@@ -110,7 +110,7 @@ ops = OperationGroup("things")
 
 @ops("GET /thing", public())
 def get_thing(ctx: Context) -> list[str]:
-    """Get what changed at a time"""
+    """Get a thing with a modification time"""
     ctx.last_modified = CHANGED
     return []
 
@@ -140,7 +140,7 @@ async def test_if_modified_since_is_compared(store: Any, since: str, status: int
         answer = await client.get("/", headers={"If-Modified-Since": since})
         assert answer.status_code == status
         assert answer.headers["Last-Modified"] == DATE
-        # The tag wins: it knows better.
+        # `If-None-Match` takes precedence over `If-Modified-Since`.
         header = {"If-Modified-Since": DATE, "If-None-Match": '"x"'}
         assert (await client.get("/", headers=header)).status_code == 200
 

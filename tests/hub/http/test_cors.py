@@ -1,4 +1,4 @@
-"""Scripts of other origins: their requests, and the headers that they may read."""
+"""Scripts of other origins: preflight requests, and the headers that scripts may read."""
 
 import httpx
 import pytest

@@ -1,4 +1,4 @@
-"""Media types: none that a client of such an interface sends may be refused."""
+"""Media types in `Accept`: the hub accepts each one that clients of the platform's API send."""
 
 import httpx
 import pytest

@@ -1,4 +1,4 @@
-"""Whole numbers in texts from outside, wherever the hub reads one."""
+"""Whole numbers in the text of requests."""
 
 import pytest
 

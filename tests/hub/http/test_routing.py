@@ -32,7 +32,7 @@ FOUND = {
 
 
 async def found(path: str) -> tuple[str, Mapping[str, str]] | None:
-    """The path that is served for another one, and the values of its parameters."""
+    """The route that serves a path, and the values of its parameters. None without a route."""
     reached: list[tuple[str, Mapping[str, str]]] = []
 
     def endpoint(line: str) -> Endpoint:

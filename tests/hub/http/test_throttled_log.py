@@ -1,4 +1,4 @@
-"""Repeated log lines are counted in one."""
+"""The log counts repeated lines in one line."""
 
 import logging
 

@@ -1,4 +1,4 @@
-"""Batches of events as lines of JSON: all of them or none."""
+"""Batches of events as lines of JSON: the hub accepts all events of a batch, or none."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Events with a token, posted to the topic itself."""
+"""Events that a client posts to the URL of a topic, with a token."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""Events of an organization, and of repositories that are not known: to whose hooks they go."""
+"""Events of an organization, and of an unknown repository: the hooks that get them."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ def acme(store: Store) -> dict[str, Any]:
 
 @pytest.fixture
 def made(store: Store, seed: Any, acme: dict[str, Any]) -> list[int]:
-    """Hooks for everything: of acme, of another organization, of the installation."""
+    """The ids of hooks for all events: of acme, another organization, and the installation."""
     other = store.do(accounts.create, "umbra", kind="Organization")
     targets = [organization(acme["id"]), organization(other["id"]), SYSTEM]
     url = "https://receiver.example/"

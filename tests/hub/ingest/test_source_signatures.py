@@ -22,7 +22,7 @@ PAYLOAD = {"repository": {"full_name": "Octo/Hello"}, "action": "opened"}
 
 @pytest.fixture
 async def forge(client: httpx.AsyncClient, store: Store) -> httpx.AsyncClient:
-    """The client as a platform: no token, and a source `forge` with the secret `s3cret`."""
+    """The client, as a platform with the source `forge`, whose secret is `s3cret`."""
     store.do(lambda db: sources.create(db, "forge", "s3cret"))
     return client
 
@@ -132,7 +132,7 @@ async def test_the_source_that_signed_is_found(forge: httpx.AsyncClient, store: 
     store.do(lambda db: sources.create(db, "other", "another"))
     assert (await post(forge, secret="another")).is_success
     assert kept(store)[0]["source_id"] == 2
-    assert (await post(forge, {"n": 1})).is_success, "the id is that of each source"
+    assert (await post(forge, {"n": 1})).is_success, "each source has its own ids"
     assert (await post(forge, secret="another", query="?source=other")).is_success
     assert_error(await post(forge, secret="another", query="?source=forge"), 401)
     assert_error(await post(forge, query="?source=nobody"), 401)
@@ -214,7 +214,7 @@ async def test_a_source_of_one_owner_learns_nothing_of_others(
     client: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
     store.do(lambda db: sources.create(db, "own", "s3cret", owner_id=seed.reader["id"]))
-    # One that is public, one that is private, one that is not there, and no such owner.
+    # A public repository, a private one, an unknown one, an unknown owner, and invalid names.
     for name in ("octo/hello", "Octo/Vault", "octo/nothing", "nobody/Hello", "octo/a\0", "\0/a"):
         for event in ("issues", "ping"):
             body = {"repository": {"full_name": name}}

@@ -1,4 +1,4 @@
-"""`POST /hub`: subscribing, subscribing again, unsubscribing, and every way to be refused."""
+"""`POST /hub`: subscribing, subscribing again, unsubscribing, and refused requests."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ CALLBACK = "https://receiver.example/in"
 
 
 def form(**changes: str | None) -> dict[str, str]:
-    """A good request's fields, with changes; None leaves one out."""
+    """The fields of a valid request, with changes. None removes a field."""
     fields = {
         "mode": "subscribe",
         "topic": "https://anywhere.example/octo/hello/events/push",
@@ -327,7 +327,7 @@ async def test_an_event_has_20_hooks_at_most(client: httpx.AsyncClient) -> None:
     full = 'The "push" event cannot have more than 20 hooks'
     more = form(callback=f"{CALLBACK}/more")
     assert_error(await client.post(f"{ORIGIN}/hub", data=more), 422, full)
-    # Another event of the same hook, and a subscription renewed.
+    # A subscription to another event succeeds, and so does a repeated subscription.
     topic = "https://anywhere.example/octo/hello/events/issues"
     await subscribe(client, callback=f"{CALLBACK}/more", topic=topic)
     assert_error(await client.post(f"{ORIGIN}/hub", data=more), 422, full)

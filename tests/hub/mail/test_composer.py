@@ -1,4 +1,4 @@
-"""The headers and the text of mails: nothing in the data adds a header, a line or a secret."""
+"""The headers and the text of mails: data from outside adds no header, line or secret to them."""
 
 from email import message_from_bytes
 from email.policy import SMTP, default
@@ -24,7 +24,7 @@ def composer(settings: HubSettings) -> MailComposer:
 
 
 def mail_about(db: Connection, seed: Any, alert: NewAlert) -> Row:
-    """A mail of the outbox to octo."""
+    """Open an alert. Return the mail to octo about it, from the outbox."""
     emails.add_if_missing(db, seed.octo["id"], "octo@people.example")
     opened = alerts.get_many(db, alerts.open_all(db, [alert]))
     notices.add(db, opened, 0)

@@ -25,7 +25,7 @@ ONE_CLICK = {"List-Unsubscribe": "One-Click"}
 
 
 def header_lines(mail: EmailMessage, name: str) -> str:
-    """The value of a header as it is sent, without what could hide a link in it."""
+    """The value of a header as it is sent, if the header has only one line."""
     head = mail.as_bytes(policy=SMTP).partition(b"\r\n\r\n")[0].decode("ascii")
     (found,) = [line for line in head.split("\r\n") if line.startswith(f"{name}: ")]
     return found.partition(": ")[2]
@@ -60,14 +60,14 @@ class Post:
 
     @property
     def header(self) -> str:
-        """The link of the header, about both hooks."""
+        """The link in the header `List-Unsubscribe`, for both hooks."""
         line = header_lines(self.mail, "List-Unsubscribe")
         assert re.fullmatch(r"<[!-;=?-~]+>", line)
         return line.strip("<>")
 
     @property
     def links(self) -> list[str]:
-        """The links of the text, one for each hook."""
+        """The links in the text, one for each hook."""
         lines = self.mail.get_content().splitlines()
         return [line.partition(": ")[2] for line in lines if line.startswith("No more mail")]
 
@@ -78,7 +78,7 @@ def post(store: Store, seed: Any, settings: HubSettings, client: httpx.AsyncClie
 
 
 def stranger(client: httpx.AsyncClient) -> httpx.AsyncClient:
-    """The client without a token and a User-Agent."""
+    """Remove the token and the User-Agent from the client, and return it."""
     for name in ("authorization", "user-agent"):
         client.headers.pop(name, None)
     return client
@@ -93,7 +93,7 @@ async def test_a_mail_program_unsubscribes_from_all_hooks_of_a_mail(
     assert answer.status_code == 200
     assert "set-cookie" not in answer.headers
     assert post.reached() == [False, False]
-    # It is repeated without harm, in the other form of RFC 8058 too.
+    # A repeated request succeeds, too, and may be multipart as RFC 8058 allows.
     again = await client.post(post.header, files={"List-Unsubscribe": (None, "One-Click")})
     assert again.status_code == 200
     assert post.reached() == [False, False]

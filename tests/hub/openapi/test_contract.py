@@ -14,18 +14,18 @@ from hub.openapi.other_endpoints import OTHER_ENDPOINTS
 from store import Store
 
 HOOKS = "/repos/octo/hello/hooks"
-# Groups of the specification, and rings of operations around it, that are still to come.
+# Groups (`x-seed-group`) and rings (`x-ring`) of the contract that the hub does not serve yet.
 MISSING: set[int | str] = set()
 # Operations beyond the contract: the API about itself, and the endpoints for events.
 BEYOND = {("/", "get"), ("/versions", "get"), ("/user/{account_id}", "get")}
-# The contract leads there: the answer to somebody who is no member.
+# An operation of the contract redirects callers who are no members to these.
 BEYOND |= {
     ("/orgs/{org}/public_members", "get"),
     ("/orgs/{org}/public_members/{username}", "get"),
 }
 BEYOND |= {(path, method.lower()) for method, path in (line.split(" ") for line in OTHER_ENDPOINTS)}
 BEYOND -= {("/hub", "post")}
-# The first writes of a bot, which follow the operations around them.
+# Issues, pull requests and statuses: the requests that bots send most often.
 BEYOND |= {
     ("/repos/{owner}/{repo}/commits/{ref}/status", "get"),
     ("/repos/{owner}/{repo}/commits/{ref}/statuses", "get"),
@@ -44,12 +44,12 @@ BEYOND |= {
     ("/repos/{owner}/{repo}/pulls/{pull_number}", "patch"),
     ("/repos/{owner}/{repo}/statuses/{sha}", "post"),
 }
-# The dry run of a filter, which only this hub has.
+# Dry runs of a filter, which only this hub offers.
 BEYOND |= {
     ("/orgs/{org}/hooks/{hook_id}/filter/tests", "post"),
     ("/repos/{owner}/{repo}/hooks/{hook_id}/filter/tests", "post"),
 }
-# Signing keys, which Standard Webhooks has and the platform has not.
+# Pull delivery, the events and consumers of a hook, and the signing keys of Standard Webhooks.
 BEYOND |= {
     ("/orgs/{org}/hooks/{hook_id}/ack", "post"),
     ("/orgs/{org}/hooks/{hook_id}/consumers", "get"),
@@ -70,9 +70,9 @@ BEYOND |= {
     ("/repos/{owner}/{repo}/hooks/{hook_id}/keys", "post"),
     ("/repos/{owner}/{repo}/hooks/{hook_id}/keys/former", "delete"),
 }
-ONLY_READ = "only what is asked for can be unchanged"
-# Operation and status to the reason why it is never answered so.
-NOTHING_GIVEN = "nothing is given that could be wrong"
+ONLY_READ = "only a read is answered with 304"
+# Statuses in the contract that an operation never sends, and the reason.
+NOTHING_GIVEN = "the request has no value that could be invalid"
 IMPOSSIBLE = {
     ("issues/delete-issue-field-value", "422"): NOTHING_GIVEN,
     ("orgs/delete-issue-field", "422"): NOTHING_GIVEN,
@@ -83,26 +83,29 @@ IMPOSSIBLE = {
     ("users/set-primary-email-visibility-for-authenticated-user", "304"): ONLY_READ,
     ("users/add-email-for-authenticated-user", "304"): ONLY_READ,
     ("users/delete-email-for-authenticated-user", "304"): ONLY_READ,
-    ("oauth-authorizations/create-authorization", "410"): "it is here, and not gone",
-    ("rate-limit/get", "304"): "it is free, and another one each time",
-    ("repos/get-webhook-delivery", "422"): "it has no body and no query that could be wrong",
+    ("oauth-authorizations/create-authorization", "410"): "the hub still serves this operation",
+    ("rate-limit/get", "304"): "the response has no ETag, because it changes each time",
+    ("repos/get-webhook-delivery", "422"): "the request has neither a body nor a query",
     ("orgs/get-webhook-delivery", "422"): "the same",
     ("apps/get-webhook-delivery", "422"): "the same",
-    ("users/list-emails-for-authenticated-user", "404"): "who has none has an empty list",
-    ("users/list-public-emails-for-authenticated-user", "404"): "who has none has an empty list",
-    ("users/add-email-for-authenticated-user", "404"): "who asks is there",
-    ("interactions/get-pull-request-creation-cap-for-org", "405"): "any organization may have one",
-    ("interactions/update-pull-request-creation-cap-for-org", "405"): "any organization may",
-    ("repos/list-invitations-for-authenticated-user", "404"): "who has none has an empty list",
+    ("users/list-emails-for-authenticated-user", "404"): "the list may be empty",
+    ("users/list-public-emails-for-authenticated-user", "404"): "the list may be empty",
+    ("users/add-email-for-authenticated-user", "404"): "the authenticated user exists",
+    (
+        "interactions/get-pull-request-creation-cap-for-org",
+        "405",
+    ): "any organization may have a cap",
+    ("interactions/update-pull-request-creation-cap-for-org", "405"): "the same",
+    ("repos/list-invitations-for-authenticated-user", "404"): "the list may be empty",
     ("repos/accept-invitation-for-authenticated-user", "304"): ONLY_READ,
-    ("repos/accept-invitation-for-authenticated-user", "451"): "nobody's trade is controlled here",
+    ("repos/accept-invitation-for-authenticated-user", "451"): "the hub has no trade controls",
     ("repos/decline-invitation-for-authenticated-user", "304"): ONLY_READ,
 }
-# Operation to the reason why it does not let in everybody whom the contract does.
+# Operations that require credentials, although the contract does not, and the reason.
 NARROWER = {
-    "users/list-public-emails-for-authenticated-user": "nobody has no addresses of his own",
+    "users/list-public-emails-for-authenticated-user": "an anonymous caller has no addresses",
 }
-# Operation to the members of its body that may be left out here, and not in the contract.
+# Members of the body that are optional in the hub, but required in the contract.
 LENIENT = {"checks/create": {"status"}}
 SCHEMES = {
     "bearer": "token",
@@ -130,13 +133,13 @@ def test_all_operations_are_here_but_for_the_missing_groups() -> None:
     assert len(lines(contract())) == 161 + 75
     left = {line: part_of(line) for line in lines(contract()) - lines(own())}
     assert {line: group for line, group in left.items() if group not in MISSING} == {}
-    # A group that has begun to come is to be taken off the list.
+    # If the hub serves a whole group, the group has to leave MISSING.
     assert {group for group in MISSING if group not in left.values()} == set()
     assert lines(own()) - lines(contract()) == BEYOND
 
 
 def part_of(line: tuple[str, str]) -> int | str:
-    """The group of the specification that an operation is in, or the ring around it."""
+    """The `x-seed-group` of an operation in the specification, or else its `x-ring`."""
     described = contract().content["paths"][line[0]][line[1]]
     found: int | str = described.get("x-seed-group") or described["x-ring"]
     return found
@@ -170,12 +173,12 @@ def test_an_operation_has_the_contract_s_parameters(line: tuple[str, str]) -> No
         for document, one in zip((contract(), own()), both(line), strict=True)
     )
     assert {name: ours.get(name) for name in theirs} == theirs
-    # Members beyond the contract may be left out.
+    # Parameters beyond the contract have to be optional.
     assert not any(needed for name, needed in ours.items() if name not in theirs)
 
 
 def parameters(document: Described, operation: dict[str, Any]) -> dict[tuple[str, str], bool]:
-    """Place and name of each parameter to whether it is needed."""
+    """Whether each parameter is required, by its place and name."""
     found = [resolved(document, one) for one in operation["parameters"]]
     return {(one["in"], one["name"]): one.get("required", False) for one in found}
 
@@ -200,7 +203,7 @@ def test_request_body_matches_the_contract(line: tuple[str, str]) -> None:
         assert wanted.keys() <= taken.keys()
         needed = {name for name in wanted if wanted[name]} - lenient
         assert {name for name in taken if taken[name]} == needed
-    # Members that are optional there are optional here.
+    # If the body is optional in the contract, it is optional in the hub.
     assert ours["requestBody"]["required"] <= theirs["requestBody"].get("required", False)
 
 
@@ -220,7 +223,7 @@ def test_a_body_forbids_no_more_than_the_contract(line: tuple[str, str]) -> None
 def open_to_more(
     document: Described, schema: dict[str, Any], place: str = "body"
 ) -> dict[str, bool]:
-    """Each object of a body to whether it may have members that are not described."""
+    """Whether each object of a body may have undeclared members, by its place."""
     schema = resolved(document, schema)
     found: dict[str, bool] = {}
     for one in (*schema.get("anyOf", ()), *schema.get("oneOf", ()), *schema.get("allOf", ())):
@@ -236,7 +239,7 @@ def open_to_more(
 
 
 def members(document: Described, schema: dict[str, Any]) -> dict[str, bool]:
-    """Every member of an object to whether it is needed; of alternatives, all of them."""
+    """Whether each member of an object is required. All alternatives are taken together."""
     schema = resolved(document, schema)
     found = {name: name in schema.get("required", ()) for name in schema.get("properties", {})}
     for one in (*schema.get("anyOf", ()), *schema.get("oneOf", ())):

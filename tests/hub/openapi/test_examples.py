@@ -1,4 +1,4 @@
-"""Examples look like what a client sends and gets."""
+"""Examples in the OpenAPI document look like real values."""
 
 from typing import Any
 

@@ -1,6 +1,4 @@
-"""Clients that generators make of the OpenAPI document: they have every operation, and say nothing
-against it.
-"""
+"""Client generators accept the OpenAPI document without warnings, and cover every operation."""
 
 import json
 import os
@@ -21,7 +19,7 @@ from hub.openapi.other_endpoints import OTHER_ENDPOINTS
 from hub.operations import EVENTS, OPERATIONS
 
 SCHEMAS = "#/components/schemas/"
-# The generator knows neither this media type nor its like, and is told by its own setting.
+# The generator does not know this media type, so a setting maps it to one that it knows.
 CONFIG = "content_type_overrides:\n  application/x-ndjson: application/octet-stream\n"
 ENDPOINT = re.compile(r'"method": "([a-z]+)",\s+"url": "([^"]+)"')
 PARAMETER = re.compile(r"\{[^}]+\}")
@@ -42,7 +40,7 @@ def described() -> dict[str, Any]:
 
 
 def everything(content: Any, path: str = "#") -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every object in a document, and where it is."""
+    """Every object in a document, with its place."""
     if isinstance(content, dict):
         yield path, content
     items = content.items() if isinstance(content, dict) else enumerate(content)
@@ -57,7 +55,7 @@ def lines(described: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def in_python(path: str) -> str:
-    """A path with parameters as they may be called in Python."""
+    """A path whose parameters have valid names in Python."""
     return PARAMETER.sub(lambda found: found[0].replace("-", "_").replace("_}", "}"), path)
 
 
@@ -96,7 +94,7 @@ def test_a_python_client_can_be_generated(described: dict[str, Any], tmp_path: P
     written, config, made = (tmp_path / name for name in ("api.json", "config.yml", "made"))
     written.write_text(json.dumps(described))
     config.write_text(CONFIG)
-    # It formats what it has made by ruff, which is beside the interpreter.
+    # The generator formats its files with ruff, which is in the interpreter's folder.
     where = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     done = _run(
         tmp_path,
@@ -137,7 +135,7 @@ def test_a_typescript_client_can_be_generated(described: dict[str, Any], tmp_pat
     ]
     names, places = ", ".join(map(json.dumps, ids)), ", ".join(map(json.dumps, described["paths"]))
     (tmp_path / "calls.ts").write_text(CALLS.format(names=names, places=places))
-    # Only the language's own declarations are skipped. What is made is no declaration file.
+    # `--skipLibCheck` skips declaration files only, so tsc does check the generated file.
     options = ("--noEmit", "--strict", "--skipLibCheck")
     checked = _run(tmp_path, str(tools / "tsc"), *options, "calls.ts")
     assert checked.returncode == 0, checked.stdout

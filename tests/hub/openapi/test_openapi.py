@@ -1,4 +1,4 @@
-"""The OpenAPI document and the pages over it."""
+"""The OpenAPI document, and the reference pages that show it."""
 
 import re
 

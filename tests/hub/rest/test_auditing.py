@@ -1,4 +1,4 @@
-"""Each change through the API is in the audit log, without the values that came along."""
+"""Each change through the API is in the audit log, without the values in the request."""
 
 from typing import Any
 
@@ -127,7 +127,7 @@ async def test_an_app_is_audited_as_the_actor(
     async with open_client(store, settings, auth=("lab-client", "s" * 40)) as client:
         checked = await client.post("/applications/lab-client/token", json={"access_token": value})
         assert checked.status_code == 200
-        assert entries(store) == [], "to look at a token changes nothing"
+        assert entries(store) == [], "the check of a token changes nothing"
         reset = await client.patch("/applications/lab-client/token", json={"access_token": value})
         assert reset.status_code == 200
         (row,) = entries(store)
@@ -154,7 +154,7 @@ async def test_the_audited_address_comes_from_trusted_proxies(
     forwarded: str,
     expected: str,
 ) -> None:
-    """Only whom a trusted proxy names is believed, and the whole address is kept."""
+    """The log has the whole address. It comes from a header only if a trusted proxy sent it."""
     settings.trusted_proxies = proxies
     headers = {"Authorization": f"Bearer {seed.token}", "X-Forwarded-For": forwarded}
     async with open_client(store, settings, headers=headers) as client:
@@ -170,12 +170,12 @@ def test_writing_operations_are_audited_unless_declared_otherwise(operation: Ope
         assert not operation.audited
     elif not operation.audited:
         name = operation.id.partition("/")[2]
-        assert operation.id in LOOKING or name in DELIVERING, f"{operation.id} changes nothing?"
+        assert operation.id in LOOKING or name in DELIVERING, f"{operation.id} is not audited"
 
 
-# Operations that are asked with POST, and only look.
+# Operations that use POST, but change nothing.
 LOOKING = {"apps/check-token", "repos/test-webhook-filter", "orgs/test-webhook-filter"}
-# Operations that move deliveries, each of which has its attempts on record.
+# Operations that change only deliveries, whose attempts the store records anyway.
 DELIVERING = {
     "dequeue-webhook-deliveries",
     "acknowledge-webhook-deliveries",

@@ -1,4 +1,4 @@
-"""The parts of a declaration, and the operation that is derived from it."""
+"""The parts of an operation's declaration, and the operation that the hub derives from it."""
 
 from typing import Any
 

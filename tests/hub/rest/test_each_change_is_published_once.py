@@ -1,4 +1,4 @@
-"""Every change is published: once, with the change, in order, to its subscribers."""
+"""Each change through the API publishes its events: once, in order, and to its subscribers."""
 
 import asyncio
 from collections import Counter
@@ -24,7 +24,7 @@ from store.projection import projection_table
 from store.repositories import refs
 
 BY_ID = {one.id: one for one in OPERATIONS}
-# A hook is told of its end if it listens to that, and nobody else is.
+# The deletion of a hook publishes an event only if this hook itself has a subscription to it.
 SILENT = {"repos/delete-webhook"}
 # Tables that events, requests and authentications change.
 BESIDE = {"event", "delivery", "audit", "audit_chain", "lease", "job", "minute"}
@@ -32,7 +32,7 @@ BESIDE = {"event", "delivery", "audit", "audit_chain", "lease", "job", "minute"}
 
 @pytest.fixture
 def world(store: Store) -> World:
-    """The world of all operations with some more in it, and hooks that get whatever is told."""
+    """The world of all operations with more rows in it, and hooks that get every event."""
     made = make(store)
     store.do(_more, made)
     return made
@@ -61,7 +61,7 @@ def _more(db: Connection, world: World) -> None:
 async def hub(
     store: Store, world: World, settings: HubSettings
 ) -> AsyncIterator[httpx.AsyncClient]:
-    """A client that is nobody; every event that it causes is held to its declaration."""
+    """A client without credentials. Each event that it causes is checked for its declaration."""
     async with open_client(store, settings) as opened:
         yield opened
 
@@ -112,7 +112,7 @@ async def test_each_change_is_published_once(hub: httpx.AsyncClient, world: Worl
         answer = await _done(hub, world, step)
         assert answer.is_success, f"{step}: {answer.text}"
         assert world.store.look(_reported, last) == step.reported, step
-        # And the other way round: what tells nothing has changed nothing.
+        # Conversely, a request that publishes no event has changed nothing.
         assert step.reported or step.operation in SILENT or _state(world) == was, step
     world.store.look(_delivered_once, before)
 
@@ -124,7 +124,10 @@ def _state(world: World) -> Any:
 
 
 def _delivered_once(db: Connection, after: int) -> None:
-    """Each has gone to the outbox of its repository's hook once; those to one hook, to that one."""
+    """Assert that each event has at most one delivery, to the hook that gets every event.
+
+    A `ping` or `meta` goes to the one hook that it concerns.
+    """
     made = db.tuples(
         "SELECT e.id, e.name, e.repo_id, d.hook_id FROM event e LEFT JOIN delivery d"
         " ON d.event_id = e.id WHERE e.id > :after ORDER BY e.id",
@@ -145,7 +148,7 @@ def test_every_operation_that_writes_is_there() -> None:
     assert writing - stepped == UNPUBLISHED.keys()
 
 
-# Events that take more than one step, and have tests of their own.
+# Each of these events needs several requests. Other tests check them.
 REPORTED_BY_OTHER_TESTS = {
     ("issues/add-issue-field-values", "issues.field_removed"),
     ("repos/add-collaborator", "member.added"),
@@ -179,13 +182,15 @@ async def test_concurrent_changes_are_published_in_order(
 
     await asyncio.gather(*(change(number) for number in range(20)))
     reported = [body["comment"]["body"] for body in bodies(world.store, "commit_comment_change")]
-    assert sorted(reported, key=int) == [str(number) for number in range(20)], "each once"
+    assert sorted(reported, key=int) == [str(number) for number in range(20)], (
+        "each change is published once"
+    )
     shown = (await hub.get(at, headers=headers)).json()
     assert shown["body"] == reported[-1]
 
 
 async def test_a_failed_operation_publishes_nothing(hub: httpx.AsyncClient, world: World) -> None:
-    """Also where it fails after it was told."""
+    """The token has no app, so it may not create check runs."""
     last = world.store.look(_newest)
     headers = world.token(kind="installation", permissions={"checks": "write"})
     body = {"name": "ring", "head_sha": "3" * 40}

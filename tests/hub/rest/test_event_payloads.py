@@ -1,4 +1,4 @@
-"""The hub's own events: each is declared with its payload, and nobody gets one unasked."""
+"""The hub's own events: each has a declared payload, and only hooks that name it get it."""
 
 import json
 from typing import get_args, get_type_hints

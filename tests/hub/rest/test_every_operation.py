@@ -1,7 +1,7 @@
-"""Every declared operation, asked as its declaration says that it refuses and that it answers.
+"""Every declared operation: which requests it accepts and refuses, as its declaration says.
 
-All of it follows from the declarations: one that is new is covered by being there. What its path
-may name is in `world_of_operations`.
+The declarations are the parameters of the tests, so a new operation needs no new test. The rows
+that its path can name are in `operations_world`.
 """
 
 import itertools
@@ -111,7 +111,7 @@ def anyio_backend() -> str:
 
 @pytest.fixture(scope="module")
 def settings() -> HubSettings:
-    """As always, but for what would refuse so many requests."""
+    """The usual settings, but with limits that the many requests do not exceed."""
     return HubSettings(
         base_url=BASE,
         max_body_bytes=16 * 1024,
@@ -133,10 +133,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def world(folder: Path) -> Iterator[World]:
-    """One world for all: nobody who is refused changes anything in it.
+    """One world for all tests, because a refused request changes nothing in it.
 
-    On the embedded engine alone: what is held here follows from the declarations, before and after
-    the statements, each of which its group's tests run on both engines.
+    Its store is SQLite. The code under test runs before and after the SQL statements, and the tests
+    of each group run the statements on both engines.
     """
     clock = MovableClock(parse("2026-11-21T07:33:00Z"))
     store = open_store("sqlite", data_dir=folder, clock=clock)
@@ -157,7 +157,7 @@ async def anyone(
 
 @pytest.fixture(scope="module")
 def untouched(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, World]:
-    """A world to be copied, with its folder: to make another one takes longer than a test."""
+    """A world and its folder, which tests copy, because a new world takes longer than a test."""
     folder = tmp_path_factory.mktemp("untouched")
     store = open_furnished("sqlite", folder)
     made = make(store)
@@ -169,7 +169,7 @@ def untouched(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, World]:
 async def elsewhere(
     tmp_path: Path, settings: HubSettings, untouched: tuple[Path, World]
 ) -> AsyncIterator[tuple[httpx.AsyncClient, World]]:
-    """The same for a world of its own, where something may happen."""
+    """A client of a copy of the world, and the copy, which the test may change."""
     folder, made = untouched
     store = open_copy(folder, tmp_path)
     async with open_client(store, settings) as client:
@@ -177,7 +177,7 @@ async def elsewhere(
 
 
 class Asked:
-    """Asks an operation; whoever is refused has changed nothing."""
+    """Calls an operation, and asserts that a refused request changes nothing."""
 
     def __init__(self, client: httpx.AsyncClient, world: World, operation: Operation) -> None:
         self._client = client
@@ -200,9 +200,9 @@ class Asked:
         return answer
 
     async def passes(self, at: str, headers: Headers) -> None:
-        """Those who are let in learn what is wrong with the body, or get what they asked for.
+        """Assert that the credentials suffice: a broken body gets 400, a read succeeds.
 
-        What changes something without a body is not done to the world of all.
+        A write without a body is not sent, because it would change the world of all tests.
         """
         if self._operation.writes and self._operation.body is None:
             return
@@ -221,7 +221,7 @@ def successes(operation: Operation) -> set[int]:
 
 
 def same(one: httpx.Response, other: httpx.Response) -> None:
-    """To the byte."""
+    """Assert that the responses are equal, byte for byte, except for the headers in COUNTED."""
     assert (one.status_code, one.content) == (other.status_code, other.content)
     assert reported(one) == reported(other)
 
@@ -230,7 +230,7 @@ def reported(answer: httpx.Response) -> list[tuple[str, str]]:
     return [line for line in answer.headers.multi_items() if line[0] not in COUNTED]
 
 
-# Who
+# Credentials, scopes, permissions and roles
 
 
 @each
@@ -291,13 +291,13 @@ async def test_the_wrong_kind_of_credentials(
 async def test_the_wrong_kind_of_token_is_refused(
     ask: Asked, world: World, operation: Operation
 ) -> None:
-    # Where anybody may look, what comes along is not asked for what it may do.
+    # Any token may read a public repository, so this request is for a private one.
     at = (private if operation.access.anyone else path)(operation, world)
     for kind in sorted(set(ALL) - set(operation.access.kinds)):
         held = dict(operation.access.permissions)
         headers = world.token(kind=kind, permissions={} if kind in CLASSIC else held)
         answer = await ask.refused(at, headers, 403, f"Resource not accessible by {KNOWN_AS[kind]}")
-        # Neither scopes nor permissions would do.
+        # No scope and no permission makes this kind of token sufficient.
         assert "X-Accepted-OAuth-Scopes" not in answer.headers
         assert "X-Accepted-Service-Permissions" not in answer.headers
         assert ("X-OAuth-Scopes" in answer.headers) == (kind in CLASSIC)
@@ -342,7 +342,7 @@ async def test_a_token_without_scopes_changes_nothing(
 ) -> None:
     access = operation.access
     wanted = ", ".join(access.accepted)
-    # All other scopes together do not allow it.
+    # All other scopes together do not suffice.
     others = sorted(tokens.SCOPES - opening(access.accepted))
     for kind in CLASSIC:
         for scopes in ([], ["gist"], others):
@@ -350,16 +350,16 @@ async def test_a_token_without_scopes_changes_nothing(
             answer = await ask.refused(path(operation, world), headers, 403)
             accepted = answer.headers.get("X-Accepted-OAuth-Scopes")
             if kind not in access.kinds:
-                assert accepted is None, "no scope would do"
+                assert accepted is None, "no scope suffices"
                 continue
-            assert wanted, "there is no such scope"
+            assert wanted, "some scope suffices"
             assert accepted == wanted
             message = "This needs a token with one of these scopes: "
             assert answer.json()["message"].startswith(message)
 
 
 def opening(accepted: Iterable[str]) -> set[str]:
-    """The scopes that are or include one of these."""
+    """The scopes that suffice: the accepted ones, and those that include one of them."""
     return {one for one in tokens.SCOPES if any(tokens.implies([one], each) for each in accepted)}
 
 
@@ -385,7 +385,7 @@ async def test_a_missing_permission_is_refused(
 
 
 def lower(permissions: dict[str, str]) -> list[dict[str, str]]:
-    """Permissions that are not enough."""
+    """Sets of permissions that do not suffice."""
     less = {
         name: LEVELS[LEVELS.index(level) - 1]
         for name, level in permissions.items()
@@ -412,7 +412,7 @@ async def test_a_missing_role_is_refused(ask: Asked, world: World, operation: Op
 
 
 def helper(db: Any, repo_id: int, role: str) -> Any:
-    """The one who has this role there."""
+    """Return an account with this role in the repository. The account's login is the role."""
     account = accounts.by_login(db, role) or accounts.create(db, role)
     repositories.grant(db, repo_id, account["id"], role)
     return account
@@ -471,7 +471,7 @@ def enough(operation: Operation, kind: str) -> dict[str, Any]:
 
 
 def somebody(db: Any, login: str, organization: str | None = None) -> Any:
-    """One who is at most a member of this organization."""
+    """Return the account with this login, as a member of the organization if one is given."""
     account = accounts.by_login(db, login) or accounts.create(db, login)
     if organization is not None:
         found = accounts.by_login(db, organization)
@@ -481,7 +481,7 @@ def somebody(db: Any, login: str, organization: str | None = None) -> Any:
 
 
 def pusher(db: Any) -> Any:
-    """A member of acme who may push to acme/tools, and is nothing more there."""
+    """Return a member of acme who may push to acme/tools, and has no other rights in acme."""
     account = somebody(db, "pusher", "acme")
     tools = repositories.find(db, "acme", "tools")
     assert tools is not None
@@ -496,7 +496,7 @@ async def test_every_operation_accepts_its_declared_tokens(
     client, world = elsewhere
     for number, (name, headers) in enumerate(let_in(operation, world).items()):
         if number and operation.writes and operation.body is None:
-            # Its change is done by now.
+            # The first request has made the change, so a second one would fail.
             break
         at = path(operation, world)
         answer = await client.request(operation.method, at, headers=headers, content=b"{")
@@ -507,10 +507,10 @@ async def test_every_operation_accepts_its_declared_tokens(
             assert answer.headers["X-Accepted-OAuth-Scopes"] == ", ".join(scopes)
     done = operation.audited and operation.body is None
     logged = [row["action"] for row in world.store.look(audit_search.page, limit=10)]
-    assert logged == ([operation.id] if done else []), "what changes something is in the audit log"
+    assert logged == ([operation.id] if done else []), "each change is in the audit log"
 
 
-# What
+# Rows, and repositories that are private or renamed
 
 
 @each
@@ -522,7 +522,7 @@ async def test_every_operation_answers_404_for_unknown_rows(
         stands = parameters(operation)[name]
         at = path(operation, world, **{name: stands.absent})
         absent = await ask.refused(at, headers, 404, "Not Found")
-        # A site administrator sees rows of others.
+        # A public operation shows the rows of other owners, too.
         if stands.other is not None and not isinstance(operation.access, Public):
             at = path(operation, world, **{name: str(stands.other(world))})
             same(absent, await ask.refused(at, headers, 404))
@@ -556,7 +556,7 @@ async def test_every_operation_hides_private_repositories(
 
 
 def outsiders(operation: Operation, world: World) -> Iterator[Headers]:
-    """Those for whom there is no octo/vault."""
+    """The headers of clients that may not see octo/vault."""
     access = operation.access
     yield {}
     for kind in access.kinds:
@@ -587,7 +587,7 @@ async def test_every_operation_redirects_from_a_former_name(
         assert same_there.status_code in successes(operation)
 
 
-# How
+# Bodies, versions, media types and headers
 
 
 @with_body
@@ -629,7 +629,7 @@ async def test_a_member_of_the_wrong_type_is_refused(
 
 
 def wrong_members(operation: Operation) -> list[tuple[str, Any]]:
-    """Every member of the body, with what its schema does not take."""
+    """Each member of the body, with a value that its schema refuses."""
     assert operation.body is not None
     schema = operation.body.json_schema()
     found = []
@@ -638,13 +638,13 @@ def wrong_members(operation: Operation) -> list[tuple[str, Any]]:
             validator = Draft202012Validator({**member, "$defs": schema.get("$defs", {})})
             tries = ("\n", [{}], {"x": [None]}, 1.5, True, None)
             wrong = next((one for one in tries if not validator.is_valid(one)), ...)
-            assert wrong is not ..., f"{operation.id}: {name} takes anything"
+            assert wrong is not ..., f"{operation.id}: {name} accepts any value"
             found.append((name, wrong))
     return found
 
 
 def objects_of(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The shapes of an object that a body may have."""
+    """The schemas of the objects that a body may be."""
     defs = schema.get("$defs", {})
     for shape in (schema, *schema.get("anyOf", ())):
         named = shape.get("$ref", "").rpartition("/")[2]
@@ -727,7 +727,7 @@ async def test_every_answer_has_the_common_headers(
             assert 'rel="deprecation"' in answer.headers["Link"]
 
 
-# Again
+# Repeated reads: HEAD and conditional requests
 
 
 @reading
@@ -753,7 +753,7 @@ async def test_unchanged_answers_are_not_sent_again(
     whole = await ask(at, headers)
     assert whole.status_code in successes(operation)
     if whole.status_code in (204, 302):
-        # Nothing is there that could be unchanged.
+        # A response without content has no ETag.
         return
     assert ("ETag" in whole.headers) == operation.conditional
     if not operation.conditional:

@@ -1,4 +1,4 @@
-"""Every URL of the API in an answer leads to an operation, or to a family that is not served."""
+"""Each URL of the API in a response is served, or the manual lists its path as not served."""
 
 import json
 import re
@@ -22,10 +22,10 @@ from store.accounts import tokens
 
 UNLIMITED = dict.fromkeys(RATE_LIMITS, 10_000_000)
 EXPRESSION = re.compile(r"\{([/?&+]?)([^}]*)\}")
-# In place of statuses.
+# `crawl` records one of these for a 404 response that no operation has sent.
 DEAD_END, NOT_SERVED = 0, 1
 BY_ID = re.compile(r"^/repositories/[^/]+")
-# The values that a client puts into the templates.
+# The values with which the test expands URL templates.
 KNOWN = {
     "owner": "octo",
     "repo": "hello",
@@ -48,17 +48,17 @@ KNOWN = {
     "assignee": "octo",
     "other_user": "reader",
 }
-# Places of operations where nothing may be, whoever asks, and what that says.
+# Paths that may have no row for any caller, and the reason.
 EMPTY = {
-    "/repos/{owner}/{repo}/subscription": "nobody has to watch a repository",
+    "/repos/{owner}/{repo}/subscription": "a user need not watch the repository",
     "/repos/{owner}/{repo}/actions/concurrency_groups/{concurrency_group_name}": "it may be idle",
     "/repos/{owner}/{repo}/import": "most repositories were never imported",
-    "/repos/{owner}/{repo}/labels/{name}": "the name is the test's own, and not every repository's",
+    "/repos/{owner}/{repo}/labels/{name}": "not every repository has the label in KNOWN",
     "/repos/{owner}/{repo}/branches/{branch}": "nothing was pushed to most repositories",
-    "/repos/{owner}/{repo}/collaborators/{username}": "the login is the test's own",
-    "/repos/{owner}/{repo}/assignees/{assignee}": "the login is the test's own",
-    "/repos/{owner}/{repo}/commits/{ref}/check-runs": "the name is the test's own",
-    "/orgs/{org}/members/{username}": "the login is the test's own",
+    "/repos/{owner}/{repo}/collaborators/{username}": "the login comes from KNOWN",
+    "/repos/{owner}/{repo}/assignees/{assignee}": "the login comes from KNOWN",
+    "/repos/{owner}/{repo}/commits/{ref}/check-runs": "the ref comes from KNOWN",
+    "/orgs/{org}/members/{username}": "the login comes from KNOWN",
     "/enterprises/{enterprise}/teams/{enterprise-team}/memberships/{username}": "the same",
 }
 
@@ -89,7 +89,7 @@ async def client(world: World) -> AsyncIterator[httpx.AsyncClient]:
 
 
 def callers(world: World) -> dict[str, Headers]:
-    """Each kind of caller, by what it is called."""
+    """The headers of each kind of caller, by name."""
     everything = sorted(tokens.SCOPES)
     metadata = {"permissions": {"metadata": "read"}}
     return {
@@ -108,7 +108,7 @@ def callers(world: World) -> dict[str, Headers]:
 
 
 def urls_in(content: Any) -> Iterator[str]:
-    """Every URL of the API in an answer's content."""
+    """Each URL of the API in the content of a response."""
     if isinstance(content, dict):
         for value in content.values():
             yield from urls_in(value)
@@ -120,7 +120,7 @@ def urls_in(content: Any) -> Iterator[str]:
 
 
 def expanded(template: str) -> Iterator[str]:
-    """The URLs of a template: without what may be left out, and with what is known of it."""
+    """The URLs of a template: without its optional segments, and with the values in KNOWN."""
     for whole in (False, True):
 
         def value(found: re.Match[str], whole: bool = whole) -> str:
@@ -146,12 +146,12 @@ def found_in(answer: httpx.Response) -> Iterator[str]:
 
 
 def url_path(url: str) -> str:
-    """The path in the API, of a repository by its name."""
+    """The path below the API's root. A repository's id becomes the name octo/hello."""
     return BY_ID.sub("/repos/octo/hello", url.removeprefix(BASE).partition("?")[0] or "/")
 
 
 def template_of(url: str) -> str | None:
-    """The path of the operation that a URL names, with whatever method; None for none."""
+    """The path of the operation that serves a URL with any method. None if there is none."""
     found = (
         own().line(method, url_path(url)) for method in ("GET", "PUT", "POST", "PATCH", "DELETE")
     )
@@ -164,7 +164,7 @@ async def crawl(client: httpx.AsyncClient, headers: Headers, start: list[str]) -
     left = deque(start)
     while left:
         url = left.popleft()
-        # The world's reports have no files.
+        # The manual is no operation, and the reports in the world have no files.
         if url in statuses or url.startswith((f"{BASE}/docs", f"{BASE}/reports")):
             continue
         answer = await client.get(url, headers=headers)
@@ -191,14 +191,14 @@ async def test_no_url_is_a_dead_end(client: httpx.AsyncClient, world: World) -> 
         for url, status in (await crawl(client, headers, start)).items():
             found.setdefault(url, set()).add(status)
     dead = {url for url in found if DEAD_END in found[url]}
-    # Missing families are on the list of the contract's test.
+    # The contract's test lists the operations of the contract that the hub does not serve.
     assert {url for url in dead if contract().line("GET", url_path(url)) is None} == set()
     served = {url for url in found if template_of(url) is not None}
     answered = {url for url in served if found[url] - {401, 403, 404}}
     hidden = {url for url in served - answered if template_of(url) not in EMPTY}
     methods = {template for template, method in lines(own()) if method == "get"}
     assert {url for url in hidden if template_of(url) in methods} == set()
-    # Whatever is in the manual is there because an answer leads there.
+    # The crawl has followed URLs beyond its start.
     assert len(answered) > len(asked)
 
 

@@ -1,6 +1,6 @@
-"""A page of a list costs no more when the list is longer, but for a count of its rows.
+"""A page of a longer list costs no more, except for the count of the list's rows.
 
-The cost is the number of steps of SQLite's virtual machine, which does not depend on the machine.
+The cost is the number of steps of SQLite's virtual machine, which is the same on each computer.
 """
 
 import sqlite3
@@ -20,21 +20,21 @@ from store import open_store
 
 SETTINGS = HubSettings(base_url=BASE, rate_limiting=False)
 ENDLESS = [one for one in OPERATIONS if one.id in FILL and FILL[one.id].most is None]
-# Lists up to 1,000 rows may be sorted, and rows may be counted up to there in any way.
+# Both numbers exceed 1,000: the hub may sort and count a shorter list in any way.
 LONG, MORE = 2_000, 3_000
 COUNTED = 5.0
 """The steps for each further row that a count over an index takes. Sorting takes more."""
 DEARER = {
-    # Each installation is looked up to be counted.
+    # The count looks up each installation.
     "apps/list-installations-for-authenticated-user": 10.0,
-    # The newest status of each context is looked up to be counted.
+    # The count looks up the newest status of each context.
     "repos/get-combined-status-for-ref": 34.0,
 }
 EVERY = 50
 
 
 class Steps:
-    """How many steps there were since `begin`."""
+    """Counts the steps since `begin`."""
 
     def __init__(self) -> None:
         self.many = 0
@@ -49,7 +49,7 @@ class Steps:
 
 @pytest.fixture
 def steps(monkeypatch: pytest.MonkeyPatch) -> Steps:
-    """For all connections that are opened from now on."""
+    """The steps of all connections that the test opens."""
     found = Steps()
     connect = sqlite3.connect
 
@@ -59,7 +59,7 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> Steps:
             super().set_progress_handler(found.passed, EVERY)
 
         def set_progress_handler(self, *given: Any, **named: Any) -> None:
-            """The bound of short reads does not matter here."""
+            """Ignore the store's handler, which would replace the one above."""
 
     def counting(*given: Any, **named: Any) -> sqlite3.Connection:
         return connect(*given, **{**named, "factory": Counting})
@@ -69,7 +69,7 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> Steps:
 
 
 async def cost(operation: Operation, many: int, directory: Path, steps: Steps) -> int:
-    """The steps of a request in a new database with so many rows."""
+    """The steps of a request for a page, in a new database with `many` added rows."""
     store = open_store("sqlite", data_dir=directory)
     world, fill = make(store), FILL[operation.id]
     store.do(fill.add, world, many)
@@ -82,7 +82,7 @@ async def cost(operation: Operation, many: int, directory: Path, steps: Steps) -
         taken = steps.many
     await store.close()
     assert answer.status_code == 200, answer.text
-    assert taken, "steps are counted"
+    assert taken, "no steps were counted"
     return taken
 
 

@@ -1,4 +1,4 @@
-"""A long list has the same pages as one that is sorted as a whole."""
+"""A list that is too long to be sorted as a whole has the same pages as a sorted list."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -17,7 +17,7 @@ from hub.settings import HubSettings
 from store import Connection, Store
 from store.database import paging
 
-# In the order of a table that has other rows too.
+# These lists have the order of a table that also has rows of other lists.
 ORDERED = {
     "apps/list-installations-for-authenticated-user",
     "issues/list-assignees",
@@ -60,7 +60,7 @@ async def test_pages_are_the_same(
     fill = FILL[operation.id]
 
     def add(db: Connection) -> None:
-        """Rows of the list between others."""
+        """Add rows to the list, and other accounts before and after them."""
         people(db, SHORT // 4)
         fill.add(db, world, 3 * SHORT)
         people(db, SHORT // 4)

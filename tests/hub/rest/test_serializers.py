@@ -1,4 +1,4 @@
-"""A row becomes its declared type: columns, times, and given values."""
+"""Serializers turn a row into its declared type: columns, times, and given values."""
 
 from typing import NotRequired
 

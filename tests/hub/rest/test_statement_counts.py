@@ -1,4 +1,4 @@
-"""No list asks the database once more for each of its rows."""
+"""A page with many rows takes the same SQL statements as a page with few rows."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -22,7 +22,7 @@ MANY = 100
 
 @pytest.fixture(params=["sqlite"])
 def url(request: pytest.FixtureRequest) -> str:
-    """The statements are the same on each engine."""
+    """SQLite only, because the statements are the same on each engine."""
     return str(request.param)
 
 
@@ -46,7 +46,7 @@ async def asker(
 
 @pytest.fixture
 def ran(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The statements of reads and writes, as they are run."""
+    """The SQL statements that the store runs, in order."""
     seen: list[str] = []
     run = SqliteSession.run
 
@@ -59,7 +59,7 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def rows_of(answer: httpx.Response) -> list[Any]:
-    """The list, or the one list in an object."""
+    """The list in a response: its content, or the only list in an object."""
     assert answer.status_code == 200, answer.text
     found = answer.json()
     if isinstance(found, dict):

@@ -1,4 +1,4 @@
-"""Versions of the API: the chosen one, and its parts."""
+"""Versions of the API: the version of a request, and the operations and members in it."""
 
 from typing import Annotated, Any, NotRequired
 
@@ -92,13 +92,13 @@ ops = OperationGroup("things")
 
 @ops("GET /things/new", public(), since=NEWEST)
 def get_new(ctx: Context) -> list[str]:
-    """Get what is new"""
+    """Get a new thing"""
     return [ctx.version]
 
 
 @ops("GET /things/old", public(), until=NEWEST)
 def get_old(ctx: Context) -> list[str]:
-    """Get what is old"""
+    """Get an old thing"""
     return [ctx.version]
 
 
@@ -108,13 +108,13 @@ def get_old(ctx: Context) -> list[str]:
     deprecated=Deprecation("2026-03-10", sunset="2028-03-10", successor="GET /things/new"),
 )
 def get_going(ctx: Context) -> list[str]:
-    """Get what is going"""
+    """Get a deprecated thing"""
     return []
 
 
 @pytest.fixture
 async def things(store: Any) -> Any:
-    """Asks an operation of this module."""
+    """A function that calls one of the operations above, by its number."""
 
     async def judge(url: str) -> None: ...
 
@@ -138,7 +138,7 @@ async def test_operations_of_a_version(things: Any) -> None:
     assert (await things(1, **oldest)).json() == [OLDEST]
     for number, version in ((0, oldest), (0, {}), (1, newest)):
         missing = await things(number, **version)
-        # The manual has no page for these operations, so its place is not held against it.
+        # `assert_error` would fail, because the manual has no heading for these operations.
         assert (missing.status_code, missing.json()["message"]) == (404, "Not Found")
 
 

@@ -1,4 +1,4 @@
-"""Another platform's words: both spellings are taken, the mapped one is answered."""
+"""The mapping of words: requests may use both spellings, responses use the mapped one."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -41,7 +41,7 @@ async def mapped(store: Store, seed: Any) -> AsyncIterator[httpx.AsyncClient]:
 
 
 def spoken(content: Any, words: Vocabulary = FULL, **headers: str) -> Any:
-    """The content after it went out."""
+    """The content of a response after the mapping of its words."""
     answer = json_response(200, content)
     words.translate_response(answer)
     return orjson.loads(answer.body)

@@ -44,7 +44,7 @@ def assert_refused(answer: httpx.Response, status: int, *words: str) -> None:
         assert word in answer.text
 
 
-# The setting.
+# Settings
 
 
 async def test_switched_off_there_is_nothing(anyio_backend: str, tmp_path: Path, url: str) -> None:
@@ -364,13 +364,13 @@ async def test_a_flood_for_one_host_or_from_one_address_is_refused(
 async def test_subscriptions_of_a_host_to_a_topic_are_bounded(
     anyio_backend: str, tmp_path: Path, url: str
 ) -> None:
-    """Once it is verified as much as before."""
+    """The limit counts a subscription before and after its verification."""
     async with site(tmp_path, url, hooks_per_event=2) as hub, peer() as one, peer() as other:
         form = {"mode": "subscribe", "topic": hub.topic()}
         full = "this topic cannot have more than 2 subscriptions of 127.0.0.1"
         await hub.subscribe(f"{one.url}/0")
         assert (await hub.ask(**form, callback=f"{one.url}/1")).status_code == 202
-        # Which waits, or is verified by now; and a port is no other host.
+        # The second subscription waits or is verified by now. Another port is the same host.
         assert_refused(await hub.ask(**form, callback=f"{other.url}/2"), 422, full)
         await hub.settled()
         assert_refused(await hub.ask(**form, callback=f"{other.url}/2"), 422, full)
