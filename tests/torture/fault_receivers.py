@@ -4,7 +4,6 @@ import asyncio
 import zlib
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any
 
 from waiting import until
 
@@ -172,7 +171,7 @@ async def crowd(trial: Trial) -> None:
         await here.end()
 
 
-def _hook(here: Scene, url: str, **options: Any) -> None:
+def _hook(here: Scene, url: str) -> None:
     with here.site.opened() as store:
         store.do(_hooks, [url])
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from waiting import until
 
 from tests.torture.fault_database import writing
-from tests.torture.finding import Trial
+from tests.torture.finding import NOT_TRIED, Trial
 from tests.torture.scene import Scene, scene
 
 DISK = 24 * 1024 * 1024
@@ -55,7 +55,7 @@ async def _small_disk(trial: Trial) -> AsyncIterator[bool]:
     mount = ["mount", "-t", "tmpfs", "-o", f"size={DISK}", "tocsin-torture", str(trial.folder)]
     done = await asyncio.to_thread(subprocess.run, mount, capture_output=True, text=True)
     if done.returncode:
-        trial.find("not tried", "a tmpfs can be mounted", done.stderr.strip(), True)
+        trial.show(NOT_TRIED, done.stderr.strip())
         yield False
         return
     try:

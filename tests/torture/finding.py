@@ -5,6 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
+# The name of a finding that says why this machine cannot run the trial.
+NOT_TRIED = "not tried"
+
 
 @dataclass(frozen=True)
 class Finding:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+import math
 from collections.abc import Iterator
 
 from hub.cli.service.daemon import Daemon
@@ -34,7 +35,7 @@ def ping_watchdog(daemon: Daemon) -> Iterator[None]:
 
 
 async def _ping(daemon: Daemon, patience: float) -> None:
-    """Send signs of life.
+    """Send the status, and signs of life if the service manager asks for them.
 
     That this task runs shows that the event loop works. The watchdog object covers the other parts.
     """
@@ -42,7 +43,8 @@ async def _ping(daemon: Daemon, patience: float) -> None:
     while True:
         stuck = daemon.watchdog.stalled(patience / 2)
         if stuck is None:
-            daemon.notifier.alive()
+            if math.isfinite(patience):
+                daemon.notifier.alive()
             daemon.notifier.status(daemon.status())
         elif known is None:
             log.critical(

@@ -19,8 +19,6 @@ GROUPS = [(path, one, context) for path, one, context in EVERY if isinstance(one
 LEAVES = [(path, one, context) for path, one, context in EVERY if not isinstance(one, click.Group)]
 # This group changes files of the machine, and has nothing to list.
 VERBS_ONLY = "tocsin systemd"
-# Removals without a question, because the same command can install the files again.
-ADMIN = {"tocsin systemd uninstall"}
 
 
 def paths(found):

@@ -4,6 +4,7 @@ import pytest
 from store_world import World
 
 from store.accounts import sessions, tokens
+from store.accounts.sessions import SignInOrigin
 from store.clock import DAY, HOUR
 from store.errors import Invalid
 from store.hooks import hook_links
@@ -21,6 +22,18 @@ def test_a_session_ends_by_itself(world: World) -> None:
     world.clock.advance(seconds=3599)
     assert world.store.look(sessions.find, cookie, HOUR) is not None
     world.clock.advance(seconds=2)
+    assert world.store.look(sessions.find, cookie, HOUR) is None
+
+
+def test_a_session_by_openid_has_a_token_of_its_own(world: World) -> None:
+    origin = SignInOrigin("openid", "192.0.2.9", "a browser")
+    cookie = world.store.do(sessions.begin_openid, world.user["id"], origin)
+    found = world.store.look(sessions.find, cookie, HOUR)
+    assert found is not None
+    assert (found["method"], found["token"]["scopes"]) == ("openid", {*tokens.WHOLE})
+    (shown,) = world.store.look(sessions.owned, world.user["id"])
+    assert (shown["address"], shown["browser"]) == ("192.0.2.9", "a browser")
+    world.store.do(tokens.revoke, found["token_id"])
     assert world.store.look(sessions.find, cookie, HOUR) is None
 
 

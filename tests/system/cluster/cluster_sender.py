@@ -23,7 +23,6 @@ class Sender:
         self._repository = repository
         self._token = token
         self._todo: deque[list[str]] = deque()
-        self._stopped = False
         self.accepted: set[str] = set()
         self.statuses: Counter[object] = Counter()
         self.retry_after: set[str] = set()

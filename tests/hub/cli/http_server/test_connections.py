@@ -30,6 +30,8 @@ SOON = 0.1
 DRIP = 0.05
 HEAD = b"GET / HTTP/1.1\r\nHost: x\r\n"
 REQUEST = HEAD + b"\r\n"
+# The first bytes of a TLS handshake.
+CLIENT_HELLO = b"\x16\x03\x01\x02\x00\x01\x00"
 # The most bytes that `flood` sends. The buffers between client and server hold fewer.
 ENDLESS = 64 * 1024 * 1024
 
@@ -335,16 +337,23 @@ async def test_a_silent_connection_is_closed(world):
     assert world.dropped() == {"timeout": 1}
 
 
-@pytest.mark.parametrize("sent", [b"", b"\x16\x03\x01\x02\x00\x01\x00"])
-async def test_a_handshake_that_does_not_end(world, secure, sent):
+@pytest.mark.parametrize(
+    ("secure", "sent"), [("plain", b""), ("tls", b""), ("tls", CLIENT_HELLO)], indirect=["secure"]
+)
+async def test_a_handshake_that_does_not_end(world, sent):
     world.limit(header_timeout=SOON)
     client = await world.connect(secure=False)
-    if sent and not secure:
-        return
     await client.send(sent)
     assert await client.ended() == b""
     await until(lambda: not world.limiter.open)
     assert world.dropped() == {"timeout": 1}
+
+
+@only_plain
+async def test_a_handshake_with_a_plain_server_is_refused(world):
+    client = await world.connect()
+    await client.send(CLIENT_HELLO)
+    assert (await client.refusal())[0] == 400
 
 
 async def test_an_idle_connection_is_closed(world):
