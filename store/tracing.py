@@ -19,7 +19,7 @@ class Span:
     context: TraceContext
     """Its own place in the trace, for the requests that belong to it."""
     started_at: int
-    """In microseconds."""
+    """The start in microseconds."""
     parent: TraceContext | None = None
     links: Sequence[TraceContext] = ()
     sampled: bool = False

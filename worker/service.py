@@ -41,8 +41,8 @@ PROJECTION_INTERVAL = 1.0
 
 
 def _transport(guard: Guard, settings: WorkerSettings) -> Transport:
-    # The pool keeps as many idle connections as requests may be in flight to one host, because
-    # connecting again costs more than delivering.
+    # The pool keeps as many idle connections as requests may be in flight, even if all go to one
+    # host, because connecting again costs more than delivering.
     most = settings.max_in_flight
     return Transport(guard, idle_per_origin=most, idle_total=most)
 

@@ -157,7 +157,7 @@ def join(db: Connection, organization_id: int, account_id: int, role: str) -> No
 
 
 def organization_role(db: Connection, organization_id: int, account_id: int) -> str | None:
-    """Return `admin`, `member` or None."""
+    """Return the account's role in an organization: `admin`, `member`, or None without one."""
     role: str | None = db.value(
         "SELECT role FROM membership"
         " WHERE organization_id = :organization_id AND account_id = :account_id",

@@ -91,7 +91,7 @@ def slug_of(name: str) -> str:
 
 
 def _written(held: Mapping[str, str]) -> str:
-    # In order, so that equal permissions are equal texts.
+    # The keys are sorted, so that equal permissions are equal texts.
     return json.dumps(checked(held), sort_keys=True)
 
 

@@ -1,4 +1,4 @@
-"""The accounts that apps act as. Their logins end with `[bot]`, as the logins of no users do."""
+"""The accounts that apps act as. Their logins end with `[bot]`, and no user's login does."""
 
 from store.database.connection import Connection
 from store.errors import Conflict
@@ -7,7 +7,8 @@ from store.errors import Conflict
 def create(db: Connection, slug: str) -> int:
     """Create the account of the app with this slug, and return its id.
 
-    If events have mentioned it, the placeholder becomes this account.
+    If events have mentioned it, the placeholder becomes this account. Raises Conflict if another
+    account has the login.
     """
     login = f"{slug}[bot]"
     made: int | None = db.value(

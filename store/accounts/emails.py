@@ -40,7 +40,7 @@ def _invalid(message: str, code: str) -> Invalid:
 def page(
     db: Connection, account_id: int, *, limit: int, offset: int, public: bool = False
 ) -> list[Row]:
-    """Return a page of the account's addresses, the primary first. `public` selects public ones."""
+    """Return a page of the account's addresses, or of its public ones, the primary first."""
     return paging.page(
         db,
         f"SELECT {COLUMNS} FROM email WHERE account_id = :account_id{_only(public)}"

@@ -43,7 +43,10 @@ def count_of(db: Connection, account_id: int, *, public: bool = False) -> int:
 
 @dataclass(frozen=True, slots=True)
 class MemberSelection:
-    """Members of an organization: only the public ones, those with a role, those in FILTERS."""
+    """A filter for an organization's members.
+
+    `role` is `admin` or `member` (None: both). `only` is a key of FILTERS.
+    """
 
     organization_id: int
     public: bool = False

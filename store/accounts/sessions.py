@@ -1,8 +1,8 @@
 """Sessions of the dashboard: the credential that opened each, and its end.
 
 Only a digest of the cookie's value is stored. If its credential ends, the session ends with it.
-Who signs in with a provider gets a token for this session alone, whose value nobody learns, so
-that one session has the same rights as the other.
+A sign-in with a provider makes a token for its session alone, so that the session has the same
+rights as one that a user's own token has opened. Nobody learns the value of this token.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ NOTED = 300 * SECOND
 # The length of the id that lists show: the beginning of the digest.
 SHOWN = 16
 MOST_BROWSER = 200
-# Who a session belongs to: a user, or everybody with the administrators' token.
+# SQL for the owner of a session: a user, or everybody with the administrators' token.
 OF_USER = "token_id IN (SELECT t.id FROM token t WHERE t.account_id = :owner)"
 OF_ADMINISTRATORS = "operator = :owner"
 

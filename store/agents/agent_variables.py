@@ -12,7 +12,7 @@ COLUMNS = "id, organization_id, name, value, visibility, created_at, updated_at"
 VISIBILITIES = ("all", "private", "selected")
 RESOURCE = "AgentVariable"
 SELECTED = "selected_repository_ids"
-"""The API's name of the selection."""
+"""The API's field with the selected repositories, for errors."""
 MOST = 1000
 """The limit of variables of an organization, and of selected repositories of a variable."""
 MOST_BYTES = 48 * 1024

@@ -28,9 +28,9 @@ class NewAlert:
     hook_id: int
     data: dict[str, Any] = field(default_factory=dict)
     subject: str = ""
-    """The part of the hook that it is about, such as an ordering key."""
+    """The part of the hook that the alert is about, such as an ordering key."""
     momentary: bool = False
-    """Whether it reports what happened, and so closes at once."""
+    """Whether the alert reports a single event, and so closes at once."""
 
 
 def open_all(db: Connection, found: Iterable[NewAlert]) -> list[int]:

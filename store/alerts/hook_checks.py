@@ -49,7 +49,7 @@ def _of_rule(db: Connection, rule: HookRule) -> list[NewAlert]:
 
 def _alerts(db: Connection, kind: str, rows: Iterable[Row]) -> list[NewAlert]:
     found = list(rows)
-    # A hook that the worker has paused failed without an attempt.
+    # If the worker has paused a hook as unusable, no attempt is the reason.
     tried = [row["id"] for row in found if not row.get("pause_reason")]
     attempts = hook_health.recent_attempts(db, tried, 1)
     return [NewAlert(kind, row["id"], _data(row, attempts.get(row["id"], []))) for row in found]
@@ -81,14 +81,14 @@ def will_disable(db: Connection, disable_after: float) -> list[NewAlert]:
     for row in rows:
         chosen = json.loads(row["options"]).get("disable_after")
         span = round((disable_after if chosen is None else chosen) * SECOND)
-        # If the whole span is short, half of it has to pass first.
+        # If the span is so short that AHEAD covers most of it, the alert opens after half of it.
         if span and db.now >= row["since"] + max(span - AHEAD, span // 2):
             found.append({**row, "disable_at": row["since"] + span})
     return _alerts(db, WILL_DISABLE, found[:MOST])
 
 
 def recovered(db: Connection, alert_ids: Iterable[int], over: dict[int, Row]) -> list[NewAlert]:
-    """Return the news that hooks deliver again, for the alerts that close."""
+    """Return a RECOVERED alert for each hook that delivers again and whose FAILING alert closes."""
     closing = {over[number]["hook_id"]: over[number] for number in alert_ids}
     failing = {hook_id for hook_id, row in closing.items() if row["kind"] == FAILING}
     healthy = [

@@ -21,7 +21,8 @@ MOST_HOOKS, MOST_DELIVERIES = 500, 1_000
 # A failure is recorded some time after it happened.
 SLACK = 10 * SECOND
 OPEN, ACKNOWLEDGED, MUTED = "open", "acknowledged", "muted"
-# Alerts that are problems of their own. Others are about hooks that fail, which are found anyway.
+# Alerts that are problems of their own. Other alerts are about failing hooks, which the attempts
+# show.
 LABELS = {
     KEY_BLOCKED: "blocked keys",
     CERTIFICATE: "certificates that end soon",
@@ -134,7 +135,7 @@ def _latest_failures(db: Connection, hooks: Iterable[Row]) -> dict[int, Row]:
 
 
 def _count_deliveries(db: Connection, found: Iterable[Problem]) -> None:
-    """Set the numbers of deliveries that failed since the hooks of these problems fail."""
+    """Set how many deliveries have failed since the hooks of these problems began to fail."""
     failing = [(problem, hook) for problem in found for hook in problem.hooks if hook["attempt_id"]]
     failed = FAILED.replace("a.", "x.")
     many = db.tuples(
@@ -190,7 +191,8 @@ def _add_alerts(
     rows = alerts.list_open(db, LABELS, MOST_HOOKS, repo_ids, org_ids)
     hooks = hook_health.rows_of(db, {row["hook_id"] for row in rows if row["hook_id"]})
     for row in rows:
-        # If it has failed attempts, these are the problem. Without any, the hook was paused.
+        # If the alert has a failed attempt, the hook's failures are the problem. Without one, the
+        # hook was paused.
         if row["kind"] == CONFIG_ERROR and "attempt" in row["data"]:
             continue
         hook = hooks.get(row["hook_id"])
@@ -199,7 +201,7 @@ def _add_alerts(
             (host, row["kind"]), Problem(host, row["kind"], LABELS[row["kind"]], row["opened_at"])
         )
         problem.last_at = row["opened_at"]
-        # A hook has one note for all its alerts of a kind. A later alert opens it again.
+        # A hook has one note for all its alerts of a kind. A later alert opens the problem again.
         known = next((one for one in problem.hooks if one["id"] == row["hook_id"]), None)
         if known is not None:
             known["since"] = row["opened_at"]

@@ -22,7 +22,7 @@ FAILS_LONG = 30 * MINUTE
 # A hook has recovered when it has delivered for this long.
 SETTLED = 2 * MINUTE
 AHEAD = DAY
-"""How long before a hook is disabled this is announced."""
+"""How long before a hook is disabled an alert warns of it, in microseconds."""
 # The stages of errors that the hook's own configuration causes.
 CONFIGURED = ("guard", "secret")
 

@@ -41,7 +41,7 @@ class Changes:
 
 
 def find(db: Connection, limits: AlertLimits) -> Changes:
-    """Return what has to change. This only reads."""
+    """Return the changes for `apply`, by the state of hooks and of the queue. This only reads."""
     ending, renewed = hook_checks.certificates(db)
     changes = Changes(
         opening=[

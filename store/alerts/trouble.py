@@ -37,7 +37,7 @@ def exists(db: Connection, repo_ids: Sequence[int] | None, org_ids: Sequence[int
             f" ON a.id = ({latest}) WHERE {_not_quiet('h.id', _KIND, _SINCE)})"
             " OR EXISTS (SELECT 1 FROM alert b WHERE b.closed_at IS NULL"
             f" AND b.kind IN {kinds} AND b.hook_id NOT IN {SILENCED}{among}"
-            # Such an alert with a failed attempt is found by that.
+            # If this alert has a failed attempt, the first part has found the problem.
             f" AND NOT (b.kind = '{CONFIG_ERROR}' AND b.data LIKE '%\"attempt\"%')"
             f" AND {_not_quiet('b.hook_id', 'n.kind = b.kind', 'b.opened_at')})",
             kinds=json_array(sorted(LABELS)),

@@ -18,7 +18,7 @@ COLUMNS = (
     " created_at, updated_at"
 )
 KEY = "organization_id, cluster, logical_environment, physical_environment, deployment_name"
-# The columns that count as a change. A repeated record is none.
+# The columns whose new values count as a change. A repeated record changes nothing.
 SAID = ("artifact_id", "status", "tags", "runtime_risks", "attestation_id")
 STATUSES = ("deployed", "decommissioned")
 
@@ -34,7 +34,10 @@ class DeploymentPlace:
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """An artifact from a repository that is deployed under a name. Tags and risks of None stay."""
+    """An artifact from a repository that is deployed under a name.
+
+    If tags or risks are None, the stored ones stay.
+    """
 
     repo_id: int
     attestation_id: int | None

@@ -18,7 +18,10 @@ STATUSES = ("active", "eol", "deleted")
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """A place in a registry. Unknown parts are empty. An `artifact_url` of None stays."""
+    """A place in a registry. Unknown parts are empty.
+
+    If `artifact_url` is None, the stored one stays.
+    """
 
     registry_url: str
     repository: str = ""

@@ -1,4 +1,6 @@
-"""The rows of seats. Whatever inserts or deletes them, or changes their end, changes the tally."""
+"""The rows of seats. A function that adds or deletes seats, or changes their end, also updates the
+tally.
+"""
 
 from collections import Counter
 from collections.abc import Collection, Mapping

@@ -13,7 +13,7 @@ BEGAN = (date(2025, 10, 10) - EPOCH).days
 HISTORY = 365
 """For how many days in the past reports are shown."""
 WINDOW = 28
-"""The days in the longer reports."""
+"""The number of days that the longer reports cover."""
 
 
 def number(day: date) -> int:

@@ -12,7 +12,7 @@ from store.database.list_order import MOST, Matches, counted
 from store.database.patterns import containing
 
 Column = Literal["actor", "action"]
-# At most this many names are looked at, and found, for a part of a name.
+# The limits of names that are examined, and that are found, for a part of a name.
 MOST_EXAMINED, MOST_NAMES = 5_000, 100
 _BOUNDS = {
     "before": "x.id < :before",
@@ -56,7 +56,7 @@ def find_names(db: Connection, column: Column, text: str) -> NameMatches:
         return NameMatches()
     if db.value(f"SELECT 1 FROM audit WHERE {column} = :text LIMIT 1", text=text):
         return NameMatches([text])
-    # One step of an index for each name, however many entries it has.
+    # Each name takes one step in the index, however many entries the name has.
     found = db.tuples(
         f"WITH RECURSIVE n (name, step) AS (SELECT min({column}), 1 FROM audit UNION ALL"
         f" SELECT (SELECT min(x.{column}) FROM audit x WHERE x.{column} > n.name), n.step + 1"

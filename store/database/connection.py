@@ -127,7 +127,8 @@ class Session(Protocol):
     def begin(self, now: int, *, write: bool, durable: bool = True, bounded: bool = False) -> None:
         """Begin a transaction. With `durable=False`, a power loss may undo it.
 
-        A bounded one raises ReadBudgetExceeded if a read is not short.
+        `now` is its time in microseconds. With `bounded`, a read that is not short raises
+        ReadBudgetExceeded.
         """
 
     def commit(self) -> None: ...
@@ -174,10 +175,10 @@ class Engine(Protocol):
         """Listen for notifications from other processes. Return the function that ends it."""
 
     def waiters_notifier(self) -> WorkerNotifier:
-        """Return the notifier for those who wait for deliveries in other processes."""
+        """Return the notifier for requests in other processes that wait for deliveries."""
 
     async def listen_for_waiters(self, called: Callable[[list[int]], None]) -> Callable[[], None]:
-        """Listen for them, like `listen`."""
+        """Listen for the notifications of `waiters_notifier` in other processes, like `listen`."""
 
     def close(self) -> None: ...
 

@@ -21,7 +21,7 @@ from store.trace_context import TraceContext
 # A datagram that exceeds the socket's buffer is refused. Beyond this many hooks, the worker is
 # notified to look at all of them.
 MOST_HOOKS = 500
-# In bytes. The kernel accepts 107 as the path of a socket.
+# The limit of a socket's path in bytes. The kernel accepts 107.
 LONGEST_PATH = 100
 
 

@@ -89,7 +89,8 @@ def _prepare(store: Store, path: Path | None) -> None:
         migrate(session, now, store.engine.words, before)
     finally:
         session.close()
-    # Not before it is known to be a database: the URL may name any file.
+    # The URL may name any file. Its permissions change only after the migration has shown that it
+    # is a database.
     if path is not None:
         private_file.restrict(path)
 

@@ -2,6 +2,6 @@
 
 
 def containing(part: str) -> str:
-    """Return the pattern, with the escape character !, of texts in lower case that have a part."""
+    """Return a pattern for lower-case texts that contain `part`. The escape character is !."""
     escaped = part.lower().replace("!", "!!").replace("%", "!%").replace("_", "!_")
     return f"%{escaped}%"

@@ -45,7 +45,7 @@ def query(
     """Run one statement, or a command of `shell_commands`. Return column names and `limit` rows.
 
     `stopped` is asked again and again while the statement runs. Raises Invalid if the statement
-    fails or would write, and KeyboardInterrupt if it was stopped.
+    fails or would write, and KeyboardInterrupt if it was stopped. Raises Unusable for PostgreSQL.
     """
     if not isinstance(store.engine, SqliteEngine):
         raise Unusable("this shell is for SQLite only; for PostgreSQL, use psql")

@@ -38,7 +38,7 @@ class Store:
         self.engine = engine(lambda: self._announcing)
         self.clock = clock or self.engine.clock
         self.wakeups = Wakeups()
-        """Those who wait in this process for deliveries of a hook."""
+        """The requests in this process that wait for deliveries of a hook."""
         self.notifier = self.engine.remote_notifier()
         self.measures = StoreMetrics()
         self.audit_hook: Callable[[Connection], None] | None = None
@@ -172,7 +172,8 @@ class Store:
     @property
     def pending_durable(self) -> int:
         """Return how many writes of this process wait for this machine's disk."""
-        # For a database server it is 0: deliveries here do not delay it, and it gets large batches.
+        # For a database server this is 0: deliveries in this process do not delay the server's
+        # commits, and the server gets large batches.
         if self._writer is None or not self.engine.embedded:
             return 0
         return self._writer.pending_durable

@@ -1,6 +1,6 @@
-"""Wake-ups within a process: whoever waits for work of a hook is woken when some becomes due.
+"""Wake-ups within a process: requests that wait for deliveries of a hook continue when one is due.
 
-Workers have their own way to that. This is for receivers that wait for deliveries.
+These are requests of pull hooks' receivers. Workers have notifications of their own.
 """
 
 import contextlib
@@ -61,7 +61,7 @@ class Wakeups:
                 del self._waiters[hook_id]
 
     def count(self, hook_id: int) -> int:
-        """Return how many wait for this hook."""
+        """Return how many waiters this hook has."""
         return len(self._waiters.get(hook_id, ()))
 
     def wake(self, hook_ids: Iterable[int]) -> None:
@@ -88,7 +88,7 @@ class AnnouncingNotifier:
     def __init__(self, inner: WorkerNotifier, wakeups: Wakeups) -> None:
         self._inner = inner
         self._wakeups = wakeups
-        # These concern the worker alone.
+        # These notifications concern the worker alone.
         self.lease, self.full = inner.lease, inner.full
         self.dispatch, self.arrived = inner.dispatch, inner.arrived
 

@@ -57,7 +57,10 @@ def page(
 def candidates(
     db: Connection, wanted: AttemptFilter, before: int, window: int
 ) -> tuple[list[int], bool]:
-    """Return the ids to examine, newest first and without a gap, and whether there are more."""
+    """Return up to `window` ids to examine, newest first and without a gap.
+
+    Also return whether there are more.
+    """
     where = attempt_filter.indexed(wanted)
     if wanted.of_many_hooks:
         return _of_many(db, attempt_filter.hooks(db, wanted), where, before, window)
@@ -202,7 +205,10 @@ def latest(db: Connection) -> int:
 
 
 def since(db: Connection, wanted: AttemptFilter, after: int, limit: int) -> list[Row]:
-    """Return attempts after an id, newest first. If there are very many, only the newest ones."""
+    """Return matching attempts with ids above `after`, newest first.
+
+    If there are more than WINDOW attempts, only the newest ones are examined.
+    """
     found = db.tuples(
         "SELECT x.id FROM attempt x WHERE x.id > :after ORDER BY x.id DESC LIMIT :window",
         after=after,

@@ -102,7 +102,8 @@ def conditions(
         where += " AND a.hook_id = :hook_id"
         given["hook_id"] = wanted.hook_id
     if within and wanted.repo_ids is not None:
-        # The hooks around a repository get its events too, and belong to others.
+        # Hooks of the owner, of apps and of the installation get a repository's events, too. They
+        # do not belong to the repository, so their attempts are left out.
         where += (
             f" AND a.repo_id IN (SELECT id FROM {db.each('repos', id='integer')} AS s)"
             " AND (a.hook_id < 0 OR h.repo_id IS NOT NULL)"

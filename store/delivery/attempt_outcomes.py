@@ -104,7 +104,7 @@ def record(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
     delivery, the delivery still becomes delivered, because it need not be sent again.
     """
     ordered = [outcome for outcome in outcomes if outcome.turn is not None]
-    # Whatever changes the order locks it first, so that no two transactions deadlock.
+    # Every transaction that changes the order locks it first, so that no two deadlock.
     orderings = hook_ordering.lock(db, {o.hook_id for o in ordered}) if ordered else {}
     db.insert_many("attempt", INSERTED, [outcome.recorded() for outcome in outcomes])
     if throttled := [outcome for outcome in outcomes if outcome.throttled]:

@@ -63,8 +63,9 @@ def page(
 ) -> AttemptPage:
     """Return the newest matching attempts whose payload or answer contains a text in any case.
 
-    If the search ended at a limit, `scanned` is the number of attempts that were searched, and
-    `older` is the id from which to continue.
+    The search ends after SECONDS seconds, or after `most_bytes` bytes of payloads and answers. If
+    it ended at such a limit, `scanned` is the number of attempts that were searched, and `older` is
+    the id from which to continue.
     """
     budget = _Budget(most_bytes, clock)
     forms = trigrams.forms(text)

@@ -41,7 +41,7 @@ class ClaimedDelivery:
     version: int
     throttled: int = 0
     turn: Turn | None = None
-    """Its place, if its hook is ordered."""
+    """The delivery's place among the deliveries of its key, if its hook is ordered."""
     due_at: int = 0
     """Since when it has been due, in microseconds."""
 
@@ -171,7 +171,7 @@ def mark_dead(db: Connection, lease_id: int, delivery_ids: Iterable[int], reason
             for _, id_, event_id, hook_id, key, out in marked
             if key is not None
         ]
-        # No operator could deliver it either, so nothing waits for one.
+        # An operator could not deliver these either, so they do not block their keys.
         places.advance(db, orderings, keyed, ended, may_block=False)
     return len(marked)
 

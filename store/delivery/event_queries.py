@@ -25,11 +25,11 @@ SHOWN = (
 def shown(
     db: Connection, ids: Sequence[int], order: str = "e.id DESC", limit: int = -1, skip: int = 0
 ) -> list[Row]:
-    """Return these events as `get` returns them, in an order that is SQL."""
+    """Return these events as `get` returns them. `order` is SQL."""
     where = f"e.id IN (SELECT id FROM {db.each('ids', id='integer')} AS w)"
     if limit < 0:
         return db.all(f"{SHOWN} WHERE {where} ORDER BY {order}", ids=json_array(ids))
-    # First the order alone: the deliveries of the events on other pages are not counted.
+    # The ids are sorted first, so that deliveries are counted only for the events of this page.
     found = db.tuples(
         f"SELECT e.id FROM event e WHERE {where} ORDER BY {order} LIMIT :limit OFFSET :skip",
         ids=json_array(ids),

@@ -6,7 +6,7 @@ from store.hooks.hook_targets import HookTarget
 
 
 def concerns(db: Connection, event: Row, target: HookTarget) -> bool:
-    """Return whether an event belongs to a target: a repository, or what is around it."""
+    """Return whether hooks of a target can get an event. System hooks can get each one."""
     if target.kind == "repository":
         return bool(event["repo_id"] == target.id)
     if target.kind == "organization":

@@ -124,7 +124,7 @@ def get_many(db: Connection, event_ids: list[int], most: int) -> dict[int, Row |
 
     At least one event is returned, however large it is.
     """
-    # One event is returned whatever its size, so that is not asked.
+    # A single event is returned whatever its size, so its size is not read.
     chosen = event_ids if len(event_ids) == 1 else _first_within(db, event_ids, most)
     ids = f"(SELECT id FROM {db.each('ids', id='integer')} AS w)"
     rows = db.all(

@@ -103,7 +103,10 @@ def _filter(
 
 
 def _subscribed(db: Connection) -> str:
-    """Return SQL for the hooks that get each of the :events. These have what `_every` returns."""
+    """Return SQL for the hooks that get each of the :events.
+
+    Each event in :events also has the names that `_every` returns.
+    """
     integers = dict.fromkeys(("id", "repo_id", "org_id"), "integer")
     texts = dict.fromkeys(("name", "every", "every_of_repository"), "text")
     arrived = db.each("events", **integers, **texts)
@@ -113,7 +116,7 @@ def _subscribed(db: Connection) -> str:
         " e.every_of_repository) UNION ALL"
         f" SELECT e.id, s.hook_id, e.repo_id FROM {arrived} AS e{WIDER}"
         " AND s.event IN (e.name, e.every)"
-        # The database looks at this first, and at no event if there is no such hook.
+        # The database checks this condition first. If no such hook exists, it examines no event.
         " WHERE EXISTS (SELECT 1 FROM owner_subscription)"
     )
 
@@ -163,7 +166,7 @@ def _notify_worker(
 
 
 def _wake(db: Connection, hook_ids: set[int]) -> None:
-    """Notify whoever gets the deliveries that wait in the store: workers, or receivers."""
+    """Notify the workers, or the receivers of pull hooks, that deliveries wait in the store."""
     notifier, pulled = db.notifier, set(pull_hooks.among(db, hook_ids))
     others = hook_ids - pulled
     if others:

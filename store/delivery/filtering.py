@@ -23,7 +23,8 @@ from store.ordering.delivery_states import FILTERED
 FILTER = "(SELECT h.filter FROM hook h WHERE h.id = delivery.hook_id)"
 """The filter of a new delivery's hook, as SQL in RETURNING. Most hooks have none."""
 
-# The hooks whose filters are examined at once, the newest first, and those that are named.
+# The limits of hooks whose filters are examined at once, the newest first, and of hooks that are
+# named.
 MOST_EXAMINED, MOST_NAMED = 5_000, 5
 
 
@@ -40,7 +41,10 @@ def document(name: str, action: str | None, body: bytes) -> Document:
 
 
 def pasted(name: str, action: str | None, payload: dict[str, Any]) -> Document:
-    """Return a payload that is no event yet in the same form. Raises Invalid if it is not JSON."""
+    """Return a payload without an event in the form that filters describe.
+
+    Raises Invalid if it is not JSON.
+    """
     try:
         size = len(orjson.dumps(payload))
     except orjson.JSONEncodeError as error:
@@ -130,7 +134,7 @@ def unusable(db: Connection) -> list[str]:
 
     After MOST_NAMED hooks, the last sentence counts the others.
     """
-    # Each filter is compiled.
+    # This takes long, because each filter is compiled.
     db.require_thread()
     rows = db.tuples(
         "SELECT id, filter FROM hook WHERE filter IS NOT NULL AND deleted_at IS NULL"

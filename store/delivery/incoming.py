@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from store.database import body_codec
 from store.trace_context import TraceContext
 
-# These stand in place of a source's id. LOCAL_SOURCE marks changes made through the API, which the
+# Numbers in place of a source's id. LOCAL_SOURCE marks changes made through the API, which the
 # state already has. REPUBLISHED_SOURCE marks a snapshot of the state, and EXAMPLE_SOURCE an example
-# that somebody sent to one hook.
+# that a person sent to one hook.
 LOCAL_SOURCE, REPUBLISHED_SOURCE, EXAMPLE_SOURCE = -1, -2, -3
 
 

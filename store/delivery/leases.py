@@ -94,7 +94,7 @@ def _delay_ordered(db: Connection, lease_id: int) -> None:
 def release_others(db: Connection, lease_id: int) -> int:
     """End every lease but this one. Return how many deliveries that releases.
 
-    Its holder must be the only worker there can be.
+    The lease's holder must be the only possible worker.
     """
     others = db.tuples("DELETE FROM lease WHERE id <> :id RETURNING id", id=lease_id)
     return _free_all(db, {row[0] for row in others} | _ended(db))

@@ -52,7 +52,8 @@ class ReplaySelection:
         """
         repo_id = self.repo_id
         if repo_id is None and self.hook_id is not None:
-            # It is null for a hook of more than one repository, and 0 if the hook is gone.
+            # The column is null for a hook that belongs to no repository. 0 stands for a hook that
+            # is gone.
             found = db.tuples("SELECT repo_id FROM hook WHERE id = :id", id=self.hook_id)
             repo_id = found[0][0] if found else 0
         if repo_id is None:

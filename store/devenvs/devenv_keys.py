@@ -58,7 +58,7 @@ def private_key(db: Connection, repo_id: int, key_id: str, encrypted: str) -> by
 
 
 def _nacl() -> Any:
-    # It takes long to import, and few repositories have such secrets.
+    # Imported here, because the import takes long and few repositories have such secrets.
     import nacl.public
 
     return nacl

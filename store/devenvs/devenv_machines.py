@@ -27,7 +27,7 @@ class Machine:
 
     @property
     def size(self) -> tuple[int, int, int, str]:
-        """Return the sort key."""
+        """Return the key by which machine types are sorted, smallest first."""
         return self.cpus, self.memory_in_bytes, self.storage_in_bytes, self.name
 
     def is_at(self, location: str) -> bool:

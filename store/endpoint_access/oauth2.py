@@ -45,7 +45,7 @@ class ClientCredentials(BaseModel):
 
 
 def check(oauth2: dict[str, Any], headers: dict[str, str]) -> None:
-    """Raise Invalid if the private key cannot sign, or if a static header takes the place."""
+    """Raise Invalid if the private key cannot sign, or if a static header is `Authorization`."""
     if any(name.lower() == "authorization" for name in headers):
         raise _invalid("a hook has either oauth2 or the header Authorization")
     key = oauth2.get("private_key")

@@ -1,7 +1,7 @@
 """The secret values in delivery options, apart from the rest.
 
 A hook's row has the options with asterisks in place of secret values, and the values themselves
-encrypted. So whoever shows the options cannot show a secret.
+encrypted. So code that shows the options cannot show a secret.
 """
 
 from typing import Any

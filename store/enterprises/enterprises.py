@@ -10,7 +10,9 @@ COLUMNS = "id, slug, name, usage_metrics, created_at, updated_at"
 SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,58}[a-z0-9])?")
 ROLES = ("member", "billing_manager", "owner")
 POLICIES = ("enabled", "disabled", "unconfigured")
-"""For usage of the assistant: everywhere, nowhere, or decided by others."""
+"""The policies for usage of the assistant. `disabled` usage is rejected, and only `enabled` usage
+is shown in reports.
+"""
 
 
 def create(db: Connection, slug: str, *, name: str | None = None) -> Row:
@@ -42,7 +44,10 @@ def get(db: Connection, enterprise_id: int) -> Row | None:
 
 
 def enable_usage_metrics(db: Connection, enterprise: Row, policy: str) -> None:
-    """Set whether its usage of the assistant is collected and shown: one of POLICIES."""
+    """Set the policy for an enterprise's usage of the assistant.
+
+    Raises Invalid if it is not one of POLICIES.
+    """
     if policy not in POLICIES:
         raise Invalid(f"{policy!r} is none of {', '.join(POLICIES)}", field="usage_metrics")
     db.execute(

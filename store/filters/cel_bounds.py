@@ -11,9 +11,9 @@ from store.filters import cel_library
 from store.filters.cel_tree import Call, Constant, Macro, Name, Node, Select, Values
 
 COMPARISONS = {"_==_", "_!=_", "_<_", "_<=_", "_>_", "_>=_", "startsWith", "endsWith"}
-"""They look no further than the shorter value."""
+"""Functions that compare two values and look no further than the shorter one."""
 INDEX, MATCHES = "_[_]", "matches"
-# Both make a short pattern long: a repetition, and a class of thousands of characters.
+# A repetition, or a class of thousands of characters, stands for a much longer pattern.
 _LONG_PATTERN = re.compile(r"[{]|\\[pP]")
 
 

@@ -21,7 +21,7 @@ class Node:
 @dataclass(frozen=True, slots=True)
 class Constant(Node):
     text: str | None
-    """The value of a text. None for any other value."""
+    """The constant's value if it is a text, else None."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,9 +33,9 @@ class Condition(NamedTuple):
     """The positive and the negative part of a condition; None if there is no such part."""
 
     some: Check | None
-    """Holds if one value satisfies it."""
+    """The part that holds if one value satisfies it."""
     every: Check | None
-    """Holds if all values satisfy it."""
+    """The part that holds if all values satisfy it."""
 
 
 Path = tuple[str, ...]

@@ -69,7 +69,7 @@ def _evaluate(found: DryRun, terms: Iterable[Term], document: dict[str, Any]) ->
             if not holds or all(one.holds(document) for one in branch):
                 _evaluate(inner, branch, document)
         found.matched += inner.matched
-        # If one branch holds, the others did no harm.
+        # If one branch holds, the other branches do not make the filter fail.
         found.failed += [] if holds else inner.failed or [_result(term, document)]
 
 

@@ -21,7 +21,8 @@ ROOT_ALIASES = dict.fromkeys(PAYLOAD_NAMES, "payload")
 CEL = "cel"
 """The member of a filter that is an expression in CEL. It must hold beside the conditions."""
 MOST_REASON = 300
-# Each is at most 8 kB. A filter that is used again after so many others is compiled again.
+# The limit of compiled filters in memory, each from at most 8 kB of text. A filter that is used
+# again after this many others is compiled again.
 CACHED = 4096
 
 

@@ -86,7 +86,7 @@ def _joined(
     found = ""
     for line in lines:
         made = "".join(link(part) if isinstance(part, TextLink) else text(part) for part in line)
-        # Whole lines only, because half a link is none.
+        # Lines are added as a whole, because a part of a link does not work.
         if len(found) + len(made) > MOST - len(end):
             break
         found += f"{end}{made}" if found else made

@@ -69,7 +69,7 @@ class EventView:
     def subject(self) -> tuple[str, Json] | None:
         """Return the kind of the object that the event is about, and the object. None for others.
 
-        An object without a name or number is none.
+        An object without a name, number or id does not count.
         """
         for member, _ in SUBJECTS:
             found = object_of(self.payload, member)
@@ -79,7 +79,7 @@ class EventView:
 
 
 def name_of(member: str, found: Json) -> str | None:
-    """Return what identifies an object of this kind, such as an issue's number, as text."""
+    """Return the name, number or id of an object of this kind as text, or None if it has none."""
     for name in dict(SUBJECTS)[member]:
         value = found.get(name)
         if isinstance(value, (str, int)) and not isinstance(value, bool) and value != "":

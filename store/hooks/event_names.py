@@ -182,7 +182,7 @@ class EventPattern:
         return self.part.lower() in (f"{name}.{action}" if action else name).lower()
 
     def condition(self, alias: str) -> tuple[str, dict[str, Any]]:
-        """Return the same as an SQL condition on the table `event`, and its parameters."""
+        """Return `matches` as an SQL condition on the table `event`, and its parameters."""
         escaped = self.part.lower().replace("!", "!!").replace("%", "!%").replace("_", "!_")
         named = f"lower({alias}.name || COALESCE('.' || {alias}.action, ''))"
         return f"{named} LIKE :named ESCAPE '!'", {"named": f"%{escaped}%"}

@@ -4,7 +4,7 @@ from store.clock import DAY
 from store.database.connection import Connection, Row
 
 WARNED_DAYS = (30, 7, 1)
-"""The days before a certificate's end on which somebody should be warned."""
+"""The numbers of days before a certificate's end at which an alert warns of it."""
 
 
 def ending(db: Connection, days: int = WARNED_DAYS[0]) -> list[Row]:

@@ -16,7 +16,7 @@ COLUMNS = (
 # Waiting deliveries are counted up to this number.
 MOST = 1_000
 RECENT = 24
-# As the dashboard names a hook's health. Each condition is one that an index supports.
+# The dashboard's name of each state of health, to its SQL condition. An index supports each one.
 STATES = {
     "paused": "h.paused_at IS NOT NULL",
     "failing": "h.failing_since IS NOT NULL AND h.active = 1 AND h.paused_at IS NULL"

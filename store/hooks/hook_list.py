@@ -13,7 +13,7 @@ from store.hooks.hook_targets import NAMED
 from store.monitoring import name_search
 
 UNHEALTHY = "unhealthy"
-# Each part is one that an index supports.
+# Names of states to their SQL conditions. An index supports each part of a condition.
 STATES = {
     UNHEALTHY: "h.paused_at IS NULL AND (h.active = 1 OR h.disabled_reason IS NOT NULL)"
     " AND h.id IN (SELECT x.id FROM hook x WHERE x.failing_since IS NOT NULL"

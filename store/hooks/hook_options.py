@@ -30,7 +30,7 @@ Signatures = Annotated[
 
 
 TypePrefix = Annotated[str, Field(max_length=100, pattern=r"^[a-z0-9]+([.-][a-z0-9]+)*$")]
-"""The beginning of a type, such as a domain in reverse order."""
+"""The beginning of the types of CloudEvents, such as a domain in reverse order."""
 
 
 def _usable_filter(source: dict[str, Any]) -> dict[str, Any]:

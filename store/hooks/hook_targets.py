@@ -15,7 +15,7 @@ COLUMNS = {"repository": "repo_id", "organization": "org_id", "app": "app_id"}
 """By kind of target: the column that has its id."""
 TARGETS = ", ".join(COLUMNS.values())
 TYPES: dict[HookKind, str] = {"app": "integration"}
-"""The types in the headers of deliveries, where they are not the kinds."""
+"""The types in the headers of deliveries, for kinds that have another name there."""
 EVERYWHERE = 0
 """The owner in `owner_subscription` of the events of the whole installation."""
 NAMES = (
@@ -33,7 +33,10 @@ NAMED = (
 
 @dataclass(frozen=True, slots=True)
 class HookTarget:
-    """The repository, organization or app that a hook belongs to. Everything has the id 0."""
+    """The repository, organization or app that a hook belongs to, or the whole installation.
+
+    The whole installation has the id 0.
+    """
 
     kind: HookKind
     id: int
@@ -43,7 +46,7 @@ class HookTarget:
         """Return the SQL condition on its hooks, with the parameter :target_id."""
         if self.kind in COLUMNS:
             return f"{COLUMNS[self.kind]} = :target_id"
-        # The parameter is there so that all conditions have it.
+        # Callers bind :target_id whatever the kind is, so this condition has the parameter, too.
         return " AND ".join([f"{name} IS NULL" for name in COLUMNS.values()] + [":target_id = 0"])
 
     @property

@@ -10,7 +10,7 @@ from store.endpoint_access import handshake
 from store.hooks import batch_options, option_secrets, pull_urls
 from store.hooks.hook_targets import HookKind
 
-# A change of something else leaves these as they are.
+# The columns that depend on options and URL alone. Changes of other fields keep them.
 ACCESS = ("option_secrets", "certificate_ends_at", "handshake", "handshake_rate")
 
 

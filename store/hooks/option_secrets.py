@@ -35,7 +35,7 @@ def resolved(db: Connection, hook: Row | None, options: dict[str, Any], url: str
 
 def _check_servers(hook: Row, options: dict[str, Any], url: str) -> None:
     kept = {group for group, _ in secret_parts.kept(options)}
-    # A client certificate shows its key to nobody.
+    # The option `tls` needs no check, because a connection does not reveal a certificate's key.
     if kept & {"headers", "oauth2"} and _server(url) != _server(hook["url"]):
         raise _elsewhere("the new URL is on another server: give secret values again", "url")
     if "oauth2" in kept:

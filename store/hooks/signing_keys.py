@@ -60,9 +60,9 @@ def _insert(db: Connection, hook_id: int, seed: bytes) -> None:
 def rotate(db: Connection, hook: Row, private: str | None = None, overlap: int = OVERLAP) -> None:
     """Give a hook a new key: `private`, or a random one.
 
-    The present key signs for `overlap` microseconds more, an earlier one no longer. A key that the
-    hook has already stays. Raises Invalid if the key cannot be read, or if the overlap is longer
-    than 7 days.
+    The present key signs for `overlap` microseconds more (by default a day), an earlier one no
+    longer. If `private` is the present key, nothing changes. Raises Invalid if the key cannot be
+    read, or if the overlap is longer than 7 days.
     """
     if not 0 <= overlap <= MOST_OVERLAP:
         raise Invalid("keys may overlap for 7 days at most", field="overlap", resource="Hook")

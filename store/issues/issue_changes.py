@@ -40,7 +40,7 @@ def touch(db: Connection, issue: Row, fields: Mapping[str, Any]) -> None:
 
 
 def whole_second(db: Connection) -> int:
-    """Return the second of this moment.
+    """Return the transaction's time, rounded down to a whole second, in microseconds.
 
     Platforms report whole seconds, and an event of the same second must not count as outdated.
     """

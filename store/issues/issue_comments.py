@@ -27,7 +27,7 @@ FIELDS: payload_reader.Readers = {
     "updated_at": payload_reader.timestamp,
     "reported_at": ("updated_at", payload_reader.timestamp),
 }
-# A review has no other times.
+# A review has one time only, which is used for both columns.
 SUBMITTED: payload_reader.Readers = {
     "created_at": ("submitted_at", payload_reader.timestamp),
     "updated_at": ("submitted_at", payload_reader.timestamp),

@@ -1,6 +1,6 @@
 """The kinds of issue events, and the lists in which they appear."""
 
-# Only in the list of events.
+# The kinds that only the list of events has.
 NOT_SHOWN = frozenset(
     [
         "automatic_base_change_failed",
@@ -9,7 +9,7 @@ NOT_SHOWN = frozenset(
         "deployment_environment_changed",
     ]
 )
-# Only in the timeline.
+# The kinds that only the timeline has.
 NOT_LISTED = frozenset(
     [
         "commented",

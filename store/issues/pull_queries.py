@@ -29,7 +29,7 @@ class PullFilter:
     sort: str = "created"
     ascending: bool = False
     month_ago: int | None = None
-    """Only those that were created before and updated since."""
+    """A time: only pull requests that were created before it and updated since are listed."""
 
     @property
     def order(self) -> str:

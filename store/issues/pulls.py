@@ -39,7 +39,7 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | N
 
     Return the issue's id, or None if the payload is not valid.
     """
-    # Its id differs from the issue's id.
+    # The payload's `id` is the pull request's, which differs from its issue's.
     reported = {**given, "pull_request": {}}
     reported.pop("id", None)
     number = payload_reader.read_field(given, "number", payload_reader.number)

@@ -19,7 +19,7 @@ class MailLimits:
     """The settings of how many mails an hour are made."""
 
     per_hour: int
-    """Mails to one receiver."""
+    """The limit of mails an hour to one receiver."""
     total_per_hour: int
 
 

@@ -1,4 +1,4 @@
-"""Who has unsubscribed from mails about a hook. Without a row, owners are subscribed."""
+"""The accounts that have unsubscribed from mails about hooks. Without a row, owners get mails."""
 
 from collections.abc import Collection
 
@@ -7,7 +7,7 @@ from store.database.connection import Connection, Row, json_array
 from store.hooks.hook_targets import NAMED, NAMES, name_of
 from store.monitoring.name_search import host_of
 
-# Hooks in a list of those from which an account has unsubscribed.
+# The limit of hooks in the list from which an account has unsubscribed.
 MOST = 500
 
 

@@ -22,12 +22,12 @@ BOUNDS: tuple[int, ...] = tuple(
 )
 RANGES = tuple(f"l{number}" for number in range(len(BOUNDS) + 1))
 NO_ANSWER = 0
-"""In place of a status code."""
+"""In place of a status code, for attempts without a response."""
 KEY = "minute, hook_id, code, shard"
 GROW = ", ".join(f"{name} = hook_tally.{name} + excluded.{name}" for name in RANGES)
 COLUMNS, THEN = f"{KEY}, {', '.join(RANGES)}", f"ON CONFLICT ({KEY}) DO UPDATE SET {GROW}"
 OLD = "minute / 60 * 60 <> minute"
-"""The condition of rows that are no whole hours. An index has only these."""
+"""The SQL condition of rows whose slot does not begin on the hour. An index has only these."""
 
 Counts = dict[tuple[int, int], list[int]]
 """How many attempts in each range of durations, by hook and status code."""

@@ -16,7 +16,7 @@ from store.monitoring.quantile import quantile
 
 MINUTE = 60 * SECOND
 EVERYWHERE = 0
-"""In place of a repository's id."""
+"""In place of a repository's id, for the counts of the whole installation."""
 # Upper bounds in microseconds, six for each power of ten. One more bucket is above the last bound.
 STEPS = (10, 15, 20, 30, 50, 70)
 BOUNDS: tuple[int, ...] = tuple(step * 10**power for power in range(2, 7) for step in STEPS)[:29]

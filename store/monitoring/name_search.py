@@ -9,7 +9,8 @@ from store.database.patterns import containing
 
 # At most this many repositories and hooks are found, the newest ones.
 MOST_REPOSITORIES, MOST_HOOKS = 1_000, 200
-# The hooks whose whole URL has the part, among which those are chosen that show it.
+# The limit of hooks whose whole URL has the part. Those are left out that have it only in the user
+# or the query.
 MOST_EXAMINED = 2_000
 
 

@@ -11,7 +11,7 @@ from store.hooks.hook_ordering import BY_HOOK, BY_REPOSITORY, NONE
 MOST_BYTES = 256
 KEYLESS = ""
 """The key of payloads that have none. They are ordered together."""
-# PostgreSQL does not accept NUL in a text.
+# In place of NUL, which PostgreSQL does not accept in a text.
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 

@@ -125,7 +125,7 @@ def advance(
     the hook's options say so.
     """
     blocking = {hook_id for hook_id, row in orderings.items() if row["blocks"] and may_block}
-    # The rows of a deleted hook went with it.
+    # If a hook was deleted, the rows of its stalled keys were deleted with it.
     stalled_keys.apply(db, [one for one in ended if one.hook_id in orderings], blocking)
     pass_on(db, orderings, set(keys))
 

@@ -1,13 +1,13 @@
 """Turns: of each key of an ordered hook, one delivery at a time may be claimed.
 
 An ordered delivery is BEHIND until its turn, which comes when the delivery before it has ended.
-Then it waits like any other. So whatever claims deliveries need not know about the order, and
-neither a crash nor a lost lease can change it.
+Then it waits like any other. So the code that claims deliveries does not depend on the order, and
+neither a crash nor a lost lease can change the order.
 
 The turn of a key belongs to its first delivery that has not ended, or to a redelivery out of turn,
-whichever is due first. A delivery that a worker holds keeps its turn, and so
-does one whose worker lost its lease and may still be sending it. A batch may take followers along:
-see `store.ordering.followers`.
+whichever is due first. A delivery that a worker holds keeps its turn. So does a delivery whose
+worker lost its lease and may still be sending it. A batch may take followers along: see
+`store.ordering.followers`.
 """
 
 import json
@@ -19,14 +19,14 @@ from store.hooks.hook_ordering import NONE
 from store.ordering.delivery_states import BEHIND, WAITING
 
 OPEN = f"state IN ({WAITING}, {BEHIND})"
-"""The states of deliveries that have not ended, as SQL. An index has this very condition."""
+"""The SQL condition of deliveries that have not ended. An index has exactly this condition."""
 FREE = "d.lease_id IS NULL AND (d.in_flight_until IS NULL OR d.in_flight_until <= :now)"
 """The condition on a delivery `d` that no request of it is in flight, as SQL."""
 OF_KEY = f"x.hook_id = w.hook_id AND x.ordering_key = w.key AND x.{OPEN}"
 FIRST = (
     f"SELECT x.id FROM delivery x WHERE {OF_KEY} AND x.out_of_turn = 0 ORDER BY x.sequence LIMIT 1"
 )
-# At most one of them has the turn, and one more can follow.
+# The first two redeliveries of a key: at most one has the turn, and one more can follow.
 REDELIVERIES = (
     f"SELECT x.id FROM delivery x WHERE {OF_KEY} AND x.out_of_turn = 1"
     " ORDER BY x.state, x.due_at, x.id LIMIT 2"
@@ -63,7 +63,8 @@ def settle(db: Connection, keys: Collection[Key], orderings: Mapping[int, Row]) 
         held = [one for one in candidates if one.held]
         if any(one.has_turn for one in held):
             continue
-        # If a follower is held, the first one has ended before it, and it gets the turn.
+        # If a follower is held, the first delivery has ended before it, and the follower gets the
+        # turn.
         able = [one for one in held or candidates if one.may_start]
         first = min(able, key=_Candidate.rank) if able else None
         demoted |= {one.id: key for one in candidates if one.has_turn and one is not first}
@@ -71,7 +72,7 @@ def settle(db: Connection, keys: Collection[Key], orderings: Mapping[int, Row]) 
             chosen[first.id] = key
     if demoted:
         kept = demoted.keys() - _demote(db, demoted)
-        # A worker has claimed these meanwhile, and they keep their turns.
+        # A worker has claimed the deliveries in `kept` meanwhile, so they keep their turns.
         taken = {demoted[delivery_id] for delivery_id in kept}
         chosen = {delivery_id: key for delivery_id, key in chosen.items() if key not in taken}
     if chosen:

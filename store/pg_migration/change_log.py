@@ -59,7 +59,7 @@ class ChangeLog:
         return len(self._triggers("moving_note_%")) == len(WATCHED) * len(self._tables)
 
     def mark(self) -> int:
-        """Set each table's mark to its last row, and begin a new number. Return the one before."""
+        """Set each table's mark to its last row, and begin a new number. Return the former one."""
         for table in self._tables:
             self._db.execute(
                 "UPDATE moving_mark SET high = coalesce(max(high, f.last), f.last, high) FROM"
@@ -71,7 +71,10 @@ class ChangeLog:
         return number
 
     def high(self, table: Table) -> Any:
-        """Return the table's mark: the first key of its last row then, or None if it was empty."""
+        """Return the table's mark: the first key of its last row at the time of `mark`.
+
+        Return None if the table was empty.
+        """
         return self._db.value("SELECT high FROM moving_mark WHERE name = :name", name=table.name)
 
     def changed(self, table: Table, number: int) -> Iterator[list[Any]]:

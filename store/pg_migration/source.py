@@ -71,7 +71,7 @@ class SqliteSource:
         """Acquire the worker's lock, so that nothing is delivered. Return False if it is held."""
         return self._engine.acquire_worker_lock()
 
-    # Its rows.
+    # Reading rows.
 
     def after(self, table: Table, after: Any, until: Any) -> Iterator[list[Values]]:
         """Yield the rows after one first key (None: from the start) up to another, in portions."""
@@ -116,7 +116,7 @@ class SqliteSource:
     def _value(self, sql: str) -> Any:
         return self._session.value(sql)
 
-    # Changes to it.
+    # Recording changes, and closing the database.
 
     def begin(self, key: str) -> None:
         """Start to record changes for the migration with this key. Drop an earlier migration."""

@@ -43,7 +43,7 @@ def translate_server_errors() -> Iterator[None]:
         raise Unusable(f"the target does not support the move: {redact_error(error)}") from error
 
 
-# In seconds.
+# The seconds to wait for the lock, and between two tries.
 PATIENCE, AGAIN = 2.0, 0.05
 
 

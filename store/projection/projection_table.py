@@ -27,7 +27,7 @@ from store.projection import (
 from store.repositories import refs, rule_suites
 from store.secret_scanning import secret_alerts
 
-# In place of a source's id, and above all of them.
+# In place of a source's id, for an operator's state document. It is above the ids of all sources.
 OPERATOR = 2**62
 
 Put = Callable[[Connection, Row, dict[str, Any], Row], Any]
@@ -37,8 +37,8 @@ Of = Callable[[Connection, Row, dict[str, Any], Row], Any]
 
 
 def _label(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> None:
-    # After a label is deleted, it is removed from its issues. These events must not create it
-    # again.
+    # After a label is deleted, it is removed from its issues. The events about these changes must
+    # not create it again.
     if event["action"] not in ("deleted", "unlabeled"):
         labels.put(db, repo, given, event)
 

@@ -35,7 +35,7 @@ def pushed(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> No
 
 
 def _moved(db: Connection, pull: Row, payload: Mapping[str, Any]) -> None:
-    """Move the head of a pull request that no platform has reported, and so will not move."""
+    """Move the head of a pull request, unless a platform has reported it and moves its head."""
     after = payload_reader.read_field(payload, "after", payload_reader.text(64)) or ""
     # A deleted branch is at the commit 0.
     if pull["foreign_id"] is None and refs.SHA.fullmatch(after) and after.strip("0"):

@@ -12,7 +12,7 @@ from store.hooks.hook_targets import target_of
 # with fewer events, because these mostly fill it.
 LOOKED, MOST_BYTES = 5_000, 4 * 1024 * 1024
 FIRST_LOOKED = 200
-# While events are being written, a page ends before the events of so many microseconds.
+# While events are being written, a page leaves out events that are newer than this (microseconds).
 LONGEST_WRITE = 30 * SECOND
 
 
@@ -51,7 +51,7 @@ def _examined(db: Connection, hook: Row, after: int, looked: int) -> tuple[list[
     own = " AND e.repo_id = :repo_id" if target.kind == "repository" else ""
     given = {"repo_id": target.id} if own else {}
     newest: int = db.value("SELECT max(id) FROM event") or 0
-    # Whatever has an id up to the newest one is being written now, or is visible from now on.
+    # Each event with an id up to `newest` is being written now, or is visible from now on.
     writing = bool(db.writers("event"))
     rows = db.tuples(
         f"SELECT e.id, e.received_at FROM event e WHERE e.id > :after AND e.id <= :newest{own}"

@@ -109,7 +109,7 @@ def open_ones(
 ) -> list[int]:
     """Return which of these leases are open, locked. The others must have ended with `result`.
 
-    Raises Conflict, with the ids, if a lease is stale: unknown, or ended in another way.
+    Raises StaleLeases, with the ids, if leases are unknown, or ended in another way.
     """
     wanted = sorted(set(lease_ids))
     found = {row["id"]: row for row in lock(db, hook_id, wanted)}
@@ -125,7 +125,7 @@ def open_ones(
 
 
 class StaleLeases(Conflict):
-    """Leases are stale: they have lapsed, or their deliveries were answered in another way."""
+    """Leases are unknown, have lapsed, or their deliveries were answered in another way."""
 
     def __init__(self, lease_ids: Sequence[int]) -> None:
         shown = ", ".join(map(str, lease_ids[:20]))

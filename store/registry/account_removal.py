@@ -81,7 +81,7 @@ def remove(db: Connection, account: Row) -> None:
     # A source without its owner could send events of all repositories.
     for (source_id,) in db.tuples("SELECT id FROM source WHERE owner_id = :id", id=account["id"]):
         sources.remove(db, source_id)
-    # Their counts would be wrong if the account alone was deleted.
+    # If the account alone was deleted, the counts of watchers and of seats would be wrong.
     watching.forget(db, account["id"])
     seat_rows.forget(db, account["id"])
     db.execute("DELETE FROM account WHERE id = :id", id=account["id"])

@@ -11,7 +11,7 @@ from store.repositories.license_catalog import OTHER
 
 COLUMNS = "repo_id, branch, path, sha, content, html, license, updated_at"
 LARGEST = 256 * 1024
-"""In bytes, for a license file."""
+"""The limit of a license file in bytes."""
 MARKDOWN = (".md", ".markdown", ".mkd", ".mdown")
 # In characters. A shorter match is a title or a link, which another license's text may contain.
 MENTION = 100

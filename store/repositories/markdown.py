@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
 LARGEST = 512 * 1024
-"""In characters of HTML. A table can expand a short text greatly; beyond this limit, the Markdown
-source is shown.
+"""The limit of rendered HTML in characters. A table can expand a short text greatly; beyond this
+limit, the Markdown source is shown.
 """
 
 
@@ -35,7 +35,7 @@ class RenderedText:
 
 @cache
 def _markdown() -> "MarkdownIt":
-    # Only who renders a text waits for what renders it.
+    # Imported here, so that only callers that render a text wait for the import.
     from markdown_it import MarkdownIt
 
     return MarkdownIt("commonmark").enable(["table", "strikethrough"])

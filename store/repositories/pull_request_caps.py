@@ -49,8 +49,8 @@ def lock(db: Connection, account_id: int) -> None:
 def reached(db: Connection, repo: Row, account_id: int) -> tuple[str, int] | None:
     """Return the cap that keeps an account from opening one more pull request, or None.
 
-    It is `repository` or `organization`, and the number. Private repositories have no cap. An
-    organization's cap counts the pull requests in all its public repositories.
+    It is `repository` or `organization`, and the number. Private repositories and exempt accounts
+    have no cap. An organization's cap counts the pull requests in all its public repositories.
     """
     if repo["private"] or _is_exempt(db, repo["id"], account_id):
         return None

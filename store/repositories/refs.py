@@ -115,7 +115,7 @@ def deleted(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> N
 
 
 BRANCHES, TAGS = "refs/heads/", "refs/tags/"
-# So many characters tell a branch from a tag. There is an index for them.
+# The number of characters at the start of a name that tell a branch from a tag. An index has them.
 FOLDER = 10
 
 

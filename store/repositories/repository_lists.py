@@ -14,7 +14,7 @@ OWNERS = {
     "organization_member": "SELECT m.organization_id AS id FROM membership m"
     " WHERE m.account_id = :who",
 }
-"""SQL for the owners to whose repositories the account `who` belongs, by the way."""
+"""The way in which the account `who` belongs to repositories, to SQL for their owners."""
 
 AFFILIATIONS = ("owner", "collaborator", "organization_member")
 """The ways in which an account belongs to a repository."""

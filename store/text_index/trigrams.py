@@ -47,7 +47,7 @@ def bits_of_forms(wanted: Iterable[str]) -> list[frozenset[int]] | None:
 
 
 def _few(form: str) -> frozenset[int]:
-    """Return bits of parts all over the form."""
+    """Return at most COMPARED bits, for sequences from the beginning of the form to its end."""
     starts: Collection[int] = _starts(form)
     if len(starts) > COMPARED:
         starts = [at * (len(starts) - 1) // (COMPARED - 1) for at in range(COMPARED)]

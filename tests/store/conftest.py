@@ -42,7 +42,8 @@ async def opened(
 @pytest.fixture
 def store(opened: Opened) -> Iterator[Store]:
     store = opened()
-    # As beside a running daemon: the last connection to close tidies up, which takes long.
+    # This connection stays open, as a running daemon's would. When SQLite's last
+    # connection closes, it checkpoints the file, which takes long.
     daemon = store.engine.session()
     yield store
     daemon.close()

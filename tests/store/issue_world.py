@@ -1,4 +1,4 @@
-"""Issues and pull requests as platforms tell of them, for tests."""
+"""Payloads of issues and pull requests, and a platform that reports them, for tests."""
 
 from typing import Any
 
@@ -47,15 +47,13 @@ def pull(number: int = 2, **changed: Any) -> dict[str, Any]:
 
 
 class Platform:
-    """Tells a store's world of what happens, one event after the other: with a token, or signed
-    where there is a source (`source_id`).
-    """
+    """Projects a platform's events: signed by the source `source_id`, or unsigned if that is 0."""
 
     def __init__(self, world: World) -> None:
         self.world = world
         self.source_id = 0
         self.repo_id: int = world.repo["id"]
-        """0 for an event of a repository that was not known when it came."""
+        """0 if the repository was unknown when the event arrived."""
 
     def report(self, name: str, action: str | None = None, **payload: Any) -> None:
         event = {
@@ -78,13 +76,13 @@ class Platform:
         return row
 
     def events(self, number: int = 1) -> list[Row]:
-        """Those of an issue, the oldest first."""
+        """The events of an issue, oldest first."""
         return self.world.store.look(
             issue_events.of_issue, self.issue(number)["id"], limit=100, offset=0
         )
 
     def timeline(self, number: int = 1) -> list[str]:
-        """The kinds in it, in order."""
+        """The kinds of the entries in an issue's timeline, in order."""
         rows = self.world.store.look(
             issue_events.timeline, self.issue(number)["id"], limit=100, offset=0
         )
@@ -92,5 +90,5 @@ class Platform:
 
 
 def later(seconds: int) -> int:
-    """So long after WHEN, in microseconds."""
+    """The time `seconds` after WHEN, in microseconds."""
     return 1_795_168_800 * SECOND + seconds * SECOND

@@ -1,4 +1,4 @@
-"""Shared by the tests of moving: rows of every kind, a daemon that is never still, a busy hub."""
+"""Helpers for tests of whole databases: rows in every table, random changes, and a busy hub."""
 
 import asyncio
 import itertools
@@ -20,7 +20,7 @@ from store.ordering.delivery_states import DEAD, DELIVERED
 from store.repositories import repositories
 
 Contents = dict[str, list[Row]]
-# The index of texts does not move: the worker makes it again.
+# The text index is not moved: the worker builds it again.
 REBUILT = {"text_portion", "text_slice"}
 
 
@@ -31,7 +31,7 @@ def tables(db: Connection) -> list[str]:
 
 
 def contents(store: Store, names: list[str]) -> Contents:
-    """Every row of these tables."""
+    """All rows of each table, in a fixed order."""
 
     def rows(db: Connection, name: str) -> list[Row]:
         return sorted(db.all(f'SELECT * FROM "{name}"'), key=lambda row: repr(sorted(row.items())))
@@ -66,7 +66,7 @@ def on_target(target: str, statement: str) -> None:
         raw.execute(statement)
 
 
-# Rows of every kind.
+# Rows in every table.
 
 TEXTS = (
     "",
@@ -81,7 +81,7 @@ BLOBS = (b"", bytes(range(256)), b"\\x00\\N\n\t")
 
 
 def fill(db: Connection, name: str) -> None:
-    """Rows of a table with all that a column may hold, for whatever columns it has."""
+    """Insert seven rows into a table, with extreme values for each column's type."""
     columns = db.tuples(f"SELECT name, type, \"notnull\", pk FROM pragma_table_info('{name}')")
     parents = {
         column: (parent, key or "id")
@@ -132,7 +132,7 @@ def fill_all(db: Connection) -> list[str]:
 
 
 class Bustle:
-    """A daemon at work: each call changes something, by chance."""
+    """Simulates a daemon at work: each call makes up to four random changes."""
 
     def __init__(self, world: World, seed: int) -> None:
         self.world = world
@@ -235,7 +235,7 @@ class Bustle:
 
 
 def settled(world: World) -> Bustle:
-    """Something of everything, before anything is copied."""
+    """Make every kind of change several times. Return the `Bustle` that made them."""
     bustle = Bustle(world, 99)
     for action in bustle.actions * 4:
         world.store.do(lambda db, action=action: action(bustle, db))
@@ -243,7 +243,7 @@ def settled(world: World) -> Bustle:
 
 
 class Load:
-    """A hub of another process that takes in events until it is refused, and keeps receipts."""
+    """Accepts events as another hub process would, until one is refused. Keeps the receipts."""
 
     def __init__(self, folder: Path, world: World) -> None:
         self.receipts: list[incoming.Receipt] = []
@@ -264,7 +264,7 @@ class Load:
             for each in found:
                 known = isinstance(each, incoming.Receipt)
                 (self.receipts if known else self.refused).append(each)
-            # Enough that there is always something on its way.
+            # The pause is short, so that writes are in progress at nearly any time.
             await asyncio.sleep(0.01)
         await store.close()
 

@@ -1,4 +1,4 @@
-"""Shared by tests of the store: a small world, outcomes, a notifier and a session to spy on."""
+"""Helpers for tests of the store: a small world, outcomes, a fake notifier and spied sessions."""
 
 import contextlib
 import threading
@@ -27,7 +27,7 @@ URL = "https://receiver.example/hook"
 
 @dataclass
 class World:
-    """A store with a user and a repository, and short ways to do the usual things in it."""
+    """A store with a user and a repository, and shortcuts for common operations."""
 
     store: Store
     clock: MovableClock
@@ -73,7 +73,7 @@ class World:
         return self.store.look(_deliveries)
 
     def outcome(self, lease_id: int, claimed: ClaimedDelivery, **given: Any) -> Outcome:
-        """A success a second after now, unless something else is given."""
+        """A successful attempt that took a second. `given` changes its values."""
         given.setdefault("number", claimed.attempts + 1)
         return Outcome(
             lease_id=lease_id,
@@ -86,7 +86,7 @@ class World:
         )
 
     def failure(self, lease_id: int, claimed: ClaimedDelivery, **given: Any) -> Outcome:
-        """A failure with status 500 that is to be tried again in a minute."""
+        """A failed attempt with status 500 and a retry in a minute. `given` changes its values."""
         given = {"state": WAITING, "status_code": 500, "due_at": self.now + 60 * SECOND} | given
         return self.outcome(lease_id, claimed, **given)
 
@@ -125,7 +125,7 @@ def _deliveries(db: Connection) -> list[Row]:
 
 @dataclass
 class FakeNotifier:
-    """A worker's side as the store sees it; it remembers what it was told."""
+    """Stands in for the notifier of a worker, and records the store's calls."""
 
     held: int | None = None
     filled: set[int] = field(default_factory=set)
@@ -152,7 +152,7 @@ class FakeNotifier:
 
 
 class SpiedSession:
-    """A session that notes its transactions, and fails where it is told to."""
+    """A session that records its transactions in a `Spy` and raises the errors of the spy."""
 
     def __init__(self, session: Any, spy: "Spy") -> None:
         self._session = session
@@ -182,12 +182,12 @@ class Spy:
 
     def __init__(self, store: Store) -> None:
         self.begun: list[bool] = []
-        """Whether each transaction that writes was to be durable."""
+        """For each write transaction, whether it had to be durable."""
         self.commits = 0
-        """How many of them were committed."""
+        """The number of committed write transactions."""
         self.opened = 0
         self.failing: dict[str, Exception] = {}
-        """The error that the next call of this name raises, once."""
+        """Maps `session`, `commit` or `rollback` to the error that its next call raises, once."""
         self._real = store.engine.session
         store.engine.session = self._session
 
@@ -203,7 +203,7 @@ class Spy:
 
 
 class Gate:
-    """A write that keeps the writer's thread busy until it is opened."""
+    """A write that blocks the writer's thread until the gate is opened."""
 
     def __init__(self) -> None:
         self._open = threading.Event()
@@ -211,7 +211,7 @@ class Gate:
 
     def __call__(self, db: Connection) -> str:
         self._reached.set()
-        assert self._open.wait(PATIENCE), "nobody opened the gate"
+        assert self._open.wait(PATIENCE), "the gate was not opened"
         return "through"
 
     def reached(self) -> bool:

@@ -21,7 +21,8 @@ from worker.delivery.lane import Lane
 from worker.settings import WorkerSettings
 from worker.tuning import DEFAULTS, Tuning
 
-# A request and its outcome take about 70 microseconds of this thread.
+# The limit of starts in one pass of the event loop. A request and its outcome take about 70
+# microseconds of this thread.
 MAX_STARTS = 128
 # If this many callers wait for writes, deliveries get only a part of the time: CONTENDED_STARTS
 # starts in CONTENDED_PAUSE seconds.
@@ -77,7 +78,7 @@ class Admission:
     def admit(self, lane: Lane, others_first: bool) -> Permit | None:
         """Return a permit for the lane's next delivery. Return None if it may not start now.
 
-        If `others_first`, lanes that wait for a permit of the same machine go before.
+        If `others_first`, lanes that wait for a permit of the same machine go first.
         """
         if self.closed or not lane.can_start():
             return None
@@ -172,7 +173,7 @@ class Admission:
         now = self._loop.time()
         lane.end_cooldown(now)
         if lane.cooldown_until:
-            # That timer was for the rate, and none was set for the cooldown.
+            # The timer was for the rate, and kept `wake_after` from setting one for the cooldown.
             self.wake_after(lane, lane.cooldown_until - now)
         else:
             self._on_rested(lane)

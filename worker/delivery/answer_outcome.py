@@ -20,14 +20,14 @@ from worker.http.answer import ExchangeResult
 STEERING = "webhook-delivery"
 GONE = 410
 THROTTLED = 429
-# In seconds: how long a throttled delivery without a delay of its own waits.
+# In seconds: the delay after a 429 beyond the schedule's end, if the schedule's last delay is 0.
 THROTTLED_DELAY = 60.0
 DISABLE, ABORT = "disable", "abort-message"
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The parts of an answer that decide. `status` is None without an answer.
+    """The parts of an answer that decide the outcome. `status` is None without an answer.
 
     `retry_after` and `directive` are the values of the headers Retry-After and webhook-delivery.
     """
@@ -130,7 +130,7 @@ def failed_attempt(
 
 
 def with_event(outcome: Outcome, target: Target, payload: Payload, item: QueuedDelivery) -> Outcome:
-    """Return the outcome with what the record takes from the event."""
+    """Copy the event's repository, installation and time of acceptance. Return the outcome."""
     if target.repo_id is None:
         outcome.repo_id = payload.repo_id
     outcome.installation_id = payload.installation_id
@@ -140,7 +140,10 @@ def with_event(outcome: Outcome, target: Target, payload: Payload, item: QueuedD
 
 
 def _since(item: QueuedDelivery, started: int) -> int | None:
-    """Return the time from which other deliveries wait for this one. None if none does."""
+    """Return when the first attempt began (microseconds) if other deliveries wait for this one.
+
+    Return None if no delivery can wait for it.
+    """
     if item.turn is None or item.turn.out_of_turn:
         return None
     return started if item.turn.since is None else item.turn.since
@@ -154,7 +157,7 @@ def _reply(answer: ExchangeResult, head: str | None) -> Reply:
         answer.status,
         answer.error,
         None if delivered else header_value(head, "retry-after"),
-        # Most answers have no such header, and are searched once.
+        # Most answers lack this header. One search in the whole head is cheaper than line by line.
         header_value(head, STEERING) if STEERING in head.lower() else None,
     )
 
@@ -218,13 +221,13 @@ def _delay(policy: Policy, number: int, spent: int) -> float | None:
     if number < len(policy.retries):
         nominal = policy.retries[number]
     else:
-        # Only attempts that were throttled come after the schedule's end.
+        # Attempts that were answered 429 use up no retry, so they may exceed the schedule.
         nominal = policy.retries[-1] or THROTTLED_DELAY
     return nominal * random.uniform(1 - policy.jitter, 1 + policy.jitter)  # noqa: S311 - spreads load, keeps no secret
 
 
 def _within(due_at: int, now: int, limit: int) -> int | None:
-    """Return when the next attempt is due: at the limit at the latest. None: the limit is over."""
+    """Return `due_at`, or `limit` if that is earlier. Return None if `limit` has passed."""
     return min(due_at, limit) if now < limit else None
 
 
@@ -235,8 +238,9 @@ def _wish(pause: float, limited: bool) -> str | None:
 
 
 def parse_retry_after(header: str, now: int, longest: float = 24 * 3600) -> float:
-    """Return the seconds that a Retry-After asks for, at most `longest`. Return 0 if it is
-    invalid.
+    """Return the seconds that a Retry-After asks for, at most `longest` seconds.
+
+    Return 0 if it is invalid. `now` is in microseconds.
     """
     text = header.strip()
     if text.isascii() and text.isdigit():

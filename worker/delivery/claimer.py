@@ -199,7 +199,7 @@ class Claimer:
         The caller then calls `claim_soon`.
         """
         lane = self._lanes.get(hook_id)
-        # This check saves work: for an endpoint in a cooldown, every event leads here.
+        # This check saves work, because every event for an endpoint in a cooldown calls `recheck`.
         if not (lane.stale and lane.backlog):
             lane.invalidate()
             self.mark(lane)

@@ -122,7 +122,7 @@ class Dispatcher:
                 self._reset_watchdog()
             self._tasks.start(self._run(lane, self._next(lane), permit))
             if lane.batch is not None:
-                # This one takes others with it, and then starts the rest.
+                # The batch takes more deliveries of the lane, and then starts the rest itself.
                 break
         self.lanes.update_full(lane)
 
@@ -234,8 +234,10 @@ class Dispatcher:
         lease_id: int,
         error: Exception,
     ) -> bool:
-        """Record an error of ours as an attempt, if there is a target. Return False if there is
-        none, or if the store is unavailable: the lane pauses, and the delivery has to wait.
+        """Record a programming error as an attempt, and return True.
+
+        If there is no target or the store is unavailable, pause the lane and return False: the
+        delivery has to wait.
         """
         unavailable = isinstance(error, (Busy, Unavailable))
         if not unavailable:

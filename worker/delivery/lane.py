@@ -33,13 +33,13 @@ class QueuedDelivery:
     throttled: int = 0
     """How many of the attempts were answered 429."""
     turn: Turn | None = None
-    """Its place, if the hook is ordered."""
+    """The delivery's place among the deliveries of its key, if the hook is ordered."""
     due_at: int = 0
     """Since when it has been due, in microseconds of the store's clock."""
 
     @classmethod
     def of(cls, one: ClaimedDelivery | Follower, version: int) -> Self:
-        """Return what the store has claimed, with its hook's version."""
+        """Return a delivery that the store has claimed. `version` is the version of its hook."""
         return cls(
             one.id,
             one.event_id,
@@ -147,7 +147,7 @@ class Lane:
 
     @property
     def is_paced(self) -> bool:
-        """Return whether each request waits for a moment of its own."""
+        """Return whether a rate or a batch decides when each request starts."""
         return self.rate is not None or self.batch is not None
 
     def count_request(self, now: float) -> None:

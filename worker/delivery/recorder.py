@@ -95,8 +95,8 @@ class Recorder:
         try:
             disabled = await self._record(outcomes)
         except Exception:
-            # A programming error must not stop all deliveries. These stay leased, because sending
-            # them again would only fail again.
+            # A programming error must not stop all deliveries. The deliveries of this group stay
+            # leased: if they were sent again, recording their outcomes would fail again.
             log.exception(
                 "%d outcomes are not recorded; a restart of the worker sends them again", many
             )
@@ -133,7 +133,7 @@ class Recorder:
         try:
             await self._store.note(hook_tallies.write, counts)
         except (Busy, Unavailable) as error:
-            # Only the charts of the dashboard miss them.
+            # The attempts are recorded. Only the charts of the dashboard lack the lost counts.
             log.warning("the counts of %d attempts are lost: %s", _sum(counts), error)
 
     async def _record(self, outcomes: list[Outcome]) -> set[int]:

@@ -128,7 +128,7 @@ class DeliverySender:
     def _signing(
         self, target: Target, overlap: SecretOverlap | None, payload: Payload, timestamp: int
     ) -> SigningRequest | None:
-        """Return what the sender signs with. Return None if the request is signed here."""
+        """Return what `post_unsigned` needs to sign. Return None if `Target.head` signs."""
         if self._signing_sender is None or overlap is not None or target.endpoint is None:
             return None
         material = target.signatures.material

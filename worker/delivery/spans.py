@@ -12,7 +12,8 @@ from worker.delivery.payload_cache import Payload
 from worker.delivery.target import Target
 
 SYSTEM = "tocsin"
-# A later attempt begins a trace of its own. Backends do not wait longer for the rest of a trace.
+# An attempt that begins more microseconds than this after the event has a trace of its own, because
+# backends do not wait longer for the rest of a trace.
 LATE = MINUTE
 HIDDEN = "REDACTED"
 

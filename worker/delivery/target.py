@@ -17,7 +17,7 @@ from worker.http.tls_contexts import TlsChoice
 from worker.signing.signatures import UNSIGNED, DeliverySignatures
 
 REPUBLISHED = "X-Hub-Republished: true\r\n"
-# PostgreSQL does not accept NUL in a text.
+# In place of NUL, which PostgreSQL does not accept in a text.
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 # Headers of answers that may hold the receiver's credentials. Their values are masked.
 SENSITIVE_HEADERS = ("set-cookie", "set-cookie2", "authorization", "proxy-authorization", "cookie")
@@ -91,7 +91,8 @@ class Target:
     def accepts(self, name: str, *, asked: bool) -> bool:
         """Return whether an event of this name may be sent there.
 
-        `asked` says whether a person requested the delivery.
+        `asked` says whether a person requested the delivery. An inactive hook gets only pings and
+        requested deliveries. A deleted hook gets only `meta`, and nothing if it is a pull hook.
         """
         if self.deleted:
             return name == "meta" and not self.pulled

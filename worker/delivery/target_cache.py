@@ -96,7 +96,8 @@ class TargetCache:
                 continue
             if target.version != versions.get(lane.hook_id):
                 lane.invalidate()
-                # The edit may have ended what the receiver asked for. If not, the row has it.
+                # The edit may have ended the time for which the receiver asked for nothing. If not,
+                # the hook's row still has it.
                 lane.held_until = 0
 
     def change(self, settings: WorkerSettings, lanes: Collection[Lane]) -> None:
@@ -110,6 +111,6 @@ def _set_host(lane: Lane, target: Target | None) -> None:
     endpoint = None if target is None else target.endpoint
     host = UNKNOWN_HOST if endpoint is None else endpoint.authority
     if host != lane.host:
-        # The address of the former host says nothing about this one.
+        # `lane.machine` may still be an address of the former host.
         lane.host = host
         lane.machine = UNKNOWN_HOST if endpoint is None else endpoint.host

@@ -158,12 +158,12 @@ def _is_stopped(row: Row) -> bool:
 
 
 def _is_withheld(row: Row) -> bool:
-    """Return whether its receiver fetches the deliveries, and is still there."""
+    """Return whether the receiver fetches the hook's deliveries, and the hook is not deleted."""
     return pull_urls.is_pull(row["url"]) and row["deleted_at"] is None
 
 
 def _static_head(row: Row, endpoint: Endpoint | None, settings: WorkerSettings) -> str:
-    # A refused request is recorded as it would have been sent.
+    # If the URL is refused, nothing is sent. The recorded request then shows the whole URL.
     lines = [f"POST {row['url'] if endpoint is None else endpoint.target} HTTP/1.1"]
     if endpoint is not None:
         lines.append(f"Host: {endpoint.authority}")

@@ -20,7 +20,7 @@ from worker.http.guard import Guard
 from worker.http.transport import HttpSender, Transport
 from worker.settings import WorkerSettings
 
-# Somebody waits for the answer, so a trial ends after this many seconds.
+# A person waits for the answer, so a trial ends after this many seconds.
 LONGEST = 10.0
 AT_ONCE = 8
 

@@ -107,7 +107,7 @@ def load_websub_target(
         topic=Topic(row["repo_id"], row["topic_key"], row["self_url"]),
         hub=row["hub"],
         method=settings.websub_signature,
-        # Anybody may subscribe to a topic.
+        # Anybody may subscribe to a topic, and the trace context is not for everybody.
         propagates=False,
     )
 

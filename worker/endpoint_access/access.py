@@ -10,13 +10,13 @@ from worker.endpoint_access.token_request import TokenCredentials, credentials_o
 
 # A shorter part of a value is not replaced by itself, because it may stand in any text.
 SHORTEST_PART = 8
-# Attempts at the same time may have several tokens.
+# Concurrent attempts may use different tokens, and an answer may repeat any of them.
 MOST_TOKENS = 4
 
 
 @dataclass(slots=True)
 class EndpointAccess:
-    """The header lines as they are sent, and as they are recorded."""
+    """The header lines with a hook's credentials, as they are sent and as they are recorded."""
 
     sent: str = field(default="", repr=False)
     recorded: str = ""

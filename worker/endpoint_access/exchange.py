@@ -12,7 +12,7 @@ UNAUTHORIZED = 401
 MICRO = 1_000_000
 
 Send = Callable[[str, float], Awaitable[ExchangeResult]]
-"""Sends a head and the body, within so many seconds."""
+"""Sends the request with this head, within this many seconds, and returns the answer."""
 
 
 async def exchange(

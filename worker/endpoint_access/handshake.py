@@ -19,7 +19,10 @@ MINUTE = 60
 
 @dataclass(frozen=True, slots=True)
 class HandshakeRequest:
-    """The request for consent. `rate` is the requests a second that the hook may make, or None."""
+    """The request for consent. `deadline` is in seconds.
+
+    `rate` is how many requests a second the hook may make. None means no limit.
+    """
 
     endpoint: Endpoint
     verify_tls: TlsChoice
@@ -44,7 +47,7 @@ class HandshakeRequest:
 
 
 def a_minute(rate: float) -> int:
-    """Return the requests a minute for a rate a second: at least one."""
+    """Convert a rate in requests a second into whole requests a minute, at least one."""
     return max(1, int(rate * MINUTE))
 
 
@@ -67,13 +70,13 @@ def origin_lines(origin: str) -> list[str]:
 
 
 class Handshaker:
-    """It asks receivers for their consent."""
+    """The client that asks receivers for their consent to deliveries."""
 
     def __init__(self, sender: HttpSender, tokens: TokenCache) -> None:
         self._sender, self._tokens = sender, tokens
 
     async def ask(self, request: HandshakeRequest) -> Consent:
-        """Ask a receiver."""
+        """Ask a receiver. Return its consent, or the problem if it does not consent."""
 
         def send(head: str, seconds: float) -> Awaitable[ExchangeResult]:
             return self._sender.post(

@@ -18,7 +18,8 @@ from worker.http.transport import HttpSender
 
 MOST_TOKENS = 1024
 REQUEST_SECONDS = 10.0
-# A token is renewed before its end: when this share of its lifetime is left, or so many seconds.
+# A token is renewed before its end: when this share of its lifetime is left, or this many seconds
+# if they are fewer.
 RENEWED_SHARE, RENEWED_SECONDS = 0.1, 60.0
 
 
@@ -32,7 +33,7 @@ class _Stored:
 
 
 class TokenCache:
-    """A cache of tokens. At any time, one request for the same credentials is under way."""
+    """A cache of tokens. For equal credentials, at most one request at a time is under way."""
 
     def __init__(self, guard: Guard, sender: HttpSender, clock: Clock) -> None:
         self._guard, self._clock = guard, clock
@@ -41,7 +42,7 @@ class TokenCache:
         self._pending: dict[TokenCredentials, asyncio.Future[str]] = {}
 
     async def get(self, credentials: TokenCredentials) -> str:
-        """Return a token. Raises TokenFailed if none is issued."""
+        """Return a token. Raises TokenFailed if none is issued and no stored one is valid."""
         stored, now = self._stored.get(credentials), self._clock.now()
         if stored is None or stored.ends_at <= now:
             return await self._request_once(credentials)
@@ -80,7 +81,7 @@ class TokenCache:
             del self._pending[credentials]
             if not pending.done():
                 pending.set_exception(error)
-                pending.exception()  # nobody else may wait for it
+                pending.exception()  # marks it as retrieved, in case no other caller waits
         return token.value
 
     async def _request(self, credentials: TokenCredentials) -> EndpointToken:

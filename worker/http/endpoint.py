@@ -140,7 +140,7 @@ def _inet_aton(name: str) -> str:
 def _idna(host: str) -> str:
     try:
         return idna.encode(host, uts46=True).decode()
-    except UnicodeError as error:  # IDNAError is one
+    except UnicodeError as error:  # the base class of IDNAError
         raise Refused(f"the host {host!a}", f"not a valid international name: {error}") from None
 
 

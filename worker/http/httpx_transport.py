@@ -116,6 +116,6 @@ def open_client(guard: Guard, sender: HttpSender) -> httpx.AsyncClient:
         cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
         trust_env=False,
     )
-    # HTTP/1.1 says so itself.
+    # Connections of HTTP/1.1 persist without this header.
     del client.headers["connection"]
     return client

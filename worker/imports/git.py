@@ -148,7 +148,7 @@ async def run(
 async def _write_stdin(process: asyncio.subprocess.Process, given: bytes | None) -> None:
     if process.stdin is None or given is None:
         return
-    # Input that the program does not read is of no use. Its exit code tells more.
+    # If the program ends before it has read its input, its exit code says why.
     with contextlib.suppress(OSError):
         process.stdin.write(given)
         await process.stdin.drain()

@@ -59,9 +59,9 @@ class ImportPace:
     """The intervals of imports, in seconds, and the size that counts as large."""
 
     poll: float = 1.0
-    """Between two checks for imports that were requested meanwhile."""
+    """The time between two checks for imports that were requested meanwhile."""
     progress: float = 0.25
-    """Between two reports of progress."""
+    """The time between two reports of progress."""
     size_every: int = 8
     """The reports per measurement of the size on disk, which takes longer than a report."""
     large_file: int = LARGE

@@ -33,7 +33,7 @@ RECEIVED, RESOLVED = 80, 95
 COMPRESSED, WRITTEN = 40, 99
 
 ProgressReporter = Callable[..., None]
-"""`report(import_percent=..., commit_count=..., push_percent=...)`."""
+"""Called as `report(import_percent=..., commit_count=..., push_percent=...)`, with any of these."""
 
 
 class ImportSteps:

@@ -26,12 +26,15 @@ MOST_BYTES, ANSWERS = 256 * 1024, 64
 ADDED, DROPPED = 500, 4
 # Seconds between two transactions that delete.
 PAUSE = 0.02
-# How often one run looks whether transactions that were under way have ended, and the pause.
+# How often one run checks whether earlier transactions have ended, and the seconds between two
+# checks.
 LOOKS, LOOK_SECONDS = 50, 0.1
 
 
 def next_drop(db: Connection) -> int | None:
-    """Return when the index is to be deleted if the setting is off: now, or None if it is empty."""
+    """Return when to delete the index if the setting is off: now (microseconds), or None if it is
+    empty.
+    """
     return None if portions.is_empty(db) else db.now
 
 

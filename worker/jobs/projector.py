@@ -196,7 +196,7 @@ class Projector:
     async def _project_one(
         self, after: int, items: Sequence[PendingEvent], upto: int, error: Exception
     ) -> tuple[int, Sequence[PendingEvent]]:
-        """Project the first of several events, one of which failed. If it is the one, skip it."""
+        """Project the first of several events, one of which failed. If the first fails, skip it."""
         first, left = items[0], items[1:]
         reached = first.event["id"] if left else upto
         if len(items) > 1:

@@ -31,7 +31,7 @@ BATCH = 1_000
 PAUSE = 0.02
 # The time (microseconds) for which the counts of each minute are kept.
 TALLIES = 8 * DAY
-# The same for the counts of each hook: in fine slots, and merged into hours.
+# The times (microseconds) for which the counts of each hook are kept: in fine slots, and in hours.
 FINE_TALLIES, HOOK_TALLIES = 2 * DAY, 31 * DAY
 
 # A consumer that repeats an answer within this time (microseconds) gets the same response.
@@ -42,6 +42,8 @@ async def prune(
     store: Store, settings: WorkerSettings, *, batch: int = BATCH, pause: float = PAUSE
 ) -> None:
     """Delete everything that is older than its retention.
+
+    Most transactions delete up to `batch` rows. `pause` seconds pass between two of them.
 
     This covers:
     - bodies, attempts, events and deleted hooks;

@@ -30,7 +30,7 @@ Read = Callable[[Connection, list[int], int], SumBatch]
 
 @dataclass(frozen=True, slots=True)
 class ReportTask:
-    """Reports to make: of these days, in this version."""
+    """Reports to make, about the days from `first` to `last` (days since 1970-01-01)."""
 
     kinds: tuple[str, ...]
     enterprise_id: int
@@ -90,7 +90,7 @@ def _of_day(db: Connection, day_id: int) -> ReportTask | None:
 
 
 def _of_window(db: Connection, window: Row) -> ReportTask | None:
-    """Return the reports of a window to make. Return None if they exist already."""
+    """Return the reports to make for a row of `usage_days.windows`. Return None if they exist."""
     enterprise_id, last, version = window["enterprise_id"], window["last_day"], window["version"]
     there = [reports.latest(db, enterprise_id, kind) for kind in OF_A_WINDOW]
     if all(row and (row["last_day"], row["version"]) == (last, version) for row in there):

@@ -61,7 +61,7 @@ async def _publish_next(
         await store.write(republish_runs.finish, run, "done")
         log.info("run %d: %s: %d published again", run["id"], run["topic"], run["published"])
         return 0
-    # A quarter of a second's worth, so that a low rate is even too.
+    # A batch has the rows of a quarter of a second, so that a low rate is even, too.
     limit = max(1, min(batch, run["rate"] // 4))
     try:
         return await store.write(publish_batch, run, upcoming, limit, publish)
@@ -74,7 +74,7 @@ async def _publish_next(
 async def _publish_one(
     store: Store, run: Row, upcoming: NextBatch, publish: SnapshotPublisher
 ) -> int:
-    """Publish the first of several rows, one of which failed. If it is the one, skip it."""
+    """Publish the first of several rows, one of which failed. If the first one fails, skip it."""
     try:
         return await store.write(publish_batch, run, upcoming, 1, publish)
     except StoreError:

@@ -27,16 +27,16 @@ class PullAnnouncer:
         self._tasks = BackgroundTasks()
 
     def start(self) -> None:
-        """Announce from now on what this process announces."""
+        """Forward this process's announcements to other processes from now on."""
         self._store.wakeups.forward = self._add
 
     def stop(self) -> None:
-        """Announce nothing more."""
+        """Forward nothing more."""
         self._store.wakeups.forward = None
         self._tasks.cancel()
 
     def _add(self, hook_ids: Iterable[int]) -> None:
-        # Commits end on other threads, too.
+        # Announcements follow commits, and these may end on another thread.
         self._loop.call_soon_threadsafe(self._collect, [one for one in hook_ids if one > 0])
 
     def _collect(self, hook_ids: list[int]) -> None:

@@ -85,7 +85,7 @@ class FetchQueue:
         dead: dict[str, list[int]] = {}
         for row in due:
             if row["event_id"] not in payloads:
-                continue  # it is large, and comes with the next request
+                continue  # beyond the size limit of one read: the next request gets it
             item = leased_requests.queued(row, target, turns)
             payload = payloads[row["event_id"]]
             reason = undeliverable_reason(target, payload, item, db.now)
@@ -166,7 +166,7 @@ class FetchQueue:
         """Return the outcomes of leased deliveries. Without the hook, they are dead."""
         if not lease_ids:
             return []
-        # Whatever changes the order locks it first, so that no two transactions deadlock.
+        # Every transaction that changes the order locks it first, so that no two deadlock.
         hook_ordering.lock(db, [hook_id])
         rows = pull_leases.leased(db, lease_ids)
         target = load_fetched_target(db, hook_id, self.settings)
@@ -207,6 +207,6 @@ def _most_leases(hook: Row) -> int:
 
 
 def _is_paused(hook: Row) -> bool:
-    """Return whether its deliveries wait for an operator."""
+    """Return whether the hook's deliveries wait for an operator."""
     stopped = not hook["active"] and is_ordered(hook["options"])
     return hook["paused_at"] is not None or stopped

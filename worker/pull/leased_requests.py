@@ -16,7 +16,7 @@ from worker.delivery.target import Target
 
 
 def turns_of(db: Connection, rows: Iterable[Row]) -> dict[int, Turn]:
-    """Return the turns of the ordered ones among these deliveries or leases, by delivery."""
+    """Return delivery id to turn, for the ordered ones among these deliveries or leases."""
     ordered: list[int] = [
         row["delivery_id"] if "delivery_id" in row else row["id"]
         for row in rows
@@ -87,6 +87,6 @@ def _built(
 
 def _headers(head: str) -> dict[str, str]:
     """Return the headers in the head of a request, none of which occurs twice."""
-    # After the first line, and before the empty one at the end.
+    # The first line is not a header, and the head ends with an empty line.
     lines = (line.partition(": ") for line in head.split("\r\n")[1:-2])
     return {name: value for name, _, value in lines}

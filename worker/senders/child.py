@@ -81,7 +81,7 @@ class SenderChild:
             # Without -P, modules of the working directory would come first.
             command = [sys.executable, "-P", "-m", PROGRAM, str(theirs.fileno()), name]
             try:
-                # It takes a millisecond or two, and nothing waits for its end.
+                # This call takes a millisecond or two. It does not wait until the process ends.
                 self._process = subprocess.Popen(  # noqa: ASYNC220, S603 - our own module
                     command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL
                 )
@@ -111,7 +111,8 @@ class SenderChild:
     ) -> ExchangeResult:
         """Send a request to one of the approved addresses.
 
-        Raises NotSent. If the process ends meanwhile, the error is in the result.
+        `deadline` is in seconds, and `keep` is as in HttpSender. Raises NotSent. If the process
+        ends meanwhile, the error is in the result.
         """
         number = next(self._numbers)
         now = monotonic()

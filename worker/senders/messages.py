@@ -6,13 +6,13 @@ from worker.http.answer import ExchangeResult
 from worker.http.tls_contexts import TlsChoice, TlsMaterial
 from worker.signing.signatures import SigningRequest
 
-# To the sender process.
+# Messages to the sender process, with their fields.
 CONFIGURE = 0  # allowed networks, ports, how many idle connections are kept
 BODY = 1  # number, bytes
 FORGET = 2  # number of a body
 SEND = 3  # the fields of a SendRequest
 CANCEL = 4  # number of a request
-# To the worker.
+# Messages to the worker, with their fields.
 ANSWER = 5  # number of a request, the members of its result, and how many connections are open
 READY = 7  # no fields
 NOT_SENT = 6  # number of a request, and the address that has to be approved first, or None

@@ -81,7 +81,7 @@ class SenderPool:
                     child.request, endpoint, head, body, signing, deadline, verify_tls, keep
                 )
                 result = await self._hand_over(send, endpoint.host, may_send, may_reach)
-                # If the process has ended, the record has the request as it was signed.
+                # If the process has ended, the signatures are made here, for the record.
                 result.signatures = result.signatures or sign("", signing, body)[1]
                 return result
             signed, lines = sign(head, signing, body)

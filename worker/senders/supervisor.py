@@ -38,7 +38,7 @@ class SenderSupervisor:
         self._on_death = on_death
         self.ready: list[SenderChild] = []
         """The processes that can send."""
-        # Requests since a time, by which load is judged.
+        # The number of requests since a time (seconds), by which load is judged.
         self._count, self._counted_since = 0, 0.0
         self._failures = 0
         self._starting = self._closed = False

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from worker.signing.sign import AsymmetricSigner, Signer
 
 if TYPE_CHECKING:
-    # A sender process has no use for it, nor for the store that it imports.
+    # A sender process needs neither this module nor the store, which the module imports.
     from worker.signing.secret_rotation import SecretOverlap
 
 UNSIGNED = "\0signatures\0"

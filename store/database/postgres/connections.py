@@ -22,7 +22,7 @@ T = TypeVar("T")
 COPIED = 4
 # Statements that write nothing; an EXPLAIN of this form does not run its statement.
 READS = ("SELECT", "WITH", "EXPLAIN (FORMAT")
-# In one round trip.
+# Both statements take one round trip.
 UNSYNCED = "BEGIN; SET LOCAL synchronous_commit = off"
 
 

@@ -9,7 +9,8 @@ from store.database.postgres.errors import Raw
 
 PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)")
 TYPES = {"integer": "bigint", "text": "text"}
-# A transaction holds this lock from before it gets an id for a row until it ends.
+# The transactions that write to a table. Each holds this lock from before it gets an id for a row
+# until it ends.
 WRITERS = (
     "SELECT DISTINCT virtualtransaction FROM pg_locks WHERE locktype = 'relation'"
     " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"

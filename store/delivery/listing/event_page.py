@@ -128,7 +128,7 @@ def _found(db: Connection, wanted: EventFilter, looked: int) -> tuple[list[int],
 
 
 def _in_repositories(db: Connection, wanted: EventFilter, hook_ids: Sequence[int]) -> EventFilter:
-    """Return the filter for the repositories of its hooks, unless a hook belongs to none."""
+    """Limit the filter to the repositories of these hooks, unless a hook belongs to none."""
     repos = {
         repo_id
         for (repo_id,) in db.tuples(
@@ -214,7 +214,7 @@ def _matching(db: Connection, ids: list[int], pattern: EventPattern) -> list[int
 
 
 def _above(rows: Sequence[tuple[Any, ...]], each: int, floor: int) -> tuple[list[int], int]:
-    """Drop ids below the last one of a repository that may have more: there, others are missing."""
+    """Drop the ids below which ids may be missing, because a repository has more than were read."""
     found: dict[int, list[int]] = {}
     for repo_id, event_id in rows:
         found.setdefault(repo_id, []).append(event_id)

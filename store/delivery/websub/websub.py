@@ -37,7 +37,10 @@ def secret_of(db: Connection, row: Row) -> str | None:
 
 
 def is_public(db: Connection, repo_id: int) -> bool:
-    """Return whether anybody may subscribe to this repository's topics. 0 is always public."""
+    """Return whether anybody may subscribe to this repository's topics.
+
+    `repo_id` is 0 for a topic hosted elsewhere, which is always public.
+    """
     found = db.value("SELECT 1 FROM repository WHERE id = :id AND private = 0", id=repo_id)
     return repo_id == 0 or found is not None
 

@@ -152,7 +152,7 @@ def test_with_an_app_go_its_grants_and_tokens(world: World) -> None:
 
 
 def test_an_app_has_one_grant_for_each_user(world: World) -> None:
-    """A grant's scopes are those of all live tokens that the app has of the user."""
+    """A grant has the scopes of all live tokens that the app holds for the user."""
     _, lab = made(world)
     _, bench = made(world, "Bench")
     eve = world.store.do(accounts.create, "eve")

@@ -1,4 +1,4 @@
-"""Authorizations: a user's tokens as records, and those that an app holds."""
+"""Authorizations: the records of a user's tokens, and the tokens that an app holds."""
 
 import hashlib
 from typing import Any
@@ -229,7 +229,7 @@ def test_visible_repositories_of_an_account_are_found(world: World) -> None:
 def test_authorizations_by_password_are_not_authorized_for_sso(
     world: World, app: Row, integration: Row
 ) -> None:
-    """Tokens made with a password are never authorized; a narrower token is as the first one."""
+    """A token made with a password is never authorized. A scoped token is, if the first one is."""
     tower = world.store.do(accounts.create, "tower", kind="Organization")["id"]
     world.store.do(sso.enforce, tower, True)
     _, made = personal(world)

@@ -1,4 +1,4 @@
-"""Email addresses: their syntax and their normal form, also beside another implementation."""
+"""Email addresses: their syntax and normal form, compared with another implementation."""
 
 import pytest
 from email_validator import EmailNotValidError, validate_email

@@ -1,4 +1,4 @@
-"""Addresses: whose they are, which is the primary, and which cannot be removed."""
+"""Email addresses of accounts: their owner, the primary address, and removal."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Sessions of the dashboard and links to one hook, as they are kept."""
+"""Stored sessions of the dashboard, and stored links to one hook."""
 
 import pytest
 from store_world import World

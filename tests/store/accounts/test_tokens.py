@@ -1,4 +1,4 @@
-"""Tokens: their form, their rights, their end, and that nobody can read them from the store."""
+"""Tokens: their format, their scopes, their expiry, and the hashes that the store keeps."""
 
 import hashlib
 import re

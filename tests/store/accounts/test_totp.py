@@ -1,4 +1,4 @@
-"""One-time passwords: the codes of RFC 6238, each good once; and passwords."""
+"""One-time passwords: the codes of RFC 6238, each valid once. Also stored passwords."""
 
 import base64
 from urllib.parse import parse_qs, urlsplit
@@ -38,7 +38,7 @@ def code(world: World, seconds: int = 0, key: bytes = RFC_KEY) -> str:
     return made.decode()
 
 
-# RFC 6238, appendix B; the last six of its eight digits.
+# The vectors of RFC 6238, appendix B. Each is the last six of eight digits.
 @pytest.mark.parametrize(
     ("seconds", "expected"),
     [

@@ -1,4 +1,4 @@
-"""The stored number of seats is the number of rows after any change."""
+"""The stored number of seats equals the number of rows after any change."""
 
 from collections import Counter
 
@@ -38,7 +38,7 @@ class Seats(RuleBasedStateMachine):
 
     @initialize()
     def start(self) -> None:
-        # Whether months pass depends on the example alone.
+        # Every example starts at the same time, so earlier examples do not change its result.
         self.world.clock.advance((START - self.world.now) / SECOND)
         self.made = 0
         self.world.store.do(self._begin)
@@ -150,7 +150,7 @@ class Seats(RuleBasedStateMachine):
 
     @invariant()
     def the_number_of_each_end_is_exact(self) -> None:
-        """It is also of seats that have ended and are still there."""
+        """The number includes ended seats that are not removed yet."""
         if hasattr(self, "organizations"):
             assert self.world.store.look(_stored) == self.world.store.look(_counted)
 
@@ -178,7 +178,7 @@ def test_the_stored_number_of_seats_is_exact(world: World) -> None:
     run_state_machine_as_test(
         type("Machine", (Seats,), {"world": world}),
         settings=settings(
-            # A server is asked over a socket each time.
+            # Statements to a database server are slower, so it gets fewer examples.
             max_examples=often(20, 300) if world.store.engine.inline else 8,
             stateful_step_count=40,
             deadline=None,

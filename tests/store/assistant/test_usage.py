@@ -1,4 +1,4 @@
-"""Usage in the store: each combination once, in few names, and the active users."""
+"""Usage in the store: one row for each combination, limited names, and the activity of seats."""
 
 import pytest
 from usage_world import Using, using
@@ -58,7 +58,7 @@ def test_too_many_names(store: Store, globe: Using, monkeypatch: pytest.MonkeyPa
     with pytest.raises(Invalid, match="at most 2 different names of editors"):
         store.do(usage.record, [globe.row(BEFORE, editor="c")])
     assert len(kept(store)) == 3
-    # Another kind, or another enterprise, has its own.
+    # The limit holds for each kind of name and each enterprise separately.
     other = store.do(using, "moon")
     store.do(usage.record, [globe.row(BEFORE, language="c"), other.row(BEFORE, editor="c")])
 
@@ -73,12 +73,12 @@ def test_seats_are_refreshed(store: Store, globe: Using) -> None:
     ends = parse(f"{BEFORE}T00:00:00Z") + DAY - 1
     assert store.look(seat, globe.ann) == (ends, "vim")
     assert store.look(seat, globe.ben) == (ends, None)
-    # Earlier days change nothing, and today is no later than now.
+    # An earlier day changes nothing. Activity of today gets the current time.
     store.do(usage.record, [globe.row("2026-11-01", editor="ed"), globe.row(TODAY, globe.ben)])
     assert store.look(seat, globe.ann) == (ends, "vim")
     store.do(usage.record, [globe.row(TODAY, editor="ed"), globe.row(TODAY)])
     assert store.look(seat, globe.ann) == (store.clock.now(), "ed")
-    # A user without activity was not at work.
+    # A row without activity does not update the seat.
     store.do(usage.record, [globe.row(TODAY, globe.ben, active=False, editor="ed")])
     assert store.look(seat, globe.ben)[1] is None
 

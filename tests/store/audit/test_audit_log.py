@@ -1,4 +1,4 @@
-"""The audit log is only added to, and changes behind the store's back are noticed."""
+"""The audit log: entries are only appended, and any other change is detected."""
 
 import random
 import sqlite3
@@ -95,7 +95,7 @@ def test_an_entry_is_written_with_the_change_or_not_at_all(store: Store) -> None
 
 
 async def test_failed_writes_of_a_group_have_no_entry(store: Store) -> None:
-    """Some of a group fail, each undone by itself; the others' entries are one chain."""
+    """Each failed write is undone alone, and the entries of the others form one chain."""
     import asyncio
 
     def job(db: Connection, number: int) -> None:
@@ -225,7 +225,7 @@ def test_pages_are_read_by_an_index(tmp_path: Path) -> None:
     }
     for index, given in wanted.items():
         plan = store.look(lambda db, given=given: explained(db, given))
-        # Only the newest of each name are sorted: as many as the page has.
+        # With names, the plan sorts only the newest entries of each name, at most a page of them.
         assert "TEMP B-TREE" not in plan or "actors" in given or "actions" in given
         assert index == "ORDER BY" or f"INDEX {index} " in plan, plan
 
@@ -279,7 +279,7 @@ Tampering = Callable[..., None]
 
 @pytest.fixture
 def tamper(store: Store, url: str) -> Tampering:
-    """Does what the triggers refuse, as who has the database to himself can."""
+    """Returns a function that bypasses the triggers, as the owner of the database could."""
     write(store, *(entry(number) for number in range(1, 7)))
     assert problems(store) == []
 
@@ -352,7 +352,7 @@ def test_the_rest_can_be_checked_after_old_entries_are_pruned(
     chain = checked(store)
     assert (chain.first, chain.count, chain.problems) == (4, 3, [])
     assert prune(store, before) == 0
-    assert numbers(store) == [6, 5, 4], "nothing is said where nothing goes"
+    assert numbers(store) == [6, 5, 4], "a pruning that deletes no entry is not recorded"
     clock.advance(30 * DAY / SECOND)
     assert prune(store, clock.now() - 5 * DAY) == 3
     assert numbers(store) == [7]

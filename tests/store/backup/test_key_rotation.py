@@ -1,4 +1,4 @@
-"""Every secret is encrypted again, in portions, beside other writes."""
+"""Key rotation: every secret is encrypted again, in portions, during other writes."""
 
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ def small_portions(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def exchanged(path: Path) -> tuple[Key, Key]:
-    """A new key seals from now on; returns it and the old one."""
+    """Put a new key, which encrypts from now on, into the file. Return it and the old key."""
     old, new = key_file.read_keys(path)[0], key_file.generate()
     with key_file.lock_key_file(path) as holder:
         holder.replace([new, old])

@@ -252,7 +252,7 @@ def test_a_platform_s_number_is_not_given_here(world: World) -> None:
     first = make_run(world)
     for number in range(first["id"] + 1, first["id"] + 4):
         reflect(world, check_run=reported(id=number, check_suite=reported_suite(id=number)))
-    # Rows were used up by those three: their ids are above.
+    # The rows of these payloads have used the next ids, so the following rows get larger ids.
     numbers = {make_run(world)["number"] for _ in range(5)}
     suites = {own_suite(world, sha * 40)["number"] for sha in "abc"}
     taken = set(range(first["id"] + 1, first["id"] + 4))
@@ -274,7 +274,7 @@ def test_an_app_s_later_word(world: World) -> None:
     for name, at in (("renamed", "2020-01-01T00:00:00Z"), ("old", "2018-01-01T00:00:00Z")):
         app = APP | {"name": name, "updated_at": at}
         reflect(world, check_run=reported(app=app, check_suite=reported_suite(app=app)))
-        # The last payload of the suite is not older.
+        # This payload is as old as the stored suite, so it is not ignored as outdated.
         reflect(world, check_suite=reported_suite(app=app))
     suite_id = suite_of(world)["id"]
     assert world.store.look(check_apps.of, [suite_id])[suite_id]["name"] == "renamed"
@@ -356,7 +356,7 @@ def test_of_one_name_a_thousand_are_kept(world: World) -> None:
         ]
         db.insert_many("check_run", columns, rows)
         check_counts.count(db, suite["id"], Counter({CheckKind(0, "queued", "", 0): len(rows)}))
-        # Numbers here are to be above.
+        # A run made here would get its small id as its number, so this one is a platform's run.
         reflected = {**suite, "reflected": 1}
         check_run_projection.write_run(
             db, reflected, 20_000, None, {"name": "many", "status": "queued"}

@@ -1,4 +1,4 @@
-"""Ed25519 keys as text: the vector, both lengths, and wrong keys."""
+"""Ed25519 keys as text: a test vector, both lengths, and invalid keys."""
 
 import base64
 
@@ -31,7 +31,7 @@ def test_a_public_key_can_be_written_as_a_jwk() -> None:
 
 
 def test_the_id_is_from_the_thumbprint() -> None:
-    """The key of RFC 8037, whose appendix A.3 has its thumbprint."""
+    """The key is from RFC 8037, and its thumbprint from appendix A.3."""
     x = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo="
     key = ed25519.jwk(base64.urlsafe_b64decode(x))
     assert key["kid"] == "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k"[:16]

@@ -1,4 +1,4 @@
-"""The key file: its content, and that it is exchanged whole or not at all."""
+"""The key file: its content, its lock, and its atomic replacement."""
 
 import os
 import stat
@@ -86,7 +86,7 @@ def test_an_unwritable_key_file_is_kept(path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_vault_notices(path: Path) -> None:
-    """Both to seal and to open, without being told."""
+    """An open vault reads a changed key file by itself, to encrypt and to decrypt."""
     daemon, other = open_vault(path, create=False), open_vault(path, create=False)
     before = daemon.seal("before")
     old, new = key_file.read_keys(path)[0], key_file.generate()
@@ -106,7 +106,7 @@ def test_a_vault_notices(path: Path) -> None:
 
 @pytest.mark.parametrize("content", [None, b"", b"half a key\n"])
 def test_an_open_vault_works_without_its_file(path: Path, content: bytes | None) -> None:
-    """Where the file is gone or of no use, that is for the next start to say."""
+    """A missing or invalid key file is an error only when a vault is opened."""
     vault = open_vault(path, create=False)
     sealed = vault.seal("before")
     if content is None:

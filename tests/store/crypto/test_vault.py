@@ -1,4 +1,4 @@
-"""The vault: the rights on its keys, decryption with each of them, and no secret in its repr."""
+"""The vault: permissions of the key file, decryption with each key, signatures, and its repr."""
 
 import os
 import stat
@@ -104,7 +104,7 @@ def test_a_place_where_no_key_can_be_made_is_a_clear_error(tmp_path: Path) -> No
 def test_processes_that_start_at_once_have_one_key(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The second one comes while the first is about to write the key that it has made."""
+    """The second process opens the vault before the first has written its key."""
     path = tmp_path / "secret.key"
     generate = Fernet.generate_key
     second: list[bytes] = []

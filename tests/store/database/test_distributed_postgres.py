@@ -1,5 +1,6 @@
-"""The tables fit databases that spread their rows over many nodes: each row in a place of its own,
-plain types, and on the delivery path no lock but those of the rows.
+"""The schema fits databases that distribute rows over nodes.
+
+Every table has a primary key, types are plain, and the delivery path locks only rows.
 """
 
 from typing import Any
@@ -13,9 +14,10 @@ from store.clock import SECOND
 from store.database.postgres.connections import PostgresSession
 from store.delivery import attempt_outcomes, deliveries, events, leases
 
-# Whose rows go where their repository is: nothing on the delivery path joins two of them.
+# Tables that can be distributed by repository. No statement of the delivery path joins rows of two
+# repositories.
 DISTRIBUTED = {"event", "delivery", "attempt", "subscription"}
-# Few rows, which every place can have: of workers, and of what does not belong to one repository.
+# Small tables that every node can hold.
 EVERYWHERE = {"lease", "hook", "hook_ordering", "owner_subscription", "repository"}
 PLAIN = {"bigint", "integer", "smallint", "text", "bytea"}
 OF_ROWS = {"AccessShareLock", "RowShareLock", "RowExclusiveLock"}
@@ -70,7 +72,7 @@ class TestOnPostgres:
         assert [row for row in rows if row[2] not in PLAIN] == []
 
     def test_only_the_audit_log_has_triggers(self, store: Store) -> None:
-        """Where there are no triggers the log is as it is because nobody changes it."""
+        """A database without triggers would lack only the protection of the audit log."""
         triggers = found(store, "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal")
         assert all(name.startswith("audit_") for (name,) in triggers)
         functions = (
@@ -105,12 +107,12 @@ class TestOnPostgres:
         relations = {(mode, name) for kind, mode, name in held if kind == "relation"}
         assert {name for _, name in relations} == DISTRIBUTED | EVERYWHERE
         assert {mode for mode, _ in relations} <= OF_ROWS
-        # The lock of the transaction itself, and no more.
+        # Besides tables, a transaction locks only its own ids.
         assert {kind for kind, _, _ in held} <= {"relation", "virtualxid", "transactionid"}
 
 
 def deliver(world: World, hooks: dict[int, int]) -> None:
-    """All that is done for deliveries: those that succeed, fail, are given back, or expire."""
+    """Run the delivery path: deliveries succeed, fail, are released, expire or become dead."""
     store = world.store
     for number in range(4):
         for repo_id in hooks:

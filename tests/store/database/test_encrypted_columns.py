@@ -1,4 +1,4 @@
-"""Every column of sealed values is known, and a key of another database is noticed."""
+"""The list of encrypted columns is complete, and the key of another database is refused."""
 
 from pathlib import Path
 
@@ -33,7 +33,7 @@ def test_every_column_of_bytes_is_sealed_or_plain(sqlite: Store) -> None:
     known = {(one.table, one.column) for one in ENCRYPTED_COLUMNS}
     assert not known & PLAIN
     assert sqlite.look(columns_of_bytes) == known | PLAIN, (
-        "what db.vault.seal gives belongs in SEALED of store/sealed.py, what is no secret in PLAIN"
+        "add the column to ENCRYPTED_COLUMNS of store/database/encrypted_columns.py, or to PLAIN"
     )
 
 

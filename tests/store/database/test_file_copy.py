@@ -1,4 +1,4 @@
-"""A copy is of one moment, however much is written while it is made, and keeps nobody waiting."""
+"""Copies of a SQLite database: a copy shows one moment, and concurrent writes go on."""
 
 import fcntl
 import sqlite3
@@ -43,14 +43,14 @@ def test_a_copy_leaves_out_later_writes(
 
     file_copy.copy_database(tmp_path / "data" / "tocsin.db", tmp_path / "copy.db", meanwhile)
     assert guids(tmp_path / "copy.db") == before
-    assert len({total for _, total in progress}) == 1, "it did not begin anew"
+    assert len({total for _, total in progress}) == 1, "the copy was restarted"
     assert [done for done, _ in progress] == sorted(done for done, _ in progress)
     assert progress[-1][0] == progress[-1][1]
     assert not list(tmp_path.glob("copy.db-*"))
     world.store.shut()
 
 
-# Processes that have it open.
+# Processes that have the database open.
 
 
 def test_an_open_database_cannot_be_locked(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_a_locked_database_cannot_be_opened(tmp_path: Path) -> None:
 
 
 def test_a_worker_of_an_older_program_is_noticed(tmp_path: Path) -> None:
-    """It holds the worker's lock alone."""
+    """Such a worker holds only the worker's lock."""
     open_store("sqlite", data_dir=tmp_path).shut()
     database = tmp_path / "tocsin.db"
     assert not open_files.is_worker_running(database)

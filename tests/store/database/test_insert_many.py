@@ -14,7 +14,7 @@ THEN = " ON CONFLICT (guid, scope) DO NOTHING RETURNING guid"
 
 
 def rows_of(count: int) -> list[tuple[Any, ...]]:
-    """Rows of the table `event`, of numbers at their limits, odd text, bytes and nothing."""
+    """Rows of the table `event` with large numbers, unusual texts, bytes and NULL."""
     return [
         (0, 1, f"g{at}", 2**62, ODD[at % len(ODD)], at, at, bytes(range(at % 256)), None, None)
         for at in range(count)

@@ -1,4 +1,4 @@
-"""Migrations: each step once, recorded with its effect, and never half."""
+"""Migrations: each step runs once and is recorded, and a failed upgrade changes nothing."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -118,7 +118,7 @@ def test_programs_that_start_at_once_migrate_once(engine: str, tmp_path: Path) -
 
 
 def test_ids_are_not_given_twice(world: World) -> None:
-    """Leases, hooks and events are known by their ids long after their rows are gone."""
+    """Other rows still refer to leases, hooks and events by their ids after these are deleted."""
     first = world.lease()
     world.store.do(lambda db: db.execute("DELETE FROM lease WHERE id = :id", id=first))
     assert world.lease() > first

@@ -1,4 +1,4 @@
-"""Many processes on one PostgreSQL: each store here stands for a process."""
+"""Several processes on one PostgreSQL database. Each store in a test stands for a process."""
 
 import asyncio
 import math
@@ -53,7 +53,7 @@ def url() -> Iterator[str]:
 
 @pytest.fixture
 def other(opened: Opened, store: Store) -> Store:
-    """A second process on the test's database."""
+    """A second store on the test's database, which stands for another process."""
     return opened()
 
 
@@ -65,7 +65,7 @@ def sql(url: str, statement: str) -> list[tuple[Any, ...]]:
 
 @contextmanager
 def transaction(store: Store) -> Iterator[Connection]:
-    """A transaction that is open for the length of the block, and committed at its end."""
+    """A write transaction that is open during the block and committed at its end."""
     session = store.engine.session()
     session.begin(store.clock.now(), write=True)
     try:
@@ -76,7 +76,7 @@ def transaction(store: Store) -> Iterator[Connection]:
 
 
 def at_once(*calls: Callable[[], Any]) -> list[Any]:
-    """The results and errors of calls that begin at one moment, each in a thread."""
+    """Run the calls at the same time, each in a thread. Return their results or errors."""
     together = threading.Barrier(len(calls))
 
     def run(call: Callable[[], Any]) -> Any:
@@ -94,7 +94,7 @@ HERE = "FROM pg_stat_activity WHERE datname = current_database() AND"
 
 
 def waits(url: str) -> bool:
-    """Whether somebody waits for a lock."""
+    """Whether a connection waits for a lock."""
     return bool(sql(url, f"SELECT 1 {HERE} wait_event_type = 'Lock'"))
 
 
@@ -152,7 +152,7 @@ class TestLeases:
                 assert leases.renew(db, lease, LEASE)
                 clock.advance(2)
                 ending = thread.submit(other.do, leases.release_expired)
-                wait_until(lambda: waits(url), "the one that ends it")
+                wait_until(lambda: waits(url), "the release of expired leases")
             assert ending.result(PATIENCE) == 0
         assert [row["lease_id"] for row in world.rows()] == [lease]
 
@@ -170,7 +170,7 @@ class TestLeases:
             with transaction(world.store) as db:
                 assert leases.release_expired(db) == 1
                 renewing = thread.submit(other.do, leases.renew, lease, LEASE)
-                wait_until(lambda: waits(url), "the one that prolongs it")
+                wait_until(lambda: waits(url), "the renewal")
             assert renewing.result(PATIENCE) is False
 
 
@@ -223,7 +223,7 @@ class TestClaims:
 
 class TestRecording:
     def test_in_opposite_orders_at_once(self, world: World, other: Store) -> None:
-        """Neither the hooks' rows nor the deliveries' are waited for in a circle."""
+        """The transactions do not deadlock on the rows of hooks or deliveries."""
         one, two = world.hook("push")["id"], world.hook("push")["id"]
         for round_ in range(10):
             for at in range(20):
@@ -257,7 +257,7 @@ class TestRecording:
             with transaction(world.store) as db:
                 assert attempt_outcomes.record(db, [world.outcome(lease, second)]) == set()
                 disabling = thread.submit(other.do, attempt_outcomes.record, [last_straw])
-                wait_until(lambda: waits(url), "the one that disables")
+                wait_until(lambda: waits(url), "the outcome that would disable the hook")
             assert disabling.result(PATIENCE) == set()
         row = world.store.look(hooks.by_id, hook)
         assert row is not None
@@ -342,7 +342,7 @@ class TestHooks:
         assert len(world.store.look(hooks.every)) == 10
 
     def test_two_subscriptions_of_one_callback_at_once(self, world: World, other: Store) -> None:
-        """As POST /hub does it: look for the hook of the callback, then make or change it."""
+        """Each does what POST /hub does: find the callback's hook, then create or update it."""
 
         def subscribe(db: Connection, callback: str, event: str) -> None:
             hook = hooks.by_url(db, world.repo["id"], callback, event)
@@ -363,7 +363,7 @@ class TestHooks:
         assert all(sorted(hook["events"]) == ["push", "star"] for hook in made)
 
     def test_changes_by_two_hubs_both_count(self, world: World, other: Store) -> None:
-        """Each has read the hook before the other changed it."""
+        """Both hubs have read the hook before either of them changes it."""
         hook = world.hook("push")
         world.store.do(hooks.update, hook, events=["star"])
         changed = other.do(hooks.update, hook, content_type="json")
@@ -396,7 +396,7 @@ def test_a_job_is_begun_by_one_of_many(world: World, opened: Opened, clock: Mova
 
 @pytest.fixture
 async def heard(store: Store) -> AsyncIterator[list[list[int]]]:
-    """The wake-ups that the first store hears of others."""
+    """The wake-ups that the first store receives from other stores: lists of hook ids."""
     reported: list[list[int]] = []
     end = await store.listen(reported.append)
     yield reported
@@ -417,7 +417,7 @@ class TestWakeUp:
         hook = world.hook("push")["id"]
         ears = f"SELECT pg_terminate_backend(pid) {HERE} query LIKE 'LISTEN%'"
         assert sql(url, ears) == [(True,)]
-        await until(lambda: heard == [[]], "the ear, which says that something may have been said")
+        await until(lambda: heard == [[]], "the wake-up after the new connection")
         await other.write(events.accept_all, [world.arrival()])
         await until(lambda: heard[1:] == [[hook]], "the wake-up")
 
@@ -449,7 +449,8 @@ class TestWakeUp:
     def test_that_the_database_does_not_know_ends_no_herald(
         self, tmp_path: Path, caplog: pytest.LogCaptureFixture
     ) -> None:
-        # One of its own: a connection that has announced often has it prepared, and needs no name.
+        # The store has new connections. A connection that has notified often has prepared the
+        # statement, and would not notice that the function was renamed.
         with database() as named:
             store = open_store(named, data_dir=tmp_path)
             herald = PostgresNotifier(store.engine.connections)  # type: ignore[attr-defined]
@@ -459,7 +460,7 @@ class TestWakeUp:
                 wait_until(lambda: len(caplog.records) == 1, "the warning")
             sql(named, "ALTER FUNCTION pg_catalog.unknown_notify(text, text) RENAME TO pg_notify")
             herald.wake([1])
-            wait_until(lambda: not herald.failing, "the word that got through")
+            wait_until(lambda: not herald.failing, "the notification that was sent")
             herald.close()
             store.shut()
         assert [record.message[:26] for record in caplog.records] == ["notifications are not sent"]
@@ -520,7 +521,7 @@ class TestConnections:
         with pytest.raises(Invalid):
             store.do(refuse)
         pattern = "SELECT login FROM account WHERE id%"
-        # The pool lends its connections in turn.
+        # The pool lends its connections in turn, so this reads from each of them.
         found = [store.look(lambda db: db.value(kept, pattern=pattern)) for _ in range(pool.MOST)]
         assert 1 in found
         assert store.look(lambda db: accounts.by_login(db, "ada")) is None
@@ -552,7 +553,7 @@ def executed(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 
 
 class Network:
-    """A worker.http.transport.HttpSender whose receivers take everything."""
+    """A `worker.http.transport.HttpSender` that answers every request with status 200."""
 
     def __init__(self) -> None:
         self.posts = 0
@@ -567,7 +568,7 @@ class Network:
 
 @pytest.fixture
 async def at_work() -> AsyncIterator[Callable[..., Any]]:
-    """Starts a worker on a store."""
+    """Returns a function that starts a worker on a store."""
     running: list[Worker] = []
 
     async def start(store: Store, poll_interval: float = 0.2) -> Network:
@@ -605,7 +606,7 @@ class TestWorkers:
         monkeypatch: pytest.MonkeyPatch,
         function: str,
     ) -> None:
-        """The connection is lost between the commit and the word that it is done."""
+        """The connection is lost after the commit, before the worker gets the result."""
         world.hook("push", url="https://receiver.example/")
         network = await at_work(other)
         module = deliveries if function == "claim" else attempt_outcomes
@@ -657,9 +658,9 @@ class TestWorkers:
         clock: MovableClock,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        """Between the end of a lease and the poll that finds it ended."""
+        """The lease has expired, and the worker has not polled since."""
         wake = Worker.wake
-        # A wake-up for no hook in particular would poll.
+        # A wake-up that names no hook would make the worker poll.
         monkeypatch.setattr(
             Worker, "wake", lambda self, hooks: wake(self, hooks) if hooks else None
         )
@@ -684,7 +685,7 @@ class TestWorkers:
         clock: MovableClock,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        """Everybody's lease is over then; an outcome that is recorded late must still count."""
+        """All leases have expired during the outage. An outcome recorded late must still count."""
         hook = world.hook("push", url="https://receiver.example/")["id"]
         world.arrive()
         lease = world.lease(LEASE)
@@ -699,7 +700,7 @@ class TestWorkers:
         await until(lambda: network.worker.lease.outages, "a poll")
         clock.advance(60)
         monkeypatch.setattr(other.engine.connections, "acquire", borrow)  # type: ignore[attr-defined]
-        await until(lambda: other.look(leases.any_live), "the lease that goes on")
+        await until(lambda: other.look(leases.any_live), "a renewed lease")
         assert len(other.look(every_lease)) == 2
         await asyncio.sleep(0.5)
         world.store.do(attempt_outcomes.record, [world.outcome(lease, one)])
@@ -715,7 +716,7 @@ def every_lease(db: Connection) -> Sequence[tuple[Any, ...]]:
 
 
 def agree(right: Callable[[], int], reported: Callable[[], int]) -> bool:
-    """Whether a clock tells a time between two of the right one's, however far apart these are."""
+    """Whether a clock differs from the right one by less than a second, however slow the calls."""
     before, found, after = right(), reported(), right()
     return before - SECOND < found < after + SECOND
 
@@ -724,7 +725,7 @@ class TestTime:
     def test_is_the_databases(
         self, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """However wrong a machine's own is, it agrees with the others."""
+        """Processes agree on the time, however wrong the clocks of their machines are."""
         right = Clock.now
         for error in (-3600 * SECOND, 90 * SECOND, 0):
             monkeypatch.setattr(Clock, "now", lambda self, error=error: right(self) + error)
@@ -805,14 +806,14 @@ class TestOpening:
         assert world.store.look(jobs.every) == []
 
 
-# Plans, with much behind.
+# Plans of queries on large tables.
 
 MANY = 200_000
 LARGE = {"delivery", "event", "attempt"}
 
 
 def fill(db: Connection, hook_ids: list[int]) -> None:
-    """So many deliveries that were made, and the events behind them."""
+    """Insert MANY finished deliveries, with their events and attempts, and other subscriptions."""
     db.execute(
         "INSERT INTO event (guid, scope, repo_id, name, received_at, size, digest, body)"
         " SELECT 'old-' || n, 1, 1, 'push', n, 2, '\\x00', '\\x00'"
@@ -839,7 +840,7 @@ def fill(db: Connection, hook_ids: list[int]) -> None:
 
 
 def path(world: World, hook_ids: list[int], round_: int) -> None:
-    """An event's way through the store, and what a worker asks besides."""
+    """Run the statements of the delivery path, and the other statements of a worker."""
     store, some = world.store, hook_ids[:5]
     lease = world.lease()
     guids = [f"g-{round_}-{at}" for at in range(4)]
@@ -868,11 +869,11 @@ def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 class TestPlans:
-    """Statements of the delivery path find their rows by an index, whatever is behind them."""
+    """Statements of the delivery path find their rows by an index, however large the tables are."""
 
     @pytest.fixture
     def url(self) -> Iterator[str]:
-        """One of their own: what is known of how many there are stays behind in a shared one."""
+        """A new database for each test: a shared one would keep the statistics of other tests."""
         with database() as named:
             yield named
 
@@ -924,10 +925,12 @@ class TestPlans:
     def test_made_while_there_was_nothing_are_good_for_much(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str | None, analyzed: bool
     ) -> None:
-        """A statement that was prepared on empty tables goes on as they grow: when its plan is
-        discarded, or when the tables are analyzed. `mode` None is as it comes.
+        """A statement that was prepared on empty tables uses indexes after the tables have grown.
+
+        Either its plan is discarded, or the tables are analyzed. With `mode` None, the server's
+        setting applies.
         """
-        # One prepares all of them, and soon keeps their plans if it may.
+        # A single connection prepares all statements, and soon keeps their plans if `mode` lets it.
         monkeypatch.setattr(pool, "MOST", 1)
         if not analyzed:
             monkeypatch.setattr(pool, "PLAN_SECONDS", 0.0)
@@ -950,7 +953,7 @@ class TestPlans:
 
 
 def scanned(store: Store) -> dict[str, int]:
-    """How many rows of the large tables were read by scanning all of them."""
+    """For each large table, the number of rows that sequential scans have read."""
 
     def ask(db: Connection) -> Any:
         db.value("SELECT pg_stat_force_next_flush()")

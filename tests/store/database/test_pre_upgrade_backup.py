@@ -1,4 +1,4 @@
-"""Before an upgrade changes a SQLite file there is a copy of it."""
+"""Before an upgrade changes a SQLite file, the file is copied."""
 
 import sqlite3
 from pathlib import Path
@@ -26,14 +26,14 @@ def opened(folder: Path, clock: MovableClock) -> Store:
 
 
 def used(folder: Path, clock: MovableClock) -> None:
-    """A database with ada in it."""
+    """Create a database with the account `ada`."""
     store = opened(folder, clock)
     store.do(accounts.create, "ada")
     store.shut()
 
 
 def upgrade(monkeypatch: pytest.MonkeyPatch, sql: str = "CREATE TABLE {name} (id {{id}})") -> None:
-    """There is one more step from now on."""
+    """Add a migration step to the program."""
     known = migrations.steps()
     number = known[-1][0] + 1
     step = (number, f"{number}_more.sql", sql.format(name=f"more_{number}"))

@@ -1,4 +1,4 @@
-"""Reads: short ones where they are asked, long ones on a thread, and none of them writes."""
+"""Reads: SQLite's short reads run on the event loop, all others on a thread. No read can write."""
 
 import asyncio
 import threading
@@ -95,7 +95,7 @@ async def test_a_read_cannot_write(store: Store) -> None:
     assert await store.read(accounts.list_all) == []
 
 
-@embedded("the other engine reads on threads alone")
+@embedded("on PostgreSQL, every read is on a thread")
 async def test_after_a_long_read_others_of_its_kind_are_on_a_thread_at_once(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:

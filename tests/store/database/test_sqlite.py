@@ -1,4 +1,4 @@
-"""The embedded engine only: its file, its locks, its plans, a kill."""
+"""SQLite: its files, encryption at rest, locks, durability, and query plans."""
 
 import asyncio
 import gc
@@ -54,7 +54,7 @@ def path(store: Store, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def sessions(store: Store, monkeypatch: pytest.MonkeyPatch) -> list[SqliteSession]:
-    """The sessions that are opened from now on; they wait 50 ms for a lock."""
+    """The sessions that are opened from now on. They wait 50 ms for a lock."""
     opened: list[SqliteSession] = []
     real = store.engine.session
 
@@ -102,7 +102,7 @@ class TestTheFile:
 
     @pytest.mark.parametrize("mask", [0o000, 0o022])
     def test_is_for_its_owner_alone(self, tmp_path: Path, mask: int) -> None:
-        """Also in a directory that others may enter, with all that is beside it."""
+        """All files of the database are private, even in a directory that others can enter."""
         before = os.umask(mask)
         try:
             tmp_path.chmod(0o755)
@@ -241,7 +241,7 @@ class TestAtRest:
         key.unlink()
         with pytest.raises(Unusable, match=r"secret\.key is missing, and this database holds"):
             open_store("sqlite", data_dir=path.parent)
-        assert not key.exists(), "none is made in its place"
+        assert not key.exists(), "a lost key is not replaced"
 
     def test_a_key_is_made_where_nothing_needs_another(self, world: World, path: Path) -> None:
         (path.parent / "secret.key").unlink()
@@ -377,7 +377,7 @@ class TestDurability:
 
 
 class TestTrouble:
-    """A database that cannot be written answers Unavailable, and works again afterwards."""
+    """While the database cannot be written, writes raise Unavailable. Later ones succeed."""
 
     async def test_a_lock_of_another_program_refuses_writes(
         self, store: Store, path: Path, sessions: list[SqliteSession]
@@ -465,7 +465,7 @@ class TestBesideADaemon:
     async def test_a_read_followed_by_a_write_never_fails_for_others(
         self, store: Store, opened: Callable[[], Store]
     ) -> None:
-        """As it does in a deferred transaction whose snapshot has grown old."""
+        """In a deferred transaction, the write would fail after another process has written."""
 
         def count_up(db: Connection) -> None:
             seen = db.value("SELECT count(*) FROM account")
@@ -520,13 +520,13 @@ class TestBesideADaemon:
 
 
 class TestPlans:
-    """The statements of the delivery path find what they need by an index, whatever the size."""
+    """Statements of the delivery path find their rows by an index, however large the tables are."""
 
     @pytest.fixture
     def plans(
         self, world: World, path: Path, statements: list[tuple[str, Any]]
     ) -> Iterator[Callable[[Callable[[], Any]], list[list[str]]]]:
-        """Runs something; the plans of the statements that it needed."""
+        """Returns a function that makes a call and returns the plans of its statements."""
         raw = sqlite3.connect(path)
 
         def explain(call: Callable[[], Any]) -> list[list[str]]:
@@ -543,7 +543,7 @@ class TestPlans:
 
     @pytest.fixture
     def calls(self, world: World) -> dict[str, Callable[[], Any]]:
-        """The delivery path, in an order in which each finds something to do."""
+        """The calls of the delivery path, in an order in which each finds rows."""
         store = world.store
         hook = world.hook("push")
         lease = world.lease()
@@ -584,7 +584,7 @@ class TestPlans:
         }
 
     def test_scan_no_table(self, calls: Any, plans: Any) -> None:
-        # There is a lease for each worker.
+        # The table is small: it has one lease for each worker.
         allowed = {"end_expired": ["SCAN lease"]}
         for name, call in calls.items():
             found = plans(call)
@@ -619,7 +619,7 @@ class TestPlans:
                 assert part in lines, name
 
     def test_sort_nothing_if_the_index_is_in_order(self, calls: Any, plans: Any) -> None:
-        # Deliveries are made in the order of their events, which are those of one batch.
+        # The new deliveries are sorted by event. They come from one batch of events only.
         allowed = {"accept": ["USE TEMP B-TREE FOR ORDER BY"] * 2}
         for name, call in calls.items():
             lines = [line for plan in plans(call) for line in plan if "TEMP B-TREE" in line]
@@ -627,7 +627,7 @@ class TestPlans:
 
 
 def _scanned(line: str) -> str:
-    """The table, or the alias of one, that a plan's line goes through from end to end."""
+    """The name of the table that a plan's line scans in full, or an empty text."""
     aliases = {"d": "delivery", "x": "delivery", "e": "event", "h": "hook", "a": "attempt"}
     words = line.split()
     name = words[1] if words[0] == "SCAN" else ""

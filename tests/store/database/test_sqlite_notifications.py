@@ -1,4 +1,4 @@
-"""How a worker in another process hears of new work beside a SQLite file: by datagrams."""
+"""Datagrams that notify a worker in another process of new work in a SQLite database."""
 
 import asyncio
 import socket
@@ -21,7 +21,7 @@ def url() -> str:
 
 @pytest.fixture
 async def heard(store: Store) -> AsyncIterator[asyncio.Queue[list[int]]]:
-    """The wake-ups that reach the worker's process."""
+    """The wake-ups that the worker's process receives: lists of hook ids."""
     queue: asyncio.Queue[list[int]] = asyncio.Queue()
     deaf = await store.listen(queue.put_nowait)
     yield queue

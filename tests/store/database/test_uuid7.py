@@ -1,4 +1,4 @@
-"""Ids of events: well-formed, never twice, and in the order of their time."""
+"""UUIDs of version 7: their format, their uniqueness, and their order by time."""
 
 import uuid
 from datetime import UTC, datetime

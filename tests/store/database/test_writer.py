@@ -1,4 +1,4 @@
-"""The one writer: groups, failures and their costs, bounds, and calls after a commit."""
+"""The writer: group commits, separate failures, limits of the queue, and calls after a commit."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -20,12 +20,12 @@ def logins(store: Store) -> list[str]:
 
 
 def create_all(db: Connection, names: Sequence[str]) -> list[int | Exception]:
-    """A batch function that spoils the whole batch where one name is taken."""
+    """A batch function that fails for the whole batch if one name is taken."""
     return [accounts.create(db, name)["id"] for name in names]
 
 
 def create_each(db: Connection, names: Sequence[str]) -> list[str | Exception]:
-    """A batch function that answers for each name apart."""
+    """A batch function that returns a result or an error for each name."""
     return [
         Missing(name) if name == "nobody" else accounts.create(db, name)["login"] for name in names
     ]
@@ -194,7 +194,7 @@ async def test_an_answer_of_a_batch_that_was_undone_is_forgotten(store: Store) -
     calls = []
 
     def moody(db: Connection, items: list[int]) -> list[int | Exception]:
-        """Refuses what it takes the second time."""
+        """Refuse all items in the first call, and accept them in later calls."""
         calls.append(items)
         return [Missing("for now") if len(calls) == 1 else item for item in items]
 

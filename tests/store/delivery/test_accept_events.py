@@ -1,4 +1,4 @@
-"""Accepted events: the hooks that they reach, the sender's answer, the worker's offer."""
+"""Accepted events: their deliveries, the answer to the sender, and the offer to the worker."""
 
 import asyncio
 import dataclasses

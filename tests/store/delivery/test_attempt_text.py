@@ -1,4 +1,4 @@
-"""A text is found in payloads and answers, within limits."""
+"""Search for a text in payloads and responses, with limits of time and size."""
 
 import itertools
 import json
@@ -12,7 +12,7 @@ from store.delivery.attempt_filter import AttemptFilter
 
 @pytest.fixture
 def sent(world: World) -> World:
-    """Six deliveries, of which the third has a bell in its payload and the last in its answer."""
+    """Six deliveries. The third has "Glöckner" in its payload, and the last in its response."""
     hook, lease = world.hook("push"), world.lease()
     for number in range(6):
         text = "Glöckner" if number == 2 else "nothing"

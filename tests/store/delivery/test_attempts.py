@@ -27,7 +27,7 @@ def lease(world: World) -> int:
 
 
 def take(world: World, lease: int, hook: dict[str, Any], many: int = 1) -> list[ClaimedDelivery]:
-    """So many new deliveries for the hook, under the lease."""
+    """Create `many` deliveries for the hook, and claim them under the lease."""
     for at in range(many):
         world.arrive(f"g-{at}-{world.now}-{len(world.rows())}")
     return world.claim(lease, hook["id"])
@@ -248,7 +248,7 @@ class TestDisabling:
 class TestPage:
     @pytest.fixture
     def made(self, world: World, hook: Any, lease: int) -> list[str]:
-        """Attempts a to f of one hook, a second apart; returns nothing but their letters."""
+        """Record attempts a to f of the hook, a second apart. Return their letters."""
         given: dict[str, dict[str, Any]] = {
             "a": {"status_code": 200},
             "b": {"status_code": 299},

@@ -1,4 +1,4 @@
-"""Pages of events: in order with any filter, and searched to a bound."""
+"""Pages of events: their order with any filter, and the limit of events that they examine."""
 
 import itertools
 from typing import Any
@@ -14,7 +14,7 @@ from store.hooks import hooks
 
 
 def pages(world: World, limit: int = 3, **given: Any) -> list[int]:
-    """Every event's id, page by page; the pages are in order, and none is longer than that."""
+    """Return the event ids of all pages. Check their order and that no page exceeds `limit`."""
     found: list[int] = []
     before = None
     for _ in range(200):
@@ -30,7 +30,10 @@ def pages(world: World, limit: int = 3, **given: Any) -> list[int]:
 
 @pytest.fixture
 def filled(world: World) -> World:
-    """20 events in turn of four repositories and of none; of stars nobody wants every second."""
+    """20 events: of four repositories and of no repository in turn, alternately stars and pushes.
+
+    One repository has a hook, for pushes.
+    """
     repos = [world.repo["id"], *(world.another_repo(f"r-{at}")["id"] for at in range(3)), 0]
     world.hook("push")
     for at, repo_id in zip(range(20), itertools.cycle(repos), strict=False):
@@ -94,7 +97,7 @@ def test_the_deliveries_of_one(filled: World) -> None:
     receipt = filled.arrive("g-more")
     rows = filled.store.look(event_queries.deliveries_of, receipt.event_id, 10)
     assert [row["id"] for row in rows] == sorted((row["id"] for row in rows), reverse=True)
-    # In which order the hooks of one event get theirs is the engine's own affair.
+    # The engine decides in which order an event's deliveries to several hooks are created.
     assert {row["hook_id"] for row in rows} == {1, second["id"]}
     assert [row["state"] for row in rows] == ["waiting", "waiting"]
     assert len(filled.store.look(event_queries.deliveries_of, receipt.event_id, 1)) == 1

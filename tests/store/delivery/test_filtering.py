@@ -1,4 +1,4 @@
-"""Filters in the fan-out: delivered events, filtered ones on record, and every way in."""
+"""Filters in the fan-out: delivered events, recorded filtered ones, and events of every origin."""
 
 from typing import Any
 

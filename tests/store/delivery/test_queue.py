@@ -1,4 +1,4 @@
-"""The queue: due deliveries are claimed once, under a lease, and come back."""
+"""The queue: due deliveries are claimed once, under a lease, and can be released again."""
 
 import threading
 from collections.abc import Callable
@@ -65,7 +65,7 @@ class TestClaim:
         assert world.claim(world.lease()) == []
 
     def test_takes_up_to_the_limit_for_each_hook(self, world: World) -> None:
-        """A backlog of one endpoint is not in the way of another's."""
+        """A backlog of one endpoint does not delay the deliveries to another."""
         busy, calm = world.hook("push")["id"], world.hook("star")["id"]
         let_in(world, 5)
         let_in(world, 1, name="star")
@@ -129,7 +129,7 @@ class TestClaim:
         assert one.version == 2
 
     def test_takes_deliveries_of_a_deleted_hook(self, world: World) -> None:
-        """So that somebody can bury it."""
+        """A worker must claim such a delivery before it can mark it as dead."""
         hook = world.hook("push")
         world.arrive()
         world.store.do(hooks.delete, hook)
@@ -243,7 +243,7 @@ class TestLeases:
         assert world.store.do(leases.renew, lease, 10 * SECOND)
         world.clock.advance(9.999999)
         assert world.store.do(leases.renew, lease, 10 * SECOND)
-        # Its time is over, but nobody has ended it.
+        # The lease expires, but no worker ends it before the renewal.
         world.clock.advance(10)
         assert world.store.do(leases.renew, lease, 10 * SECOND)
         world.clock.advance(10)
@@ -334,7 +334,7 @@ class TestReplay:
     def replay(
         self, world: World, chosen: ReplaySelection, limit: int = 2
     ) -> list[tuple[str, int]]:
-        """Replay in batches; the (guid, hook) pairs that were made."""
+        """Replay in batches. Return the (guid, hook id) pairs of the new deliveries."""
         before = {row["id"] for row in world.rows()}
         many, newest = world.store.look(replay_selection.total, chosen)
         after, total = 0, 0

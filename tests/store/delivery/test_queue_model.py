@@ -1,4 +1,4 @@
-"""The queue against a simple model, with any steps of two workers, the clock and their leases."""
+"""The queue agrees with a simple model after any steps of two workers, their leases and time."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -39,11 +39,11 @@ class Expected:
 
 @dataclass
 class Worker:
-    """The state as a worker knows it: it may not have heard that its lease has ended."""
+    """The state as a worker knows it. Its lease may have ended without its knowledge."""
 
     lease: int = 0
     hand: list[tuple[int, ClaimedDelivery]] = field(default_factory=list)
-    """Deliveries with the lease that each was taken under."""
+    """Its claimed deliveries, each with the lease under which it was claimed."""
 
 
 class Queue(RuleBasedStateMachine):
@@ -120,7 +120,7 @@ class Queue(RuleBasedStateMachine):
     @rule(which=WORKERS)
     def renew(self, which: int) -> None:
         lease = self.workers[which].lease
-        # Its time may be over: it is its holder's until somebody has ended it.
+        # A lease that has expired can be renewed until a worker ends it.
         kept = lease in self.leases
         assert self.world.store.do(leases.renew, lease, LEASE) == kept
         if kept:
@@ -142,7 +142,7 @@ class Queue(RuleBasedStateMachine):
             taken[one.hook_id].append(expected.due)
             expected.lease = worker.lease
             worker.hand.append((worker.lease, one))
-        # Which of those that are due at the same moment come first is the engine's affair.
+        # Only due times are compared: the engine orders deliveries that are due at the same moment.
         assert taken == {hook: times[:limit] for hook, times in due.items()}
         assert next_due == self._next_due()
 
@@ -156,7 +156,8 @@ class Queue(RuleBasedStateMachine):
         worker = self.workers[which]
         done, worker.hand = worker.hand[:many], worker.hand[many:]
         due = self.world.now + delay * SECOND
-        # One that was taken twice has two outcomes, and either may count.
+        # A delivery that was claimed twice would have two outcomes, and either could count. So the
+        # dictionary keeps one of them.
         outcomes = {
             one.id: (lease, one, state) for (lease, one), state in zip(done, states, strict=False)
         }
@@ -164,7 +165,7 @@ class Queue(RuleBasedStateMachine):
 
     def _outcome(self, lease: int, one: ClaimedDelivery, state: int, due: int) -> Outcome:
         expected = self.model[one.id]
-        # One that arrived counts also where its lease has ended, unless another has taken it.
+        # A success counts even after its lease has ended, unless another lease has the delivery.
         arrived = state == DELIVERED and expected.state == WAITING and expected.lease is None
         if expected.lease == lease or arrived:
             expected.lease, expected.state = None, state
@@ -210,7 +211,7 @@ class Queue(RuleBasedStateMachine):
 
     @rule(which=WORKERS, claiming=st.booleans())
     def sleep(self, which: int, claiming: bool) -> None:
-        """A worker misses that its lease has ended, and that another one has its deliveries."""
+        """A worker sleeps while its lease ends and the other worker claims its deliveries."""
         self.claim(which, 3)
         self.world.clock.advance(31)
         self.end_expired()
@@ -252,7 +253,7 @@ class Queue(RuleBasedStateMachine):
         assert all(one.state == WAITING for one in stored.values() if one.lease is not None)
 
     def teardown(self) -> None:
-        """After any steps, a worker that comes later finds all that is left."""
+        """After any steps, a worker that starts later delivers everything that is left."""
         if not hasattr(self, "model"):
             return
         self.world.clock.advance(3600)
@@ -281,7 +282,7 @@ def test_every_delivery_arrives_dies_or_waits(world: World) -> None:
     run_state_machine_as_test(
         type("BoundQueue", (Queue,), {"world": world}),
         settings=settings(
-            # A server is asked over a socket each time.
+            # Statements to a database server are slower, so it gets fewer examples.
             max_examples=often(20, 250) if world.store.engine.inline else 10,
             stateful_step_count=30,
             deadline=None,

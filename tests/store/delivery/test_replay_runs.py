@@ -1,4 +1,4 @@
-"""Replays: their selection, in windows and batches, and runs that lose nothing."""
+"""Replays: the selection of events in windows and batches, and runs that survive a crash."""
 
 from typing import Any
 
@@ -151,7 +151,7 @@ class TestRun:
         run, made = world.store.do(replay_runs.run_step, run, 2)
         assert (made, run["made"], run["ended_at"]) == (2, 2, None)
         assert replay_runs.progress(run) == 2 / 5
-        # After a crash whoever goes on reads it anew.
+        # After a crash, another worker reads the run from the store and continues it.
         run = finish(world, world.store.look(replay_runs.RUNS.current))
         assert (run["made"], run["outcome"], replay_runs.progress(run)) == (5, "done", 1)
         assert again(world) == 5

@@ -1,4 +1,4 @@
-"""Retention: old rows are deleted, waiting ones are kept, and no row is in the way of the rest."""
+"""Retention: old rows are deleted, waiting ones are kept, and kept rows do not hide others."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,7 +21,7 @@ def lease(world: World) -> int:
 
 
 def wait(world: World, hook: dict[str, Any], many: int = 1) -> list[int]:
-    """So many events with a delivery that waits; returns the events' ids."""
+    """Create `many` events, each with a waiting delivery. Return the events' ids."""
     return [
         world.arrive(f"g-{world.now}-{at}-{hook['id']}", name=hook["events"][0]).event_id
         for at in range(many)
@@ -48,14 +48,14 @@ def kept_events(world: World) -> list[int]:
 
 
 def everything(world: World, drop: Drop, before: int, limit: int = 10) -> int:
-    """Call for batches until one comes short, as the worker does, and return the sum."""
+    """Delete batches until one is smaller than `limit`, as the worker does. Return the sum."""
     total = 0
     for _ in range(50):
         many = world.store.do(drop, before, limit)
         total += many
         if many < limit:
             return total
-    raise AssertionError("it never ends")
+    raise AssertionError("50 batches did not delete everything")
 
 
 class TestBodies:
@@ -173,7 +173,7 @@ class TestEvents:
     def test_go_though_older_ones_have_to_stay(
         self, world: World, lease: int, staying: int
     ) -> None:
-        """A late retry's attempt keeps its event for days longer than its neighbours."""
+        """The attempt of a late retry keeps its event for days longer than other events."""
         hook = world.hook("push")
         stay = wait(world, hook, staying)
         for at in range(25):

@@ -1,4 +1,4 @@
-"""Sources, and the events that were refused."""
+"""Sources of events, and the record of refused events."""
 
 import pytest
 from store_world import World
@@ -38,7 +38,7 @@ def test_a_secret_can_be_replaced(world: World) -> None:
 
 
 def test_a_source_without_a_secret_is_refused(world: World) -> None:
-    """An empty key signs for everybody."""
+    """With an empty secret, anybody could sign."""
     with pytest.raises(Invalid):
         world.store.do(sources.create, "forge", "")
     made = world.store.do(sources.create, "forge", "s3cret")
@@ -83,7 +83,7 @@ def test_a_source_can_be_removed_once(world: World) -> None:
 
 
 def test_a_new_source_is_not_taken_for_a_removed_one(world: World) -> None:
-    """Its id is the scope of its events' guids."""
+    """A source's id is the scope of its events' guids, so no id is used again."""
     first = world.store.do(sources.create, "one", "s")
     world.store.do(sources.remove, first["id"])
     assert world.store.do(sources.create, "two", "s")["id"] > first["id"]

@@ -1,4 +1,4 @@
-"""The subscribers of events, as they are counted and listed."""
+"""Counts and lists of subscribers, and lists of repositories and interaction limits."""
 
 from store_world import World
 

@@ -1,4 +1,4 @@
-"""Client certificates and authorities: checks when they are saved, and their ends."""
+"""Client certificates and authorities: checks when they are saved, and their expiry."""
 
 from typing import Any
 

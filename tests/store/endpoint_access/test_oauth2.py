@@ -1,4 +1,4 @@
-"""Client credentials: which ones are usable when they are saved, and where their secrets go."""
+"""OAuth 2.0 client credentials: checks when they are saved, and the servers that get secrets."""
 
 from typing import Any
 

@@ -36,7 +36,7 @@ def matches(condition: Any, payload: Any) -> bool:
         ({"a": {"$eq": {"b": 1}}}, {"a": {"b": 1, "c": 2}}, False),
         ({"a": {"$eq": [1, 2]}}, {"a": [1, 2]}, True),
         ({"a": {"$eq": [1, 2]}}, {"a": [1, 2, 3]}, False),
-        # Negations hold for what is missing.
+        # A negation holds if the path is missing.
         ({"a": {"$ne": 1}}, {}, True),
         ({"a": {"$neq": 1}}, {"a": 1}, False),
         ({"a": {"$nin": [1, "x"]}}, {}, True),
@@ -67,7 +67,7 @@ def matches(condition: Any, payload: Any) -> bool:
         ({"a": {"$endsWith": "/main"}}, {"a": "refs/heads/main"}, True),
         ({"a": {"$contains": "eads"}}, {"a": "refs/heads/main"}, True),
         ({"a": {"$contains": "1"}}, {"a": 1}, False),
-        # Arrays: any element, and nothing for a negation.
+        # Arrays: a condition needs a matching element. Its negation needs an array without one.
         ({"a": "x"}, {"a": ["y", "x"]}, True),
         ({"a": {"$ne": "x"}}, {"a": ["y", "x"]}, False),
         ({"a": {"$ne": "x"}}, {"a": []}, True),

@@ -1,4 +1,4 @@
-"""Hooks with certificates: stored, listed before they end, and paused when they are not usable."""
+"""Certificates of hooks: their storage, their expiry, and pauses of hooks with unusable ones."""
 
 import pytest
 from certificates import DAY as ONE_DAY

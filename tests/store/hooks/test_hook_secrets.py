@@ -1,4 +1,4 @@
-"""A hook's former secret, from the exchange to its end."""
+"""A hook's former secret, which stays valid for an overlap after a change."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ def test_the_former_secret_stays_for_the_overlap(world: World) -> None:
     hook = changed(world, hook, secret="new", overlap=DAY)
     until = world.clock.now() + DAY
     assert (secret(world, hook), former(world, hook)) == ("new", ("old", until))
-    # Other changes leave it, and so does the same secret once more.
+    # Neither other changes nor the same secret again affect the former secret.
     hook = changed(world, hook, active=False)
     hook = changed(world, hook, secret="new")
     hook = changed(world, hook, secret="new", overlap=2 * DAY)

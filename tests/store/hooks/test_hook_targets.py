@@ -44,7 +44,7 @@ class Organizations:
         return int(made["id"])
 
     def reached(self, guid: str, **given: Any) -> list[int]:
-        """The hooks that an event of a repository reaches, or one of an organization alone."""
+        """Accept an event of a repository or organization. Return the ids of the reached hooks."""
         given.setdefault("scope", 1)
         receipt = self.world.arrive(guid, **given)
         mine = [row for row in self.world.rows() if row["event_id"] == receipt.event_id]
@@ -157,7 +157,7 @@ def test_an_event_of_the_wrong_kind_is_refused(orgs: Organizations, at: int) -> 
 
 
 def test_each_kind_of_target_has_the_contract_s_events() -> None:
-    """As the published contract has it."""
+    """The numbers of events are from the published contract."""
     assert {kind: len(names) for kind, names in FITTING.items()} == {
         "repository": 59,
         "organization": 69,

@@ -1,4 +1,4 @@
-"""JSON Pointers: the examples of RFC 6901, and pointers to nothing."""
+"""JSON Pointers: the examples of RFC 6901, pointers to missing values, and invalid ones."""
 
 import pytest
 

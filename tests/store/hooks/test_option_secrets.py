@@ -1,4 +1,4 @@
-"""Secret values in delivery options: stored apart, kept by asterisks, and never sent elsewhere."""
+"""Secret values in delivery options: asterisks keep a stored value, for the same server only."""
 
 import json
 from typing import Any

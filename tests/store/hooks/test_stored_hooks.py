@@ -1,4 +1,4 @@
-"""Hooks: their values, repetitions of one another, and the search by events."""
+"""Hooks: their values, duplicates, secrets and subscriptions, and the search by URL."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +16,7 @@ from store.hooks.hook_targets import COLUMNS, HookTarget
 
 
 def subscribed(db: Connection) -> dict[int, list[str]]:
-    """Hook to the events that reach it, as fan-out will find them."""
+    """The events in the subscriptions of each hook, which the fan-out reads."""
     found: dict[int, list[str]] = {}
     for hook_id, event in db.tuples("SELECT hook_id, event FROM subscription ORDER BY event"):
         found.setdefault(hook_id, []).append(event)
@@ -164,7 +164,7 @@ class TestSubscriptions:
         assert world.store.look(subscribed) == {made["id"]: ["star"]}
 
     def test_to_everything_are_one(self, world: World) -> None:
-        """Or an event would reach the hook twice."""
+        """With a second subscription beside `*`, an event would reach the hook twice."""
         made = world.hook("push", "*", "issues")
         assert made["events"] == ["push", "*", "issues"]
         assert world.store.look(subscribed) == {made["id"]: ["*"]}
@@ -332,7 +332,7 @@ def test_a_repetition_is_found_by_an_index(world: World, kind: str) -> None:
 
 
 def explained(db: Connection, call: Callable[[Connection], object]) -> list[str]:
-    """The plan of the statements that select rows."""
+    """The plans of the statements with which `call` selects rows."""
     asked: list[tuple[str, dict[str, Any]]] = []
 
     class Spy:

@@ -55,7 +55,7 @@ def test_a_repository_has_one_import_at_a_time(
     row = taken(store)
     assert store.do(import_rounds.stop, row, "error", "It broke", "importing")
     assert start()["error_message"] is None
-    # The data of the former import is deleted with it.
+    # The new import has deleted the data of the former one.
     assert store.look(import_contents.authors, repos[0]["id"], limit=5) == []
 
 
@@ -140,7 +140,7 @@ def test_authors_of_an_import(store: Store, start: Callable[..., Row]) -> None:
     store.do(import_contents.rename, bob, name="Robert", email="bob@tower.example")
     named = {BOB.digest: ("Robert", "bob@tower.example")}
     assert store.look(import_contents.renamed, repo_id) == named
-    # Found once more, he is still called so; she is there no more.
+    # Bob is found again and keeps his new name. Ada is not, so she is deleted.
     store.do(import_contents.put_authors, repo_id, [BOB])
     (only,) = store.look(import_contents.authors, repo_id, limit=5)
     assert only == bob | {"name": "Robert"}
@@ -160,7 +160,7 @@ def test_authors_renamed_during_an_import_are_mapped_again(
         import_contents.rename(db, ada, name=name, email=ada["email"])
 
     store.do(call, "Eve")
-    assert store.look(import_rounds.is_current, row), "it is under way, and finds it by itself"
+    assert store.look(import_rounds.is_current, row), "the running import maps the new name"
     assert store.do(import_rounds.complete, row, {}) is False
     names = store.look(import_contents.renamed, row["repo_id"])
     assert store.do(import_rounds.complete, row, names)

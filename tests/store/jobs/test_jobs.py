@@ -25,7 +25,7 @@ def row(world: World, name: str = "prune") -> Row:
 
 
 def take(world: World, holder: str = "one", name: str = "prune") -> Row | None:
-    """Take it, and see that what is said of it beforehand is right."""
+    """Claim a job. Check that `ready_at` predicts whether the claim succeeds."""
     ready = jobs.ready_at(row(world, name), world.now)
     taken = world.store.do(jobs.claim, name, holder)
     assert (taken is not None) == (ready is not None and ready <= world.now)
@@ -85,7 +85,7 @@ def test_a_requested_job_can_be_claimed_at_once(planned: World) -> None:
     planned.store.do(jobs.request_run, "prune")
     found = taken(planned)
     planned.store.do(jobs.complete, found, found["due_at"])
-    # Run by hand it is still to be run at its time.
+    # The requested run does not replace the scheduled one.
     assert parts(row(planned), "asked_at", "due_at", "served_at") == [
         None,
         planned.now + MINUTE,
@@ -130,7 +130,7 @@ def test_a_claim_lasts_as_long_as_it_is_extended(planned: World) -> None:
     planned.clock.advance(CLAIM_TIMEOUT / SECOND)
     second = taken(planned, "two")
     assert not planned.store.do(jobs.extend_claim, "prune", "one")
-    # A late worker changes nothing.
+    # A worker that has lost its claim changes nothing.
     planned.store.do(jobs.complete, second | {"holder": "one"}, None)
     assert row(planned)["ended_at"] is None
     planned.store.do(jobs.complete, second, None)

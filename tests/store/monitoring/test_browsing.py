@@ -1,6 +1,4 @@
-"""The queries of the dashboard's lists: backlogs, unhealthy hooks, parts of names, periods; and
-that indexes answer them.
-"""
+"""Queries of the dashboard's lists: backlogs, unhealthy hooks, names, times, and query plans."""
 
 import re
 from typing import Any
@@ -124,7 +122,7 @@ def test_an_attempt_is_found_by_its_time(world: World) -> None:
         assert world.store.look(attempt_feed.first_since, at) == number + 1
 
 
-# So many that both engines prefer an index.
+# With this many rows, both engines prefer an index.
 MANY = 20_000
 FILTERS = (
     AttemptFilter(),
@@ -137,7 +135,7 @@ FILTERS = (
 
 
 def test_lists_read_indexes(world: World, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many deliveries and attempts there are."""
+    """The cost of a list does not grow with the number of deliveries and attempts."""
     monkeypatch.setattr(attempt_feed, "WINDOW", 50)
     hook_ids = [world.hook("push")["id"] for _ in range(3)]
     world.arrive("g-1")
@@ -167,8 +165,8 @@ def test_lists_read_indexes(world: World, url: str, monkeypatch: pytest.MonkeyPa
     steps = world.store.do(plans, url.startswith("postgres"))
     assert len(steps) > len(FILTERS)
     for step in steps:
-        # Rows of these tables are only read by their index, or by their id in a range. PostgreSQL
-        # reads a whole table of events if most of its rows are wanted, as here.
+        # Rows of these tables are read by an index, or by a range of ids. The table `event` is an
+        # exception on PostgreSQL, which scans it if a query needs most of its rows.
         assert not re.search(r"Seq Scan on (delivery|attempt)\b", step), step
         assert not re.search(r"SCAN (x|a|d|e|delivery|attempt|event)\b(?!.*INDEX)", step), step
 

@@ -1,4 +1,4 @@
-"""Events and deliveries of each minute, counted beside them."""
+"""Counters of the events and deliveries of each minute."""
 
 from typing import Any
 
@@ -90,7 +90,7 @@ def test_many_events_take_as_many_statements_as_one(
         asked.clear()
         world.store.do(events.accept, some)
         costs.append(len([one for one in asked if "tally" in one]))
-    # A row of the repository, and one of all.
+    # One statement is for the repository's row, and one for the row of all repositories.
     assert costs == [2, 2]
 
 
@@ -127,7 +127,7 @@ def test_old_counters_are_dropped(world: World) -> None:
         world.arrive(f"g-{number}")
         world.clock.advance(seconds=60)
     limit = world.now - 2 * MINUTE
-    # Each minute has a row of the repository, and one of all.
+    # Each minute has a row for the repository, and one for all repositories.
     assert world.store.do(minute_counters.drop, limit, 2) == 2
     assert world.store.do(minute_counters.drop, limit, 100) == 4
     assert world.store.do(minute_counters.drop, limit, 100) == 0

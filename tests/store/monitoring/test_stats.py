@@ -41,7 +41,7 @@ def test_waiting_and_held_deliveries_are_counted(world: World) -> None:
     found = look(world)
     assert (found.due, found.later, found.held) == (3, 0, 1)
     assert (found.oldest_due_at, found.age) == (began, 10 * SECOND)
-    # It waits for its next attempt, which is not due yet.
+    # The failed delivery waits for its next attempt, which is not due yet.
     world.store.do(attempt_outcomes.record, [world.failure(lease, claimed[0])])
     found = look(world)
     assert (found.due, found.later, found.held) == (3, 1, 0)
@@ -105,7 +105,7 @@ def test_counts_end_at_a_bound(world: World, monkeypatch: pytest.MonkeyPatch) ->
 
 
 class TestLag:
-    """For how long deliveries wait for workers, not for their endpoints."""
+    """The lag is how long deliveries wait for workers, not for their endpoints."""
 
     def waiting(self, world: World) -> None:
         world.hook("push")
@@ -178,7 +178,7 @@ def test_migrations_of_a_newer_program_are_counted(store: Store) -> None:
 
 
 def test_ended_deliveries_do_not_slow_the_statistics(world: World, url: str) -> None:
-    """Only indexes are read that hold nothing of what is over."""
+    """The queries read only indexes that leave out ended deliveries."""
     hook_ids = [world.hook("push")["id"] for _ in range(3)]
     world.arrive("g-1")
     world.claim(world.lease(), hook_ids[0])

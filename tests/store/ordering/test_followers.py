@@ -58,7 +58,7 @@ def test_another_lease_gets_none(world: World, hook_id: int) -> None:
     first = first_of(world, hook_id, lease_id)
     assert follow(world, first, other, 3) == []
     assert len(follow(world, first, lease_id, 1)) == 1
-    assert follow(world, first, lease_id, 3) == [], "the next one is in a request already"
+    assert follow(world, first, lease_id, 3) == [], "the next follower is in a request already"
 
 
 def test_a_follower_gets_the_turn_after_its_first_ended(world: World, hook_id: int) -> None:

@@ -179,7 +179,7 @@ class Order(RuleBasedStateMachine):
 
     @rule(which=WORKERS)
     def crash(self, which: int) -> None:
-        """A worker is gone without a word, and so are its requests."""
+        """A worker crashes, and its requests end without outcomes."""
         self.workers[which].requests.clear()
         self.take(which)
 
@@ -271,9 +271,9 @@ class Order(RuleBasedStateMachine):
             self.world.store.do(deliveries.mark_dead, request.lease, [request.one.id], "gone")
 
     def _begin(self, worker: Worker, one: ClaimedDelivery, first: int | None = None) -> bool:
-        """A request begins, if the worker's lease allows that: the order must allow it too.
+        """Begin a request and check its order. Return False if the worker's lease ends too soon.
 
-        `first` is the first delivery of the request, if this is another one.
+        `first` is the first delivery of the request if `one` is a follower.
         """
         now = self.world.now
         if now >= worker.ends - MARGIN:
@@ -302,7 +302,7 @@ class Order(RuleBasedStateMachine):
         assert turn.sequence is not None
         before = [row for row in rows if _is_before(row, key, turn.sequence)]
         assert all(row["state"] in (DELIVERED, DEAD) or row["id"] in together for row in before), (
-            "one was overtaken"
+            "an earlier delivery was overtaken"
         )
         if one.id not in self.attempted:
             assert turn.sequence > self.newest_first[key]
@@ -411,7 +411,7 @@ def test_no_delivery_overtakes_another_of_its_key(world: World) -> None:
     run_state_machine_as_test(
         type("BoundOrder", (Order,), {"world": world}),
         settings=settings(
-            # A server is asked over a socket each time.
+            # Statements to a database server are slower, so it gets fewer examples.
             max_examples=often(25, 250) if world.store.engine.inline else 10,
             stateful_step_count=40,
             deadline=None,

@@ -1,4 +1,4 @@
-"""Moving from SQLite to PostgreSQL: everything arrives, through changes and interruptions."""
+"""Migration from SQLite to PostgreSQL: everything arrives, despite changes and interruptions."""
 
 import contextlib
 import itertools
@@ -45,8 +45,10 @@ SEEDS = range(3)
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Nothing waits for the disk, a few rows are a portion already, and one pass is enough however
-    long a busy machine takes for it: where each brings more than it copies they would not end.
+    """Make migrations fast: without syncs, with portions of three rows, and with one pass.
+
+    On a slow machine, a pass may bring more changes than it copies. Without a larger `QUICK`, more
+    passes would follow.
     """
     monkeypatch.setattr(source, "ROWS", 3)
     monkeypatch.setattr(moving_copy, "QUICK", 3600.0)
@@ -63,7 +65,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def store(folder: Path, clock: MovableClock) -> Iterator[Store]:
-    """The installation that is moved, as its daemon has it open."""
+    """The store of the installation that is moved, which its daemon would have open."""
     prepare_database("sqlite", folder)
     opened = open_store("sqlite", data_dir=folder, clock=clock)
     yield opened
@@ -83,7 +85,7 @@ def target() -> Iterator[str]:
 
 @pytest.fixture
 def moving(folder: Path, store: Store, target: str) -> Moving:
-    """A migration of the installation, begun or continued."""
+    """Returns a context manager that begins or continues the migration."""
 
     @contextlib.contextmanager
     def begun() -> Iterator[Mover]:
@@ -96,7 +98,7 @@ def moving(folder: Path, store: Store, target: str) -> Moving:
 
 @pytest.fixture
 def arrived(folder: Path, target: str) -> Iterator[Callable[[], Store]]:
-    """Opens the installation where it moved to."""
+    """Returns a function that opens the installation on the target."""
     stores: list[Store] = []
 
     def open_one() -> Store:
@@ -141,7 +143,7 @@ def test_every_value_of_every_table_arrives(
 def test_every_table_is_moved_or_stays_for_a_reason(
     world: World, moving: Moving, target: str
 ) -> None:
-    """A step that adds a table need not think of moving: the test above fills and compares it."""
+    """A new table needs no code for the migration: the test above fills and compares it."""
     sql = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
     before = {name for (name,) in world.store.look(lambda db: db.tuples(sql))}
     with moving() as mover:
@@ -178,7 +180,7 @@ def test_large_bodies_go_in_portions_of_their_own(
 def test_the_audit_log_arrives_and_stays_guarded(
     world: World, moving: Moving, arrived: Callable[[], Store]
 ) -> None:
-    """Also where its oldest entries go meanwhile."""
+    """Its oldest entries are pruned during the migration."""
 
     def write(db: Connection) -> None:
         audit_log.add(db, audit_log.AuditEntry(audit_log.Actor("ada", "token"), "x", "/x", "204"))
@@ -211,7 +213,7 @@ def test_a_nul_in_text_is_replaced(
     assert arrived().look(lambda db: db.value("SELECT name FROM account")) == "a\ufffdb"
 
 
-# The target, once it is done.
+# The finished target.
 
 
 def test_ids_that_were_given_are_not_given_again(
@@ -287,7 +289,7 @@ def test_changes_during_a_copy_arrive_too(
             mover.catch_up()
         mover.compare()
         bustle()
-        # Once it is closed nothing changes, and progress is told all the same.
+        # The switch also reports progress, but `bustle` cannot change a closed database.
         mover.on_progress = lambda *_: None
         mover.switch()
     assert same(world.store, arrived())
@@ -350,7 +352,7 @@ def test_appended_rows_are_not_noted_as_changes(world: World, moving: Moving) ->
         claimed = world.claim(lease, hook["id"])
         world.store.do(record, [world.outcome(lease, one) for one in claimed])
         noted = world.store.look(lambda db: db.tuples("SELECT name, first FROM moving_change"))
-        # And the minute that is counted in, with its rows of the repository and of all.
+        # The outcomes also changed the minute's counters: the repository's row and the row of all.
         assert list(noted) == [("delivery", claimed[0].id), ("tally", world.now // MINUTE)]
         assert (
             mover.follow()
@@ -359,7 +361,7 @@ def test_appended_rows_are_not_noted_as_changes(world: World, moving: Moving) ->
 
 
 def test_nothing_reads_for_long(world: World, folder: Path, moving: Moving) -> None:
-    """Else the daemon's log of writes could not be reset, and would grow with each."""
+    """During a long read, SQLite could not reset the WAL, which would grow with each write."""
     for number in range(20):
         world.arrive(f"g-{number}")
     results = []
@@ -382,7 +384,7 @@ def test_nothing_reads_for_long(world: World, folder: Path, moving: Moving) -> N
 
 
 class Stop(BaseException):
-    """As Ctrl-C, or worse."""
+    """Interrupts a migration, as Ctrl-C or a crash would."""
 
 
 def test_a_copy_that_was_interrupted_goes_on(
@@ -411,7 +413,7 @@ def test_a_copy_that_was_interrupted_goes_on(
         copied[:] = []
         with contextlib.suppress(Stop):
             mover.follow()
-    # A portion less: it was told of after its commit.
+    # The stopped copy had committed its last portion, so the next one of three rows follows.
     assert copied[0] <= left + 20 * 4 * 3 - 3
     move(moving)
     assert same(world.store, arrived())
@@ -419,7 +421,7 @@ def test_a_copy_that_was_interrupted_goes_on(
 
 @contextlib.contextmanager
 def stopping(monkeypatch: pytest.MonkeyPatch, after: int) -> Iterator[None]:
-    """The process ends at a statement to the target, and says no more to the source either."""
+    """Stop after `after` statements on the target. Nothing more is written to the source either."""
     left = itertools.count(after, -1)
 
     def dead(*_: Any) -> None:
@@ -460,7 +462,7 @@ def test_a_migration_can_stop_at_any_statement(
 
 
 def closed(mover: Mover) -> None:
-    """The switch up to where nothing can be written any more."""
+    """Begin a switch: lock out workers, catch up, and let the source refuse writes."""
     assert mover.alone()
     mover.catch_up()
     mover.source.refuse_writes(f"closed for {mover.shown}")
@@ -480,11 +482,11 @@ def test_an_interrupted_switch_can_be_finished(
     settled(world)
     with moving() as mover:
         closed(mover)
-        # Two for each table, and a few at the end.
+        # A switch has at least this many statements. Otherwise the last case would not stop it.
         statements = 3 * len(mover.source.tables)
         with stopping(monkeypatch, round(part * statements)):
             mover.switch()
-    # Neither may be used now.
+    # Neither database can be opened now.
     for url in ("sqlite", target):
         with pytest.raises(Unusable):
             open_store(url, data_dir=folder)
@@ -534,7 +536,7 @@ def test_a_connection_lost_in_the_switch_gives_the_old_one_back(
 
 # Comparison.
 
-# A change of the target, and the message about it.
+# Changes of the target, each with its message.
 TAMPERING = {
     "UPDATE delivery SET attempts = 7 WHERE id = 5": "1 in delivery (id 5)",
     "UPDATE event SET body = body || '\\x00' WHERE id = 5; DELETE FROM event WHERE id = 1;"

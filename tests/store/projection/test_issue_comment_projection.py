@@ -103,7 +103,7 @@ def test_a_review_and_its_end(platform: Platform) -> None:
     platform.report("pull_request_review", "dismissed", pull_request=pull(), review=dismissed)
     assert platform.timeline(2) == ["review_dismissed", "reviewed"]
     (event,) = platform.events(2)
-    # As it was before.
+    # The event has the review's state before the dismissal.
     dismissed = {"state": "approved", "review_id": 237895671, "dismissal_message": None}
     assert event["members"] == {"dismissed_review": dismissed}
     row = said(platform, "review", 237895671)
@@ -139,7 +139,7 @@ def test_a_comment_on_a_line_is_stored_with_its_place(platform: Platform) -> Non
         "pull_request_review_id": 237895671,
         "start_line": None,
     }
-    # Less is told: the rest stays.
+    # The later payload lacks most members, and these stay as they are.
     less = comment(line=8, updated_at="2026-11-20T11:00:00Z")
     platform.report("pull_request_review_comment", "edited", pull_request=pull(), comment=less)
     row = said(platform, "line", 492700400)

@@ -1,4 +1,4 @@
-"""Payloads of a platform become issue events of their kinds, with their own members."""
+"""Issue events from payloads of platforms: their kinds and their members."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ BUG = {"id": 5, "name": "bug", "color": "d73a4a", "default": True}
 AMY = {"login": "amy", "type": "User"}
 TASK = {"id": 9, "node_id": "x", "name": "Task", "color": "red", "description": "A task"}
 TEAM = {"id": 4, "name": "Core", "slug": "core", "privacy": "closed", "permission": "pull"}
-# Action, what the payload has, what the issue has, and the event that it becomes.
+# The action, members of the payload, members of the issue, and the kind and members of the event.
 REPORTED = [
     ("labeled", {"label": BUG}, {}, "labeled", {"label": {"name": "bug", "color": "d73a4a"}}),
     ("unlabeled", {"label": BUG}, {}, "unlabeled", {"label": {"name": "bug", "color": "d73a4a"}}),
@@ -240,7 +240,7 @@ def test_events_of_a_deleted_issue_are_hidden(platform: Platform) -> None:
     assert platform.timeline() == []
     store, repo = platform.world.store, platform.world.repo["id"]
     assert store.look(issue_events.of_repository, repo, limit=9, offset=0) == []
-    # It can still be asked for, and be told to be gone.
+    # The event can still be read by its id. It has the time at which its issue was deleted.
     found = store.look(issue_events.get, repo, event["id"])
     assert found == event | {"deleted_at": platform.issue()["deleted_at"]}
     assert platform.issue()["deleted_at"] is not None
@@ -270,7 +270,7 @@ def test_the_newest_first_over_all_issues(platform: Platform) -> None:
     assert store.look(issue_events.of_repository, repo, limit=1, offset=2) == rows[2:]
 
 
-# How issues hang together
+# Relations of issues
 
 
 @pytest.mark.parametrize(
@@ -308,7 +308,7 @@ def test_relations_of_issues_are_projected(
     assert len(platform.events()) == 1
 
 
-# Events of their branches
+# Events of the branches of pull requests
 
 
 def push(**changed: Any) -> dict[str, Any]:

@@ -20,7 +20,7 @@ CHOICE = [
 
 @pytest.fixture
 def platform(world: World) -> Platform:
-    """Tells of acme/tools, where there is issue 1."""
+    """A platform that reports events of `acme/tools`, which has issue 1."""
 
     def make(db: Connection) -> Row:
         acme = accounts.create(db, "acme", kind="Organization")
@@ -43,7 +43,7 @@ def values(platform: Platform) -> dict[str, Any]:
 
 
 def signed(platform: Platform, action: str, **payload: Any) -> None:
-    """The same as told by a source that signs."""
+    """Report an event of issues, signed by a source."""
     event = {
         "id": 1,
         "name": "issues",
@@ -88,7 +88,7 @@ def test_a_field_that_is_not_known_is_made_where_it_is_signed(platform: Platform
         "issue_field": {**field, "options": [*CHOICE, {"name": "none"}, {"color": "red"}]},
         "issue_field_value": {"single_select_option": {"name": "low"}},
     }
-    # A sender of a repository's events does not define the fields of its organization.
+    # An unsigned event of a repository does not define fields of its organization.
     platform.report("issues", "field_added", **reported)
     owner = platform.world.repo["owner_id"]
     store = platform.world.store

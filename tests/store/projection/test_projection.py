@@ -39,7 +39,7 @@ def platform(world: World) -> Platform:
 
 @pytest.fixture
 def signed(platform: Platform) -> Platform:
-    """One that signs what it tells, of whatever it likes."""
+    """A platform that signs its events, as a source that may report any repository."""
     platform.source_id = platform.world.store.do(sources.create, "forge", "secret")["id"]
     return platform
 

@@ -1,4 +1,4 @@
-"""Known licenses, which of them a text is, and the license files of repositories."""
+"""Known licenses, their recognition in a text, and the license files of repositories."""
 
 import hashlib
 import re

@@ -1,4 +1,4 @@
-"""Removed repositories and accounts: the rows that go along, and those that stay."""
+"""Removed repositories and accounts: the rows that are deleted with them, and other rows."""
 
 import pytest
 from store_world import World

@@ -167,7 +167,7 @@ def test_a_repository_can_be_updated(store: Store, clock: MovableClock) -> None:
 
 
 def people_of(db: Connection) -> dict[str, Row | None]:
-    """Somebody of each kind, and three repositories: of a user, and of an organization."""
+    """Create an account of each kind. Two of them own a public and a private repository each."""
     found: dict[str, Row | None] = {"anonymous": None}
     for login in ("owner", "stranger", "member", "org-admin"):
         found[login] = accounts.create(db, login)
@@ -184,7 +184,7 @@ def people_of(db: Connection) -> dict[str, Row | None]:
 
 
 EXPECTED = {
-    # who: role in the user's public, private repository, the organization's public, private one
+    # Each account's roles in the user's public and private repository, and in the organization's.
     "anonymous": ("read", None, "read", None),
     "stranger": ("read", None, "read", None),
     "owner": ("admin", "admin", "read", None),

@@ -98,7 +98,7 @@ def test_watchers_and_stars_are_counted_for_many_at_once(world: World, bob: Row)
 
 
 def test_watchers_are_notified(world: World, bob: Row) -> None:
-    """The users that watch, do not ignore, and may see the repository."""
+    """Watchers are notified, unless they ignore the repository or may not see it."""
     vault = world.another_repo("vault", private=True)
     admin = world.store.do(accounts.create, "root", site_admin=True)
     cyd = world.store.do(accounts.create, "cyd")

@@ -1,4 +1,4 @@
-"""Alerts of platforms are counted for the patterns of secrets."""
+"""Counts of platforms' alerts for each pattern of secrets."""
 
 import random
 from typing import Any
@@ -72,7 +72,7 @@ def test_an_organizations_own_pattern(world: World, repo: Row, named: str) -> No
     before = world.store.look(secret_patterns.list_all, repo["owner_id"])[-1]["version"]
     report(world, repo, secret_type=named)
     assert counts(world, repo, "cp_1") == (1, 0, 0, 0)
-    # Alerts are no change of the pattern.
+    # An alert does not change the pattern.
     assert world.store.look(secret_patterns.list_all, repo["owner_id"])[-1]["version"] == before
 
 

@@ -1,4 +1,4 @@
-"""A text that contains another one has all its bits."""
+"""Signatures of texts: a text that contains another one has all bits of the other."""
 
 import json
 

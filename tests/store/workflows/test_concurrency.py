@@ -36,7 +36,7 @@ def reflect(world: World, name: str, **payload: Any) -> None:
 def run(
     world: World, number: int = 1, status: str = "queued", moment: int = 0, **more: Any
 ) -> None:
-    """An event of a workflow run, as of so many seconds."""
+    """Project an event of a workflow run that was updated `moment` seconds after AT."""
     given = {
         "id": number,
         "name": f"run {number}",
@@ -65,9 +65,7 @@ def job(
 
 
 def names(rows: list[Row] | None) -> list[str] | None:
-    """The queue in short: `1+` a run that holds the group, `1` one that waits, `1/100` a job of
-    it.
-    """
+    """Return the members in short: `1` is a run, `1/100` is a job of it, and `+` marks holders."""
     if rows is None:
         return None
     return [
@@ -95,7 +93,7 @@ def ahead(world: World, of: str, number: int, name: str = "prod") -> list[str] |
 
 
 def configured(world: World, number: int = 1) -> dict[str, list[int]]:
-    """A run's groups, each with the positions of its members."""
+    """The groups of a run, each with the positions of the run's members in its queue."""
 
     def read(db: Connection) -> dict[str, list[int]]:
         row = workflow_runs.get(db, world.repo["id"], number)
@@ -253,7 +251,7 @@ def test_a_run_is_not_where_its_jobs_are(world: World) -> None:
     assert ahead(world, "run", 1) is None
     assert ahead(world, "job", 100) == ["1/100+"]
     run(world, 1, concurrency={"group": "prod"})
-    # A group that its own job holds does not keep the run waiting.
+    # A run does not wait for a group that its own job holds.
     assert ahead(world, "run", 1) == ["1"]
     job(world, 200, 2, "in_progress", concurrency={"group": "prod"})
     assert ahead(world, "run", 1) == ["2/200+", "1"]
@@ -442,7 +440,7 @@ def test_any_payload_is_projected_without_an_error(
 
 @dataclass
 class Line:
-    """The queue of one group, as simple as it can be: a list of who holds and of who waits."""
+    """The simplest queue of a group: lists of its holding and of its waiting members."""
 
     holding: list[str] = field(default_factory=list)
     waiting: list[str] = field(default_factory=list)
@@ -461,8 +459,9 @@ class Line:
 
 
 class Model:
-    """Three groups, five runs with two jobs and one called workflow each; everybody is in one
-    group at a time.
+    """Three groups and five runs, each with two jobs and a called workflow.
+
+    Each run, job and workflow is in at most one group.
     """
 
     def __init__(self) -> None:
@@ -577,7 +576,7 @@ def _compare(db: Connection, world: World, model: Model) -> None:
 
 
 def _called(member: Row) -> str:
-    """Its name in the model."""
+    """The name of the member in the model."""
     if member["job_number"] is not None:
         kind = "job2" if member["job_number"] % 10 else "job"
     else:
@@ -604,7 +603,7 @@ def _compare_run(db: Connection, group: Row, line: Line, number: int) -> None:
 
 
 def _ahead(found: list[Row] | None, line: list[str], itself: list[str]) -> None:
-    """The result is the queue up to the first of these that is in it."""
+    """Check that `found` is the queue up to the first name of `itself`, or None without any."""
     who = next((each for each in itself if each in line), None)
     expected = None if who is None else line[: line.index(who) + 1]
     assert (None if found is None else [_called(row) for row in found]) == expected

@@ -1,6 +1,6 @@
 """Batches: several deliveries of one hook in one request.
 
-A batch is no stored thing. It is a group that is made at send time, of deliveries that the lane has
+A batch is not stored. It is a group that is made at send time, of deliveries that the lane has
 claimed, one by one like all others. Each of them keeps its own attempts, retries and state, so a
 crash returns each to the store by itself, and a retry may go in another batch.
 

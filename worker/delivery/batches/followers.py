@@ -24,9 +24,10 @@ class FollowerClaims:
     async def claim(
         self, hook_id: int, first: QueuedDelivery, lease_id: int, most: int
     ) -> list[QueuedDelivery]:
-        """Return the deliveries that may go with `first`, so that there are `most` at most.
+        """Claim deliveries that may go with `first`, so that the batch has `most` at most.
 
-        A delivery that is not ordered has none, and neither has a redelivery out of turn.
+        Return them. A delivery that is not ordered has no followers, and neither has a redelivery
+        out of turn.
         """
         turn = first.turn
         if turn is None or turn.sequence is None or turn.out_of_turn or most == 1:

@@ -14,7 +14,7 @@ def seconds_to_fill(limits: BatchOptions, waiting: Sequence[QueuedDelivery], now
     `waiting` are the deliveries of a lane, at least one. `now` is in microseconds.
     """
     first = waiting[0]
-    # The deliveries that would fill the batch of an ordered one are in the store.
+    # If the first delivery is ordered, the others of its batch are in the store, not in `waiting`.
     if first.turn is None and len(waiting) >= limits.max_events:
         return 0.0
     left = (first.due_at - now) / SECOND + limits.max_wait

@@ -19,7 +19,7 @@ NAMED = "batch: the receiver named this event as failed"
 
 
 def is_too_large(members: Sequence[Member], answer: ExchangeResult) -> bool:
-    """Return whether fewer deliveries in a request may help."""
+    """Return whether the receiver refused the batch as too large, and it can be made smaller."""
     return answer.status == TOO_LARGE and len(members) > 1
 
 
@@ -36,7 +36,7 @@ def outcomes_of(
     """Return the outcome of each delivery, in their sequence. Both times are in microseconds."""
     answers = _answers(members, answer)
     found: list[Outcome] = []
-    # Deliveries that fail together are retried together.
+    # Deliveries with equal counts of attempts get the same time, so they are retried together.
     due: dict[tuple[int, int], int] = {}
     for member, own in zip(members, answers, strict=True):
         item = member.item
@@ -49,16 +49,16 @@ def outcomes_of(
             key = item.attempts, item.throttled
             outcome.due_at = due.setdefault(key, outcome.due_at)
         if found and item.turn is not None and outcome.state == WAITING:
-            # It waits for its turn again.
+            # A follower that is to be retried waits for its turn again.
             outcome.state = BEHIND
         found.append(with_event(outcome, target, member.payload, item))
     return found
 
 
 def decisive_of(outcomes: Sequence[Outcome]) -> Outcome | None:
-    """Return the outcome that shows how the receiver is. Return None if nothing was sent.
+    """Return the outcome by which the limits of the hook change. Return None if nothing was sent.
 
-    If the receiver accepted one delivery, it works.
+    If the receiver accepted one delivery, the batch counts as a success.
     """
     found = next((one for one in outcomes if one.state == DELIVERED), None)
     if found is None:

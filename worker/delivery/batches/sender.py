@@ -33,8 +33,8 @@ Result = tuple[QueuedDelivery, Outcome | None]
 class BatchSender:
     """The sender of batches.
 
-    `start` starts the deliveries of a lane that are left for others. `release` returns deliveries
-    of a hook under a lease to the store. With `spans`, each request is a span.
+    `start` starts the deliveries of a lane that the batch has left. `release` returns deliveries of
+    a hook under a lease to the store. With `spans`, each request is a span.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class BatchSender:
         """Make one attempt with `first` and the deliveries of the lane that go with it.
 
         Raises Busy, Unavailable or Withheld if nothing was sent. All but `first` are then in the
-        lane again.
+        lane again, or in the store if they are ordered.
         """
         if seconds_to_fill(limits, [first, *lane.queue], self._store.clock.now()) > 0:
             raise Withheld
@@ -105,7 +105,8 @@ class BatchSender:
     ) -> tuple[list[Member], list[QueuedDelivery]]:
         """Return the deliveries that fit into the request, and those that cannot be tried.
 
-        The others are removed from the group, and go back to the lane.
+        The others are removed from the group, and go back to the lane, or to the store if they are
+        ordered.
         """
         await self._prefetch(group)
         most = min(limits.max_bytes, lane.batch_bytes or limits.max_bytes)
@@ -123,7 +124,8 @@ class BatchSender:
             assert payload is not None
             member = Member(item, payload, element_of(target, payload, now))
             size += len(member.element) + batches.BETWEEN
-            # A header of the request says that its events were published again.
+            # One header marks all events of a request as republished, so a batch never mixes them
+            # with others.
             if members and (size > most or payload.republished != members[0].payload.republished):
                 self._put_back(lane, group[index:], lease_id)
                 del group[index:]
@@ -143,7 +145,8 @@ class BatchSender:
 
     def _put_back(self, lane: Lane, items: Sequence[QueuedDelivery], lease_id: int) -> None:
         if items and items[0].turn is not None:
-            # They are claimed with the first of their key, which may be another one next time.
+            # Followers are claimed with the first delivery of their key. The next attempt may begin
+            # with another one, so they go back to the store.
             ids = [item.delivery_id for item in items]
             self._leased.finish(ids)
             self._release(lane.hook_id, lease_id, ids)
@@ -182,7 +185,7 @@ class BatchSender:
         may_reach: Callable[[str], bool],
         trace: TraceContext | None,
     ) -> list[Outcome]:
-        """Send the request. It has this place in a trace; its events have their own."""
+        """Send the request. `trace` is the place of the request in a trace, not of its events."""
         clock = self._store.clock.now
         started = clock()
         timestamp = started // SECOND

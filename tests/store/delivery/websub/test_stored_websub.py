@@ -75,7 +75,7 @@ def _migrate(url: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _made_then(db: Connection) -> None:
-    """As the program of that step would have written it."""
+    """Insert rows as the program of that migration step would have inserted them."""
     given = {"now": db.now}
     db.execute(
         "INSERT INTO account (login, login_key, kind, created_at, updated_at)"
