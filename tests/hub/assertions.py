@@ -73,7 +73,7 @@ def bodies(store: Store, name: str) -> list[dict[str, Any]]:
 
 
 def waiting(store: Store, hook_id: int) -> list[Row]:
-    """The deliveries of this hook in the queue, oldest first, with each event's name and guid."""
+    """The deliveries of this hook, oldest first, with each event's name and guid."""
     return store.look(
         lambda db: db.all(
             "SELECT d.*, e.name, e.guid FROM delivery d JOIN event e ON e.id = d.event_id"

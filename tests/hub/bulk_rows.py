@@ -162,7 +162,7 @@ def _names(db: Connection, repo_ids: list[int]) -> list[str]:
         " ORDER BY r.id DESC LIMIT :n",
         n=len(repo_ids),
     )
-    return [name for (name,) in found]
+    return [name for (name,) in reversed(found)]
 
 
 def labels(db: Connection, world: World, n: int) -> list[int]:

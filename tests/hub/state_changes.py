@@ -38,7 +38,7 @@ def step(operation: str, reported: str, body: Any = None, by: str = "", **change
     return Step(operation, tuple(reported.split()), body, changed, by)
 
 
-def _held(app: str, account: str = "octo") -> Callable[[World], Body]:
+def _held(app: str) -> Callable[[World], Body]:
     """A function that gives an app a token of octo's. It returns the body that names the token."""
 
     def made(world: World) -> Body:

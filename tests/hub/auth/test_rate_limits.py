@@ -26,7 +26,6 @@ from store.clock import SECOND, MovableClock
 
 HOOKS = "/repos/octo/hello/hooks"
 USER = RateSubject("user", "7")
-NEVER: Any = None
 
 
 async def never(url: str) -> None:
@@ -492,15 +491,10 @@ def test_unnamed_limits_keep_their_defaults() -> None:
 
 
 async def test_a_user_with_a_password_is_counted_as_that_user(store: Store) -> None:
-    def make(db: Connection) -> int:
-        number: int = accounts.create(db, "pass", password="open sesame")["id"]
-        return number
-
-    account_id = store.do(make)
+    store.do(accounts.create, "pass", password="open sesame")
     async with client_of(store, None) as client:
         answer = await client.get("/authorizations", auth=("pass", "open sesame"))
         assert reported(answer) == (5000, 4999, 1, "core")
         answer = await client.get("/authorizations", auth=("pass", "wrong"))
         assert reported(answer) == (60, 59, 1, "core")
     await store.close()
-    assert account_id

@@ -16,7 +16,9 @@ from hub.operations import OPERATIONS
 from hub.settings import HubSettings
 from store import Connection, Store
 from store.accounts import accounts, teams, tokens
+from store.checks import check_runs
 from store.database.sqlite.engine import SqliteEngine
+from store.errors import Invalid
 from store.hooks import hooks
 from store.hooks.event_names import HUB_EVENTS, OPERATIONAL_EVENTS, WILDCARD
 from store.issues import issues, milestones
@@ -189,11 +191,22 @@ async def test_concurrent_changes_are_published_in_order(
     assert shown["body"] == reported[-1]
 
 
-async def test_a_failed_operation_publishes_nothing(hub: httpx.AsyncClient, world: World) -> None:
-    """The token has no app, so it may not create check runs."""
+async def test_a_failed_operation_publishes_nothing(
+    hub: httpx.AsyncClient, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The operation emits the event of the check suite before the check run is refused."""
+
+    def refuse(*_: Any) -> None:
+        raise Invalid("too many check runs")
+
     last = world.store.look(_newest)
-    headers = world.token(kind="installation", permissions={"checks": "write"})
-    body = {"name": "ring", "head_sha": "3" * 40}
-    answer = await hub.post("/repos/octo/hello/check-runs", headers=headers, json=body)
-    assert answer.status_code == 403
+    headers = bearer(_token_of_the_app(world))
+    sent: dict[str, Any] = {"headers": headers, "json": {"name": "ring", "head_sha": "3" * 40}}
+    with monkeypatch.context() as patched:
+        patched.setattr(check_runs, "create", refuse)
+        answer = await hub.post("/repos/octo/hello/check-runs", **sent)
+    assert answer.status_code == 422
     assert world.store.look(_reported, last) == ()
+    answer = await hub.post("/repos/octo/hello/check-runs", **sent)
+    assert answer.status_code == 201
+    assert world.store.look(_reported, last) == ("check_suite.requested", "check_run.created")

@@ -53,6 +53,7 @@ def test_a_repository_has_one_import_at_a_time(
     with pytest.raises(Invalid, match="under way"):
         start()
     row = taken(store)
+    store.do(import_contents.put_authors, repos[0]["id"], [ADA])
     assert store.do(import_rounds.stop, row, "error", "It broke", "importing")
     assert start()["error_message"] is None
     # The new import has deleted the data of the former one.

@@ -1,4 +1,4 @@
-"""Group 2: an application checks, narrows and revokes the tokens that it holds for users."""
+"""Applications check, narrow, reset, and revoke the tokens that they hold for users."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -24,7 +24,10 @@ HELD = {"contents": "write", "webhooks": "write"}
 
 @dataclass
 class Held:
-    """Two apps of reader's, and a token that each has of octo."""
+    """The apps lab and mill of reader, and a token that each of them holds for octo.
+
+    lab is an OAuth app with the token `plain`. mill is an integration with the token `narrow`.
+    """
 
     lab: Row
     mill: Row
@@ -57,14 +60,14 @@ def held(store: Store, seed: Any) -> Held:
 
 @pytest.fixture
 async def lab(store: Store, held: Held, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
-    """A client that asks as the app lab; its answers are held to the contract."""
+    """A client that authenticates as the app lab. Each response is checked against the contract."""
     async with open_client(store, settings, auth=("lab-client", SECRET)) as opened:
         yield opened
 
 
 @pytest.fixture
 def mill(lab: httpx.AsyncClient) -> httpx.AsyncClient:
-    """The same client, asking as the app mill."""
+    """The client `lab` with the credentials of the app mill."""
     lab.auth = httpx.BasicAuth("mill-client", SECRET)
     return lab
 
@@ -314,7 +317,7 @@ async def test_only_an_app_user_s_whole_token_is_narrowed(
 async def test_a_scoped_token_reaches_no_more(
     mill: httpx.AsyncClient, store: Store, seed: Any, held: Held
 ) -> None:
-    """Neither other repositories of the target nor those of others."""
+    """The scoped token reaches only the selected repository of the target account."""
 
     def lend(db: Connection) -> None:
         lent = repositories.create(db, seed.reader["id"], "lent", private=True)

@@ -1,4 +1,4 @@
-"""Group 1: grants and authorizations, managed with a password."""
+"""Grants and authorizations, which a user manages with a password."""
 
 import hashlib
 from collections.abc import AsyncIterator
@@ -20,7 +20,7 @@ from store.accounts import totp as one_time
 
 SECRET = "s" * 40
 PASSWORD = "open sesame"
-# Cheap, so that a test of many requests takes no seconds.
+# The low costs of this hash keep tests with many requests fast.
 HASHED = Argon2id(
     salt=b"s" * 16, length=32, iterations=1, lanes=1, memory_cost=8
 ).derive_phc_encoded(PASSWORD.encode())
@@ -30,7 +30,7 @@ GRANTS = "/applications/grants"
 
 @pytest.fixture
 def app(store: Store, seed: Any) -> Row:
-    """An OAuth app of reader's."""
+    """The OAuth app Lab, which reader owns."""
     return store.do(
         lambda db: apps.create(
             db,
@@ -45,7 +45,7 @@ def app(store: Store, seed: Any) -> Row:
 
 @pytest.fixture
 async def own(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
-    """A client that asks as octo with octo's password; its answers are held to the contract."""
+    """A client with octo's password. Each response is checked against the contract."""
     store.do(accounts.set_password, seed.octo["id"], HASHED)
     async with open_client(store, settings, auth=("octo", PASSWORD)) as opened:
         yield opened
@@ -228,7 +228,7 @@ async def test_lists_are_one_s_own_in_pages(
 async def test_lists_ask_the_store_no_more_for_more(
     own: httpx.AsyncClient, store: Store, seed: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The number of statements does not grow with the rows."""
+    """The number of SQL statements does not grow with the rows."""
 
     def more(db: Connection) -> None:
         for number in range(20):

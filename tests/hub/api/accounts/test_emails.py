@@ -1,4 +1,4 @@
-"""Group 13: the email addresses of the authenticated user."""
+"""The email addresses of the authenticated user."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -18,7 +18,7 @@ FIRST, SECOND = "octo@tower.example", "o@tower.example"
 
 @pytest.fixture
 async def hub(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
-    """A client that speaks for octo and may do all to its addresses; held to the contract."""
+    """A client with a token of octo that may read and change octo's addresses."""
     value, _ = store.do(tokens.create, seed.octo["id"], scopes=["user"])
     headers = {"Authorization": f"Bearer {value}"}
     async with open_client(store, settings, headers=headers) as opened:

@@ -21,7 +21,7 @@ def token(store: Store, account: Row, **what: Any) -> Headers:
 
 @pytest.fixture
 def acme(store: Store, seed: Any) -> Row:
-    """Octo owns it, bella is a public member and reader nothing."""
+    """The organization acme: octo owns it, bella is a public member, reader is not a member."""
 
     def make(db: Any) -> Row:
         made = accounts.create(db, "acme", kind="Organization", name="Acme")

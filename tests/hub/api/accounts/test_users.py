@@ -1,4 +1,4 @@
-"""Users, as everybody sees them and as they see themselves."""
+"""The public profile of a user, and the private profile of the authenticated user."""
 
 from typing import Any
 

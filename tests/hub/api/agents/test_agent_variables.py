@@ -1,4 +1,4 @@
-"""Group 16: the variables of an organization's agents."""
+"""The variables of an organization's agents."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -23,8 +23,10 @@ Headers = dict[str, str]
 
 @dataclass
 class Acme:
-    """octo owns acme with the public tools and the private safe; plain is only a member, pusher
-    may also push to safe.
+    """octo owns acme, which has the public repository tools and the private repository safe.
+
+    plain and pusher are members, and pusher may push to safe. The tokens in `no_repo` and
+    `pusher_no_repo` lack the scope `repo`.
     """
 
     org: Row
@@ -80,7 +82,7 @@ def wanted(name: str = "region", **given: Any) -> Row:
 
 
 async def made(hub: httpx.AsyncClient, acme: Acme, **given: Any) -> str:
-    """The path of a new variable."""
+    """Create a variable. Return its path."""
     answer = await hub.post(AT, headers=acme.octo, json=wanted(**given))
     assert answer.status_code == 201, answer.text
     return f"{AT}/{given.get('name', 'region')}"
@@ -203,7 +205,7 @@ async def test_agent_variables_need_a_collaborator(hub: httpx.AsyncClient, acme:
         assert_error(answer, 403, NO_COLLABORATOR)
     assert (await hub.get(AT, headers=acme.pusher)).status_code == 200
     assert (await hub.post(AT, headers=acme.pusher, json=wanted("o"))).status_code == 201
-    # The collaborator's repository is private, and the other token does not show it.
+    # pusher collaborates only in a private repository, which this token cannot see.
     assert_error(await hub.get(AT, headers=acme.pusher_no_repo), 403, NO_COLLABORATOR)
 
 
@@ -318,7 +320,7 @@ async def test_other_repositories_cannot_be_selected(
 
 @pytest.fixture
 def seed_other(store: Store, acme: Acme) -> int:
-    """A repository that octo sees and that is not acme's."""
+    """The id of a public repository that another account owns."""
 
     def make(db: Connection) -> int:
         return repositories.create(db, accounts.create(db, "else")["id"], "where")["id"]
@@ -334,7 +336,7 @@ async def test_too_many_selected_repositories_are_refused(
     assert_error(await hub.post(AT, headers=acme.octo, json=bad), 422)
 
 
-# Pages and bounds
+# Pages and limits
 
 
 def _many(db: Connection, organization_id: int, count: int) -> None:

@@ -1,4 +1,4 @@
-"""An app with two installations, and the requests that it makes."""
+"""Fixtures of the tests of apps: an app with two installations, and its requests."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,9 +19,9 @@ PERMISSIONS = {"issues": "write", "contents": "read"}
 
 @dataclass
 class Installed:
-    """The app Mill with its key, on octo (only octo/vault) and on the organization acme.
+    """The app Mill with its key, installed on octo (only octo/vault) and on the organization acme.
 
-    acme has the repositories tools and, private, kit.
+    acme has the public repository tools and the private repository kit.
     """
 
     store: Store
@@ -33,14 +33,14 @@ class Installed:
     kit: Row
 
     def token(self, installation: Row | None = None, **what: Any) -> str:
-        """A token of the installation on acme, or of another one."""
+        """A new token of an installation. The default is the installation on acme."""
         value, _ = self.store.do(
             lambda db: installation_tokens.create(db, installation or self.on_acme, **what)
         )
         return value
 
     def jwt(self, issuer: Any = None, key: int = 0, **claims: Any) -> str:
-        """A token of the app itself. Claims that are given as `...` are left out."""
+        """A JSON Web Token of the app. A claim with the value `...` is left out."""
         now = self.store.clock.now() // SECOND
         return signed_token(issuer or self.app["id"], now, key=key, **claims)
 
@@ -49,7 +49,7 @@ class Installed:
         return await self.hub.request(method, path, headers=headers, **how)
 
     async def itself(self, method: str, path: str, **how: Any) -> httpx.Response:
-        """The app asks as itself."""
+        """Send a request with a JSON Web Token of the app."""
         return await self.ask(method, path, self.jwt(), **how)
 
 
@@ -77,7 +77,7 @@ def make_app(db: Connection, owner_id: int, name: str, **given: Any) -> Row:
 
 @pytest.fixture
 def another(store: Store, seed: Any) -> Callable[..., Row]:
-    """Makes a further app of octo's."""
+    """A function that creates an app, which octo owns."""
 
     def make(name: str, **given: Any) -> Row:
         return store.do(lambda db: make_app(db, seed.octo["id"], name, **given))

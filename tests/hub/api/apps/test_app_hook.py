@@ -106,7 +106,7 @@ class TestEventsAboutInstallations:
         return await configured(installed)
 
     def change(self, installed: Any, what: str, *given: Any, **named: Any) -> Any:
-        """Make a change of `installation_changes`."""
+        """Call the function `what` of `installation_changes`, and return its result."""
 
         def work(db: Connection) -> Any:
             ctx = Context(db, Urls("http://hub.test"), None, installation_changes.EMITS)
@@ -117,7 +117,7 @@ class TestEventsAboutInstallations:
     def reported(
         self, installed: Any, hook: Row, name: str = "installation"
     ) -> list[dict[str, Any]]:
-        """The payloads of events, all of which the app's hook gets."""
+        """Assert that the app's hook gets all events with this name. Return the payloads."""
         found = bodies(installed.store, name)
         rows = waiting(installed.store, hook["id"])
         assert [row["name"] for row in rows].count(name) == len(found)

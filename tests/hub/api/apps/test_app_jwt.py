@@ -1,4 +1,4 @@
-"""How an app authenticates as itself."""
+"""Authentication of an app with a JSON Web Token."""
 
 import base64
 import json
@@ -124,7 +124,7 @@ async def test_other_algorithms(installed: Installed) -> None:
     private, public = app_key(0)
     text = {**claims, "iss": str(claims["iss"])}
     longer = jwt.encode(text, private, algorithm="RS512")
-    # The public key as the secret of a symmetric signature.
+    # An attacker could sign with HS256 and use the public key as the secret.
     head = f"{part({'alg': 'HS256', 'typ': 'JWT'})}.{part(claims)}"
     mac = jwt.get_algorithm_by_name("HS256").sign(head.encode(), public.encode())
     symmetric = f"{head}.{base64.urlsafe_b64encode(mac).decode().rstrip('=')}"

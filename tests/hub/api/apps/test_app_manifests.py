@@ -1,4 +1,4 @@
-"""Apps that are made from manifests."""
+"""Apps that are created from manifests."""
 
 from typing import Any
 

@@ -1,5 +1,6 @@
-"""An installation's token never sees or does more than app, installation, token and selection have
-in common: in thousands of random combinations, and asked at every operation.
+"""The rights of an installation's token: never more than app, installation, and token all allow.
+
+The tests compare random combinations, and call each operation in repositories.
 """
 
 import random
@@ -34,30 +35,30 @@ Held = dict[str, str]
 
 
 class Chance(random.Random):
-    """The parts of a combination."""
+    """A random generator for permissions and repositories."""
 
     def permissions(self, within: Held | None = None) -> Held:
-        """Any permissions, or some that these include."""
+        """Random permissions. With `within`, none exceeds the permissions in it."""
         names = NAMES if within is None else sorted(within)
         chosen = self.sample(names, self.randint(0, len(names)))
         most = {name: 3 if within is None else LEVELS[within[name]] for name in chosen}
         return {name: self.choice(list(LEVELS)[: most[name]]) for name in chosen}
 
     def among(self, ids: list[int]) -> list[int] | None:
-        """Some of these; None for all."""
+        """A random selection of these ids. None stands for all of them."""
         return None if self.random() < 0.3 else self.sample(ids, self.randint(0, len(ids)))
 
 
 def least(*several: Held) -> Held:
-    """The permissions that all of them have."""
+    """The permissions that are common to all arguments, each at its lowest level."""
     names = set(NAMES).intersection(*several)
     return {name: min((one[name] for one in several), key=LEVELS.__getitem__) for name in names}
 
 
 class Combination:
-    """An app, its installation on an account and a token, all of them by chance.
+    """Random rights of an app, its installation on an account, and a token of the installation.
 
-    After the token was made, everything but the token changes once more.
+    The rights of the app and of the installation often change after the token was created.
     """
 
     def __init__(self, db: Connection, chance: Chance, app: Row, account: Row) -> None:
@@ -88,9 +89,10 @@ class Combination:
         return found
 
     def _settle(self) -> tuple[Held, list[int] | None]:
-        """Give the app permissions, of which the account accepts some. Choose repositories.
+        """Set the permissions of the app and of the installation, and select repositories.
 
-        The app may lose permissions again that the account has accepted.
+        The app's permissions may then change once more, and the account does not accept the change.
+        Return the permissions in force and the ids of the repositories (None for all).
         """
         chance, wanted = self._chance, self._chance.permissions()
         self._ask_for(wanted)
@@ -117,7 +119,7 @@ class Combination:
         )
 
     def expected(self, needed: access.Access, reached: bool) -> str:
-        """The expected answer to a request within the installation's reach, or out of it."""
+        """The expected outcome of a request. `reached` tells whether its target is in reach."""
         if not reached:
             return "not found"
         allowed = "installation" in needed.kinds and self._has(needed)
@@ -131,7 +133,7 @@ class Combination:
 
 
 def check(store: Store, seed: Any, many: int) -> None:
-    """Check so many combinations, all in one transaction. Each outcome occurs."""
+    """Check `many` combinations in one transaction. Assert that each possible outcome occurs."""
     seen: set[str] = set()
 
     def each(db: Connection) -> None:
@@ -201,7 +203,7 @@ def test_rights_of_thousands_of_combinations(store: Store, seed: Any) -> None:
 
 
 class Names:
-    """Stands for what is in a path: nothing of it is there."""
+    """Values for the parameters of any path. The names and ids do not exist."""
 
     def __getattr__(self, name: str) -> Any:
         return self
@@ -217,7 +219,7 @@ class Names:
 async def test_each_operation_needs_its_permission_and_the_selection(
     installed: Installed, operation: Operation
 ) -> None:
-    """Without a permission, and outside of the selection."""
+    """The token lacks either the permission or access to the repository."""
 
     def at(owner: str, repo: str) -> str:
         return path(operation, Names(), owner=owner, repo=repo)  # type: ignore[arg-type] # no rows
@@ -231,7 +233,8 @@ async def test_each_operation_needs_its_permission_and_the_selection(
     narrow = installed.token(repositories=[installed.kit["id"]])
     for owner, repo in (("acme", "tools"), ("octo", "hello"), ("octo", "vault")):
         answer = await installed.ask(operation.method, at(owner, repo), narrow)
-        # A request that no installation may make is refused before anything is looked up.
+        # If no installation may call the operation, the hub responds with 403 before it looks
+        # for the repository.
         wanted_status = 404 if "installation" in operation.access.kinds else 403
         assert answer.status_code == wanted_status, answer.text
 
@@ -249,7 +252,6 @@ async def test_lists_of_other_repositories(installed: Installed, store: Store) -
 async def test_the_account_of_an_app_has_no_rights_of_its_own(
     store: Store, installed: Installed
 ) -> None:
-    """The account of an app has no rights of its own."""
     bot = store.look(accounts.by_login, "mill[bot]")
     assert bot is not None
     for row in (installed.kit, store.look(repositories.find, "octo", "vault")):

@@ -1,4 +1,4 @@
-"""Apps, their installations, and the tokens of these."""
+"""Apps, their installations, and the tokens of installations."""
 
 from collections.abc import Callable
 from typing import Any
@@ -195,7 +195,7 @@ async def test_only_one_list_of_repositories(installed: Installed) -> None:
 
 
 async def test_accepted_permissions_count(installed: Installed, store: Store) -> None:
-    """The app may ask for more. That counts for an installation after its account accepted it."""
+    """New permissions of an app apply to an installation after its account accepted them."""
     more = {**PERMISSIONS, "checks": "write"}
     unchanged = {"url": "https://x.example/", "description": None, "events": [], "public": True}
     store.do(lambda db: apps.update(db, installed.app["id"], permissions=more, **unchanged))

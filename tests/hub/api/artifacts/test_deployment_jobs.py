@@ -1,4 +1,4 @@
-"""Group 7: jobs that record a cluster's deployments, from the request to their end."""
+"""Jobs that record the deployments of a cluster, from the request to the result."""
 
 from collections.abc import AsyncIterator, Callable
 from typing import Any
@@ -45,7 +45,7 @@ async def hub(store: Store, acme: Acme, settings: HubSettings) -> AsyncIterator[
 
 @pytest.fixture
 def work(store: Store, settings: HubSettings) -> Callable[[], Any]:
-    """Run the due jobs, as the worker does."""
+    """A function that runs the due jobs, as the worker does."""
     return lambda: record_deployments(store, WorkerEvents(settings))
 
 
@@ -108,7 +108,7 @@ async def test_a_job_makes_the_same_records_as_a_request(
     await made(hub, wanted(*entries))
     await work()
     assert await records(hub) == before
-    # Nothing of it is new.
+    # The job changes no record, so it emits no event.
     assert len(bodies(store, "deployment_record")) == 2
     await made(hub, wanted(deployment("web", status="decommissioned")))
     await work()
@@ -124,7 +124,7 @@ async def test_a_cluster_has_one_job_at_a_time(
     other = f"{RECORD}/cluster/sun/jobs"
     assert (await hub.post(other, json=wanted(deployment()))).status_code == 202
     store.do(deployment_jobs.begin)
-    # While it is in process, too.
+    # The cluster accepts no other job while this job is in progress.
     assert_error(await hub.post(JOBS, json=wanted(deployment("api"))), 409, BUSY)
     await work()
     assert len(await records(hub)) == 2
@@ -205,7 +205,7 @@ async def test_as_many_as_there_may_be(
 ) -> None:
     many = [deployment(f"web-{each}", digest=digest(f"{each % 10}")) for each in range(5_000)]
     job = await made(hub, wanted(*many))
-    # Told of one by one; that is not what this is about.
+    # Each record publishes its own event. This test leaves the events out.
     await record_deployments(store, lambda db, event, rows: None)
     done = await shown(hub, job["job_id"])
     assert (done["status"], done["total_count"]) == ("completed", 5_000)
@@ -215,5 +215,5 @@ async def test_records_of_both_kinds(hub: httpx.AsyncClient, work: Callable[[], 
     await posted(hub, RECORD, record(cluster="moon"))
     await made(hub, wanted(deployment()))
     await work()
-    # It is the same combination.
+    # Place and name of the deployment are equal, so the job updates the existing record.
     assert len(await records(hub)) == 1

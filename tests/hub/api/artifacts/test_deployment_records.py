@@ -1,4 +1,4 @@
-"""Group 7: where an organization's artifacts run."""
+"""Deployment records: in which environments and clusters an organization's artifacts run."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -44,7 +44,7 @@ def cluster(*deployments: Row, **given: Any) -> Row:
     return {"logical_environment": "production", "deployments": [*deployments]} | given
 
 
-# One record
+# Single records
 
 
 async def test_a_deployment_record_is_created(
@@ -129,7 +129,7 @@ async def test_tags_and_risks_that_are_not_given_stay(
     (again,) = (await posted(hub, RECORD, record()))["deployment_records"]
     assert (again["tags"], again["runtime_risks"]) == (first["tags"], first["runtime_risks"])
     assert again["updated_at"] == "2026-11-21T07:33:01Z"
-    # Told once more, and nothing new: that is nothing to tell others.
+    # The second request changed nothing, so it emitted no event.
     assert len(bodies(store, "deployment_record")) == 1
     emptied = record(tags={}, runtime_risks=[])
     (last,) = (await posted(hub, RECORD, emptied))["deployment_records"]
@@ -183,7 +183,7 @@ async def test_an_invalid_digest_is_rejected(hub: httpx.AsyncClient) -> None:
         assert_error(answer, 404, "Not Found")
 
 
-# Which repository
+# Repositories of records
 
 
 async def test_a_repository_is_found_by_its_name_in_any_case(
@@ -199,7 +199,7 @@ async def test_an_attestation_counts_for_more(
     for repo in (acme.tools, acme.bells):
         store.do(artifacts.attest, repo["id"], digest())
     latest = store.look(lambda db: db.value("SELECT max(id) FROM attestation"))
-    # The name is passed over, whatever it is.
+    # If the artifact has an attestation, the hub ignores the repository in the request.
     for number, named in enumerate(({"github_repository": "nothing"}, {})):
         body = record(f"web-{number}")
         del body["github_repository"]
@@ -259,7 +259,7 @@ async def test_a_token_for_other_repositories(hub: httpx.AsyncClient, acme: Acme
     ):
         body = record(f"{named}-{status}", github_repository=named)
         assert (await hub.post(RECORD, json=body, headers=only(repo))).status_code == status
-    # And sees no records of what it does not see.
+    # The list shows only records of repositories that the token can read.
     shown = await records(hub, headers=only(acme.tools))
     assert [each["deployment_name"] for each in shown] == ["tools-200"]
     assert len(await records(hub)) == 2
@@ -329,7 +329,7 @@ async def test_required_members_are_named(hub: httpx.AsyncClient) -> None:
         assert f'"{name}" wasn\'t supplied.' in content["message"]
 
 
-# A cluster
+# Deployments of a cluster
 
 
 async def test_the_deployments_of_a_cluster_are_recorded(
@@ -348,7 +348,7 @@ async def test_the_deployments_of_a_cluster_are_recorded(
     again = await posted(hub, CLUSTER, cluster(*changes, physical_environment="north"))
     assert again["deployment_records"][0]["id"] == shown["deployment_records"][0]["id"]
     assert len(await records(hub)) == 4
-    # Another environment is another place.
+    # A deployment in another environment has its own record.
     await posted(hub, CLUSTER, cluster(deployment("web")))
     assert len(await records(hub)) == 5
     actions = [each["action"] for each in bodies(store, "deployment_record")]
@@ -377,7 +377,7 @@ async def test_the_first_name_and_version_win(hub: httpx.AsyncClient, store: Sto
     )
     await posted(hub, CLUSTER, body)
     assert artifact() == {"name": "first", "version": "1", "deployments": 2}
-    # In the next request it is the first one there; a version that is not told stays.
+    # The next request renames the artifact. It has no version, so the old version stays.
     await posted(hub, CLUSTER, cluster(deployment("db", name="third")))
     assert artifact() == {"name": "third", "version": "1", "deployments": 3}
 
@@ -523,5 +523,5 @@ async def test_more_deployments_take_no_more_statements(
     await posted(hub, CLUSTER, cluster(deployment()))
     asked = statements(monkeypatch)
     few, many = await counted(2), await counted(60)
-    # Rows are inserted some at a time.
+    # The store splits many rows among several INSERT statements.
     assert many - few <= 12

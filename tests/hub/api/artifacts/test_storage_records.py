@@ -1,4 +1,4 @@
-"""Group 7: where an organization's artifacts are kept."""
+"""Storage records: in which registries an organization's artifacts are stored."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -131,7 +131,7 @@ async def test_a_storage_record_needs_the_right_to_push(
         assert (await hub.post(STORAGE, json=body, headers=pusher)).status_code == status
     store.do(artifacts.attest, acme.tools["id"], digest())
     assert (await hub.post(STORAGE, json=nameless, headers=pusher)).status_code == 200
-    # The attestation says that it is from tools, whatever is named.
+    # The attestation names tools as the source, so the hub ignores `github_repository`.
     answer = await hub.post(STORAGE, json=storage(github_repository="bells"), headers=pusher)
     assert answer.status_code == 200
 

@@ -1,4 +1,4 @@
-"""Group 9: the seats of an organization at the assistant, and their ends."""
+"""Seats of an organization's assistant subscription: assignment, cancellation, and expiry."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -30,7 +30,10 @@ USERS, TEAMS = f"{AT}/selected_users", f"{AT}/selected_teams"
 
 
 def _acme(db: Connection) -> str:
-    """olga owns acme; ann, ben and cat are members, ann and ben in Ops, ben and cat in Web."""
+    """Create the organization acme with a subscription. Return a token of its owner olga.
+
+    ann, ben and cat are members. ann and ben are in the team Ops, ben and cat in Web Folks.
+    """
     org = accounts.create(db, "acme", kind="Organization")
     people = {}
     for login in ("olga", "ann", "ben", "cat", "stranger"):
@@ -82,7 +85,7 @@ async def cancel_teams(client: httpx.AsyncClient, *names: str) -> int:
 
 
 async def seats(client: httpx.AsyncClient) -> dict[str, Any]:
-    """Login to the date that the seat ends."""
+    """The date on which each user's seat ends, by login. None if the seat is not cancelled."""
     found = (await client.get(f"{AT}/seats")).json()
     shown = {
         each["assignee"]["login"]: each["pending_cancellation_date"] for each in found["seats"]
@@ -99,16 +102,16 @@ async def test_a_seat_from_its_giving_to_its_end(
     client: httpx.AsyncClient, store: Store, clock: MovableClock
 ) -> None:
     assert await give(client, "ann", "Ben", "ANN") == 2
-    assert await give(client, "ann") == 0, "who has one keeps it"
+    assert await give(client, "ann") == 0, "ann already has a seat"
     _, ends = cycle(clock.now())
     assert await cancel(client, "ann") == 1
     assert await cancel(client, "ann") == 0
     assert await seats(client) == {"ann": iso(ends)[:10], "ben": None}
-    assert await give(client, "ann", "cat") == 2, "one is new and one refreshed"
+    assert await give(client, "ann", "cat") == 2, "cat's seat is new, and ann's is refreshed"
     assert await seats(client) == {"ann": None, "ben": None, "cat": None}
     await cancel(client, "ann", "cat")
     clock.advance((ends - clock.now()) / 1_000_000)
-    assert await seats(client) == {"ben": None}, "also where the worker is late"
+    assert await seats(client) == {"ben": None}, "the seats end even before the worker runs"
     assert_error(await client.get("/orgs/acme/members/ann/assistant"), 404)
     assert await give(client, "ann") == 1
     reported = bodies(store, "assistant_seat")
@@ -124,9 +127,9 @@ async def test_the_seats_of_teams(client: httpx.AsyncClient) -> None:
     ben = (await client.get("/orgs/acme/members/BEN/assistant")).json()
     assert ben["assigning_team"]["name"] == "Ops"
     assert ben["assigning_team"]["type"] == "organization"
-    assert await cancel(client, "ann") == 0, "ann keeps hers through the team"
+    assert await cancel(client, "ann") == 0, "ann keeps her seat because her team Ops has one"
     await give(client, "ann")
-    assert await cancel_teams(client, "ops") == 0, "ben has his through the other, ann her own"
+    assert await cancel_teams(client, "ops") == 0, "ben keeps his through Web Folks, ann her own"
     assert await cancel_teams(client, "Web Folks") == 2
     pending = await seats(client)
     assert pending["ann"] is None
@@ -286,7 +289,7 @@ async def test_seats_need_a_subscription_that_is_set_up(
 
 
 def manage(db: Connection, how: str) -> None:
-    """Set the seat management, as a state document does."""
+    """Set how acme assigns seats, as a state document does."""
     org = organization_id(db)
     before = assistant_subscriptions.of(db, org)
     after = assistant_subscriptions.put(db, org, seat_management=how)

@@ -1,4 +1,4 @@
-"""Group 24: descriptors of reports, and the files that their links lead to."""
+"""Reports about the use of the assistant: their descriptions, and the signed download links."""
 
 import hashlib
 import re
@@ -29,7 +29,7 @@ WINDOWS = ("enterprise-28-day/latest", "users-28-day/latest")
 
 
 def made(db: Connection, enterprise_id: int, day: str, lines: int = 2) -> list[int]:
-    """All reports of a day and of those before it, each with CONTENT."""
+    """Store the reports of `day` and of its 28-day window, each with CONTENT. Return their ids."""
     number = usage_days.of_iso(day)
     ids: list[int] = []
     for kinds, first in ((OF_A_DAY, number), (OF_A_WINDOW, number - 27)):
@@ -117,7 +117,7 @@ async def test_history_of_assistant_metrics(
     for day, status in (("2025-10-10", 200), ("2025-10-09", 404)):
         store.do(made, world.enterprise["id"], day)
         assert (await client.get(f"{AT}/users-1-day?day={day}")).status_code == status
-    # It goes back a year.
+    # Reports are available for a year.
     clock.advance(58 * 86_400)
     assert (await client.get(f"{AT}/users-1-day?day=2025-10-10")).status_code == 200
     clock.advance(86_400)
@@ -178,7 +178,7 @@ async def test_metrics_need_an_owner_or_a_billing_manager(
     assert_error(await client.get(at, headers=headers(store, stranger)), 404)
 
 
-# The files behind the links.
+# Downloads
 
 
 async def test_a_report_is_downloaded(client: httpx.AsyncClient, link: str, tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ async def test_a_report_is_downloaded(client: httpx.AsyncClient, link: str, tmp_
     head = await client.head(link)
     assert (head.status_code, head.content) == (200, b"")
     assert head.headers["Content-Length"] == str(len(CONTENT))
-    # Also where nothing is in front of the path.
+    # The link also works without the prefix of the API.
     assert (await client.get(link.replace("/api/v3", ""))).content == CONTENT
 
 
@@ -291,7 +291,7 @@ async def test_the_file_is_made_where_it_is_not(
     assert (await client.get(link)).content == CONTENT
     (file,) = folder.iterdir()
     assert file.read_bytes() == CONTENT
-    # One that is not whole is made anew; nothing is left beside it.
+    # The hub replaces an incomplete file, and leaves no temporary file.
     file.write_bytes(CONTENT[:5])
     assert (await client.get(link)).content == CONTENT
     file.unlink()

@@ -1,4 +1,4 @@
-"""Usage is reported by those with the right to, and a batch is accepted whole or not at all."""
+"""Reports of assistant usage: permissions, limits, and all-or-nothing batches."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -109,7 +109,7 @@ async def test_users_count_as_active_and_as_engaged(
         assert (row["active"], row["engaged"]) == (active, engaged), given
 
 
-# A wrong body, the status, and the message.
+# An invalid line of a batch, the status, and the start of the message.
 BAD: list[tuple[Any, int, str]] = [
     (b"{", 400, "Problems parsing JSON"),
     (b"[]", 400, "Body should be a JSON object"),
@@ -206,7 +206,7 @@ async def test_usage_is_reported_by_owners_with_a_fitting_token(
     reported: str | None,
 ) -> None:
     if role is None:
-        # Outsiders learn nothing of the enterprise.
+        # If the user is outside of the enterprise, the response hides that it exists.
         stranger = store.do(using, "moon").ann
         header = f"Bearer {token(store, stranger, **given)}"
         answer = await post(client, lines(line()), Authorization=header)
@@ -295,5 +295,5 @@ async def test_as_few_statements_for_many(
     ran.clear()
     many = (line(editor=f"e{number}", day="2026-11-19") for number in range(60))
     assert (await post(client, lines(*many))).status_code == 202
-    # Inserts are cut into a few sizes.
+    # The store splits many rows among several INSERT statements.
     assert len(ran) <= few + 10

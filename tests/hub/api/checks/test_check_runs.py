@@ -1,4 +1,4 @@
-"""Group 12: check runs."""
+"""Check runs: creation, changes, annotations, lists, events, and rerequests."""
 
 from typing import Any
 
@@ -52,7 +52,7 @@ def app_of(store: Store, seed: Any, name: str) -> Any:
 
 
 def token(store: Store, seed: Any, app: str | None = None, **given: Any) -> Headers:
-    """A token of octo's that may write checks: of this app, if one is named."""
+    """Headers with a token of octo that may write checks. `app` names the app of the token."""
     given = {"kind": "installation", "permissions": {"checks": "write"}} | given
     if app is not None:
         given["app_id"] = app_of(store, seed, app)["id"]
@@ -94,7 +94,7 @@ async def names(hub: httpx.AsyncClient, path: str, **query: Any) -> list[str]:
     return [run["name"] for run in content["check_runs"]]
 
 
-# Making one
+# Creation
 
 
 async def test_a_check_run_is_created(hub: httpx.AsyncClient, seed: Any, mine: Headers) -> None:
@@ -215,7 +215,7 @@ async def test_invalid_check_runs_are_rejected(
     assert store.look(lambda db: db.value("SELECT count(*) FROM check_suite")) == 0
 
 
-# Who
+# Permissions
 
 
 @pytest.mark.parametrize("kind", ["installation", "app_user"])
@@ -261,7 +261,7 @@ async def test_the_run_of_another_app_cannot_be_changed(
     assert_error(await hub.post(f"{RUNS}/{run['id']}/rerequest", headers=other), 403)
 
 
-# Changing one
+# Changes
 
 
 async def test_a_check_run_is_changed(hub: httpx.AsyncClient, clock: Any, mine: Headers) -> None:
@@ -418,7 +418,7 @@ async def test_bad_annotations(
     assert (await hub.get(f"{RUNS}/{run['id']}")).json()["output"]["annotations_count"] == 0
 
 
-# Runs of one name
+# Runs with the same name
 
 
 async def test_of_one_name_the_newest_are_kept(
@@ -673,7 +673,7 @@ async def test_a_suite_stands_as_its_latest_runs_do(
     assert suite_of(store, seed, first) == ("completed", "neutral")
 
 
-# Asking again
+# Rerequests
 
 
 @pytest.mark.parametrize("kind", ["fine_grained", "app_user", "installation"])
@@ -725,7 +725,7 @@ async def test_wrong_rerequests_of_a_check_run_are_refused(
     assert (await hub.get(f"{HELLO}/commits/{SHA}/check-runs")).json()["total_count"] == 1
 
 
-# Cost
+# Numbers of SQL statements
 
 
 async def test_as_many_statements_for_many_as_for_one(

@@ -1,4 +1,4 @@
-"""Check suites, made here and by platforms."""
+"""Check suites that the API created, and check suites that a platform reported."""
 
 from typing import Any
 

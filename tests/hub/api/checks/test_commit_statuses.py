@@ -1,4 +1,4 @@
-"""Commit statuses, made here and by platforms."""
+"""Commit statuses that the API created, and commit statuses that a platform reported."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -23,7 +23,7 @@ COMBINED = f"{HELLO}/commits/{SHA}/status"
 
 @pytest.fixture
 async def hub(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
-    """A client of octo's; its answers are held to the contract."""
+    """A client with a token of octo. Each response is checked against the contract."""
     headers = {"Authorization": f"Bearer {seed.token}"}
     async with open_client(store, settings, headers=headers) as opened:
         yield opened
@@ -97,7 +97,7 @@ async def test_statuses_of_a_platform(hub: httpx.AsyncClient, platform: Platform
         "robin",
     )
     assert shown["created_at"] == "2026-11-20T10:00:00Z"
-    # The one made here is newer.
+    # The status that the API creates is newer than the platform's.
     await made(hub, "success")
     assert (await hub.get(COMBINED)).json()["state"] == "success"
 

@@ -1,4 +1,4 @@
-"""Group 15: machines for environments."""
+"""The machine types that are available for development environments."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -52,7 +52,7 @@ def built(answer: httpx.Response) -> dict[str, str]:
 
 
 def only(store: Store, name: str, location: str) -> None:
-    """A machine of its own, offered there and nowhere else."""
+    """Add a machine type that only this location offers."""
     reported = Machine(name, name, "linux", 64 * GIB, 4 * GIB, 1, (location,))
     store.do(devenv_machines.put, reported)
 
@@ -71,7 +71,7 @@ async def test_known_machines_are_listed_by_default(hub: httpx.AsyncClient) -> N
     }
 
 
-# Where
+# Locations
 
 
 async def test_machines_of_a_location(hub: httpx.AsyncClient, store: Store) -> None:
@@ -118,7 +118,7 @@ async def test_the_client_s_address_selects_the_location(
     ):
         assert await seen(params={"client_ip": address}) == place
         assert await seen(headers={"X-Forwarded-For": address}) == place
-    # A given location has precedence over the one of the address.
+    # `client_ip` takes precedence over the client's address, and `location` over both.
     behind = {"X-Forwarded-For": "198.51.100.1"}
     assert await seen(headers=behind, params={"client_ip": "203.0.113.5"}) == set()
     asked = {"client_ip": "198.51.100.1", "location": "WestEurope"}
@@ -133,7 +133,7 @@ async def test_bad_addresses_are_refused(hub: httpx.AsyncClient) -> None:
         assert_error(await hub.get(AT, params={"client_ip": bad}), 422)
 
 
-# At which branch or commit
+# Branches and commits
 
 
 async def test_machines_meet_the_restrictions_of_a_branch(
@@ -181,7 +181,7 @@ async def test_prebuilt_machines_are_shown(hub: httpx.AsyncClient, store: Store,
     by_commit = {**dict.fromkeys(KNOWN, "none"), KNOWN[0]: "ready"}
     assert built(await hub.get(AT, params={"ref": SHA})) == by_commit
     store.do(refs.put, seed.hello["id"], "refs/heads/main", SHA)
-    # Both are at the same commit now.
+    # The branch main now points to this commit, so each ref has the prebuilds of both.
     for ref in ("main", SHA):
         assert built(await hub.get(AT, params={"ref": ref})) == wanted | {KNOWN[0]: "ready"}
 
@@ -194,7 +194,7 @@ async def test_bad_refs_are_refused(hub: httpx.AsyncClient) -> None:
         assert_error(await hub.get(AT, params={"ref": bad}), 422)
 
 
-# The catalogue
+# Disabled machine types
 
 
 async def test_a_disabled_machine_is_not_listed(hub: httpx.AsyncClient, store: Store) -> None:
@@ -205,7 +205,7 @@ async def test_a_disabled_machine_is_not_listed(hub: httpx.AsyncClient, store: S
     assert names(await hub.get(AT)) == KNOWN[1:]
 
 
-# Moving
+# Machine types for an existing environment
 
 
 def den(store: Store, seed: Any, **given: Any) -> None:

@@ -1,4 +1,4 @@
-"""Group 14: secrets that a repository gives to environments."""
+"""Secrets of a repository for its development environments."""
 
 import base64
 import logging
@@ -26,7 +26,7 @@ Headers = dict[str, str]
 
 @pytest.fixture
 async def hub(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
-    """A client that speaks for octo, who administers both repositories."""
+    """A client with a token of octo, who administers octo/hello and octo/vault."""
     bounds = settings.model_copy(update={"max_body_bytes": 1024 * 1024})
     headers = {"Authorization": f"Bearer {seed.token}"}
     async with open_client(store, bounds, headers=headers) as opened:
@@ -99,7 +99,7 @@ async def test_a_secret_may_have_any_value(hub: httpx.AsyncClient, store: Store,
         assert value_of(store, seed.hello) == value
 
 
-# The key
+# The public key
 
 
 async def test_the_key_is_made_once(hub: httpx.AsyncClient, store: Store) -> None:

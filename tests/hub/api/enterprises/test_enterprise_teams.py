@@ -1,4 +1,4 @@
-"""Group 4: teams of an enterprise, their members, and the organizations they are assigned to."""
+"""Enterprise teams, their members, and the organizations to which they are assigned."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -20,8 +20,10 @@ Headers = dict[str, str]
 
 @dataclass
 class Globe:
-    """olga owns globe, mia is a member of it; acme and beta are its organizations, umbra is not.
-    ben is in acme, stranger nowhere.
+    """Headers of users around the enterprise globe, with the organizations acme and beta.
+
+    olga owns globe, mia is a member of it, and ben is a member of acme. `reading` is a token of
+    olga that cannot write. The user stranger and the organization umbra are outside of globe.
     """
 
     olga: Headers
@@ -70,7 +72,7 @@ async def client(
 
 @pytest.fixture
 async def team(client: httpx.AsyncClient) -> str:
-    """The path of a team that is assigned to nothing."""
+    """The path of a new team that is assigned to no organization."""
     answer = await client.post(TEAMS, json={"name": "Site Reliability"})
     assert answer.status_code == 201
     return f"{TEAMS}/{answer.json()['slug']}"
@@ -214,7 +216,7 @@ async def test_a_team_of_all_organizations(client: httpx.AsyncClient, team: str)
     await client.patch(team, json={"organization_selection_type": "disabled"})
     assert await assigned(client, team) == []
     await client.patch(team, json={"organization_selection_type": "selected"})
-    assert await assigned(client, team) == [], "what was selected before is forgotten"
+    assert await assigned(client, team) == [], "`disabled` removes the earlier selection"
 
 
 # Members.
@@ -252,7 +254,7 @@ async def test_only_members_of_the_enterprise(
     assert (await client.get(at)).json() == []
 
 
-# Who.
+# Permissions.
 
 
 async def test_members_see_enterprise_teams_and_owners_change_them(

@@ -23,9 +23,10 @@ Headers = dict[str, str]
 
 @pytest.fixture
 def acme(store: Store, seed: Any) -> dict[str, Any]:
-    """Octo owns it; its members are bella, in the secret team Night, and cid, in Day.
+    """Create the organization acme, which octo owns. Return the users by login.
 
-    An enterprise assigns the team Ops to it.
+    bella is a member in the secret team Night. octo and the member cid are in the team Day. The
+    enterprise globe assigns its team Ops to acme. reader does not belong to acme.
     """
 
     def make(db: Any) -> dict[str, Any]:
@@ -54,7 +55,7 @@ def acme(store: Store, seed: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def by(store: Store, acme: dict[str, Any]) -> dict[str, Headers]:
-    """A token with the scope for each of them."""
+    """Headers with a token for each user of `acme`, by login. Its scope is `read:org`."""
 
     def made(account: Row) -> Headers:
         value, _ = store.do(lambda db: tokens.create(db, account["id"], scopes=["read:org"]))

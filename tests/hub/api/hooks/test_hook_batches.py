@@ -55,7 +55,7 @@ async def test_a_format_that_cannot_be_sent_in_batches(
     body = {"config": CONFIG, "delivery": {"batch": {}}}
     hook = (await client.post(HOOKS, json=body)).json()
     answer = await client.patch(hook["url"], json={"delivery": {"format": format_}})
-    assert answer.status_code == 422, "nor can a hook with batches get this format"
+    assert answer.status_code == 422, "a hook with batches cannot change to this format"
 
 
 async def test_a_pull_hook_has_no_batches(client: httpx.AsyncClient) -> None:

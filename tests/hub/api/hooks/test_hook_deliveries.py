@@ -1,4 +1,4 @@
-"""The deliveries of a hook: the list with its cursor and filters, one of them, and once more."""
+"""The deliveries of a hook: the list with its cursor and filters, the details, redelivery."""
 
 import json
 from typing import Any
@@ -16,7 +16,7 @@ TOPIC = "/octo/hello/events"
 
 @pytest.fixture
 async def path(client: httpx.AsyncClient) -> str:
-    """A hook's path; it wants everything."""
+    """The path of a hook that subscribes to all events."""
     body = {"config": {"url": "https://receiver.example/in"}, "events": ["*"]}
     hook = (await client.post(HOOKS, json=body)).json()
     return f"{HOOKS}/{hook['id']}"
@@ -55,7 +55,7 @@ async def test_a_delivery_is_listed_in_short_and_shown_in_full(
         "throttled_at": None,
     }
     answer = await client.get(f"{path}/deliveries/{item['id']}")
-    assert payload in answer.content, "the payload as it came, digit by digit"
+    assert payload in answer.content, "the response contains the payload byte for byte"
     whole = answer.json()
     assert {name: whole[name] for name in item} == item
     assert whole["url"] == "https://receiver.example/in"

@@ -1,4 +1,4 @@
-"""The hooks of a repository: the nine operations on them."""
+"""The operations on hooks of a repository, and the limit of hooks for an event."""
 
 from typing import Any
 
@@ -418,7 +418,7 @@ async def test_a_new_secret_can_overlap_the_former_one(
     await client.patch(config, json={"secret": "newer", "secret_overlap": 60})
     assert former()[0] == "new"
     await client.patch(config, json={"secret": "newest"})
-    assert former() is None, "without an overlap the new one signs alone"
+    assert former() is None, "without an overlap, only the new secret signs"
 
 
 @pytest.mark.parametrize(
@@ -440,13 +440,13 @@ async def test_a_wrong_overlap_is_refused(
     assert secret(store, hook) == "s3cret"
 
 
-# How many hooks an event may have.
+# The limit of hooks for an event.
 
 FULL = 'The "push" event cannot have more than 20 hooks'
 
 
 async def twenty(client: httpx.AsyncClient, **members: Any) -> list[dict[str, Any]]:
-    """As many hooks for an event as there may be."""
+    """Create 20 hooks, which is the limit for an event in a repository."""
     return [
         await made(client, config={"url": f"https://receiver.example/{number}"}, **members)
         for number in range(20)
@@ -477,7 +477,7 @@ async def test_an_event_has_20_hooks_at_most(client: httpx.AsyncClient, active: 
     path = f"{HOOKS}/{other.json()['id']}"
     for change in ({"add_events": ["push"]}, {"events": ["*"]}, {"events": ["push"]}):
         assert_full(await client.patch(path, json=change))
-    # A hook among them may be changed in every other way.
+    # A hook that counts for the full event can still be changed.
     path = f"{HOOKS}/{hooks[0]['id']}"
     changed = await client.patch(path, json={"active": True, "add_events": ["issues"]})
     assert changed.status_code == 200
@@ -489,10 +489,10 @@ async def test_a_hook_for_all_events_counts_for_each(client: httpx.AsyncClient) 
     hooks = await twenty(client, events=["*"])
     assert_full(await one_more(client))
     assert_full(await one_more(client, events=["*"]), FULL.replace("push", "*"))
-    # Events outside of the wildcard have their own count.
+    # The wildcard does not include `issue_field`, so these hooks do not count for it.
     assert (await one_more(client, events=["issue_field"])).status_code == 201
     changed = await client.patch(f"{HOOKS}/{hooks[0]['id']}", json={"events": ["push"]})
-    assert changed.status_code == 200, "it is no more than it was"
+    assert changed.status_code == 200, "the number of hooks for `push` stays the same"
 
 
 async def test_another_repository_has_its_own_20(
@@ -507,7 +507,7 @@ async def test_another_repository_has_its_own_20(
 async def test_more_than_there_may_be_can_still_be_changed(
     client: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
-    """Where the limit came later, or was lowered."""
+    """A repository exceeds the limit if the limit was introduced or lowered after its hooks."""
     made_before = [
         store.do(hooks.create, seed.hello["id"], url=f"https://a.example/{n}", events=["push"])
         for n in range(25)

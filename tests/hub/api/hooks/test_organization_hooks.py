@@ -1,4 +1,4 @@
-"""The hooks of an organization: the differences to those of a repository."""
+"""The hooks of an organization, where they differ from the hooks of a repository."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ CONFIG = {"url": "https://receiver.example/in", "content_type": "json", "secret"
 
 @pytest.fixture
 def repo(store: Store, seed: Any) -> Row:
-    """A private repository of acme, which octo owns, and reader is a member of."""
+    """A private repository of the organization acme. octo owns acme, and reader is a member."""
     acme = store.do(accounts.create, "acme", kind="Organization")
     store.do(accounts.join, acme["id"], seed.octo["id"], "admin")
     store.do(accounts.join, acme["id"], seed.reader["id"], "member")

@@ -75,7 +75,7 @@ async def nacked(
 
 
 def recorded(store: Store, path: str) -> list[Row]:
-    """The attempts at pushes, oldest first."""
+    """The attempts to deliver events named `push`, oldest first."""
     rows = store.look(attempts.page, hook_id(path), limit=50, event="push")
     return [store.look(attempts.get, hook_id(path), row["id"]) or {} for row in reversed(rows)]
 
@@ -130,7 +130,7 @@ async def test_an_answer_is_an_attempt(client: httpx.AsyncClient, store: Store, 
         "body": f"said {SECRET}",
     }
     assert (await acked(client, path, one, **answer)).json() == {}
-    assert (await acked(client, path, one, **answer)).status_code == 200, "a repetition"
+    assert (await acked(client, path, one, **answer)).status_code == 200, "the ack may be repeated"
     (attempt,) = recorded(store, path)
     assert (attempt["number"], attempt["status_code"], attempt["duration"]) == (1, 201, SECOND // 4)
     assert attempt["response_headers"] == {"Server": "local", "Set-Cookie": "********"}
@@ -164,7 +164,7 @@ async def test_a_lease_that_expires_is_a_failed_attempt(
     await post(client)
     (one,) = await fetched(client, path, lease_seconds=30)
     clock.advance(31)
-    assert await fetched(client, path) == [], "it is retried later"
+    assert await fetched(client, path) == [], "the retry is not due yet"
     (attempt,) = recorded(store, path)
     assert attempt["error"].startswith("lease: ")
     for stale in (await acked(client, path, one), await nacked(client, path, one)):

@@ -1,4 +1,4 @@
-"""Requests that wait for deliveries over real connections."""
+"""Requests that stay open until a delivery is due, over real connections."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -37,7 +37,7 @@ class Hub:
         await until(lambda: self.store.wakeups.count(self.hook_id) == many)
 
     async def wait_and_leave(self) -> None:
-        """Wait for a delivery as a client that disconnects."""
+        """Send a request that waits for a delivery. Disconnect once the hub waits."""
         address = httpx.URL(self.url)
         _, writer = await asyncio.open_connection(address.host, address.port)
         body = orjson.dumps({"max_wait": 60})

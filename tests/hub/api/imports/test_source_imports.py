@@ -1,4 +1,4 @@
-"""Group 23: source imports through the API."""
+"""Source imports through the API."""
 
 import json
 from typing import Any
@@ -218,7 +218,7 @@ async def test_a_project_is_chosen(client: httpx.AsyncClient, store: Store) -> N
     answer = await client.patch(AT, json={"tfvc_project": "c"})
     (detail,) = assert_error(answer, 422)["errors"]
     assert detail["message"] == "choose one of: a, b"
-    # One of the choices as it was given.
+    # The client may send a listed choice back unchanged.
     answer = await client.patch(AT, json=choices[1])
     assert answer.status_code == 200
     assert (answer.json()["status"], answer.json()["tfvc_project"]) == ("importing", "b")
@@ -321,7 +321,7 @@ async def test_an_author_is_mapped(
     assert answer.json() == authors[1] | named
     assert store.look(import_rounds.is_current, row)
     store.do(import_rounds.complete, row, store.look(import_contents.renamed, row["repo_id"]))
-    # An edit without a change rewrites nothing.
+    # An edit without a change does not repeat the mapping of authors.
     for nothing in ({}, named, {"name": "Eve"}):
         assert (await client.patch(authors[1]["url"], json=nothing)).status_code == 200
     assert (await shown(client))["status"] == "complete"

@@ -1,4 +1,4 @@
-"""Group 19: the events of issues, and their timelines."""
+"""The events and the timelines of issues."""
 
 from typing import Any
 
@@ -44,11 +44,11 @@ def of(store: Store, clock: MovableClock, repo: Any) -> Platform:
 
 @pytest.fixture
 def platform(store: Store, clock: MovableClock, seed: Any) -> Platform:
-    """Tells of octo/hello."""
+    """A platform that reports events of octo/hello."""
     return of(store, clock, seed.hello)
 
 
-def forked(number: int = 2, **changed: Any) -> dict[str, Any]:
+def same_repo_pull(number: int = 2, **changed: Any) -> dict[str, Any]:
     """A pull request from a branch of octo/hello."""
     own = {"full_name": "octo/hello"}
     return pull(number, head={"ref": "changes", "sha": SHA, "repo": own}) | changed
@@ -155,7 +155,7 @@ async def test_an_event_is_shown_with_its_issue(hub: httpx.AsyncClient, platform
 
 
 async def test_a_pull_requests_event(hub: httpx.AsyncClient, platform: Platform) -> None:
-    merged = forked(
+    merged = same_repo_pull(
         state="closed",
         merged=True,
         merge_commit_sha=SHA,
@@ -215,10 +215,12 @@ async def test_events_show_people_and_teams(hub: httpx.AsyncClient, platform: Pl
     amy = {"login": "amy", "type": "User"}
     platform.report("issues", "assigned", issue=issue(), assignee=amy)
     platform.report(
-        "pull_request", "review_requested", pull_request=forked(), requested_reviewer=amy
+        "pull_request", "review_requested", pull_request=same_repo_pull(), requested_reviewer=amy
     )
     team = {"id": 4, "name": "Core", "slug": "core", "description": None, "permission": "push"}
-    platform.report("pull_request", "review_requested", pull_request=forked(), requested_team=team)
+    platform.report(
+        "pull_request", "review_requested", pull_request=same_repo_pull(), requested_team=team
+    )
     (assigned,) = await listed(hub, f"{ONE}/events")
     assert (assigned["assignee"]["login"], assigned["assigner"]["login"]) == ("amy", "robin")
     one, other = await listed(hub, f"{HELLO}/issues/2/events")
@@ -268,7 +270,7 @@ async def test_a_timeline_holds_events_comments_and_commits(
 ) -> None:
     clock = platform.world.clock
     platform.report(
-        "pull_request", "opened", pull_request=forked(updated_at="2026-11-20T10:00:00Z")
+        "pull_request", "opened", pull_request=same_repo_pull(updated_at="2026-11-20T10:00:00Z")
     )
     author = {"name": "Octo", "email": "octo@cat.example"}
     commit = {
@@ -285,11 +287,15 @@ async def test_a_timeline_holds_events_comments_and_commits(
     platform.report("issue_comment", "created", issue=issue(2), comment={"id": 5, **by_octo, **at})
     review = {"id": 6, "state": "approved", "commit_id": SHA, **by_octo}
     review["submitted_at"] = "2026-11-20T10:00:03Z"
-    platform.report("pull_request_review", "submitted", pull_request=forked(), review=review)
+    platform.report(
+        "pull_request_review", "submitted", pull_request=same_repo_pull(), review=review
+    )
     at = {"created_at": "2026-11-20T10:00:04Z", "updated_at": "2026-11-20T10:00:04Z"}
     line = {"id": 7, "path": "a.py", "line": 3, "side": "RIGHT", "diff_hunk": "@@", **by_octo}
     line |= {"commit_id": SHA, "pull_request_review_id": 6, "start_line": None, **at}
-    platform.report("pull_request_review_comment", "created", pull_request=forked(), comment=line)
+    platform.report(
+        "pull_request_review_comment", "created", pull_request=same_repo_pull(), comment=line
+    )
     speaks = issue(3, body="See #2", updated_at="2026-11-20T10:00:05Z")
     platform.report("issues", "opened", issue=speaks)
     clock.advance(1)
@@ -322,9 +328,9 @@ async def test_a_timeline_holds_events_comments_and_commits(
     assert crossed["source"]["type"] == "issue"
     assert crossed["source"]["issue"]["number"] == 3
     assert on_commit["comments"] == [said.json()]
-    # Nothing of it is among the events.
+    # The list of events has none of these entries.
     assert await listed(hub, f"{HELLO}/issues/2/events") == []
-    # And what is taken back is gone from it.
+    # Deleted comments disappear from the timeline.
     await hub.delete(f"{HELLO}/comments/{said.json()['id']}", headers=octo)
     platform.report("issue_comment", "deleted", issue=issue(2), comment={"id": 5})
     assert [event["event"] for event in await listed(hub, path)] == [
@@ -419,7 +425,7 @@ async def test_unknown_issue_events_are_not_found(
         f"{HELLO}/issues/4/events",
         f"{HELLO}/issues/99/timeline",
         f"{ALL}/{hidden['id']}",
-        # It is in the timeline, and no event.
+        # The timeline shows this entry, but it is not an event.
         f"{ALL}/{only_shown['id']}",
         f"{VAULT}/issues/events",
         f"{VAULT}/issues/4/timeline",
@@ -454,7 +460,7 @@ async def test_events_need_the_permission_for_issues_or_pull_requests(
 async def test_every_kind_of_event_matches_the_contract(
     hub: httpx.AsyncClient, store: Store, platform: Platform
 ) -> None:
-    """Every one is as the contract has it, also those that no event of a platform tells of."""
+    """The test stores an event of every kind, because platforms do not report all of them."""
     platform.report("issues", "opened", issue=issue())
     kinds = sorted(issue_events.KINDS - issue_events.NOT_LISTED)
     card = {"id": 1, "url": f"{BASE}/x", "project_id": 2, "project_url": f"{BASE}/y"}

@@ -1,4 +1,4 @@
-"""Group 3: the values of an organization's fields on an issue."""
+"""The values of an organization's issue fields on an issue."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -26,7 +26,7 @@ PRIORITIES = [("low", "green", 2), ("high", "red", 1), ("a, b", "gray", 3)]
 
 @pytest.fixture
 async def hub(store: Store, acme: Row, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
-    """A client without a name; its answers are held to the contract."""
+    """A client without credentials. Each response is checked against the contract."""
     async with open_client(store, settings) as opened:
         yield opened
 
@@ -46,7 +46,10 @@ def _acme(db: Connection) -> Row:
 
 @pytest.fixture
 def acme(store: Store, seed: Any) -> Row:
-    """The organization acme with acme/tools; writer may push to it, member belongs to acme."""
+    """The organization acme with the repository acme/tools.
+
+    writer and triager have the roles `write` and `triage` in acme/tools. member belongs to acme.
+    """
     return store.do(_acme)
 
 
@@ -67,7 +70,7 @@ def writer(store: Store, acme: Row) -> dict[str, str]:
 
 @pytest.fixture
 def platform(store: Store, clock: MovableClock, acme: Row) -> Platform:
-    """Tells of acme/tools, where there is issue 1."""
+    """A platform that reports events of acme/tools, and has reported issue 1."""
     repo = store.look(repositories.find, "acme", "tools")
     assert repo is not None
     found = Platform(World(store, clock, {}, repo))
@@ -77,7 +80,7 @@ def platform(store: Store, clock: MovableClock, acme: Row) -> Platform:
 
 @pytest.fixture
 def fields(store: Store, acme: Row, platform: Platform) -> dict[str, int]:
-    """The ids of a field of each type, by the type; everybody may see them."""
+    """The ids of public issue fields, one of each type, by type."""
 
     def make(db: Connection) -> dict[str, int]:
         found = {}
@@ -101,7 +104,7 @@ def fields(store: Store, acme: Row, platform: Platform) -> dict[str, int]:
 
 
 def of(answer: httpx.Response) -> dict[str, Any]:
-    """Type of field to the value that is shown."""
+    """The values in a successful response, by the type of the field."""
     assert answer.status_code == 200, answer.text
     return {one["data_type"]: one["value"] for one in answer.json()}
 
@@ -180,7 +183,7 @@ async def test_values_of_the_wrong_type_are_refused(
     kind: str,
     value: Any,
 ) -> None:
-    """And nothing else of the request is done either."""
+    """If one value is invalid, the request changes no other value either."""
     given = body(fields, **{"date" if kind == "text" else "text": "2026-11-21", kind: value})
     for ask in (hub.post, hub.put):
         assert_error(await ask(VALUES, json=given, headers=writer), 422)
@@ -215,7 +218,7 @@ async def test_several_options_in_one_text(
     for text, shown in (("low, high", "high,low"), ("high", "high"), ("a, b", "a, b")):
         answer = await hub.put(VALUES, json=body(fields, multi_select=text), headers=writer)
         assert of(answer) == {"multi_select": shown}
-    # As PUT has it; an array is for POST.
+    # Only POST accepts an array of options.
     answer = await hub.put(VALUES, json=body(fields, multi_select=["low"]), headers=writer)
     assert_error(answer, 422)
 
@@ -362,14 +365,14 @@ async def test_values_of_private_fields_are_shown_to_members_only(
 ) -> None:
     secret = store.do(issue_fields.create, acme["id"], "Cost", "number")
     given = body({**fields, "cost": secret["id"]}, text="a", cost=7)
-    # Users with write access may fill it, and still do not see it.
+    # A user with write access may set the private field, but cannot read it.
     answer = await hub.post(VALUES, json=given, headers=writer)
     assert of(answer) == {"text": "a"}
     assert of(await hub.get(VALUES)) == {"text": "a"}
     answer = await hub.get(VALUES, headers=token(store, "member"))
     assert of(answer) == {"text": "a", "number": 7}
     assert of(await hub.get(VALUES, headers=token(store, "reader"))) == {"text": "a"}
-    # A member's token that is for something else shows what anybody sees.
+    # A member sees the private field only with a fitting scope or permission of the token.
     for scopes, inside in (
         ([], False),
         (["gist", "admin:repo_hook"], False),

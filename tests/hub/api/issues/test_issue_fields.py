@@ -1,4 +1,4 @@
-"""Group 3: the issue fields of an organization."""
+"""The issue fields of an organization."""
 
 from collections.abc import AsyncIterator
 from typing import Any, get_args
@@ -31,7 +31,7 @@ def _acme(db: Connection, owner_id: int) -> Row:
 
 @pytest.fixture
 def acme(store: Store, seed: Any) -> Row:
-    """The organization acme, which octo owns, with acme/tools."""
+    """The organization acme with the repository acme/tools. octo owns acme."""
     return store.do(_acme, seed.octo["id"])
 
 
@@ -39,7 +39,7 @@ def acme(store: Store, seed: Any) -> Row:
 async def hub(
     store: Store, seed: Any, acme: Row, settings: HubSettings
 ) -> AsyncIterator[httpx.AsyncClient]:
-    """A client that speaks for octo; its answers are held to the contract."""
+    """A client with a token of octo. Each response is checked against the contract."""
     async with open_client(store, settings, headers=token(store, "octo")) as opened:
         yield opened
 
@@ -88,7 +88,7 @@ async def test_an_issue_field_is_made(hub: httpx.AsyncClient) -> None:
 async def test_nothing_is_chosen_from(hub: httpx.AsyncClient, kind: str) -> None:
     field = await make(hub, data_type=kind, options=None)
     assert field["options"] is None
-    # Members alone see it, unless it is said otherwise.
+    # By default, only members of the organization see a field.
     assert field["visibility"] == "organization_members_only"
 
 
@@ -153,7 +153,7 @@ async def test_a_name_is_one_fields(hub: httpx.AsyncClient) -> None:
     path = f"{FIELDS}/{other['id']}"
     answer = await hub.patch(path, json={"name": "priority"})
     assert_error(answer, 422, taken.format("priority"))
-    # Its own it may write otherwise.
+    # A field may change the case of its own name.
     answer = await hub.patch(path, json={"name": "EFFORT"})
     assert answer.json()["name"] == "EFFORT"
 
@@ -191,7 +191,7 @@ async def test_options_are_kept_renamed_added_and_removed(hub: httpx.AsyncClient
     changed = (await hub.patch(path, json={"options": wanted})).json()
     by_name = {one["name"]: one for one in changed["options"]}
     assert by_name["urgent"]["id"] == high["id"]
-    # Without an id it is the one of its name.
+    # An option without an id keeps the existing option with its name.
     assert (by_name["LOW"]["id"], by_name["LOW"]["color"]) == (low["id"], "blue")
     assert by_name["high"]["id"] not in (high["id"], low["id"])
     assert names(changed) == ["high", "LOW", "urgent"]
@@ -259,7 +259,7 @@ async def test_an_option_that_goes_is_gone_from_the_issues(
     assert shown(store, issue) == {"Priority": ["high"], "Several": ["high", "low"]}
     for field in (one, many):
         await hub.patch(f"{FIELDS}/{field['id']}", json={"options": [LOW]})
-    # Where nothing else was chosen, there is no value any more.
+    # The removed option was the only one of Priority, so the issue has no value for it.
     assert shown(store, issue) == {"Several": ["low"]}
 
 
@@ -303,7 +303,7 @@ async def test_another_organizations_field(hub: httpx.AsyncClient, store: Store)
     path = f"{FIELDS}/{store.do(elsewhere)}"
     assert_error(await hub.patch(path, json={"name": "x"}), 404)
     assert_error(await hub.delete(path), 404)
-    # A user has none.
+    # octo is a user, and users have no issue fields.
     assert_error(await hub.get("/orgs/octo/issue-fields"), 404)
 
 

@@ -1,4 +1,4 @@
-"""First writes of a bot: comments, issues, labels, assignees."""
+"""Writes of comments, issues, labels, and assignees through the API."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -29,7 +29,7 @@ def by(value: str) -> Headers:
 
 @pytest.fixture
 async def hub(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
-    """A client of octo's; its answers are held to the contract."""
+    """A client with a token of octo. Each response is checked against the contract."""
     async with open_client(store, settings, headers=by(seed.token)) as opened:
         yield opened
 
@@ -41,7 +41,7 @@ def reader(seed: Any) -> Headers:
 
 @pytest.fixture
 def platform(store: Store, clock: MovableClock, seed: Any) -> Platform:
-    """Tells of octo/hello, where there are an issue and a pull request."""
+    """A platform that has reported issue 1 and pull request 2 of octo/hello."""
     row = store.look(repositories.get, seed.hello["id"])
     assert row is not None
     found = Platform(World(store, clock, {}, row))
@@ -52,7 +52,7 @@ def platform(store: Store, clock: MovableClock, seed: Any) -> Platform:
 
 @pytest.fixture
 def helper(store: Store, seed: Any) -> Headers:
-    """Somebody with the role triage in octo/hello."""
+    """Headers with a token of the user helper, who has the role `triage` in octo/hello."""
     account = store.do(accounts.create, "helper")
     store.do(repositories.grant, seed.hello["id"], account["id"], "triage")
     value, _ = store.do(lambda db: tokens.create(db, account["id"], scopes=["repo"]))
@@ -60,7 +60,7 @@ def helper(store: Store, seed: Any) -> Headers:
 
 
 async def kinds(hub: httpx.AsyncClient, number: int = 1) -> list[str]:
-    """The timeline."""
+    """The kinds of the events in the timeline of an issue."""
     answer = await hub.get(f"{ISSUES}/{number}/timeline?per_page=100")
     return [one["event"] for one in answer.json()]
 
@@ -183,7 +183,7 @@ async def test_interaction_limits_hold_comments_and_issues(
         assert_error(answer, 403)
         assert "users whose accounts are a day old" in answer.json()["message"]
         await done(await hub.post(at, json=body), 201)
-    # A day later the account is old enough.
+    # The limit does not apply to an account that is a day old.
     sql = "UPDATE account SET created_at = :then WHERE id = :id"
     old = {"then": clock.now() - DAY, "id": seed.reader["id"]}
     store.do(lambda db: db.execute(sql, **old))
@@ -218,7 +218,7 @@ async def test_an_issue_is_created(
     reported = [payload["action"] for payload in bodies(store, "issues")]
     assert reported == ["opened", "milestoned", "labeled", "labeled", "assigned"]
     assert [one["label"]["name"] for one in bodies(store, "label")] == ["bug", "Loud"]
-    # The next number is free for whichever comes first.
+    # The next number may go to an issue of the platform or of the API.
     platform.report("issues", "opened", issue=issue(4))
     assert (await done(await hub.post(ISSUES, json={"title": "x"}), 201))["number"] == 5
 

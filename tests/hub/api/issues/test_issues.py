@@ -1,4 +1,4 @@
-"""Issues, their comments, labels and milestones, as events brought them."""
+"""Reads of issues, comments, labels, and milestones that events of a platform reported."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ BODIES = ("body", "body_text", "body_html")
 
 
 def reported(platform: Platform, number: int, **changed: Any) -> None:
-    """Each issue is a minute younger than the one before."""
+    """Report a new issue. `number` is also the minute at which it was created."""
     minute = f"2026-11-20T10:{number:02}:00Z"
     times = {"created_at": minute, "updated_at": minute}
     platform.report("issues", "opened", issue=issue(number, **times | changed))
@@ -159,7 +159,7 @@ async def test_deleted_and_transferred_issues_are_not_shown(
     assert await numbers(hub, "state=all") == [1]
     for at in (f"{ISSUES}/2", f"{ISSUES}/2/comments", f"{ISSUES}/2/labels"):
         assert_error(await hub.get(at), 410)
-    # Its new repository is private.
+    # Issue 3 was transferred to a private repository.
     assert_error(await hub.get(f"{ISSUES}/3"), 404)
     for number in (2, 3):
         assert_error(await hub.get(f"{ISSUES}/comments/{number}"), 404)

@@ -1,4 +1,4 @@
-"""Pull requests that are made here, and the caps on them."""
+"""Writes of pull requests through the API, and the caps on open pull requests."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -25,7 +25,7 @@ Headers = dict[str, str]
 
 @pytest.fixture
 async def hub(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
-    """A client of octo's; its answers are held to the contract."""
+    """A client with a token of octo. Each response is checked against the contract."""
     branches(store, seed.hello, main=MAIN, tone=TONE)
     headers = {"Authorization": f"Bearer {seed.token}"}
     async with open_client(store, settings, headers=headers) as opened:
@@ -34,7 +34,7 @@ async def hub(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[h
 
 @pytest.fixture
 def reader(store: Store, seed: Any) -> Headers:
-    """reader, who has a repository of the same name with branches."""
+    """Headers with a token of reader, who has the repository reader/hello with branches."""
     fork = store.do(repositories.create, seed.reader["id"], "hello")
     made = {f"tone-{number}": f"{number}" * 40 for number in range(3, 8)}
     branches(store, fork, tone="3" * 40, **made)
@@ -161,7 +161,7 @@ async def test_a_cap_limits_open_pull_requests_except_on_the_bypass_list(
     refused = await hub.post(PULLS, json=bodies_of[2], headers=reader)
     message = "You have reached the limit of open pull requests in this repository: 2."
     assert_error(refused, 403, message)
-    # Others have their own number, and a closed one does not count.
+    # The cap applies to each user separately, and closed pull requests do not count.
     await made(hub, NEW)
     close = {"state": "closed"}
     assert (await hub.patch(f"{HELLO}/issues/1", json=close, headers=reader)).status_code == 200
@@ -181,7 +181,7 @@ async def test_a_cap_limits_open_pull_requests_except_on_the_bypass_list(
 async def test_a_cap_of_an_organization_covers_its_public_repositories(
     hub: httpx.AsyncClient, store: Store
 ) -> None:
-    """Counts in all of its public repositories, and in no private one."""
+    """The cap applies to the sum of all public repositories. Private repositories do not count."""
     org = store.do(accounts.create, "tower", kind="Organization")
     ringer = store.do(accounts.create, "ringer")
     store.do(pull_request_caps.put, "organization", org["id"], enabled=True, most=1)

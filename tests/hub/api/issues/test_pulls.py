@@ -1,4 +1,4 @@
-"""Pull requests, as events brought them."""
+"""Reads of pull requests that events of a platform reported."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ SIZES = {"commits": 3, "additions": 10, "deletions": 2, "changed_files": 1, "rev
 
 
 def reported(platform: Platform, number: int, **changed: Any) -> None:
-    """Each pull request is a minute younger than the one before."""
+    """Report a new pull request. `number` is also the minute at which it was created."""
     minute = f"2026-11-20T10:{number:02}:00Z"
     ends = {
         "head": {"ref": f"b{number}", "sha": SHA, "repo": OWN},

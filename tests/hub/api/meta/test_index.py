@@ -40,7 +40,7 @@ async def test_head_has_the_headers_of_get(client: httpx.AsyncClient) -> None:
 
 @pytest.fixture
 def renamed(store: Store, seed: Any) -> None:
-    """octo/hello is octo/bonjour now, and octo/vault is octo/safe."""
+    """Rename octo/hello to octo/bonjour, and octo/vault to octo/safe."""
 
     def rename(db: Connection) -> None:
         repositories.rename(db, seed.hello, "bonjour")
@@ -82,7 +82,7 @@ async def test_the_old_name_of_a_private_repository_is_not_found(
         header = {"Authorization": f"token {token}"}
         for path in ("/repos/octo/vault/hooks", "/repos/octo/safe/hooks", "/repos/octo/no/hooks"):
             assert_error(await client.get(path, headers=header), 404, "Not Found")
-        # A reader of it is redirected, even to a refusal.
+        # octo/hello is public. Its old path redirects even if the new path then refuses the user.
         assert (await client.get(HOOKS, headers=header)).status_code == 301
     assert (await client.get("/repos/octo/vault/hooks")).status_code == 301
     del client.headers["Authorization"]

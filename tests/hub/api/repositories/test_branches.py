@@ -140,7 +140,7 @@ async def test_tags_are_listed(client: httpx.AsyncClient, store: Store, seed: An
     push(store, seed.hello, "tags/v2.0", OTHER)
     plain, annotated = (await client.get(f"{HELLO}/tags")).json()
     assert (plain["name"], annotated["name"]) == ("v1.0", "v2.0")
-    # The tag's own object was pushed; what it tags is the commit.
+    # The push of v2.0 reports the tag object. The list shows the commit to which it points.
     assert plain["commit"]["sha"] == annotated["commit"]["sha"] == SHA
     kinds = [
         (await client.get(f"{HELLO}/git/ref/tags/{name}")).json()["object"]

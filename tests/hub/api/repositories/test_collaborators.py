@@ -24,9 +24,10 @@ def token(store: Store, account: Row, **what: Any) -> Headers:
 
 @pytest.fixture
 def people(store: Store, seed: Any) -> dict[str, Row]:
-    """Octo owns acme, bella and cid are members, and dora and bella collaborate in acme/tools.
+    """Create the organization acme with the private repository acme/tools. Return the rows by name.
 
-    The team of cid may write there.
+    octo owns acme, and bella and cid are members. bella and dora are collaborators of acme/tools.
+    The team Ringers, with cid and dora, has the role `write` in it.
     """
 
     def make(db: Any) -> dict[str, Row]:
@@ -133,7 +134,7 @@ async def test_teams_of_a_repository(
         "maintain",
     ]
     headers = token(store, people["dora"], scopes=["repo"])
-    # No member of the organization sees no team.
+    # dora is not a member of the organization, so she sees no teams.
     assert (await client.get(f"{TOOLS}/teams", headers=headers)).json() == []
     assert (await client.get("/repos/octo/hello/teams")).json() == []
 

@@ -1,4 +1,4 @@
-"""Group 6: comments on commits."""
+"""Comments on commits."""
 
 from typing import Any
 
@@ -341,7 +341,7 @@ async def test_the_platforms_event(
     (event,) = bodies(store, "commit_comment")
     assert event.keys() == {"action", "comment", "repository", "sender"}
     assert event["action"] == "created"
-    # The event has the usual form, also if the answer has another one.
+    # The event has the raw body, even if the client asked for HTML in the response.
     assert event["comment"]["body"] == "*x*"
     assert "body_html" not in event["comment"]
     assert event["sender"]["login"] == "octo"
@@ -351,7 +351,7 @@ async def test_the_platforms_event(
         ("edited", "y"),
         ("deleted", "y"),
     ]
-    # The hub's own name is not among what a star stands for.
+    # The wildcard of the hook does not include `commit_comment_change`, the hub's own event.
     assert store.look(lambda db: db.value("SELECT count(*) FROM delivery")) == 1
 
 
@@ -383,7 +383,7 @@ async def test_comments_of_a_private_repository_are_hidden(
         assert (await hub.get(f"{VAULT}/{path}", headers=octo)).status_code == 200
         for headers in ({}, reader):
             assert_error(await hub.get(f"{VAULT}/{path}", headers=headers), 404)
-    # Another repository's comment is none of this one.
+    # The comment belongs to octo/vault, so octo/hello does not have it.
     assert_error(await hub.get(f"{HELLO}/comments/{number}", headers=octo), 404)
 
 

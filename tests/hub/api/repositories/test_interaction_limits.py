@@ -1,4 +1,4 @@
-"""Group 11: interaction limits of organizations, repositories and users."""
+"""Interaction limits of organizations, repositories, and users."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ Headers = dict[str, str]
 
 @pytest.fixture
 def tower(store: Store, seed: Any) -> Row:
-    """octo's organization, of which reader is a member, with two repositories."""
+    """The organization tower with two repositories. octo owns it, and reader is a member."""
     made = store.do(accounts.create, "tower", kind="Organization")
     store.do(accounts.join, made["id"], seed.octo["id"], "admin")
     store.do(accounts.join, made["id"], seed.reader["id"], "member")
@@ -47,10 +47,10 @@ def reader(store: Store, seed: Any) -> Headers:
 
 
 def reported(store: Store) -> list[tuple[str, str]]:
-    """The action of each event, and the owner of the limit."""
+    """The action of each event, and the name of the account or repository that the limit is for."""
     found = []
     for body in bodies(store, "interaction_limit"):
-        # The event of a repository's limit names the repository's owner too.
+        # If the limit is for a repository, the event may contain its organization as well.
         whose = body.get("repository") or body.get("organization") or body["user"]
         found.append((body["action"], whose.get("login") or whose["full_name"]))
     return found
@@ -85,12 +85,12 @@ async def test_a_limit_ends_at_its_expiry(
         ("2027-08-31T12:00:00Z", "six_months", "2028-02-29T12:00:00Z"),
         ("2026-01-31T00:00:00Z", "one_month", "2026-02-28T00:00:00Z"),
         ("2026-12-31T07:00:00Z", "one_month", "2027-01-31T07:00:00Z"),
-        # Where many put their clocks back an hour, a day has 24 hours all the same.
+        # In Europe, clocks go back an hour within this day. The limit still lasts 24 hours.
         ("2026-10-24T12:00:00Z", "one_day", "2026-10-25T12:00:00Z"),
     ],
 )
 def test_months_of_the_calendar(now: str, expiry: str, ends: str) -> None:
-    # In whole seconds, so that it is over when it says that it is.
+    # The end is cut to a whole second, so that the limit ends exactly at the time it shows.
     assert interaction_limits.ends_at(parse(now) + 999_999, expiry) == parse(ends)
 
 
@@ -176,7 +176,7 @@ async def test_the_organization_s_overwrites_those_of_its_repositories(
         ("removed", "tower/bells"),
         ("set", "tower"),
     ]
-    # The overwritten limit does not come back.
+    # The limit of the organization has replaced the repository's limit for good.
     clock.advance(86_400)
     assert (await hub.get(BELLS, headers=octo)).json() == {}
 
@@ -240,7 +240,7 @@ async def test_limits_emit_events(
     assert first["interaction_limit"]["origin"] == "repository"
     assert (first["action"], second["action"]) == ("set", "removed")
     assert first["sender"]["login"] == "octo"
-    # To who asked for it, and not to those who want all of the platform's.
+    # Only the hook that names the event gets it. The wildcard does not include this event.
     assert store.look(lambda db: db.value("SELECT count(*) FROM delivery")) == 2
 
 

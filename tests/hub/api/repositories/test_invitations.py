@@ -1,4 +1,4 @@
-"""Group 18: collaborators are invited, and accept or decline."""
+"""Invitations of collaborators, and how users accept or decline them."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -23,7 +23,7 @@ Headers = dict[str, str]
 
 @pytest.fixture
 async def hub(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
-    """A client of octo's; its answers are held to the contract."""
+    """A client with a token of octo. Each response is checked against the contract."""
     headers = {"Authorization": f"Bearer {seed.token}"}
     async with open_client(store, settings, headers=headers) as opened:
         yield opened
@@ -216,7 +216,7 @@ async def test_a_member_gets_a_role_without_an_invitation(
     store.do(accounts.join, tower["id"], seed.reader["id"], "member")
     assert (await hub.put(path, json={"permission": "maintain"})).status_code == 204
     assert role(store, bells, seed.reader) == "maintain"
-    # This settles the earlier invitation.
+    # The new role removes the earlier invitation.
     assert (await hub.get("/repos/tower/bells/invitations")).json() == []
     assert reported(store) == ["created", "deleted"]
     assert reported(store, "member") == ["added"]
@@ -262,7 +262,7 @@ async def test_fifty_invitations_a_day_are_allowed(
         assert_error(answer, 403)
         assert answer.headers["Retry-After"] == str(23 * 3600 + 1)
     assert reported(store) == before
-    # Another repository has its own fifty; and a day after the first there is room for one.
+    # Each repository has its own limit of 50. A day later, the first invitation no longer counts.
     other = await hub.put("/repos/octo/vault/collaborators/reader")
     assert other.status_code == 201
     clock.advance(23 * 3600)
@@ -304,7 +304,7 @@ async def test_mine_are_those_to_me(
     other = await invite(hub, "guest-0")
     second = (await hub.put("/repos/octo/vault/collaborators/reader")).json()
     answer = await hub.get(MINE, headers=reader)
-    # The private repository is shown to who is invited to it.
+    # An invited user sees the private repository in the invitation.
     assert [each["repository"]["name"] for each in answer.json()] == ["hello", "vault"]
     for method in ("PATCH", "DELETE"):
         path = f"{MINE}/{other['id']}"
@@ -342,10 +342,10 @@ async def test_invitations_need_a_fitting_token(
         given = token(store, seed.octo, scopes=scopes)
         assert (await hub.get(SENT, headers=given)).status_code == sent
         assert (await hub.get(MINE, headers=given)).status_code == mine
-        # A hidden repository is not found.
+        # Without access, the private repository is not found.
         expected = 200 if sent == 200 else 404
         assert (await hub.get(vault, headers=given)).status_code == expected
-    # The scope gives no access to code.
+    # The scope `repo:invite` gives no access to other resources of a private repository.
     given = token(store, seed.octo, scopes=["repo:invite"])
     assert_error(await hub.get("/repos/octo/vault/subscribers", headers=given), 404)
     for permissions, sent in (

@@ -1,4 +1,4 @@
-"""Group 17: known licenses, and the license of a repository."""
+"""Known licenses, and the license of a repository."""
 
 import base64
 import hashlib

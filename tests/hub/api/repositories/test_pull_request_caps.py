@@ -1,4 +1,4 @@
-"""Group 11: pull request creation caps, and the bypass list."""
+"""Caps on open pull requests, and the bypass list."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -22,7 +22,7 @@ Headers = dict[str, str]
 
 @pytest.fixture
 async def hub(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
-    """A client of octo's, who owns the organization tower; its answers are held to the contract."""
+    """A client with a token of octo. octo owns the organization tower, and reader is a member."""
     tower = store.do(accounts.create, "tower", kind="Organization")
     store.do(accounts.join, tower["id"], seed.octo["id"], "admin")
     store.do(accounts.join, tower["id"], seed.reader["id"], "member")

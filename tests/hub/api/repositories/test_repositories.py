@@ -1,4 +1,4 @@
-"""Repositories, and the lists of them."""
+"""Repositories and their lists."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ def reader(store: Store, seed: Any) -> Headers:
 
 @pytest.fixture
 def acme(store: Store, seed: Any) -> Row:
-    """Octo's organization with acme/tools, acme/kit (private) and acme/fork."""
+    """The organization acme with acme/tools, acme/kit (private), and acme/fork. octo owns it."""
     made = store.do(lambda db: accounts.create(db, "acme", kind="Organization"))
     store.do(accounts.join, made["id"], seed.octo["id"], "admin")
     store.do(repositories.create, made["id"], "tools")
@@ -56,7 +56,7 @@ async def test_a_repository_is_shown_in_full(client: httpx.AsyncClient) -> None:
         "pull": True,
     }
     assert (found["has_issues"], found["has_wiki"], found["open_issues_count"]) == (True, False, 0)
-    # Nothing was pushed, and the contract knows no repository without a push.
+    # The contract requires `pushed_at`. Without a push, the hub shows the time of creation.
     assert found["pushed_at"] == found["created_at"]
     assert "organization" not in found
 

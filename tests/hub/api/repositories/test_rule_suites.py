@@ -1,4 +1,4 @@
-"""Group 8: rule suites of repositories and organizations."""
+"""Rule suites of repositories and organizations."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -56,7 +56,7 @@ EVALUATIONS: list[dict[str, Any]] = [
 
 @pytest.fixture
 async def hub(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
-    """A client that speaks for octo; its answers are held to the contract."""
+    """A client with a token of octo. Each response is checked against the contract."""
     headers = {"Authorization": f"Bearer {seed.token}"}
     async with open_client(store, settings, headers=headers) as opened:
         yield opened
@@ -64,7 +64,7 @@ async def hub(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[h
 
 @pytest.fixture
 def tools(store: Store, seed: Any) -> Row:
-    """A repository of acme, which octo owns."""
+    """The repository acme/tools. octo owns the organization acme."""
 
     def make(db: Connection) -> Row:
         acme = accounts.create(db, "acme", kind="Organization")
@@ -256,7 +256,7 @@ async def test_private_repositories_need_a_token_that_shows_them(
         assert await shown(public) == [(1, "tools")]
         assert await shown(public, repository_name="kit") == []
         assert (await hub.get(f"{ACME}/1", headers=public)).json()["repository_name"] == "tools"
-        # As their repositories' own are not there.
+        # Both paths hide a suite of a private repository: the organization's and the repository's.
         hidden = await hub.get(f"{ACME}/2", headers=public)
         twin = await hub.get("/repos/acme/kit/rulesets/rule-suites/2", headers=public)
         missing = await hub.get(f"{ACME}/9", headers=public)

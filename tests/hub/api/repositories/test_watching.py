@@ -1,4 +1,4 @@
-"""Group 10: watching repositories."""
+"""Subscriptions to repositories, and the lists of watchers and watched repositories."""
 
 from collections.abc import Callable
 from typing import Any
@@ -229,7 +229,7 @@ async def test_my_subscriptions(
     assert names(await hub.get(MINE, headers=mine)) == ["octo/hello"]
     bare = token(store, seed.octo)
     assert_error(await hub.get(MINE, headers=bare), 403)
-    # It reads public repositories, too.
+    # The token without scopes may still list the public repositories that a user watches.
     assert names(await hub.get("/users/octo/subscriptions", headers=bare)) == ["octo/hello"]
 
 

@@ -1,4 +1,4 @@
-"""Group 20: which patterns of secrets stop a push."""
+"""Secret scanning patterns of an organization: which of them block a push."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -24,7 +24,7 @@ OWN = {"token_type": "cp_1", "custom": 1, "display_name": "Tower key"}
 
 @pytest.fixture
 def acme(store: Store, seed: Any) -> Row:
-    """An organization of octo's."""
+    """The organization acme. octo owns it, and reader is a member."""
 
     def make(db: Connection) -> Row:
         made = accounts.create(db, "acme", kind="Organization")
@@ -135,13 +135,13 @@ async def test_a_change_with_an_old_version_is_refused(
 ) -> None:
     body = provider("enabled") | {"pattern_config_version": None}
     first = (await hub.patch(AT, json=body)).json()
-    # Two saw that there was none.
-    assert_error(await hub.patch(AT, json=provider("disabled") | body), 409, STALE)
+    # Two clients read that there was no version. The second client's change comes too late.
+    assert_error(await hub.patch(AT, json=body | provider("disabled")), 409, STALE)
     again = provider("disabled") | first
     assert (await hub.patch(AT, json=again)).status_code == 200
     assert_error(await hub.patch(AT, json=again), 409, STALE)
     assert (await pattern(hub, NPM))["setting"] == "disabled"
-    # A request without a version has none compared.
+    # If a request has no version, the hub does not compare any.
     assert (await hub.patch(AT, json=provider("not-set"))).status_code == 200
     assert len(bodies(store, "secret_scanning_pattern_configuration")) == 3
 
@@ -178,7 +178,7 @@ async def test_a_custom_pattern_has_a_version_of_its_own(
     after = await pattern(hub, "cp_1")
     assert after["setting"] == "enabled"
     assert after["custom_pattern_version"] != version
-    # Another one's, by now.
+    # The change has given the pattern a new version.
     stale = custom("disabled", custom_pattern_version=version)
     assert_error(await hub.patch(AT, json=stale), 409, STALE)
     for meant in ({}, {"custom_pattern_version": None}):
@@ -268,7 +268,7 @@ async def test_reading_takes_less_than_changing(
     assert_error(await hub.patch(AT, headers=headers), 403)
 
 
-# Counts, and the enterprise
+# Percentages, and settings of the enterprise
 
 
 async def test_percentages(hub: httpx.AsyncClient, store: Store, acme: Row) -> None:

@@ -1,4 +1,4 @@
-"""Group 5: concurrency groups."""
+"""Concurrency groups of repositories and workflow runs."""
 
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -74,7 +74,7 @@ async def names(hub: httpx.AsyncClient, path: str) -> tuple[str, httpx.Response]
 
 
 def leads(answer: httpx.Response) -> dict[str, dict[str, str]]:
-    """Relation to the query that it leads to."""
+    """The query parameters of the URLs in the Link header, by relation."""
     return {
         rel: {name: value for name, (value,) in parse_qs(urlsplit(url).query).items()}
         for rel, url in links(answer).items()
@@ -275,7 +275,7 @@ async def test_pages_of_a_run_s_groups(hub: httpx.AsyncClient, store: Store, see
     assert (found, leads(third).keys()) == ("ef", {"next"})
     found, fourth = await names(hub, links(third)["next"])
     assert (found, leads(fourth)) == ("g", {})
-    # Back by the cursors of the forward pages' links.
+    # A cursor from a link to the next page also works backwards.
     back = f"{RUN_1}?per_page=2&before="
     found, answer = await names(hub, back + leads(third)["next"]["after"])
     assert (found, leads(answer).keys()) == ("ef", {"prev", "next"})

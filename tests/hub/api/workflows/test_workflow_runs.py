@@ -1,4 +1,4 @@
-"""Workflow runs, as events brought them."""
+"""Workflow runs that events of a platform reported."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ RUNS = "/repos/octo/hello/actions/runs"
 
 
 def run(number: int = 1, **changed: Any) -> dict[str, Any]:
-    """A run in the platform's shape."""
+    """A workflow run, as a platform reports it."""
     given = {
         "id": number,
         "name": "Build",
