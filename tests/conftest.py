@@ -17,8 +17,8 @@ from preload.popen import use_preloaded
 from process_watcher import watch
 from progress_report import Progress
 
-# Fixtures import what they need when they run. So a test of a pure function waits only for that
-# function's imports.
+# Fixtures import modules when they run, so that a test of a pure function waits only for the
+# imports of that function.
 if TYPE_CHECKING:
     import httpx
     from seed import Seed
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from store import Store
     from store.clock import MovableClock
 
-# Objects that exist after the collection stay until the end. Checking them for garbage again and
-# again takes a third of the time.
+# Most objects that exist when the tests are collected stay until the end. Garbage collections that
+# check them again and again take a third of the time.
 gc.disable()
 
 # Without compiled modules, a daemon takes twice as long to start, and tests start hundreds of them.
@@ -38,17 +38,18 @@ sys.dont_write_bytecode = False
 use_memory()
 use_preloaded()
 
-# A shell that runs pytest in the background has it, and all programs that it starts, ignore SIGINT.
+# If a shell runs pytest in the background, pytest and all programs that it starts ignore SIGINT.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# A test makes thousands of objects, most of which are gone before so many are made.
+# The number of new objects that starts a garbage collection. A test makes thousands of objects, and
+# most of them are freed before it is reached.
 NEW_OBJECTS = 10_000
 BASE = "https://forge.example/api/v3"
 START = "2026-11-21T07:33:00Z"
 
-# The tests that take longest, longest first, with the reason.
+# The beginnings of the ids of slow tests, the slowest first, each with the reason.
 LONG = {
-    "tests/system/test_schemathesis.py": "thousands of requests that are made up",
+    "tests/system/test_schemathesis.py": "thousands of generated requests",
     "tests/torture/test_torture.py::test_each_fault_has_its_outcome[10,000": "50,000 deliveries",
     "tests/torture/test_torture.py::test_each_promise_is_kept[ledger]": "14 starts and kills",
     "tests/system/cluster/test_cluster.py": "six processes, 40,000 deliveries",
@@ -104,9 +105,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Have the processes that this one starts end with it. In the process that reports, show
-    progress.
-    """
+    """Start the process watcher, and register the plugins of this suite."""
     watch()
     config.pluginmanager.register(HangReport(float(config.getini("hang_timeout"))))
     if config.pluginmanager.has_plugin("terminalreporter"):
@@ -116,7 +115,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collectstart(collector: pytest.Collector) -> None:
-    """Load the profile of hypothesis before a module that uses it."""
+    """Load the hypothesis profile before pytest imports a test module that uses hypothesis."""
     if isinstance(collector, pytest.Module) and "hypothesis" in collector.path.read_text("utf-8"):
         import examples  # noqa: F401 - it loads the profile
 
@@ -124,7 +123,7 @@ def pytest_collectstart(collector: pytest.Collector) -> None:
 def _workers(config: pytest.Config) -> int:
     """Return how many processes run tests.
 
-    By itself it is three for each processor, because a test waits for two thirds of its time.
+    `auto` means three for each processor, because a test waits for two thirds of its time.
     """
     given: str = config.getoption("workers")
     return 3 * len(os.sched_getaffinity(0)) if given == "auto" else int(given)
@@ -142,12 +141,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _why_slow(item: pytest.Item) -> str | None:
-    """Return why a test is slow, or None. Quick tests run on the embedded engine alone."""
+    """Return why a test is slow, or None. On PostgreSQL, every test counts as slow."""
     place = _place(item)
     reason = None if place is None else [*LONG.values()][place]
     callspec = getattr(item, "callspec", None)
     if reason is None and callspec is not None and callspec.params.get("url") == "postgres":
-        return "the same on the second engine"
+        return "the same test on the second engine"
     return reason
 
 
@@ -167,13 +166,14 @@ def _place(item: pytest.Item) -> int | None:
 def pytest_collection_finish(session: pytest.Session) -> None:
     plugins = session.config.pluginmanager
     if "hypothesis" not in sys.modules:
-        # When it ends, the plugin would import all of hypothesis, although no test has used it.
+        # At the end of the session, this plugin would import all of hypothesis, although no test
+        # uses it.
         plugins.unregister(name="hypothesispytest")
     if "store.accounts.accounts" in sys.modules:
-        import cheap_passwords  # noqa: F401 - it replaces the cost
+        import cheap_passwords  # noqa: F401 - it replaces the cost of a hash
     if "store.delivery.outbox" in sys.modules:
-        import hub_client  # noqa: F401 - it holds every event to the contract
-    # The present objects stay until the end, so the garbage collector need not check them again.
+        import hub_client  # noqa: F401 - it checks every event against the contract
+    # Most of the present objects stay until the end, and checking them again would take time.
     gc.freeze()
     gc.set_threshold(NEW_OBJECTS)
     gc.enable()

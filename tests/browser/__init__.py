@@ -1,1 +1,4 @@
-"""The dashboard in a real browser. A package, so that what its tests share ends with them."""
+"""Tests of the dashboard in a real browser.
+
+They are in a package, so that fixtures of package scope end after its last test.
+"""

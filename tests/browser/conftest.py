@@ -1,4 +1,4 @@
-"""A browser, and a `tocsin serve` with something to see, for all tests of this directory."""
+"""A browser, and a `tocsin serve` with data for the dashboard, for all tests of this directory."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -12,7 +12,7 @@ from dashboard_guests import DashboardServer, Guest, Visiting
 from playwright.async_api import Browser, expect
 from waiting import PATIENCE
 
-# The patience with a machine that has other things to do, too.
+# On a busy machine, a page can take longer than Playwright's own timeout.
 expect.set_options(timeout=PATIENCE * 1000)
 
 
@@ -31,7 +31,7 @@ async def browser(anyio_backend: str) -> AsyncIterator[Browser]:
 async def server(
     anyio_backend: str, browser: Browser, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[DashboardServer]:
-    """A daemon at work on the world of `world.py`; what tests add to it stays."""
+    """A running daemon with the data of `world.py`. Data that a test adds stays for later tests."""
     async with ledger() as receiver:
         made = DashboardServer(tmp_path_factory.mktemp("dashboard") / "data", receiver)
         try:
@@ -43,10 +43,11 @@ async def server(
 
 @pytest.fixture
 async def visit(browser: Browser, server: DashboardServer) -> AsyncIterator[Visiting]:
-    """`await visit("ada")`: a page of a browser of its own, signed in as ada (root, ada, bob;
-    None: not at all). `dark`, `narrow`, `scripts=False`, `zone` as somebody may have it.
+    """A function that opens a page in a new browser context: `await visit("ada")`.
 
-    After the test: nothing was loaded from another host, and nothing was complained about.
+    It signs in root, ada, bob, or nobody if the login is None. `dark`, `narrow`, `scripts=False`
+    and `zone` are settings of the browser. After the test, it asserts that no page has sent a
+    request to another host, and that the browser has reported no error.
     """
     guests: list[Guest] = []
 
@@ -63,7 +64,7 @@ async def visit(browser: Browser, server: DashboardServer) -> AsyncIterator[Visi
 
 @pytest.fixture(scope="module")
 async def readers(anyio_backend: str) -> AsyncIterator[dict[Any, Guest]]:
-    """Yield those who `read`, by who they are and how they look at pages."""
+    """Yield the guests of `read`, by login and by look."""
     known: dict[Any, Guest] = {}
     yield known
     for guest in known.values():
@@ -78,8 +79,8 @@ async def read(
 ) -> AsyncIterator[Visiting]:
     """Do the same as `visit` for a test that loads pages and changes nothing.
 
-    A reader comes again with the browser of the test before. A new browser, in which axe has not
-    run yet, costs twice as much as the page.
+    Tests of a module share a browser context for each login and look. A new context, in which axe
+    has not run yet, takes twice as long as the page.
     """
     used: list[Guest] = []
 
@@ -98,12 +99,6 @@ async def read(
 
 @pytest.fixture
 async def client(server: DashboardServer) -> AsyncIterator[httpx.AsyncClient]:
-    """For requests that no page makes."""
+    """A client for requests that no page sends."""
     async with httpx.AsyncClient(base_url=server.url, trust_env=False, timeout=PATIENCE) as opened:
         yield opened
-
-
-@pytest.fixture
-def pictures() -> Path:
-    """Where the pages' pictures are kept, to be looked at."""
-    return Path(__file__).parent / "pictures"

@@ -1,4 +1,4 @@
-"""Apps in the dashboard: what they may do, and where."""
+"""Apps in the dashboard: their installations, permissions and keys."""
 
 import re
 

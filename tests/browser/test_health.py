@@ -1,5 +1,5 @@
-"""The first look of somebody on call: an alarm, unhealthy hooks with reason and next attempt,
-and missing rights.
+"""The overview for a person on call: an alarm, unhealthy hooks with reason and next attempt, and
+missing rights.
 """
 
 import re
@@ -20,7 +20,7 @@ from store.hooks import hooks
 
 @pytest.fixture
 async def resting(server: DashboardServer) -> Any:
-    """A hook of ada/engine that nothing listens behind, whose circuit is open for an hour."""
+    """The id of a hook of ada/engine without a receiver, whose circuit is open for an hour."""
 
     def make(db: Connection) -> int:
         made = hooks.create(
@@ -56,7 +56,7 @@ async def test_an_open_circuit_has_one_word_one_reason_and_one_time(visit, serve
     row = panel.get_by_role("row", name=re.compile("resting"))
     await expect(row).to_contain_text("Circuit open")
     await expect(row).to_contain_text("Connection refused")
-    # The failing ones come after it.
+    # Failing hooks come after hooks with an open circuit.
     names = await panel.get_by_role("row").all_inner_texts()
     words = [word for text in names for word in re.findall("Circuit open|Failing", text)]
     assert words == sorted(words)
@@ -66,7 +66,7 @@ async def test_an_open_circuit_has_one_word_one_reason_and_one_time(visit, serve
     await expect(page.locator(".head .status")).to_have_text("Circuit open")
     figure = page.locator(".figure", has_text="Next attempt")
     await expect(figure.locator("time[data-ago=until]")).to_have_text(re.compile("in (1 h|59 min)"))
-    # The attempt's own retry is due in a minute, and waits for the same time.
+    # The retry of the attempt would be due in a minute, but it waits for the circuit, too.
     attempts = page.get_by_role("region", name="Attempts, newest first")
     await expect(attempts.locator("time[data-ago=until]")).to_have_text(
         re.compile("in (1 h|59 min)")

@@ -1,6 +1,4 @@
-"""A hook as people look after it: pinged, its secret exchanged, shown to others, and without a
-mouse.
-"""
+"""The page of a hook: a ping, a new secret, a link for other people, and use without a mouse."""
 
 import re
 
@@ -13,7 +11,7 @@ from store.hooks import hooks
 
 @pytest.fixture(scope="module")
 def mine(server):
-    """A hook of ada/engine for these tests alone."""
+    """The path of the page of a hook of ada/engine, which only these tests use."""
     with server.opened() as store:
         made = store.do(
             hooks.create,

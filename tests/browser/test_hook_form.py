@@ -1,4 +1,4 @@
-"""A hook is made, tried, changed, paused and deleted by somebody with a browser."""
+"""A user creates, tries, changes, pauses and deletes a hook in a browser."""
 
 import re
 

@@ -1,4 +1,6 @@
-"""Imports that wait for somebody: begun again, answered and cancelled from their pages."""
+"""The pages of imports that wait for a user: begin again, give a password, choose a project, or
+cancel.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,7 +25,7 @@ def source(tmp_path: Path) -> Iterator[GitSite]:
 
 
 def start(server: DashboardServer, name: str, url: str) -> str:
-    """A new repository of ada's with an import from there; returns the path of its page."""
+    """Create a repository of ada's with an import from `url`. Return the path of its page."""
     with server.opened() as store:
         ada = store.look(accounts.by_login, "ada")
         assert ada is not None
@@ -68,7 +70,7 @@ async def test_one_of_several_projects_is_chosen(visit, server, source):
         source.repository(f"group/{name}", stream(1))
     page_of = start(server, "chosen-project", f"{source.url}/group")
     page = await (await visit("ada", scripts=False)).go(page_of)
-    # Without scripts, somebody reloads the page.
+    # Without scripts, the user reloads the page.
     await until_reloaded(page, "Several projects were found")
     assert await page.get_by_label("Project", exact=True).locator("option").all_inner_texts() == [
         "cart.git",

@@ -1,4 +1,4 @@
-"""A payload folds, can be searched, and its paths can be copied."""
+"""The payload of an event can be folded and searched, and its paths can be copied."""
 
 import pytest
 from chromium import violations

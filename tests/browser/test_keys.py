@@ -1,4 +1,4 @@
-"""The dashboard by keys, and rows that open as a whole."""
+"""Keyboard shortcuts of the dashboard, rows that open when they are clicked, and the menu."""
 
 import re
 
@@ -18,7 +18,7 @@ async def test_keys_go_through_a_list(visit):
     await page.keyboard.press("/")
     field = page.get_by_label("Text in payload or answer")
     await expect(field).to_be_focused()
-    # In a field a key is a letter.
+    # In a field, a key types a letter.
     await page.keyboard.type("jk/?r")
     await expect(field).to_have_value("jk/?r")
     await field.blur()

@@ -1,4 +1,4 @@
-"""Deliveries as they are made, and made again, on pages that are open."""
+"""Open pages show new deliveries, and a delivery can be sent again from its page."""
 
 import re
 
@@ -19,16 +19,16 @@ async def elsewhere(anyio_backend):
 
 
 async def newest(server) -> int:
-    """The latest attempt at the hook that takes pushes and answers."""
+    """The id of the latest attempt of the hook `good`."""
     with server.opened() as store:
         wanted = AttemptFilter(hook_id=server.world.good)
         return int(store.look(attempt_feed.page, wanted, limit=1).rows[0]["id"])
 
 
 async def recorded(server, guid: str) -> None:
-    """Wait until this event has arrived wherever somebody listens, and that is there to be seen.
+    """Wait until the store has all attempts to deliver an event to receivers that listen.
 
-    Hooks of other tests have filters that hold it back.
+    Hooks of other tests may filter the event out.
     """
     closed = (server.world.failing, server.world.retrying)
 
@@ -53,7 +53,7 @@ async def test_a_delivery_is_there_soon_after_its_event(visit, server):
         posted = Stopwatch()
         await expect(page.get_by_role("row", name=re.compile(guid))).to_have_count(1)
         waited.append(posted.seconds())
-        # The first of them, as it is the newest.
+        # The newest delivery is the first row.
         await expect(page.get_by_role("row").nth(1)).to_contain_text(guid)
     assert sorted(waited)[4] < 10 * loaded, f"the page took {loaded} s, its news {waited} s"
 
@@ -120,7 +120,7 @@ async def test_another_site_has_nothing_delivered_again(visit, server, elsewhere
     async with guest.page.expect_response(elsewhere.target) as answered:
         await guest.page.goto(f"http://{site}:{elsewhere.port}/")
     answer = await answered.value
-    # Without the cookie, which does not come along from another site, one is led to the door.
+    # From another site, the browser sends no cookie, and the hub redirects to the sign-in page.
     led = "sign-in" in (await answer.all_headers()).get("location", "")
     assert led if site == "localhost" else answer.status == 403
     assert len(server.rows()) == before

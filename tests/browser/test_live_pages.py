@@ -34,7 +34,7 @@ async def test_many_pages_of_one_browser_are_live(visit, server):
     await server.post(guid="for-all-pages")
     for page in pages:
         await expect(row(page, "for-all-pages")).to_have_count(1)
-    # One that leaves does not take the others' connection along.
+    # If one page is closed, the other pages keep their connection.
     await pages[0].close()
     await pages[1].goto("/ui")
     await server.post(guid="for-those-left")
@@ -144,7 +144,7 @@ async def test_the_focus_stays_where_a_list_is_polled(visit):
     old = await button.element_handle()
     await page.wait_for_function("one => !one.isConnected", arg=old)
     await expect(button).to_be_focused()
-    # Paused, the list asks for nothing.
+    # While the list is paused, it sends no request.
     await page.get_by_role("button", name="Pause").click()
     asked = len(guest.watched.asked)
     await page.evaluate("htmx.trigger('#list', 'every')")

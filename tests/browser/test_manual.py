@@ -1,5 +1,5 @@
-"""`/docs` and `/reference` as people see them: wide and narrow, light and dark, with and without
-scripts; and the search, by the questions that people have.
+"""The pages of `/docs` and `/reference`: wide and narrow, light and dark, with and without scripts.
+The search answers the questions that people have.
 """
 
 import re
@@ -48,19 +48,19 @@ QUESTIONS = {
 
 @pytest.fixture
 async def guest(visit, request: pytest.FixtureRequest) -> Guest:
-    """Somebody who is signed in nowhere, with the look that the test names."""
+    """A guest who is not signed in, with the look that the test names."""
     return await arrive(visit, getattr(request, "param", LOOKS["wide-light"]))
 
 
 async def arrive(coming: Visiting, look: dict[str, Any]) -> Guest:
-    """Have somebody come who is signed in nowhere, with this look."""
+    """Return a guest who is not signed in, with this look. `coming` is `visit` or `read`."""
     arrived: Guest = await coming(None, dark=look.get("dark", False))
     await arrived.page.set_viewport_size({"width": look["width"], "height": 900})
     return arrived
 
 
 async def is_within(guest: Guest) -> bool:
-    """Whether nothing of the page is beyond the window's side."""
+    """Whether the page is no wider than the window."""
     return bool(await guest.page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
 
 
@@ -68,7 +68,7 @@ BOTH = ("wide-light", "narrow-dark")
 VISITS = [
     pytest.param(LOOKS[look], path, id=f"{path}-{look}")
     for path in SHOWN
-    # The other two once: colours and widths do not depend on each other.
+    # Most pages need only two looks, because colours and widths do not depend on each other.
     for look in (LOOKS if path in ("/docs/concepts", "/reference") else BOTH)
 ]
 

@@ -1,4 +1,4 @@
-"""Signing in with an OpenID Connect provider, as a person does: through both programs' pages."""
+"""A user signs in with an OpenID Connect provider, on the pages of the hub and of the provider."""
 
 import asyncio
 import json
@@ -23,7 +23,7 @@ from store.accounts import accounts, emails
 
 @dataclass
 class Provider:
-    """A provider that is a program of its own, and a hub that knows it."""
+    """The URLs of a provider in another process, and of a hub whose users sign in with it."""
 
     issuer: str
     hub: str
@@ -36,7 +36,7 @@ async def provider_process(*users: dict[str, object]) -> AsyncIterator[str]:
         sys.executable, "-W", "ignore", "-m", "oidc_provider_mock", "--port", str(port),
         *(word for user in users for word in ("--user-claims", json.dumps(user))),
         stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL,
-        # No variable of the project is meant for it.
+        # The provider does not need the variables of the project.
         env={name: value for name, value in os.environ.items() if not name.startswith("TOCSIN")},
     )  # fmt: skip
     issuer = f"http://127.0.0.1:{port}"
@@ -93,7 +93,7 @@ async def page_of(browser: Browser, provider: Provider, *, scripts: bool) -> Asy
 
 
 async def agree(page: Page, name: str) -> None:
-    """Be somebody at the provider."""
+    """Sign in at the provider as the user `name`."""
     await page.get_by_role("link", name="Sign in with Tower").click()
     await page.get_by_role("button", name=name).click()
 

@@ -1,7 +1,8 @@
-"""Every page as everybody has it: light and wide, dark and narrow, by axe's rules, from this server
-alone; `TOCSIN_PICTURES=1` takes the pictures that are kept to be looked at.
+"""Every page passes axe's rules, fits the window, and loads nothing from other servers.
 
-With `TOCSIN_PICTURES=FOLDER`, the folder gets every page as a whole, in each width and colour.
+With `TOCSIN_PICTURES=1`, the tests renew the pictures in the folder `pictures`. With
+`TOCSIN_PICTURES=FOLDER`, they write a picture of every whole page to the folder, in each width and
+colour.
 """
 
 import itertools
@@ -20,7 +21,7 @@ from store.delivery import attempt_feed
 from store.delivery.attempt_filter import AttemptFilter
 
 PICTURES = Path(__file__).parent / "pictures"
-# The beginning of a long page.
+# The height of a picture, which shows only the beginning of a long page.
 TALL = 1100
 WIDTHS = (1440, 1024, 390)
 LOOKS = {"light": {}, "dark-narrow": {"dark": True, "narrow": True}}
@@ -41,7 +42,7 @@ def test_every_page_is_among_them():
 SHOWN = [
     pytest.param(shown, look, id=f"{shown.login}{shown.path}-{look}")
     for shown in PAGES
-    # Dark and narrow once of each kind.
+    # Only pages with a picture, one of each kind, are also checked dark and narrow.
     for look in (LOOKS if shown.picture else ["light"])
 ]
 
@@ -73,7 +74,7 @@ async def test_page_is_accessible_and_fits_the_window(
         await _picture(guest, PICTURES / f"{shown.picture}-{look}.png")
 
 
-# From this width on, rows are no cards, and tables have room.
+# From this width on, rows are not shown as cards, and tables have room.
 TABLES = 1024
 CUT = """[...document.querySelectorAll(".wide")]
     .filter((one) => one.scrollWidth > one.clientWidth + 1)
@@ -105,6 +106,6 @@ async def _picture(guest: Guest, path: Path) -> None:
 
 
 def test_every_picture_is_kept():
-    """Screenshots of every page that has one, in each look, and no other."""
+    """The folder has a picture of each page with a `picture`, in each look, and no other file."""
     wanted = {f"{shown.picture}-{look}.png" for shown in PAGES if shown.picture for look in LOOKS}
     assert {path.name for path in PICTURES.glob("*.png")} == wanted, "TOCSIN_PICTURES=1 takes them"

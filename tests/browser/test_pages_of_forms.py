@@ -1,4 +1,4 @@
-"""Pages that answer a form: they have no path of their own, and are accessible like all others."""
+"""Pages that answer a form have no path of their own, and are as accessible as all other pages."""
 
 from pathlib import Path
 

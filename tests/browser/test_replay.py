@@ -1,4 +1,6 @@
-"""A replay as people do it: counted, begun, looked at, and gone on with without them."""
+"""Replays in the dashboard: the count, the start, the progress and refusals. A job and the check of
+the audit log are started from their pages, too.
+"""
 
 import re
 
@@ -14,7 +16,7 @@ from store.hooks import hooks
 
 @pytest.fixture(scope="module")
 def fresh(server: DashboardServer) -> int:
-    """A hook that was not there when ada/engine's events came in."""
+    """The id of a hook that is created after events of ada/engine were received."""
     with server.opened() as store:
         made = store.do(
             hooks.create,
@@ -43,7 +45,7 @@ async def test_a_replay_is_counted_before_it_is_delivered(visit, server, fresh):
     await expect(dry_run).to_contain_text(re.compile(r"to be created\s*[1-9]"))
     assert (replays(server), len(server.rows())) == (before, rows)
     assert await violations(page) == []
-    # The button has the number, so nothing is asked again.
+    # The button names the number of deliveries, so the page does not ask again.
     await dry_run.get_by_role("button", name=re.compile(r"^Send [1-9]\d* deliveries$")).click()
     await expect(page).to_have_url(re.compile(r"/ui/replay/\d+$"))
     progress = page.get_by_role("region", name="Progress")
@@ -79,7 +81,7 @@ async def test_without_scripts(visit, server, fresh):
     page = await guest.go(f"/ui/replay?hook={fresh}&count=1")
     await page.get_by_role("button", name=re.compile("^Send ")).click()
     await expect(page.get_by_role("status").first).to_contain_text("this page may be closed")
-    # Other tests count what is there.
+    # Other tests count replays and deliveries, so this replay must end first.
     with server.opened() as store:
         await until(lambda: not store.look(replay_runs.RUNS.current), "the replay")
 

@@ -12,7 +12,7 @@ from store.hooks import hooks
 
 
 def add_hook(server, url, event, **options):
-    """A hook of ada/engine for these tests alone; returns its id."""
+    """Create a hook of ada/engine that only these tests use. Return its id."""
     with server.opened() as store:
         made = store.do(
             hooks.create,
@@ -27,15 +27,15 @@ def add_hook(server, url, event, **options):
 
 @pytest.fixture(scope="module")
 def mine(server):
-    """The page of a hook that answers."""
+    """The path of the page of a hook whose receiver answers."""
     url = f"http://127.0.0.1:{server.receiver.port}/retry"
     return f"/ui/hooks/{add_hook(server, url, 'label')}"
 
 
 @pytest.fixture
 async def failed_twice(server):
-    """A hook with two deliveries that failed. Other tests delete their hooks, and a delivery of
-    such a hook is not retried.
+    """The id of a hook with two deliveries that failed. Hooks of other tests do not suit, because
+    these tests delete them, and a delivery of a deleted hook is not retried.
     """
     hook_id = add_hook(server, CLOSED, "milestone", retries=[0])
     guids = {await server.post("milestone") for _ in range(2)}

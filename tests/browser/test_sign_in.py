@@ -30,7 +30,7 @@ async def test_users_sign_in_and_out(visit, server):
     await expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
     await guest.go("/ui")
     await expect(page).to_have_url(re.compile("/ui/sign-in"))
-    # A kept cookie is of no use.
+    # After the sign-out, a copy of the cookie is invalid.
     await guest.context.add_cookies([cookie])
     await guest.go("/ui")
     await expect(page).to_have_url(re.compile("/ui/sign-in"))
@@ -76,8 +76,10 @@ async def test_colours_are_kept(visit):
 
 @pytest.mark.parametrize("site", ["localhost", "127.0.0.1"])
 async def test_a_forged_post_is_refused(visit, server, elsewhere, site):
-    """From another site, and from another port of this one: to SameSite that is the same site, so
-    the cookie comes along, and is not enough.
+    """A page of another site posts a form, and so does a page on another port of this host.
+
+    For SameSite, another port is the same site. The browser sends the cookie, and the hub must
+    require more than the cookie.
     """
     guest = await visit("ada")
     guest.watched.also(f"http://{site}:{elsewhere.port}")
@@ -91,7 +93,7 @@ async def test_a_forged_post_is_refused(visit, server, elsewhere, site):
 
 
 async def test_the_cookie_alone_is_not_enough(server, client):
-    """With the cookie, as a program would, and without what goes with the page's forms."""
+    """A program sends the cookie, but not the token that the forms of pages contain."""
     cookie = f"tocsin_ui={server.session('ada')}"
     for headers in (
         {},

@@ -1,4 +1,4 @@
-"""The tasks of somebody on call, from the overview on, with 300,000 deliveries in the store."""
+"""A person on call needs few clicks for each task, with 300,000 deliveries in the store."""
 
 from collections.abc import AsyncIterator
 
@@ -32,5 +32,5 @@ async def test_clicks_of(browser: Browser, night: NightServer, task: Task):
     await guest.context.close()
     guest.watched.check()
     assert clicks.many <= task.most
-    # An uncounted task proves nothing.
+    # If no click is counted, the test proves nothing.
     assert clicks.many > 0

@@ -1,7 +1,8 @@
-"""Programs of client libraries, unmodified, against a running daemon.
+"""Programs with unmodified client libraries work with a running daemon.
 
-Each signs in, looks at the repository, subscribes, receives and verifies a delivery, and writes
-back. The libraries come from their registries. Without a registry, a test skips with the reason.
+Each program signs in, reads the repository, subscribes, receives and verifies a delivery, and adds
+a comment. The libraries come from their registries. Without a registry, a test skips with the
+reason.
 """
 
 import asyncio
@@ -40,7 +41,7 @@ class Forge:
     token: str
 
     async def texts(self, number: int) -> list[str]:
-        """The comments of an issue."""
+        """Return the comments of an issue. Check that the repository has no hook any more."""
         headers = {"Authorization": f"Bearer {self.token}"}
         async with httpx.AsyncClient(headers=headers, trust_env=False, timeout=PATIENCE) as client:
             place = f"{self.url}/repos/{REPOSITORY}"
@@ -98,7 +99,7 @@ def node_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 async def run(*program: str | Path, **environment: str) -> str:
-    """Run a program to its end, which has to be a good one. Return its output."""
+    """Run a program, which must end with exit code 0. Return its output."""
     process = await asyncio.create_subprocess_exec(
         *(str(word) for word in program),
         env={**os.environ, **environment},
@@ -128,7 +129,10 @@ async def test_octokit_subscribes_and_answers(forge: Forge, node_folder: Path) -
 
 
 async def installed_app(site: Site) -> tuple[str, Path]:
-    """An app that is installed on ada, for one repository: its id and the file of its key."""
+    """Create an app and install it on ada's account for one repository.
+
+    Return the id of the app and the file of its key.
+    """
     url, permission = "https://mill.example/", ("--permission", "issues=write")
     kind = ("--kind", "integration", "--event", "issues", *permission)
     await said(site.folder, "repo", "add", "ada/other")

@@ -8,5 +8,5 @@ from isolating import isolate
 
 @pytest.fixture
 def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The working and data directory; no setting comes from outside."""
+    """The working and data directory of a test, without settings from the environment."""
     return isolate(tmp_path, monkeypatch)

@@ -23,7 +23,7 @@ AROUND = (
     ROOT / ".github" / "SECURITY.md",
 )
 ADMIN = "admin"
-"""The name of blocks of commands that change a machine: a test reads them, and none runs them."""
+"""The name of blocks with commands that change a machine. Tests check them, and do not run them."""
 PARSER = MarkdownIt("commonmark").enable("table")
 
 
@@ -48,7 +48,7 @@ def all_pages() -> list[Path]:
 
 
 def written_pages() -> list[Path]:
-    """The same, with the files that stand around the manual."""
+    """All pages that are written by hand: the files in AROUND and the pages of the manual."""
     return [*AROUND, *manual_pages()]
 
 
@@ -64,7 +64,7 @@ def tokens(page: Path) -> list[Token]:
 
 
 def blocks(page: Path, language: str = "") -> list[Block]:
-    """The blocks of code on a page, in their order; those of one language if it is given."""
+    """The blocks of code on a page, in their order. If a language is given, only its blocks."""
     made = [_block(token) for token in tokens(page) if token.type == "fence"]
     return [one for one in made if language in ("", one.language)]
 
@@ -135,7 +135,7 @@ def _paragraphs(page: Path) -> Iterator[str]:
 
 
 def _text(token: Token) -> str:
-    """The text that is read; a piece of code is one word of it."""
+    """The text that people read. A piece of code counts as one word."""
     parts = []
     for child in token.children or ():
         if child.type == "code_inline":

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pty_process import INTERRUPT, PtyProcess
 
-# It is interactive, because its input is a terminal. It ends at the first error.
+# The shell is interactive, because its input is a terminal. It ends at the first error.
 SHELL = ("bash", "--norc", "--noprofile", "--noediting", "+H", "-eu")
 SCRIPTS = Path(sys.executable).parent
 QUIET = {"PS1": "", "PS2": "", "HISTFILE": "/dev/null", "PAGER": "cat"}
@@ -24,8 +24,8 @@ class Terminal:
         programs: Path = SCRIPTS,
         **environment: str,
     ) -> None:
-        """`changes`: pieces of the blocks to other ones, such as ports that are free. `programs`:
-        the folder with the command `tocsin`.
+        """`changes` maps texts of the blocks to their replacements, such as free ports. `programs`
+        is the folder with the command `tocsin`.
         """
         self._changes = changes
         path = {"PATH": f"{programs}:{SCRIPTS}:{os.environ['PATH']}", "no_proxy": "*"}
@@ -41,12 +41,12 @@ class Terminal:
         self._shell.type(text)
 
     def run(self, text: str) -> str:
-        """Type a block, and wait until all of it was done; returns the output."""
+        """Type a block, and wait until all of its commands have run. Return the output."""
         self.type(text)
         return self._done()
 
     def run_around(self, text: str, pause: str, meanwhile: Callable[[], object]) -> str:
-        """The same with a block in which a line is a pause, in whose place `meanwhile` is done."""
+        """Do the same as `run`, but call `meanwhile` in place of the line `pause` of the block."""
         before, after = text.split(f"{pause}\n")
         self.type(before)
         meanwhile()
@@ -61,11 +61,11 @@ class Terminal:
         return self._shell.seen[before:]
 
     def until(self, pattern: str) -> re.Match[str]:
-        """The next line that matches."""
+        """Wait for the next line that matches, and return the match."""
         return self._shell.until(pattern)
 
     def interrupt(self) -> None:
-        """Ctrl-C: what runs in it ends; then the shell, for nothing more is typed."""
+        """End the running command with Ctrl-C. Then end the shell, and wait for its end."""
         self._shell.type(INTERRUPT)
         self._shell.type("exit\n")
         self._shell.ended()

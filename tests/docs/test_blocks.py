@@ -1,4 +1,6 @@
-"""Blocks of code that are not run: they are read as far as that goes."""
+"""The syntax, commands, options and settings in blocks of code are valid. This test does not run
+the commands, except for loading a state document.
+"""
 
 import itertools
 import json
@@ -39,7 +41,7 @@ def commands_of(text: str) -> Iterator[list[str]]:
 
 
 def check_command(arguments: list[str]) -> None:
-    """Raise click's UsageError for a command or an option that there is not."""
+    """Raise click's UsageError if a command or an option does not exist."""
     command: click.Command = main
     context = click.Context(main, info_name="tocsin")
     rest = list(arguments)
@@ -77,7 +79,7 @@ def test_shell_blocks_are_well_formed(page: Path) -> None:
 
 @pytest.mark.parametrize("page", manual_pages(), ids=named)
 def test_every_name_of_a_block_is_known(page: Path) -> None:
-    """A block whose name no test looks up would be run by none."""
+    """If no test looked up the name of a block, no test would run the block."""
     if page.name != "tutorial.md":
         assert {one.name for one in blocks(page)} <= KNOWN
 

@@ -1,4 +1,4 @@
-"""The changelog has the version that is here, and entries that are read at a glance."""
+"""The newest release in the changelog is the current version, and all entries are short."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The commands of each page, in their order, beside a hub and a receiver that run."""
+"""The commands of each page of the manual work, in their order, beside a hub and a receiver."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -33,7 +33,9 @@ class Workshop:
         self.receiver = f"http://127.0.0.1:{self.ports[RECEIVER]}/"
 
     def fill_store(self) -> str:
-        """A repository with a hook that got a ping and a push. Returns a token for it."""
+        """Create a repository with a hook, and wait until a ping and a push are delivered. Return a
+        token for the repository.
+        """
         with self._opened() as store:
             token = store.do(_people)
         headers = {"Authorization": f"Bearer {token}"}
@@ -61,7 +63,7 @@ class Workshop:
 
 
 class _Opened:
-    """The store for a moment, beside the daemon."""
+    """A context manager that opens the daemon's store for the length of a block."""
 
     def __init__(self, directory: Path) -> None:
         self._store = open_store("sqlite", data_dir=directory)
@@ -83,15 +85,15 @@ def _people(db: Connection) -> str:
 
 @pytest.fixture(scope="module")
 def receiver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The port of a receiver. It is one for all pages, because its start takes longer than many a
-    page.
+    """The port of a receiver. All pages share it, because its start takes longer than the commands
+    of many pages.
     """
     port = str(free_port())
     with pytest.MonkeyPatch.context() as patch:
         isolate(tmp_path_factory.mktemp("receiver"), patch)
         listening = Process("listen", "--port", port, "--secret", SECRET)
     listening.said("listening on", error=True)
-    # If nobody read what it prints, it would stand still one day.
+    # If the test did not read its output, the receiver would block when the pipe is full.
     reader = threading.Thread(target=listening.popen.communicate)
     reader.start()
     yield port
@@ -114,7 +116,7 @@ def workshop(directory: Path, receiver: str) -> Iterator[Workshop]:
 def type_in(
     workshop: Workshop, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Callable[..., str]]:
-    """Types blocks into one shell; returns the output of the last one."""
+    """A function that types blocks into one shell, and returns the output of the last block."""
     shells: list[Terminal] = []
     programs = write_command(tmp_path_factory.mktemp("programs"))
 
@@ -129,7 +131,7 @@ def type_in(
 
 
 def commands(page: Path) -> list[str]:
-    """The blocks of a page that are run here."""
+    """The shell blocks of a page that have no name, which are the ones that this module runs."""
     return [one.text for one in blocks(page, "sh") if not one.name]
 
 

@@ -1,4 +1,4 @@
-"""Every link and every picture leads somewhere, and the contents list every page."""
+"""The targets of all links and images exist, and the contents list every page."""
 
 import re
 from pathlib import Path
@@ -32,7 +32,7 @@ def test_links_leave_the_web_encrypted(page: Path) -> None:
 
 
 def test_links_of_the_manual_stay_in_it() -> None:
-    """It is shipped without the rest of the repository."""
+    """The manual is shipped without the rest of the repository."""
     for page in MANUAL.rglob("*.md"):
         for link in filter(is_local, links(page)):
             target = (page.parent / link.partition("#")[0]).resolve()

@@ -1,4 +1,4 @@
-"""Plain English, as far as it can be counted: short sentences, and none of some turns."""
+"""The sentences of all pages are short, and have no banned turn of phrase."""
 
 from pathlib import Path
 

@@ -42,7 +42,7 @@ def test_the_readme_begins_with_one_sentence_and_the_only_picture() -> None:
 def test_the_readme_compares_other_products(other: str) -> None:
     rows = [line for line in section("Why not").splitlines() if line.startswith(("| [", "| "))]
     (row,) = [one for one in rows if other in one.split("|")[1]]
-    assert row.split("|")[-2].strip(), "says when to choose it"
+    assert row.split("|")[-2].strip(), "the row does not say when to choose the product"
 
 
 @pytest.mark.parametrize(

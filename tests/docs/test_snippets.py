@@ -1,4 +1,4 @@
-"""The snippets that verify, each in its language, on the platform's published vector."""
+"""The manual's snippets verify signatures, each in its language, with published test vectors."""
 
 import base64
 import re
@@ -21,8 +21,8 @@ SECRET = "It's a Secret to Everybody"
 GOOD = "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17"
 BODY = "Hello, World!"
 CASES = [(BODY, GOOD, True), ("Hello, World?", GOOD, False), (BODY, "", False)]
-# Language to its file, what calls the function for three arguments and prints its answer, and the
-# command.
+# Each language with the snippet's file, a driver that calls the function with three arguments and
+# prints the result, and the command that runs the driver.
 DRIVERS = {
     "ts": (
         "verify.ts",
@@ -57,10 +57,11 @@ DRIVERS = {
 }  # fmt: skip
 
 
-# The first version of node that runs TypeScript. Before it, the compiler makes JavaScript.
+# The first version of node that runs TypeScript. For earlier versions, the compiler makes
+# JavaScript.
 NODE_WITH_TYPES = (22, 6)
 COMPILER = ("typescript@5", "@types/node@20")
-# The declarations of node and of the language are not what is tested.
+# The compiler skips the declarations of node and of the language, which are not under test.
 COMPILED = (
     "--strict", "--target", "es2022", "--module", "nodenext", "--rewriteRelativeImportExtensions",
     "--types", "node", "--skipLibCheck",
@@ -88,7 +89,10 @@ def compiler(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def ready(
     language: str, command: list[str], folder: Path, request: pytest.FixtureRequest
 ) -> list[str]:
-    """The command for a language. Skip the test, with the reason, if nothing can run it."""
+    """Return the command that runs a driver. Compile the driver first if node is old.
+
+    Skip the test, with the reason, if a program is missing.
+    """
     if shutil.which(command[0]) is None:
         pytest.skip(f"there is no {command[0]} here")
     if language != "ts" or node_version() >= NODE_WITH_TYPES:
@@ -165,7 +169,7 @@ KEY_CASES = [
     (SIGNED, BY_KEY.replace("v1a", "v1"), False),
     (SIGNED, "", False),
 ]
-# As DRIVERS; the arguments are body, key, id, timestamp and header.
+# Drivers as in DRIVERS, for the arguments body, key, id, timestamp and header.
 KEY_DRIVERS = {
     "ts": (
         "verify.ts",

@@ -1,4 +1,6 @@
-"""The page for symptoms has them in its headings, and the hub's messages as the hub says them."""
+"""The headings of the troubleshooting page name symptoms, and the page quotes messages of the hub
+exactly.
+"""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The first hour, line by line: its blocks typed into terminals, and what is seen then."""
+"""The commands of the tutorial, typed into terminals, have the expected output."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -30,7 +30,7 @@ def open_terminal(directory: Path) -> Iterator[Callable[[], Terminal]]:
 
 
 def sign_in(url: str, token: str) -> str:
-    """The overview that who signs in with a token comes to."""
+    """Sign in to the dashboard with a token. Return the page of deliveries."""
     with httpx.Client(trust_env=False, follow_redirects=True, timeout=PATIENCE) as browser:
         door = browser.get(url).text
         (csrf,) = set(re.findall(r'name="csrf" value="(\w+)"', door))
@@ -72,7 +72,7 @@ def test_every_command_of_the_first_hour_works(open_terminal):
     follower.until("push.*200")
 
     def refused() -> None:
-        # By the clock at which it is printed.
+        # The time of the next attempt depends on the moment at which the line is printed.
         follower.until(r"push +503 .*again (in \d+ s|now|\d+ \w+ ago)")
         follower.until(r"push +503 .*dead")
 

@@ -1,4 +1,4 @@
-"""A certificate authority that is made on the spot, and certificates that it issues."""
+"""A certificate authority that a test creates, and certificates that it issues."""
 
 import datetime
 import ipaddress
@@ -18,18 +18,19 @@ from cryptography.hazmat.primitives.serialization import (
 
 NOW = datetime.datetime.now(datetime.UTC).replace(microsecond=0)
 DAY = datetime.timedelta(days=1)
-# Tests' clocks stand still at some time, and TLS libraries look at the machine's.
+# Certificates are valid at the times of the tests' clocks, and at the time of the machine's clock,
+# which TLS libraries read.
 EARLY, LATE = datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC), NOW + 3650 * DAY
 
 
 def pem_of(key: Any) -> str:
-    """The private key without a password."""
+    """The private key in PEM, without a password."""
     return str(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode())
 
 
 @dataclass
 class Authority:
-    """An authority, which may itself be issued by `parent`."""
+    """A certificate authority. `parent` issues its certificate, or it is self-signed."""
 
     name: str = "Bell Founders"
     parent: "Authority | None" = None
@@ -69,7 +70,9 @@ class Authority:
         return certificate.public_bytes(Encoding.PEM).decode(), pem_of(key)
 
     def server(self, folder: Path, *, asks: bool = True) -> ssl.SSLContext:
-        """The TLS of a server on loopback. If it `asks`, clients need a certificate from here."""
+        """The TLS context of a server on loopback. If it `asks`, it requires that clients have a
+        certificate of this authority.
+        """
         file = folder / "server.pem"
         file.write_text("".join(self.issue("localhost")))
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

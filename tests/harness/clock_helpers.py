@@ -1,4 +1,4 @@
-"""Time that passes for a worker, or an event loop, whose clock is moved."""
+"""Functions for tests that move the clock of a worker or of an event loop."""
 
 import asyncio
 
@@ -10,7 +10,7 @@ from worker.tuning import DEFAULTS
 
 
 async def keep_lease(worker: Worker, store: Store, seconds: float) -> None:
-    """Renew the lease for so many seconds to come, as the worker's polls would."""
+    """Renew the worker's lease for `seconds` more than usual, as its polls would do meanwhile."""
     if store.engine.single_worker:
         return
     lifetime = round(seconds * SECOND) + DEFAULTS.lease
@@ -20,7 +20,7 @@ async def keep_lease(worker: Worker, store: Store, seconds: float) -> None:
 
 
 def hasten(seconds: float) -> None:
-    """Move the clock of asyncio's event loop: what it was to do by then is due now."""
+    """Move the clock of asyncio's event loop. Timers that end within `seconds` are due at once."""
     loop = asyncio.get_running_loop()
     before = loop.time
     loop.time = lambda: before() + seconds  # type: ignore[method-assign]

@@ -1,5 +1,5 @@
-"""Git repositories served over http on loopback: by git itself (smart), as files (dumb), behind a
-password, slowly, or from where another place leads.
+"""A Git server over HTTP on loopback: with git's smart or dumb protocol, a password, slow responses
+or redirects.
 """
 
 import base64
@@ -24,7 +24,7 @@ ENVIRONMENT = {
 
 
 def git(folder: Path, *command: str, given: bytes = b"", **who: str) -> str:
-    """The output of git in a folder; `who` are names for its environment."""
+    """Run git in a folder, and return its output. `who` is added to its environment."""
     ran = subprocess.run(
         ["git", *command], cwd=folder, input=given, capture_output=True, env=ENVIRONMENT | who
     )
@@ -51,22 +51,24 @@ class GitSite:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.password: str | None = None
-        """Asked for together with the name `ada`, where there is one."""
+        """The password of the user `ada`, or None if requests need no password."""
         self.dumb = False
         self.subversion = False
-        """Whether it says that it is a server of Subversion."""
+        """Whether its responses to OPTIONS name Subversion."""
         self.moved: dict[str, str] = {}
-        """Beginnings of paths to where they lead."""
+        """The beginnings of paths, each with the beginning of the URL to which it redirects."""
         self.trap: str | None = None
-        """Where git itself is sent on to, and nobody else."""
+        """The beginning of the URL to which git's own requests are redirected. Requests of tocsin
+        are answered as usual.
+        """
         self.pause = 0.0
-        """Seconds between two parts of an answer."""
+        """Seconds between two parts of a large response."""
         self.seen: list[tuple[str, str, str | None]] = []
         """Method, path and Authorization of each request."""
         self.url = ""
 
     def repository(self, name: str, stream: bytes) -> Path:
-        """A bare repository of what git's `fast-import` takes."""
+        """Create a bare repository from a stream for `git fast-import`. Return its path."""
         path = self.root / f"{name}.git"
         path.mkdir(parents=True)
         git(path, "init", "-q", "--bare", "-b", "main")
@@ -162,7 +164,7 @@ class Handler(SimpleHTTPRequestHandler):
 
 @contextmanager
 def git_site(root: Path) -> Iterator[GitSite]:
-    """Serve them for the length of a block."""
+    """Serve the repositories in a folder for the length of the block."""
     site = GitSite(root)
     handler = type("SiteHandler", (Handler,), {"site": site})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
@@ -179,8 +181,8 @@ def git_site(root: Path) -> Iterator[GitSite]:
 
 
 def stream(commits: int = 3, size: int = 100, branch: str = "main") -> bytes:
-    """A history of so many commits, by Ada and Bob in turn, each with a file of so many bytes, a
-    branch more, an annotated tag and a plain one.
+    """A stream for `git fast-import`: commits by Ada and Bob in turn, each with a file of about
+    `size` bytes. It also has the branch quiet, the plain tag v0 and the annotated tag v1.
     """
     parts = []
     for at in range(1, commits + 1):

@@ -1,4 +1,4 @@
-"""A folder for a test to work in, where no setting comes from outside."""
+"""A working directory for a test, without settings from the environment."""
 
 import os
 from pathlib import Path
@@ -7,7 +7,10 @@ import pytest
 
 
 def isolate(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Make a folder the working and the data directory, and forget all settings."""
+    """Make a folder the working and the data directory, and remove all variables of the project.
+
+    Return the folder.
+    """
     for name in [name for name in os.environ if name.startswith("TOCSIN_")]:
         monkeypatch.delenv(name)
     monkeypatch.chdir(folder)

@@ -1,4 +1,4 @@
-"""Servers in a test's own process, of which nothing is left open when they end."""
+"""Servers in the test's own process. When a server ends, none of its connections stays open."""
 
 import asyncio
 import contextlib
@@ -7,9 +7,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 NO_AUTHORITIES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-"""For clients that encrypt nothing: reading all authorities takes longer than many a test."""
+"""A TLS context for clients that only use HTTP. Others load all certificate authorities, which
+takes longer than many tests.
+"""
 Handle = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
-# Passes of the loop until a connection is known that was accepted at the last moment.
+# The passes of the event loop from a connection's acceptance until `listening` knows it.
 TURNS = 5
 
 
@@ -17,12 +19,14 @@ TURNS = 5
 async def listening(
     handle: Handle, host: str = "127.0.0.1", port: int = 0, **how: Any
 ) -> AsyncIterator[int]:
-    """Have `handle` see to each connection, which is closed when that returns or the client has
-    left; gives the port. `how` is as for asyncio.start_server.
+    """Serve each connection with `handle`, and yield the port.
+
+    A connection is closed when `handle` returns or the client has left. `how` is passed to
+    asyncio.start_server.
     """
     connections: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
 
-    # Not a coroutine, which would be known only once it runs.
+    # It is no coroutine, because the connection would be unknown until the coroutine runs.
     def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.ensure_future(_handled(handle, reader, writer))
         connections[task] = writer
@@ -38,7 +42,7 @@ async def listening(
             task.cancel()
         if left:
             await asyncio.wait(left)
-        # A task that is cancelled before it runs closes nothing.
+        # A task that is cancelled before it runs does not close its connection.
         for writer in left.values():
             writer.transport.abort()
         await turns()
@@ -53,16 +57,16 @@ async def _handled(
         writer.close()
         await writer.wait_closed()
     except (OSError, asyncio.CancelledError):
-        pass  # it left only now, or the test is over
+        pass  # the client has left, or the test is over
     finally:
-        # Untaken bytes would keep it open.
+        # Bytes that the client does not read would keep the connection open.
         writer.transport.abort()
 
 
 async def stop_accepting(server: asyncio.Server) -> None:
-    """Close a server after the connections that the loop is accepting.
+    """Stop accepting connections. Close the server once the latest connections are set up.
 
-    If it closes first, asyncio neither serves such a connection nor closes it.
+    If the server closed first, asyncio would neither serve nor close these connections.
     """
     for listener in server.sockets:
         asyncio.get_running_loop().remove_reader(listener.fileno())

@@ -1,4 +1,4 @@
-"""A receiver of OTLP over HTTP on loopback, as a collector is one."""
+"""A receiver of OTLP over HTTP on loopback, in place of an OpenTelemetry collector."""
 
 import threading
 from collections.abc import Iterator
@@ -60,7 +60,7 @@ class ReceivedSpan:
 
 @dataclass
 class OTLPReceiver:
-    """The received requests. `status` is the answer to each."""
+    """The received requests. `status` is the status of each response."""
 
     url: str = ""
     status: int = 200
@@ -70,7 +70,7 @@ class OTLPReceiver:
     """Requests are answered once this is set."""
 
     def spans(self, name: str = "") -> list[ReceivedSpan]:
-        """The spans whose names begin so, in the order of their beginnings."""
+        """The spans whose names begin with `name`, in the order of their start times."""
         found = [
             ReceivedSpan(span, values(part.resource.attributes))
             for path, body in list(self.bodies)

@@ -1,4 +1,4 @@
-"""Ports for those who are to listen later, and once more after they were killed."""
+"""Ports for servers that start later, or that start again after they were killed."""
 
 import socket
 
@@ -6,8 +6,9 @@ _kept: list[socket.socket] = []
 
 
 def free_port() -> int:
-    """A port on loopback that nobody else is given until this process ends: who listens there has
-    to ask for it by its number, and to reuse the address, as servers do.
+    """Return a port on loopback that the system assigns to no other process until this one ends.
+
+    A server must bind the port by its number, with SO_REUSEADDR, as servers do.
     """
     kept = socket.socket()
     _kept.append(kept)

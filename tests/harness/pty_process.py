@@ -1,4 +1,4 @@
-"""A program in a terminal of its own: a pseudo-terminal (pty), with keys and what is shown."""
+"""A program in a pseudo-terminal (pty): a test presses keys and reads the output."""
 
 import codecs
 import contextlib
@@ -24,7 +24,7 @@ CONTROL = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)|[@-Z
 
 
 class PtyProcess:
-    """A program whose standard streams are a terminal, which controls it as a person's does."""
+    """A program whose standard streams are a pseudo-terminal, which is its controlling terminal."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class PtyProcess:
     def _read(self) -> None:
         decode = codecs.getincrementaldecoder("utf-8")(errors="replace").decode
         pending = ""
-        # The terminal ends with an error when the last program on it has ended.
+        # When the last program on the terminal has ended, reading raises OSError.
         with contextlib.suppress(OSError):
             while data := os.read(self._terminal, 65_536):
                 *lines, pending = (pending + decode(data)).split("\n")
@@ -104,7 +104,7 @@ class PtyProcess:
         os.close(self._terminal)
 
     def _session(self) -> Iterator[int]:
-        """The processes that began on the terminal and have not ended."""
+        """The processes of the terminal's session that have not ended."""
         for entry in Path("/proc").iterdir():
             with contextlib.suppress(ProcessLookupError):
                 if entry.name.isdecimal() and os.getsid(int(entry.name)) == self.popen.pid:
@@ -112,7 +112,7 @@ class PtyProcess:
 
 
 def control() -> None:
-    """In the child: have Ctrl-C on the terminal interrupt it."""
+    """Make the terminal the controlling terminal of the child, so that Ctrl-C interrupts it."""
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 

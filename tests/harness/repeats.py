@@ -1,4 +1,4 @@
-"""The deliveries that were sent more often than the record explains.
+"""Finds deliveries that were sent more often than their recorded attempts explain.
 
 The result does not depend on the machine's speed.
 """
@@ -58,7 +58,8 @@ def repeats(received: Iterable[tuple[Sending, str | None]], record: Record) -> R
     A delivery may be sent again in two cases. Its attempt is recorded as failed. Or nothing is
     recorded, and the process that sent it or kept the record was killed. Each kill excuses one
     sending of each process, because a process has a delivery in flight only once. A worker may lose
-    one when the database is killed, send it again, and lose that when it is killed itself.
+    an outcome when the database is killed, send the delivery again, and lose the second outcome
+    when the worker itself is killed.
     """
     by_delivery: defaultdict[str, list[tuple[Sending, str | None]]] = defaultdict(list)
     for sending, kill in received:

@@ -20,7 +20,9 @@ OK = "250 OK"
 
 @dataclass
 class SmtpSite:
-    """Keeps the mails that it accepts. An answer that is None closes the connection."""
+    """A server that keeps the mails that it accepts. If an answer is None, it closes the
+    connection.
+    """
 
     port: int = 0
     mails: list[EmailMessage] = field(default_factory=list)
@@ -70,7 +72,7 @@ class SmtpSite:
 async def smtp_site(
     tls: ssl.SSLContext | None = None, *, implicit: bool = False, auth: bool = False
 ) -> AsyncIterator[SmtpSite]:
-    """Run a server with STARTTLS, or with TLS from the beginning if it is `implicit`."""
+    """Run a server. With `tls`, it requires STARTTLS, or TLS from the beginning if `implicit`."""
     site = SmtpSite()
     servers: list[SMTP] = []
 
@@ -106,7 +108,7 @@ async def smtp_site(
 
 @contextlib.contextmanager
 def smtp_site_in_thread() -> Iterator[SmtpSite]:
-    """Run a server without encryption for programs that block this thread."""
+    """Run a server without encryption in a thread, for programs that block the test's thread."""
     with (
         start_blocking_portal() as portal,
         portal.wrap_async_context_manager(smtp_site()) as site,

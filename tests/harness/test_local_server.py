@@ -1,4 +1,4 @@
-"""The server of tests closes every connection when it ends, also one of the last moment."""
+"""When a server of a test ends, it closes every connection, even one that was accepted last."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""Repeated deliveries are judged by the record, and not by the time."""
+"""Repeated deliveries are checked against recorded attempts and kills, and not against times."""
 
 import pytest
 from repeats import Record, Sending, repeats

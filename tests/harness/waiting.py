@@ -59,7 +59,7 @@ async def until_all(count: Callable[[], int], wanted: int, what: str) -> None:
 def _next(pause: float, waited: Stopwatch, condition: Callable[[], Any], what: What) -> float:
     """Return the seconds until the next check.
 
-    They grow, because constant checks take time from the work under test.
+    The pauses grow, because constant checks take time from the work under test.
     """
     if waited.seconds() > PATIENCE:
         found = what() if callable(what) else what

@@ -34,7 +34,9 @@ PUSH = b'{"ref": "refs/heads/main",  "z": "\xc3\xa9"}'
 
 
 class Shifted(Clock):
-    """The system's clock, moved on by some seconds, and stopped where `stopped` is its moment."""
+    """The system's clock, `by` seconds ahead. If it stands still, `stopped` is the time in
+    microseconds.
+    """
 
     def __init__(self) -> None:
         self.by = 0.0
@@ -80,7 +82,7 @@ Said = tuple[int, dict[str, str], bytes]
 
 
 class Peer:
-    """A server of somebody else's on loopback: a subscriber, or who hosts a topic."""
+    """A server on loopback that acts as a subscriber, or as the publisher of a topic."""
 
     def __init__(self) -> None:
         self.port = 0
@@ -157,7 +159,9 @@ async def peer() -> AsyncIterator[Peer]:
 
 
 class Site:
-    """The public ada/engine and the private ada/secret, a hub, a worker, and short ways to ask."""
+    """A hub and a worker with the public ada/engine and the private ada/secret, and methods that
+    send requests to the hub.
+    """
 
     def __init__(self, store: Store, settings: Settings, clock: Shifted, token: str) -> None:
         self.store, self.settings, self.clock = store, settings, clock
@@ -179,7 +183,9 @@ class Site:
         return await self.client.post(self.hub, data=form)
 
     async def subscribe(self, callback: str, **fields: str) -> int:
-        """Subscribe to pushes, and wait until it is verified; returns the subscription's id."""
+        """Subscribe to pushes, and wait until the request is verified. Return the id of the
+        subscription.
+        """
         given = {"mode": "subscribe", "topic": self.topic(), "callback": callback} | fields
         before = self.asked()
         answer = await self.ask(**given)
@@ -191,7 +197,7 @@ class Site:
         return int(self.store.look(lambda db: db.value("SELECT count(*) FROM websub_request")))
 
     async def settled(self, many: int = 0) -> None:
-        """Wait until nothing is to be verified, of so many requests at least."""
+        """Wait until there are at least `many` subscription requests, and all of them are done."""
 
         def done() -> bool:
             rows = self.store.look(requests.page, limit=1000)
@@ -214,7 +220,7 @@ class Site:
         return [str(row["state"]) for row in self.deliveries()]
 
     async def over(self) -> list[Row]:
-        """The deliveries, once none waits that is due."""
+        """Wait until no delivery waits that is due. Return all deliveries."""
 
         def done() -> bool:
             now = self.clock.now()
@@ -224,12 +230,12 @@ class Site:
         return self.deliveries()
 
     async def advance(self, seconds: float) -> None:
-        """Move the clock. The worker's lease lives on: its looks meanwhile would see to that."""
+        """Move the clock, and renew the worker's lease, as its polls would do in that time."""
         await keep_lease(self.worker, self.store, seconds)
         self.clock.by += seconds
 
     async def pass_time(self, seconds: float) -> None:
-        """Move the clock, and have the worker look."""
+        """Move the clock, and have the worker poll for deliveries and for WebSub requests."""
         await self.advance(seconds)
         await self.worker.poll()
         await self.worker.websub.tick()
@@ -250,7 +256,9 @@ async def site(
     resolver: Resolver | None = None,
     **given: Any,
 ) -> AsyncIterator[Site]:
-    """A site at work for the length of the block; `seeded` is the token where all is there."""
+    """Run a site for the length of the block. If the store already has the user and repositories,
+    `seeded` is the user's token.
+    """
     clock = Shifted()
     store = open_furnished(url, folder, clock)
     chosen = {"websub": True, "port": 0, "allow_networks": ["127.0.0.0/8"], "jitter": 0} | given

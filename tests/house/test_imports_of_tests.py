@@ -1,4 +1,4 @@
-"""A test of a pure function starts at once: it waits for no import that it has no use for."""
+"""A test of a pure function starts at once: it imports neither the hub nor large libraries."""
 
 import re
 import subprocess

@@ -20,7 +20,7 @@ SQL = re.compile(
 )
 
 
-# Packages, lower ones first: a package imports those before it, and what is named with it.
+# Packages, lower ones first. A package imports only packages before it.
 ORDER = {
     "store": (
         "errors clock settings trace_context tracing crypto database text_index jobs audit accounts"
@@ -54,7 +54,7 @@ def named(path: Path) -> str:
 
 @functools.cache
 def imports(path: Path) -> tuple[str, ...]:
-    """The full names of what a module imports, wherever in it that stands."""
+    """The full names of all imports of a module, also of imports within functions."""
     names: list[str] = []
     for node in statements(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -86,7 +86,7 @@ def test_there_is_something_to_look_at() -> None:
 
 
 def test_benchmarks_can_be_imported_without_pytest() -> None:
-    """Without the folders in which pytest looks for modules."""
+    """They are imported without the folders in which pytest looks for modules."""
     paths = [path for path in modules("tests/benchmarks") if path.stem[0] != "_"]
     names = [named(path).removesuffix(".py").replace("/", ".") for path in paths]
     assert len(names) > 30
@@ -211,7 +211,9 @@ def imported_modules() -> dict[str, set[str]]:
 
 
 def test_no_modules_import_each_other() -> None:
-    """Also not within functions, or for types alone: whoever reads one of them needs the other."""
+    """Imports within functions and imports for types count, too: a reader of one module needs the
+    other.
+    """
     left = imported_modules()
     while ground := {name for name, wanted in left.items() if not wanted & left.keys()}:
         left = {name: wanted for name, wanted in left.items() if name not in ground}

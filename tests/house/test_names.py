@@ -1,5 +1,5 @@
-"""A name means one thing: classes have names of their own, and no word is the project's alone.
-Names of tests say what the test holds, without clauses that a stranger has to guess.
+"""No two classes share a name, and names use words that the field knows. Names of tests have no
+words that stand for a missing noun.
 """
 
 import ast
@@ -13,18 +13,19 @@ from statements import statements
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("hub", "store", "worker")
 DEFINITIONS = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-# A schema of the API, whose clients know it by this name, and the worker's deliveries in memory.
+# One class is a schema of the API, whose name clients know. The other one is the worker's
+# deliveries in memory.
 TWICE = {"LeasedDeliveries"}
-# Words that the field has others for. Names of settings and of metrics are not looked at.
+# Words for which the field has other ones. The test does not check names of settings and metrics.
 PRIVATE_WORDS = """
 administered agenda aim associations attempter beat beginnings completing courier deploy desk doors
 drawing errand forgery furnish guids hear heart heir herald hopeless house importing interacting
 judge looking merging numbering park passing poster pulse reading reflect replaceable replaying
 safety seam seldom shapes strangers talk tell telling ticket timetable told unhurried visit witness
 """
-# The guard of addresses, whose word it is.
+# The guard that judges addresses. These modules may use the word.
 JUDGES = {"worker/http/addresses.py", "worker/http/guard.py"}
-# In a name of a test these stand for a noun that is missing, or for report, send, show or emit.
+# In the name of a test, these words replace a missing noun, or report, send, show or emit.
 UNCLEAR_WORDS = {"what", "whatever", "who", "whoever", "whom", "tell", "telling", "tells", "told"}
 
 

@@ -1,4 +1,4 @@
-"""That no test depends on how fast the machine is: see tests/harness/waiting.py."""
+"""No test depends on the speed of the machine. tests/harness/waiting.py explains the rule."""
 
 import ast
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
 FILES = [path for path in sorted(TESTS.rglob("*.py")) if "benchmarks" not in path.parts]
-# Tests of this one.
+# Examples for the tests of `findings`.
 WRONG = """
 async with asyncio.timeout(30): pass
 await asyncio.wait_for(task, 2.5)
@@ -30,7 +30,7 @@ CLOCKS = {"monotonic", "perf_counter", "seconds"}
 
 
 def findings(code: str) -> Iterator[int]:
-    """The lines with a wait of its own patience, or a comparison of a duration with a number."""
+    """The lines that wait with a number as timeout, or compare a duration with a number."""
     for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.Call) and (_impatient(node) or _five_seconds(node)):
             yield node.lineno
@@ -51,7 +51,7 @@ def _impatient(node: ast.Call) -> bool:
 
 
 def _five_seconds(node: ast.Call) -> bool:
-    """Whether it is a client over the network with httpx' own patience."""
+    """Whether a call makes an httpx client with the default timeout, which is five seconds."""
     own = isinstance(node.func, ast.Attribute) and node.func.attr in ("Client", "AsyncClient")
     return own and not {each.arg for each in node.keywords} & {"timeout", "transport"}
 

@@ -1,5 +1,5 @@
-"""The code's words avoid turns of phrase that have to be read twice: docstrings and comments, and
-what it says: help, settings, errors, log lines, and the dashboard's pages.
+"""The code's texts avoid turns of phrase that have to be read twice: docstrings, comments, help,
+settings, errors, log lines, and the dashboard's pages.
 """
 
 import ast
@@ -18,7 +18,7 @@ from statements import statements
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("hub", "store", "worker")
-# Fewer words are names, keys and labels.
+# Strings with fewer words are names, keys and labels.
 FEWEST_WORDS = 4
 # Items of lists and rows of tables are paragraphs, too.
 PARAGRAPH = r"\n\s*\n|\n\s*- |\n\s*\d\. |\n(?=.*\S {2,}\S)"
@@ -37,7 +37,7 @@ def modules(package: str) -> Iterator[tuple[Path, str]]:
 
 @functools.cache
 def documentation(source: str) -> tuple[str, ...]:
-    """The docstrings and the comments of a module, with those below attributes."""
+    """The docstrings and the comments of a module, with the docstrings below attributes."""
     docstrings = [
         inspect.cleandoc(str(getattr(node.value, "value", "")))
         for node in statements(ast.parse(source))
@@ -52,7 +52,7 @@ def documentation(source: str) -> tuple[str, ...]:
 
 
 def messages(source: str) -> Iterator[str]:
-    """The texts of a module that people read; each value within one is a word."""
+    """The texts of a module that people read. Each value within an f-string counts as one word."""
     nodes = [*ast.walk(ast.parse(source))]
     pieces = {id(one) for node in nodes for one in _pieces(node)}
     for node in nodes:
@@ -73,7 +73,7 @@ def _said(node: ast.AST) -> bool:
 
 
 def _pieces(node: ast.AST) -> list[ast.expr]:
-    """The constants within a node that are not texts of their own."""
+    """The constants within a node that are no separate texts."""
     if isinstance(node, ast.JoinedStr):
         return node.values
     return [node.value] if isinstance(node, ast.Expr) else []
@@ -95,7 +95,7 @@ class Texts(HTMLParser):
 
 
 def texts_of(template: str) -> list[str]:
-    """The texts of a template; each value within one is a word."""
+    """The texts of a template. Each value within a text counts as one word."""
     parser = Texts()
     parser.feed(re.sub(r"\{\{.*?\}\}", "X", re.sub(r"\{%.*?%\}", "", template, flags=re.DOTALL)))
     return [" ".join(one.split()) for one in parser.found if one.strip()]

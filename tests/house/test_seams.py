@@ -1,6 +1,6 @@
-"""Tests use what the packages offer: no test names what a package keeps to itself, so that a rename
-inside a package breaks no test. Modules and their members that tests name in texts exist, so that
-no rename makes a test hold nothing, unseen.
+"""Tests use only public names of the packages, so that a rename inside a package breaks no test.
+If a string in a test names a module or its member, that module or member exists. Otherwise, a
+rename could make the test check nothing, and nobody would notice.
 """
 
 import ast
@@ -10,12 +10,12 @@ from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
 PRIVATE = re.compile(r"_[a-z]\w*")
-# The interface of named tuples, and what the standard library has for the end of a forked process.
+# The interface of named tuples, and functions of the standard library that end a forked process.
 PUBLIC = {"_asdict", "_fields", "_make", "_replace", "_exit", "_run_exitfuncs"}
 PATCHES = {"setattr", "delattr", "getattr", "hasattr"}
-# A module below a package by its full name. Shorter names can be others: WebSub's hub.mode.
+# The full name of a module in a package. Shorter names can have another meaning: WebSub's hub.mode.
 DOTTED = re.compile(r"(?<![\w./-])(?:hub|store|worker)\.\w+(?:\.[A-Za-z_]\w*)+(?![\w/])")
-# A module that is not there, for a test of just that, and a call of an object named `store`.
+# A module that does not exist, for a test of that error, and a call on an object named `store`.
 NO_MODULES = {"worker.senders.no_such_module", "store.engine.acquire_worker_lock"}
 
 
@@ -52,7 +52,7 @@ def test_no_test_names_a_private_member_of_a_package() -> None:
 
 
 def dotted_names(source: str) -> Iterator[str]:
-    """The members of packages that the texts of a source name, each with its line."""
+    """The members of packages that the strings of a source name, each with its line."""
     tree = ast.parse(source)
     said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
@@ -61,7 +61,7 @@ def dotted_names(source: str) -> Iterator[str]:
 
 
 def exists(name: str) -> bool:
-    """Whether there is such a module, or such a member that a module or its class defines."""
+    """Whether a name is a module, or a member that a module or its class defines."""
     parts = name.split(".")
     for length in range(len(parts), 1, -1):
         path = TESTS.parent.joinpath(*parts[:length])

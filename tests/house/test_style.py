@@ -1,4 +1,4 @@
-"""Style and types are part of the tests: ruff's format and lint, mypy's strictest."""
+"""The code passes ruff's format and lint, and mypy's strict mode."""
 
 import subprocess
 import sys

@@ -1,6 +1,7 @@
-"""`activated.py NUMBER ARGUMENTS`: `tocsin ARGUMENTS` with a socket that it listens on already.
+"""`activated.py NUMBER ARGUMENTS` runs `tocsin ARGUMENTS` with a socket that listens already.
 
-It does what a service manager does for a unit with a socket.
+NUMBER is the file descriptor of the socket. The program does what a service manager does for a unit
+with a socket.
 """
 
 import os
@@ -13,6 +14,6 @@ os.set_inheritable(3, True)
 os.environ["LISTEN_PID"] = str(os.getpid())
 os.environ["LISTEN_FDS"] = "1"
 
-from hub.cli import main  # noqa: E402 - as a program that is started with all this
+from hub.cli import main  # noqa: E402 - a service manager prepares the socket first
 
 main(prog_name="tocsin")

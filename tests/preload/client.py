@@ -1,6 +1,6 @@
-"""`tocsin` for the shells of tests: a small program that has the server fork the product.
+"""`tocsin` for the shells of tests: a small program that has the preload server fork the product.
 
-It passes signals on, and ends as the product ends.
+It passes signals on to the product, and ends with the product's exit code or signal.
 """
 
 import os
@@ -24,7 +24,7 @@ def write_command(folder: Path) -> Path:
         return FULL.parent
     server = preload_server()
     command = folder / "tocsin"
-    # Without site-packages it starts in a fiftieth of a second.
+    # Without site-packages, the command starts in a fiftieth of a second.
     command.write_text(
         f"#!{sys.executable} -IS\nimport sys\n"
         f"sys.path.append({str(Path(__file__).parents[1])!r})\n"
@@ -36,7 +36,11 @@ def write_command(folder: Path) -> Path:
 
 
 def run(server: str, expected: dict[str, Any]) -> None:
-    """Be the command. Start it in full if it would not get what the server inherited."""
+    """Run the command in a fork of the server.
+
+    If this process has another state than the `expected` one, which the server inherited, start the
+    command in full.
+    """
     if inherited(os.environ) != expected:
         os.execv(FULL, [str(FULL), *sys.argv[1:]])  # noqa: S606 - the command itself
     program = {

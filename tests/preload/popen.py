@@ -1,4 +1,4 @@
-"""`subprocess` and asyncio with programs that are forked from the preload server."""
+"""Makes `subprocess` and asyncio fork the product's programs from the preload server."""
 
 import atexit
 import inspect

@@ -1,7 +1,7 @@
-"""The process that has imported the product, and forks a process for each start.
+"""The preload server: it has imported the product, and forks a process for each start.
 
-`python server.py SOCKET` listens on a socket without a file. A request is JSON, with the program's
-open files beside it. The answer is the number of the process.
+`python server.py SOCKET` listens on an abstract socket of this name. A request is a `Program` in
+JSON, together with the program's open files. The response is the id of the process.
 """
 
 import contextlib
@@ -25,13 +25,13 @@ PACKAGES = ("store", "worker", "hub")
 LONGEST = 200_000
 """The longest request in bytes. The kernel takes no longer message."""
 MOST_FILES = 20
-# Files that are received get such numbers first, so that none stands where another one belongs.
+# Received files first get numbers from here on, so that none has the number that another one needs.
 ASIDE = 200
 
 
 @dataclass(frozen=True)
 class Program:
-    """What is started, and how."""
+    """The request to start a program."""
 
     path: str
     """A module's name, or a file's path."""
@@ -39,14 +39,14 @@ class Program:
     environment: dict[str, str]
     folder: str
     files: list[int]
-    """The numbers that its open files get."""
+    """The numbers that the program's open files get."""
     session: bool = False
-    """Whether it leads a session of its own."""
+    """Whether the program leads a new session."""
     before: str = ""
-    """A function that is called before, as `module:function`."""
+    """A function that is called before the program, as `module:function`, or nothing."""
     kept: bool = False
-    """Whether a keeper waits for its end and sends the exit code. Otherwise it becomes a child of
-    the process that asked, which must be the parent of this server.
+    """Whether a keeper process waits for the program's end and sends the exit code. Otherwise, the
+    program becomes a child of the client, which must be the parent of this server.
     """
 
 
@@ -78,7 +78,8 @@ def answer_starts(listener: socket.socket) -> Program:
 
 
 def _fork_orphan() -> int:
-    """Fork a process whose parent has ended, so that whoever adopts orphans gets it.
+    """Fork a process whose parent has ended, so that the process that adopts orphans becomes its
+    parent.
 
     Return its number, and 0 in the new process.
     """
@@ -100,7 +101,7 @@ def _fork_orphan() -> int:
 
 
 def _fork_kept(connection: socket.socket) -> int:
-    """Fork a process, and one that keeps it: it sends the exit code through the connection.
+    """Fork a process and its keeper, which sends the exit code through the connection.
 
     Return the number of the keeper, and 0 in the new process.
     """
@@ -180,12 +181,12 @@ def _open_streams() -> None:
 
 def main() -> None:
     gc.disable()
-    # For functions of the tests that are called before a program.
+    # `Program.before` can be a function of the tests.
     tests = Path(__file__).parents[1]
     sys.path += [str(tests), str(tests / "harness")]
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     listener.bind(f"\0{sys.argv[1]}")
-    # Those who wait for the answer may connect before everything is imported.
+    # Clients may connect before everything is imported, and then wait for the response.
     listener.listen(100)
     print("listening", flush=True)
     import_product()

@@ -1,4 +1,4 @@
-"""The side of those who ask the server for a start. It imports little: see `client.py`."""
+"""The client side of the preload server. It imports little, so that `client.py` starts quickly."""
 
 import ctypes
 import json
@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-# The request of prctl to become the parent of orphans among the descendants.
+# The option of prctl that makes a process the parent of orphans among its descendants.
 PR_SET_CHILD_SUBREAPER = 36
-# Python reads these when it starts.
+# The beginnings of the names of variables that Python reads when it starts.
 AT_START = ("PYTHON", "LC_", "LANG")
 
 
@@ -23,9 +23,9 @@ def ask(name: str, program: dict[str, Any], files: list[int]) -> socket.socket:
 
 
 def start(name: str, program: dict[str, Any], files: list[int]) -> int:
-    """Have the server, a child of this process, fork a program. It becomes another child.
+    """Have the server fork a program. The server and the program are children of this process.
 
-    Return the number of the process. Two threads must not do this at once.
+    Return the id of the process. Two threads must not do this at once.
     """
     adopt_orphans(True)
     try:
@@ -40,14 +40,14 @@ def adopt_orphans(enabled: bool) -> None:
 
 
 def inherited(environment: Mapping[str, str]) -> dict[str, Any]:
-    """Return what a fork of the server would have from the server.
+    """Return the state of this process that its server, and each fork of the server, inherits.
 
-    A program that wants another state needs a start of its own.
+    If a program needs another state, it must be started in full.
     """
     limits = {name: number for name, number in vars(resource).items() if name.startswith("RLIMIT_")}
     state: dict[str, Any] = {name: resource.getrlimit(number) for name, number in limits.items()}
     state |= {name: value for name, value in environment.items() if name.startswith(AT_START)}
     status = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
-    # Among them are the mask of files and the rights.
+    # The file mode mask, the user, the group, the ignored signals and the capabilities.
     wanted = ("Umask:", "Uid:", "Gid:", "SigIgn:", "CapEff:")
     return state | {"status": [line for line in status if line.startswith(wanted)]}

@@ -1,5 +1,5 @@
-"""How tests by example are run: no finding is how quick a machine is, nor that a store outlives an
-example.
+"""The hypothesis profile of the tests: a slow example is no error, and all examples of a test may
+share a fixture such as the store.
 """
 
 from hypothesis import HealthCheck, settings

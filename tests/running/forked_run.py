@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 from forked_worker import run_worker
 
-# So many tests wait in a worker beside the one that runs. A test that is done needs the next one.
+# The number of tests that wait in a worker behind the running one. pytest needs the next test when
+# it runs one, because it keeps the fixtures that both share.
 AHEAD = 2
 
 
@@ -26,11 +27,11 @@ class WorkerProcess:
     pid: int
     connection: Connection
     sent: deque[int] = field(default_factory=deque)
-    """The first of them runs. All are places in the list of items."""
+    """The places of tests in the list of items. The first test runs."""
     block: deque[int] = field(default_factory=deque)
-    """Those that it gets next."""
+    """The places of the tests that the worker gets next."""
     finishing: bool = False
-    """Whether there is nothing more for it."""
+    """Whether no test is left for the worker."""
 
 
 class Blocks:
@@ -44,7 +45,7 @@ class Blocks:
         self._left = deque(deque(places) for _, places in files)
 
     def take(self, others: Iterable[deque[int]]) -> deque[int]:
-        """Return the next block. If there is none, take half of the largest of the others."""
+        """Return the next block. If none is left, take half of the largest of the other blocks."""
         if self._left:
             return self._left.popleft()
         largest = max(others, key=len, default=deque())
@@ -113,7 +114,7 @@ class ForkedRun:
             try:
                 worker.connection.send(place)
             except OSError:
-                # It has crashed, which its end of the connection will say.
+                # The worker has crashed. `_receive` notices the end of the connection.
                 return
 
     def _receive(self, worker: WorkerProcess) -> None:
@@ -145,7 +146,9 @@ class ForkedRun:
             raise self._session.Interrupted(self._session.shouldstop)
 
     def _end(self, worker: WorkerProcess) -> None:
-        """Collect a worker's exit code. If it has crashed, others take over what it had."""
+        """Collect a worker's exit code. If it has crashed, report its running test as failed, and
+        leave its other tests to other workers.
+        """
         del self._workers[worker.connection]
         worker.connection.close()
         _, status = os.waitpid(worker.pid, 0)

@@ -12,9 +12,9 @@ from typing import Any, NoReturn
 import process_watcher
 import pytest
 
-# The request of prctl to be sent a signal when the parent ends.
+# The option of prctl that sends this process a signal when its parent ends.
 PR_SET_PDEATHSIG = 1
-# They would write what the process that reports writes.
+# The process that reports has these plugins. In a worker, they would write the same again.
 REPORTERS = ("terminalreporter", "progress")
 
 
@@ -29,14 +29,14 @@ def run_worker(session: pytest.Session, connection: Connection) -> NoReturn:
     except BaseException:
         traceback.print_exc()
     finally:
-        # What this process has started and made is stopped and removed by such functions.
+        # These functions stop the servers that this process has started, and remove its folders.
         atexit._run_exitfuncs()
         sys.stderr.flush()
         os._exit(code)
 
 
 def _end_with_parent() -> None:
-    """Have this process killed when the one that has forked it ends, however that ends."""
+    """Have the kernel kill this process when its parent ends, even if the parent was killed."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
@@ -67,7 +67,7 @@ class Worker:
         for name in REPORTERS:
             plugins.unregister(name=name)
         plugins.register(self)
-        # The files that catch output are open in all workers, with one position for all.
+        # All workers inherit the same files for captured output, with one position for all.
         capture = plugins.getplugin("capturemanager")
         if capture is not None and capture.is_globally_capturing():
             capture.stop_global_capturing()

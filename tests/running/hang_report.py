@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-# Seconds between two renewals. A test may be ended so much too early.
+# Seconds between two renewals of the timer. A test may be ended so many seconds too early.
 RENEWAL = 60.0
 
 

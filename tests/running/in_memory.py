@@ -1,7 +1,7 @@
 """Temporary folders in memory, if this machine has room for them.
 
-A disk's file system needs ten times as long to make a small file as memory does. A new PostgreSQL
-database is a thousand of them.
+A new PostgreSQL database consists of a thousand small files. A disk's file system takes ten times
+as long to create them as memory does.
 """
 
 import os
@@ -10,14 +10,14 @@ import tempfile
 from pathlib import Path
 
 MEMORY = Path("/dev/shm")  # noqa: S108 - each folder in it is made by tempfile or by pytest
-# Bytes. At most, a run keeps a few virtual environments and databases at once.
+# Free bytes that a run needs. It has at most a few virtual environments and databases at once.
 ROOM = 4 * 1024**3
 
 
 def use_memory() -> None:
     """Have this process, and those that it starts, make temporary folders in memory.
 
-    Whoever sets TMPDIR has chosen another place.
+    If TMPDIR is set, it stays as it is.
     """
     if "TMPDIR" not in os.environ and suits(MEMORY):
         os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)

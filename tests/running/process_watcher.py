@@ -1,7 +1,7 @@
 """A watcher that ends the processes which a test process leaves behind, however it ends.
 
-A PostgreSQL server or a daemon would outlive it, because no signal handler and no `atexit` runs
-after SIGKILL, or after SIGTERM.
+A PostgreSQL server or a daemon would outlive the test process, because no signal handler and no
+`atexit` runs after SIGKILL, or after SIGTERM.
 
 Every process carries the marks of all test processes above it in its environment. A separate
 watcher (`python process_watcher.py PID MARK`) waits until the test process is gone. Then it ends
@@ -36,9 +36,9 @@ def watch() -> None:
     mark = f"{os.getpid()}.{time.monotonic_ns()};"
     environment = dict(os.environ)
     os.environ[MARKS] = os.environ.get(MARKS, "") + mark
-    # Not with subprocess, which would warn at the end that the watcher still runs. In a session of
-    # its own, the watcher survives the end of the process group. Without the standard streams,
-    # nobody who reads the tests' output waits for it.
+    # subprocess would warn at the end that the watcher still runs. In a session of its own, the
+    # watcher survives the end of the process group. Without the standard streams, a program that
+    # reads the tests' output does not wait for the watcher.
     os.posix_spawn(
         sys.executable,
         [sys.executable, "-I", "-S", __file__, str(os.getpid()), mark],

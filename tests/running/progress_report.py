@@ -1,12 +1,10 @@
-"""Says while a run goes on how far it is and what has failed: a log that nobody watches shows both
-before the end.
-"""
+"""Prints progress and failures during a run, so that its log shows both before the run ends."""
 
 from collections import Counter
 
 import pytest
 
-# The share of all tests, in percent.
+# Progress is printed each time that this share of all tests is done, in percent.
 EVERY = 5
 
 

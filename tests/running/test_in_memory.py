@@ -1,4 +1,4 @@
-"""Where tests make their temporary folders."""
+"""Tests make temporary folders in memory, unless TMPDIR is set or memory has no room."""
 
 import os
 import tempfile

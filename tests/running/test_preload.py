@@ -25,7 +25,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def is_forked(pid: int) -> bool:
-    """Return whether a process runs in the server's command."""
+    """Return whether a process has the command line of the preload server, as its forks have."""
     return preload_server().name.encode() in Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
@@ -148,5 +148,5 @@ def test_a_shells_program_ends_when_its_command_is_killed(tocsin):
     with forked_by(tocsin) as process:
         assert "at work" in process.stdout.readline()
         process.kill()
-        # All copies of the pipe are closed when the program is gone.
+        # The pipe ends only when the program has ended, because it has a copy of the pipe.
         assert process.stdout.read() == ""

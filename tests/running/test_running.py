@@ -1,4 +1,6 @@
-"""A run of tests: its progress, and nothing left of it when it is ended."""
+"""Runs of pytest with the plugins of this suite: progress, workers, crashes and hangs. A run that
+is ended leaves no process behind.
+"""
 
 import os
 import signal
@@ -12,7 +14,7 @@ import pytest
 from waiting import PATIENCE, wait_until
 
 TESTS = Path(__file__).parents[1]
-# A test with a server and a daemon, which goes on until it is ended.
+# A test that starts a PostgreSQL server and a daemon, and does not end by itself.
 HANGING = """
 import subprocess, sys, time
 from pathlib import Path
@@ -65,7 +67,7 @@ Start = Callable[..., subprocess.Popen[str]]
 
 @pytest.fixture
 def start(tmp_path: Path, pytestconfig: pytest.Config) -> Iterator[Start]:
-    """Starts pytest on a file with this content, as this suite is run."""
+    """A function that starts pytest with this suite's settings on a file with this content."""
     running: list[subprocess.Popen[str]] = []
     folders = pytestconfig.getini("pythonpath")
 
@@ -89,7 +91,7 @@ def start(tmp_path: Path, pytestconfig: pytest.Config) -> Iterator[Start]:
 
 
 def marked(process: subprocess.Popen[str]) -> set[int]:
-    """The processes that a run has started, and those that these have started."""
+    """The processes that a run has started, with all their children."""
     return process_watcher.left(
         f"{process_watcher.MARKS}={os.environ[process_watcher.MARKS]}{process.pid}."
     )

@@ -1,12 +1,13 @@
-"""How often a test tries what happens by chance: made-up requests, kills, events under load.
+"""The number of repetitions of tests that depend on chance: generated requests, kills, and events
+under load.
 
-The usual number finds what breaks a promise as such. With `TOCSIN_TEST_THOROUGH=1` a run tries far
-more, and finds what happens seldom. That is for a run at night.
+The usual number finds errors that occur often. With `TOCSIN_TEST_THOROUGH=1`, tests repeat far
+more often, and also find rare errors. A run at night has the time for that.
 """
 
 import os
 
-# Read at the import, because tests take the project's variables away.
+# It is read at the import, because tests remove the project's variables.
 THOROUGH = os.environ.get("TOCSIN_TEST_THOROUGH", "0") not in ("", "0")
 
 

@@ -1,4 +1,6 @@
-"""A night with 300,000 deliveries: 30 hooks of every health, and each event went to ten of them."""
+"""A night with 300,000 deliveries: each event went to ten of 30 hooks, and the hooks have every
+state of health.
+"""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -16,7 +18,7 @@ from store.hooks import hook_pauses, hooks
 
 EVENTS, FANOUT, HOOKS = 30_000, 10, 30
 NAMES = ("workflow_run", "check_run", "status")
-"""Each hook has one of them, and the events take turns."""
+"""The names of the events, in turn. Each hook subscribes to one of them."""
 PERIOD = 2 * DAY
 FAILING_SINCE = 3 * HOUR
 NUMBERS = (
@@ -27,7 +29,7 @@ BODY = orjson.dumps({"ref": "refs/heads/main", "commits": [{"message": "Mend the
 REFUSED = {"ref": "refs/heads/gone", "note": "refused in the night"}
 SAID = '{"message": "There is no branch gone"}'
 WORD = "campanile"
-# By the last digits of a hook's number: from here on, its health is another.
+# Hooks have numbers from 0. For each state of health, this is the number of the first hook.
 DEGRADED, FAILING, RESTING, PAUSED, OFF, SILENT = 18, 21, 25, 27, 28, 29
 REASONS = ("503", "401", "404", "NULL")
 ATTEMPT = (
@@ -46,11 +48,11 @@ class Night:
     """The attempt at 03:12 that was answered 422."""
     refused_at: datetime
     word_guid: str
-    """The event that has WORD in its payload."""
+    """The delivery id of the event that has WORD in its payload."""
 
 
 def fill(store: Store, repo_id: int, receiver: str, many: int = EVENTS) -> Night:
-    """Make all of it in a repository, with so many events, by few statements."""
+    """Insert hooks, `many` events and their deliveries into a repository, in few SQL statements."""
     first_hook = store.do(_hooks, repo_id, receiver)
     first_event = store.do(_events, repo_id, many)
     first = store.do(_deliveries, repo_id, first_hook, first_event, many * FANOUT)
@@ -106,13 +108,16 @@ def _deliveries(db: Connection, repo_id: int, first_hook: int, first_event: int,
         repo=repo_id,
         now=db.now,
     )
-    # The last one was never sent anything.
+    # The last hook has never had a delivery.
     db.execute("DELETE FROM delivery WHERE hook_id = :hook", hook=first_hook + SILENT)
     return first
 
 
 def _attempts(db: Connection, first: int, first_hook: int) -> None:
-    """Hooks that fail have done so for some hours; degraded ones fail now and then."""
+    """Insert an attempt for each delivery.
+
+    Hooks that fail have failed for some hours, and degraded hooks fail now and then.
+    """
     start = int(db.value("SELECT coalesce(max(id), 0) + 1 FROM attempt"))
     kinds = " ".join(f"WHEN {at} THEN {code}" for at, code in enumerate(REASONS))
     bad = (
@@ -162,7 +167,7 @@ def _health(db: Connection, first_hook: int) -> None:
     paused = hooks.by_id(db, first_hook + PAUSED)
     assert paused is not None
     hook_pauses.pause(db, paused)
-    # A backlog, of hooks that are sent nothing for now.
+    # Two hooks have a backlog: the circuit of one is open, and the other one is paused.
     db.execute(
         "UPDATE delivery SET state = 0, due_at = :soon WHERE hook_id IN (:one, :other)"
         " AND id > (SELECT max(id) - 50000 FROM delivery)",
@@ -173,7 +178,7 @@ def _health(db: Connection, first_hook: int) -> None:
 
 
 def _extremes(db: Connection, first_hook: int, first_event: int) -> Night:
-    """One payload that was refused at 03:12, and one with a word that no other has."""
+    """Change two payloads: a receiver refused one at 03:12, and the other one contains WORD."""
     at = _refused_at(db.now)
     stamp = int(at.timestamp()) * SECOND
     row = db.one(
@@ -194,7 +199,7 @@ def _extremes(db: Connection, first_hook: int, first_event: int) -> Night:
     )
     db.execute("UPDATE delivery SET state = 2 WHERE id = :id", id=row["delivery_id"])
     _set_body(db, row["event_id"], REFUSED)
-    # The search reads this one with the first, however slow the machine is.
+    # The event is one of the newest, so that a search soon finds it on a slow machine, too.
     latest = db.one("SELECT id, guid FROM event WHERE id = (SELECT max(id) - 2 FROM event)")
     assert latest is not None
     _set_body(db, latest["id"], {"ref": "refs/heads/main", "note": f"the {WORD} rings"})
@@ -202,7 +207,7 @@ def _extremes(db: Connection, first_hook: int, first_event: int) -> Night:
 
 
 def _refused_at(now: int) -> datetime:
-    """The last 03:12 that is over for a while."""
+    """The last 03:12 that is at least an hour ago."""
     found = datetime.fromtimestamp(now / SECOND, UTC).replace(hour=3, minute=12, second=0)
     late = datetime.fromtimestamp((now - HOUR) / SECOND, UTC)
     return (found if found < late else found - timedelta(days=1)).replace(microsecond=0)
@@ -219,7 +224,7 @@ def _set_body(db: Connection, event_id: int, payload: dict[str, Any]) -> None:
 
 
 class NightServer(DashboardServer):
-    """A daemon on all of it, beside the world of the other tests."""
+    """A daemon with the data of the night, and with the data of `world.py`."""
 
     def __init__(self, folder: Path, receiver: Ledger, many: int = EVENTS) -> None:
         super().__init__(folder, receiver)

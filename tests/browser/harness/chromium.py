@@ -1,4 +1,4 @@
-"""The system's Chromium without its windows, and what a page in it asked for."""
+"""The system's Chromium in headless mode, and the requests and errors of its pages."""
 
 import shutil
 from collections.abc import AsyncIterator
@@ -20,19 +20,19 @@ from waiting import PATIENCE
 
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 FLAGS = [
-    # As root, in a container, and asking for nothing by itself.
+    # It can run as root and in a container, and sends no requests of its own.
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
     "--disable-background-networking", "--disable-component-update", "--no-proxy-server",
     # Names of other machines have no address.
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
 ]  # fmt: skip
 AXE = Path(__file__).parent / "axe" / "axe.min.js"
-# WCAG 2.2 AA, and what is beyond a rule of it but harms all the same.
+# WCAG 2.2 AA, and best practices that WCAG does not require.
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
 
 def program() -> str:
-    """The browser's program; the test is skipped where there is none."""
+    """Return the path of the browser's program. Skip the test if there is none."""
     found = next(filter(None, map(shutil.which, NAMES)), None)
     if found is None:
         pytest.skip("there is no chromium here: apt-get install chromium-headless-shell")
@@ -54,7 +54,7 @@ async def launched() -> AsyncIterator[Browser]:
 
 
 class Watched:
-    """The requests of the pages of one context, and their errors."""
+    """The requests and the errors of all pages of one browser context."""
 
     def __init__(self, context: BrowserContext, origin: str) -> None:
         self.origins = {origin}
@@ -68,13 +68,13 @@ class Watched:
         self.asked.append(request.url)
 
     def _console(self, message: ConsoleMessage) -> None:
-        # An answer other than 2xx is an error in the console, and no fault of the page.
+        # The console also reports each error status of a response, which is no fault of the page.
         if message.type == "error" and not message.text.startswith("Failed to load resource"):
             self.complaints.append(message.text)
 
     @property
     def outside(self) -> list[str]:
-        """Requests that left the server that is tested."""
+        """The requests to hosts other than the tested server and the sites of `also`."""
         return [url for url in self.asked if not self._is_inside(url)]
 
     def _is_inside(self, url: str) -> bool:
@@ -84,19 +84,19 @@ class Watched:
         )
 
     def also(self, origin: str) -> None:
-        """Another site, which the test has to do with."""
+        """Allow requests to another site, which the test needs."""
         self.origins.add(origin)
 
     def check(self) -> None:
-        """Nothing from elsewhere, nothing that the policy forbids, no script that failed."""
+        """Assert that no request went to another host, and that the browser reported no error."""
         assert self.outside == [], self.outside
         assert self.complaints == [], self.complaints
 
 
 async def violations(page: Page, *impacts: str) -> list[dict[str, Any]]:
-    """The findings of axe on a page: of these impacts, or serious and critical."""
+    """The findings of axe on a page that have these impacts. Default: serious and critical."""
     await page.evaluate(AXE.read_text(encoding="utf-8") + "; null")
-    # All that axe looked at is megabytes, which take longer to bring here than to look at.
+    # The whole result of axe has megabytes. Their transfer would take longer than the checks.
     found = await page.evaluate(
         "tags => axe.run(document, {runOnly: tags, resultTypes: ['violations']})"
         ".then(result => result.violations)",

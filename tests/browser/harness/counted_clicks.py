@@ -1,4 +1,4 @@
-"""Clicks are counted where the browser sees them: each press of the pointer, whatever it is for."""
+"""Counts each press of a mouse button that the browser reports on a page."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -10,14 +10,14 @@ REPORT = "addEventListener('mousedown', (event) => event.isTrusted && clicked(),
 
 @dataclass
 class Clicks:
-    """How often somebody clicked on a page, and on those that followed. Keys are not counted."""
+    """The number of clicks on a page and on the pages that follow it. Keys are not counted."""
 
     page: Page
     many: int = 0
 
     @classmethod
     async def counted(cls, page: Page) -> Self:
-        """Count from the page that is opened next."""
+        """Return a counter that counts from the next page that is opened."""
         made = cls(page)
         await page.expose_function("clicked", made.count_one)
         await page.add_init_script(REPORT)
@@ -28,11 +28,11 @@ class Clicks:
         self.many += 1
 
     async def accept(self, dialog: Dialog) -> None:
-        # A question is answered by a click, too.
+        # A user would click to answer a dialog.
         self.many += 1
         await dialog.accept()
 
     async def enter(self, field: Locator, text: str) -> None:
-        """Click into a field, and write."""
+        """Click into a field, and type a text."""
         await field.click()
         await self.page.keyboard.type(text)

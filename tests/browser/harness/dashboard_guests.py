@@ -19,7 +19,7 @@ WIDE, NARROW = {"width": 1280, "height": 800}, {"width": 360, "height": 740}
 
 
 class DashboardServer(Site):
-    """A site with the world in it, and a daemon."""
+    """A site with the data of `world.py`, and its daemon."""
 
     def __init__(self, folder: Path, receiver: Ledger) -> None:
         super().__init__(folder)
@@ -29,7 +29,7 @@ class DashboardServer(Site):
             self.world: World = store.do(fill_store, f"http://127.0.0.1:{receiver.port}")
 
     async def open(self) -> None:
-        """Start the daemon; what waits is delivered, or has failed, when this returns."""
+        """Start the daemon, and wait until each delivery has had an attempt."""
         daemon = await self.serve()
         self.url = daemon.url
         await until(lambda: all(row["attempts"] for row in self.rows()), "the first attempts")
@@ -46,7 +46,7 @@ class DashboardServer(Site):
             return str(store.do(begin))
 
     async def post(self, name: str = "push", guid: str = "", **fields: Any) -> str:
-        """Post an event of ada/engine as a program does; returns its delivery id."""
+        """Post an event of ada/engine with ada's token. Return its delivery id."""
         headers = {"Authorization": f"Bearer {self.world.ada}"}
         headers |= {"X-GitHub-Delivery": guid} if guid else {}
         async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE) as client:
@@ -59,7 +59,7 @@ class DashboardServer(Site):
 
 @dataclass
 class Guest:
-    """A page that somebody has open."""
+    """A user of the dashboard, with an open page."""
 
     server: DashboardServer
     context: BrowserContext
@@ -78,7 +78,7 @@ class Guest:
         scripts: bool = True,
         zone: str = "UTC",
     ) -> Self:
-        """Open a browser of its own for somebody."""
+        """Open a page in a new browser context. If `login` is not None, sign in that user."""
         context = await browser.new_context(
             base_url=server.url,
             viewport=NARROW if narrow else WIDE,
@@ -97,12 +97,12 @@ class Guest:
         return cls(server, context, await context.new_page(), watched)
 
     async def look(self, *, dark: bool = False, narrow: bool = False) -> None:
-        """Have the window and the colours that a test may have changed."""
+        """Set the window size and the colours, which an earlier test may have changed."""
         await self.page.set_viewport_size(NARROW if narrow else WIDE)
         await self.page.emulate_media(color_scheme="dark" if dark else "light")
 
     async def go(self, path: str, status: int = 200) -> Page:
-        """The page at a path, such as `/ui/hooks`, with the status that is expected of it."""
+        """Open a path, such as `/ui/hooks`, and check the status. Return the page."""
         answer = await self.page.goto(path)
         assert answer is not None
         assert answer.status == status, await self.page.inner_text("body")

@@ -12,7 +12,7 @@ PAGE = """<!doctype html><title>elsewhere</title>
 
 
 class Elsewhere:
-    """A server on a port of its own; `target` is where its page posts to."""
+    """A server on its own port. `target` is the URL to which its page posts a form."""
 
     def __init__(self) -> None:
         self.target = ""

@@ -1,4 +1,4 @@
-"""The tasks of somebody who was woken, on the overview and from there on, as they click."""
+"""The tasks of a person on call, as clicks and keys that begin on the overview."""
 
 import re
 from collections.abc import Awaitable, Callable
@@ -15,7 +15,7 @@ Steps = Callable[[Page, Clicks, NightServer], Awaitable[None]]
 
 @dataclass(frozen=True)
 class Task:
-    """Something to find out or to do, and the most clicks that it may take."""
+    """A task, and the most clicks that it may take."""
 
     name: str
     most: int
@@ -31,13 +31,13 @@ def unhealthy(page: Page) -> Locator:
 
 
 async def tab_to(page: Page, field: Locator) -> None:
-    """Go to a field that follows, without the pointer."""
+    """Press the Tab key until a field has the focus."""
     while not await field.evaluate("one => one === document.activeElement"):
         await page.keyboard.press("Tab")
 
 
 async def enter_moment(page: Page, moment: datetime) -> None:
-    """Write a date and a time where the focus is, in the order of the browser's language."""
+    """Type a date and a time into the focused field, in the format of the browser's language."""
     await page.keyboard.type(f"{moment:%m%d%Y}")
     await page.keyboard.press("Tab")
     await page.keyboard.type(f"{moment:%I%M%p}")

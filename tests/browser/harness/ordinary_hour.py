@@ -24,7 +24,7 @@ FAILING = "https://deploy.example/clock"
 
 
 def fill_store(db: Connection) -> str:
-    """Make all of it. Returns the session of somebody who runs the installation."""
+    """Insert an hour of events and deliveries. Return the session of a site administrator."""
     tower = accounts.create(db, "tower")
     event = 0
     for name, receivers in RECEIVERS.items():
@@ -87,7 +87,7 @@ def _attempt(
 
 
 def _minute(db: Connection, ago: int) -> None:
-    """The counts of a minute of the whole installation."""
+    """Insert the counts of a minute of the whole installation."""
     events = round(140 + 60 * math.sin(ago / 9) + 25 * math.sin(ago * 2.3))
     failed = 34 if ago <= 12 else 2
     db.execute(

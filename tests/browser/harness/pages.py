@@ -1,11 +1,11 @@
-"""Every page of the dashboard: its path in the world of `world.py`, and who looks at it."""
+"""Every page of the dashboard: its path with the ids of `world.py`, and the user who opens it."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A page. `status` is what it is answered with; one with a `picture` has its picture kept."""
+    """A page. `status` is the status of its response. `picture` is the name of its kept picture."""
 
     path: str
     login: str | None = "ada"

@@ -26,8 +26,8 @@ CLOSED = "http://127.0.0.1:1025/closed"
 
 @dataclass(frozen=True)
 class World:
-    """Ids and tokens: root runs the installation, ada administers ada/engine and ada/empty (where
-    there is nothing), bob the private bob/tower alone.
+    """Ids and tokens. root is a site administrator. ada administers ada/engine and ada/empty, and
+    bob administers only the private bob/tower.
     """
 
     root: str
@@ -38,18 +38,18 @@ class World:
     empty: int
     """A repository of ada's with an import that failed."""
     good: int
-    """A hook of ada/engine that takes pushes and answers."""
+    """A hook of ada/engine for pushes and issues, whose receiver answers."""
     failing: int
-    """A hook of ada/engine that nothing listens behind: one attempt, and no other."""
+    """A hook of ada/engine without a receiver. A delivery has one attempt, and no retry."""
     retrying: int
-    """The same, with a retry in an hour."""
+    """A hook of ada/engine without a receiver. A delivery has a retry after an hour."""
     disabled: int
     towers: int
     """A hook of bob/tower."""
     event: int
-    """An event of ada/engine that nobody wanted."""
+    """An event of ada/engine to which no hook subscribes."""
     replay: int
-    """One of ada/engine, which found nothing and is over as soon as a worker is there."""
+    """A replay of ada/engine that selects no event, and ends as soon as a worker runs."""
     link: str
     """The value at the end of a link to the hook `good`."""
     app: int
@@ -57,7 +57,7 @@ class World:
 
 
 def fill_store(db: Connection, receiver: str) -> World:
-    """Make all of it, beside ada/engine; deliveries are made once a worker is there."""
+    """Create the data. ada/engine must exist. A worker sends the deliveries later."""
     root = accounts.create(db, "root", site_admin=True)
     ada, bob = accounts.by_login(db, "ada"), accounts.create(db, "bob")
     engine = repositories.find(db, "ada", "engine")
@@ -113,7 +113,7 @@ def _token(db: Connection, account_id: int, *more: str) -> str:
 
 
 def post(db: Connection, repo_id: int, name: str, many: int, **fields: Any) -> None:
-    """Events, as if they had been posted."""
+    """Accept `many` events, as if they had been posted."""
     body = {"ref": "refs/heads/main", "commits": [], **fields}
     events.accept_all(
         db,

@@ -1,4 +1,4 @@
-// Sign in as an app, find its installations, and write as one of them, with octokit.
+// Sign in as an app, find its installations, and add a comment as one of them, with octokit.
 import assert from "node:assert";
 import { readFileSync } from "node:fs";
 import { App, Octokit } from "octokit";

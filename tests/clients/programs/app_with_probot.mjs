@@ -10,7 +10,7 @@ const SECRET = "a bell that no one else has";
 const [baseUrl, appId, key, name, token] = process.argv.slice(2);
 const [owner, repo] = name.split("/");
 const settings = { appId, privateKey: readFileSync(key, "utf8"), secret: SECRET, baseUrl };
-// Probot takes port 0 for none.
+// Probot treats port 0 as no port, so find a free one first.
 const probe = createServer().listen(0, "127.0.0.1");
 await once(probe, "listening");
 const { port } = probe.address();

@@ -1,4 +1,4 @@
-"""Sign in as an app, find its installations, and write as one of them, with PyGithub."""
+"""Sign in as an app, find its installations, and add a comment as one of them, with PyGithub."""
 
 import sys
 from pathlib import Path

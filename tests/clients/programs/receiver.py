@@ -1,4 +1,4 @@
-"""A receiver as an integrator writes one: it verifies each delivery before it reads it."""
+"""A receiver as an integrator writes it: it verifies each delivery before it parses the payload."""
 
 import hashlib
 import hmac

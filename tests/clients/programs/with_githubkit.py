@@ -1,4 +1,4 @@
-"""Sign in, look, subscribe, receive, and write back with githubkit."""
+"""Sign in, read the repository, subscribe, receive a delivery, and add a comment with githubkit."""
 
 import sys
 

@@ -1,4 +1,4 @@
-// Sign in, look, subscribe, receive, and write back with octokit.
+// Sign in, read the repository, subscribe, receive a delivery, and add a comment with octokit.
 
 import assert from "node:assert/strict";
 import { createServer } from "node:http";

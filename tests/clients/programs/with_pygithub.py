@@ -1,4 +1,4 @@
-"""Sign in, look, subscribe, receive, and write back with PyGithub."""
+"""Sign in, read the repository, subscribe, receive a delivery, and add a comment with PyGithub."""
 
 import sys
 
