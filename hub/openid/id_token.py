@@ -9,7 +9,7 @@ from joserfc.jwk import KeySet
 
 from hub.openid.errors import SignInFailed
 
-# Neither `none` nor HMAC, with which whoever knows the client's secret could sign.
+# `none` is not signed. With HMAC, everyone who knows the client's secret could sign.
 ALGORITHMS = (
     "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA",
 )  # fmt: skip

@@ -21,7 +21,7 @@ def _by_login(db: Connection, login: object, claim: str) -> Row:
     if not isinstance(login, str) or not login:
         raise SignInFailed(f"Your provider does not say who you are: the claim {claim} is missing.")
     user = accounts.by_login(db, login)
-    # An account that only events have named is nobody's.
+    # If only events have named an account, it belongs to no user of this hub.
     if user is None or user["kind"] != "User" or user["heard_of"]:
         raise SignInFailed(
             f"There is no user {login[:100]!r} here. A site administrator can add one:"

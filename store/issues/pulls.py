@@ -82,7 +82,7 @@ def _write(db: Connection, repo_id: int, issue_id: int, given: dict[str, Any]) -
 
 
 def of_issues(db: Connection, issue_ids: Iterable[int]) -> dict[int, Row]:
-    """Return issue id to its pull request. Issues that are none are left out."""
+    """Return issue id to its pull request. Issues that are not pull requests are left out."""
     rows = db.all(
         f"SELECT {COLUMNS} {FROM} WHERE p.issue_id IN"
         f" (SELECT w.wanted FROM {db.each('ids', wanted='integer')} AS w)",

@@ -14,6 +14,11 @@ BANNED = (
     r"\bis taken in\b",
     r"^(What|Of)\b",
     r"^Who(ever)? .* is\b",
+    r"\bwhoever\b",
+    r"\bnobody's\b",
+    r"\bthat (is|are) none\b",
+    r"\bwhat is no\b",
+    r"\bof nothing\b",
 )
 LONGEST = 40
 

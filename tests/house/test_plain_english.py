@@ -18,6 +18,7 @@ from statements import statements
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("hub", "store", "worker")
+FOLDERS = (*PACKAGES, "tests")
 # Strings with fewer words are names, keys and labels.
 FEWEST_WORDS = 4
 # Items of lists and rows of tables are paragraphs, too.
@@ -29,9 +30,9 @@ SCRIPTS = [
 ]
 
 
-def modules(package: str) -> Iterator[tuple[Path, str]]:
-    """The modules of a package, with their source."""
-    for path in sorted((ROOT / package).rglob("*.py")):
+def modules(folder: str) -> Iterator[tuple[Path, str]]:
+    """The modules of a folder, with their source."""
+    for path in sorted((ROOT / folder).rglob("*.py")):
         yield path.relative_to(ROOT), path.read_text(encoding="utf-8")
 
 
@@ -110,22 +111,22 @@ def texts_of_script(source: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("package", PACKAGES)
-def test_docstrings_and_comments_use_no_banned_turn(package: str) -> None:
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_docstrings_and_comments_use_no_banned_turn(folder: str) -> None:
     found = [
         f"{path}: {text}"
-        for path, source in modules(package)
+        for path, source in modules(folder)
         for text in documentation(source)
         if found_in(text)
     ]
     assert found == []
 
 
-@pytest.mark.parametrize("package", PACKAGES)
-def test_sentences_of_docstrings_are_short(package: str) -> None:
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_sentences_of_docstrings_are_short(folder: str) -> None:
     found = [
         f"{path}: {sentence}"
-        for path, source in modules(package)
+        for path, source in modules(folder)
         for text in documentation(source)
         for paragraph in re.split(PARAGRAPH, text)
         for sentence in hard_to_read(paragraph)

@@ -44,7 +44,7 @@ def list_for_authenticated_user(ctx: Context, page: NumberedPaging) -> list[Orga
 def list_for_user(ctx: Context, username: Row, page: NumberedPaging) -> list[OrganizationSimple]:
     """List organizations for a user
 
-    Public memberships only, whoever asks.
+    The list contains public memberships only, for every caller.
     """
     return _page(ctx, username["id"], page, public=True)
 

@@ -14,7 +14,7 @@ from store.accounts import sessions
 
 @dataclass
 class DemoDashboard:
-    """A path of the hub that signs a browser in. Whoever knows the path may open it."""
+    """A path of the hub that signs a browser in. The path is the only credential."""
 
     store: Store
     token_id: int
