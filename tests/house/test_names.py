@@ -1,5 +1,5 @@
-"""No two classes share a name, and names use words that the field knows. Names of tests have no
-words that stand for a missing noun.
+"""No two classes share a name, and names use words that the field knows. Names of tests have
+a subject, and no words that stand for a missing noun.
 """
 
 import ast
@@ -27,6 +27,11 @@ safety seam seldom shapes strangers talk tell telling ticket timetable told unhu
 JUDGES = {"worker/http/addresses.py", "worker/http/guard.py"}
 # In the name of a test, these words replace a missing noun, or report, send, show or emit.
 UNCLEAR_WORDS = {"what", "whatever", "who", "whoever", "whom", "tell", "telling", "tells", "told"}
+
+# A name that begins with one of these words has no subject.
+WORDS_BEFORE_A_SUBJECT = """
+are do does for gets has have is it its may needs nor of takes that they to under was
+"""
 
 
 def definitions() -> Iterator[tuple[str, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef]]:
@@ -69,6 +74,11 @@ def test_names_of_tests_have_no_unclear_word() -> None:
     named = list(names_of_tests())
     assert ("tests/house/test_names.py", "test_names_are_split_into_words") in named
     assert [(path, name) for path, name in named if words(name) & UNCLEAR_WORDS] == []
+
+
+def test_names_of_tests_begin_with_a_subject() -> None:
+    wrong = set(WORDS_BEFORE_A_SUBJECT.split())
+    assert [(path, name) for path, name in names_of_tests() if name.split("_")[1] in wrong] == []
 
 
 def test_names_are_split_into_words() -> None:

@@ -1,4 +1,4 @@
-"""How much work code does, counted in calls: a measure that does not depend on the machine."""
+"""A measure of work that does not depend on the machine: the number of function calls."""
 
 import sys
 from collections.abc import Iterator
@@ -10,8 +10,9 @@ from typing import Any
 
 @contextmanager
 def counting_calls(where: ModuleType) -> Iterator[list[int]]:
-    """Count the calls of Python functions on this thread for the length of the block: those of a
-    module, or of a package's modules. The count is the one item of the list.
+    """Count the calls on this thread of functions that a module or package defines.
+
+    The count is the only item of the list. It grows until the block ends.
     """
     path = str(where.__file__)
     folder = str(Path(path).parent) if hasattr(where, "__path__") else path

@@ -1,4 +1,4 @@
-"""The event loop and the house of the worker's tests."""
+"""The event loop and the harness of the worker's tests."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -14,7 +14,7 @@ def anyio_backend() -> str:
 
 @pytest.fixture
 async def harness(anyio_backend: str, url: str, tmp_path: Path) -> AsyncIterator[WorkerHarness]:
-    """A house whose worker, if it has one at the end, must leave nothing leased."""
+    """A harness that stops its worker after the test and checks that no delivery is leased."""
     harness = WorkerHarness(tmp_path, url=url)
     yield harness
     await harness.close()

@@ -1,5 +1,7 @@
-"""`python hg_server.py REPOSITORY FILE`: serves a Mercurial repository on a port that it says, for
-whoever knows the password in the file, if there is one. A process of its own: hg leaves files open.
+"""`python hg_server.py REPOSITORY FILE` serves a Mercurial repository on a port that it prints.
+
+If the file holds a password, requests need it for the user `ada`. The server is a process of its
+own, because hg leaves files open.
 """
 
 import base64

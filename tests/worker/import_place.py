@@ -1,4 +1,4 @@
-"""A repository that is to be imported into, and a worker that does it when it is told to."""
+"""A repository as the target of imports, and the worker's job, which tests call to import."""
 
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from worker.settings import WorkerSettings
 
 
 class Place:
-    """octo/hello, the URL of a server to import from, and what came of it."""
+    """The repository octo/hello, the server that it is imported from, and the reported outcomes."""
 
     def __init__(self, store: Store, source: str, data_dir: Path) -> None:
         data_dir.mkdir(exist_ok=True)
@@ -73,7 +73,7 @@ class Place:
         return git(self.made, "log", "--format=%an <%ae>", "--reverse", *form).splitlines()
 
     def left(self) -> list[Path]:
-        """The files beside the stores."""
+        """The working folders that imports have left behind."""
         return [*(self.data_dir / "imports").glob("*")]
 
 

@@ -1,4 +1,4 @@
-"""An OAuth 2.0 server on loopback: Authlib's, behind a few lines that read and write HTTP."""
+"""An OAuth 2.0 server on loopback. Authlib issues the tokens, and this module speaks HTTP."""
 
 import itertools
 import json
@@ -23,7 +23,7 @@ METHODS = ["client_secret_basic", "client_secret_post", "client_assertion_jwt"]
 
 @dataclass
 class Client(ClientMixin):  # type: ignore[misc]  # Authlib has no types
-    """The one client. It authenticates by `method`."""
+    """The only client that the server knows. It authenticates by `method`."""
 
     method: str = "client_secret_basic"
     public_key: str = ""
@@ -46,7 +46,7 @@ class Client(ClientMixin):  # type: ignore[misc]  # Authlib has no types
 
 class FormRequest(OAuth2Request):  # type: ignore[misc]  # Authlib has no types
     def __init__(self, headers: dict[str, str], form: dict[str, str]) -> None:
-        # Authlib accepts no other scheme. Another program would end TLS before it.
+        # Authlib accepts only https. In production, a proxy would terminate TLS before it.
         super().__init__("POST", "https://tokens.example/token", headers=headers)
         self.payload = BasicOAuth2Payload(form)
 
@@ -62,7 +62,7 @@ class Grant(ClientCredentialsGrant):  # type: ignore[misc]  # Authlib has no typ
 
 @dataclass
 class TokenServer:
-    """The server: `issued` has its tokens, and `forms` what it was asked."""
+    """The server. `issued` has the tokens that it issued, and `forms` the forms of all requests."""
 
     client: Client
     lifetime: int = 3600
@@ -135,7 +135,7 @@ class _Assertion(JWTBearerClientAssertion):  # type: ignore[misc]  # Authlib has
         return fresh
 
     def process_assertion_claims(self, assertion: str, resolve_key: Any) -> Any:
-        # Authlib's own choice of algorithms leaves out EdDSA.
+        # Authlib's default algorithms do not include EdDSA.
         token = jwt.decode(assertion, resolve_key, algorithms=["RS256", "ES256", "EdDSA"])
         self.verify_claims(token.claims)
         return token.claims
@@ -147,7 +147,7 @@ class _Assertion(JWTBearerClientAssertion):  # type: ignore[misc]  # Authlib has
 
 @asynccontextmanager
 async def issuing(client: Client | None = None, lifetime: int = 3600) -> AsyncIterator[TokenServer]:
-    """A token server that runs."""
+    """Run a token server on loopback, at its `url`. Tokens are valid for `lifetime` seconds."""
     server = TokenServer(client or Client(), lifetime)
 
     async def handler(call: Call) -> None:
@@ -160,7 +160,7 @@ async def issuing(client: Client | None = None, lifetime: int = 3600) -> AsyncIt
 
 
 def bearers(receiver: Receiver) -> list[str]:
-    """The tokens that a receiver was sent, in order."""
+    """The access tokens in the requests to a receiver, in order."""
     found = []
     for head in receiver.heads:
         lines = [line for line in head.decode().split("\r\n") if line.startswith("Authorization:")]

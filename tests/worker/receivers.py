@@ -1,4 +1,4 @@
-"""Receivers on loopback sockets that behave, and many that do not."""
+"""Receivers on loopback sockets: some answer well, and others violate HTTP or never answer."""
 
 import asyncio
 import datetime
@@ -21,7 +21,7 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 
 class Call:
-    """One connection that was accepted. `receiver` knows of all of them."""
+    """One accepted connection. `receiver` records the requests of all its connections."""
 
     def __init__(
         self, receiver: "Receiver", reader: asyncio.StreamReader, writer: asyncio.StreamWriter
@@ -29,7 +29,7 @@ class Call:
         self.receiver, self.reader, self.writer = receiver, reader, writer
 
     async def request(self) -> bytes:
-        """Read a whole request and return its body; ends the handler when none comes."""
+        """Read a whole request and return its body. Raise IncompleteReadError if none comes."""
         head = await self.reader.readuntil(b"\r\n\r\n")
         length = 0
         for line in head.split(b"\r\n"):
@@ -42,30 +42,34 @@ class Call:
         return body
 
     async def say(self, *parts: bytes) -> None:
-        """Write each part by itself."""
+        """Write each part separately. Raise ConnectionResetError if the client has left."""
         for part in parts:
             if self.writer.is_closing():
-                # Not every event loop says so by itself, and in the same way.
+                # Event loops differ in whether and how they report this.
                 raise ConnectionResetError("the client has left")
             self.writer.write(part)
             await self.writer.drain()
             await asyncio.sleep(0)
 
     async def gone(self) -> None:
-        """Wait until the client has closed."""
+        """Wait until the client has closed the connection."""
         while await self.reader.read(65536):
             pass
 
     def reset(self) -> None:
-        """Close with a TCP reset."""
+        """Close the connection with a TCP reset."""
         sock = self.writer.get_extra_info("socket")
         sock.setsockopt(SOL_SOCKET, SO_LINGER, struct.pack("ii", 1, 0))
         self.writer.transport.abort()
 
 
 class Receiver:
-    """What a receiver saw: `connections` to its own addresses `hosts`, and the `heads` and `bodies`
-    of whole requests. `asked`: there was one. `closed`: a connection has ended."""
+    """The record of a receiver.
+
+    It has the number of `connections`, the local address of each in `hosts`, and the `heads` and
+    `bodies` of whole requests. `asked` is set after the first request. `closed` is set when a
+    connection has ended.
+    """
 
     def __init__(self) -> None:
         self.port = 0
@@ -89,7 +93,7 @@ async def serving(
     port: int = 0,
     context: ssl.SSLContext | None = None,
 ) -> AsyncIterator[Receiver]:
-    """A receiver that runs `handler` for each connection, and closes it when that returns."""
+    """Run `handler` for each connection. The connection is closed when the handler returns."""
     receiver = Receiver()
 
     async def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -106,14 +110,14 @@ async def serving(
 
 
 async def ok(call: Call) -> None:
-    """Answer every request on the connection."""
+    """Answer every request on the connection with 200."""
     while True:
         await call.request()
         await call.say(OK)
 
 
 def says(*parts: bytes, close: bool = False) -> Handler:
-    """Answer every request with `parts`, each written by itself."""
+    """Return a handler that answers every request with `parts`, each written separately."""
 
     async def handler(call: Call) -> None:
         while True:
@@ -126,7 +130,7 @@ def says(*parts: bytes, close: bool = False) -> Handler:
 
 
 def repeats(start: bytes, again: bytes, pause: float = 0) -> Handler:
-    """Answer with `start`, then `again` for ever."""
+    """Return a handler that sends `start` and then `again` for ever, every `pause` seconds."""
 
     async def handler(call: Call) -> None:
         await call.request()
@@ -139,13 +143,13 @@ def repeats(start: bytes, again: bytes, pause: float = 0) -> Handler:
 
 
 async def silent(call: Call) -> None:
-    """Take the request and never answer."""
+    """Read the request and never answer."""
     await call.request()
     await call.gone()
 
 
 async def deaf(call: Call) -> None:
-    """Never even read."""
+    """Read nothing and never answer."""
     call.writer.transport.pause_reading()  # type: ignore[attr-defined]
     await asyncio.Event().wait()
 

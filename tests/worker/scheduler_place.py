@@ -1,4 +1,4 @@
-"""A store, a clock to move and timetables, for tests of what runs at its time."""
+"""A store, a movable clock and job runners, for tests of scheduled jobs."""
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -16,7 +16,7 @@ from worker.tuning import DEFAULTS
 
 
 class Place:
-    """A store, a clock to move, and timetables whose jobs do what a test says."""
+    """A store, a movable clock, and job runners whose jobs the test defines."""
 
     def __init__(self, url: str, folder: Path, clock: MovableClock) -> None:
         self.url, self.folder, self.clock = url, folder, clock
@@ -48,14 +48,14 @@ class Place:
         return made
 
     async def passed(self, seconds: float) -> None:
-        """Move the clock; then comes the next look."""
+        """Move the clock, wake the job runners and wait until they are idle."""
         self.clock.advance(seconds)
         for each in self.timetables:
             each.wake()
         await self.quiet()
 
     async def quiet(self) -> None:
-        """Wait until nothing is looked at and nothing runs."""
+        """Wait until no job runs and no job runner checks for due jobs."""
         await settle(5)
         await until(lambda: all(each.idle for each in self.timetables))
 

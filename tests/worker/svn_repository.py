@@ -1,4 +1,4 @@
-"""A repository of Subversion, where that is installed."""
+"""A Subversion repository, for tests on machines that have Subversion."""
 
 import shutil
 import subprocess
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def has_git_svn(*programs: str) -> bool:
-    """Whether `git svn` works here, and these programs are there."""
+    """Return whether `git svn` works on this machine and all these programs are installed."""
     if not all(shutil.which(name) for name in programs):
         return False
     return subprocess.run(["git", "svn", "--version"], capture_output=True).returncode == 0
@@ -18,7 +18,7 @@ def svn(*command: str) -> None:
 
 
 def fill(root: Path) -> None:
-    """Have `repo` below there: three revisions by bob in a trunk, a branch and a tag."""
+    """Create the repository `repo` in `root`: a trunk with three revisions, a branch and a tag."""
     subprocess.run(["svnadmin", "create", str(root / "repo")], check=True)
     url = f"file://{root}/repo"
     svn("mkdir", "-m", "Layout", "--username", "ada", *(f"{url}/{name}" for name in

@@ -1,4 +1,4 @@
-"""Transports whose connections a test sees closed, and requests by them, with both event loops."""
+"""Helpers for tests of the transport with both event loops: transports, requests and waiting."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
 
 
 class opened:  # noqa: N801 - it is used as a function
-    """A transport that must have closed everything at the end."""
+    """A transport that is closed at the end, and must then have no open connection."""
 
     def __init__(self, guard: Guard | None = None, **settings: Any) -> None:
         self.guard = guard or Guard(allow_networks=LOOPBACK)
@@ -54,5 +54,5 @@ async def post(
 
 
 async def settled(transport: Transport, count: int) -> None:
-    """Wait until so many connections are open."""
+    """Wait until the transport has `count` open connections."""
     await until(lambda: len(transport.pool) == count, f"{count} open connections")

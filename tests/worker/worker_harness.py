@@ -1,4 +1,4 @@
-"""A store with one repository, a worker over it, a scripted network, and short ways to ask."""
+"""A store with one repository, a worker on it, a scripted network, and functions for tests."""
 
 import asyncio
 import itertools
@@ -33,7 +33,7 @@ LOOPBACK = ["127.0.0.0/8"]
 
 
 async def settle(turns: int = 50) -> None:
-    """Let everything that can happen now happen: for showing that something does not."""
+    """Give the tasks of the event loop time to run. Tests call it before they check an absence."""
     for _ in range(turns):
         await asyncio.sleep(0.001)
 
@@ -41,7 +41,7 @@ async def settle(turns: int = 50) -> None:
 def said(
     status: int | None = 200, *, body: bytes = b"ok", head: bytes = b"", error: str | None = None
 ) -> ExchangeResult:
-    """An answer as the transport would give it."""
+    """Return an answer as the transport would. If `error` is given, `status` defaults to None."""
     answer = ExchangeResult()
     answer.status = None if error is not None and status == 200 else status
     answer.head, answer.error = head, error
@@ -67,7 +67,7 @@ class Post:
 
     @property
     def headers(self) -> dict[str, str]:
-        """Names in lower case; each must be there once."""
+        """The headers, with names in lower case. Each name must occur once."""
         lines = self.head.decode("latin-1").split("\r\n")[1:-2]
         found = {
             name.lower(): value.strip() for name, _, value in (x.partition(":") for x in lines)
@@ -84,16 +84,16 @@ Script = Callable[[Post], ExchangeResult | Awaitable[ExchangeResult]]
 
 
 class Network:
-    """An HttpSender that answers as `script` says, and remembers what was sent."""
+    """An HttpSender that records each request in `posts` and returns the answer of `script`."""
 
     def __init__(self, script: Script | None = None) -> None:
         self.script: Script = script or (lambda post: said())
         self.posts: list[Post] = []
         self.in_flight: Counter[str] = Counter()
         self.most: Counter[str] = Counter()
-        """The most requests in flight at once, by host and (`""`) in all."""
+        """The most requests that were in flight at once, by host. The key `""` counts all hosts."""
         self.addresses: dict[str, str] = {}
-        """The addresses of hosts, where they matter."""
+        """The addresses of hosts, for tests of the limit that each machine has."""
 
     async def post(
         self,
@@ -133,7 +133,7 @@ class Network:
 
 @dataclass
 class Gate:
-    """A script that lets requests to some hosts hang until it is opened."""
+    """A script that holds requests to `hosts` back until `opened` is set, and answers others."""
 
     hosts: Iterable[str]
     answer: Callable[[], ExchangeResult] = said
@@ -146,7 +146,7 @@ class Gate:
         return said()
 
 
-# A worker that starts here knows that there was no outage.
+# These tests have no outage, so a starting worker need not spare the leases of others.
 PROMPT = Tuning(outage_grace=0.0)
 
 
@@ -166,7 +166,7 @@ class WorkerHarness:
         self.store = self.another_store()
         self.network = Network()
         self.tuning = tuning
-        """The tuning of every worker that is started here."""
+        """The tuning of every worker that `work` starts."""
         self.worker: Worker | None = None
         self._lost: list[Store] = []
         self._numbers = itertools.count(1)
@@ -174,10 +174,10 @@ class WorkerHarness:
         self.repo = self.store.do(_repository, owner["id"])
 
     def another_store(self) -> Store:
-        """The same database once more, as another process has it."""
+        """Open the same database again, as another process would."""
         return open_furnished(self.url, self.folder, self.clock)
 
-    # The worker.
+    # Starting and stopping the worker, and its clock.
 
     async def work(
         self,
@@ -188,7 +188,7 @@ class WorkerHarness:
         senders: int = 0,
         **settings: Any,
     ) -> Worker:
-        """Start the worker, on real sockets or the scripted network."""
+        """Start the worker with these settings, on sockets if `real`, else on `network`."""
         chosen = WorkerSettings.model_validate({"allow_networks": LOOPBACK, "jitter": 0} | settings)
         sender = None if real else self.network
         self.worker = Worker(
@@ -204,15 +204,16 @@ class WorkerHarness:
         return self.worker
 
     async def rest(self) -> None:
-        """Stop the worker; then nothing may be leased."""
+        """Stop the worker, and check that no delivery is still leased."""
         if self.worker is not None:
             worker, self.worker = self.worker, None
             await worker.stop()
             assert not self.leased(), "something is still leased"
 
     def crash(self) -> None:
-        """Lose the worker and its store without a word, as `kill -9` does; the house has another
-        store then.
+        """End the worker and its store without any cleanup, as `kill -9` does.
+
+        `store` is then a new connection to the database.
         """
         worker, self.worker = self.worker, None
         assert worker is not None
@@ -223,7 +224,7 @@ class WorkerHarness:
         self.store = self.another_store()
 
     def outlive(self) -> None:
-        """Let the time of what was left leased be over, where others have to wait for that."""
+        """Move the clock past the end of the leases, if other workers have to wait for that."""
         if not self.store.engine.single_worker:
             self.clock.advance(DEFAULTS.lease / SECOND)
 
@@ -235,13 +236,13 @@ class WorkerHarness:
                 await store.close()
 
     async def advance(self, seconds: float) -> None:
-        """Move the clock. The worker's lease lives on: its looks meanwhile would see to that."""
+        """Move the clock and extend the lease, as the worker's polls would do in that time."""
         assert self.worker is not None
         await keep_lease(self.worker, self.store, seconds)
         self.clock.advance(seconds)
 
     async def pass_time(self, seconds: float) -> None:
-        """Move the clock, and let the worker send what is due by then."""
+        """Move the clock, and let the worker claim the deliveries that are due by then."""
         await self.advance(seconds)
         assert self.worker is not None
         await self.worker.lease.scan()
@@ -250,7 +251,7 @@ class WorkerHarness:
         for _ in range(10):
             await asyncio.sleep(0)
 
-    # The world.
+    # Hooks and events.
 
     def hook(self, url: str | None = None, **given: Any) -> int:
         given = {"events": ["push"], "content_type": "json"} | given
@@ -269,11 +270,11 @@ class WorkerHarness:
         return IncomingEvent(self.repo["id"], guid, self.repo["id"], name, body, **given)
 
     async def event(self, body: bytes = b"{}", name: str = "push", **given: Any) -> Receipt:
-        """One event, as the hub takes it in."""
+        """Store one event, as the hub does when it accepts one."""
         return await self._accept(self.store, self.arrival(body, name, **given))
 
     async def events(self, count: int, store: Store | None = None) -> list[Receipt]:
-        """Many events at once."""
+        """Store `count` events concurrently."""
         made = [self.arrival() for _ in range(count)]
         return await asyncio.gather(*(self._accept(store or self.store, one) for one in made))
 
@@ -282,10 +283,10 @@ class WorkerHarness:
         assert isinstance(receipt, Receipt)
         return receipt
 
-    # Its observable state.
+    # The state that tests check.
 
     def deliveries(self, **chosen: Any) -> list[Row]:
-        """Oldest first."""
+        """All deliveries, or the chosen ones, oldest first."""
         return self.store.look(deliveries.page, limit=100_000, **chosen)[::-1]
 
     def states(self, hook_id: int | None = None) -> Counter[str]:
@@ -301,14 +302,14 @@ class WorkerHarness:
         return [row for row in self.deliveries() if row["lease_id"] is not None]
 
     async def all_returned(self) -> None:
-        """Wait until the worker holds no delivery: it has returned to the store what has to wait.
+        """Wait until no delivery is leased: the worker has returned all waiting ones to the store.
 
         The worker may claim a delivery before it reads that the hook is held back.
         """
         await until(lambda: not self.leased(), "no delivery under a lease")
 
     def attempts(self, hook_id: int) -> list[Row]:
-        """Oldest first, each with all that was exchanged."""
+        """The hook's attempts, oldest first, with the recorded requests and responses."""
         rows = self.store.look(attempts.page, hook_id, limit=100_000)[::-1]
         found = [self.store.look(attempts.get, hook_id, row["id"]) for row in rows]
         return [row for row in found if row is not None]
@@ -317,7 +318,7 @@ class WorkerHarness:
         return self.store.look(_hook, hook_id)
 
     async def recorded(self, hook_id: int, count: int) -> list[Row]:
-        """The hook's attempts once there are so many."""
+        """Wait until the hook has at least `count` attempts, and return them, oldest first."""
         seen: list[Row] = []
 
         def there() -> bool:
@@ -328,7 +329,7 @@ class WorkerHarness:
         return self.attempts(hook_id)
 
     async def over(self, **wanted: int) -> None:
-        """Wait until the deliveries are in these states, and no others."""
+        """Wait until exactly these numbers of deliveries are in each state."""
         expected = {"waiting": 0, "delivered": 0, "dead": 0, "filtered": 0} | wanted
         try:
             await until(lambda: self.counts() == expected)

@@ -1,4 +1,4 @@
-"""What the hook of an app is sent: signed payloads that name the installation they are for."""
+"""Deliveries to the hook of an app: signed payloads that name the installation."""
 
 import hashlib
 import hmac
@@ -21,7 +21,7 @@ SECRET = "open sesame"
 
 @dataclass
 class Mill:
-    """An app with a hook, which is installed on the owner of the house's repository."""
+    """An app, its installation on the owner of the harness's repository, and its hook."""
 
     app: Row
     on: Row

@@ -1,4 +1,4 @@
-"""Settings that change while the worker works."""
+"""Changes of the settings of a running worker."""
 
 import pytest
 from receivers import ok, serving
@@ -58,7 +58,7 @@ async def test_a_higher_limit_starts_waiting_deliveries(harness: WorkerHarness) 
 
 
 async def test_networks_that_are_no_longer_allowed_are_not_used(harness: WorkerHarness) -> None:
-    """Not on a connection either that was opened when they were."""
+    """A connection that was opened while the network was allowed is not used either."""
 
     async def here(host: str, port: int) -> list[str]:
         return ["127.0.0.1"]

@@ -1,4 +1,4 @@
-"""Whose permit it is at the common limit."""
+"""The limits of requests in flight that all hooks share: fairness between hosts and machines."""
 
 import asyncio
 
@@ -22,7 +22,7 @@ def lane(number: int, host: str) -> Lane:
 
 
 def taken(semaphore: FairSemaphore, host: str) -> list[Permit]:
-    """All the semaphore that a host can get."""
+    """Acquire permits for a host until it can get no more. Return them."""
     found = []
     while semaphore.can_acquire(host):
         found.append(semaphore.acquire(host))
@@ -61,7 +61,7 @@ def test_a_turn_is_given_up_only_for_a_host_that_can_have_it() -> None:
     semaphore.enqueue(lane(1, "slow"), now=1.0)
     quick = semaphore.acquire("quick")
     assert not semaphore.is_contended("quick")
-    assert semaphore.waiting_since() is None, "it waits for its own host"
+    assert semaphore.waiting_since() is None, "the lane waits for its own host only"
     semaphore.enqueue(lane(2, "other"), now=2.0)
     assert semaphore.is_contended("quick")
     assert semaphore.waiting_since() == 2.0
@@ -117,7 +117,9 @@ def test_a_request_counts_for_the_machine_that_it_reaches() -> None:
     assert reached == [True, True, False]
     assert semaphore.can_acquire("d", "d")
     assert not semaphore.can_acquire("d", "192.0.2.1")
-    assert semaphore.assign_machine(held[0], "192.0.2.1"), "it is there already"
+    assert semaphore.assign_machine(held[0], "192.0.2.1"), (
+        "the permit counts for this machine already"
+    )
     semaphore.release(held[0])
     assert semaphore.assign_machine(held[2], "192.0.2.1")
     for permit in held[1:]:
@@ -133,7 +135,7 @@ def test_the_end_of_a_request_wakes_one_that_waits_for_its_machine() -> None:
         semaphore.enqueue(on("y", 10 + number, "y"), now=1.0)
     assert semaphore.dequeue() is None
     assert semaphore.held == 6
-    assert semaphore.waiting_since() is None, "they wait for their own machines"
+    assert semaphore.waiting_since() is None, "the lanes wait for their own machines only"
     assert not semaphore.is_contended("z")
     semaphore.release(first)
     woken = semaphore.dequeue()
@@ -181,14 +183,14 @@ def test_a_raised_limit_wakes_a_waiting_hook() -> None:
 
 @pytest.mark.parametrize("hosts", [1, 10_000])
 def test_hooks_that_wait_for_a_machine_cost_others_nothing(hosts: int) -> None:
-    """However many hooks do, of one host or of many on one machine."""
+    """10,000 hooks wait for one machine, which has one host or 10,000."""
     semaphore = FairSemaphore(1000, per_host=4)
     held = [semaphore.acquire(f"x:{number % hosts}", "x") for number in range(4)]
     for number in range(10_000):
         semaphore.enqueue(on("x", number, f"x:{number % hosts}"), now=1.0)
     with counting_calls(concurrency) as calls:
         _pass_permits(semaphore, held)
-    assert calls[0] < 30 * 11_000, "each step is a few calls"
+    assert calls[0] < 30 * 11_000, "the calls of a step do not depend on the waiting hooks"
 
 
 def _pass_permits(semaphore: FairSemaphore, held: list[Permit]) -> None:
@@ -237,12 +239,12 @@ async def test_600_hooks_on_one_host_make_no_more_requests_than_it_may_have(
     for _ in range(3):
         await harness.event()
     await until(lambda: harness.states(quick) == {"delivered": 4})
-    assert worker.lease.lag == 0, "nothing waits for this worker"
+    assert worker.lease.lag == 0, "lanes that wait for their host do not count as lag"
     gate.opened.set()
     await harness.over(delivered=4 * (len(slow) + 1))
     assert harness.network.most["slow.example"] == 8
     firsts = [post.endpoint.target for post in harness.network.to("slow.example")[:600]]
-    assert len(set(firsts)) == 600, "each has its permit before one has its second"
+    assert len(set(firsts)) == 600, "each hook gets a permit before any hook gets a second one"
 
 
 async def test_a_host_of_many_names_and_ports_is_one_host(harness: WorkerHarness) -> None:
@@ -259,11 +261,11 @@ async def test_a_host_of_many_names_and_ports_is_one_host(harness: WorkerHarness
     gate.opened.set()
     await harness.over(delivered=5 * 41)
     assert sum(1 for post in harness.network.posts if post.host != "quick.example") == 5 * 40
-    assert harness.network.most[""] <= 3 + 4, "and those to the quick one"
+    assert harness.network.most[""] <= 3 + 4, "the quick host has requests of its own"
 
 
 async def test_the_limit_of_a_machine_covers_all_its_ports(harness: WorkerHarness) -> None:
-    """On real sockets: names are resolved, and connections kept."""
+    """The receivers are real sockets, so names are resolved and connections are kept."""
     open_now = most = 0
 
     async def counting(call: Call) -> None:
@@ -286,7 +288,9 @@ async def test_the_limit_of_a_machine_covers_all_its_ports(harness: WorkerHarnes
         await harness.over(delivered=400)
         await harness.rest()
     assert most == 3
-    assert all(len(harness.attempts(hook_id)) == 20 for hook_id in range(1, 21)), "each once"
+    assert all(len(harness.attempts(hook_id)) == 20 for hook_id in range(1, 21)), (
+        "each event is sent once to each hook"
+    )
 
 
 async def loopback(host: str, port: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""Whatever happens in whatever order: in the end every delivery is delivered or dead."""
+"""Random sequences of failures, edits, restarts and crashes: every delivery ends."""
 
 import asyncio
 import contextlib
@@ -31,7 +31,7 @@ IN_A_HURRY = Tuning(
 
 
 class Story:
-    """A house in which things happen by chance."""
+    """A random sequence of steps on a harness, which a seed determines."""
 
     def __init__(self, harness: WorkerHarness, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
         self.harness, self.monkeypatch = harness, monkeypatch
@@ -90,12 +90,13 @@ class Story:
         )
         with self.monkeypatch.context() as patched:
             patched.setattr(module, name, failing)
-            # Writes in a group with a failing one are refused, and have to come again.
+            # The store commits writes in groups. If one write fails, its group is refused.
             with contextlib.suppress(Unavailable):
                 await self.harness.events(1)
             await asyncio.sleep(0.02)
+        # This write waits until the last group with a failing write has ended.
         with contextlib.suppress(Unavailable):
-            await self.harness.store.note(lambda db: None)  # the last of what fails is over
+            await self.harness.store.note(lambda db: None)
 
     async def start(self) -> None:
         await self.harness.work(max_in_flight=self.chance.choice([3, 1000]))
@@ -107,7 +108,7 @@ class Story:
             await self.chance.choice([*steps, self.restart, self.crash])()
 
     async def end(self) -> None:
-        """Everybody is well again, and time goes on."""
+        """Let all receivers succeed and all hooks be active, until no delivery waits any more."""
         self.sick = False
         for hook_id in self.hooks:
             self.harness.edit(hook_id, active=True)

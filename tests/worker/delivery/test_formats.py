@@ -1,4 +1,4 @@
-"""Deliveries in other formats: their bodies, and that exactly these bytes are signed."""
+"""Deliveries in each payload format: their headers and bodies, and signatures of these bodies."""
 
 import orjson
 import pytest

@@ -1,4 +1,4 @@
-"""Handshakes of CloudEvents: nothing is sent before the receiver consents."""
+"""Handshakes of CloudEvents: the worker sends no delivery before the receiver consents."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ GRANTED = b"WebHook-Allowed-Origin: hub.example\r\nWebHook-Allowed-Rate: 120"
 
 
 def answering(harness: WorkerHarness, head: bytes, status: int = 200) -> None:
-    """Answer OPTIONS with this head, and everything else with 200."""
+    """Let the network answer OPTIONS with this head and status, and other requests with 200."""
 
     def script(post: Post) -> ExchangeResult:
         return said(status, head=head) if post.head.startswith(b"OPTIONS ") else said()
@@ -44,7 +44,7 @@ async def test_consent_comes_first_and_once(harness: WorkerHarness) -> None:
     assert post.headers["webhook-request-origin"] == post.headers["origin"] == ORIGIN
     row = harness.hook_row(hook_id)
     assert (row["handshake"], row["handshake_rate"]) == ("granted", 120)
-    assert worker.dispatcher.lanes.get(hook_id).rate == 2, "requests a second"
+    assert worker.dispatcher.lanes.get(hook_id).rate == 2, "120 requests a minute are 2 a second"
     harness.edit(hook_id, options=WANTED | {"timeout": 9})
     await harness.rest()
     await harness.work(request_origin=ORIGIN)

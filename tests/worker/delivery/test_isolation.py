@@ -1,4 +1,4 @@
-"""One endpoint's trouble is its own: lanes, windows, rates, breakers and the common limit."""
+"""A failing or slow endpoint delays no other: windows, rates, breakers, the common limit."""
 
 import asyncio
 from collections import Counter
@@ -18,7 +18,7 @@ FIRST_COOLDOWN = DEFAULTS.first_cooldown
 
 
 async def quick(post: Post) -> ExchangeResult:
-    """Answers after a moment, so that requests overlap."""
+    """Answer after a moment, so that requests overlap."""
     await asyncio.sleep(0.001)
     return said()
 
@@ -70,7 +70,7 @@ async def test_the_backlog_of_a_hanging_hook_delays_no_other(harness: WorkerHarn
     await until(lambda: harness.states(healthy) == {"delivered": 3})
     assert harness.states(hanging) == {"waiting": 5000}
     assert len(harness.leased()) <= DEFAULTS.max_queue + FIRST_WINDOW, (
-        "memory holds lanes, not queues"
+        "most of the backlog stays in the store"
     )
     gate.opened.set()
     await harness.over(delivered=5003)
@@ -96,7 +96,7 @@ async def test_hanging_hooks_that_fill_memory_leave_room_for_the_others(
     await harness.over(delivered=140)
 
 
-# How many at once.
+# The number of requests in flight.
 
 
 @pytest.mark.parametrize("concurrency", [1, 3])
@@ -122,7 +122,7 @@ async def test_the_concurrency_as_the_receiver_sees_it(harness: WorkerHarness) -
             if open_now == 6:
                 together.set()
             if len(call.receiver.heads) > 6 - FIRST_WINDOW:
-                # All but those whose success allows so many.
+                # The window reaches 6 only after successes, so the first requests do not wait.
                 await together.wait()
             await asyncio.sleep(0.002)
             open_now -= 1
@@ -135,7 +135,7 @@ async def test_the_concurrency_as_the_receiver_sees_it(harness: WorkerHarness) -
         await harness.over(delivered=100)
         await harness.rest()
     assert most == 6
-    assert receiver.connections == 6, "connections are kept"
+    assert receiver.connections == 6, "connections are used again"
 
 
 async def test_the_window_grows_while_the_queue_lasts(harness: WorkerHarness) -> None:
@@ -205,7 +205,7 @@ async def test_the_rate_of_a_hook_is_kept(
 
     def spending(lane: Lane, now: float) -> None:
         if lane.rate is not None:
-            # When a busy machine then sends it is not the rate's doing.
+            # The rate decides when a request is started. A busy machine may send it later.
             begun.append(now)
         spend(lane, now)
 
@@ -224,7 +224,7 @@ async def test_the_rate_of_a_hook_is_kept(
     assert len(begun) == len(times)
     assert all(before <= sent for before, sent in zip(begun, times, strict=True))
     assert begun[-1] - begun[0] >= 10 / 50 * 0.99
-    assert begun[3] - begun[0] >= 3 / 50 * 0.99, "no burst at the beginning"
+    assert begun[3] - begun[0] >= 3 / 50 * 0.99, "the first requests are not sent as a burst"
 
 
 async def test_the_rate_holds_for_one_that_was_fast_before(harness: WorkerHarness) -> None:
@@ -284,7 +284,7 @@ async def test_the_breaker_opens_gives_back_probes_and_closes(
 
 
 def resting_until(harness: WorkerHarness, hook_id: int) -> int | None:
-    """As the store tells of it."""
+    """The stored time (microseconds) until which the cooldown of the hook lasts, or None."""
     sql = "SELECT resting_until FROM hook WHERE id = :id"
     found: int | None = harness.store.look(lambda db: db.value(sql, id=hook_id))
     return found
@@ -355,7 +355,7 @@ async def test_under_the_common_limit_a_hanging_hook_leaves_room(harness: Worker
     await harness.over(delivered=60)
 
 
-# Lanes come and go.
+# Creation and removal of lanes.
 
 
 async def test_a_lane_without_work_is_forgotten(harness: WorkerHarness) -> None:

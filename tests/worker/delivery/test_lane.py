@@ -1,4 +1,4 @@
-"""A lane by itself: how many at once, how fast, and when it rests."""
+"""A lane without a worker: its window, rate and circuit breaker, and the retry timer."""
 
 import asyncio
 
@@ -29,7 +29,7 @@ def lane(queued: int = 0, **options: object) -> Lane:
 
 
 def started(lane: Lane) -> int:
-    """How many it starts at once."""
+    """Start all requests that the lane allows now. Return their number."""
     count = 0
     while lane.can_start():
         lane.in_flight += 1
@@ -88,7 +88,7 @@ def test_the_rate_spaces_requests() -> None:
     assert starts == [100.0, 100.25, 100.5, 100.75]
     assert slow.wait(200.0) < 0
     slow.count_request(200.0)
-    assert slow.wait(200.0) == 0.25, "what was not used is not saved up"
+    assert slow.wait(200.0) == 0.25, "unused requests are not saved up"
 
 
 def test_without_a_rate_nothing_is_spent() -> None:
@@ -152,16 +152,16 @@ def test_a_target_with_a_confirmed_version_is_used_again() -> None:
     one = lane()
     one.invalidate()
     one.confirm(2, one.invalidations)
-    assert one.stale, "another version"
+    assert one.stale, "the version differs"
     before = one.invalidations
     one.invalidate()
     one.confirm(1, before)
-    assert one.stale, "invalidated since it was read"
+    assert one.stale, "the target was invalidated after it was read"
     one.confirm(1, one.invalidations)
     assert not one.stale
     one.forget_target()
     one.confirm(1, one.invalidations)
-    assert one.stale, "nothing is known of it"
+    assert one.stale, "there is no target"
 
 
 def test_full_is_a_queue_at_its_bound() -> None:
@@ -186,7 +186,7 @@ def test_a_lane_is_idle_only_if_nothing_would_be_lost() -> None:
 
 
 class Bell:
-    """A retry timer and how often it rang."""
+    """A retry timer on a movable clock, and the number of its calls, `rings`."""
 
     def __init__(self) -> None:
         self.clock = MovableClock(1_000 * SECOND)
@@ -200,7 +200,7 @@ class Bell:
         return self.clock.now() + round(seconds * SECOND)
 
     def sleeps(self, seconds: float) -> bool:
-        """Whether it looks again so many seconds after what was just done."""
+        """Return whether the timer wakes this many seconds after the last `enter`."""
         wakes_at, now = self.timer.wakes_at, asyncio.get_running_loop().time()
         return wakes_at is not None and self.begun + seconds <= wakes_at <= now + seconds
 
@@ -231,7 +231,7 @@ async def test_the_earliest_entry_of_a_lane_counts(bell: Bell) -> None:
     bell.clock.advance(6)
     assert bell.timer.pop_due() == [one]
     bell.clock.advance(6)
-    assert bell.timer.pop_due() == [], "the void ones are passed over"
+    assert bell.timer.pop_due() == [], "replaced entries are skipped"
 
 
 async def test_lanes_come_in_the_order_of_their_moments(bell: Bell) -> None:
@@ -243,7 +243,7 @@ async def test_lanes_come_in_the_order_of_their_moments(bell: Bell) -> None:
 
 
 async def test_two_lanes_of_one_hook_at_one_moment(bell: Bell) -> None:
-    # A lane that was forgotten and made again, while a void entry of the first is still there.
+    # The first lane was removed, but the timer still has its entry. The second is of the same hook.
     first, second = Lane(1), Lane(1, in_flight=1)
     bell.timer.schedule(first, bell.at(5))
     first.next_due = None
@@ -281,7 +281,7 @@ def test_failures_of_one_key_in_a_row_are_one_failure() -> None:
         assert not failing.record_failure(0.0, "a")
     assert (failing.failures, failing.window) == (1, FIRST_WINDOW // 2)
     assert not failing.record_failure(0.0, "b")
-    assert failing.record_failure(0.0, "a") == FIRST_COOLDOWN, "several keys fail, and none arrives"
+    assert failing.record_failure(0.0, "a") == FIRST_COOLDOWN, "several keys fail without a success"
 
 
 def test_a_key_that_fails_as_a_probe_opens_the_circuit_again() -> None:

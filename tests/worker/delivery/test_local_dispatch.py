@@ -1,4 +1,4 @@
-"""How deliveries reach the worker: handed over at the commit, or through the store."""
+"""How the worker gets deliveries: handed over at the commit, or claimed from the store."""
 
 import asyncio
 import os
@@ -22,7 +22,7 @@ MAX_QUEUE = DEFAULTS.max_queue
 
 @pytest.fixture
 def claims(monkeypatch: pytest.MonkeyPatch) -> list[list[int]]:
-    """The hooks of every claim that is made."""
+    """The hooks of each claim, in the order of the claims."""
     made: list[list[int]] = []
     claim = deliveries.claim
 
@@ -36,7 +36,7 @@ def claims(monkeypatch: pytest.MonkeyPatch) -> list[list[int]]:
 
 @pytest.fixture
 def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The events that are read."""
+    """The events that the worker reads from the store."""
     made: list[int] = []
     get = events.get
 
@@ -66,7 +66,7 @@ async def test_a_delivery_is_leased_at_its_commit(harness: WorkerHarness) -> Non
     harness.hook()
     await harness.work()
     await harness.event()
-    assert len(harness.leased()) == 1, "before the sender of the event has its answer"
+    assert len(harness.leased()) == 1, "the commit of the event leases its delivery"
     gate.opened.set()
     await harness.over(delivered=1)
     assert not harness.leased()
@@ -86,7 +86,7 @@ async def test_deliveries_from_before_the_start_are_claimed(
 async def test_a_claim_outlasts_a_crash_where_others_may_claim_too(
     harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A database that forgot it would give the same deliveries to two workers."""
+    """If the database lost a claim, two workers would get the same deliveries."""
     kept: list[str] = []
     claim = deliveries.claim
 
@@ -122,7 +122,7 @@ async def test_a_full_lane_goes_through_the_store(
     claims.clear()
     await harness.event()
     await harness.over(delivered=MAX_QUEUE + 251)
-    assert claims == [], "it takes new ones directly again"
+    assert claims == [], "new deliveries are handed over again"
 
 
 async def test_only_the_full_lane_does(harness: WorkerHarness, claims: list[list[int]]) -> None:
@@ -130,7 +130,7 @@ async def test_only_the_full_lane_does(harness: WorkerHarness, claims: list[list
     full, other = harness.hook(), harness.hook()
     await harness.work()
     for part in range(1, 7):
-        # Few at a time: the other lane must not be full for a moment either.
+        # The events come in parts, so that the other lane is never full.
         await harness.events((MAX_QUEUE + 50) // 6)
         await until(
             lambda sent=part * ((MAX_QUEUE + 50) // 6): harness.states(other)["delivered"] == sent
@@ -220,12 +220,12 @@ async def test_a_replay_wakes_the_worker(harness: WorkerHarness) -> None:
     await harness.over(delivered=30)
 
 
-# Another process.
+# Events and commands of another process.
 
 
 @pytest.fixture
 def looks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The hooks that are read so that something can be sent to them."""
+    """The hooks that the worker reads as targets of deliveries."""
     made: list[int] = []
     load = target_cache.load_target
 
@@ -239,7 +239,7 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 @pytest.fixture
 async def hub(harness: WorkerHarness) -> Any:
-    """The same database as a hub of another process has it."""
+    """A second connection to the database, as the hub in another process has it."""
     store = harness.another_store()
     yield store
     await store.close()

@@ -47,7 +47,7 @@ async def test_one_token_for_many_deliveries(harness: WorkerHarness) -> None:
         await harness.work(real=True)
         await harness.events(4)
         await harness.over(delivered=12)
-        assert server.issued == ["token-number-1"], "one request was under way, and no more"
+        assert server.issued == ["token-number-1"], "concurrent deliveries share one token request"
         assert bearers(receiver) == server.issued * 12
         assert server.forms == [
             {"grant_type": "client_credentials", "scope": "deliver", "audience": "bells"}
@@ -154,7 +154,8 @@ async def test_a_secret_in_an_error_of_the_token_url_is_masked(harness: WorkerHa
         assert attempt["error"] == "token: the token URL answered 400 invalid_client ********"
 
 
-# Directly, with the machine's clock: assertions end by it.
+# Token requests without a worker. They use the system clock, because the server checks the expiry
+# of assertions by it.
 
 KEYS = {
     "RSA": lambda: rsa.generate_private_key(65537, 2048),
@@ -174,7 +175,7 @@ async def transport() -> Any:
     await made.close()
 
 
-# Servers know EdDSA. The name Ed25519 of RFC 9864 is too new for most of them.
+# Most servers know the name EdDSA. RFC 9864 replaced it by Ed25519, which they do not know yet.
 @pytest.mark.filterwarnings("ignore:EdDSA is deprecated")
 @pytest.mark.parametrize("kind", KEYS)
 async def test_a_client_authenticates_with_a_private_key(transport: Transport, kind: str) -> None:
@@ -234,7 +235,9 @@ def test_no_repr_shows_a_secret() -> None:
     assert "hunter2" not in repr(credentials)
     with_key = TokenCredentials("https://t.example/", "a", "private_key_jwt", private_key=key)
     assert "PRIVATE" not in repr(with_key)
-    assert client_assertion(with_key, 0) != client_assertion(with_key, 0), "each has its own id"
+    assert client_assertion(with_key, 0) != client_assertion(with_key, 0), (
+        "each assertion has its own id"
+    )
 
 
 @pytest.mark.parametrize(

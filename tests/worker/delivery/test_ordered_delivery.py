@@ -1,4 +1,4 @@
-"""Ordered hooks: the deliveries of a key are sent one after the other, and no other key waits."""
+"""Ordered hooks: the deliveries of a key are sent one at a time, and delay no other key."""
 
 import asyncio
 import json
@@ -35,7 +35,7 @@ def step_of(post: Post) -> Any:
 
 
 class Receiver:
-    """A script that answers by key, and fails the test if two requests of a key overlap."""
+    """A script with the statuses of each key. The test fails if two requests of a key overlap."""
 
     def __init__(self, answers: dict[Any, list[int]] | None = None) -> None:
         self.answers = answers or {}
@@ -91,7 +91,7 @@ async def test_different_keys_are_in_flight_together(harness: WorkerHarness) -> 
         await harness.event(body(key))
     await until(lambda: len(harness.network.posts) == 3)
     await settle()
-    assert len(harness.network.posts) == 3, "the others of key 1 wait for their turn"
+    assert len(harness.network.posts) == 3, "the other deliveries of key 1 wait"
     gate.opened.set()
     await harness.over(delivered=5)
 
@@ -125,7 +125,7 @@ async def test_the_next_request_after_a_death_names_the_gap(harness: WorkerHarne
     gaps = [post.headers.get("webhook-gap") for post in harness.network.posts]
     third = harness.network.posts[2].guid
     every = [None, lost[0], ", ".join(lost), ", ".join([*lost, third]), None]
-    assert gaps == every, "a gap is named until a later delivery has arrived"
+    assert gaps == every, "a gap is named until a later delivery succeeds"
     assert receiver.steps[7] == [3, 4]
 
 
@@ -160,7 +160,7 @@ async def test_a_redelivery_frees_the_key_that_it_blocked(harness: WorkerHarness
     assert receiver.steps[1] == [0, 1]
     again, after = (post.headers for post in harness.network.posts[1:])
     assert (again["webhook-redelivery"], again["webhook-sequence"]) == ("true", "1")
-    assert "webhook-gap" not in after, "nothing is missing any more"
+    assert "webhook-gap" not in after, "the redelivery closed the gap"
 
 
 async def test_a_redelivery_waits_for_the_request_in_flight(harness: WorkerHarness) -> None:
@@ -205,7 +205,7 @@ async def test_a_delivery_dies_when_others_have_waited_for_long(harness: WorkerH
     await harness.over(dead=1, delivered=1)
     assert receiver.steps[1] == [1]
     begun = [row["started_at"] for row in harness.attempts(hook_id)]
-    assert begun[3] - begun[0] == 150_000_000, "the last try is made at the limit"
+    assert begun[3] - begun[0] == 150_000_000, "the last attempt is made at the limit"
 
 
 async def test_payloads_without_a_key_are_ordered_together(harness: WorkerHarness) -> None:
@@ -277,7 +277,7 @@ async def test_a_changed_ordering_waits_for_the_old_keys(harness: WorkerHarness)
     for step in (1, 2):
         await harness.event(body(step, step=step))
     await settle()
-    assert len(harness.network.posts) == 1, "the old key has not drained"
+    assert len(harness.network.posts) == 1, "the old key still has a waiting delivery"
     await harness.pass_time(60)
     await harness.over(delivered=3)
     assert receiver.steps[1] == [0, 1]
@@ -314,7 +314,7 @@ async def test_a_crash_does_not_change_the_order(harness: WorkerHarness) -> None
     receiver = harness.network.script = Receiver()
     await harness.work()
     if not harness.store.engine.single_worker:
-        # Its last request might still be in flight.
+        # A request of the crashed worker might still be in flight.
         await settle()
         assert not receiver.steps
         await harness.pass_time(120)
@@ -371,5 +371,5 @@ async def test_two_workers_and_two_hubs_keep_the_order(harness: WorkerHarness) -
         await other.stop()
         await store.close()
     for key, sent in numbers.items():
-        assert sent == sorted(sent), "one was overtaken"
+        assert sent == sorted(sent), "a later delivery was sent first"
         assert len(sent) == (60 if key == "3" else 30)

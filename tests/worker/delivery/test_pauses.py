@@ -1,4 +1,4 @@
-"""Hooks that are paused while the worker works: nothing is sent, and later all of it."""
+"""Paused hooks: the worker sends nothing to them until they are resumed, and then everything."""
 
 from waiting import until
 from worker_harness import Gate, WorkerHarness, settle
@@ -39,7 +39,7 @@ async def test_a_pause_returns_claimed_deliveries(harness: WorkerHarness) -> Non
     gate.opened.set()
     await until(lambda: harness.states(hook_id) == {"delivered": 1, "waiting": 3})
     await until(lambda: not harness.leased())
-    assert len(harness.network.posts) == 1, "what was in flight was finished, and nothing begun"
+    assert len(harness.network.posts) == 1, "only the request in flight was finished"
     resume(harness, hook_id)
     await until(lambda: harness.states(hook_id) == {"delivered": 4})
     assert len({post.guid for post in harness.network.posts}) == 4

@@ -1,4 +1,4 @@
-"""The body that a hook is sent: the form encoding, and how long events are kept at hand."""
+"""The payload of a delivery: its form encoding, and the cache of payloads."""
 
 from urllib.parse import parse_qs, quote_plus
 
@@ -31,7 +31,7 @@ def test_a_form_carries_text(text: str) -> None:
 
 @given(st.binary())
 def test_a_form_matches_urllib(body: bytes) -> None:
-    # The two differ in ~ and *, which a reader takes either way.
+    # The two encode ~ and * differently, and parsers of forms accept both ways.
     expected = quote_plus(body, safe="*").replace("~", "%7E")
     assert form_encode(body) == b"payload=" + expected.encode()
 

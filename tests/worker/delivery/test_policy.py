@@ -1,4 +1,4 @@
-"""What an answer means: the schedule, its jitter, Retry-After, and when it is over."""
+"""The outcome of an attempt: the retry schedule, jitter, `Retry-After` and the last attempt."""
 
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -82,7 +82,7 @@ def test_the_last_failure_is_the_end_despite_retry_after() -> None:
         decide(policy(retries=[0]), 1, Reply(503, None, "60"), START),
     ):
         assert (verdict.state, verdict.due_at) == (DEAD, START)
-        # It holds for the other deliveries all the same.
+        # `Retry-After` still delays the other deliveries of the hook.
         assert verdict.held_until == START + 60 * SECOND
 
 
@@ -94,7 +94,7 @@ def test_429_uses_up_no_retry() -> None:
         assert delay(decide(chosen, earlier + 1, Reply(429), START, earlier)) == 5
     assert decide(chosen, 51, Reply(500), START, 50).state == WAITING
     assert decide(chosen, 52, Reply(500), START, 50).state == DEAD
-    # A schedule without a retry has no delay of its own.
+    # A schedule without retries has no delay to use, so a fixed one of 60 s is used.
     assert delay(decide(policy(retries=[0]), 1, Reply(429), START)) == 60
 
 
@@ -213,14 +213,14 @@ def test_the_first_attempt_is_made_at_once() -> None:
 
 
 def ordered(number: int, waited: float, **options: object) -> Decision:
-    """The decision about a failure after others have waited for `waited` seconds."""
+    """The decision about a failed attempt, when later deliveries have waited `waited` seconds."""
     chosen = policy(ordering="hook", **options)
     since = START - round(waited * SECOND)
     return decide(chosen, number, Reply(500), START, since=since)
 
 
 def test_an_ordered_delivery_keeps_others_waiting_for_an_hour_at_most() -> None:
-    assert delay(ordered(2, 5)) == 300, "the schedule holds until then"
+    assert delay(ordered(2, 5)) == 300, "the schedule decides before the limit"
     assert delay(ordered(4, 3000)) == 600, "the last attempt is made at the limit"
     assert ordered(4, 3600) == Decision(DEAD, START)
 

@@ -1,4 +1,4 @@
-"""What is kept of an attempt: what was sent, what came back, where it failed; no secrets."""
+"""Records of attempts: the request, the response and the failed stage, without secrets."""
 
 import asyncio
 import inspect
@@ -21,7 +21,7 @@ SECRET = "s3cret-value"
 
 
 async def one_attempt(harness: WorkerHarness, handler: Handler, **hook: Any) -> Row:
-    """The record of one attempt at a receiver of this kind."""
+    """Deliver one event to a receiver with this handler. Return the record of the attempt."""
     async with serving(handler) as receiver:
         hook_id = harness.hook(receiver.url, **hook)
         await harness.work(real=True)
@@ -34,8 +34,10 @@ async def one_attempt(harness: WorkerHarness, handler: Handler, **hook: Any) -> 
 async def late_attempt(
     harness: WorkerHarness, handler: Handler, stage: str, seconds: float, body: bytes = b"{}"
 ) -> Row:
-    """The record of an attempt that took too long at a stage. A busy machine may need more time to
-    get there than the shortest timeout leaves.
+    """Return the record of an attempt that timed out at a stage.
+
+    If the first timeout (seconds) ends at an earlier stage, because the machine is busy, longer
+    timeouts are tried.
     """
     async with serving(handler) as receiver:
         hook_id = harness.hook(receiver.url)
@@ -188,7 +190,7 @@ async def test_a_receiver_that_never_reads_is_recorded_as_a_timeout(harness: Wor
 async def test_a_dripping_receiver_is_recorded_as_a_timeout(harness: WorkerHarness) -> None:
     start = b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n"
     row = await late_attempt(harness, repeats(start, b".", 0.01), "read", 0.15)
-    assert row["status_code"] == 200, "and yet it is no success"
+    assert row["status_code"] == 200, "the attempt fails although the status is known"
     assert set(row["response_body"]) == {"."}
 
 
@@ -270,7 +272,8 @@ async def test_a_rebound_name_is_refused_at_the_delivery(
         return list(addresses)
 
     guard = Guard(resolver=rebinding)
-    await guard.judge("http://rebind.example/hook")  # the subscription is made
+    # The hub checks the URL when the hook is created.
+    await guard.judge("http://rebind.example/hook")
     addresses[:] = ["127.0.0.1"]
     hook_id = harness.hook("http://rebind.example/hook")
     await harness.work(real=True, guard=guard)
@@ -284,7 +287,7 @@ async def test_a_rebound_name_is_refused_at_the_delivery(
 async def test_the_address_that_was_judged_is_dialled(
     harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # The second answer would be another: it must not be asked for.
+    # A second resolution would return another address, so the name must be resolved only once.
     asked: list[str] = []
 
     async def flipping(host: str, port: int) -> list[str]:
@@ -292,7 +295,7 @@ async def test_the_address_that_was_judged_is_dialled(
         return ["127.0.0.1"] if len(asked) == 1 else ["127.0.0.2"]
 
     def forbidden(*args: object, **more: object) -> None:
-        raise AssertionError("the system's resolver was asked")
+        raise AssertionError("the system resolver was called")
 
     async with serving(ok) as receiver:
         hook_id = harness.hook(f"http://flip.example:{receiver.port}/")
@@ -327,7 +330,7 @@ async def test_a_secret_that_does_not_open_is_a_failure_to_see(harness: WorkerHa
     (row,) = await harness.recorded(hook_id, 1)
     assert row["error"].startswith("secret: ")
     assert "key" in row["error"]
-    assert not harness.network.posts, "nothing goes out unsigned"
+    assert not harness.network.posts, "no unsigned request is sent"
     assert harness.states() == {"waiting": 1}
 
 
@@ -397,5 +400,5 @@ async def test_a_kept_connection_is_used_again(harness: WorkerHarness) -> None:
 
 
 def test_the_real_transport_is_a_poster() -> None:
-    # The scripted network stands in for it: they must be asked alike.
+    # The scripted network replaces the transport in tests, so both must have the same signature.
     assert inspect.signature(Network.post) == inspect.signature(Transport.post)

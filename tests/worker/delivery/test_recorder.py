@@ -1,4 +1,4 @@
-"""When outcomes are recorded: at once if nothing else is being recorded, and then in groups."""
+"""Recording of outcomes: at once if no other write is under way, otherwise in groups."""
 
 import asyncio
 import threading
@@ -14,13 +14,13 @@ from store.delivery.attempt_outcomes import Outcome
 
 
 async def turns(many: int = 20) -> None:
-    """Let the event loop turn, without waiting for any time to pass."""
+    """Let the event loop make this many passes, without waiting for time to pass."""
     for _ in range(many):
         await asyncio.sleep(0)
 
 
 async def written(harness: WorkerHarness) -> None:
-    """Wait until everything is committed that was given to the writer before."""
+    """Wait until the writer has committed all writes that it was given before."""
     await harness.store.note(lambda db: None)
 
 
@@ -41,7 +41,7 @@ async def test_after_a_crash_nothing_is_sent_again_that_was_answered(
     await harness.work()
     await harness.over(delivered=2)
     assert len(harness.network.to("h1.example")) == 1
-    assert len(harness.network.to("h2.example")) == 2, "nobody had answered"
+    assert len(harness.network.to("h2.example")) == 2, "the first request had no answer"
 
 
 async def test_outcomes_that_come_during_a_write_make_one_group(

@@ -1,4 +1,4 @@
-"""From the first failure to the end: retries, disabling, and hooks that change meanwhile."""
+"""Retries until the end of a delivery, disabling of hooks, and edits of hooks in between."""
 
 import itertools
 
@@ -25,7 +25,7 @@ def succeeding(post: Post) -> ExchangeResult:
 
 
 async def one_failed(harness: WorkerHarness, **hook: object) -> int:
-    """A hook with one delivery that failed once."""
+    """Create a hook, start a worker, and let one delivery fail once. Return the hook's id."""
     harness.network.script = failing
     hook_id = harness.hook(**hook)
     await harness.work()
@@ -41,7 +41,9 @@ async def test_all_ten_attempts_at_their_times(harness: WorkerHarness) -> None:
     hook_id = await one_failed(harness, options={"disable_after": 0})
     for number, delay in enumerate(SCHEDULE, 2):
         await harness.pass_time(delay - 1)
-        assert len(harness.network.posts) == number - 1, "a second too early"
+        assert len(harness.network.posts) == number - 1, (
+            "no attempt is made a second before its time"
+        )
         await harness.pass_time(1)
         await harness.recorded(hook_id, number)
     await harness.over(dead=1)
@@ -97,7 +99,7 @@ async def test_the_schedule_of_a_hook_is_followed(harness: WorkerHarness) -> Non
 
 
 async def test_a_timer_rings_without_a_scan(harness: WorkerHarness) -> None:
-    # With a clock that moves by itself nothing but the agenda's own timer is needed.
+    # The test calls no scan, so only the retry timer can start the retries.
     hook_id = await one_failed(harness, options={"retries": [0, 0.02, 0.02, 0.02]})
     for number in (2, 3, 4):
         harness.clock.advance(0.02)

@@ -1,4 +1,4 @@
-"""How much is begun in one pass of the event loop."""
+"""The limit of deliveries that start in one pass of the event loop."""
 
 import asyncio
 
@@ -54,16 +54,18 @@ async def test_while_a_crowd_waits_for_the_store_there_are_few(
     monkeypatch.setattr(loop, "time", lambda: moment)
     awaited = CONTENDED_WRITES
     again = asyncio.Event()
-    # A loop that is never idle.
+    # The busy time is the whole time, so the loop is never idle.
     counted = StartThrottle(lambda: awaited, again.set, busy_time=loop.time)
     assert begun_until_over(counted) == CONTENDED_STARTS
     for _ in range(10):
         await asyncio.sleep(0)
-    assert counted.exhausted, "a pause is longer than a pass"
+    assert counted.exhausted, "the pause lasts longer than several passes"
     moment += max(CONTENDED_PAUSE, CONTENDED_SECONDS)
     await again.wait()
     awaited = CONTENDED_WRITES - 1
-    assert begun_until_over(counted) == MAX_STARTS, "who comes alone crowds nobody"
+    assert begun_until_over(counted) == MAX_STARTS, (
+        "with fewer waiting writes, the full limit applies"
+    )
 
 
 async def test_the_idle_time_of_the_loop_is_used_under_contention() -> None:
@@ -85,7 +87,7 @@ async def test_the_store_counts_pending_writes(store: Store, url: str) -> None:
     writes = [asyncio.ensure_future(store.write(lambda db: None)) for _ in range(3)]
     notes = asyncio.ensure_future(store.note(lambda db: None))
     await asyncio.sleep(0)
-    # A server is not held up by what is delivered here.
+    # Writes to a database server do not compete with the deliveries of this process.
     assert store.pending_durable == (3 if url == "sqlite" else 0)
     await asyncio.gather(*writes, notes)
     assert store.pending_durable == 0

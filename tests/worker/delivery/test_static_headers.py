@@ -1,4 +1,4 @@
-"""Static headers on the wire, and their secret values nowhere else."""
+"""Static headers of a hook: requests have them, and records show no secret value."""
 
 from base64 import b64encode
 
@@ -31,7 +31,9 @@ async def test_a_delivery_with_headers(harness: WorkerHarness) -> None:
     assert attempt["response_body"] == "******** and ********"
     assert TOKEN not in repr(attempt)
     recorded = {name.lower(): value for name, value in attempt["request_headers"].items()}
-    assert recorded == post.headers | {"authorization": "********"}, "all else is as it was sent"
+    assert recorded == post.headers | {"authorization": "********"}, (
+        "other headers are recorded as they were sent"
+    )
 
 
 async def test_headers_of_an_ordered_hook(harness: WorkerHarness) -> None:

@@ -1,4 +1,4 @@
-"""Receivers that steer: they ask for a pause, stop one delivery, or disable their hook."""
+"""Instructions in answers: a receiver pauses its hook, ends one delivery, or disables the hook."""
 
 import pytest
 from waiting import until
@@ -16,13 +16,13 @@ def last_attempt(harness: WorkerHarness, hook_id: int) -> Row:
 
 
 def answers(harness: WorkerHarness, *given: ExchangeResult) -> None:
-    """Answer with each of these once, and then with 200."""
+    """Let the network answer with each of these once, and then with 200."""
     left = [*given]
     harness.network.script = lambda post: left.pop(0) if left else said()
 
 
 async def held(harness: WorkerHarness, status: int = 503, **hook: object) -> int:
-    """A hook whose receiver has just asked for an hour's pause."""
+    """Let the receiver of a new hook ask for a pause of an hour. Return the hook's id."""
     answers(harness, said(status, head=b"Retry-After: 3600"))
     hook_id = harness.hook(**hook)
     await harness.work()
@@ -82,7 +82,7 @@ async def test_an_edit_of_the_endpoint_ends_the_pause(
         harness.edit(hook_id, active=True)
     assert harness.hook_row(hook_id)["held_until"] is None
     await harness.event()
-    # The worker reads within a few seconds which hooks were edited.
+    # The worker finds edited hooks at its next poll, a few seconds later.
     await harness.pass_time(5)
     await until(lambda: harness.counts()["delivered"] >= 1)
 

@@ -1,4 +1,4 @@
-"""A store that cannot be used for a while: deliveries pause, nothing is lost, nothing is stuck."""
+"""Outages of the store: deliveries pause, and afterwards all of them are delivered."""
 
 import asyncio
 import contextlib
@@ -29,7 +29,7 @@ def short_pauses(harness: WorkerHarness) -> None:
 
 
 class Trouble:
-    """Makes a function of the store fail until it is mended."""
+    """Let a function of the store fail until the block ends. `tried` counts the calls."""
 
     def __init__(self, module: Any, name: str, error: Exception) -> None:
         self.module, self.name, self.error = module, name, error
@@ -52,7 +52,7 @@ class Trouble:
 
 
 async def insisting(write: Callable[[], Awaitable[Any]]) -> None:
-    """Do it in the end: whoever is in a group with what fails is told so, and has to come again."""
+    """Repeat a write until it succeeds. It also fails if another write of its group fails."""
     async with asyncio.timeout(PATIENCE):
         while True:
             with contextlib.suppress(Busy, Unavailable):
@@ -78,7 +78,7 @@ async def test_recording_is_tried_until_it_works(harness: WorkerHarness, error: 
         assert len(harness.network.posts) == 1
     await harness.over(delivered=1)
     assert len(harness.attempts(hook_id)) == 1
-    assert len(harness.network.posts) == 1, "it was not sent again"
+    assert len(harness.network.posts) == 1, "the delivery was not sent again"
 
 
 async def test_while_nothing_can_be_recorded_nothing_is_sent(
@@ -113,7 +113,7 @@ async def test_pausing_costs_nothing(harness: WorkerHarness) -> None:
         seen = trouble.tried
         with counting_calls(delivery) as calls:
             await until(lambda: trouble.tried >= seen + 8)
-        assert calls[0] < 1000, "nothing is tried while it cannot be recorded"
+        assert calls[0] < 1000, "no delivery is tried while none can be recorded"
     await harness.over(delivered=60)
 
 
@@ -132,7 +132,7 @@ async def test_outcomes_that_come_during_the_pause_are_kept(harness: WorkerHarne
     assert len(harness.network.posts) == 8
 
 
-@embedded("a lease that others cannot end, for there are none")
+@embedded("a lease that no other worker can end, because there is only one worker")
 async def test_trouble_that_outlasts_a_lease_sends_nothing_twice(harness: WorkerHarness) -> None:
     hook_id = harness.hook()
     worker = await harness.work()
@@ -171,7 +171,7 @@ async def test_reading_is_tried_until_it_works(
         loop = asyncio.get_running_loop()
         began, seen = loop.time(), trouble.tried
         await until(lambda: trouble.tried >= seen + 10)
-        assert loop.time() - began >= PAUSE / 2, "it does not try without pausing"
+        assert loop.time() - began >= PAUSE / 2, "the worker pauses between two reads"
         assert not harness.network.posts
     await harness.over(delivered=40)
     assert len(harness.network.posts) == 40
@@ -249,7 +249,7 @@ async def test_a_mistake_while_recording_does_not_stop_the_others(
     await harness.over(delivered=6)
 
 
-# A disk that is really full.
+# A full disk, and a slow store.
 
 
 def _limit_pages(db: Connection, pages: int) -> None:
@@ -284,7 +284,7 @@ async def test_deliveries_go_on_after_a_full_disk(harness: WorkerHarness) -> Non
 async def test_unrecorded_outcomes_are_bounded(
     harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However slow the store is: it would all be sent again after a crash."""
+    """After a crash, deliveries whose outcomes were not recorded are sent again."""
     harness.tuning = replace(harness.tuning, max_unrecorded=20)
     over = asyncio.Event()
     for _ in range(3):
@@ -302,14 +302,14 @@ async def test_unrecorded_outcomes_are_bounded(
     await until(lambda: worker.dispatcher.admission.blocked())
     await until(lambda: worker.dispatcher.in_flight == 0)
     await settle()
-    # Those that were in flight when the bound was reached are over it.
+    # Requests that were in flight when the bound was reached may exceed it.
     assert 20 <= len(harness.network.posts) <= 20 + 3 * 4
     over.set()
     await harness.over(delivered=300)
     assert len(harness.network.posts) == 300
 
 
-# Ending in trouble.
+# Stopping during an outage, and failed deliveries.
 
 
 async def ends(stopping: Callable[[], Any]) -> None:

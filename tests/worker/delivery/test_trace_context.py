@@ -1,4 +1,4 @@
-"""The trace context of an event is passed on with each delivery, if its hook allows that."""
+"""Each delivery passes on the trace context of its event, if its hook allows that."""
 
 import orjson
 import pytest

@@ -1,4 +1,4 @@
-"""Trials: requests outside the queue, which are what a delivery would be."""
+"""Trials: requests outside the queue, with the headers, body and signatures of a delivery."""
 
 import asyncio
 import hashlib

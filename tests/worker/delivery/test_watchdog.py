@@ -1,4 +1,4 @@
-"""Signs of life: a stalled step is named, and a step that waits for good reason is not."""
+"""The watchdog: it names a stalled step, but not a slow receiver or a store that refuses calls."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -35,7 +35,7 @@ async def test_an_overdue_step_is_stalled() -> None:
     pulse = Watchdog()
     pulse.arm("looking", LIMIT)
     hasten(1.5 * LIMIT)
-    assert pulse.stalled(LIMIT) is None, "the limit counts from the moment it was due"
+    assert pulse.stalled(LIMIT) is None, "the limit counts from the time at which it was due"
     hasten(1.5 * LIMIT)
     assert str(pulse.stalled(LIMIT)).startswith("looking: ")
     pulse.arm("looking", LIMIT)

@@ -1,4 +1,4 @@
-"""Stopping, crashing, standing still: another worker delivers all that was claimed."""
+"""Workers that stop, crash or stand still: another worker delivers what they had claimed."""
 
 import asyncio
 from collections import Counter
@@ -20,12 +20,12 @@ from worker.settings import WorkerSettings
 from worker.tuning import Tuning
 
 HOUR = 3600
-# No clock here moves as far, so what is delivered is not removed.
+# No test moves its clock this far, so the job that prunes removes nothing.
 FOREVER = 36_500 * 24 * HOUR
 
 
 def held(db: Connection) -> list[int]:
-    """The leases there are."""
+    """The ids of all leases of workers."""
     return [row["id"] for row in db.all("SELECT id FROM lease ORDER BY id")]
 
 
@@ -122,7 +122,7 @@ async def test_after_a_crash_everything_is_delivered(harness: WorkerHarness) -> 
     await harness.work()
     await harness.over(delivered=300)
     sent = Counter((post.host, post.guid) for post in harness.network.posts)
-    assert len(sent) == 300, "each at least once"
+    assert len(sent) == 300, "each delivery was sent at least once"
     assert harness.store.look(held) == [2]
 
 
@@ -137,7 +137,7 @@ async def test_a_crash_before_the_outcome_is_recorded_sends_again(harness: Worke
     assert {post.guid for post in harness.network.posts} == {"twice"}
 
 
-# The one worker of a database.
+# The only worker of a database.
 
 
 @embedded("one worker at a time; on a server there may be many")
@@ -165,12 +165,12 @@ async def test_when_the_first_has_ended_the_second_may_work(harness: WorkerHarne
     await harness.over(delivered=1)
 
 
-# A lease that ends.
+# Leases that expire.
 
 
 @pytest.fixture
 def one_of_many(harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on a server's database, where other workers may take what this one had."""
+    """Let leases expire as on a database server, where other workers may take deliveries over."""
     monkeypatch.setattr(harness.store.engine, "single_worker", False)
 
 
@@ -276,7 +276,7 @@ async def test_jumps_while_it_works(harness: WorkerHarness, one_of_many: None) -
 async def test_a_lease_that_another_worker_ended_loses_no_delivery(
     harness: WorkerHarness, one_of_many: None
 ) -> None:
-    # On a server's database others end it, while this one stands still and does not know.
+    # On a database server, another worker ends the lease while this worker stands still.
     gate = harness.network.script = Gate(["h1.example"])
     harness.hook()
     worker = await harness.work()
@@ -324,7 +324,7 @@ async def test_a_worker_that_starts_after_an_outage_spares_live_workers(
     newcomer = Worker(other, WorkerSettings(), sender=harness.network, tuning=Tuning())
     await newcomer.start()
     await newcomer.poll()
-    assert len(harness.leased()) == 3, "their owner may have seen the same outage"
+    assert len(harness.leased()) == 3, "their owner may still renew its lease"
     await worker.poll()
     gate.opened.set()
     await harness.over(delivered=3)
@@ -333,11 +333,11 @@ async def test_a_worker_that_starts_after_an_outage_spares_live_workers(
     await other.close()
 
 
-# A worker that stands still past the end of its lease, and goes on.
+# Workers that stand still until their lease has expired, and then continue.
 
 
 class Slow:
-    """A function that reads takes until `over` is set. Then it may fail."""
+    """Delay the results of one read function until `over` is set. Then raise `error`, if any."""
 
     def __init__(
         self, harness: WorkerHarness, function: object, monkeypatch: pytest.MonkeyPatch
@@ -363,7 +363,10 @@ TakeOver = Callable[[], list[int]]
 
 @pytest.fixture
 def take_over(harness: WorkerHarness, one_of_many: None) -> Iterator[TakeOver]:
-    """End expired leases and claim free deliveries, as another worker does."""
+    """A function that ends expired leases and claims the hook's deliveries, as another worker does.
+
+    It returns the ids of the claimed deliveries.
+    """
     taken: list[int] = []
 
     def take() -> list[int]:
@@ -441,7 +444,7 @@ async def test_an_offer_under_an_ended_lease_is_ignored(
     offered: list[Any] = []
     offer = worker.dispatcher.local.dispatch
     monkeypatch.setattr(worker.dispatcher.local, "dispatch", offered.extend)
-    # The store keeps the functions of the notifier that it gets.
+    # The store reads the functions of its notifier only when it is set.
     harness.store.notifier = worker.dispatcher.local
     await harness.event()
     assert len(offered) == 1
@@ -463,7 +466,7 @@ async def test_an_answer_after_the_end_of_the_lease_is_recorded(
     await harness.events(4)
     await until(lambda: harness.network.in_flight["h1.example"] == 4)
     harness.clock.advance(HOUR)
-    # Another has ended the lease, and has not taken anything yet.
+    # Another worker has ended the lease, but has not claimed the deliveries yet.
     harness.store.do(leases.release_expired)
     gate.opened.set()
     await harness.over(delivered=4)

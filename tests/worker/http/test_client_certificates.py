@@ -1,4 +1,4 @@
-"""Deliveries with client certificates and own authorities, to a real server with TLS."""
+"""Deliveries with client certificates and private authorities, to a real server with TLS."""
 
 import ssl
 from pathlib import Path
@@ -35,7 +35,9 @@ async def test_the_certificate_of_a_hook_is_sent_on_request(
         (attempt,) = await harness.recorded(with_one, 1)
         assert (attempt["status_code"], attempt["error"]) == (200, None)
         (attempt,) = await harness.recorded(without, 1)
-        assert attempt["error"] is not None, "the receiver rejects it"
+        assert attempt["error"] is not None, (
+            "the receiver rejects a request without a client certificate"
+        )
         (attempt,) = await harness.recorded(unknown, 1)
         assert "certificate verify failed" in attempt["error"]
         assert len(receiver.heads) == 1
@@ -81,7 +83,7 @@ async def test_an_expired_certificate_pauses_the_hook(harness: WorkerHarness) ->
     await until(lambda: harness.hook_row(hook_id)["paused_at"] is not None)
     row = harness.hook_row(hook_id)
     assert row["pause_reason"] == "a certificate in the option tls has expired"
-    assert row["failing_since"] is None, "it is no failure of the receiver"
+    assert row["failing_since"] is None, "the expired certificate is not a failure of the receiver"
     await harness.over(delivered=1, waiting=1)
     assert len(harness.attempts(hook_id)) == 1
     harness.edit(hook_id, options={"tls": tls_of(days=9)})
@@ -93,7 +95,7 @@ async def test_an_expired_certificate_pauses_the_hook(harness: WorkerHarness) ->
 async def test_material_that_tls_rejects_pauses_the_hook(
     harness: WorkerHarness, monkeypatch: Any
 ) -> None:
-    """Such as a key that a later OpenSSL counts as too weak."""
+    """An example is a key that a later version of OpenSSL rejects as too weak."""
     hook_id = harness.hook(options={"tls": tls_of()})
 
     def rejected(*_: Any) -> None:

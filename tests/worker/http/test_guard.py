@@ -265,7 +265,7 @@ def guard():
 
 
 def answers(*each: list[str]) -> Callable[[str, int], Awaitable[list[str]]]:
-    """A resolver that gives one list after the other, the last one for ever."""
+    """A resolver that returns these lists in turn, and the last one from then on."""
     left = list(each)
 
     async def resolve(host: str, port: int) -> list[str]:

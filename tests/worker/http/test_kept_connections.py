@@ -1,6 +1,6 @@
-"""A kept connection that its receiver closes: which requests are sent once more, and which failed.
+"""Kept connections that the receiver closes: some requests are sent again at once, others fail.
 
-Where the receiver may have read the request, an attempt has failed: only the schedule repeats it.
+If the receiver may have read the request, the attempt fails, and only the schedule repeats it.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from worker.http.answer import Withheld
 from worker.http.guard import Guard
 from worker.http.transport import ExchangeResult, Transport
 
-__all__ = ["anyio_backend"]  # with both event loops
+__all__ = ["anyio_backend"]  # runs the tests with both event loops
 
 CLOSED = "wait: connection closed before an answer"
 RESET = "wait: Connection reset by peer"
@@ -41,8 +41,10 @@ ENDS: list[tuple[End, str]] = [(close, CLOSED), (Call.reset, RESET)]
 
 
 class Second:
-    """Answers the first request of a connection, and ends it when the second was read and `now` is
-    set. The next connections are answered.
+    """A handler that answers the first request of a connection, but not the second.
+
+    It ends the connection once it has read the second request and `now` is set. Requests on later
+    connections are answered.
     """
 
     def __init__(self, end: End) -> None:
@@ -93,7 +95,7 @@ async def test_each_attempt_is_recorded_and_the_schedule_repeats_it(
         await harness.event()
         failed = (await harness.recorded(hook_id, 2))[-1]
         await settle()
-        assert len(receiver.bodies) == 2, "it was sent again before its time"
+        assert len(receiver.bodies) == 2, "the delivery was sent again before its retry was due"
         await harness.over(delivered=1, waiting=1)
         await harness.pass_time(5.1)
         await harness.over(delivered=2)
@@ -108,7 +110,7 @@ async def test_each_attempt_is_recorded_and_the_schedule_repeats_it(
 
 
 class Held:
-    """Answers on connections that the test ends from outside of the event loop."""
+    """A handler that answers each request. Tests use its `sockets` without the event loop."""
 
     def __init__(self) -> None:
         self.sockets: list[socket.socket] = []
@@ -124,7 +126,7 @@ def shut(sock: socket.socket) -> None:
 
 
 def disconnect(sock: socket.socket) -> None:
-    """Reset the connection, though the event loop's end has it open too."""
+    """Reset the connection, although the event loop still has a socket for it."""
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     address = struct.pack("H14x", socket.AF_UNSPEC)
     assert ctypes.CDLL(None).connect(sock.fileno(), address, len(address)) == 0
@@ -142,7 +144,7 @@ async def test_a_connection_closed_before_the_request_costs_no_attempt(
     handler = Held()
     async with serving(handler) as receiver:
         assert (await post(transport, receiver)).status == 200
-        # Neither end's event loop has a turn before the next request.
+        # The event loop makes no pass between this end and the next request.
         end(handler.sockets[0])
         answer = await post(transport, receiver)
         assert (answer.status, answer.error) == (200, None)
@@ -198,7 +200,7 @@ async def test_a_withheld_request_is_not_sent(transport: Transport, kept: bool) 
         assert receiver.connections == 1
 
 
-# Receivers that close after each answer and do not say so.
+# Receivers that close after each answer without announcing it.
 
 
 async def once(call: Call) -> None:
@@ -220,7 +222,7 @@ async def test_the_doubt_ends_with_a_connection_that_stays_open(transport: Trans
     async with serving(only_first) as receiver:
         await post(transport, receiver)
         await settled(transport, 0)
-        # Doubted: what was used a moment ago is not used again.
+        # The origin is doubted, so a connection that was just used is not used again.
         for count in (2, 3):
             assert (await post(transport, receiver)).status == 200
             assert receiver.connections == count

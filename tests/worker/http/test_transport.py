@@ -1,4 +1,4 @@
-"""The transport against receivers on real sockets, with the event loops that it is used with."""
+"""The transport with receivers on real sockets, with asyncio's event loop and uvloop."""
 
 import asyncio
 import gzip
@@ -21,7 +21,7 @@ from worker.http.guard import Endpoint, Guard
 from worker.http.httpx_transport import GuardedTransport
 from worker.http.transport import MAX_BODY, ExchangeResult, Transport
 
-__all__ = ["anyio_backend"]  # with both event loops
+__all__ = ["anyio_backend"]  # runs the tests with both event loops
 
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 UNTIL_CLOSE = b"HTTP/1.1 200 OK\r\n\r\n"
@@ -36,8 +36,9 @@ async def transport() -> AsyncIterator[Transport]:
 async def late(
     transport: Transport, to: Receiver | str, stage: str, seconds: float, body: bytes = b"{}"
 ) -> tuple[ExchangeResult, float]:
-    """An answer that was too late at a stage, and the deadline: the first one in which the machine
-    gets as far as that.
+    """Return an answer that was too late at a stage, and its deadline (seconds).
+
+    If a deadline ends at an earlier stage, because the machine is busy, longer ones are tried.
     """
     for deadline in deadlines(seconds):
         if isinstance(to, Receiver):
@@ -51,7 +52,7 @@ async def late(
 
 
 def deadlines(first: float) -> Iterator[float]:
-    """Seconds, more and more."""
+    """Deadlines in seconds, each five times as long as the one before."""
     while first < PATIENCE / 2:
         yield first
         first *= 5
@@ -484,14 +485,14 @@ async def test_closing_while_dialing_ends_the_request(tmp_path: Path):
     async with serving(deaf) as receiver, opened() as transport:
         task = asyncio.create_task(post(transport, f"https://127.0.0.1:{receiver.port}/"))
         await settled(transport, 1)
-        # uvloop begins the handshake in its next pass, and cannot on what was closed before it.
+        # uvloop begins the handshake in its next pass, and cannot do so on a closed connection.
         for _ in range(5):
             await asyncio.sleep(0)
         await transport.close()
         assert (await task).error
 
 
-@pytest.mark.skipif(not Path("/proc/sys/net/ipv6").exists(), reason="no IPv6 here")
+@pytest.mark.skipif(not Path("/proc/sys/net/ipv6").exists(), reason="this machine has no IPv6")
 async def test_ipv6_addresses_are_dialed(transport: Transport):
     async with serving(ok, host="::1") as receiver:
         answer = await post(transport, f"http://[::1]:{receiver.port}/")
@@ -532,7 +533,7 @@ def guard_with(*each: list[str], networks: list[str] | None = None) -> Guard:
 
 
 async def test_the_checked_address_is_dialed():
-    """A name that answers with an allowed address first and another one from then on."""
+    """The name resolves to an allowed address first, and to another address from then on."""
     close = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
     guard = guard_with(["127.0.0.2"], ["127.0.0.3"], networks=["127.0.0.2/32"])
     async with (
@@ -578,7 +579,8 @@ async def test_certificates_are_verified(tmp_path: Path):
             for _ in range(2):
                 answer = await post(transport, url, verify_tls=False)
                 assert (answer.status, answer.body) == (200, b"ok")
-            assert receiver.connections == 1  # of those that got through the handshake
+            # The first request failed in the handshake, so it is not counted.
+            assert receiver.connections == 1
             assert (await post(transport, url)).status is None
         async with opened(guard, verify_context=trusting) as transport:
             answer = await post(transport, url)
@@ -601,7 +603,7 @@ async def test_a_handshake_is_made_only_where_no_connection_is_free(tmp_path: Pa
             assert {answer.status for answer in answers} == {200}
         assert one.connections == 4
         async with serving(ok, context=server) as other:
-            # Another endpoint's connections are its own.
+            # A connection serves only the endpoint that it was opened for.
             await post(transport, f"https://127.0.0.1:{other.port}/")
             answer = await post(transport, url)
             assert "tls" not in answer.timings
@@ -632,7 +634,7 @@ async def test_large_bodies_and_endless_answers_work_over_tls(tmp_path: Path):
             await settled(transport, 0)
 
 
-# The httpx side
+# The transport as a transport of httpx.
 
 
 def over(transport: Transport) -> GuardedTransport:
@@ -659,7 +661,7 @@ async def test_the_transport_serves_httpx():
 )
 async def test_httpx_exceptions(handler: Any, error: type[Exception]):
     async with serving(handler) as receiver, opened() as transport:
-        # On a busy machine it may take longer to get as far as to wait for an answer.
+        # A busy machine may need longer until it waits for the answer.
         for seconds in deadlines(0.2) if error is httpx.ReadTimeout else (PATIENCE,):
             client = httpx.AsyncClient(transport=over(transport), timeout=seconds)
             with pytest.raises(httpx.TransportError) as raised:

@@ -1,6 +1,4 @@
-"""Imports of real Mercurial repositories from a server on loopback, and the proxy that they go
-through.
-"""
+"""Imports of real Mercurial repositories from a server on loopback, and the proxy that they use."""
 
 import asyncio
 import base64
@@ -23,7 +21,7 @@ PROGRAMS = str(Path(sys.executable).parent)
 
 
 def hg(folder: Path, *command: str) -> str:
-    """The output of hg in a folder."""
+    """Run hg in a folder and return its output."""
     environment = {
         "PATH": f"{PROGRAMS}:{os.environ['PATH']}",
         "HGRCPATH": "",
@@ -42,7 +40,7 @@ def wrote(repo: Path, name: str, content: bytes, who: str = "Ada <ada@tower.exam
 
 @pytest.fixture(scope="module")
 def bells(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two branches and a merge, a tag, a bookmark, and files of all sorts."""
+    """A repository with two branches, a merge, a tag, a bookmark, and several kinds of files."""
     repo = tmp_path_factory.mktemp("hg")
     hg(repo, "init")
     wrote(repo, "a.txt", b"1")
@@ -63,7 +61,7 @@ def bells(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class HgSite:
-    """A repository at `url`, for whoever knows the password, if there is one."""
+    """A server of a repository at `url`. Requests need a password after `ask_for`."""
 
     def __init__(self, port: str, file: Path) -> None:
         self.url = f"http://127.0.0.1:{port}"
@@ -93,7 +91,7 @@ def site(server: HgSite) -> HgSite:
 
 @pytest.fixture(params=["sqlite"])
 def url(request: pytest.FixtureRequest) -> str:
-    """This is about hg."""
+    """Only SQLite, because imports with hg do not depend on the database engine."""
     return str(request.param)
 
 
@@ -199,7 +197,7 @@ async def test_the_proxy_needs_its_token(site: HgSite) -> None:
             said = await asked(proxy.port, f"{other} HTTP/1.1\r\n{pass_}\r\n")
             assert said.startswith("HTTP/1.1 403 "), other
         assert "file" in str(proxy.refused)
-    # Another time the name may lead elsewhere.
+    # The proxy refuses a name whose address the guard no longer allows.
     guard.allow([], "1-65535")
     endpoint = guard.endpoint("http://bells.invalid/")
     async with proxy_to(guard, endpoint) as proxy:

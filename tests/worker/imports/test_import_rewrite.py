@@ -1,4 +1,4 @@
-"""Histories of all sorts under other names: nothing else of them changes."""
+"""The rewrite of imported histories to renamed authors: commits, tags, signatures and limits."""
 
 from pathlib import Path
 
@@ -27,7 +27,7 @@ def repo(tmp_path: Path) -> Path:
 
 
 def wrote(repo: Path, kind: str, content: bytes) -> str:
-    """An object as it is given."""
+    """Write an object without a check of its format, and return its id."""
     return git(repo, "hash-object", "-t", kind, "-w", "--literally", "--stdin", given=content)
 
 

@@ -1,5 +1,6 @@
-"""Imports of Subversion repositories: with `git svn` from a real server where Subversion, git-svn
-and Apache with mod_dav_svn are installed, and what is said where they are not.
+"""Imports of Subversion repositories over HTTP with `git svn`, and errors if it is not installed.
+
+The server is Apache with mod_dav_svn. Tests of it need Subversion, git-svn and Apache.
 """
 
 import base64
@@ -51,12 +52,12 @@ def installed() -> bool:
     return has_git_svn("svn", "svnadmin", "apache2") and (MODULES / "mod_dav_svn.so").exists()
 
 
-real = pytest.mark.skipif(not installed(), reason="no Subversion, git-svn or Apache here")
+real = pytest.mark.skipif(not installed(), reason="Subversion, git-svn or Apache is not installed")
 
 
 @pytest.fixture(scope="module")
 def served() -> Iterator[str]:
-    # Started by root Apache becomes somebody else, who does not get at pytest's folders.
+    # If root starts Apache, it runs as another user, who cannot read the folders of pytest.
     with TemporaryDirectory(prefix="tocsin-svn-") as folder:
         yield from _served(Path(folder))
 
@@ -84,11 +85,11 @@ def _served(root: Path) -> Iterator[str]:
 
 
 def _listens(server: subprocess.Popen[bytes], root: Path, port: int) -> bool:
-    """Wait until it does. False where it ends, as it does if somebody else has taken the port."""
+    """Wait until Apache listens. Return False if it ends, because another program has the port."""
 
     def answers() -> bool:
         with socket.socket() as asking:
-            # It says who it is once the port is its own.
+            # Apache writes the file `pid` only after it has bound the port.
             return (root / "pid").exists() and asking.connect_ex(("127.0.0.1", port)) == 0
 
     wait_until(lambda: server.poll() is not None or answers(), "Apache")
@@ -97,7 +98,7 @@ def _listens(server: subprocess.Popen[bytes], root: Path, port: int) -> bool:
 
 @pytest.fixture(params=["sqlite"])
 def url(request: pytest.FixtureRequest) -> str:
-    """This is about svn."""
+    """Only SQLite, because imports with svn do not depend on the database engine."""
     return str(request.param)
 
 
@@ -115,7 +116,7 @@ async def test_a_repository_is_imported(store: Store, served: str, tmp_path: Pat
     place.rename("bob", name="Bob", email="bob@tower.example")
     await place.work()
     assert place.log()[1:] == ["Bob <bob@tower.example>"] * 3
-    # A part of it, without branches and tags.
+    # This URL is a part of the repository, without branches and tags.
     row = await place.done("/svn/trunk")
     assert (row["status"], row["commit_count"]) == ("complete", 4)
     assert place.left() == []
@@ -145,7 +146,7 @@ async def test_another_url_than_a_subversion_repository_fails(
 
 @pytest.fixture
 def pretended(tmp_path: Path) -> Iterator[GitSite]:
-    """A server that says that it has Subversion."""
+    """A server whose responses name Subversion, although it has none."""
     with git_site(tmp_path / "site") as site:
         site.root.mkdir()
         site.subversion = True

@@ -1,5 +1,6 @@
-"""Imports of Subversion repositories from `svnserve`, which speaks a protocol of its own, where it
-and git-svn are installed.
+"""Imports of Subversion repositories from `svnserve` with the `svn://` protocol, and the tunnel.
+
+Tests with the server need Subversion and git-svn.
 """
 
 import asyncio
@@ -25,13 +26,13 @@ from worker.imports.tunnel import environment
 PASSWORD = "open sesame"
 SENT = b"( success ( ) ) " * 10_000
 real = pytest.mark.skipif(
-    not has_git_svn("svn", "svnadmin", "svnserve"), reason="no Subversion or git-svn here"
+    not has_git_svn("svn", "svnadmin", "svnserve"), reason="Subversion or git-svn is not installed"
 )
 
 
 @pytest.fixture(params=["sqlite"])
 def url(request: pytest.FixtureRequest) -> str:
-    """This is about svn."""
+    """Only SQLite, because imports with svn do not depend on the database engine."""
     return str(request.param)
 
 
@@ -107,7 +108,7 @@ async def test_a_missing_repository_fails_the_import(
 
 @real
 async def test_the_checked_address_is_dialed(store: Store, served: str, tmp_path: Path) -> None:
-    """A name that stands for this machine once it is dialled, and for nobody's before."""
+    """The guard decides by the address of the name, which it allows first and refuses later."""
     place = Place(store, served.replace("127.0.0.1", "localhost"), tmp_path / "data")
     row = await place.done("/repo", vcs="subversion")
     assert row["status"] == "complete"
@@ -129,11 +130,11 @@ async def test_only_subversion_is_there(store: Store, tmp_path: Path, vcs: str) 
     assert row["error_message"] == f"at svn:// there are no {vcs} repositories"
 
 
-# The tunnel that Subversion runs, without Subversion.
+# The tunnel program that Subversion runs. These tests need no Subversion.
 
 
 async def tunnelled(place: str, *, token: str | None = None) -> tuple[int | None, bytes]:
-    """The exit code of a tunnel to a place, and its output for some bytes."""
+    """Send bytes through a tunnel to `place`. Return its exit code and its output."""
     guard = Guard(allow_networks=["127.0.0.0/8"])
     endpoint = guard.endpoint(f"svn://{place}/", SOURCES)
     async with proxy_to(guard, endpoint) as proxy:
@@ -150,7 +151,7 @@ async def tunnelled(place: str, *, token: str | None = None) -> tuple[int | None
 
 @pytest.fixture
 async def answering(anyio_backend: str) -> AsyncIterator[str]:
-    """A server that greets, and says again what it hears."""
+    """The address of a server that sends a greeting and then the bytes that it has received."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"hello ")

@@ -25,7 +25,7 @@ PASSWORD = "open sesame / ä"
 
 @pytest.fixture(params=["sqlite"])
 def url(request: pytest.FixtureRequest) -> Iterator[str]:
-    """The engine is tested beside the store; most of this is about git."""
+    """SQLite by default, because most of these tests do not depend on the database engine."""
     with engine_url(request.param) as named:
         yield named
 
@@ -41,7 +41,7 @@ def site(tmp_path: Path) -> Iterator[GitSite]:
 
 
 class GitPlace(Place):
-    """With the repositories that are there."""
+    """A place whose source is the server `site`."""
 
     def __init__(self, store: Store, site: GitSite, data_dir: Path) -> None:
         super().__init__(store, site.url, data_dir)
@@ -84,7 +84,7 @@ async def test_an_import_sets_default_branch_and_refs(place: GitPlace) -> None:
     )
     at = place.store.look(refs.resolve, place.repo["id"], "trunk")
     assert at == git(bare, "rev-parse", "trunk")
-    # A tag is at its commit.
+    # An annotated tag resolves to its commit.
     assert place.store.look(refs.resolve, place.repo["id"], "v1") == at
 
 
@@ -126,7 +126,7 @@ async def test_a_missing_password_ends_an_import_of_a_given_kind(place: GitPlace
 async def test_a_password_request_to_git_ends_an_import(
     place: GitPlace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # The first request is let through, as by a server that shows what there is to everybody.
+    # The first request needs no password, as with a server whose list of branches is public.
     lets_in, asked = place.site.lets_in, iter([True])
     monkeypatch.setattr(place.site, "lets_in", lambda given: next(asked, lets_in(given)))
     place.site.password = PASSWORD
@@ -138,7 +138,7 @@ async def test_a_missing_repository_fails_the_import(place: GitPlace) -> None:
     assert (row["status"], row["error_message"]) == ("detection_found_nothing", None)
     assert place.outcomes == ["failure"]
     assert place.store.look(import_rounds.next_due) is None
-    # The other, where it is said what is there.
+    # If the request names the kind of repository, another error is reported.
     row = await place.done("/nothing.git", vcs="git")
     assert (row["status"], row["failed_step"]) == ("error", "importing")
     assert row["error_message"] == "no git repository answers at this URL"
@@ -199,7 +199,7 @@ async def test_a_redirect_keeps_the_password_on_its_server(place: GitPlace, tmp_
         place.site.moved = {"/old/": f"{other.url}/"}
         row = await place.done("/old/bells.git", username="ada", password=PASSWORD)
         assert (row["status"], row["commit_count"]) == ("complete", 1)
-        # The password is not for them.
+        # The password is not sent to the other server.
         assert {given for _, _, given in other.seen} == {None}
     place.site.moved = {"/old/": "http://10.0.0.1/"}
     row = await place.done("/old/bells.git")
@@ -234,7 +234,7 @@ async def test_alternates_on_another_server_are_not_fetched(
 
 
 async def test_the_name_is_resolved_once(place: GitPlace) -> None:
-    """Git dials the checked address, also if the name has another one for git."""
+    """Git connects to the address that was checked. It could not resolve this name itself."""
     port = place.site.url.rpartition(":")[2]
     place.resolver = lambda host, port: _addresses("127.0.0.1")
     url = f"http://bells.invalid:{port}/bells.git"
@@ -265,9 +265,9 @@ async def test_authors_are_renamed(place: GitPlace) -> None:
         "Robert <robert@x.example>",
         "Ada <ada@tower.example>",
     ]
-    assert len(place.site.seen) == seen, "the source is not asked for it"
+    assert len(place.site.seen) == seen, "a rename needs no request to the source"
     at = git(place.made, "rev-parse", "main", "quiet", "v1").splitlines()
-    # What Bob had no part in is what it was.
+    # The branch without commits by Bob keeps its commits.
     assert [new == old for new, old in zip(at, before.splitlines(), strict=True)] == [
         False,
         True,
@@ -439,7 +439,7 @@ async def test_the_worker_stops(place: GitPlace) -> None:
 
 
 def running(data_dir: Path) -> list[str]:
-    """The programs that work below the data directory."""
+    """The command lines of the processes that name the data directory."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
@@ -485,7 +485,7 @@ async def test_the_number_of_concurrent_imports_is_bounded(
             both.set()
         async with asyncio.timeout(PATIENCE):
             await both.wait()
-        # Now a third one would come.
+        # Without the limit, the third import would begin now.
         await asyncio.sleep(0.1)
         await fetch(self, *given)
         at_once -= 1
@@ -531,12 +531,12 @@ async def test_remains_of_a_crash_are_cleaned_up(place: GitPlace) -> None:
     await place.done()
     half = place.data_dir / "imports" / f"{place.repo['id']}-17"
     (half / "source.git").mkdir(parents=True)
-    # It was killed between the two steps of taking its place.
+    # The import was killed after it renamed the old repository and before it renamed the new one.
     place.made.rename(half / "replaced.git")
     await clean_up(place.store, place.settings)
     assert place.left() == []
     assert len(place.log()) == 3
-    # A repository that is gone takes its store along.
+    # The cleanup also removes the git store of a repository that was deleted.
     place.store.do(lambda db: db.execute("DELETE FROM repository"))
     await clean_up(place.store, place.settings)
     assert not place.made.exists()
@@ -545,7 +545,7 @@ async def test_remains_of_a_crash_are_cleaned_up(place: GitPlace) -> None:
 async def test_remains_of_a_killed_worker_go_with_the_next_import(
     place: GitPlace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A program that goes on writes after the import was taken up anew."""
+    """A program of the killed worker is still writing while another worker restarts the import."""
     left = place.data_dir / "imports" / f"{place.repo['id']}-17" / "source.git"
     push = steps.ImportSteps.push
 

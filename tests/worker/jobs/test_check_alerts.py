@@ -39,7 +39,7 @@ def world(store: Store, seed: Any) -> World:
 
 @pytest.fixture
 def check(store: Store, settings: HubSettings) -> Check:
-    """Runs a pass of the job and returns the events that it wrote, with their payloads."""
+    """A function that runs the job once. It returns the events of that run with their payloads."""
     emit = WorkerEvents(settings)
 
     async def run(**changed: Any) -> list[tuple[str, dict[str, Any]]]:
@@ -63,7 +63,7 @@ def _written(db: Connection, after: int) -> list[tuple[str, dict[str, Any]]]:
 
 
 def held(events: list[tuple[str, dict[str, Any]]]) -> list[tuple[str, dict[str, Any]]]:
-    """Hold each event to its schema, and have each chat write a message about it."""
+    """Check each event against its schema, and the chat messages about it. Return the events."""
     for name, payload in events:
         hold_event(name.partition(".")[0], payload)
         view = EventView(name.partition(".")[0], "g", orjson.dumps(payload), 0)
@@ -234,7 +234,7 @@ async def test_a_silenced_hook_begins_its_alerts_when_the_silence_ends(
     world.store.do(hook_silences.silence, [bad["id"]], clock.now() + DAY, "ada")
     clock.advance(seconds=3600)
     assert await check(disable_after=7200) == []
-    # Other hooks are as loud as before.
+    # The silence does not cover other hooks.
     world.send(world.good, "c", status_code=500, state=DEAD)
     clock.advance(seconds=300)
     assert names(await check(disable_after=7200)) == ["delivery.exhausted"]
@@ -257,7 +257,7 @@ async def test_an_alert_begins_at_once_if_the_silence_is_ended(
     ids = [world.failing["id"]]
     world.store.do(hook_silences.silence, ids, clock.now() + DAY, "ada")
     assert await check() == []
-    # The later of two silences counts, also if it is shorter.
+    # A new silence replaces an earlier one, even if it ends sooner.
     world.store.do(hook_silences.silence, ids, clock.now() + 2 * DAY, "ada")
     world.store.do(hook_silences.silence, ids, clock.now() + DAY, "bob")
     silence = world.store.look(hook_silences.active, ids)[ids[0]]
@@ -312,7 +312,7 @@ async def test_system_hooks_get_the_events_and_cause_none(
     got = world.store.look(_receivers)
     assert got == {ops["id"]}
     assert not got & {everything["id"], whole["id"]}
-    # The failure of the hook that gets alerts is on record, and sends nothing.
+    # An alert about the hook that receives alerts is stored, but sends no event.
     world.send({**ops, "repo_id": 0}, "b", status_code=None, error="guard: private")
     assert await check() == []
     rows = world.store.look(alerts.list_open, EVENTS, 10)

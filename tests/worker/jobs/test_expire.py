@@ -1,4 +1,4 @@
-"""What ends by itself: gone for every reader at its moment, and then told of, once."""
+"""Objects that expire: readers no longer see them, and one event reports each of them."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -33,14 +33,14 @@ def worker_events(settings: HubSettings) -> WorkerEvents:
 
 @pytest.fixture
 async def open_one(store: Store) -> AsyncIterator[None]:
-    """Closes what the writer of the store has begun."""
+    """Close the store after the test."""
     yield
     await store.close()
 
 
 @pytest.fixture
 async def kept(store: Store, seed: Any) -> AsyncIterator[Store]:
-    """A store with one of each, which end after one, seven and two days."""
+    """A store with an interaction limit, an invitation and a token: they end in 1, 7 and 2 days."""
     store.do(interaction_limits.limit_repository, seed.hello, "existing_users", after(store, DAY))
     store.do(invitations.invite, seed.hello["id"], seed.reader["id"], seed.octo["id"], "write")
     store.do(tokens.create, seed.octo["id"], note="ci", expires_at=after(store, 2 * DAY))
@@ -53,7 +53,7 @@ def after(store: Store, pause: int) -> int:
 
 
 def ended(store: Store) -> dict[str, int]:
-    """How many ends were told of, by name."""
+    """The number of `expired` events, by name."""
     return {
         name: len([body for body in bodies(store, name) if body["action"] == "expired"])
         for name in NAMES
@@ -92,7 +92,7 @@ async def test_every_reader_sees_it_gone_before_the_worker_comes(
     assert kept.look(tokens.find, value) is None
     assert len(kept.look(tokens.list_all)) == 2
     assert kept.look(authorizations.count, seed.octo["id"]) == 1
-    # It is told of all the same when something else takes its place.
+    # Expired rows stay beside new ones, until their events are emitted.
     kept.do(interaction_limits.limit_repository, seed.hello, "existing_users", after(kept, DAY))
     kept.do(invitations.invite, seed.hello["id"], seed.reader["id"], None, "read")
     assert kept.look(left) == [2, 2, 4]
@@ -129,7 +129,7 @@ async def test_expired_things_emit_events(
     assert authorization["authorization"]["note"] == "ci"
     assert authorization["authorization"]["token"] == ""
     assert authorization["user"]["login"] == "octo"
-    # Those of a repository go to its hooks.
+    # Only events about a repository are delivered to its hooks.
     assert store.look(lambda db: db.value("SELECT count(*) FROM delivery")) == 2
 
 
@@ -195,7 +195,7 @@ async def test_as_few_statements_for_many(
             rows = store.do(expire_batch, expiring.EXPIRING[0], worker_events, many)
             counts.append(len(asked))
         assert rows == many
-    # Rows go in by 64, 16, 4 and 1.
+    # Rows are inserted in chunks of 64, 16, 4 and 1.
     assert counts[1] <= counts[0] + 8
 
 
@@ -219,7 +219,7 @@ async def test_once_by_several_workers(
 
 
 async def test_an_earlier_end_wakes_the_worker(tmp_path: Path, settings: HubSettings) -> None:
-    """With a real clock: nobody looks, and yet it is gone and told of at its moment."""
+    """On the system clock, a timer starts the job when a limit ends, before the next poll."""
     store = open_store("sqlite", data_dir=tmp_path)
     worker = Worker(store, WorkerSettings(), emit=WorkerEvents(settings))
     try:
@@ -228,7 +228,7 @@ async def test_an_earlier_end_wakes_the_worker(tmp_path: Path, settings: HubSett
         repo = await store.write(repositories.create, owner["id"], "engine")
         late = [await lateness(store, repo, 1)]
         while late[-1] >= SECOND // 4 and len(late) < 5:
-            # A busy machine may have let it wait: what counts is the best of a few.
+            # A busy machine may delay the job, so the shortest of several delays counts.
             late.append(await lateness(store, repo, len(late) + 1))
         assert 0 <= min(late) < SECOND // 4, late
     finally:
@@ -237,7 +237,7 @@ async def test_an_earlier_end_wakes_the_worker(tmp_path: Path, settings: HubSett
 
 
 async def lateness(store: Store, repo: Row, nth: int) -> int:
-    """By how much (microseconds) the nth end is told of too late, which has come sooner."""
+    """Shorten a limit. Return the delay (microseconds) of its `expired` event, which is the nth."""
     for pause in (3600 * SECOND, SECOND // 3):
         limit = await store.write(
             interaction_limits.limit_repository, repo, "existing_users", after(store, pause)

@@ -1,6 +1,7 @@
-"""The index of texts: the job makes it, the search uses it, and it shows nothing else than a scan.
+"""The text index of attempts: the job that builds it, and searches, which find the same as a scan.
 
-A portion has 512 attempts. So each world has some more, and the last ones are never indexed.
+A portion has 512 attempts. Most tests add more, and attempts after the last full portion are not
+indexed.
 """
 
 import json
@@ -49,7 +50,7 @@ def search(
     most_bytes: int = attempt_text.MOST_BYTES,
     **wanted: Any,
 ) -> AttemptPage:
-    """Search without a limit of time."""
+    """Search without a time limit."""
     return store.look(
         attempt_text.page,
         AttemptFilter(**wanted),
@@ -71,7 +72,10 @@ def payload(text: str, *, escaped: bool = False) -> bytes:
 
 @pytest.fixture
 def fill(harness: WorkerHarness) -> Callable[..., list[int]]:
-    """Add attempts of one hook: these, among a portion and a half of others."""
+    """A function that adds attempts with these texts, and returns their ids.
+
+    Attempts with a plain text follow, up to `many` in all. The default is one and a half portions.
+    """
     hook_id = harness.hook()
 
     def add(*texts: Text, many: int = WIDTH * 3 // 2, **given: Any) -> list[int]:
@@ -210,7 +214,9 @@ async def test_nothing_of_a_deleted_payload_stays(harness: WorkerHarness, fill: 
     assert ids(search(harness.store, "secret bell")) == []
     assert len(ids(search(harness.store, "an answer"))) == 9
     await index_texts(harness.store)
-    assert harness.store.look(rows, "text_slice") == with_payloads, "it is made again later"
+    assert harness.store.look(rows, "text_slice") == with_payloads, (
+        "the portion is indexed again later"
+    )
     harness.clock.advance(portions.DELAY / SECOND)
     await index_texts(harness.store)
     assert len(harness.store.look(rows, "text_slice")) < len(with_payloads)
@@ -340,7 +346,7 @@ async def test_a_worker_runs_the_job(harness: WorkerHarness, fill: Any) -> None:
 async def test_a_transaction_under_way_is_waited_for(
     harness: WorkerHarness, fill: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It may have ids below those that are already visible."""
+    """An open transaction may still add ids below the newest visible one."""
     fill(many=WIDTH)
     monkeypatch.setattr(index_texts_module, "LOOK_SECONDS", 0)
     states = iter([False, True])

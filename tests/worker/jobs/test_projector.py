@@ -1,4 +1,4 @@
-"""Events become state behind the deliveries' back: each once, in order, through crashes."""
+"""Projection of events to stored state: each event once and in order, despite crashes."""
 
 import asyncio
 import json
@@ -28,7 +28,7 @@ def issue(number: int, **more: Any) -> bytes:
 
 
 def counting(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
-    """Counts in the transaction of the change, and fails where it is told to."""
+    """Count the event in the repository's row. Raise KeyError if the payload has `bad`."""
     if payload.get("bad"):
         raise KeyError("a secret of the payload")
     db.execute(

@@ -1,4 +1,4 @@
-"""The job that records deployments: an interrupted one is continued, and reported once."""
+"""The job that records deployments: it continues after errors, and reports each one once."""
 
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
@@ -35,7 +35,7 @@ async def kept(store: Store) -> AsyncIterator[Store]:
 
 
 def ask(store: Store, count: int, cluster: str = "moon") -> int:
-    """A job of so many deployments."""
+    """Create a job with `count` deployments in a cluster. Return its id."""
 
     def make(db: Connection) -> int:
         org = accounts.by_login(db, "acme")
@@ -64,7 +64,7 @@ def count(store: Store, table: str) -> int:
 
 
 class Trouble:
-    """Tells, but for one batch."""
+    """An emitter of events that raises an error once, after the given batch."""
 
     def __init__(self, settings: HubSettings, batch: int, error: Exception) -> None:
         self._report = WorkerEvents(settings)
@@ -104,7 +104,7 @@ async def test_a_lasting_error_fails_the_job(
     assert row["errors"] == [{"message": FAILED}]
     assert count(kept, "deployment_job_entry") == 0
     assert f"the deployments of job {first} cannot be recorded" in caplog.text
-    # It keeps nobody waiting: not the next job, and not the cluster.
+    # The failed job delays neither the next job nor other jobs of its cluster.
     assert job(kept, second)["status"] == "completed"
     await record_deployments(kept, WorkerEvents(settings), batch=BATCH)
     assert job(kept, ask(kept, 1))["status"] == "pending"
@@ -113,7 +113,7 @@ async def test_a_lasting_error_fails_the_job(
 async def test_a_worker_taken_for_dead_records_nothing_twice(
     kept: Store, settings: HubSettings
 ) -> None:
-    """A worker that another one has taken for dead takes nothing twice."""
+    """A worker cannot continue a job that another worker has taken over and ended."""
     job_id = ask(kept, MANY)
     begun = kept.do(deployment_jobs.begin)
     assert begun is not None

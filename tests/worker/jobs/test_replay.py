@@ -1,4 +1,4 @@
-"""The job that goes on with replays: to their end, in turns, no faster than it may."""
+"""The job that continues replays: it delivers all their events, and keeps to the rate."""
 
 from typing import Any
 
@@ -51,8 +51,9 @@ async def test_no_faster_than_it_may_and_not_once_cancelled(harness: WorkerHarne
         if len(slept) == 3:
             harness.store.do(replay_runs.cancel, run["id"])
 
-    # A clock that stands still, and sleep that takes no time.
+    # The clock stands still, and sleeps take no time.
     await replay(harness.store, WorkerSettings(replay_rate=10), clock=lambda: 0.0, sleep=sleep)
-    # A quarter of a second's at a time; and of what took no time, none is made up for.
+    # Each batch has the deliveries of a quarter of a second. The sleeps grow, because the clock
+    # does not move.
     assert run_of(harness, run["id"])["made"] == 6
     assert [round(seconds, 1) for seconds in slept] == [0.2, 0.4, 0.6]

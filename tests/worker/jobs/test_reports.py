@@ -1,4 +1,4 @@
-"""Reports of usage: their contents, their time, and that none is there by halves."""
+"""Usage reports: contents, schedule, retention, and no partial report after an interruption."""
 
 import asyncio
 from pathlib import Path
@@ -48,7 +48,7 @@ def current(store: Store, world: Using, kind: str, day: str = DAY) -> Row | None
 
 
 def lines(store: Store, world: Using, settings: WorkerSettings, kind: str, day: str = DAY) -> Any:
-    """The lines of a report, as they are in its file and in the store."""
+    """The lines of a report, parsed. Its file and its parts in the store must be equal."""
     row = current(store, world, kind, day)
     assert row is not None
     content = report_files.path(settings.data_dir, row["id"]).read_bytes()
@@ -104,7 +104,8 @@ async def test_a_daily_report_has_the_figures_of_its_day(
     tools = {"repository": "acme/tools", "repository_id": world.tools["id"]}
     assert found[0] == {**head, **tools, **whole, **counts(0, 0, 0, 1, 1, 1)}
     assert found[1]["name"] == "emacs"
-    # ann named no team, and is in one; ben named one that he is not in.
+    # The records of ann name no team, and ann is a member of ops. The record of ben names ops, and
+    # ben is no member.
     found = lines(opened, world, settings, "user-teams-1-day")
     ops = {"organization": "acme", "team": "ops", "team_id": world.ops["id"]}
     assert found == [
@@ -155,7 +156,7 @@ async def test_late_data_makes_the_day_and_the_weeks_again(
     assert total["suggestions"] == 3
     (total, *_) = lines(opened, world, settings, "enterprise-28-day")
     assert total["suggestions"] == 4
-    # The other day stays as it is, and what was replaced can still be had for a while.
+    # The report of another day is not made again. The replaced report is kept for a while.
     assert current(opened, world, "users-1-day") == old["users-1-day"]
     replaced = opened.look(reports.get, (old["users-28-day"] or {})["id"])
     assert replaced is not None
@@ -168,7 +169,7 @@ async def test_a_sleep_of_days(
     other = opened.do(using, "moon")
     opened.do(usage.record, [world.row("2026-11-21"), other.row(DAY), world.row(BEFORE)])
     await make(opened, settings)
-    assert current(opened, world, "users-1-day", "2026-11-21") is None, "it is not over"
+    assert current(opened, world, "users-1-day", "2026-11-21") is None, "the day is not over"
     clock.advance(3 * 86_400)
     opened.do(usage.record, [world.row("2026-11-23"), world.row("2026-11-22"), other.row(BEFORE)])
     await make(opened, settings)
@@ -225,7 +226,7 @@ async def test_an_interrupted_report_is_made_again(
     folder = report_files.folder(settings.data_dir)
     there = opened.look(lambda db: db.tuples("SELECT id FROM report WHERE made_at IS NOT NULL"))
     assert {each.name for each in folder.iterdir()} == {f"{each}.ndjson" for (each,) in there}
-    # As a crash leaves it: half a file, and one whose report was not finished.
+    # A crash leaves a partial file and a file whose report was not finished.
     unmade = opened.look(lambda db: db.value("SELECT max(id) FROM report WHERE made_at IS NULL"))
     for name in (f".{unmade}-x.part", f"{unmade}.ndjson"):
         (folder / name).write_bytes(b"half")
@@ -278,7 +279,7 @@ async def test_old_reports_are_dropped(
     await prune(opened, settings)
     every = there()
     assert len(every) == 16
-    # Links to what was replaced are of no use any more.
+    # Replaced reports are removed when links to them have expired.
     clock.advance(2 * 3600 + 1)
     await prune(opened, settings)
     left = there()

@@ -1,4 +1,4 @@
-"""Publishing the current state: each row once and in order, through interruptions, and marked."""
+"""Republication of the current state: each row once, in order, marked, despite interruptions."""
 
 import asyncio
 import itertools
@@ -46,7 +46,7 @@ ALL = republish_runs.parse_pattern("*/*/events/*")
 
 @pytest.fixture
 async def world(store: Store) -> AsyncIterator[World]:
-    """A store with something of every kind in it."""
+    """A store with at least one row of each kind that can be republished."""
     made = make(store)
     store.do(_rest, made)
     yield made
@@ -130,11 +130,11 @@ async def test_each_row_of_every_kind_is_republished_once(
     world: World, worker_events: WorkerEvents
 ) -> None:
     counts = world.store.look(republish_runs.count, ALL, None)
-    assert all(counts.values()), "there is something of every kind"
+    assert all(counts.values()), "each kind has at least one row"
     rows = await republished(world.store, worker_events, "*/*/events/*")
     assert len(rows) == sum(counts.values())
     kinds = [one.event for one in SNAPSHOT_SOURCES for _ in range(counts[one.name])]
-    assert [row["name"] for row in rows] == kinds, "what others need comes before them"
+    assert [row["name"] for row in rows] == kinds, "the kinds come in the order of their table"
     (run,) = world.store.look(republish_runs.page, limit=9)
     assert (run["published"], run["total"], run["outcome"]) == (len(rows), len(rows), "done")
     for row in rows:
@@ -260,7 +260,7 @@ async def test_unchanged_rows_are_skipped_in_batches(
 async def test_cut_off_it_is_gone_on_with(
     world: World, worker_events: WorkerEvents, at: int
 ) -> None:
-    """Uncommitted events were not published; nothing is missed, nothing comes twice."""
+    """The next run publishes the rows whose events were not committed, and no row twice."""
     world.store.do(_many, world, 20)
     ask(world.store, "octo/*/events/issues")
     steps = itertools.count(1)
@@ -280,8 +280,8 @@ async def test_cut_off_it_is_gone_on_with(
         for row in published(world.store)
         if row["action"] == "edited"
     ]
-    assert numbers == sorted(set(numbers)), "each once, in order"
-    assert len(numbers) == 41, "the twenty of each, and the issue that was there"
+    assert numbers == sorted(set(numbers)), "each row once, in order"
+    assert len(numbers) == 41, "20 issues of each repository, and the issue of the world"
 
 
 async def test_two_workers_do_no_step_twice(world: World, worker_events: WorkerEvents) -> None:
@@ -300,7 +300,7 @@ async def test_two_workers_do_no_step_twice(world: World, worker_events: WorkerE
 async def test_a_change_waits_for_the_current_batch(
     world: World, worker_events: WorkerEvents, url: str, tmp_path: Path, clock: MovableClock
 ) -> None:
-    """So that what is published last of a thing is how it has become."""
+    """Without the wait, the last event about a row could have its former state."""
     other = open_store(url, data_dir=tmp_path, clock=clock)
     repo = world.hello.repo
 
@@ -313,7 +313,7 @@ async def test_a_change_waits_for_the_current_batch(
     def meanwhile(db: Connection, resource: str, repo_id: int, rows: Sequence[Row]) -> None:
         changing.start()
         changing.join(0.2)
-        assert changing.is_alive(), "it waits"
+        assert changing.is_alive(), "the change waits for the batch"
         worker_events.again(db, resource, repo_id, rows)
 
     changing = threading.Thread(target=other.do, args=(change,))
@@ -366,7 +366,7 @@ async def test_no_faster_than_it_may(world: World, worker_events: WorkerEvents) 
     still = {"clock": lambda: 0.0, "sleep": _counting(pauses)}
     rows = await republished(world.store, worker_events, "octo/*/events/issues", still, rate=8)
     assert sum(pauses) == pytest.approx(len(rows) / 8)
-    assert max(pauses) == 2 / 8, "spread over the second"
+    assert max(pauses) == 2 / 8, "the events are spread over the second"
 
 
 def _counting(pauses: list[float]) -> Any:
@@ -387,11 +387,11 @@ async def test_the_schedule_starts_a_republication(
     await jobs["republish-begin"].run()
     await jobs["republish-begin"].run()
     (run,) = world.store.look(republish_runs.page, limit=9)
-    assert (run["scheduled"], run["rate"]) == (1, 100), "one that is under way is not begun twice"
+    assert (run["scheduled"], run["rate"]) == (1, 100), "the schedule starts no second run"
     manual = ask(world.store, "octo/hello/events/repository")
     current_run = world.store.look(republish_runs.RUNS.current)
     assert current_run is not None
-    assert current_run["id"] == manual["id"], "who asks does not wait for the schedule"
+    assert current_run["id"] == manual["id"], "a manual run goes before a scheduled one"
     await jobs["republish"].run()
     assert [row["name"] for row in published(world.store)] == ["repository", "label"]
     await request_scheduled(world.store, settings.republish_topics, 5)
@@ -421,7 +421,7 @@ async def test_retention_lets_go_of_runs(world: World, worker_events: WorkerEven
 async def test_hooks_get_republished_events_with_a_mark(
     harness: WorkerHarness, worker_events: WorkerEvents
 ) -> None:
-    """A header and a member mark it; what a change brings has neither."""
+    """A header and a member of the payload mark a republished event. Other events have neither."""
     all_of_it = harness.hook("https://all.example/", events=[WILDCARD], secret="hush")
     by_name = harness.hook("https://own.example/", events=["repository_subscription"])
     harness.store.do(
@@ -433,8 +433,8 @@ async def test_hooks_get_republished_events_with_a_mark(
     await harness.event(b"{}", name="push")
     ask(harness.store, f"{harness.repo['full_name']}/events/*")
     await republish(harness.store, worker_events.again)
-    # The platform's to the one: a push, and how repository and hooks are; the own event and the
-    # ping to the other.
+    # The first hook gets the push, and the republished events `repository` and `ping`. The second
+    # hook gets `repository_subscription` and `ping`.
     await harness.recorded(all_of_it, 3)
     await harness.recorded(by_name, 2)
     found = {post.headers["x-github-event"]: post for post in harness.network.to("all.example")}
@@ -452,7 +452,7 @@ async def test_hooks_get_republished_events_with_a_mark(
 async def test_the_mark_outlives_the_worker(
     harness: WorkerHarness, worker_events: WorkerEvents
 ) -> None:
-    """Also where the delivery is read from the store."""
+    """The worker starts after the republication, so it reads the delivery from the store."""
     hook = harness.hook("https://all.example/", events=["repository"])
     ask(harness.store, "*/*/events/repository")
     await republish(harness.store, worker_events.again)

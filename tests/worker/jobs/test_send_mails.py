@@ -36,7 +36,7 @@ WINDOW = 300
 
 @dataclass
 class Post:
-    """A world with an SMTP server, and the two jobs that lead from a failure to a mail."""
+    """A world with an SMTP server, and the two jobs that make a mail of a failed delivery."""
 
     world: World
     site: SmtpSite
@@ -58,7 +58,7 @@ class Post:
         return WorkerSettings(**given | changed)
 
     def fail(self, one: Row, guid: str) -> None:
-        """Have a hook fail so that an alert opens."""
+        """Record a failed attempt of a hook, which opens an alert."""
         self.world.send(one, guid, status_code=None, error="guard: private")
 
     def recover(self, one: Row, guid: str) -> None:
@@ -81,7 +81,7 @@ class Post:
         return {name: many for (name,), many in self.measures.mails.values().items() if many}
 
     async def mail_people(self, *names: str) -> None:
-        """Make a mail to each of these people, who all administer the hook that fails."""
+        """Create an administrator of the failing hook for each name, and a mail to each of them."""
 
         def add(db: Connection) -> None:
             for name in names:

@@ -1,4 +1,4 @@
-"""What the worker does at its time: the table of jobs, and the job that prunes."""
+"""The table of the worker's jobs, its periodic tasks, and the job that prunes."""
 
 import asyncio
 from collections import Counter
@@ -31,16 +31,16 @@ def count(db: Connection) -> Counter[str]:
     return +found
 
 
-# The table, and what each worker does for itself.
+# The table of jobs, and the periodic tasks of each worker.
 
 
 async def test_each_job_is_in_the_table(harness: WorkerHarness) -> None:
     worker = await harness.work()
-    # Where others may claim too, the lease is prolonged on its own, whatever a look waits for.
+    # If several workers are possible, a separate task renews the lease, because polls may be slow.
     lease = [] if harness.store.engine.single_worker else ["lease"]
     names = [task.name for task in worker.periodic_tasks()]
     assert names == [*lease, "look", "websub", "reflect"]
-    assert 3 * DEFAULTS.poll_interval <= DEFAULTS.lease / SECOND, "it outlives a poll that fails"
+    assert 3 * DEFAULTS.poll_interval <= DEFAULTS.lease / SECOND, "a lease outlives a failed poll"
     table = {job.name: job.when.words for job in worker.jobs.table}
     await until(lambda: len(harness.store.look(jobs.every)) == len(table))
     found = {row["name"]: row["schedule"] for row in harness.store.look(jobs.every)}

@@ -153,7 +153,7 @@ async def test_waiters_are_woken_by_this_process(harness: WorkerHarness) -> None
 
 
 async def test_waiters_are_woken_by_other_processes(harness: WorkerHarness) -> None:
-    """A command without a worker, and a worker, each beside the hub of another process."""
+    """A process wakes a waiter in another process, first without a worker and then with one."""
     hook_id = harness.hook("pull:ci")
     hub = harness.another_store()
     await hub.listen_for_waiters()
@@ -168,7 +168,7 @@ async def test_waiters_are_woken_by_other_processes(harness: WorkerHarness) -> N
 
 
 async def test_only_the_pull_hooks_of_an_event_are_announced(harness: WorkerHarness) -> None:
-    """An announcement of other hooks would cost a look into the store in each burst."""
+    """An announcement of other hooks would cost a read of the store for each burst of events."""
     harness.hook()
     hook_id = harness.hook("pull:ci")
     announced: list[int] = []

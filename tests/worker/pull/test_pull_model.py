@@ -1,4 +1,4 @@
-"""The leases of pull hooks, with any steps of two consumers, the clock, crashes and operators."""
+"""Leases of pull hooks under random steps: two consumers, the clock, crashes and operators."""
 
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -37,11 +37,11 @@ class Killed(Exception):
 
 @dataclass
 class Consumer:
-    """The state as a consumer knows it: it may not know yet that a lease has lapsed."""
+    """The deliveries that a consumer knows. It may not know yet that a lease has lapsed."""
 
     name: str
     leased: list[tuple[int, FetchedDelivery]] = field(default_factory=list)
-    """Deliveries with the place of their hook."""
+    """Leased deliveries, each with the index of its hook."""
     answered: list[tuple[int, FetchedDelivery]] = field(default_factory=list)
 
 
@@ -65,7 +65,7 @@ class Leases(RuleBasedStateMachine):
         assert found is not None
         return found
 
-    # Events from outside.
+    # Steps of the clock, of workers and of users, and new events.
 
     @rule(seconds=st.sampled_from([1, 19, 31, 100]))
     def time_passes(self, seconds: int) -> None:
@@ -79,7 +79,7 @@ class Leases(RuleBasedStateMachine):
 
     @rule(which=st.integers(0, 1))
     def worker_takes_what_it_can(self, which: int) -> None:
-        """A worker, and the end of other workers' leases, leave pull hooks alone."""
+        """A worker claims no delivery of a pull hook, and does not end the leases of consumers."""
         lease = self.world.lease()
         assert self.world.claim(lease, *self.hooks) == []
         if which:
@@ -114,7 +114,7 @@ class Leases(RuleBasedStateMachine):
         consumer.leased += [(at, one) for one in found]
         self.recorded = len(self._attempts())
         if at == 1:
-            assert len(found) <= 1, "one of a key at a time"
+            assert len(found) <= 1, "at most one delivery of a key is leased"
             for one in found:
                 self._in_order(one)
 
@@ -133,7 +133,7 @@ class Leases(RuleBasedStateMachine):
 
     @rule(which=CONSUMERS)
     def consumer_is_killed(self, which: int) -> None:
-        """It forgets what it has, and its leases lapse."""
+        """The consumer forgets its deliveries, so that their leases will lapse."""
         self.consumers[which].leased.clear()
 
     @rule(which=CONSUMERS, status=st.sampled_from([200, 204, 429, 500]))
@@ -206,7 +206,7 @@ class Leases(RuleBasedStateMachine):
             assert rows[delivery_id]["state"] == WAITING
 
     def teardown(self) -> None:
-        """Nothing is lost: what is neither delivered nor dead can still be fetched."""
+        """No delivery is lost: those that still wait can be fetched and acknowledged."""
         for _ in range(10 * self.arrived):
             self.world.clock.advance(100)
             for at in (0, 1):
@@ -215,7 +215,7 @@ class Leases(RuleBasedStateMachine):
                     self.consumer_answers(0, 200)
         for row in self.world.rows():
             assert row["state"] in (DELIVERED, DEAD), row
-            assert row["attempts"], "each had an attempt at least"
+            assert row["attempts"], "each delivery had at least one attempt"
 
     @invariant()
     def each_end_of_a_lease_is_on_record(self) -> None:
@@ -268,7 +268,7 @@ def test_leases_of_pull_hooks(store: Store, clock: MovableClock) -> None:
     run_state_machine_as_test(
         type("BoundLeases", (Leases,), {"world": world}),
         settings=settings(
-            # A server is asked over a socket each time.
+            # Each statement to a database server needs a round trip, so fewer examples are run.
             max_examples=often(20, 250) if store.engine.inline else 10,
             stateful_step_count=30,
             deadline=None,

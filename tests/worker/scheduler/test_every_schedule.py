@@ -1,7 +1,6 @@
-"""Every schedule that there is, driven by a clock that is moved: asleep, put back, daylight saving.
+"""All schedules of the real job table on a movable clock: sleep, clock changes, daylight saving.
 
-How a timetable goes about it is in test_timetable; here the real table is on it, and what is due
-is made by the same functions as elsewhere.
+The job runner itself is tested in test_job_runner.
 """
 
 import time
@@ -31,7 +30,7 @@ from worker.job_table import JobContext, build_jobs
 from worker.scheduler.triggers import CalendarTrigger, IntervalTrigger
 from worker.settings import WorkerSettings
 
-# At half past two there is no local time in Berlin in one night, and there are two in another.
+# In Berlin, half past two does not exist in one night of the year, and exists twice in another.
 SETTINGS = WorkerSettings(
     republish_at="30 2 * * *", prune_at="*/10 * * * *", reports_at="20 0 * * *"
 )
@@ -59,7 +58,7 @@ def berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def counted(place: Place) -> list[tuple[str, int]]:
-    """Start the real table, with jobs that only say when they ran."""
+    """Start the real table with jobs that only add their names and times to the returned list."""
     ran: list[tuple[str, int]] = []
 
     def saying(name: str) -> Callable[[], Any]:
@@ -69,7 +68,7 @@ def counted(place: Place) -> list[tuple[str, int]]:
         return run
 
     for job in build_jobs(JobContext(place.store, SETTINGS)):
-        # A job of an interval runs at each look.
+        # Interval jobs would run at each step of the clock.
         if not isinstance(job.when, IntervalTrigger):
             place.table.append(replace(job, run=saying(job.name)))
     place.start()
@@ -93,7 +92,9 @@ async def test_schedules_hold_through_daylight_saving(
     times = Counter(name for name, _ in ran)
     assert times == {"republish-begin": 2, "reports": 2, "prune": 48}
     found = {(name, iso(at)[11:16]) for name, at in ran if name in DAILY}
-    assert found == {("republish-begin", "03:00"), ("reports", "01:00")}, "looked at by the hour"
+    assert found == {("republish-begin", "03:00"), ("reports", "01:00")}, (
+        "the clock moves by hours, so jobs run at the next full hour"
+    )
 
 
 async def test_missed_schedules_run_once_after_a_sleep(place: Place) -> None:
@@ -120,12 +121,14 @@ async def test_daily_jobs_do_not_run_again_after_the_clock_is_put_back(place: Pl
     await place.passed(-3 * 3600)
     for _ in range(6):
         await place.passed(1800)
-    assert not DAILY & {name for name, _ in ran}, "once a day, however often it is that time"
+    assert not DAILY & {name for name, _ in ran}, (
+        "a daily job runs once although its time comes twice"
+    )
     await place.passed(86_400)
     assert {name for name, _ in ran} >= DAILY
 
 
-# Jobs that are due at a moment in the data
+# Jobs whose due time is in the data.
 
 
 def _limit(db: Connection, repo: Row, ends: int) -> None:
@@ -166,7 +169,7 @@ def made(place: Place) -> Row:
 
 
 def at_work(place: Place) -> None:
-    """Start the real table with what the real jobs do."""
+    """Start the real table with the real jobs."""
     reporting = WorkerEvents(HubSettings())
     place.table.extend(
         build_jobs(JobContext(place.store, WorkerSettings(), reporting, reporting.again))
@@ -193,7 +196,7 @@ async def test_each_end_is_reported_at_its_moment(place: Place, event: str) -> N
     assert reported(place) == []
     timetable = place.timetables[0]
     left = timetable.next_runs["expire"].timestamp() - time.time()
-    assert 0 < left <= 60, "this process is woken at the moment, it does not look now and then"
+    assert 0 < left <= 60, "a timer wakes this process when the job is due"
     await place.passed(59)
     assert reported(place) == []
     await place.passed(1)
@@ -218,7 +221,7 @@ async def test_requested_jobs_run_after_the_clock_is_put_back(place: Place) -> N
     repo = made(place)
     at_work(place)
     await place.quiet()
-    # Asked for by a clock that was ahead.
+    # The jobs are requested while the clock is a day ahead.
     place.clock.advance(86_400)
     wanted = republish_runs.parse_pattern("ada/engine/events/repository")
     place.store.do(lambda db: republish_runs.create(db, wanted, 1, rate=1000))

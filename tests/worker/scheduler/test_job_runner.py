@@ -1,4 +1,4 @@
-"""The jobs that the store keeps: each at its time, once, in order, through interruptions."""
+"""Scheduled jobs, which the store records: each runs when it is due, once, despite crashes."""
 
 import asyncio
 import time
@@ -36,7 +36,7 @@ async def place(
 
 @dataclass(frozen=True)
 class Once:
-    """At a moment, and never again."""
+    """A trigger that is due once, at a moment (microseconds)."""
 
     moment: int
     words: str = "once"
@@ -50,7 +50,7 @@ class Once:
 
 
 def at(place: Place, seconds: float) -> Once:
-    """So many seconds from now."""
+    """A trigger that is due once, this many seconds from now."""
     return Once(place.clock.now() + round(seconds * SECOND))
 
 
@@ -80,7 +80,7 @@ async def test_missed_jobs_run_once_after_a_sleep(place: Place) -> None:
     assert timetable.next_runs.keys() == {"nightly", "hourly", "sooner"}
     assert place.runs == []
     await place.passed(5 * 86_400)
-    # Jobs run in the order of their due times, and missed runs are made up for by one.
+    # Jobs run in the order of their due times. One run makes up for all missed runs.
     assert place.runs == ["sooner", "hourly", "nightly"]
     await place.passed(0)
     assert len(place.runs) == 3
@@ -259,7 +259,7 @@ async def test_a_job_left_by_a_crash_runs_again(place: Place) -> None:
     place.job("long", at(place, 1))
     place.clock.advance(2)
     await place.store.write(module.save_records, place.table)
-    # It was taken, and then nobody was there any more.
+    # A worker has claimed the job and then crashed.
     assert await place.store.write(jobs.claim, "long", "dead") is not None
     place.start("two")
     await place.quiet()
@@ -287,12 +287,12 @@ async def test_a_claim_that_is_extended_too_late_is_lost(place: Place) -> None:
     await place.store.write(module.save_records, place.table)
     running = asyncio.create_task(run_job(place.store, job, "one", extend_every=0.02))
     await until(lambda: place.runs == ["long"])
-    # Meanwhile somebody else found that nothing was heard of it.
+    # The claim has timed out, so another worker claims the job.
     place.clock.advance(jobs.CLAIM_TIMEOUT / SECOND)
     assert place.store.do(jobs.claim, "long", "two") is not None
     async with asyncio.timeout(PATIENCE):
         assert await running
-    assert ended == [True], "it is cut off, and not waited for"
+    assert ended == [True], "the job is cancelled when its claim is lost"
     row = place.row("long")
     assert (row["holder"], row["ended_at"]) == ("two", None)
 
@@ -343,17 +343,17 @@ async def test_jobs_wait_for_a_store_in_trouble(
 
 
 async def test_a_due_job_wakes_the_runner(tmp_path: Path) -> None:
-    """With a real clock: woken for it, and not by looking."""
+    """On the system clock, a timer wakes the runner when a job is due. Nothing polls."""
     store = open_store("sqlite", data_dir=tmp_path)
     try:
-        # Nobody looks now and then here: that is the worker's.
+        # Only a worker polls for due jobs, and this test has none.
         assert await lateness(store) >= 0
     finally:
         await store.close()
 
 
 async def lateness(store: Store) -> float:
-    """By how many seconds a job comes too late that is due in a moment."""
+    """Run a job that is due in 0.3 s. Return by how many seconds it started too late."""
     late: list[float] = []
     moment = time.time() + 0.3
 

@@ -1,4 +1,4 @@
-"""The due times of jobs, with a clock that is moved."""
+"""The due times of jobs, on a movable clock."""
 
 import itertools
 import os
@@ -24,7 +24,7 @@ NIGHTLY = "15 0 * * *"
 
 
 class Kept:
-    """The stored row of a job, and a clock to move."""
+    """A trigger, the stored row of its job, and a movable clock."""
 
     def __init__(self, when: Trigger, now: str = "2026-11-21T07:33:00Z") -> None:
         self.when = when
@@ -36,14 +36,14 @@ class Kept:
         return SimpleNamespace(now=self.now)
 
     def due(self) -> str | None:
-        """When it is due now; that is kept."""
+        """Store when the job is due, and return it as text, or None."""
         due_at = self.when.due(self.db, self.row)
         served = self.row["served_at"] if self.row else None
         self.row = {"due_at": due_at, "served_at": served, "schedule": self.when.words}
         return None if due_at is None else iso(due_at)
 
     def run(self) -> str | None:
-        """Run it, as the store has it; returns when it is due next."""
+        """Record a run as the store does. Return when the job is due next, as text, or None."""
         assert self.row is not None
         taken = self.row | {"started_at": self.now}
         on_time = taken["due_at"] is not None and taken["due_at"] <= self.now
@@ -73,7 +73,7 @@ def times(text: str, many: int, start: str = "2026-11-21T07:33:00Z") -> list[str
         (NIGHTLY, ["2026-11-22T00:15", "2026-11-23T00:15"]),
         ("0 0 1 * *", ["2026-12-01T00:00", "2027-01-01T00:00"]),
         ("0 6 29 2 *", ["2028-02-29T06:00", "2032-02-29T06:00"]),
-        # Numbers as cron has them: the week begins with Sunday, which is 0 and 7.
+        # Weekdays are numbered as in cron: Sunday is 0 and 7.
         ("0 0 * * 0", ["2026-11-22T00:00", "2026-11-29T00:00"]),
         ("0 0 * * 7", ["2026-11-22T00:00", "2026-11-29T00:00"]),
         ("0 0 * * 1-2,5", ["2026-11-23T00:00", "2026-11-24T00:00", "2026-11-27T00:00"]),
@@ -193,7 +193,7 @@ def test_an_interval_begins_after_each_run() -> None:
     kept.pass_time(DAY)
     assert kept.due() == "2026-11-21T07:43:00Z"
     assert kept.run() == "2026-11-22T07:52:00Z"
-    # A clock that was ahead does not keep it waiting.
+    # If the clock is put back, the job is due after one interval at the latest.
     kept.pass_time(-DAY)
     assert kept.due() == "2026-11-21T07:52:00Z"
 

@@ -1,4 +1,4 @@
-"""The event loop of the tests of senders: the daemon's. A few tests use both."""
+"""The event loop of the tests of senders: uvloop, as in the daemon. A few tests use both loops."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""How many sender processes a worker uses under load."""
+"""The number of sender processes: by processors, by the control group's limit, by the setting."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Deliveries by a worker with sender processes: their records, and the cost of a death."""
+"""Deliveries by sender processes: their records, and the retries after a process died."""
 
 import asyncio
 import os
@@ -20,7 +20,10 @@ EVENTS = 40
 
 
 async def working(harness: WorkerHarness, **settings: Any) -> SenderSupervisor:
-    """A worker on real sockets, whose process is started as soon as two requests are in flight."""
+    """Start a worker on real sockets. Return the supervisor of its sender process.
+
+    The process is started once two requests are in flight.
+    """
     harness.tuning = replace(PROMPT, senders_start_at=1)
     worker = await harness.work(real=True, senders=1, **settings)
     assert worker.senders is not None

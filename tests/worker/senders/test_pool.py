@@ -1,4 +1,4 @@
-"""Requests by sender processes, to real receivers: sent and refused ones, and the ends."""
+"""Requests by sender processes to real receivers: results, refusals, and ends of processes."""
 
 import asyncio
 import logging
@@ -74,7 +74,7 @@ class Senders:
 
 @asynccontextmanager
 async def senders(most: int = 1, *, busy: bool = True, **tuning: Any) -> AsyncIterator[Senders]:
-    """A pool whose processes are ready, with one request in flight that this process sends."""
+    """A pool with one request in flight from this process. If `busy`, its processes are ready."""
     guard = Guard(allow_networks=LOOPBACK)
     transport = Transport(guard)
     deaths: list[int] = []
@@ -232,7 +232,7 @@ async def test_each_address_is_approved_before_it_is_reached() -> None:
 
 
 async def test_a_name_is_asked_about_by_its_addresses() -> None:
-    """The process resolves it, and dials nothing before the worker has agreed."""
+    """The sender process resolves the name, and connects only after the worker has agreed."""
     async with senders() as made, serving(ok) as receiver:
         url = receiver.url.replace("127.0.0.1", "localhost")
         refused: list[str] = []
@@ -254,7 +254,7 @@ async def test_nothing_is_sent_after_the_worker_says_no() -> None:
 
 
 async def test_a_process_that_is_late_asks_again() -> None:
-    """Its worker may have lost its lease meanwhile."""
+    """The worker may have lost its lease while the sender process stood still."""
     async with senders() as made, serving(ok) as receiver:
         (pid,) = made.pids
         decided: list[int] = []
@@ -308,7 +308,9 @@ async def test_a_killed_process_fails_its_requests_and_is_replaced(
                 assert found.signatures.startswith("X-Hub-Signature")
         assert "a sender process ended; 3 requests in flight failed" in caplog.text
         assert made.deaths == [1]
-        assert (await made.post(receiver)).status == 200, "this process sends meanwhile"
+        assert (await made.post(receiver)).status == 200, (
+            "the worker's process sends until another process is ready"
+        )
         await until(lambda: made.pids, "another process")
         assert made.pids != [before]
         assert (await made.post(receiver)).status == 200
@@ -345,7 +347,7 @@ async def test_without_load_the_processes_end() -> None:
 async def test_the_worker_sends_if_its_processes_do_not_start(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Then this process sends, and the start is tried again later."""
+    """The worker's process sends instead, and the start is tried again later."""
     monkeypatch.setattr("worker.senders.child.PROGRAM", "worker.senders.no_such_module")
     async with senders(busy=False) as made, serving(ok) as receiver:
         assert (await made.post(receiver)).status == 200

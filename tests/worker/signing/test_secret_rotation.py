@@ -1,4 +1,4 @@
-"""While a hook's secrets overlap, a receiver with either of them verifies its deliveries."""
+"""Rotation of a hook's secret: during the overlap, receivers with either secret can verify."""
 
 import asyncio
 import hashlib
@@ -34,7 +34,7 @@ def by(secret: str, body: bytes, kind: str = "sha256") -> str:
 
 
 class Strict:
-    """A receiver on a socket that knows one secret and looks at one header, as most do."""
+    """A handler that knows one secret and checks one header, as most receivers do."""
 
     def __init__(self, secret: str, header: str = "X-Hub-Signature-256") -> None:
         self.secret, self.header, self.refusal = secret, header, 401
@@ -52,7 +52,7 @@ class Strict:
 
 
 async def overlapping(harness: WorkerHarness, url: str | None = None, **settings: Any) -> int:
-    """A hook whose secret was changed a moment ago, and a worker."""
+    """Create a hook, exchange its secret, and start a worker. Return the hook's id."""
     hook_id = harness.hook(url, secret=OLD)
     harness.edit(hook_id, secret=NEW, overlap=DAY * SECOND)
     await harness.work(**settings)
@@ -60,7 +60,7 @@ async def overlapping(harness: WorkerHarness, url: str | None = None, **settings
 
 
 async def events(harness: WorkerHarness, count: int) -> None:
-    """So many events, one after the other, each delivered at last."""
+    """Store `count` events, one after the other. Wait until each is delivered."""
     for _ in range(count):
         known = harness.counts()["delivered"]
         await harness.event(b'{"a":1}')
@@ -73,7 +73,7 @@ async def events(harness: WorkerHarness, count: int) -> None:
 async def test_a_receiver_with_the_former_secret_misses_nothing(
     harness: WorkerHarness, header: str
 ) -> None:
-    """It still has the former secret, and misses nothing."""
+    """The receiver accepts each delivery at the first attempt, with the former secret."""
     receiver = Strict(OLD, header)
     async with serving(receiver) as server:
         await overlapping(harness, server.url, real=True)
@@ -83,7 +83,7 @@ async def test_a_receiver_with_the_former_secret_misses_nothing(
 
 
 async def test_a_receiver_with_the_new_secret_refuses_once(harness: WorkerHarness) -> None:
-    """It refuses once, gets the same again five seconds later, and refuses no more."""
+    """The receiver refuses one delivery, accepts its retry after 5 s, and refuses no later one."""
     receiver = Strict(NEW)
     async with serving(receiver) as server:
         hook_id = await overlapping(harness, server.url, real=True)
@@ -92,7 +92,7 @@ async def test_a_receiver_with_the_new_secret_refuses_once(harness: WorkerHarnes
         await harness.pass_time(5)
         await harness.over(delivered=1)
         await events(harness, 5)
-        # Also where the hook is read again: what was learned stays.
+        # After an edit the worker reads the hook again, and still knows the accepted secret.
         harness.edit(hook_id, events=["push", "issues"])
         await events(harness, 2)
         await harness.rest()
@@ -119,7 +119,7 @@ async def test_a_receiver_can_exchange_its_secret_meanwhile(
 
 
 async def test_a_receiver_that_looks_at_both_headers(harness: WorkerHarness) -> None:
-    """Whichever secret it has, and whatever else has been refused."""
+    """Each attempt has the signatures by both secrets, however many attempts were refused."""
     hook_id = await overlapping(harness)
     answers = [said(401), said(401), said(401), said()]
     harness.network.script = lambda post: answers.pop(0)
@@ -167,15 +167,15 @@ async def test_concurrent_refusals_change_the_secret_once(harness: WorkerHarness
     await harness.pass_time(5)
     await harness.over(delivered=20)
     refused = len(harness.network.posts) - 20
-    assert 0 < refused <= 4, "no more than were in flight when the first was refused"
+    assert 0 < refused <= 4, "only requests in flight at the first refusal are refused"
 
 
 @pytest.mark.parametrize("secret", [OLD, NEW])
 async def test_standard_webhooks_by_their_package(tmp_path: Path, url: str, secret: str) -> None:
-    """Either secret verifies, before the receiver has refused anything and after."""
+    """The package verifies each attempt with either secret, before and after a refusal."""
     harness = WorkerHarness(
         tmp_path, MovableClock(), url
-    )  # the package compares with the time of day
+    )  # the package compares the timestamp with the system clock
     key = secret if secret == NEW else b64encode(secret.encode()).decode()
     answers = [said(), said(401), said()]
     harness.network.script = lambda post: answers.pop(0)
@@ -267,7 +267,7 @@ async def test_the_former_secret_is_deleted_after_the_overlap(harness: WorkerHar
 
 
 async def refused_once(harness: WorkerHarness, hook_id: int) -> None:
-    """A receiver with the new secret alone refuses a delivery, and takes the next attempt."""
+    """Let a receiver with only the new secret refuse a delivery and accept its next attempt."""
     harness.network.script = knows(NEW)
     await harness.event()
     await harness.recorded(hook_id, 1)
@@ -279,7 +279,7 @@ async def refused_once(harness: WorkerHarness, hook_id: int) -> None:
 
 
 def knows(*secrets: str, otherwise: int = 401) -> Any:
-    """A receiver that looks at one header."""
+    """A script that accepts requests whose first signature is by one of these secrets."""
 
     def answer(post: Post) -> Any:
         first = post.headers["x-hub-signature-256"]
@@ -289,7 +289,7 @@ def knows(*secrets: str, otherwise: int = 401) -> Any:
 
 
 def signed(posts: list[Post]) -> list[str]:
-    """By which secret each was signed first."""
+    """The secret of the first signature of each request."""
     firsts = {by(OLD, post.body): OLD for post in posts} | {
         by(NEW, post.body): NEW for post in posts
     }
@@ -322,7 +322,7 @@ async def test_the_accepted_secret_survives_a_crash(harness: WorkerHarness) -> N
 
 
 async def test_the_accepted_secret_holds_for_another_worker(harness: WorkerHarness) -> None:
-    """Also for one that has signed by the former secret before."""
+    """A worker that signed by the former secret follows the decision that another one stored."""
     hook_id = await overlapping(harness)
     await events(harness, 1)
     target = next(iter(harness.worker.dispatcher.lanes)).target if harness.worker else None
@@ -346,13 +346,15 @@ async def test_the_accepted_secret_ends_with_the_next_exchange(harness: WorkerHa
     harness.clock.advance(1)
     late = Taken(until_then - 1, new=True)
     harness.store.do(hook_secrets.learn, hook_id, late)
-    assert harness.hook_row(hook_id)["secret_taken"] == 0, "that was another overlap"
+    assert harness.hook_row(hook_id)["secret_taken"] == 0, (
+        "the decision is about an earlier overlap"
+    )
     await events(harness, 1)
-    assert signed(harness.network.posts) == [NEW], "which is the former one now"
+    assert signed(harness.network.posts) == [NEW], "NEW is the former secret now, and signs first"
 
 
 async def test_a_refused_delivery_changes_the_secret_of_no_other(harness: WorkerHarness) -> None:
-    """A receiver that has taken the new secret refuses some events for what they hold."""
+    """A receiver that has accepted the new secret may refuse an event because of its content."""
     hook_id = await overlapping(harness)
     await refused_once(harness, hook_id)
     verifies = knows(NEW)
@@ -363,13 +365,15 @@ async def test_a_refused_delivery_changes_the_secret_of_no_other(harness: Worker
     assert signed(harness.network.posts) == [NEW] * 4
     await harness.pass_time(5)
     await harness.recorded(hook_id, 7)
-    assert signed(harness.network.posts)[4:] == [OLD], "its next attempt"
+    assert signed(harness.network.posts)[4:] == [OLD], (
+        "the former secret is tried only for the refused delivery"
+    )
     await events(harness, 1)
     assert signed(harness.network.posts)[5:] == [NEW]
 
 
 async def test_a_receiver_can_go_back_to_the_former_secret(harness: WorkerHarness) -> None:
-    """It refuses one delivery once, and no more."""
+    """The receiver refuses one attempt, and no later one."""
     hook_id = await overlapping(harness)
     await refused_once(harness, hook_id)
     harness.network.script = knows(OLD)
@@ -392,7 +396,7 @@ def test_remembered_refusals_are_bounded() -> None:
 
 
 def test_an_answer_to_an_earlier_attempt_takes_nothing_back() -> None:
-    """A delivery in flight by the former secret may be accepted after another was refused."""
+    """An answer to an attempt with the former secret may come after the new one was confirmed."""
     known = secret_rotation.SecretOverlap(DAY, OLD, Signer(OLD))
     assert known.learn(1, False, 401) is None
     assert known.learn(1, True, 200) == Taken(DAY, new=True)

@@ -1,4 +1,4 @@
-"""Signatures are checked against published vectors and an implementation that is not ours."""
+"""Signatures: they match published vectors and an independent implementation."""
 
 import hashlib
 import hmac
@@ -16,7 +16,7 @@ from worker.signing import sign
 SECRET = "It's a Secret to Everybody"
 BODY = b"Hello, World!"
 SHA256 = "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17"
-# The example of the Standard Webhooks documentation and of its libraries' tests.
+# This example is in the documentation of Standard Webhooks and in the tests of its libraries.
 STANDARD_SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 STANDARD_ID = "msg_p5jXN8AQM9LWM0D4loKWxJek"
 STANDARD_TIME = 1614265330

@@ -1,4 +1,4 @@
-"""The signatures that a hook asks for, and those with a key of its own."""
+"""The signature headers of deliveries: the requested schemes, by a secret or by private keys."""
 
 import base64
 import marshal
@@ -38,7 +38,7 @@ def test_signatures_match_the_official_vector() -> None:
 
 
 def test_signatures_match_the_vector_of_svix() -> None:
-    """The one that its server and its manual publish, with the private key in the long form."""
+    """The vector is in the server and the manual of Svix. Its private key has the long form."""
     key = (
         "whsk_"
         "6Xb/dCcHpPea21PS1N9VY/NZW723CEc77N4rJCubMbfVKIDij2HKpMKkioLlX0dRqSKJp4AJ6p9lMicMFs6Kvg=="

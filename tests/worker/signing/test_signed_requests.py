@@ -1,4 +1,4 @@
-"""What a receiver is sent, checked by code that is not ours."""
+"""Signed requests, verified by independent libraries."""
 
 import hashlib
 import hmac
@@ -25,7 +25,7 @@ SECRET = "open sesame"
 
 
 async def one_post(harness: WorkerHarness, body: bytes = PAYLOAD, **hook: object) -> Post:
-    """The one request that an event to the hook makes."""
+    """Create a hook, deliver one event to it, and return the request."""
     harness.hook(**hook)
     await harness.work()
     await harness.event(body, guid="72d3162e-cc78-11e3-81ab-4c9367dc0958")
@@ -149,12 +149,12 @@ async def test_a_delivery_matches_the_official_vector(harness: WorkerHarness) ->
 async def test_standard_webhooks_verified_by_their_package_and_by_svix(
     tmp_path: Path, url: str, secret: str, key: str, content_type: str
 ) -> None:
-    # It takes a third of a second, which a run without this test need not wait for.
+    # Imported here, because the import takes a third of a second and only this test needs it.
     from svix.webhooks import Webhook as SvixWebhook
 
     harness = WorkerHarness(
         tmp_path, MovableClock(), url
-    )  # the package compares with the time of day
+    )  # the package compares the timestamp with the system clock
     try:
         post = await one_post(harness, b'{"a":1}', secret=secret, content_type=content_type)
         verifier = Webhook(key)
@@ -162,7 +162,8 @@ async def test_standard_webhooks_verified_by_their_package_and_by_svix(
         if content_type == "json":
             assert verifier.verify(body, post.headers) == {"a": 1}
         else:
-            with pytest.raises(json.JSONDecodeError):  # a form, of which the signature holds
+            # The signature is valid, but the package expects JSON and the body is a form.
+            with pytest.raises(json.JSONDecodeError):
                 verifier.verify(body, post.headers)
         SvixWebhook(key).verify(body, post.headers)
         for name, value in (("webhook-id", "other"), ("webhook-signature", "v1,AAAA")):

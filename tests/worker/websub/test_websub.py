@@ -92,7 +92,7 @@ async def test_5_1_topic_and_callback_are_the_key(place: Site, subscriber: Peer)
 
 
 async def test_5_1_of_two_requests_the_later_one_counts(place: Site, subscriber: Peer) -> None:
-    """Whichever of them is verified first."""
+    """The later request counts even if it is verified first."""
     await place.subscribe(f"{subscriber.url}/x")
     row = place.rows()[0]
     request = {**row, "key": "k", "secret": None, "lease_seconds": 5000}
@@ -221,7 +221,7 @@ async def test_5_3_the_hub_s_question_has_the_required_parameters(
     assert second.query.keys() == {"hub.mode", "hub.topic", "hub.challenge"}
     assert second.query["hub.mode"] == "unsubscribe"
     assert "X-Hub-Signature" not in dict(first.fields)
-    # 8.2: random, and used once.
+    # Section 8.2: the challenge is random and used once.
     assert len(challenge) >= 32
     assert challenge != second.query["hub.challenge"]
 
@@ -249,7 +249,7 @@ async def test_5_3_1_any_2xx_with_the_challenge_confirms(place: Site, subscriber
 
 
 async def answering(place: Site, subscriber: Peer, status: int, body: str) -> None:
-    """Subscribe, and have the subscriber answer the question so; `{}` is the challenge."""
+    """Subscribe, and let the subscriber answer with `status` and `body`. `{}` is the challenge."""
     subscriber.challenged = lambda asked: (
         status,
         {"Location": f"{subscriber.url}/elsewhere?{asked.target.partition('?')[2]}"},
@@ -329,7 +329,7 @@ async def test_5_3_1_leases_are_enforced(place: Site, subscriber: Peer) -> None:
 async def test_5_3_1_nothing_is_sent_for_a_lease_that_is_over(
     place: Site, subscriber: Peer
 ) -> None:
-    """Not even what waited from before, and whether or not the worker has looked."""
+    """An event after the end of the lease makes a delivery, which ends without a request."""
     await place.subscribe(f"{subscriber.url}/x", lease_seconds="3600")
     await place.advance(3601)
     await place.push()
@@ -477,7 +477,7 @@ async def test_7_failing_ends_the_delivery_and_not_the_subscription(
             await place.over()
             await place.pass_time(6)
             await until(lambda: place.states() == ["dead"] * many)  # noqa: B023 - waited for here
-            # Longer than any hook that fails would be left active.
+            # Other hooks would be disabled after they had failed for this long.
             await place.pass_time(6 * DAY)
         subscriber.status = 204
         assert len(place.rows()) == 1

@@ -1,4 +1,4 @@
-"""Topics that are hosted elsewhere: published, fetched, and distributed if they changed."""
+"""Topics of other sites: the hub fetches a published topic, and distributes it if it changed."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -41,7 +41,7 @@ async def place(anyio_backend: str, tmp_path: Path, url: str, blog: Peer) -> Asy
 
 
 async def publish(place: Site, url: str, field: str = "topic") -> None:
-    """Say that a topic changed; a second has passed since it was said before."""
+    """Move the clock by 2 s, and publish a change of a topic."""
     place.clock.by += 2
     answer = await place.ask(mode="publish", **{field: url})
     assert (answer.status_code, answer.content) == (204, b""), answer.text
@@ -190,7 +190,7 @@ async def test_7_entries_that_were_delivered_are_left_out(
     blog.pages["/a"] = (200, kind, FEED % (TWO + ONE))
     await publish(place, topic)
     await place_over(place, 3)
-    # The one who came later was never sent the first entry.
+    # The second subscriber has not received the first entry before, so it gets both.
     assert bodies_to(subscriber, "/1") == [FEED % ONE, FEED % (TWO + b"\n")]
     assert bodies_to(subscriber, "/2") == [FEED % (TWO + ONE)]
 
@@ -220,7 +220,7 @@ async def place_over(place: Site, many: int) -> None:
     await until(lambda: place.states() == ["delivered"] * many)
 
 
-# Cutting
+# Removal of entries that a subscriber already has.
 
 
 def test_known_entries_are_cut_out_and_every_other_byte_stays() -> None:
@@ -264,6 +264,6 @@ def test_an_empty_entry_is_one() -> None:
 
 
 async def test_answers_are_as_clients_of_old_expect(place: Site) -> None:
-    """Publishers' libraries look for 204."""
+    """Libraries of publishers expect the status 204."""
     answer: httpx.Response = await place.ask(mode="publish", url=place.topic())
     assert answer.status_code == 204

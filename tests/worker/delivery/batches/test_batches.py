@@ -1,4 +1,4 @@
-"""Batches: several deliveries of a hook in one request, and each with its own record."""
+"""Batches: one request has several deliveries of a hook, and each delivery has its own record."""
 
 import time
 from collections import Counter
@@ -19,10 +19,10 @@ from worker.delivery.batches import sender
 from worker.http.answer import ExchangeResult
 from worker.signing.sign import Signer
 
-# No batch waits for more: what waits already goes.
+# A batch takes only the deliveries that wait already.
 NOW = {"batch": {"max_wait": 0}}
 LONG = {"batch": {"max_events": 4, "max_wait": 60}}
-# The wait is over as soon as the clock is moved.
+# The clock of the tests stands still, so the wait ends only when a test moves it.
 SHORT = {"batch": {"max_events": 4, "max_wait": 0.01}}
 UNKNOWN = "batch: the answer names an id that is not in the batch"
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
@@ -44,7 +44,7 @@ def sizes(harness: WorkerHarness) -> list[int]:
 
 
 async def waiting(harness: WorkerHarness, count: int, **given: Any) -> list[str]:
-    """Make events that wait in the store. Return their ids."""
+    """Create `count` events, whose deliveries wait in the store. Return their ids."""
     return [(await harness.event(**given)).guid for _ in range(count)]
 
 
@@ -59,7 +59,7 @@ async def test_deliveries_that_wait_go_in_one_request(harness: WorkerHarness) ->
     headers = post.headers
     assert headers["content-type"] == "application/json"
     assert headers["webhook-id"] == batches.batch_id(guids)
-    assert "x-github-event" not in headers, "a batch has no event of its own"
+    assert "x-github-event" not in headers, "a batch has no single event type"
     rows = harness.attempts(hook_id)
     assert [row["guid"] for row in rows] == guids
     assert {row["request_headers"]["webhook-id"] for row in rows} == {headers["webhook-id"]}
@@ -107,7 +107,7 @@ async def test_a_batch_waits_no_longer_than_the_hook_allows(harness: WorkerHarne
     for _ in range(3):
         await harness.event()
     await settle()
-    assert not harness.network.posts, "the clock stands still"
+    assert not harness.network.posts, "the wait ends only when the clock moves"
     harness.clock.advance(0.02)
     await harness.over(delivered=3)
     assert sizes(harness) == [3]
@@ -170,7 +170,7 @@ async def test_only_events_that_the_receiver_names_are_retried(
     ]
     assert failed[0]["error"] == "batch: the receiver named this event as failed"
     assert Counter(row["guid"] for row in rows) == Counter([*guids, guids[1], guids[3]])
-    assert harness.hook_row(hook_id)["failing_since"] is None, "the endpoint works"
+    assert harness.hook_row(hook_id)["failing_since"] is None, "the receiver accepted the request"
 
 
 async def test_a_retry_goes_with_newer_deliveries(harness: WorkerHarness) -> None:
@@ -193,7 +193,7 @@ async def test_a_batch_that_fails_is_retried_as_a_whole(harness: WorkerHarness) 
     harness.network.script = lambda _: answers.pop(0)
     hook_id = harness.hook(options=NOW | {"retries": [0, 10, 10]})
     guids = await waiting(harness, 4)
-    # The jitter of a schedule must not scatter what failed together.
+    # Jitter must not give the deliveries of a failed batch different retry times.
     await harness.work(jitter=0.5)
     for attempts in (4, 8):
         await harness.recorded(hook_id, attempts)
@@ -446,7 +446,7 @@ async def test_a_library_of_cloudevents_reads_the_batch(harness: WorkerHarness) 
     await harness.over(delivered=3)
     (post,) = harness.network.posts
     assert post.headers["content-type"] == "application/cloudevents-batch+json"
-    # The library reads single events, and a batch is an array of them.
+    # The library has no parser for batches, so each event of the array is parsed alone.
     one_of_many = {"content-type": "application/cloudevents+json"}
     read = [from_http_event(HTTPMessage(one_of_many, orjson.dumps(one))) for one in elements(post)]
     assert [event.get_id() for event in read] == guids
@@ -466,7 +466,7 @@ async def test_thin_events_go_in_batches(harness: WorkerHarness) -> None:
 async def test_signatures_are_over_the_whole_body(harness: WorkerHarness) -> None:
     options = NOW | {"signatures": ["sha1", "sha256", "v1"]}
     harness.hook(options=options, secret=SECRET)
-    # The library compares the timestamp with the time of this machine.
+    # The library compares the timestamp with the system clock.
     harness.clock.advance(time.time() - harness.clock.now() / SECOND)
     await waiting(harness, 3)
     await harness.work()

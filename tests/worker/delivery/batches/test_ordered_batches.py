@@ -1,4 +1,4 @@
-"""Batches of ordered hooks: deliveries of one key that follow each other, in their order."""
+"""Batches of ordered hooks: each has consecutive deliveries of one key, in their order."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ def all_steps(harness: WorkerHarness) -> list[list[int]]:
 
 
 async def arrive(harness: WorkerHarness, *wanted: int, key: int = 1) -> list[str]:
-    """Make an event for each step. Return their ids."""
+    """Create an event with this key for each step. Return their ids."""
     bodies = [orjson.dumps({"key": key, "step": step}) for step in wanted]
     return [(await harness.event(body)).guid for body in bodies]
 
@@ -86,7 +86,7 @@ async def test_only_named_events_go_again_before_the_next(
     await harness.recorded(hook_id, 3)
     await arrive(harness, 3)
     await settle()
-    assert all_steps(harness) == [[0, 1, 2]], "the next one waits for those that failed"
+    assert all_steps(harness) == [[0, 1, 2]], "the next delivery waits for the failed ones"
     await harness.pass_time(11)
     await harness.over(delivered=4)
     assert all_steps(harness) == [[0, 1, 2], [*failing, 3]]
@@ -164,7 +164,7 @@ async def test_a_crash_during_an_ordered_batch_loses_nothing(harness: WorkerHarn
     gate.opened.set()
     await harness.work()
     if not harness.store.engine.single_worker:
-        # The request of the lost worker might be in flight for so long.
+        # Other workers wait this long, because a request of the crashed worker may be in flight.
         await harness.pass_time(121)
     await harness.over(delivered=6)
     assert all_steps(harness) == [[0, 1, 2, 3], [0, 1, 2, 3], [4, 5]]
