@@ -8,15 +8,18 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
-from store.clock import DAY, HOUR, MINUTE, SECOND
+from store.clock import DAY, HOUR, MINUTE, SECOND, iso
 
 Formatter = Callable[[float], str]
 STEPS = ((DAY, "d"), (HOUR, "h"), (MINUTE, "min"), (SECOND, "s"))
+# The steps above a second, each with the length of the next finer one.
+FINER = ((DAY, "d", HOUR), (HOUR, "h", MINUTE), (MINUTE, "min", SECOND))
 UNITS = ("B", "kB", "MB", "GB", "TB")
 # A narrow no-break space, the usual separator between groups of digits.
 THIN = "\u202f"
 # In place of a secret in a URL, and what it replaces in the query.
 MASK = "•••"
+MINUTES_OF_A_DAY = DAY // MINUTE
 VALUE = re.compile(r"=[^&;]+")
 
 
@@ -57,13 +60,15 @@ def ago(at: int, now: int) -> str:
     distance = abs(now - at)
     if distance < SECOND:
         return "now"
-    length, unit = next(
-        (length, unit)
-        for (length, unit), (finer, _) in zip(STEPS, (*STEPS[1:], STEPS[-1]), strict=True)
-        if _rounded(distance, finer) * finer >= length
-    )
-    text = f"{_rounded(distance, length)} {unit}"
+    text = _length(distance)
     return f"{text} ago" if at <= now else f"in {text}"
+
+
+def _length(distance: int) -> str:
+    for length, unit, finer in FINER:
+        if _rounded(distance, finer) * finer >= length:
+            return f"{_rounded(distance, length)} {unit}"
+    return f"{_rounded(distance, SECOND)} s"
 
 
 def _rounded(distance: int, length: int) -> int:
@@ -72,21 +77,21 @@ def _rounded(distance: int, length: int) -> int:
 
 def moment(at: int) -> str:
     """Format a time with its date, to the second: `2026-11-21 07:33:00 UTC`."""
-    return f"{_when(at):%Y-%m-%d %H:%M:%S} UTC"
+    text = iso(at)
+    return f"{text[:10]} {text[11:19]} UTC"
 
 
 def clock(at: int) -> str:
     """Format a time of day, to the minute."""
-    return f"{_when(at):%H:%M}"
+    # A page has hundreds. This takes a fifth of the time of strftime.
+    hour, minute = divmod(at // MINUTE % MINUTES_OF_A_DAY, 60)
+    return f"{hour:02}:{minute:02}"
 
 
 def day(at: int) -> str:
     """Format a time with its day, to the hour: `21 Nov, 06:00`."""
-    return f"{_when(at).day} {_when(at):%b, %H:%M}"
-
-
-def _when(at: int) -> datetime:
-    return datetime.fromtimestamp(at / SECOND, UTC)
+    when = datetime.fromtimestamp(at // SECOND, UTC)
+    return f"{when.day} {when:%b}, {clock(at)}"
 
 
 def size(value: float) -> str:

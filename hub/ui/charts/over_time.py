@@ -73,20 +73,18 @@ class Chart:
     @property
     def points(self) -> list[str]:
         """Return what a reader sees of each moment: its time, and each series' value."""
-        known = dict(self.rows)
-        none = ["–"] * len(self.series)
+        known, none = dict(self.rows), ["–"] * len(self.series)
+        labels, time = [one.label for one in self.series], _moment_format(self.moments)
         return [
-            f"{self.time(moment)}  "
-            + "  ".join(
-                f"{one.label} {value}"
-                for one, value in zip(self.series, known.get(moment, none), strict=True)
-            )
-            for moment in self.moments
+            "  ".join([time(at), *map(" ".join, zip(labels, known.get(at, none), strict=True))])
+            for at in self.moments
         ]
 
-    def time(self, moment: int) -> str:
-        """Format a time with its date, if the chart is about several days."""
-        return _moment_format(self.moments)(moment)
+    @property
+    def table(self) -> list[tuple[str, list[str]]]:
+        """Return `rows` with formatted times, which have a date if the chart is about days."""
+        time = _moment_format(self.moments)
+        return [(time(moment), values) for moment, values in self.rows]
 
 
 def _moment_format(moments: Sequence[int]) -> Callable[[int], str]:
