@@ -229,7 +229,10 @@ def _lifespan(services: Services, lifespan: Lifespan[Starlette] | None) -> Lifes
 
 
 def _add_not_served(services: Services, routes: Routes) -> None:
-    """Add the paths that a parameter of an operation's path would match otherwise."""
+    """Answer 404 for paths that are not served, but that an operation's parameter would match.
+
+    Without these routes, `/user/keys` would mean the user with the id `keys`.
+    """
     endpoint = _no_operation(services)
     for path in _overlapping_paths():
         for served in _with_id(path.replace("{*", "{")):

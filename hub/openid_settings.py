@@ -68,7 +68,10 @@ class OpenIDSettings(SettingsPart):
 
 
 def is_secure(url: str) -> bool:
-    """Return whether a URL is encrypted, or leads to this machine, and has no query."""
+    """Return whether a URL is https, or http to this machine.
+
+    URLs with a user name, a query or a fragment are not accepted.
+    """
     try:
         parts = urlsplit(url)
     except ValueError:

@@ -1,6 +1,6 @@
-"""Serializers of the present state of resources that no group of operations changes.
+"""Serializers of the present state of resources, for events that report it once more.
 
-Platforms report these resources in events.
+These are the resources whose changes platforms report. The groups of operations declare the others.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -125,9 +125,9 @@ def _issues_of(db: Connection, rows: Sequence[Row]) -> dict[int, Row]:
 
 
 def _on_pull(event: str, member: str, one: Callable[..., Mapping[str, Any]]) -> SnapshotSerializer:
-    """Return the serializer of comments and reviews on pull requests.
+    """Return the serializer of comments or reviews on pull requests.
 
-    `one` serializes a single one.
+    `one` serializes a single comment or review, which becomes the payload's `member`.
     """
 
     def states(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[SnapshotEvent]:

@@ -26,8 +26,8 @@ def _states() -> Mapping[str, SnapshotSerializer]:
 class WorkerEvents:
     """Emits events for changes in the background, with the links and words of the settings.
 
-    Groups declare the payloads with `OperationGroup.data`, or `OperationGroup.current` for
-    snapshots.
+    Groups declare the payloads with `OperationGroup.declare_serializers`, or `declare_snapshots`
+    for snapshots.
     """
 
     def __init__(self, settings: HubSettings) -> None:

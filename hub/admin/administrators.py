@@ -77,11 +77,14 @@ class AdminAuth:
 
     @property
     def mark(self) -> str | None:
-        """Return a value that changes with the configured token but grants no access, or None."""
+        """Return a value that changes with the configured token but grants no access.
+
+        It is None if no token is configured.
+        """
         return None if self._digest is None else hashlib.sha256(b"mark" + self._digest).hexdigest()
 
     def is_valid_cookie(self, given: str) -> bool:
-        """Return whether it is the configured token."""
+        """Return whether a text that a client sent is the configured token."""
         digest = hashlib.sha256(given.encode()).digest()
         return self._digest is not None and hmac.compare_digest(digest, self._digest)
 
@@ -99,7 +102,7 @@ class AdminAuth:
 
 
 def administers(caller: credentials.Caller) -> bool:
-    """Return whether it is a site administrator's personal token.
+    """Return whether the caller has a site administrator's personal token.
 
     Fine-grained tokens and tokens of apps are limited to their own purpose.
     """
@@ -107,7 +110,7 @@ def administers(caller: credentials.Caller) -> bool:
 
 
 def operates(caller: credentials.Caller) -> bool:
-    """Return whether a token gives access to view the installation."""
+    """Return whether the caller's token gives access to view the installation."""
     return administers(caller) and covers(caller, LOOK)
 
 

@@ -155,7 +155,7 @@ class OnUser(Access):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignedIn(Access):
-    """Any user with a token. It needs a scope or a permission only if there are some."""
+    """Any user with a token. If scopes or permissions are declared, the token needs one of them."""
 
     @property
     def takes_scopes(self) -> bool:
@@ -214,7 +214,11 @@ def on_user(
 def signed_in(
     *permissions: Permission, scopes: tuple[str, ...] = (), kinds: tuple[str, ...] = USERS
 ) -> SignedIn:
-    """Return access for every user, with these permissions or scopes only if there are any."""
+    """Return access for every user with a token.
+
+    A token with scopes needs one of `scopes`, if there are any. A token with permissions needs one
+    of `permissions`, if there are any.
+    """
     return SignedIn(permissions=permissions, scopes=scopes, kinds=kinds)
 
 

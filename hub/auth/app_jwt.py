@@ -38,7 +38,7 @@ def has_form(value: str) -> bool:
 def authenticate_app(db: Connection, value: str) -> Row:
     """Return the app that has signed the token.
 
-    Raises Unauthenticated if the app is unknown, the signature is of no key of the app, or the
+    Raises Unauthenticated if the app is unknown, no key of the app made the signature, or the
     token's times are wrong.
     """
     try:
@@ -79,7 +79,7 @@ def _check_times(db: Connection, claims: dict[str, Any]) -> None:
 
 
 def _number(value: Any) -> int | float | None:
-    # A flag is an integer to Python, and no number to anybody else.
+    # bool is a subclass of int, but true and false are no numbers in JSON.
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return value if math.isfinite(value) else None

@@ -14,7 +14,7 @@ from store.errors import StoreError
 APART = 1 * HOUR
 DELAY = 1.0
 MOST = 50_000
-"""How many users are kept in memory. Beyond it all are removed, and written once more."""
+"""How many users are kept in memory. Then all are removed, and written again when they return."""
 
 
 class Authentications:

@@ -23,7 +23,8 @@ class OnEnterprise(Access):
     def see(self, db: Connection, caller: Caller | None, row: Row) -> None:
         """Check the caller's role and token.
 
-        Raises Missing for everybody but members, or Forbidden.
+        Raises Missing for everybody but members, and for tokens limited to one account;
+        otherwise Forbidden.
         """
         assert caller is not None, "this access requires a token"
         role = enterprises.role_of(db, row, caller.account)

@@ -41,7 +41,7 @@ class Quota:
 
 @dataclass(slots=True)
 class RateStatus:
-    """A caller's status with one rate limit. `reset` is in seconds."""
+    """A caller's status with one rate limit. `reset` is in seconds since 1970."""
 
     resource: str
     limit: int

@@ -27,10 +27,10 @@ MAX_SUBJECTS = 50_000
 
 @dataclass(slots=True, eq=False)
 class WindowCounter:
-    """The count for the window from `start` to `end`, in seconds.
+    """The count for the window from `start` to `end`, in seconds since 1970.
 
-    `unsaved` of it is in memory only, `saving` is being written. `heard` is the step of
-    RateCounters at which the count last agreed with the store.
+    `used` includes `unsaved`, which is in memory only, and `saving`, which is being written.
+    `heard` is the step of RateCounters at which the count last agreed with the store.
     """
 
     subject: str
@@ -179,7 +179,7 @@ class RateCounters:
     async def _forget(self) -> None:
         with self.lock:
             if len(self._counts) > self._max_subjects:
-                # They are in the store and are read again when needed.
+                # The removed counters are in the store and are read again when needed.
                 busy = {one.subject for one in self._changed}
                 self._counts = {key: self._counts[key] for key in busy if key in self._counts}
         if time.monotonic() - self._forgotten < FORGET_EVERY:

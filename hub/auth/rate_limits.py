@@ -29,7 +29,7 @@ class RateLimits:
         self._content = Quota(settings.content_per_minute, MINUTE)
         self._content_hourly = Quota(settings.content_per_hour, HOUR)
         self._bad_tokens = Quota(settings.failed_tokens, settings.failed_login_seconds)
-        # One that has counted nothing yet is false.
+        # Not `counters or ...`: RateCounters without counts are falsy, as they have a length.
         if counters is None:
             counters = RateCounters(store, float(settings.failed_login_seconds))
         self.counters = counters
@@ -75,7 +75,7 @@ class RateLimits:
         return charge
 
     def peek(self, db: Connection, subject: RateSubject, category: str = "core") -> RateCharge:
-        """Return the caller's status without charging anything."""
+        """Return a charge with the caller's status, without charging anything."""
         counts = self.counters.of(db, subject.key)
         quota = self.quotas(subject)[category]
         with self.counters.lock:
@@ -99,7 +99,7 @@ class RateLimits:
         return False
 
     def refund(self, charge: RateCharge) -> None:
-        """Give back the charge for the request's category."""
+        """Give back the charge for the request's category. Its points stay charged."""
         if charge.charged:
             with self.counters.lock:
                 self.counters.take(charge.count, -1)

@@ -6,7 +6,7 @@ from store.accounts.viewers import RepositoryViewer
 
 
 def viewer_of(caller: Caller | None, permission: str = "metadata") -> RepositoryViewer:
-    """Return the viewer that the caller is.
+    """Return the caller as a viewer of repositories.
 
     The token shows private repositories if it has the scope `repo` or this permission.
     """

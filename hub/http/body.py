@@ -33,8 +33,8 @@ class BodyReader:
         """Return the body. The caller must call `give_back(len(body))` once it is done with it.
 
         Raises TooLarge beyond `limit` bytes (without reading if Content-Length says so), TooSlow
-        after the deadline, Busy if all bodies together need too much memory, and Malformed for a
-        bad Content-Length.
+        after the deadline, Busy if all bodies together need too much memory, Malformed for a bad
+        Content-Length, and ClientGone if the client disconnects.
         """
         declared = headers.get(b"content-length", b"0")
         if not declared.isdigit():

@@ -45,7 +45,7 @@ class ClientAddresses:
 
 
 def is_loopback(address: str) -> bool:
-    """Return whether this is an address of this machine alone, also one that IPv6 maps."""
+    """Return whether this is a loopback address, also an IPv4 one that is mapped to IPv6."""
     try:
         number = ipaddress.ip_address(address)
     except ValueError:

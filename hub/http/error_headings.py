@@ -147,24 +147,27 @@ HEADINGS: dict[type[Exception], Heading] = {
 
 
 def heading_of(error: Exception) -> Heading:
-    """The heading that explains an error."""
+    """Return the heading that explains an error."""
     if not isinstance(error, errors.MovedPermanently) and status_of(error) == 500:
         return SERVER_ERROR
     return next(HEADINGS[kind] for kind in type(error).mro() if kind in HEADINGS)
 
 
 def operation_anchor(operation_id: str) -> str:
-    """Where an operation is on its page."""
+    """Return the anchor of an operation on the manual's page."""
     return operation_id.replace("/", "-")
 
 
 def operation_place(operation_id: str) -> str:
-    """Where an operation is in the manual."""
+    """Return the path and the anchor of an operation in the manual."""
     return f"{OPERATIONS_PAGE}#{operation_anchor(operation_id)}"
 
 
 def place_of(error: Exception, place: str = "") -> str:
-    """Where the manual explains an error of what is described at `place`, if it is anywhere."""
+    """Return the path and the anchor in the manual that explain an error.
+
+    `place` is where the manual describes the operation that raised it; empty if nowhere.
+    """
     if isinstance(error, errors.NotServed):
         return error.place
     heading = heading_of(error)

@@ -168,8 +168,8 @@ def _check_source(
 ) -> tuple[Found, Organizations]:
     """Return the known repositories and, for events of no known one, the organizations.
 
-    There is an error for each name that the source may not send for. It does not depend on whether
-    the repository or organization is known.
+    There is an error for each name that the source may not send for. The error does not depend on
+    whether the repository or organization is known.
     """
     found: Found = {}
     for name in {line.repository for line in lines}:

@@ -95,7 +95,10 @@ class EventOrigin(NamedTuple):
 
     @property
     def scope(self) -> int:
-        """Return the scope in which the event's id is unique: a source or a repository."""
+        """Return the scope in which the event's id is unique.
+
+        It is the negative id of the source or, for an event with a token, the repository's id.
+        """
         return -self.source_id or self.repo_id
 
 

@@ -12,7 +12,7 @@ from store.errors import StoreError
 from store.trace_context import TraceContext
 from store.tracing import Span, Tracer, Value
 
-# Links of one span. Each event of a batch may come from another trace.
+# The most links of one span. Each event of a batch may come from another trace.
 MOST_LINKS = 128
 PARENT, STATE = b"traceparent", b"tracestate"
 
@@ -37,10 +37,10 @@ class EventSpans:
     def accepting(
         self, arrivals: Sequence[IncomingEvent], trace: TraceContext | None
     ) -> Iterator[list[Receipt]]:
-        """Have a span for the block, which stores events of a request with this trace context.
+        """Open a span around a block that stores the events of one request.
 
-        Events without a trace of their own get the span's context. The block puts its receipts into
-        the list.
+        `trace` is the trace context of the request. Events without a trace of their own get the
+        span's context. The block must add its receipts to the yielded list.
         """
         receipts: list[Receipt] = []
         if self._tracer is None:
@@ -77,7 +77,7 @@ def _inherit(arrivals: Sequence[IncomingEvent], trace: TraceContext | None) -> N
 
 
 def _destination(arrivals: Sequence[IncomingEvent]) -> str:
-    """Return the name of the events. If a batch has several, there is one word for all."""
+    """Return the name that all events have, or `events` if a batch has several names."""
     names = {arrival.name for arrival in arrivals}
     return names.pop() if len(names) == 1 else "events"
 
@@ -108,5 +108,5 @@ def _results(receipts: Sequence[Receipt]) -> dict[str, Value]:
 
 
 def _kind(error: Exception) -> str:
-    """Return the kind of an error. Its message may have parts of the request."""
+    """Return the kind of an error, and not its message, which may have parts of the request."""
     return type(error).__name__ if isinstance(error, StoreError) else "internal"

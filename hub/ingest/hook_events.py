@@ -46,7 +46,7 @@ def delete(ctx: Context, hook: Row) -> None:
 def _described(ctx: Context, hook: Row) -> tuple[Row | None, dict[str, Any], SystemHook]:
     """Return the hook's repository, the members of payloads that name another target, and the hook.
 
-    The hook is serialized as the API does.
+    The hook is serialized as in the API's responses.
     """
     target = target_of(hook)
     if target.kind == "repository":
@@ -64,7 +64,7 @@ def _described(ctx: Context, hook: Row) -> tuple[Row | None, dict[str, Any], Sys
 
 
 def serialize_hook(ctx: Context, repo: Row, hook: Row) -> serializers.Hook:
-    """Serialize a repository's hook as the API does."""
+    """Serialize a repository's hook as in the API's responses."""
     last = attempts.last_responses(ctx.db, [hook["id"]]).get(hook["id"])
     return serializers.hook(ctx.urls, repo, hook, last)
 

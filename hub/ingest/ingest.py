@@ -72,7 +72,7 @@ class IngestEndpoints:
                 payload = await event_envelope.read_payload(body)
                 arrival = await _arrival(EventOrigin(repo["id"]), guid, name, body, payload)
                 # Many requests wait for the commit at once, and a parsed payload takes many times
-                # its text.
+                # the memory of its text.
                 del payload
                 return await self._accept(request, arrival)
             finally:

@@ -23,7 +23,7 @@ from store.hooks.hook_targets import name_of
 from store.mail import notices, outbox
 
 NAME, MARK = "tocsin", "[tocsin]"
-# Alerts that a mail describes, targets that its subject names, and characters of a line, at most.
+# The most alerts that a mail describes, targets that its subject names, and characters of a line.
 MOST_ALERTS, MOST_NAMED, MOST_LINE = 50, 3, 300
 TEST_TEXT = """\
 This is a test message. Alerts about hooks will arrive in the same way.
@@ -70,13 +70,13 @@ class MailComposer:
         message["Subject"] = subject
         message["Date"] = format_datetime(EPOCH + timedelta(microseconds=db.now))
         message["Message-ID"] = f"<{mail['guid']}@{sender.domain}>"
-        # Nothing answers it automatically (RFC 3834).
+        # Vacation responders do not answer mails with this header (RFC 3834).
         message["Auto-Submitted"] = "auto-generated"
         message.set_content(text)
         return message
 
     def _part(self, db: Connection, alert: Row) -> str:
-        """Return the lines about an alert, and where its hook is."""
+        """Return the lines about an alert and, if the dashboard is on, the URL of its page."""
         lines = [_text(line) for line in summary(self._view(db, alert))]
         if self._dashboard:
             place = f"/ui/hooks/{alert['hook_id']}" if alert["hook_id"] else "/ui/problems"
@@ -100,7 +100,7 @@ class MailComposer:
 
 
 def _address(address: str, name: str = "") -> Address:
-    # As one text, an address in Unicode would be refused.
+    # `Address(addr_spec=...)` would reject a local part that is not ASCII.
     local, _, domain = email_address.to_ascii(address).rpartition("@")
     return Address(name, local, domain)
 

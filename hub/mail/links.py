@@ -1,4 +1,4 @@
-"""Signed links to the page where a receiver unsubscribes. They need no sign-in, and do not end."""
+"""Signed links to the page for unsubscribing from mails. They need no sign-in, and never expire."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ PATH = "/alerts/unsubscribe"
 PURPOSE = "mail subscription"
 ONE_CLICK = ("List-Unsubscribe", "One-Click")
 """The field of the form that mail programs send (RFC 8058), and its value."""
-# A mail describes no more hooks.
+# The most hooks of one link. A mail describes at most so many alerts, each about one hook.
 MOST = 50
 REFUSED = "The link is not complete, or this server did not issue it. Copy it from the mail again."
 

@@ -46,7 +46,7 @@ def _change(services: Services) -> Handler:
         services.intake.give_back(len(raw))
         change = _wanted(read_form(request.scope, raw))
         shown = await services.store.read(_follow, request.query, None)
-        # Nobody without a link makes the store write.
+        # A request without a valid link must not cause a write.
         if not shown["refused"]:
             shown = await services.store.write(_follow, request.query, change)
         return _page(services, shown)

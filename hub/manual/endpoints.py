@@ -20,7 +20,6 @@ from hub.ui.templating import render
 from store.errors import Missing
 
 MARKDOWN: Header = (b"content-type", b"text/markdown; charset=utf-8")
-# Clients cache these files and revalidate them with each request, so an upgrade shows at once.
 KINDS = {"png": b"image/png", "svg": b"image/svg+xml", "webp": b"image/webp"}
 
 NOT_THERE = Page(
@@ -87,7 +86,10 @@ class ManualEndpoints:
         return _kept(request, await asyncio.to_thread(self._search), JSON)
 
     def _missing(self, request: Request, root: str) -> Response:
-        """Return a page with the contents and the search. For programs, raise Missing."""
+        """Return a 404 page with the contents and the search.
+
+        Raises Missing if the client does not ask for HTML.
+        """
         if not Accept(request.accept).explicit("text/html"):
             raise Missing("page")
         return Response(404, self._drawn("", root), [HTML, *LASTING])
@@ -123,6 +125,7 @@ class ManualEndpoints:
 
 
 def _kept(request: Request, body: bytes, kind: Header) -> Response:
+    # Clients cache responses and revalidate them with each request, so an upgrade shows at once.
     answer = Response(200, body, [kind, *LASTING])
     conditional.apply_conditions(answer, request.headers, None)
     return answer

@@ -153,7 +153,7 @@ def media_types(operation: Operation, schema: Json) -> Json:
     usual = "text/plain" if operation.answer is str else "application/json"
     found: Json = {usual: {"schema": schema}}
     family = f"-{operation.family}" if operation.family else ""
-    # Without JSON, its other media types are a different kind of thing: a file or a page.
+    # Without a family, the other media types are not JSON: the answer is a file or a page.
     form = schema if operation.family is not None else {"type": "string"}
     for param in operation.media:
         found[f"application/vnd.service{family}.{param}+json"] = {"schema": form}

@@ -30,7 +30,7 @@ NAMES: dict[str, Any] = {
     "full_ref": "refs/heads/main", "ref": "refs/heads/main", "secret": "SECRET",
     "client_id": "Iv1.0123456789abcdef", "day": "2026-03-10",
 }  # fmt: skip
-# Names that are not known by themselves, by their endings.
+# Values for members whose names are not in NAMES, by the endings of the names.
 ENDINGS = {
     "_at": FORMATS["date-time"],
     "_on": FORMATS["date"],

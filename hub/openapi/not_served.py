@@ -1,7 +1,7 @@
 """The families of the platform's paths that this server does not serve, although URLs name them.
 
-Answers have the URLs that the platform's answers have, so some of them lead here. Such a request is
-answered 404 with the page of the manual that lists these families.
+Responses contain all URLs that the platform's responses contain, so clients request such paths. The
+server answers 404 with a link to the page of the manual that lists these families.
 """
 
 import re
@@ -19,7 +19,7 @@ PART = re.compile(r"\{(\*?)([a-z_:-]*)\}")
 
 
 class Family(NamedTuple):
-    """Paths with something in common. `text` says why they are not served."""
+    """Paths about the same subject, the `title`. `text` says why they are not served."""
 
     title: str
     text: str

@@ -1,7 +1,7 @@
 """The first steps of every API request: credentials, rate limits, API version.
 
-They run in the same transaction as the rest of the request. If that transaction is run again, so
-are they, but the request is charged only once.
+They run in the same transaction as the rest of the request. If that transaction is run again, these
+steps run again too, but the request is charged only once.
 """
 
 from typing import NamedTuple

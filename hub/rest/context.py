@@ -111,10 +111,10 @@ class Context:
     db: Connection
     urls: Urls
     caller: Caller | None
-    """The authenticated user or installation."""
+    """The authenticated user or installation; None for an application or an anonymous request."""
     emits: tuple[str, ...] = ()
     app: Row | None = None
-    """The authenticated application, where access is `as_app`."""
+    """The authenticated application, where access is `as_app` or `as_integration`."""
     version: str = DEFAULT
     """The API version of the response."""
     media: Media = PLAIN
@@ -164,8 +164,8 @@ class Context:
         """Store `name` or `name.action` as an event of the repository, or of none.
 
         The payload's sender is the caller unless the payload names another. With `only_hook` the
-        event goes to that hook alone, whether subscribed or not. `also_hook` gets it beside the
-        hooks that are subscribed.
+        event goes to that hook alone, whether subscribed or not. With `also_hook` it goes to that
+        hook and to the hooks that are subscribed.
         """
         ((repo_id, content),) = self._payloads(event, [(repo, payload)])
         name, _, action = event.partition(".")

@@ -65,7 +65,7 @@ class OperationOptions(TypedDict, total=False):
     default_per_page: int
     max_per_page: int
     created: bool
-    """Whether it creates content that notifies others. It then counts for that rate limit too."""
+    """Whether it creates content that notifies others. Such requests have limits of their own."""
     media: tuple[str, ...]
     """Media type parameters it supports beside plain JSON: raw, html, ..."""
     family: str | None
@@ -98,7 +98,7 @@ class Forms(TypedDict):
 
 
 class Frequent(TypedDict):
-    """The options of operations that programs call all the time, and that the limits spare."""
+    """The options that make operations cheap, for operations that programs call all the time."""
 
     category: str
     points: int
@@ -128,13 +128,13 @@ class Operation:
     versions: tuple[str, ...]
     """The API versions that have it."""
     per_page: tuple[int, int]
-    """The default and the maximum."""
+    """The default and the maximum number of items on a page."""
     created: bool
     media: tuple[str, ...]
     family: str | None
     category: str
     points: int | None
-    """None is the usual cost."""
+    """The cost in points; None for the default cost."""
     conditional: bool
     audited: bool
     setting: str | None

@@ -197,7 +197,10 @@ class OnwardPaging(ForwardPaging):
 
 
 class AroundPaging(OnwardPaging):
-    """An OnwardPaging that can also end at the cursor `before`. Its pages then link both ways."""
+    """An OnwardPaging that can also end at the cursor `before`. Its pages then link both ways.
+
+    Raises Rejected for an invalid cursor, or if both cursors are given.
+    """
 
     PARAMETERS: ClassVar[dict[str, dict[str, Any]]] = {
         "before": CURSOR,

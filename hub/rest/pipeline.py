@@ -156,7 +156,7 @@ def _before_handler(
     except Missing:
         redirects.follow_rename(db, services, operation, request, who)
         raise
-    # Access checks rows of the path, and not the app that asks.
+    # If the first step finds no row, `first` is still the app, which access does not check.
     return None if first is who.app else first
 
 

@@ -1,6 +1,7 @@
 """A request on its way through the pipeline.
 
-Every event is one. It takes 0.8 microseconds with five of its headers, and Starlette's takes 2.4.
+Each event that the hub accepts comes in one. Creating it and reading five headers takes 0.8
+microseconds, and 2.4 with Starlette's class.
 """
 
 from collections.abc import Awaitable, Callable, Mapping

@@ -24,9 +24,9 @@ Loader = Callable[..., Row | None]
 """Finds a row.
 
 It is called as `loader(db, id of the row before, value)`, or `loader(db, value)` for a row that is
-within no other. Before the first row is the account of the caller, or the app that asks, where the
-access is such. The value is a number if the parameter ends in `_id` or `_number` and is not
-`client_id`; otherwise it is a text."""
+within no other. For the first parameter, the row before is the authenticated app, or the caller's
+account if the access is `owned`. The value is a number if the parameter ends in `_id` or `_number`
+and is not `client_id`; otherwise it is a text."""
 Values = Mapping[str, str]
 Find = Callable[[Connection, Row | None, Values], Any]
 

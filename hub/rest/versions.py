@@ -78,7 +78,7 @@ def _cut(annotation: Any, version: str, within: tuple[Any, ...] = ()) -> Cut:
         # A recursive type was already handled at its first occurrence.
         return {} if annotation in within else _members(annotation, version, within)
     found: dict[str, Cut | None] = {}
-    # Lists and unions: the same members lead to what they contain.
+    # A cut applies to each item of a list, and to a value of any type of a union.
     if get_origin(annotation) in (list, Union, UnionType):
         for part in get_args(annotation):
             found |= _cut(part, version, within)

@@ -76,8 +76,8 @@ class WebSubHub:
         subscribes = form.mode() == "subscribe"
         of = await self._topic(topic)
         if form_of.names_address(host):
-            # A host name is checked when it is connected to. Its present address must not be
-            # revealed.
+            # A worker checks a host name when it connects to it. A check here would tell the client
+            # to which address the name resolves in this network.
             await self._services.callback_validator(callback)
         wish = WebSubRequest(
             mode=form.mode(),

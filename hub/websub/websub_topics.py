@@ -25,7 +25,8 @@ from store.hooks.event_names import HUB_EVENTS, PLATFORM_EVENTS
 from store.repositories import repositories
 
 READ = on_repo("contents", "read").or_anyone()
-# Other events may reveal information that only administrators of the repository may see.
+# The access to topics of events outside PUBLIC_EVENTS, which may reveal what only administrators
+# of the repository may see.
 ADMINISTER = on_repo("webhooks", "read", role="admin", scopes=("read:repo_hook", "repo"))
 OWN_PATH = re.compile(
     r"([^/?#]+)/([^/?#]+)/(?:(events\.(?:json|atom))|events/([^/?#]+?)(?:\.json)?)"
@@ -79,7 +80,8 @@ def hosted_topic_of(services: Services, url: str) -> HostedTopic | None:
 def hosted(db: Connection, services: Services, place: HostedTopic, url: str) -> Topic:
     """Return the topic.
 
-    If the repository or the event is not public here, it belongs to no repository.
+    If the repository does not exist, or the event is not public, the topic has no repository:
+    its `repo_id` is NOWHERE.
     """
     repo = repositories.find(db, place.owner, place.repo)
     if repo is None or place.key not in PUBLIC_EVENTS | FEEDS.keys():

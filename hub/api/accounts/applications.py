@@ -116,7 +116,7 @@ def known(ctx: Context, value: str) -> Row:
 
 
 def named(ctx: Context, body: AccessToken) -> Row:
-    """Return the token that the body names for deletion. Raises Invalid instead of Missing."""
+    """Return the application's valid token that the body names. Raises Invalid for any other."""
     try:
         return known(ctx, body["access_token"])
     except Missing:
@@ -171,7 +171,7 @@ def chosen(ctx: Context, row: Row, target: Row, body: ScopedTokenRequest) -> lis
 
 
 def all_of(wanted: Collection[object], found: list[int]) -> list[int]:
-    """Return what was found. Raises Invalid if that is less than was wanted."""
+    """Return the found ids. Raises Invalid if there are fewer of them than wanted repositories."""
     if len(found) < len(wanted):
         raise Invalid(
             "There is at least one repository that does not exist or is not accessible to the "

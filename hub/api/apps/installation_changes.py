@@ -1,7 +1,7 @@
 """Changes of installations, with the events that report them to the app.
 
-The app's hook gets these events whether it is subscribed to them or not, as do the hooks of the
-whole installation that are subscribed.
+The app's hook gets these events whether it is subscribed to them or not. Hooks of the whole server
+get them if they are subscribed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -61,9 +61,9 @@ def choose(ctx: Context, installation: Row, chosen: Iterable[int] | None) -> boo
 
 
 def lose(ctx: Context, repo: Row) -> None:
-    """Report that a repository goes to the apps whose installations chose it.
+    """Emit `installation_repositories.removed` for each installation that chose a repository.
 
-    The repository must still exist.
+    Must be called while the repository still exists.
     """
     for installation in installations.with_chosen(ctx.db, repo["id"]):
         _emit_chosen(ctx, "removed", installation, {repo["id"]})

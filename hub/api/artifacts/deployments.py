@@ -41,12 +41,12 @@ class Sorted:
 
     @property
     def errors(self) -> list[DeploymentError]:
-        """Return the errors in their order."""
+        """Return the errors in the order of the request."""
         return [*self.bad.values()]
 
 
 def viewer(ctx: Context) -> RepositoryViewer:
-    """Return the viewer that the caller is."""
+    """Return the caller as a viewer of repositories with artifacts."""
     return viewer_of(ctx.caller, PERMISSION)
 
 

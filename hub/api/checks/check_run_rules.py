@@ -105,7 +105,11 @@ def sha_of(body: NewCheckRun) -> str:
 
 
 def created(body: NewCheckRun, app: Row, now: int) -> Row:
-    """Return the columns of a new run. Raises Invalid."""
+    """Return the columns of a new run. `now` is in microseconds.
+
+    Raises Invalid for a URL that is not http or https, for the conclusion `stale`, and for a
+    completed run without a conclusion.
+    """
     fields = _said(body)
     fields |= {"details_url": app["url"]} if "details_url" not in fields else {}
     fields |= {"started_at": now} if "started_at" not in fields else {}
@@ -113,7 +117,7 @@ def created(body: NewCheckRun, app: Row, now: int) -> Row:
 
 
 def changed(body: CheckRunChange, before: Row, now: int) -> Row:
-    """Return the columns that change. Raises Invalid."""
+    """Return the columns that change. Raises Invalid in the same cases as `created`."""
     return _said(body) | _state(body, before, now)
 
 
@@ -146,7 +150,7 @@ def _state(body: NewCheckRun | CheckRunChange, before: Row, now: int) -> Row:
         )
     if still:
         return {"completed_at": body["completed_at"]} if "completed_at" in body else {}
-    # The run starts again.
+    # A new status that is not `completed` restarts the run.
     return {} if status is None else {"status": status, "conclusion": None, "completed_at": None}
 
 

@@ -208,7 +208,7 @@ def _written(
 ) -> CheckRun:
     """Add the run's annotations, emit the events and return the run.
 
-    If the run completes its suite, that is emitted too.
+    If the run completes its suite, `check_suite.completed` is emitted too.
     """
     added = check_run_rules.annotations_of(body)
     check_annotations.append(ctx.db, run["id"], added)

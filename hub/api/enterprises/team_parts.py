@@ -22,14 +22,14 @@ class TeamPart:
     delete: Callable[[Connection, Row, Collection[int]], None]
 
     def add(self, ctx: Context, enterprise: Row, team: Row, rows: list[Row]) -> None:
-        """Add those that the team does not have yet, and emit an event about them."""
+        """Add the accounts that the team does not have yet, and emit an event if there are any."""
         known = self.among(ctx.db, team, [row["id"] for row in rows])
         new = [row for row in rows if row["id"] not in known]
         self.insert(ctx.db, team, [row["id"] for row in new])
         self._emit(ctx, "added", enterprise, team, new)
 
     def remove(self, ctx: Context, enterprise: Row, team: Row, rows: list[Row]) -> None:
-        """Remove those that the team has, and emit an event about them."""
+        """Remove the accounts that the team has, and emit an event if there are any."""
         known = self.among(ctx.db, team, [row["id"] for row in rows])
         old = [row for row in rows if row["id"] in known]
         self.delete(ctx.db, team, [row["id"] for row in old])
@@ -42,7 +42,7 @@ class TeamPart:
 
 
 def require_all(logins: Collection[str], rows: list[Row], field: str, kind: str) -> list[Row]:
-    """Return the rows. Raises Invalid if one of the logins, in lower case, has none."""
+    """Return the rows. Raises Invalid if one of the logins (in lower case) has no row."""
     unknown = {*logins} - {row["login"].lower() for row in rows}
     if unknown:
         raise Invalid(

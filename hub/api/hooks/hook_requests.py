@@ -66,7 +66,7 @@ class HookChange(TypedDict, total=False):
 
 
 async def check_new_hook(services: Services, body: NewHook) -> None:
-    """Check that a new hook has a URL, and may use it. Raises Invalid if not."""
+    """Check that a new hook has a URL, and may use it and its token URL. Raises Invalid if not."""
     config = body.get("config", {})
     require_url(config)
     await services.validate_callback(config["url"])
@@ -89,19 +89,19 @@ def require_url(config: NewHookConfig) -> None:
 
 
 async def check_hook_change(services: Services, body: HookChange) -> None:
-    """Check that a hook may use its new URL. Raises Invalid if not."""
+    """Check that a hook may use its new URL and token URL. Raises Invalid if not."""
     await check_hook_config(services, body.get("config", {}))
     await check_token_url(services, body.get("delivery"))
 
 
 async def check_hook_config(services: Services, body: NewHookConfig) -> None:
-    """Check the same if the body is the configuration itself."""
+    """Check that a hook may use the URL in a new configuration, if any. Raises Invalid if not."""
     if "url" in body:
         await services.validate_callback(body["url"])
 
 
 async def check_token_url(services: Services, options: DeliveryOptions | None) -> None:
-    """Check that access tokens may be requested where the options say. Raises Invalid if not."""
+    """Check that the options' token URL, if any, may be requested. Raises Invalid if not."""
     if options is None or options.oauth2 is None:
         return
     try:

@@ -23,7 +23,10 @@ class BodyForms:
     _left: int = field(default=MOST_RENDERED, init=False)
 
     def prepare(self, db: Connection) -> None:
-        """Move a read that will render texts off the event loop. Call it before the work."""
+        """Move a read that will render texts from the event loop to a thread.
+
+        Call it first: the read then begins anew.
+        """
         if self._renders:
             db.require_thread()
 

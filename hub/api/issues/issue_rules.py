@@ -52,7 +52,10 @@ def may(ctx: Context, repo: Row, role: str) -> bool:
 
 
 def opened(ctx: Context, repo: Row, issue: Row) -> Row:
-    """Lock an issue for a change, and return it. Raises Forbidden in an archived repository."""
+    """Lock an issue against concurrent changes, and return its row as it is then.
+
+    Raises Forbidden in an archived repository.
+    """
     check_archived(repo)
     return issue_changes.lock(ctx.db, issue)
 

@@ -145,7 +145,8 @@ def _ends(ctx: Context, repo: Row, body: NewPullRequest) -> Row:
 def _source(ctx: Context, repo: Row, body: NewPullRequest) -> tuple[Row, str]:
     """Return the repository and the branch of the head.
 
-    Raises Invalid if there is none that the caller may see, and Forbidden if it is not for writing.
+    Raises Invalid if the caller may not see the repository or it does not exist, and Forbidden if
+    the caller may not write to it.
     """
     owner, colon, branch = body["head"].rpartition(":")
     name = body.get("head_repo", repo["name"])

@@ -28,10 +28,10 @@ def change_texts(ctx: Context, repo: Row, row: Row, body: Mapping[str, Any]) -> 
 
 
 def change_state(ctx: Context, repo: Row, row: Row, body: Mapping[str, Any]) -> list[IssueChange]:
-    """Close or reopen. Raises Forbidden or Invalid if a pull request may not be open again."""
+    """Close or reopen. Raises Forbidden or Invalid if a pull request cannot be reopened."""
     if "state" not in body and body.get("state_reason") is None:
         return []
-    # The milestone, which counts its issues, may have changed.
+    # An earlier step of this request may have changed the milestone, whose counts this changes.
     row = issues.of(ctx.db, [row["id"]])[row["id"]]
     state, reason = body.get("state", row["state"]), body.get("state_reason")
     if row["is_pull"] and state == "open" and row["state"] == "closed":
@@ -40,7 +40,7 @@ def change_state(ctx: Context, repo: Row, row: Row, body: Mapping[str, Any]) -> 
 
 
 def _check_reopening(ctx: Context, repo: Row, pull: Row) -> None:
-    """Check that a pull request may be open again. Raises Forbidden or Invalid."""
+    """Check that a pull request can be reopened. Raises Forbidden or Invalid if not."""
     merged = pulls.of_issues(ctx.db, [pull["id"]]).get(pull["id"], {}).get("merged_at")
     if merged is not None:
         raise Invalid("A merged pull request cannot be reopened.", field="state", resource="Issue")

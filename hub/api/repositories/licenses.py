@@ -174,7 +174,7 @@ def content(ctx: Context, repo: Row, file: Row) -> LicenseContent:
         "git_url": blob,
         "download_url": ctx.urls.file_page(repo, file["branch"], path, "raw"),
         "type": "file",
-        # In lines, as in an email, because clients have always received it so.
+        # In lines of 76 characters, because clients have always received it so.
         "content": base64.encodebytes(raw).decode(),
         "encoding": "base64",
         "_links": {"self": url, "git": blob, "html": page},

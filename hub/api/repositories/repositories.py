@@ -131,7 +131,7 @@ def list_for_org(
     kind = query.get("type", "all")
     belongs: dict[str, Any] = {}
     if kind == "member":
-        # Nobody belongs to what a caller without credentials asks for.
+        # No account has the id 0, so the list is empty for a caller without credentials.
         who = 0 if ctx.caller is None else ctx.caller.account_id
         belongs = {"who": who, "affiliations": ("collaborator",)}
     elif kind == "internal":

@@ -115,7 +115,10 @@ def _chosen(query: RunQuery) -> RunFilter:
 
 
 def _span(given: str) -> Span:
-    """Return the first moment of a span of time, and the first one after it; None: no end."""
+    """Return the first moment of a span of time, and the first one after it, in microseconds.
+
+    None stands for an open end. Raises Invalid for a malformed date or time.
+    """
     before, dots, after = given.partition("..")
     if dots:
         return _moments(before)[0], _moments(after)[1]
@@ -127,7 +130,7 @@ def _span(given: str) -> Span:
 
 
 def _moments(given: str) -> Span:
-    """Return the first moment of a date or time, and the first one after it."""
+    """Return the first moment of a date or time, and the first one after it; None twice for `*`."""
     if given == "*":
         return None, None
     try:

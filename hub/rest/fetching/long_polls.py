@@ -1,6 +1,6 @@
 """Long polls: requests that wait until there is something to answer.
 
-A request waits for a wake-up in memory. Meanwhile nothing looks into the database.
+A request waits for a wake-up in memory. While it waits, it does not query the database.
 """
 
 import asyncio
@@ -21,9 +21,9 @@ PACE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class NothingYet:
-    """The result of a handler that has nothing to answer yet, and is to be called again.
+    """The result of a handler that has nothing to answer yet.
 
-    That is at a wake-up, or at `next_at` (microseconds) if it is not None.
+    The handler is called again at a wake-up, or at `next_at` (microseconds) unless that is None.
     """
 
     next_at: int | None
@@ -48,9 +48,11 @@ class LongPoll:
         return self._loop.time() >= self._deadline or self._ending()
 
     async def wait(self, next_at: int | None) -> None:
-        """Wait until something may have come, or the time is over.
+        """Wait until a delivery may be due, or the request has to be answered.
 
-        Raises ClientGone if the client has disconnected: nothing must be handed out to it.
+        `next_at` is the time in microseconds at which a delivery will be due, or None.
+
+        Raises ClientGone if the client has disconnected, so that it gets no leases.
         """
         woken = asyncio.create_task(self._waiter.wait())
         try:
@@ -77,7 +79,7 @@ class LongPoll:
         return max((next_at - self._store.clock.now()) / SECOND, 0.001)
 
     def close(self) -> None:
-        """Watch the connection no more."""
+        """Stop watching the connection."""
         self._gone.cancel()
 
 

@@ -19,13 +19,16 @@ class PullQueue(Protocol):
         ...
 
     def reject(self, db: Connection, hook: Row, rejections: Sequence[Rejection]) -> None:
-        """Record that deliveries were not answered. Raises StaleLeases."""
+        """Record a failed attempt for each rejected delivery. Raises StaleLeases."""
         ...
 
     def extend(self, db: Connection, hook: Row, lease_ids: Collection[int], seconds: float) -> int:
-        """Let leases expire later. Return when (microseconds). Raises StaleLeases."""
+        """Let leases expire in `seconds` seconds. Raises StaleLeases.
+
+        Returns the time at which they expire, in microseconds.
+        """
         ...
 
     def touch(self, db: Connection, hook: Row, lease_ids: Iterable[int]) -> None:
-        """Record that the consumers with these leases have asked for something now."""
+        """Record that the consumers who hold these leases made a request now."""
         ...
