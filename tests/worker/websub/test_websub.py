@@ -338,6 +338,20 @@ async def test_5_3_1_nothing_is_sent_for_a_lease_that_is_over(
     assert subscriber.contents == []
 
 
+async def test_5_3_1_a_retry_after_the_end_of_the_lease_is_not_sent(
+    place: Site, subscriber: Peer
+) -> None:
+    subscriber.status = 500
+    await place.subscribe(f"{subscriber.url}/x", lease_seconds="3600")
+    await place.push()
+    await received(subscriber)
+    await until(lambda: place.deliveries()[0]["attempts"] == 1)
+    subscriber.status = 204
+    await place.pass_time(3601)
+    (row,) = await place.over()
+    assert (row["state"], len(subscriber.contents)) == ("dead", 1)
+
+
 async def test_5_1_a_renewal_counts_at_once(place: Site, subscriber: Peer) -> None:
     await place.subscribe(f"{subscriber.url}/x", lease_seconds="3600")
     await place.push()

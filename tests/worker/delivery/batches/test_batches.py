@@ -325,7 +325,6 @@ async def test_a_throttled_batch_uses_up_no_retry(harness: WorkerHarness) -> Non
 
 
 async def test_retry_after_beside_named_events_holds_the_hook(harness: WorkerHarness) -> None:
-    guids = await waiting(harness, 0)
     hook_id = harness.hook(options=NOW | {"retries": [0, 1]})
     guids = await waiting(harness, 2)
     named = orjson.dumps({"failed": guids[1:]})
