@@ -22,7 +22,7 @@ from store import Connection, Row
 from store.delivery.outbox import SnapshotEvent
 from store.issues import issues
 
-# Platforms send the former values with this action; a snapshot has none.
+# Platforms send the former values of changed fields with the action `edited`; a snapshot has none.
 UNCHANGED: dict[str, Any] = {"changes": {}}
 
 

@@ -23,7 +23,7 @@ __all__ = ["COMMANDS", "main"]
 
 
 class Commands(click.Group):
-    """A group that imports a command when it is used, and reports an error of it in one line."""
+    """A group that imports a command when it is used, and reports a command's error in one line."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -69,7 +69,7 @@ class Commands(click.Group):
     def main(self, *args: Any, **extra: Any) -> Any:
         streams.prepare()
         if not args and "args" not in extra:
-            # The process ends with this call. Then nobody has to look for garbage once more.
+            # The process ends after this call. The freeze spares it the last garbage collection.
             atexit.register(gc.freeze)
         try:
             return super().main(*args, **extra)

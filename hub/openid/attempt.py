@@ -9,7 +9,7 @@ from typing import Self
 
 import orjson
 
-# Seconds that somebody may take at the provider.
+# Seconds that a person may take at the provider.
 LASTS = 600
 
 
@@ -42,7 +42,7 @@ class SignInAttempt:
 
     @classmethod
     def unpacked(cls, text: str) -> Self | None:
-        """Return the attempt of a cookie's value, or None if it is none."""
+        """Return the attempt in a cookie's value, or None if the value is no attempt."""
         try:
             found = orjson.loads(urlsafe_b64decode(text.encode()))
             attempt = cls(**found)
@@ -53,5 +53,8 @@ class SignInAttempt:
         return attempt if right else None
 
     def is_answered_by(self, state: str, now: int) -> bool:
-        """Return whether an answer with this state belongs to it, and comes in time."""
+        """Return whether an answer with this state belongs to this attempt, and comes in time.
+
+        `now` is in seconds.
+        """
         return hmac.compare_digest(self.state.encode(), state.encode()) and now < self.until

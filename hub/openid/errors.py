@@ -4,8 +4,8 @@
 class SignInFailed(Exception):
     """The sign-in failed. The message is for the person who tried.
 
-    `status` is the status of the page. `refused` says that the provider or the person was wrong,
-    and not that the provider could not be reached.
+    `status` is the status of the page. `refused` is false if the provider could not be reached or
+    sent an unusable answer.
     """
 
     status = 403

@@ -40,7 +40,7 @@ def key_id(token: str) -> str | None:
 
 
 def verify(token: str, keys: KeySet, expected: Expected) -> Claims:
-    """Return the claims of a token. Raises SignInFailed if it is not right in any way."""
+    """Return the claims of a token. Raises SignInFailed if the token is not valid."""
     if len(token) > MOST_CHARACTERS:
         raise SignInFailed("The provider sent an ID token that is too long.")
     registry = jwt.JWTClaimsRegistry(
@@ -64,7 +64,10 @@ def verify(token: str, keys: KeySet, expected: Expected) -> Claims:
 
 
 def _check_parties(claims: Claims, client_id: str) -> None:
-    """A token for several clients must say that it was issued to this one."""
+    """Raise SignInFailed if the token was issued to another client.
+
+    A token for several clients must name this one in `azp`.
+    """
     audience = claims["aud"]
     several = isinstance(audience, list) and len(audience) > 1
     party = claims.get("azp")

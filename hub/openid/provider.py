@@ -19,7 +19,7 @@ from store.settings import read_secret
 WELL_KNOWN = "/.well-known/openid-configuration"
 # Seconds that the description and the keys are used.
 KEPT = 3600
-# Seconds between two looks for a key that is not known.
+# The least number of seconds between two fetches of the keys because of an unknown key.
 LEAST_BETWEEN = 30
 AT_ONCE = 8
 MOST_KEYS = 100
@@ -53,7 +53,7 @@ class OpenIDProvider:
         self._clock = clock
         self._metadata: tuple[int, ProviderMetadata] | None = None
         self._keys: tuple[int, KeySet] | None = None
-        # One looks, and the others wait for what it finds.
+        # One caller fetches a document, and the others wait for the result.
         self._describing, self._fetching = asyncio.Lock(), asyncio.Lock()
         self._redeeming = 0
 
@@ -100,8 +100,8 @@ class OpenIDProvider:
     async def redeem(self, code: str, attempt: SignInAttempt, redirect_uri: str) -> Claims:
         """Exchange a code for the verified claims of the ID token. Raises SignInFailed.
 
-        AT_ONCE codes are exchanged at once. Anybody can send some, and each is a request to the
-        provider.
+        At most AT_ONCE codes are exchanged at the same time, because anybody can send codes, and
+        each costs a request to the provider.
         """
         if self._redeeming >= AT_ONCE:
             raise ProviderUnavailable("Too many people sign in just now. Please try again.")
@@ -160,7 +160,7 @@ class OpenIDProvider:
         return KeySet(keys)
 
     async def sign_out_url(self, back: str) -> str | None:
-        """Return where people sign out at the provider, or None if it does not say."""
+        """Return the URL at which people sign out at the provider, or None if it is not known."""
         try:
             metadata = await self.metadata()
         except ProviderUnavailable:
@@ -191,7 +191,10 @@ def _with_query(url: str, query: str) -> str:
 
 
 def client_secret(settings: OpenIDSettings) -> str | None:
-    """Return the client's secret, or None for a public client. Raises Unusable."""
+    """Return the client's secret, or None for a public client.
+
+    Raises Unusable if the secret's file cannot be read or is empty.
+    """
     path = settings.openid_client_secret_file
     if path is None:
         secret = settings.openid_client_secret

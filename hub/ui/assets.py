@@ -35,12 +35,15 @@ def asset(name: str) -> str:
 
 @cache
 def public_asset(name: str) -> str:
-    """The same for pages outside the dashboard, relative to the root of the API."""
+    """Return the path of a file in `static` for pages outside the dashboard.
+
+    It is relative to the API's root, and also contains a digest of the content.
+    """
     return f"docs/static/{_digest(name)}-{name}"
 
 
 def add(services: Services, routes: Routes) -> None:
-    """Serve them to pages outside the dashboard."""
+    """Serve the static files to pages outside the dashboard."""
     path = f"{services.urls.prefix}/docs/static/{{file}}"
     routes.add("GET", path, wrap(services, _public, door="docs"))
 

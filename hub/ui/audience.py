@@ -47,7 +47,8 @@ def redirect_to_sign_in(visit: SessionRequest) -> Response:
     """Redirect to the sign-in page, which leads back here afterwards."""
     request = visit.request
     if request.headers.get(b"sec-fetch-site") == b"cross-site" and request.scope["method"] == "GET":
-        # The cookie is not sent along with another site's link, but it is with our own redirect.
+        # A browser that follows another site's link sends no strict cookie. The page loads the same
+        # address again, and then the browser sends the cookie.
         return Response(
             200, render("from_elsewhere.html", {"theme": visit.theme, "to": ""}).encode(), PAGE
         )

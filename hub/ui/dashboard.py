@@ -50,7 +50,7 @@ Menu = tuple[Section, ...]
 
 
 class Dashboard:
-    """Serves what the sections declare, each request in one transaction."""
+    """Serves the pages, actions and live streams that the sections declare."""
 
     def __init__(
         self,

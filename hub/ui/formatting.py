@@ -17,7 +17,7 @@ FINER = ((DAY, "d", HOUR), (HOUR, "h", MINUTE), (MINUTE, "min", SECOND))
 UNITS = ("B", "kB", "MB", "GB", "TB")
 # A narrow no-break space, the usual separator between groups of digits.
 THIN = "\u202f"
-# In place of a secret in a URL, and what it replaces in the query.
+# MASK replaces a password in a URL, and each VALUE of its query.
 MASK = "•••"
 MINUTES_OF_A_DAY = DAY // MINUTE
 VALUE = re.compile(r"=[^&;]+")

@@ -15,4 +15,4 @@ SAFE: tuple[Header, ...] = (
 )
 PAGE: tuple[Header, ...] = (HTML, *SAFE)
 LASTING: tuple[Header, ...] = (*SAFE[:-1], (b"cache-control", b"public, no-cache"))
-"""For what is the same for everybody: browsers keep it, and ask whether it is still right."""
+"""The headers of pages that are the same for everybody: browsers store and revalidate them."""

@@ -1,5 +1,5 @@
-"""`/openapi.json` and `/reference`: the API's description outside the dashboard, for whom the
-setting `api_reference` names.
+"""`/openapi.json` and `/reference`: the API's description outside the dashboard, for the audience
+that the setting `api_reference` names.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from hub.ui.templating import render
 
 Check = Callable[[Request], Awaitable[None]]
 View = Callable[[DocumentLoader, Request], dict[str, Any]]
-# A path below `/reference`: how far up its root is, its template, and the values for that.
+# By path: the relative URL of the API's root, the template, and a function for its values.
 PAGES: Mapping[str, tuple[str, str, View]] = {
     "/reference": (
         "",
@@ -55,7 +55,10 @@ def add(
     *,
     dashboard: bool,
 ) -> None:
-    """Serve them to whom the setting names; people sign in at the dashboard, if it is there."""
+    """Serve the description to the audience that the setting `api_reference` names.
+
+    With `dashboard`, browsers without a token are redirected to the dashboard to sign in.
+    """
     if services.settings.api_reference == "off":
         return
     checks = {"public": None, "users": admins.check_user, "admin": admins.check}
@@ -81,7 +84,7 @@ def _restricted(check: Check | None, work: Handler) -> Handler:
 
 
 def _signing_in(work: Handler, path: str) -> Handler:
-    """`work`; a browser without a token is sent to the dashboard, where people sign in."""
+    """Return a handler like `work` that redirects browsers without a token to the dashboard."""
 
     async def run(request: Request) -> Response:
         try:

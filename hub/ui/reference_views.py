@@ -19,7 +19,7 @@ BRACES = {ord("{"): None, ord("}"): None}
 
 
 def groups_view(document: Json) -> dict[str, Any]:
-    """Every operation, by its group."""
+    """Return the values of the page that lists every operation by its group."""
     groups: dict[str, list[dict[str, Any]]] = {}
     for group, path, method, operation in operations(document):
         groups.setdefault(group, []).append(_named(path, method, operation))
@@ -35,14 +35,15 @@ def groups_view(document: Json) -> dict[str, Any]:
 
 
 def group_view(load_document: DocumentLoader, wanted: str, at: str) -> dict[str, Any]:
-    """The operations of a group as HTML, with their parameters, bodies and answers. Missing.
+    """Return the values of a group's page: its operations, as HTML. Raises Missing.
 
-    `load_document` returns the document, the same one each time. `at` is the URL of the reference.
+    `load_document` must return the same document each time, because the HTML is cached. `at` is the
+    URL of the reference.
     """
     return {"group": wanted, "operations": _group_html(load_document, wanted, at)}
 
 
-# It depends on nothing but the code and the settings, and takes 20 ms for the longest groups.
+# The HTML depends only on the code and the settings, and takes 20 ms for the longest groups.
 @lru_cache(maxsize=64)
 def _group_html(load_document: DocumentLoader, wanted: str, at: str) -> "Markup":
     document = load_document()
@@ -57,7 +58,7 @@ def _group_html(load_document: DocumentLoader, wanted: str, at: str) -> "Markup"
 
 
 def schema_view(document: Json, name: str) -> dict[str, Any]:
-    """One schema with its members. Missing."""
+    """Return the values of a schema's page, with the schema's members. Raises Missing."""
     schema = document["components"]["schemas"].get(name)
     if schema is None:
         raise Missing("schema")
@@ -70,7 +71,7 @@ def schema_view(document: Json, name: str) -> dict[str, Any]:
 
 
 def operations(document: Json) -> Iterator[tuple[str, str, str, Json]]:
-    """Group, path, method and description of each operation."""
+    """Yield group, path, method and description of each operation."""
     for path, methods in document["paths"].items():
         for method in METHODS:
             if method in methods:
@@ -89,7 +90,7 @@ def _named(path: str, method: str, operation: Json) -> dict[str, Any]:
 
 
 def shown(document: Json, path: str, method: str, operation: Json) -> dict[str, Any]:
-    """An operation with all that there is to know of it."""
+    """Return an operation's values for the template: parameters, body, answers and examples."""
     parameters = [_resolved(document, one) for one in operation.get("parameters", [])]
     body = operation.get("requestBody")
     answers = [
@@ -145,7 +146,7 @@ def _payload(webhook: Json) -> list[tuple[str, str]]:
 
 
 def _resolved(document: Json, one: Json) -> Json:
-    """The parameter or answer itself, where the document has a reference to it."""
+    """Return the parameter or answer itself, if the document has a reference in its place."""
     reference = one.get("$ref")
     if reference is None:
         return one

@@ -68,7 +68,7 @@ def members(document: Json, schema: Json) -> list[dict[str, Any]]:
 
 
 def bounds(schema: Json) -> str:
-    """The limits of a value, in words."""
+    """Return the limits and the default of a value in words; empty if it has none."""
     known = {key: schema[key] for key, _ in BOUNDS if schema.get(key) not in (None, [], {})}
     return ", ".join(text.format(_json(known[key])) for key, text in BOUNDS if key in known)
 

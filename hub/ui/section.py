@@ -1,6 +1,7 @@
 """The declaration of the dashboard's sections: pages, actions and live streams.
 
-Importing registers nothing: a section is a list, and `sections` lists all sections.
+An import registers nothing: a section has lists of its parts, and `site_sections` lists all
+sections.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -111,8 +112,8 @@ class LiveStream:
     """A stream of updates for an open page.
 
     Its handler runs twice a second. It receives the state that it returned before (None at first),
-    and returns the new state and the updates. If a browser reconnects, the query has `resumed`; and
-    if the state is a number, `after` is the last one.
+    and returns the new state and the updates. If a browser reconnects, the query has `resumed`. If
+    the state is a number, the query's `after` is the last state.
     """
 
     path: str
@@ -174,7 +175,8 @@ class Section:
     ) -> Callable[[ActionHandler], ActionHandler]:
         """Declare the decorated function as the handler of forms posted to this path.
 
-        It is recorded in the audit log as `ui/` and its name. See Action for the other functions.
+        The audit log names the action `ui/` and the function's name, with `-` in place of `_`. See
+        Action for the other functions.
         """
 
         def declare(function: ActionHandler) -> ActionHandler:

@@ -22,7 +22,7 @@ THEMES = ("auto", "light", "dark")
 
 @dataclass(slots=True)
 class SessionRequest:
-    """A request, and what has been found out about it."""
+    """A request with its cookies and origin, and with its viewer after `authenticate`."""
 
     services: Services
     request: Request
@@ -64,7 +64,7 @@ class SessionRequest:
 
     @property
     def mark(self) -> str:
-        """Return a name for the session that does not reveal it."""
+        """Return a name for the session that does not reveal the session cookie."""
         return hashlib.sha256(f"mark of {self.session}".encode()).hexdigest()[:16]
 
     @property
@@ -98,7 +98,7 @@ class SessionRequest:
         csrf.check(self.request, cookie, given, self.origin)
 
     def authenticate(self, db: Connection, admins: AdminAuth) -> DashboardViewer | None:
-        """Find the signed-in viewer, and set `viewer` and `stale`."""
+        """Return the signed-in viewer, or None. Sets `viewer`, `stale` and `method`."""
         self.viewer, self.stale = None, False
         if self.session is None:
             return None

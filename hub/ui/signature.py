@@ -37,7 +37,10 @@ def signatures(db: Connection, hook: Row | None, attempt: Row) -> list[Signature
 
 
 def _expected(db: Connection, hook: Row | None, attempt: Row) -> dict[str, tuple[str, str]]:
-    """Return the signature that each of the hook's secrets would make; empty if that is unknown."""
+    """Return the signature that each of the hook's secrets would make, with its status and text.
+
+    It is empty if the body or the present secret is not known.
+    """
     body = body_of(attempt)
     if hook is None or body is None:
         return {}

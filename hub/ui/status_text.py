@@ -24,7 +24,10 @@ def outcome(attempt: Row) -> tuple[str, str]:
 
 
 def follows(attempt: Row) -> str:
-    """Return what follows an attempt: `retry`, `over`, `later` (other attempts) or nothing."""
+    """Return what follows a failed attempt: `retry`, `over` (nothing) or `later` (a success).
+
+    It is empty for an attempt that succeeded, and if the delivery's state is not known.
+    """
     if took(attempt) or attempt["state"] is None:
         return ""
     return {DELIVERED: "later", DEAD: "over"}.get(attempt["state"], "retry")
@@ -63,7 +66,7 @@ def _reason(hook: Row) -> str:
 
 
 def untried(row: Row) -> str:
-    """Return why a waiting delivery is not tried: its hook is `off` or `paused`; or nothing."""
+    """Return why a waiting delivery is not tried: its hook is `off` or `paused`; or ""."""
     if row["hook_active"] == 0:
         return "off"
     return "paused" if row["paused_at"] is not None else ""

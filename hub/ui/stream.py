@@ -1,6 +1,7 @@
 """Live updates for open pages, as server-sent events in one long response.
 
-A browser has one such stream for all its pages. It names the views that they show.
+A browser has one such stream for all its pages, if they can share it. The request names the views
+that the pages show.
 """
 
 import asyncio
@@ -100,7 +101,10 @@ def views(dashboard: LivePages, visit: SessionRequest) -> list[LiveView]:
 
 
 class Stream(Response):
-    """Polls for updates and sends them. The viewer is authorized again each time."""
+    """Polls for updates and sends them. The viewer is authorized again each time.
+
+    It answers 503 if MOST streams are open.
+    """
 
     open = 0
 
@@ -153,7 +157,7 @@ class Stream(Response):
             await self._dashboard.services.store.read(self._check)
             return "".join([await self._update(view) for view in [*self._views]])
         except StoreError:
-            # The next page that is requested shows the error.
+            # The browser's next request for a page shows the error.
             return ""
 
     async def _update(self, view: LiveView) -> str:

@@ -19,21 +19,21 @@ CODE = re.compile(r"`([^`]+)`")
 
 
 def _with_code(text: str) -> "Markup":
-    """The text of a docstring, with its `names` as code."""
+    """Return the text of a docstring as HTML, with its `names` as code."""
     from markupsafe import Markup, escape
 
     return Markup(CODE.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704 - it is escaped
 
 
 def _breakable(path: str) -> "Markup":
-    """A path that may be broken before each slash, so that its words stay whole."""
+    """Return a path as HTML that may be broken before each slash, so that its words stay whole."""
     from markupsafe import Markup, escape
 
     return escape(path[:1]) + escape(path[1:]).replace("/", Markup("<wbr>/"))
 
 
 def _labelled(rows: str, names: list[str]) -> "Markup":
-    """Rows that arrive without the head of their table."""
+    """Return rows with the names of columns, for rows that arrive without their table's head."""
     from markupsafe import Markup
 
     return Markup(label_rows(rows, names))  # noqa: S704 - it is escaped
@@ -41,7 +41,7 @@ def _labelled(rows: str, names: list[str]) -> "Markup":
 
 @cache
 def _environment() -> "Environment":
-    # Not every process shows pages.
+    # Imported here, because not every process shows pages.
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     made = Environment(

@@ -80,7 +80,7 @@ class ViewContext:
         return natural(self.values[name]) or _missing(name)
 
     def asked(self, name: str, longest: int = 200) -> str:
-        """Return a query parameter, trimmed; empty if it is missing."""
+        """Return a query parameter, trimmed, up to `longest` characters; empty if it is missing."""
         return self.query.get(name, "").strip()[:longest]
 
     def asked_number(self, name: str) -> int | None:

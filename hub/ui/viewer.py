@@ -26,9 +26,9 @@ LOOKS_ONLY = "A link only lets you view. Sign in with a token to make changes."
 
 @dataclass(frozen=True, slots=True)
 class DashboardViewer:
-    """A user with a token, whose scopes and permissions apply as in the API.
+    """The viewer: a user with a token, whose scopes and permissions apply as in the API.
 
-    Or somebody with the administrators' token or a link to one hook.
+    Other viewers have the administrators' token, or a link to one hook.
     """
 
     caller: Caller | None = None
@@ -111,7 +111,7 @@ class DashboardViewer:
     def _check(
         self, db: Connection, hook: Row, of_repository: OnRepo, of_organization: OnOrg
     ) -> Row | None:
-        """Check the access to a hook's target, and return that if it is a repository.
+        """Check the access to a hook's target, and return the target if it is a repository.
 
         Raises Missing or Forbidden.
         """

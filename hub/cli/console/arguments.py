@@ -19,9 +19,10 @@ LONGEST, LONGEST_WORDS = 5200 * 7 * clock.DAY, "5200w"
 SPAN = re.compile(r"(\d{1,6}(?:\.\d{1,3})?)([smhdw])")
 
 
-# The command that opens the file reports why it cannot, with the remedy. Click would not name one.
+# Not `readable`: the command that opens the file reports the error with a remedy. Click's own check
+# would report it without one.
 PATH = click.Path(path_type=Path, readable=False)
-# A database's ids have 64 bits. A query may add 1 to one.
+# The database's ids have 64 bits, and a query may add 1 to an id.
 LARGEST_ID = 2**63 - 2
 
 
@@ -96,7 +97,8 @@ class MomentType(click.ParamType[int]):
 class InputFile(click.File):
     """A file to read; `-` is standard input.
 
-    Raises Absent if the file does not exist, as all commands do.
+    Raises Absent if the file does not exist, and another error of `from_os_error` if it cannot be
+    read.
     """
 
     def convert(
@@ -144,7 +146,7 @@ class FullNameType(click.ParamType[tuple[str, str]]):
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> "list[CompletionItem[str]]":
-        # Only a shell needs it, and it takes as long to import as all the rest.
+        # Only shell completion needs this module, and its import takes as long as all the others.
         from hub.cli.console import suggestions
 
         return suggestions.full_names(ctx, param, incomplete)

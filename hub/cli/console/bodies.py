@@ -5,12 +5,12 @@ import orjson
 
 from hub.cli.console import output
 
-# The characters of a body that are shown to a person. --json has all of it.
+# The maximum of characters of a body that a person sees. --json prints the whole body.
 SHOWN = 2_000
 
 
 def show_body(mark: str, text: str, *, whole: bool = False) -> None:
-    """Print a body, each line behind a mark. If not `whole`, print its beginning only."""
+    """Print a body, each line behind `mark`. If not `whole`, print its first SHOWN characters."""
     for line in (text if whole else shortened(text)).splitlines():
         click.echo(mark + output.printable(line, lines=True))
 

@@ -21,7 +21,7 @@ HELP = {"-h", "--help"}
 
 
 def write_examples(formatter: click.HelpFormatter, examples: Sequence[str]) -> None:
-    """Write the section of examples at the end of a help. No line is folded."""
+    """Write the section of examples at the end of a help text. Its lines are not wrapped."""
     if examples:
         with formatter.section("Examples" if len(examples) > 1 else "Example"):
             for one in examples:
@@ -42,10 +42,11 @@ class Command(click.Command):
 class Noun(click.Group):
     """A group of commands for one kind of thing.
 
-    `former` are words of former versions: each stands for other words. `lazy` are commands in other
-    modules, which are imported when they are used: name to `module:attribute` below `hub.cli`, and
-    the line of the help, which imports none of them. A call without a command means the command
-    `default`, if that is not empty. A number alone means `show`.
+    `former` maps words of former versions to the words that replace them. `lazy` has commands in
+    other modules, which are imported when they are used. It maps the command's name to its
+    `module:attribute` below `hub.cli` and to its help line, so that the help imports none of them.
+    A call without a command means the command `default`, if that is not empty. A number alone means
+    `show`.
     """
 
     command_class = Command
@@ -88,7 +89,7 @@ class Noun(click.Group):
             at = args.index(former)
             return [*self.former[former], *args[:at], *args[at + 1 :]]
         if not args:
-            # Shell completion asks for the candidates: these are the commands.
+            # Without arguments, shell completion offers the noun's commands.
             return [self.default] if self.default and not ctx.resilient_parsing else args
         if args[0].startswith("-") and self.default and not HELP & set(args):
             return [self.default, *args]
@@ -105,7 +106,7 @@ class Noun(click.Group):
         return super().resolve_command(ctx, args)
 
     def _described(self, name: str) -> click.Command:
-        """Return a command with its help. One of another module is not imported for that."""
+        """Return a command with its help line. The module of a lazy command is not imported."""
         if name in self.lazy:
             return click.Command(name, help=self.lazy[name][1])
         return self.commands[name]

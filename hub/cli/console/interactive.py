@@ -47,7 +47,7 @@ def on_key(call: Callable[[str], None]) -> Iterator[None]:
 
     Standard input must be a terminal.
     """
-    # Other commands do not need it, and it takes long to import.
+    # Other commands do not need asyncio, whose import takes long.
     from asyncio import get_running_loop
 
     loop, number = get_running_loop(), sys.stdin.fileno()

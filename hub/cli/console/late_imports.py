@@ -23,7 +23,7 @@ def collector_off() -> Iterator[None]:
 
 
 def command_named(place: str) -> Any:
-    """Import what is at `module:attribute` below `hub.cli`."""
+    """Import and return the object at `module:attribute` below `hub.cli`."""
     module, _, attribute = place.partition(":")
     with collector_off():
         return getattr(import_module(f"hub.cli.{module}"), attribute)

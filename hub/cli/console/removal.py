@@ -1,4 +1,4 @@
-"""Removals: a command tells what goes, asks, and only then removes it."""
+"""The confirmation of removals: a command prints what it will remove, and asks first."""
 
 import sys
 from collections.abc import Mapping
@@ -21,19 +21,19 @@ WORDS = {
     "apps": ("application", "applications"),
     "sources": ("source of signed events", "sources of signed events"),
 }
-"""The name of one part that goes with a removed thing, and of several."""
+"""The singular and the plural of each kind of part that is removed together with a thing."""
 
 
 def can_ask() -> bool:
-    """Return whether somebody can answer."""
+    """Return whether standard input is a terminal, at which a person can answer."""
     return sys.stdin.isatty()
 
 
 def agree(what: str, parts: Mapping[str, int], *, yes: bool) -> None:
-    """Tell what goes with the removed thing, and ask. With `yes`, do neither.
+    """Print what is removed together with a thing, and ask. With `yes`, do neither.
 
-    `parts` are numbers of things, by keys of WORDS. Raises Abort if the answer is no, and
-    UsageError if there is nobody to ask.
+    `parts` maps keys of WORDS to numbers of parts. Raises Abort if the answer is no, and UsageError
+    if standard input is not a terminal.
     """
     if yes:
         return

@@ -4,12 +4,12 @@ import errno
 import os
 import sys
 
-# Raised by a write to a stream that leads to a file or a device.
+# The numbers of errors of a write to a stream that leads to a file or a device.
 UNWRITABLE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
 
 def prepare() -> None:
-    """Open streams that the caller closed, and escape what the output's encoding does not have."""
+    """Lead closed streams to the null device, and escape characters that stdout cannot encode."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115 - it stays open
@@ -18,9 +18,9 @@ def prepare() -> None:
 
 
 def is_unwritable(error: OSError) -> bool:
-    """Return whether the error is that standard output cannot be written any more.
+    """Return whether the error says that standard output cannot be written any more.
 
-    Then also throw away what is left to write: the interpreter would fail at it once more.
+    If it does, discard the rest of the output: the interpreter would fail to write it at its exit.
     """
     if error.filename is not None or error.errno not in UNWRITABLE:
         return False

@@ -16,7 +16,7 @@ class Time(int):
 
 
 def format_time(moment: int | None) -> Time | None:
-    """Return a time for a listing, or None for None."""
+    """Return a time in microseconds since the epoch as a listing shows it, or None for None."""
     return None if moment is None else Time(moment)
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # The maximum number of pipelined requests. Later requests are not read.
 MOST_WAITING = 32
 # After an error response, the seconds until the connection is closed and the bytes that the client
-# may still send. If it closed at once, the client could not read the response.
+# may still send. If the server closed it at once, the client could not read the response.
 LINGER = 2.0
 LINGER_BYTES = 1024 * 1024
 # Bytes of framing that each chunk of a body may have, beside twice its content.
@@ -46,7 +46,7 @@ class Protocol(HttpToolsProtocol):
     """
 
     # `__slots__` keep lookups fast: with more attributes in the instance's dict, the interpreter
-    # looks up uvicorn's more slowly.
+    # looks up uvicorn's attributes more slowly.
     __slots__ = (
         "_at_work",
         "_deaf",
@@ -188,7 +188,7 @@ class Protocol(HttpToolsProtocol):
 
     def _stop_parsing(self) -> None:
         self._deaf = True
-        # No data fits any more, so that `data_received` does not feed the parser.
+        # A negative `_room` keeps `data_received` from feeding the parser.
         self._room = -1
 
     def _beyond(self) -> HubError:
@@ -241,7 +241,7 @@ class Protocol(HttpToolsProtocol):
     # Responses.
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: "ASGI3Application") -> None:
-        # uvicorn's responses write, close, and ask whether they are closed. They do nothing else.
+        # A response of uvicorn calls only `write`, `close` and `is_closing` of its transport.
         cycle.transport = cast("asyncio.Transport", self._writer)
         super()._start_asgi_task(cycle, app)
 

@@ -18,12 +18,13 @@ from hub.cli.http_server.server_limits import ServerLimits
 from hub.cli.http_server.server_state import State
 from store.errors import Unusable, from_os_error
 
-# Seconds for running requests when the server ends. Before them, seconds for idle connections.
+# When the server ends, it waits LAST_CALL seconds for idle connections, and then GRACE seconds for
+# running requests.
 GRACE = 8
 LAST_CALL = 1.0
 # The deadlines of connections are checked at every fifth of uvicorn's ticks: each 0.5 s.
 SWEEP = 5
-# The event loop accepts a connection three of its turns before the protocol knows of it.
+# The event loop accepts a connection three turns before it calls the protocol.
 ACCEPT_TURNS = 5
 
 
@@ -74,8 +75,8 @@ class Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Accept no new connections, and close the open ones after their current or next response.
 
-        A client may just be sending a request on an idle connection. If that closed without a
-        response, the request would be lost.
+        A client may just be sending a request on an idle connection. If the server closed the
+        connection without a response, the request would be lost.
         """
         self.server_state.ending = True
         await self._stop_accepting()

@@ -25,8 +25,8 @@ class ServerLimits:
     body_timeout: float = 60.0
     """The time for the rest of a body whose request is already answered."""
     write_timeout: float = 60.0
-    """The time within which a client has to receive a part of a response; after it the client is
-    lost.
+    """The time within which a client has to receive a part of a response. Otherwise the server
+    closes the connection.
     """
     connections: int = MOST
     connections_per_address: int = MOST // SHARE

@@ -31,7 +31,7 @@ from worker.http.callback_guard import CallbackGuard, running_guard
 
 log = logging.getLogger("tocsin.serve")
 
-# Seconds after which a waiting thread gets the interpreter.
+# Seconds after which a thread that waits for the interpreter's lock gets it.
 TURN = 0.0001
 
 
@@ -97,17 +97,17 @@ def wait_until_settled() -> None:
     over them took a tenth of the delivery path's time.
     """
     switch_soon()
-    # No pass before it: a start leaves a few hundred kB of garbage, and finding it takes as long as
-    # importing a part of the daemon.
+    # No collection before the freeze: a start leaves a few hundred kB of garbage, and a collection
+    # takes as long as the import of a part of the daemon.
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
 
 
 def switch_soon() -> None:
-    """Let a thread that waits for the interpreter have it soon.
+    """Let a thread that waits for the interpreter's lock have it after TURN seconds.
 
-    The writer needs it a dozen times for a group of writes, and would wait 5 ms each time while
-    another thread is busy.
+    The writer needs the lock a dozen times for a group of writes. By default it would wait 5 ms
+    each time while another thread is busy.
     """
     sys.setswitchinterval(TURN)
 
@@ -116,9 +116,10 @@ async def _start(daemon: Daemon, only: str | None, stack: contextlib.AsyncExitSt
     store, settings, observability = daemon.store, daemon.settings, daemon.observability
     switch_soon()
     guard = stack.enter_context(running_guard(settings))
-    # It exports until the others have ended.
+    # Telemetry begins first, and exports until all other parts have ended.
     observability.tracer = await stack.enter_async_context(running_telemetry(observability))
-    # Started first and ended last, because it reports how the others begin and end.
+    # The administrators' listener begins before the other parts and ends after them, because it
+    # reports how they begin and end.
     watching = running_admin(
         store, settings, observability, CallbackGuard(guard), describes=only != "worker"
     )
@@ -134,7 +135,7 @@ async def _start(daemon: Daemon, only: str | None, stack: contextlib.AsyncExitSt
         sockets = inherited_sockets() or [stack.enter_context(bind(settings.host, settings.port))]
         for one in sockets:
             one.listen()
-        # Meanwhile deliveries go on, and connections wait to be accepted.
+        # During the import, deliveries go on, and connections wait to be accepted.
         await asyncio.to_thread(importlib.import_module, "hub.cli.service.hub_runner")
         from hub.cli.service.hub_runner import running_hub
 
@@ -149,5 +150,5 @@ def _end(daemon: Daemon) -> None:
     daemon.observability.phase = "ending"
     daemon.notifier.stopping("finishing what is under way")
     if daemon.worker is not None:
-        # The worker stops while the hub stops, so that both have the whole time.
+        # The worker begins to stop now, while the hub stops, so that both have the whole time.
         daemon.worker.start_stopping()

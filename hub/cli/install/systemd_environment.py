@@ -25,7 +25,7 @@ WIDTH = 98
 
 
 def environment() -> str:
-    """Return the text of the file."""
+    """Return the text of the environment file: every setting, commented out, with its default."""
     return "\n".join([HEAD, *(line for each in all_settings() for line in _lines(each))])
 
 

@@ -40,7 +40,10 @@ class InstalledFile:
 
 
 def units(program: Path, *, split: bool) -> Iterator[InstalledFile]:
-    """Yield the units and other system files for a program at this path."""
+    """Yield the units and other system files for a program at this path.
+
+    With `split`, the hub and the worker are services of their own.
+    """
     for name in SPLIT if split else WHOLE:
         text = shipped(name).replace(PROGRAM, str(program))
         if split:

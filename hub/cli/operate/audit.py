@@ -9,7 +9,8 @@ from store import Row, Store
 from store.audit import audit_check, audit_search
 from store.audit.audit_search import AuditFilter
 
-# Entries that one transaction of `verify` reads, so that no writer waits longer than for these.
+# The number of entries that one transaction of `verify` reads. A writer waits for one transaction
+# at most.
 PORTION = 1_000
 TABLE = ("id", "at", "who", "what", "on", "outcome")
 

@@ -125,7 +125,10 @@ def check_work(store: Store, settings: Settings, database: Path | None) -> Itera
 
 
 def check_pauses(store: Store) -> Iterator[Finding]:
-    """Check that no hook has been paused for long: what waits for it is kept until it is sent."""
+    """Check that no hook has been paused for more than LONG_PAUSE.
+
+    The deliveries that wait for a paused hook are kept until they are sent.
+    """
     found = store.look(hook_list.page, HookFilter(state="paused"), limit=MOST_PAUSES)
     for row in found:
         if store.clock.now() - row["paused_at"] > LONG_PAUSE:

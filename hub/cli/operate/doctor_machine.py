@@ -139,7 +139,10 @@ def ask_kernel() -> bool | None:
 
 
 def check_disk(settings: Settings, database: Path | None) -> Iterator[Finding]:
-    """Check that there is free space, enough for a copy of the database."""
+    """Check that there is free space, enough for a copy of the database, and free inodes.
+
+    Also check that the write-ahead log of SQLite is not large.
+    """
     about, folder = "disk", settings.data_dir
     found = os.statvfs(folder)
     free, total = found.f_bavail * found.f_frsize, found.f_blocks * found.f_frsize
@@ -165,7 +168,7 @@ def check_disk(settings: Settings, database: Path | None) -> Iterator[Finding]:
 
 
 def check_descriptors(settings: Settings) -> Iterator[Finding]:
-    """Check that the limit on open files allows as many connections as the settings."""
+    """Check that the limit on open files allows `max_in_flight` deliveries and BESIDE others."""
     about = "descriptors"
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = settings.max_in_flight + BESIDE

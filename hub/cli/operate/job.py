@@ -98,7 +98,10 @@ def run(configuration: Configuration, name: str) -> None:
 
 
 def run_now(store: Store, settings: Settings, name: str) -> Row:
-    """Have a job run, by the worker or else by this process. Return its record after its end."""
+    """Have a job run, by the worker or else by this process. Return its record after its end.
+
+    Raises Missing for an unknown name.
+    """
     known = {one.name: one for one in table_of(store, settings)}
     if name not in known:
         raise Missing(f"there is no job {name!r}: {', '.join(sorted(known))}")

@@ -38,9 +38,10 @@ KEY_FILE = click.option("--key-file", type=PATH, help="The key file.")
 
 
 def _settings(given: dict[str, Any], config: Path | None) -> Settings:
-    """Return the daemon's settings, if one runs, with the key file that is named here.
+    """Return the settings of the running daemon, or this command's own if no daemon runs.
 
-    The daemon's may be the copy that systemd gave it (LoadCredential=), which cannot be changed.
+    A key file that this command's settings name replaces the daemon's key file. The daemon's may be
+    a copy from systemd (LoadCredential=), which cannot be changed.
     """
     here = configure(given, config)
     there = effective(here).settings
@@ -125,7 +126,7 @@ class _Rotation:
         self._holder = holder
         self._settings = settings
         self._distant = distant
-        # This confirms the current key file, so it is reset when the file changes.
+        # Whether all machines have the current key file. A change of the file resets it.
         self._everywhere = everywhere
 
     def run(self) -> None:

@@ -32,7 +32,7 @@ from store.repositories import repositories
 from worker.http.callback_guard import running_guard
 
 # Seconds before each attempt. They are short, so that a receiver that works again gets its
-# deliveries while somebody watches.
+# deliveries while the user watches.
 RETRIES = [0, 2, 4, 8, 16, 32, 60, 60, 60, 60]
 
 

@@ -17,7 +17,7 @@ from hub.cli.playground.demo_scene import BROKEN, DemoScene
 from store.errors import Unusable
 
 NUMBERED = dict(zip("123", EVENTS, strict=True))
-# Also Ctrl-D, and the end of input.
+# "\x04" is Ctrl-D, and "" is the end of input.
 ENDING = ("q", "Q", "\x04", "")
 
 
@@ -35,9 +35,10 @@ class DemoKeys:
     ended: asyncio.Event
 
     async def run(self) -> None:
-        """Obey keys until one of them ends it, or `ended` is set."""
+        """Obey keys until one of ENDING is pressed, or `ended` is set."""
         with on_key(self._press):
-            # A key that is pressed before the terminal reads single keys would be lost.
+            # Only now does the terminal read single keys. If the introduction came earlier, a key
+            # that is pressed would be lost.
             self._introduce()
             await self.ended.wait()
 
@@ -93,8 +94,8 @@ It goes on. Press a key:
 
 
 def this_command() -> str:
-    """Return how a shell calls this program."""
+    """Return the words with which a shell starts this program."""
     program = Path(sys.argv[0])
-    # `python -m tocsin` leaves the path of a module, which is no program.
+    # With `python -m tocsin`, `sys.argv[0]` is the path of a module, which a shell cannot start.
     words = [sys.executable, "-m", "tocsin"] if program.suffix == ".py" else [str(program)]
     return shlex.join(words)

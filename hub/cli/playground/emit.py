@@ -74,7 +74,10 @@ def emit(
 def _checked(
     event: str, guid: str | None, file: IO[bytes] | None, most: int
 ) -> tuple[str, str, bytes | None]:
-    """Return name, delivery id and payload. Raises Invalid as the hub rejects them."""
+    """Return name, delivery id and payload, which is None without a file.
+
+    Raises Invalid if the hub would reject one of them.
+    """
     try:
         name = event_envelope.platform_event(event)
         chosen = uuid7.new() if guid is None else event_envelope.checked_guid(guid)

@@ -9,8 +9,8 @@ import httpx
 from hub.cli.playground.received_request import ReceivedRequest
 from hub.cli.playground.receiver import Answerer, ReceiverAnswer
 
-# The headers of one connection (RFC 9110, section 7.6.1), and the names of a host and a length.
-# The next connection has its own.
+# Headers that are not passed on: hop-by-hop headers (RFC 9110, section 7.6.1), Host and
+# Content-Length. The next connection has its own values of them.
 HOP = frozenset([
     b"connection", b"keep-alive", b"proxy-connection", b"te", b"trailer", b"transfer-encoding",
     b"upgrade", b"expect", b"host", b"content-length",
@@ -42,7 +42,11 @@ async def forwarding(url: str, delay: float) -> AsyncIterator[Answerer]:
 
 
 def target_of(url: str, target: str) -> httpx.URL:
-    """Return the URL that a delivery with this path and query is passed on to."""
+    """Return the URL that a delivery with this path and query (`target`) is passed on to.
+
+    If `url` has neither path nor query, the delivery's are kept. If it has a path only, the
+    delivery's query is kept.
+    """
     forward = httpx.URL(url)
     _, mark, query = target.partition("?")
     if forward.raw_path == b"/":

@@ -28,7 +28,10 @@ from store.hooks.event_names import WILDCARD
 
 @dataclass(frozen=True, slots=True)
 class ListenOptions:
-    """The address, the answers, and the repository whose events are wanted."""
+    """The address, the answers, and the repository whose events are wanted.
+
+    Each answer is given after `delay` seconds.
+    """
 
     host: str
     port: int

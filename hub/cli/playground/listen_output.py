@@ -19,7 +19,7 @@ SHORT = {
     "webhook-signature": "standard",
 }
 Show = Callable[[ReceivedDelivery], None]
-# The characters of a failed answer that stand in a delivery's line.
+# The maximum of characters that a delivery's line shows of a failed answer.
 FIRST_LINE = 80
 
 

@@ -39,7 +39,7 @@ class ReceivedRequest:
 
     @property
     def payload(self) -> bytes:
-        """Return the JSON, taken from the form if the delivery is one."""
+        """Return the JSON of the body. A form has it in its field `payload`."""
         if self.content_type != "application/x-www-form-urlencoded":
             return self.body
         fields = parse_qs(self.body.decode(errors="replace"), max_num_fields=100)
@@ -58,7 +58,10 @@ def from_headers(
     method: str = "POST",
     target: str = "/",
 ) -> ReceivedRequest:
-    """Return a delivery with these headers, with its signatures checked against the secret."""
+    """Return a delivery with these headers, with its signatures checked against the secret.
+
+    If the secret is None, no signature is checked.
+    """
     raw = [*given]
     headers = Headers(raw=[(name.lower(), value) for name, value in raw])
     return ReceivedRequest(

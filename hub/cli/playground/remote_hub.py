@@ -10,8 +10,8 @@ import httpx
 
 from store.errors import Conflict, Invalid, Missing, StoreError, Unavailable
 
-# Seconds that a request for deliveries waits at the hub, and that any other answer may take. A
-# machine that slept finds out that its connection is gone when they are over.
+# A request for deliveries waits WAIT seconds at the hub. A connection may take PATIENCE seconds,
+# an answer WAIT + PATIENCE. After them, a machine that slept notices that its connection is gone.
 WAIT, PATIENCE = 25, 15
 
 
@@ -40,7 +40,7 @@ class RemoteHub:
         self._consumer = consumer
 
     async def fetch(self, batch: int, lease_seconds: int) -> list[LeasedItem]:
-        """Return deliveries, or an empty list if none came for WAIT seconds."""
+        """Return up to `batch` deliveries under leases, or an empty list after WAIT seconds."""
         wanted = {
             "consumer": self._consumer,
             "batch": batch,
@@ -101,7 +101,10 @@ def hook_path(named: str) -> str:
 async def call(
     client: httpx.AsyncClient, method: str, path: str, body: Mapping[str, Any] | None = None
 ) -> Any:
-    """Return the JSON of a response of 2xx, or None if it has none."""
+    """Return the JSON of a response of 2xx, or None if it has no body.
+
+    Raises Unavailable if the request can be repeated, and another StoreError if not.
+    """
     try:
         response = await client.request(method, path, json=body)
     except httpx.HTTPError as error:

@@ -77,7 +77,7 @@ async def _hook(client: AsyncClient, wanted: RemoteOptions) -> AsyncIterator[str
     try:
         yield place
     finally:
-        # A hub that cannot be reached removes it by itself, when it has been idle.
+        # If the hub cannot be reached now, it removes the hook itself after EXPIRE_IDLE seconds.
         with contextlib.suppress(Missing, Unavailable):
             await remote_hub.call(client, "DELETE", place)
 
@@ -186,16 +186,16 @@ class RemoteListener:
             output.print_note(f"the hub did not record this answer: {error}")
 
     async def _extend(self) -> None:
-        """Extend the leases of what the application works on."""
+        """Extend the leases of the deliveries that the application is processing."""
         while True:
             await asyncio.sleep(EXTEND_EVERY)
             for lease_id in [*self._held]:
-                # A stale lease shows when its answer is reported.
+                # If a lease is stale, the report of its answer fails later and prints a note.
                 with contextlib.suppress(Conflict, Missing, Unavailable):
                     await self._hub.extend([lease_id], LEASE)
 
     async def _repeated(self, attempt: Callable[[], Awaitable[T]]) -> T:
-        """Return the result. While the hub cannot be reached, try again."""
+        """Return the result of `attempt`. While the hub cannot be reached, try again."""
         tries = 0
         while True:
             try:

@@ -44,7 +44,7 @@ def subscribe(
 
 
 def remove(db: Connection, hook_id: int) -> None:
-    """Delete a hook, unless somebody has done so. It gets no event about that."""
+    """Delete a hook, unless it is deleted already. It gets no event about its removal."""
     hook = hooks.by_id(db, hook_id)
     if hook is not None and hook["deleted_at"] is None:
         hooks.delete(db, hook)

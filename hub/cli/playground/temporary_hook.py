@@ -20,8 +20,8 @@ from store.monitoring import stats
 async def temporary_hook(settings: Settings, wanted: SubscriptionOptions) -> AsyncIterator[int]:
     """Keep a hook during the block. Yields its id.
 
-    Raises Conflict if the repository has a hook with this URL, because that one is not this
-    command's to remove.
+    Raises Conflict if the repository has a hook with this URL, because this command must not remove
+    a hook that it has not made.
     """
     await _check_callback(settings, wanted.url)
     store = options.opened(settings, create=False)

@@ -48,12 +48,13 @@ class AdminListener:
         self.limiter = ConnectionLimiter(ServerLimits())
 
     async def change(self, settings: Settings) -> None:
-        """Answer with these settings from now on. Raises Unusable, and changes nothing, if they are
-        wrong.
+        """Answer with these settings from now on. If they are wrong, raises Unusable, and the
+        former application goes on answering.
         """
         limits = limits_of(settings, settings.max_in_flight)
         self.limiter.limits = replace(limits, connections=MOST)
-        # Only few daemons have this listener, and a worker imports all of the hub with it.
+        # Imported here, because few daemons have this listener, and the import loads the whole hub
+        # into a worker.
         from hub.app import create_admin_app
 
         given = self._store, settings, self._judge, self._observability

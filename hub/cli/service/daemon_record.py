@@ -30,7 +30,7 @@ OWN = {"data_dir"}
 
 
 class DaemonRecord:
-    """The locked record of this process."""
+    """The locked record of this process. `only` is `hub`, `worker`, or None if it runs both."""
 
     def __init__(self, path: Path, only: str | None) -> None:
         self._path = path
@@ -38,12 +38,15 @@ class DaemonRecord:
         self._descriptor: int | None = None
 
     def write(self, settings: Settings) -> None:
-        """Replace the record by one of these settings, without the secret ones."""
+        """Replace the record by one of these settings, without secrets.
+
+        A `store` URL that contains a secret is left out, too.
+        """
         given = settings.model_dump(mode="json", exclude=SECRETS)
         if redact_url(settings.store) != settings.store:
             del given["store"]
-        # A reader sees a whole record, the former or this one. It gets its name under the lock:
-        # another daemon would remove a record without one.
+        # The rename shows readers the whole former record or the whole new one. The new file is
+        # locked before it gets its name: another daemon would remove an unlocked record.
         unlocked = self._path.with_suffix(".new")
         descriptor = os.open(unlocked, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
         former, self._descriptor = self._descriptor, descriptor
@@ -67,7 +70,7 @@ def recorded(settings: Settings, only: str | None) -> Iterator[DaemonRecord]:
     for path in _paths(settings.data_dir):
         if not _is_live(path):
             path.unlink(missing_ok=True)
-    # Not the process id alone: containers that share the directory each have a process 1.
+    # The process id alone is not unique: containers that share the directory each have a process 1.
     path = settings.data_dir / f"daemon-{os.getpid()}-{secrets.token_hex(4)}.json"
     record = DaemonRecord(path, only)
     try:

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 class HubCallbacks:
     """The functions of the hub for a worker, with the links and words of the settings.
 
-    The serializers of the whole API come with them. So they are imported at the first call: a
-    worker that delivers before that does not wait for them, and one that is alone in its process
-    may never need their memory.
+    The functions need the serializers of the whole API, and import them at the first call. Until
+    then, deliveries do not wait for the import. A worker that is alone in its process may never
+    need the memory.
     """
 
     def __init__(self, settings: Settings) -> None:

@@ -90,7 +90,7 @@ async def running_hub(
 ) -> AsyncIterator[RunningHub]:
     """Run a hub during the block, on the inherited sockets or else on a socket of its own.
 
-    `around` returns what is served in place of the hub's application.
+    `around` wraps the hub's application; the server serves the application that it returns.
     """
     observability = observability or Observability(store)
     with contextlib.ExitStack() as stack:
@@ -105,7 +105,7 @@ async def running_hub(
         try:
             served = hub.app if around is None else around(hub.app)
             async with serving(served, *sockets, limiter=hub.limiter, tls=context):
-                # Nobody waits for it, because many filters take seconds.
+                # In the background, because the examination of many filters takes seconds.
                 tasks.start(_examine_filters(store))
                 yield hub
         finally:

@@ -1,6 +1,7 @@
-"""The messages to the service manager, by the protocol of sd_notify(3), and what it passes on.
+"""The messages to the service manager, by the protocol of sd_notify(3), and the watchdog's interval
+and the sockets that it passes on.
 
-Without a service manager, every function here does nothing.
+Without a service manager, no message is sent, and there are no interval and no sockets.
 """
 
 import contextlib
@@ -53,7 +54,8 @@ class Notifier:
         if not self._address:
             return
         message = "\n".join(line.replace("\n", " ") for line in lines)
-        # The socket does not block: a lost message is repeated later.
+        # The socket does not block: a service manager that is busy must not stop the daemon. A
+        # message that it cannot take is lost.
         with (
             contextlib.suppress(OSError),
             socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as sender,
@@ -63,7 +65,9 @@ class Notifier:
 
 
 def watchdog_seconds() -> float | None:
-    """Return the seconds within which the service manager expects a sign of life, or None."""
+    """Return the seconds within which the service manager expects a sign of life, or None if it
+    expects none.
+    """
     if os.environ.get("WATCHDOG_PID", str(os.getpid())) != str(os.getpid()):
         return None
     given = os.environ.get("WATCHDOG_USEC", "")
@@ -71,7 +75,10 @@ def watchdog_seconds() -> float | None:
 
 
 def inherited_sockets() -> list[socket.socket]:
-    """Return the listening sockets that the service manager opened for this process."""
+    """Return the listening sockets that the service manager opened for this process.
+
+    Their environment variables are removed, so a second call returns an empty list.
+    """
     count = os.environ.pop("LISTEN_FDS", "")
     ours = os.environ.pop("LISTEN_PID", "") == str(os.getpid())
     os.environ.pop("LISTEN_FDNAMES", None)

@@ -37,7 +37,7 @@ def ping_watchdog(daemon: Daemon) -> Iterator[None]:
 async def _ping(daemon: Daemon, patience: float) -> None:
     """Send the status, and signs of life if the service manager asks for them.
 
-    That this task runs shows that the event loop works. The watchdog object covers the other parts.
+    This task runs only while the event loop works. The watchdog object covers the other parts.
     """
     known = None
     while True:

@@ -40,7 +40,7 @@ class StateEntry(BaseModel):
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
     def given(self, *names: str) -> dict[str, Any]:
-        """Return the values of these fields, as far as the document has them."""
+        """Return the values of these fields, without the fields that the document does not have."""
         return {name: getattr(self, name) for name in names if name in self.model_fields_set}
 
 
@@ -56,7 +56,10 @@ class SectionEntry(StateEntry):
     """The identifying fields whose case matters."""
 
     def find(self, db: Connection, parent: Row) -> Any:
-        """Return the thing as it is in the store, or None. The outcome compares these values."""
+        """Return the thing as it is in the store, or None.
+
+        The entry counts as unchanged if this value is the same before and after `write`.
+        """
         raise NotImplementedError
 
     def write(self, db: Connection, parent: Row, before: Any) -> bool | None:
@@ -79,7 +82,7 @@ class SectionEntry(StateEntry):
 
     @property
     def noun(self) -> str:
-        """Return the kind of thing, in messages and changes: the words of the class's name."""
+        """Return the kind of thing for messages and changes: the words of its class's name."""
         words = re.findall("[A-Z][a-z]+", type(self).__name__.removesuffix("Entry"))
         return " ".join(words).lower()
 
@@ -92,7 +95,7 @@ class SectionEntry(StateEntry):
         return self.identified()
 
     def identified(self, **instead: str) -> str:
-        """Return the identifying values in one text, some of them replaced by others."""
+        """Return the identifying values, joined by spaces. `instead` replaces values by field."""
         return " ".join(instead.get(name, str(getattr(self, name))) for name in self.identified_by)
 
     @property

@@ -32,7 +32,7 @@ def described_place(place: str) -> Iterator[None]:
 
 
 def outcome_of(before: object, after: object, changed: bool = False) -> Outcome:
-    """Return the outcome for a thing, which is None if there is none.
+    """Return the outcome for a thing from its values before and after, None if it does not exist.
 
     `changed` is whether anything changed that is not part of these values.
     """

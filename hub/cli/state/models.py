@@ -108,7 +108,7 @@ class StateDocument(StateEntry):
     enterprise_secret_patterns: list[EnterpriseSecretPatternEntry] = Field(default_factory=list)
 
     def entries(self) -> Iterator[tuple[str, SectionEntry]]:
-        """Yield each entry after its place."""
+        """Yield the place of each entry, such as `hooks[0]`, and the entry."""
         for section in type(self).model_fields:
             for number, entry in enumerate(getattr(self, section)):
                 yield f"{section}[{number}]", entry
@@ -116,7 +116,8 @@ class StateDocument(StateEntry):
     def apply(self, db: Connection) -> list[StateChange]:
         """Apply the document in the current transaction. Return the change of each entry.
 
-        Applying it again changes nothing. A StoreError names the place in the document.
+        Applying it again changes nothing. Raises Invalid, which names the place in the document, if
+        an entry cannot be applied.
         """
         changes = []
         for place, entry in self.entries():

@@ -1,4 +1,4 @@
-"""Entries as platforms' payloads, from which the store projects things."""
+"""The conversion of entries to platforms' payloads, which the store projects into its tables."""
 
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
@@ -19,10 +19,11 @@ def payload_of(
     people: Collection[str] = (),
     names: Mapping[str, str] = SAME,
 ) -> dict[str, Any]:
-    """Return the fields that the document has as in a platform's payload.
+    """Return the fields that the document has, in the form of a platform's payload.
 
-    The repository and `but` are left out. Fields in `people` have logins. `names` are the payload's
-    names of fields, where they differ. Raises Missing for an unknown login.
+    `repository` and the fields in `but` are left out. The logins in the fields of `people` become
+    objects with a `login`. `names` maps fields to the payload's names, where they differ. Raises
+    Missing for an unknown login.
     """
     found = entry.model_dump(mode="json", exclude_unset=True, exclude={"repository", *but})
     for field in people:

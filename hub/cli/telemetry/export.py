@@ -41,7 +41,7 @@ def resource() -> Resource:
 
 
 class ReportingExporter(SpanExporter):
-    """Reports each success to the log of failures."""
+    """Exports spans with another exporter, and reports each success to the log of failures."""
 
     def __init__(self, exporter: SpanExporter, failures: FailureLog) -> None:
         self._exporter = exporter
@@ -62,7 +62,10 @@ class ReportingExporter(SpanExporter):
 
 
 class Export:
-    """The export of some signals, until `stop`."""
+    """The export of some signals, until `stop`.
+
+    Raises Unusable if a variable of OpenTelemetry has a wrong value.
+    """
 
     tracer: Tracer | None = None
 
@@ -97,12 +100,12 @@ class Export:
         self._closes.append(metrics.close)
 
     async def stop(self) -> None:
-        """Export the rest, within PATIENCE seconds. Nothing that fails here hinders the end."""
+        """Export the rest, within PATIENCE seconds. Errors are logged, and not raised."""
         try:
             async with asyncio.timeout(PATIENCE):
                 found = await asyncio.gather(*(end() for end in self._ends), return_exceptions=True)
         except TimeoutError:
-            # The exporters' threads may still say something, so their log stays quiet.
+            # The exporters' threads may still log errors, so FailureLog stays in place for them.
             log.warning("the last traces or metrics are not exported: there was no answer in time")
             for close in self._closes:
                 close()

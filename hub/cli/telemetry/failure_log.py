@@ -14,7 +14,7 @@ log = logging.getLogger("tocsin.telemetry")
 
 
 class FailureLog(logging.Handler):
-    """Logs the first failure of each signal, and that it is exported again.
+    """Logs the first failed export of each signal, and the first successful one after it.
 
     Other warnings of the library are logged once.
     """
@@ -32,13 +32,13 @@ class FailureLog(logging.Handler):
             log.warning("OpenTelemetry: %s", record.getMessage())
 
     def failed(self, signal: Signal, why: str) -> None:
-        """Log that a signal cannot be exported, if that is new."""
+        """Log that a signal cannot be exported, unless its last export failed, too."""
         if signal not in self._known:
             self._known.add(signal)
             log.warning("%s cannot be exported, deliveries go on: %s", signal, why)
 
     def exported(self, signal: Signal) -> None:
-        """Log that a signal is exported again, if it was not."""
+        """Log that a signal is exported again, if its last export failed."""
         if signal in self._known:
             self._known.discard(signal)
             log.info("%s are exported again", signal)
@@ -46,7 +46,7 @@ class FailureLog(logging.Handler):
 
 @contextmanager
 def failures_logged() -> Iterator[FailureLog]:
-    """Log what the library says in this way during the block."""
+    """Log the library's warnings through a FailureLog alone during the block. Yields it."""
     library, handler = logging.getLogger(LIBRARY), FailureLog()
     before = library.propagate
     library.addHandler(handler)

@@ -1,4 +1,4 @@
-"""The export of metrics, again and again."""
+"""The periodic export of metrics."""
 
 import asyncio
 import contextlib
@@ -44,11 +44,11 @@ class MetricExport:
         self._closed = False
 
     def start(self) -> None:
-        """Export from now on."""
+        """Export at each interval from now on."""
         self._task = asyncio.create_task(self._run())
 
     async def stop(self) -> None:
-        """Export the last values, and nothing more."""
+        """Export the last values, and stop."""
         if self._task is not None:
             self._task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -75,7 +75,7 @@ class MetricExport:
             self._failures.failed("metrics", f"{type(error).__name__}: {error}")
 
     async def _collected(self) -> MetricsData:
-        # On the event loop, because gauges read what it changes.
+        # This runs on the event loop, because gauges read values that the event loop changes.
         self._standing.figures = await metrics.store_figures(self._observability)
         families = metrics.all_families(self._observability, self._standing)
         return metrics_data(families, self._resource, self._since, time.time_ns())

@@ -32,9 +32,9 @@ SCOPE = InstrumentationScope("tocsin", __version__)
 def metrics_data(
     metrics: Iterable[AnyMetric], resource: Resource, since: int, now: int
 ) -> MetricsData:
-    """Return the present values of metrics that have been counted since a time.
+    """Return the values of metrics at `now`. Counters have counted from `since` on.
 
-    Times are in nanoseconds.
+    Both times are in nanoseconds since the epoch.
     """
     found = [_metric(one, since, now) for one in metrics]
     scoped = ScopeMetrics(SCOPE, [one for one in found if one.data.data_points], "")
@@ -75,7 +75,7 @@ def _spreads(metric: HistogramMetric, since: int, now: int) -> Sequence[Histogra
             total,
             [int(count) for count in counts],
             metric.bounds,
-            # Neither is known.
+            # The least and the greatest value are not known.
             None,  # type: ignore[arg-type]
             None,  # type: ignore[arg-type]
         )

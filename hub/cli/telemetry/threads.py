@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 async def in_thread(function: Callable[[], object]) -> None:
-    """Call a function in a thread and wait for it.
+    """Call a function in a thread and wait for it. Raises the function's exception.
 
     Unlike with asyncio.to_thread, the end of the process does not wait for the thread.
     """

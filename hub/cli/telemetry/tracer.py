@@ -1,7 +1,7 @@
 """The tracer that exports spans with OpenTelemetry.
 
-A span is made when it has ended. So a failed one can be exported although the sampler left it out,
-and the others cost little.
+The library's span is made only when the operation has ended. A failed span can then be exported
+although the sampler left it out, and spans that are not exported cost little.
 """
 
 from collections.abc import Mapping, Sequence
@@ -54,7 +54,7 @@ class OpenTelemetryTracer:
     """The tracer of a process. Only the event loop may call it."""
 
     def __init__(self, resource: Resource, processor: SpanProcessor) -> None:
-        # The library reads the variables for the sampler when it makes a provider without one.
+        # A provider that is made without a sampler reads the environment variables for one.
         self._sampler = TracerProvider(resource=resource, shutdown_on_exit=False).sampler
         self._random, self._ids = RandomIdGenerator(), ChosenIds()
         provider = TracerProvider(
@@ -97,7 +97,9 @@ class OpenTelemetryTracer:
         trace_id: int,
         links: Sequence[TraceContext],
     ) -> SamplingResult:
-        """Return the sampler's decision. Where there is an origin, it is the same as for that."""
+        """Return the sampler's decision. It is made for the origin's trace, if there is an origin,
+        so that both traces are exported or neither.
+        """
         return self._sampler.should_sample(
             _in(origin),
             trace_id if origin is None else origin.trace_id,
@@ -134,7 +136,8 @@ class OpenTelemetryTracer:
         made.end(ended_at * NANOSECONDS)
 
 
-# All attempts of an event ask for the same places, and the library checks each one anew.
+# Cached, because all attempts of an event have the same places, and the library would check each
+# place again.
 @lru_cache(maxsize=4096)
 def _remote(place: TraceContext) -> SpanContext:
     state = TraceState.from_header([place.state]) if place.state else None

@@ -23,7 +23,7 @@ def for_hook(db: Connection, settings: Settings, hook: Row) -> Context:
     """Return an API context for a command that changes a hook.
 
     The owner of the hook's target is the sender of its events, because receivers expect an account.
-    A hook of the whole installation has none.
+    If the hook is of the whole installation, the events have no sender.
     """
     target = target_of(hook)
     if target.kind == "repository":
@@ -80,7 +80,7 @@ def _context(
 
 
 def validate_token_url(settings: Settings, given: dict[str, Any]) -> None:
-    """Check that hooks may request access tokens where the given options say.
+    """Check that hooks may request access tokens at the `token_url` of the given options.
 
     Raises Invalid with the reason if not.
     """

@@ -110,7 +110,7 @@ def _follow(
     first = FIRST if given is ParameterSource.DEFAULT else limit
     wanted = AttemptFilter(None if repo_id is None else [repo_id], hook_id, event or "")
     with until_interrupted():
-        # Imported here, because most listings end.
+        # Imported here, because most listings are without --follow.
         from hub.cli.traffic import tail
 
         tail.follow(store, wanted, state, first=first, as_json=as_json)

@@ -95,7 +95,7 @@ READERS: dict[str, Callable[[Any], Any]] = {
     "batch": batch_options.parse,
     "ordering": lambda text: {"path": text} if text.startswith("/") else text,
 }
-"""The readers of options that are more than one value."""
+"""The parsers of the options that are not plain text."""
 
 
 def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -106,13 +106,16 @@ def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def given_of(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return the options that a command was given, by name, among its keyword arguments."""
+    """Return the options that a command was given, by name, from its keyword arguments.
+
+    The members of a group are in a dict under the group's name.
+    """
     said = {name: value for name, value in arguments.items() if value is not None and value != ()}
     return endpoint_options.grouped(said)
 
 
 def merged(before: Row, changes: dict[str, Any]) -> Row:
-    """Return a hook's options after changes, of which `default` removes one.
+    """Return a hook's options after these changes. The value `default` removes an option.
 
     Raises Invalid if an option may not have its value.
     """
@@ -131,7 +134,10 @@ def merged(before: Row, changes: dict[str, Any]) -> Row:
 
 
 def _is_about_the_value(problem: Any) -> bool:
-    """Return False if the problem is only that an ordering is no path, or a path is no name."""
+    """Return whether a problem is about the option's value.
+
+    For an ordering, pydantic also reports that a name is no path, or that a path is no name.
+    """
     if problem["loc"][0] != "ordering":
         return True
     return problem["type"] != "model_type" and not isinstance(problem["input"], dict)

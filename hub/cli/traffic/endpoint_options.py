@@ -51,7 +51,10 @@ OPTIONS = (
 
 
 def read_headers(lines: tuple[str, ...]) -> dict[str, str]:
-    """Return headers by name. A value of `@FILE` is the text of this file."""
+    """Return headers by name. The text of the file replaces a value of `@FILE`.
+
+    Raises Invalid if a name is given twice or a file cannot be read.
+    """
     found: dict[str, str] = {}
     for line in lines:
         name, value = static_headers.read_line(line)
@@ -62,7 +65,7 @@ def read_headers(lines: tuple[str, ...]) -> dict[str, str]:
 
 
 def grouped(given: dict[str, Any]) -> dict[str, Any]:
-    """Return what was given, with the members of a group under its name."""
+    """Return the given options by name, with the members of a group in a dict under its name."""
     found: dict[str, Any] = {}
     for name, value in given.items():
         group, _, member = name.partition("_")
@@ -74,7 +77,10 @@ def grouped(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def combined(before: dict[str, Any] | None, members: dict[str, str]) -> dict[str, Any] | None:
-    """Return a group with changed members. `default` removes one. None: no member is left."""
+    """Return a group after changes of its members, or None if no member is left.
+
+    The value `default` removes a member.
+    """
     found = dict(before or {})
     for name, value in members.items():
         found.pop(name, None)

@@ -101,7 +101,10 @@ def add(
 
 
 def _place_and_url(words: tuple[str, ...], *, around: bool) -> tuple[tuple[str, str] | None, str]:
-    """Return the repository, if the words begin with one, and the URL."""
+    """Return the repository, if the words begin with one, and the URL.
+
+    With `around`, --org or --system names the target, and the only word is the URL.
+    """
     if len(words) != (1 if around else 2):
         raise click.UsageError("name a repository (OWNER/NAME), --org or --system, and then a URL")
     context = click.get_current_context()

@@ -12,7 +12,7 @@ from store.hooks.hook_targets import SYSTEM, HookTarget
 
 
 def around(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options that name a target around repositories."""
+    """Give a command the options --org and --system, which name a target around repositories."""
     command = click.option(
         "--system", is_flag=True, help="The whole installation instead of a repository."
     )(command)
@@ -28,7 +28,10 @@ def around(command: Callable[..., Any]) -> Callable[..., Any]:
 def find(
     db: Connection, full_name: tuple[str, str] | None, organization: str | None, system: bool
 ) -> HookTarget | None:
-    """Return the target that is named, or None. Raises Missing if it does not exist."""
+    """Return the target that is named, or None.
+
+    Raises Missing if it does not exist, and UsageError if several are named.
+    """
     if (full_name is not None) + (organization is not None) + system > 1:
         raise click.UsageError("name one of a repository, --org and --system")
     if full_name is not None:

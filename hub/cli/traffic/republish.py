@@ -187,7 +187,7 @@ async def _until_over(
             await asyncio.sleep(PAUSE)
         progressed(run)
         if here is not None:
-            # The job only has to record its end.
+            # The run has ended, and the job only has to record its own end.
             await here
         return run
     finally:

@@ -23,6 +23,9 @@ def overlapping(noun: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 def until(moment: int | None) -> str:
-    """Return until when the old one signs too, as the end of a sentence."""
+    """Return the end of a sentence: until when the old secret or key also signs.
+
+    It is empty if the time is None.
+    """
     ends_at = output.format_time(moment)
     return "" if ends_at is None else f"; the old one also signs until {output.plain(ends_at)}"

@@ -54,9 +54,10 @@ class EventExample:
 
 
 def example_of(ctx: ViewContext, repo: Row | None, name: str) -> EventExample:
-    """Return an example of the event for a repository, or of one that belongs to none.
+    """Return an example of the event for a repository, or for none.
 
-    It is the repository's latest payload of this name if that is stored, and made up otherwise.
+    It is the repository's latest payload of this name if that is stored and not too large.
+    Otherwise it is made up.
     """
     latest = None if repo is None else event_queries.latest(ctx.db, repo["id"], name)
     stored = None if latest is None else stored_example(ctx, latest["id"])
@@ -76,7 +77,7 @@ def _made(ctx: ViewContext, repo: Row | None, name: str) -> EventExample:
 
 
 def made_up(ctx: ViewContext, name: str, repo: Row | None = None) -> dict[str, Any]:
-    """Return a payload that is made up, of a repository if one is given."""
+    """Return a made-up payload of the event, with the repository if one is given."""
     action = action_of(name)
     members = _from_schema(name) if name in EVENTS else MEMBERS.get(name, {})
     payload = {"action": action, **members} if action else dict(members)
@@ -90,7 +91,7 @@ def made_up(ctx: ViewContext, name: str, repo: Row | None = None) -> dict[str, A
 
 
 def action_of(name: str) -> str | None:
-    """Return an action that the event has: one that the hub publishes, or a known one."""
+    """Return one of the event's actions, or None: one that the hub publishes, or one of ACTIONS."""
     published = sorted(actions_of(name))
     return published[0] if published else ACTIONS.get(name)
 

@@ -72,7 +72,7 @@ class Chart:
 
     @property
     def points(self) -> list[str]:
-        """Return what a reader sees of each moment: its time, and each series' value."""
+        """Return the cursor's text at each moment: the time, and each series' value."""
         known, none = dict(self.rows), ["–"] * len(self.series)
         labels, time = [one.label for one in self.series], _moment_format(self.moments)
         return [

@@ -8,10 +8,10 @@ from hub.ui import status_text
 from hub.ui.formatting import duration, masked
 from store import Row
 
-# Longer answers are compared up to this many lines, and each line up to so many characters.
+# Answers are compared up to this many lines, and each line up to this many characters.
 MOST_LINES, MOST_CHARACTERS = 200, 300
 CONTEXT = 2
-# They differ for every attempt, or follow from what does.
+# These headers differ for every attempt: the time, and the signature over the time.
 EXPECTED = ("webhook-timestamp", "webhook-signature")
 ADDED, REMOVED, SAME, GAP = "added", "removed", "same", "gap"
 

@@ -16,7 +16,7 @@ from store.endpoint_access.secret_parts import MASK, SECRET_MEMBERS
 from store.errors import Invalid
 
 HEADER_NAME, HEADER_VALUE = "header_name", "header_value"
-# Rows for more headers.
+# The number of empty rows for more headers.
 SPARE = 3
 YES, NO = "yes", "no"
 LONGEST = 64 * 1024
@@ -100,7 +100,8 @@ class AccessFields:
         return found | ({"headers": self._headers()} if "headers" in self.given else {})
 
     def rows(self) -> list[tuple[str, str, bool]]:
-        """Return names and values of headers, and whether the stored value stays if it is empty.
+        """Return each header's name and value, and whether the stored value stays if the field is
+        empty.
 
         Secret values are left out, and some rows for more headers are added.
         """
@@ -122,7 +123,7 @@ class AccessFields:
         return any(self.texts.get(one.name) or one.name in self.kept for one in GROUPS[group])
 
     def forgotten(self) -> dict[str, str]:
-        """Return a note for each secret that was entered, and that the form does not repeat."""
+        """Return a note, by field, for each entered secret, because the form does not repeat it."""
         names = [name for name, one in FIELDS.items() if one.is_secret and self.texts.get(name)]
         entered = [name for name, value in self.headers if value not in ("", MASK)]
         if any(map(static_headers.is_secret, entered)):
@@ -159,7 +160,7 @@ def _secret_of(members: Mapping[str, Any], group: str) -> str | None:
 
 
 def posted(form: Form, hook: Row | None) -> AccessFields:
-    """Return the fields as they were posted for a hook. None if it is new."""
+    """Return the fields as they were posted. `hook` is None for a new hook."""
     before = stored({} if hook is None else hook["options"])
     names = [name.strip() for name in form.all(HEADER_NAME)]
     values = [value.strip() for value in form.all(HEADER_VALUE)]

@@ -60,7 +60,7 @@ class HookFields:
         }
 
     def change(self) -> dict[str, Any]:
-        """Return the body of the API's request that changes a hook to this one.
+        """Return the body of the API's request that gives these values to a hook.
 
         The form of an existing hook changes neither its secret nor whether it is active.
         """
@@ -81,7 +81,7 @@ def own_events(kind: HookKind) -> list[str]:
 
 
 def posted(form: Form, hook: Row | None = None) -> HookFields:
-    """Return the fields as they were posted for a hook. None if it is new."""
+    """Return the fields as they were posted. `hook` is None for a new hook."""
     return HookFields(
         repository=form.get("repository", "").strip()[:200],
         url=form.get("url", "").strip(),

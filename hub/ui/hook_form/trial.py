@@ -31,14 +31,14 @@ class TrialResult:
 
 @dataclass(frozen=True, slots=True)
 class PlannedTrial:
-    """A trial that is ready."""
+    """A trial that is ready to run. If `sends` is false, the request is only built and shown."""
 
     request: TrialRequest
     origin: str
     sends: bool
 
     async def run(self, services: Services) -> TrialResult:
-        """Send the request, or only build it."""
+        """Send the request, or only build it. Raises Unprepared if this server has no trials."""
         if services.trials is None:
             raise Unprepared("this server cannot send requests: start it with `tocsin serve`")
         if not self.sends:

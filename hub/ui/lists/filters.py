@@ -43,7 +43,8 @@ class Period:
 def period(ctx: ViewContext, names: tuple[str, str, str] = NAMES) -> Period:
     """Return the period in the query: `range`, or `since` and `until`.
 
-    `names` are the query parameters of these three, if the page has others of these names.
+    `names` are the query parameters to read in place of these three, if the page uses those names
+    for other values.
     """
     given = dict(zip(NAMES, (ctx.asked(name, 40) for name in names), strict=True))
     found = _period(ctx, given)
@@ -89,9 +90,11 @@ def hooks_named(
     repo_ids: Sequence[int] | None,
     org_ids: Sequence[int] = (),
 ) -> tuple[int | None, list[int] | None]:
-    """Return the hook with this id, or else the hooks whose URL contains the text.
+    """Return the id of the hook if the text is an id, or else the ids of hooks whose URL contains
+    it.
 
-    Raises Missing or Forbidden for a hook that the viewer may not see.
+    The other one of the two is None; both are None if the text is empty. Raises Missing or
+    Forbidden for a hook that the viewer may not see.
     """
     if not text:
         return None, None
@@ -104,7 +107,10 @@ def hooks_named(
 
 
 def organizations(ctx: ViewContext, repository: str) -> list[int]:
-    """Return the organizations whose own hooks a list has: none if it is of one repository."""
+    """Return the ids of organizations whose own hooks a list shows beside repositories' hooks.
+
+    It is empty if the list is of named repositories, or if the viewer may see all.
+    """
     everything = ctx.repositories() is None
     return [] if repository or everything else ctx.organizations()
 

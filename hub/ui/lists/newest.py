@@ -35,8 +35,8 @@ class NewestList:
     ) -> tuple[list[Row], dict[str, Any]]:
         """Return the rows of the page in the query, and the values that every such list has.
 
-        `fetch` returns up to so many of the newest rows, whose ids are lower than a number. `count`
-        returns the number of all of them.
+        `fetch(limit, before)` returns the newest rows, up to `limit`, with ids below `before` if
+        that is given. `count()` returns the number of all rows.
         """
         sort = self.sorting.asked(ctx)
         asked = {**chosen, "sort": sort}
@@ -66,7 +66,7 @@ class NewestList:
     ) -> tuple[list[Row], dict[str, Any]]:
         skip, before = paging.skipped(ctx), ctx.asked_number("before")
         found = fetch(MOST + 1, before)
-        # Rows that arrive after the first page would move the others.
+        # Without this limit, rows that arrive after the first page would move the others.
         upto = before or (found[0]["id"] + 1 if found else None)
         rows = ordered(found[:MOST], self._keys, self.sorting.order(asked["sort"]))
         following = asked if upto is None else {**asked, "before": str(upto)}

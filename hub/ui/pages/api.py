@@ -23,9 +23,9 @@ ui = Section("API", "/reference", "user", _offered, second=True)
 
 
 def _openapi(ctx: ViewContext) -> DocumentLoader:
-    """Return what returns the API's description, for the audience that the setting names.
+    """Return the function that loads the API's description.
 
-    Raises Missing, NotSignedIn or Forbidden for others.
+    Raises Missing, NotSignedIn or Forbidden if the setting `api_reference` excludes the viewer.
     """
     who, viewer = ctx.services.settings.api_reference, ctx.viewer
     if who == "off":

@@ -97,7 +97,7 @@ def show_event_kind(ctx: ViewContext) -> dict[str, Any]:
 def _example(
     ctx: ViewContext, name: str, seen: SeenMembers | None, count: EventCount
 ) -> tuple[int | None, bytes]:
-    """Return the id and the payload of the latest real event, or None and one that is made up."""
+    """Return the id and the payload of the latest real event, or None and a made-up payload."""
     if seen is not None and seen.newest is not None:
         return seen.newest["id"], seen.newest["body"]
     stored = stored_example(ctx, count.real_id) if count.real_id else None

@@ -78,7 +78,7 @@ def _sorted(
 ) -> tuple[list[Row], dict[str, Any]]:
     """Return a page of attempts in the chosen order, and the values about it."""
     skip = paging.skipped(ctx)
-    # Attempts of later than the first page would move the others.
+    # Without this limit, attempts after the first page was shown would move the others.
     upto = ctx.asked_number("upto") or attempt_feed.latest(ctx.db)
     before = min(upto + 1, wanted.before or upto + 1)
     order = SORTING.order(sort)

@@ -90,7 +90,7 @@ def _hook(ctx: ViewContext, viewer: DashboardViewer, hook_id: int) -> Row | None
 
 @ui.act(f"{PATH}/again")
 def redeliver(ctx: ViewContext) -> ActionResult:
-    """Redeliver it."""
+    """Redeliver the attempt's event to its hook, with the same id."""
     attempt, hook = _found(ctx)
     if hook is None:
         raise Missing("hook")

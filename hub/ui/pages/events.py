@@ -82,11 +82,11 @@ def _newest(
     matches: Matches | None
     if before:
         rows, last = event_page.page(ctx.db, _until(wanted, before), PAGE)
-        # An empty page does not show their number, and it takes long if each is examined.
+        # An empty page shows no number of matches, and a count that examines each event takes long.
         matches = event_page.count(ctx.db, wanted) if rows else None
     else:
         rows, last, matches = event_page.first_page(ctx.db, wanted, PAGE)
-    # Fewer events than a page, though more follow: not all were searched.
+    # A short page with an older page behind it means that the search stopped at its limit.
     looked = wanted.looked if last is not None and len(rows) < PAGE else 0
     older = paging.older(PATH, chosen, last)
     return rows, {"looked": looked, "older": older, "matches": matches}
@@ -97,7 +97,7 @@ def _sorted(
 ) -> tuple[list[Row], dict[str, Any]]:
     """Return a page of events in the chosen order, and the values about it."""
     skip = paging.skipped(ctx)
-    # Events of later than the first page would move the others.
+    # Without this limit, events after the first page was shown would move the others.
     upto = ctx.asked_number("upto") or event_page.latest(ctx.db)
     found = event_page.sorted_page(
         ctx.db, _until(wanted, upto + 1), SORTING.order(sort), limit=PAGE, skip=skip
@@ -165,7 +165,7 @@ def _delivery_row(delivery: Row, now: int) -> dict[str, Any]:
 
 
 def _payload(ctx: ViewContext, event: Row) -> dict[str, Any] | None:
-    """Return its payload as text; None if it has been deleted or is too large to show."""
+    """Return an event's payload as text; None if it has been deleted or is too large to show."""
     if not event["kept"] or event["size"] > MOST_READ:
         return None
     row = events.get(ctx.db, event["id"])

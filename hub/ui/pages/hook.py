@@ -103,7 +103,7 @@ def follow_hook(ctx: ViewContext, state: Any) -> tuple[Any, list[PanelUpdate]]:
 def changeable_hook(ctx: ViewContext) -> tuple[Row, Row | None, str]:
     """Return the hook, its repository if it belongs to one, and its page's path.
 
-    Raises an error if they may not change it.
+    Raises Missing or Forbidden if the viewer may not change the hook.
     """
     hook, repo = ctx.viewer.hook(ctx.db, ctx.number("hook_id"))
     ctx.viewer.check_change(ctx.db, hook)
@@ -111,10 +111,10 @@ def changeable_hook(ctx: ViewContext) -> tuple[Row, Row | None, str]:
 
 
 def hook_with_example(ctx: ViewContext) -> tuple[Row, Row | None, str]:
-    """Return a hook that they may change, the repository of its examples, and its page's path.
+    """Return a hook that the viewer may change, its examples' repository, and its page's path.
 
     The examples of a hook of an organization, or of the installation, are of the newest repository
-    whose events it gets. It is None if there is none.
+    whose events it gets. The repository is None if there is none.
     """
     hook, repo, place = changeable_hook(ctx)
     if repo is None:
@@ -124,7 +124,7 @@ def hook_with_example(ctx: ViewContext) -> tuple[Row, Row | None, str]:
 
 @ui.act(f"{PATH}/ping")
 def ping_hook(ctx: ViewContext) -> ActionResult:
-    """Send it a ping."""
+    """Send the hook a ping."""
     hook, _, place = changeable_hook(ctx)
     _has_to_be_on(hook)
     hook_events.ping(ctx.context(("ping",)), hook)
@@ -133,7 +133,7 @@ def ping_hook(ctx: ViewContext) -> ActionResult:
 
 @ui.act(f"{PATH}/test")
 def test_hook(ctx: ViewContext) -> ActionResult:
-    """Send it the repository's latest push once more."""
+    """Send the hook its repository's latest push once more."""
     hook, repo, place = changeable_hook(ctx)
     _has_to_be_on(hook)
     if repo is None:
@@ -152,7 +152,7 @@ def _has_to_be_on(hook: Row) -> None:
 
 @ui.act(f"{PATH}/on")
 def enable_hook(ctx: ViewContext) -> ActionResult:
-    """Switch it on, and clear the reason why it was disabled."""
+    """Switch the hook on, and clear the reason why it was disabled."""
     hook, _, place = changeable_hook(ctx)
     hooks.update(ctx.db, hook, active=True)
     return ActionResult(
@@ -162,7 +162,7 @@ def enable_hook(ctx: ViewContext) -> ActionResult:
 
 @ui.act(f"{PATH}/off")
 def disable_hook(ctx: ViewContext) -> ActionResult:
-    """Switch it off."""
+    """Switch the hook off."""
     hook, _, place = changeable_hook(ctx)
     hooks.update(ctx.db, hook, active=False)
     return ActionResult(place, "The hook is off: it receives no events.", fields=("active",))
@@ -170,7 +170,7 @@ def disable_hook(ctx: ViewContext) -> ActionResult:
 
 @ui.act(f"{PATH}/secret")
 def rotate_secret(ctx: ViewContext) -> RenderedPage:
-    """Give it a new secret, which is shown only this once.
+    """Give the hook a new secret, which is shown only this once.
 
     The old one also signs for another day.
     """
@@ -184,7 +184,7 @@ def rotate_secret(ctx: ViewContext) -> RenderedPage:
 
 @ui.act(f"{PATH}/secret/end")
 def end_overlap(ctx: ViewContext) -> ActionResult:
-    """End the overlap, so that only the new secret signs."""
+    """End the overlap of the hook's secrets, so that only the new one signs."""
     hook, _, place = changeable_hook(ctx)
     hooks.update(ctx.db, hook, overlap=0)
     return ActionResult(place, "From now on only the new secret signs.", fields=("overlap",))
@@ -192,7 +192,7 @@ def end_overlap(ctx: ViewContext) -> ActionResult:
 
 @ui.act(f"{PATH}/key")
 def rotate_key(ctx: ViewContext) -> ActionResult:
-    """Give it a new signing key. The old one also signs for another day."""
+    """Give the hook a new signing key. The old one also signs for another day."""
     hook, _, place = changeable_hook(ctx)
     signing_keys.rotate(ctx.db, hook)
     return ActionResult(place, "The new key signs from now on.", fields=("key",))
@@ -200,7 +200,7 @@ def rotate_key(ctx: ViewContext) -> ActionResult:
 
 @ui.act(f"{PATH}/key/end")
 def end_key_overlap(ctx: ViewContext) -> ActionResult:
-    """End the overlap of its keys, so that only the new one signs."""
+    """End the overlap of the hook's keys, so that only the new one signs."""
     hook, _, place = changeable_hook(ctx)
     signing_keys.end_overlap(ctx.db, hook)
     return ActionResult(place, "From now on only the new key signs.", fields=("key",))

@@ -23,7 +23,7 @@ from store.repositories import repositories
 ui = Section()
 
 TEMPLATE = "hook_form.html"
-# Repositories that the field suggests.
+# The number of repositories that the field suggests.
 SUGGESTED = 100
 LABELS = {"url": "URL", "own_secret": "Secret", "retries": "Retry schedule"} | access.LABELS
 """The labels of fields, if their names do not say the same."""
@@ -104,7 +104,7 @@ def _show_new_again(ctx: ViewContext, error: Invalid) -> RenderedPage:
 
 @ui.act("/hooks/new", prepare=_prepare_new, before=_check_new, refused=_show_new_again)
 def create_hook(ctx: ViewContext) -> ActionResult | RenderedPage:
-    """Create a hook. If its secret was made here, show it this once."""
+    """Create a hook. If the hub made its secret, show the secret this once."""
     repo_id, body = ctx.prepared
     repo = ctx.viewer.repository(ctx.db, repo_id)
     ctx.viewer.check_change_of(ctx.db, repo)

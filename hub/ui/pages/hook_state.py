@@ -14,7 +14,7 @@ ui = Section()
 
 @ui.act(f"{PATH}/pause")
 def pause_hook(ctx: ViewContext) -> ActionResult:
-    """Let its deliveries wait."""
+    """Pause the hook: its deliveries wait."""
     hook, _, place = changeable_hook(ctx)
     hook_pauses.pause(ctx.db, hook)
     notice = "The hook is paused: its deliveries wait, and none is lost."
@@ -23,7 +23,7 @@ def pause_hook(ctx: ViewContext) -> ActionResult:
 
 @ui.act(f"{PATH}/resume")
 def resume_hook(ctx: ViewContext) -> ActionResult:
-    """Send what has been waiting."""
+    """End the hook's pause: the deliveries that wait are sent."""
     hook, _, place = changeable_hook(ctx)
     hook_pauses.resume(ctx.db, hook)
     notice = "The pause has ended. Pending deliveries are sent now."
@@ -32,7 +32,7 @@ def resume_hook(ctx: ViewContext) -> ActionResult:
 
 @ui.act(f"{PATH}/silence")
 def silence_hook(ctx: ViewContext) -> ActionResult:
-    """Let it begin no alert for a time. Its deliveries go on."""
+    """Silence the hook for a time: it begins no alert. Its deliveries go on."""
     hook, _, place = changeable_hook(ctx)
     until, words = quiet_times.chosen(ctx)
     hook_silences.silence(ctx.db, [hook["id"]], until, ctx.viewer.name)
@@ -41,7 +41,7 @@ def silence_hook(ctx: ViewContext) -> ActionResult:
 
 @ui.act(f"{PATH}/silence/end")
 def end_silence(ctx: ViewContext) -> ActionResult:
-    """Let it begin alerts again."""
+    """End the hook's silence: it begins alerts again."""
     hook, _, place = changeable_hook(ctx)
     hook_silences.end(ctx.db, [hook["id"]])
     return ActionResult(place, "The silence has ended.")
@@ -49,7 +49,7 @@ def end_silence(ctx: ViewContext) -> ActionResult:
 
 @ui.page(f"{PATH}/delete", "hook_delete.html")
 def ask_delete(ctx: ViewContext) -> dict[str, Any]:
-    """Show what a deletion loses before it is done."""
+    """Show what a deletion of the hook would lose."""
     hook, repo, _ = changeable_hook(ctx)
     health = hook_health.get(ctx.db, hook["id"])
     waiting = 0 if health is None else health["waiting"]
@@ -58,7 +58,7 @@ def ask_delete(ctx: ViewContext) -> dict[str, Any]:
 
 @ui.act(f"{PATH}/delete")
 def delete_hook(ctx: ViewContext) -> ActionResult:
-    """Delete it."""
+    """Delete the hook."""
     hook, _, _ = changeable_hook(ctx)
     hook_events.delete(ctx.context(("meta.deleted",)), hook)
     return ActionResult(f"{ROOT}/hooks", f"Hook {hook['id']} has been deleted.")

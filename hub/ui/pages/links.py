@@ -26,7 +26,7 @@ def make_link(ctx: ViewContext) -> RenderedPage:
     value, link = hook_links.create(
         ctx.db, hook["id"], ctx.form.get("note", "").strip(), ctx.viewer.name, lasting * DAY
     )
-    # In the query string, which no log contains.
+    # The value is in the query string, because no log contains that.
     place = f"{ctx.origin}{ROOT}/shared?link={value}"
     return RenderedPage("link.html", {"hook": hook, "link": link, "place": place})
 

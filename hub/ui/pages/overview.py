@@ -119,9 +119,10 @@ def _backlog(ctx: ViewContext, repo_ids: list[int] | None) -> dict[str, int] | N
 def _alarm(
     ctx: ViewContext, backlog: dict[str, int] | None, failing: list[Row]
 ) -> dict[str, int] | None:
-    """Return what is wrong if deliveries wait for long: due, or for an endpoint that fails.
+    """Return the figures of an alarm if deliveries have been due for long, or wait for an endpoint
+    that has failed for long.
 
-    If every problem is muted, there is no alarm.
+    If every problem is muted, there is no alarm, and the result is None.
     """
     if backlog is None:
         return None

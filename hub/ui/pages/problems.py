@@ -154,7 +154,7 @@ def _changeable(ctx: ViewContext) -> tuple[Problem, str]:
 
 @ui.act("/problems/acknowledge")
 def acknowledge_problem(ctx: ViewContext) -> ActionResult:
-    """Say that somebody works on it."""
+    """Acknowledge a problem: the viewer works on it."""
     problem, place = _changeable(ctx)
     problems.acknowledge(ctx.db, problem, ctx.viewer.name)
     return ActionResult(place, "Acknowledged. It is open again if another hook gets this problem.")
@@ -162,7 +162,7 @@ def acknowledge_problem(ctx: ViewContext) -> ActionResult:
 
 @ui.act("/problems/mute")
 def mute_problem(ctx: ViewContext) -> ActionResult:
-    """Hide it for a time."""
+    """Mute a problem for a time."""
     problem, place = _changeable(ctx)
     until, words = quiet_times.chosen(ctx)
     problems.mute(ctx.db, problem, until)
@@ -171,7 +171,7 @@ def mute_problem(ctx: ViewContext) -> ActionResult:
 
 @ui.act("/problems/reopen")
 def reopen_problem(ctx: ViewContext) -> ActionResult:
-    """Open it again."""
+    """Open a problem again that was acknowledged or muted."""
     problem, place = _changeable(ctx)
     problems.reopen(ctx.db, problem)
     return ActionResult(place, "The problem is open again.")

@@ -39,7 +39,7 @@ LIST = NewestList(
     PAGE,
 )
 FIELDS = ("repository", "hook", "event", "status", "since", "until")
-# Selections of several repositories that the page itself counts.
+# The number of selections that the page itself counts. The stream counts the rest.
 SELECTIONS_AT_ONCE = 5
 # A field may hold the ids of some hundred hooks.
 LONGEST = 2_000

@@ -9,7 +9,10 @@ from store.delivery.replay_selection import ReplaySelection
 
 @dataclass(frozen=True, slots=True)
 class ReplayCount:
-    """How far selections have been counted: within the one of this number, after this event."""
+    """How far selections have been counted: within the one of this number, after this event.
+
+    `many` is the number of deliveries until then. `upto` is the last event of that selection.
+    """
 
     number: int = 0
     after: int = 0
@@ -17,7 +20,7 @@ class ReplayCount:
     many: int = 0
 
     def go_on(self, db: Connection, chosen: list[ReplaySelection], looked: int) -> "ReplayCount":
-        """Count within the next `looked` events of the present selection."""
+        """Return the count after the next `looked` events of the present selection."""
         if self.number >= len(chosen):
             return self
         one, after, upto = chosen[self.number], self.after, self.upto

@@ -9,7 +9,7 @@ from store.errors import Invalid, Missing
 from store.hooks import hooks
 from store.repositories import repositories
 
-# Selections of several repositories: one replay for each of them.
+# The maximum of repositories to which the hooks of a form belong: each is a replay of its own.
 MOST_SELECTIONS = 20
 
 

@@ -1,4 +1,4 @@
-"""The page of one's own sessions: where one is signed in, and how to end that."""
+"""The page of the viewer's own sessions, and the actions that end them."""
 
 from hub.ui.section import ROOT, ActionResult, Section
 from hub.ui.view_context import ViewContext

@@ -40,7 +40,7 @@ class OpenIDSignIn:
                 place = await self.provider.authorization_url(attempt, self._redirect_uri(visit))
             except SignInFailed as error:
                 return await self._failed(visit, attempt.next, error)
-            # Lax, because it is the provider's site that leads back.
+            # Lax, because a strict cookie would not come back with the provider's redirect.
             cookie = cookies.set_cookie(
                 cookies.ATTEMPT, attempt.packed(), secure=visit.secure, seconds=LASTS, site="Lax"
             )
@@ -54,7 +54,7 @@ class OpenIDSignIn:
         async def run(visit: SessionRequest) -> Response:
             asked = visit.request.query
             attempt = SignInAttempt.unpacked(visit.cookies.get(cookies.ATTEMPT, ""))
-            # One attempt has one answer.
+            # An attempt can be answered only once.
             visit.drop(cookies.ATTEMPT)
             try:
                 claims = await self._claims(visit, attempt, asked)
@@ -64,7 +64,8 @@ class OpenIDSignIn:
             assert attempt is not None, "without it there are no claims"
             visit.keep(cookies.SESSION, cookie)
             visit.drop(cookies.DOOR)
-            # Browsers keep the strict cookie back from a redirect that another site began.
+            # A browser sends no strict cookie with a redirect that another site began. This page
+            # loads the next one instead, and then the browser sends the cookie.
             shown = {"theme": visit.theme, "to": within(attempt.next)}
             return Response(
                 200, render("from_elsewhere.html", shown).encode(), [*PAGE, *visit.headers]

@@ -10,7 +10,7 @@ document.addEventListener("input", (event) => {
   for (const one of list.children) one.hidden = !one.textContent.toLowerCase().includes(wanted);
 });
 
-// Whoever chooses one event does not want all of them.
+// The choice of one event ends the choice of all events.
 document.addEventListener("change", (event) => {
   const list = event.target.closest("#event-names");
   const some = list && event.target.checked && document.querySelector("input[name=which][value=some]");

@@ -1,7 +1,8 @@
 // JSON that folds, that can be searched, and whose paths can be copied. Without this script it is text.
 "use strict";
 
-// Deeper values are folded at first. A larger document would slow down the page.
+// Values deeper than OPEN_DEPTH are folded at first. Unfolding stops after MOST_VALUES, because more
+// values would slow down the page.
 const OPEN_DEPTH = 2, MOST_VALUES = 20000;
 let made = 0;
 
@@ -131,6 +132,6 @@ for (const text of document.querySelectorAll("pre[data-json]")) {
     const value = JSON.parse(text.textContent);
     if (value !== null && typeof value === "object") new JsonView(text, value);
   } catch {
-    // It is no JSON, or not all of it is shown: the text stays.
+    // The text is no JSON, or its end is left out: it stays a text.
   }
 }

@@ -52,7 +52,7 @@ function help() {
   dialog.showModal();
 }
 
-// On a page without a search, the key leads to the text in all deliveries.
+// On a page without a search field, the key / opens the deliveries with this hash.
 if (location.hash === "#text") search();
 
 const ACTS = { "/": search, j: () => go(1), k: () => go(-1), r: () => location.reload(), "?": help };
@@ -66,7 +66,7 @@ document.addEventListener("keydown", (event) => {
   act();
 });
 
-// A click on a link, a field or selected text is for that.
+// A click on a row opens it, unless the click is on a link or a field, or text is selected.
 document.addEventListener("click", (event) => {
   const row = event.target.closest("main tbody tr");
   if (!row || event.defaultPrevented || event.button || String(getSelection())) return;
@@ -77,7 +77,7 @@ document.addEventListener("click", (event) => {
   else link.click();
 });
 
-// The menu's second level closes when the page is used.
+// The menu's second level closes at a click elsewhere.
 document.addEventListener("click", (event) => {
   for (const menu of document.querySelectorAll("details.more[open]")) {
     if (!menu.contains(event.target)) menu.open = false;

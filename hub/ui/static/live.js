@@ -3,7 +3,8 @@
 
 const WORDS = { open: "Live", paused: "Paused", lost: "Connecting…" };
 
-// The same element in a part that was renewed: by its id, its link, its name or its label.
+// The focused element's selector: its id, link, name or label. It finds the element again after the
+// part was renewed.
 function focusedIn(part) {
   const one = document.activeElement;
   if (!one || one === part || !part.contains(one)) return null;
@@ -20,7 +21,7 @@ function focusAgain(part, kept) {
   one.focus({ preventScroll: true });
 }
 
-// A part of a page that one event of a view concerns.
+// A part of a page that the updates of one event of a view change.
 class LivePart {
   constructor(element, page) {
     this.element = element;
@@ -32,7 +33,7 @@ class LivePart {
     const frame = element.closest(".panel") || element.parentElement;
     this.button = frame.querySelector("[data-news]");
     if (this.button) this.button.addEventListener("click", () => this.show());
-    // A finger does not rest on a list as a pointer does.
+    // Only a mouse rests over a list. A touch does not hold updates back.
     element.addEventListener("pointerenter", (event) => { this.under = event.pointerType === "mouse"; });
     element.addEventListener("pointerleave", () => { this.under = false; this.release(); });
     element.addEventListener("focusout", () => setTimeout(() => this.release()));

@@ -56,7 +56,7 @@ class SearchIndex {
     return [...total.keys()].sort((a, b) => rate(b) - rate(a)).slice(0, MOST_RESULTS).map((at) => this.sections[at]);
   }
 
-  // By section: whole words count more than words that only begin so, titles more than text.
+  // A term's score by section: whole words count more than beginnings, and titles more than text.
   scores(term) {
     const many = new Map();
     for (const [word, places] of this.places) {
@@ -172,7 +172,7 @@ function startSearch(form) {
   });
 }
 
-// Rows that hold all the words stay; groups without a row go.
+// Rows that have all the words stay visible. Groups without such a row are hidden.
 function startFilter(form) {
   const input = form.querySelector("input"), said = form.querySelector("[data-said]");
   const groups = [...document.querySelectorAll("[data-group]")];
@@ -211,7 +211,7 @@ function addCopyButtons() {
   });
 }
 
-// Contents that are longer than the window show the entry of this page.
+// Scroll contents that are longer than the window to the entry of this page.
 function showPlace(side) {
   const entry = side && side.querySelector("[aria-current]");
   if (!entry) return;

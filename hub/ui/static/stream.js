@@ -3,7 +3,7 @@
 // visible page has its own.
 "use strict";
 
-// In milliseconds. A page says that it is there; one that stays silent has gone.
+// In milliseconds. A page sends a sign of life every HERE. After SILENT without one, it has gone.
 const HERE = 15000, SILENT = 60000, GATHER = 50, SOONEST = 500, LATEST = 30000;
 const MOST_VIEWS = 32;
 
@@ -51,14 +51,14 @@ class LiveConnection {
     hear("update", (message) => {
       const view = sent[message.view];
       if (message.event === "ended") return view.state("ended");
-      // From there it continues, after this connection.
+      // The next connection continues after this update.
       view.at = message.next;
       view.update(message.event, message.html, message.next);
     });
     source.onerror = () => this.lost(source);
   }
 
-  // An EventSource would reconnect to where it began, and bring the same again.
+  // An EventSource would reconnect with its first URL, and bring the same updates again.
   lost(source) {
     if (source !== this.source) return;
     source.close();
@@ -108,7 +108,7 @@ function share() {
 // In a page: the connection in the worker, with the same methods.
 class SharedConnection {
   constructor(path, mark) {
-    // Another session has another worker, so that no page sees what is for somebody else.
+    // Another session has another worker, so that no page gets another user's updates.
     const worker = new SharedWorker(document.querySelector("script[data-stream-script]").src, mark);
     this.given = { path, mark };
     this.views = [];

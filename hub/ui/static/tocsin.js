@@ -12,7 +12,7 @@ function ago(seconds) {
   return seconds >= 0 ? `${text} ago` : `in ${text}`;
 }
 
-// Relative to the server's clock, as a browser's may be wrong.
+// Relative times follow the server's clock, because the browser's clock may be wrong.
 const skew = (() => {
   const stamp = document.querySelector("time[data-now]");
   return stamp ? Date.now() - Date.parse(stamp.dateTime) : 0;
@@ -21,7 +21,7 @@ const skew = (() => {
 function refreshTimes() {
   for (const time of document.querySelectorAll("time[data-ago]")) {
     const seconds = (Date.now() - skew - Date.parse(time.dateTime)) / 1000;
-    // Something that is still to come is not "ago" on a page that was opened before.
+    // A time that was to come when the page was made shows "now" once it is over, and never "ago".
     const text = ago(time.dataset.ago === "until" ? Math.min(seconds, 0) : seconds);
     if (time.textContent !== text) time.textContent = text;
   }
@@ -30,10 +30,10 @@ function refreshTimes() {
 // Local times instead of UTC, if somebody prefers them. The server always reads and writes UTC.
 const ZONE = "tocsin-times";
 let local = false;
-try { local = localStorage.getItem(ZONE) === "local"; } catch { /* A browser may keep nothing. */ }
+try { local = localStorage.getItem(ZONE) === "local"; } catch { /* A browser may forbid storage. */ }
 
 function remember() {
-  try { localStorage.setItem(ZONE, local ? "local" : "utc"); } catch { /* It lasts for this page. */ }
+  try { localStorage.setItem(ZONE, local ? "local" : "utc"); } catch { /* The choice lasts for this page only. */ }
 }
 
 function stamp(moment, shift, precision = 19) {
@@ -117,7 +117,7 @@ document.addEventListener("submit", (event) => {
   }
 });
 
-// A browser may bring a page back as it was sent.
+// A browser may bring a page back with the fields in UTC, as the form was sent.
 addEventListener("pageshow", () => {
   for (const form of document.querySelectorAll("form[data-sent]")) {
     delete form.dataset.sent;

@@ -23,7 +23,7 @@ QUANTILES = (
 
 
 def latency(unit: str, moments: Sequence[int], periods: Sequence[Measured]) -> Chart:
-    """Return the chart of how long things took."""
+    """Return the chart of latencies, with a curve for each of QUANTILES."""
     series = [
         Series(name, kind, [one.quantile(share) for one in periods], style, note)
         for name, kind, style, share, note in QUANTILES

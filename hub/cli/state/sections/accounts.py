@@ -67,7 +67,7 @@ class AccountEntry(SectionEntry):
         return "login", self.login.lower()
 
     def find(self, db: Connection, parent: Row) -> Row | None:
-        """Return the account, or None if events alone have mentioned it."""
+        """Return the account, or None if there is none or if only events have mentioned it."""
         row = accounts.by_login(db, self.login)
         return None if row is None or row["heard_of"] else row
 
@@ -104,7 +104,7 @@ class UserEntry(AccountEntry):
         return row and {**row, "addresses": emails.page(db, row["id"], limit=emails.MOST, offset=0)}
 
     def write(self, db: Connection, parent: Row, before: Row | None) -> bool:
-        """Create or update the user. `hash_password` must have hashed a new password."""
+        """Create or update the user. Call `hash_password` before: `write` sets the hash from it."""
         row = self.put(db, before)
         if self.given("site_admin").get("site_admin", row["site_admin"]) != row["site_admin"]:
             membership_dump.set_site_admin(db, row["id"], self.site_admin)

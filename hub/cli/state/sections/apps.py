@@ -83,7 +83,7 @@ class AppEntry(SectionEntry):
     hook: AppHookEntry | None = None
 
     def apply(self, db: Connection) -> StateChange:
-        """Create or update the app. A new one's random secret is in the change."""
+        """Create or update the app. The change has the random secret of a new app."""
         if apps.by_name(db, self.name) is not None:
             return super().apply(db)
         given = secret(self.client_secret)
@@ -111,7 +111,7 @@ class AppEntry(SectionEntry):
         return self.hook is not None and self.hook.write(db, app)
 
     def _add_keys(self, db: Connection, app_id: int) -> bool:
-        """Add the public keys that the app does not have. Return whether there are any."""
+        """Add the public keys that the app does not have. Return whether any were added."""
         known = {row["fingerprint"] for row in app_keys.of_app(db, app_id)}
         missing = [pem for pem in self.public_keys if app_keys.fingerprint_of(pem) not in known]
         for pem in missing:
@@ -158,7 +158,7 @@ class InstallationEntry(SectionEntry):
     _settings: Settings = PrivateAttr(default_factory=Settings)
 
     def emit_with(self, settings: Settings) -> None:
-        """Emit the events of the changes with the links and words of these settings."""
+        """Use the links and words of these settings in the events that `write` emits."""
         self._settings = settings
 
     def parent(self, db: Connection) -> Row:

@@ -77,7 +77,7 @@ class DeploymentRecordEntry(RecordEntry):
 
     @property
     def place(self) -> DeploymentPlace:
-        """Return where it runs."""
+        """Return the place where the artifact runs."""
         return DeploymentPlace(self.logical_environment, self.physical_environment, self.cluster)
 
     @property

@@ -75,7 +75,7 @@ class CommitCommentEntry(RepositoryPart):
 
     @model_validator(mode="after")
     def _render(self) -> Self:
-        # Made here, because it is slow and within the transaction others would wait.
+        # Rendering is slow, so it happens before the transaction: other writers would wait for it.
         self._rendered = RenderedText(self.body)
         return self
 

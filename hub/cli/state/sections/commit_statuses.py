@@ -28,7 +28,10 @@ class CommitStatusEntry(RepositoryPart):
         return commit_statuses.newest(db, parent["id"], self.commit, self.context)
 
     def write(self, db: Connection, parent: Row, before: Row | None) -> None:
-        """Add the status, unless the newest one is the same. Raises Missing for its creator."""
+        """Add the status, unless the newest one is the same.
+
+        Raises Missing for an unknown creator.
+        """
         creator = lookups.account(db, self.creator)
         fields = self.model_dump(include={"state", "description", "target_url"})
         wanted = {**fields, "creator_id": creator["id"]}

@@ -85,7 +85,7 @@ class PullRequestCapEntry(SectionEntry):
 
     @property
     def whose(self) -> str:
-        """Return the kind of owner."""
+        """Return the kind of the cap's owner: `repository` or `organization`."""
         return "repository" if self.organization is None else "organization"
 
     def name_in(self, db: Connection, parent: Row) -> str:

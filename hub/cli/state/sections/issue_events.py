@@ -1,4 +1,4 @@
-"""The sections `issue_events` and `issue_comments`."""
+"""The section `issue_events`, and the base of all entries that name an issue."""
 
 from typing import Any, Literal, Self
 

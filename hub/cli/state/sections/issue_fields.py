@@ -79,7 +79,7 @@ class IssueFieldValueEntry(OnIssueEntry):
 
     def write(self, db: Connection, parent: Row, before: object) -> None:
         row, field = issue_row(db, parent, self.issue), self._field(db, parent)
-        # YAML parses dates.
+        # The YAML parser has turned a date into a `date`.
         value = self.value.isoformat() if isinstance(self.value, date) else self.value
         filling = issue_field_values.assignment_of(field, value)
         issue_field_values.fill(db, row, {field["id"]: filling})

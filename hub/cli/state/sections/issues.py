@@ -144,7 +144,7 @@ class EndEntry(StateEntry):
     repository: FullName | None = None
 
     def payload(self, repo: Row) -> dict[str, Any]:
-        """Return it as in a platform's payload, for a pull request of this repository."""
+        """Return the branch as in a platform's payload of this repository's pull request."""
         source = {"full_name": self.repository or repo["full_name"]}
         return {"ref": self.ref, "sha": self.sha, "repo": source}
 
@@ -166,7 +166,10 @@ class PullRequestEntry(IssueEntry):
 
 
 def recount(db: Connection, wanted: Iterable[IssueEntry]) -> None:
-    """Count the issues of the milestones. Call it when all issues are stored."""
+    """Count the issues of all milestones in the entries' repositories.
+
+    Call this after all issues are stored.
+    """
     for name in {each.repository for each in wanted}:
         milestones.recount(db, repository_named(db, name)["id"])
 

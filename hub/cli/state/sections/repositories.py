@@ -51,9 +51,7 @@ class LicenseFileEntry(StateEntry):
 
     @model_validator(mode="after")
     def _recognised(self) -> Self:
-        """Recognize the license here, because that is slow and within the transaction others would
-        wait.
-        """
+        """Recognize the license here: in the transaction, other writers would wait for that."""
         try:
             self._file = licenses.LicenseFile(self.name, self.text.encode())
         except Invalid as error:
