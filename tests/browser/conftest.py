@@ -1,7 +1,6 @@
 """A browser, and a `tocsin serve` with data for the dashboard, for all tests of this directory."""
 
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import httpx

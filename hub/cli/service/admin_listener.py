@@ -52,13 +52,14 @@ class AdminListener:
         former application goes on answering.
         """
         limits = limits_of(settings, settings.max_in_flight)
-        self.limiter.limits = replace(limits, connections=MOST)
         # Imported here, because few daemons have this listener, and the import loads the whole hub
         # into a worker.
         from hub.app import create_admin_app
 
         given = self._store, settings, self._judge, self._observability
-        await self.app.put(create_admin_app(*given, describes=self._describes))
+        app = create_admin_app(*given, describes=self._describes)
+        self.limiter.limits = replace(limits, connections=MOST)
+        await self.app.put(app)
 
 
 @contextlib.asynccontextmanager
