@@ -300,7 +300,7 @@ class TestReference:
                 answers.append(await local.get(path))
                 assert tuple(answer.status_code for answer in answers) == expected, path
 
-    async def test_it_is_not_public_unless_that_is_set(self, store: Store) -> None:
+    async def test_the_reference_is_not_public_by_default(self, store: Store) -> None:
         assert HubSettings().api_reference == "users"
         assert await status(store, "/openapi.json", **OUT) == 401
 
@@ -313,7 +313,7 @@ class TestReference:
         assert await status(store, "/openapi.json", **given) == 404
         assert await status(store, "/openapi.json", apart=True, **given) == 200
 
-    async def test_its_pages_and_their_styles_are_where_administrators_are(
+    async def test_the_moved_reference_loads_its_styles_from_its_own_listener(
         self, store: Store
     ) -> None:
         given = {"api_reference": "admin", "admin_bind": "127.0.0.1:9186"}

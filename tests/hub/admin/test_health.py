@@ -246,7 +246,9 @@ class TestLag:
             assert list(await ready(client)) == failed
 
     @pytest.mark.usefixtures("waiting")
-    async def test_it_comes_back_with_a_worker(self, store: Store, later: Later) -> None:
+    async def test_readiness_returns_with_a_worker_unless_the_worker_lags(
+        self, store: Store, later: Later
+    ) -> None:
         async with probed(store) as client:
             assert list(await ready(client)) == ["lag"]
             lease = store.do(leases.acquire, "tests", HOUR)

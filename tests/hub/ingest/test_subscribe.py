@@ -308,7 +308,7 @@ async def test_a_body_that_is_no_form_is_refused(client: httpx.AsyncClient) -> N
     assert_error(answer, 413)
 
 
-async def test_of_two_hooks_with_the_callback_the_one_with_the_event_is_meant(
+async def test_the_event_selects_one_of_two_hooks_with_the_same_callback(
     client: httpx.AsyncClient, store: Store
 ) -> None:
     for content_type, event in (("json", "issues"), ("form", "push")):

@@ -344,7 +344,7 @@ def test_a_suite_is_made_once(world: World) -> None:
     assert first["number"] == first["id"]
 
 
-def test_of_one_name_a_thousand_are_kept(world: World) -> None:
+def test_the_newest_thousand_runs_of_a_name_are_kept(world: World) -> None:
     suite = own_suite(world)
 
     def fill(db: Connection) -> None:

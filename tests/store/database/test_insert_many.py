@@ -42,7 +42,7 @@ class TestInsertMany:
         assert made == [(row[2],) for row in rows_of(count)[1:]]
         assert store.look(kept) == rows_of(max(count, 1))
 
-    def test_takes_few_statements(
+    def test_inserting_many_rows_takes_few_statements(
         self, store: Store, count: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         asked = statements(monkeypatch)

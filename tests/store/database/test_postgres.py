@@ -175,7 +175,9 @@ class TestLeases:
 
 
 class TestClaims:
-    def test_of_several_workers_at_once_share_nothing(self, world: World, opened: Opened) -> None:
+    def test_claims_of_concurrent_workers_share_no_delivery(
+        self, world: World, opened: Opened
+    ) -> None:
         hook_ids = [world.hook("push")["id"] for _ in range(3)]
         world.store.do(events.accept_all, [world.arrival(f"g-{at}") for at in range(300)])
         stores = [world.store, opened(), opened(), opened()]
@@ -194,7 +196,7 @@ class TestClaims:
         assert sorted(chain.from_iterable(taken)) == [row["id"] for row in world.rows()]
         assert {row["state"] for row in world.rows()} == {1}
 
-    def test_do_not_wait_for_each_other(self, world: World, other: Store) -> None:
+    def test_concurrent_claims_do_not_wait_for_each_other(self, world: World, other: Store) -> None:
         hook = world.hook("push")["id"]
         for number in range(4):
             world.arrive(f"g-{number}")
@@ -205,7 +207,9 @@ class TestClaims:
         assert len(first) == 3
         assert len(second) == 1
 
-    def test_of_a_dead_process_are_undone(self, world: World, other: Store, url: str) -> None:
+    def test_uncommitted_claims_of_a_lost_connection_are_undone(
+        self, world: World, other: Store, url: str
+    ) -> None:
         hook = world.hook("push")["id"]
         world.arrive()
         lease = world.lease()
@@ -430,7 +434,9 @@ class TestWakeUp:
         await other.write(events.accept_all, [world.arrival()])
         await until(lambda: heard == [[hook]], "the wake-up")
 
-    async def test_of_many_hooks_at_once_fits(self, other: Store, heard: list[list[int]]) -> None:
+    async def test_a_wake_up_of_too_many_hooks_names_none(
+        self, other: Store, heard: list[list[int]]
+    ) -> None:
         assert format_hooks({1, 2}) == "[1,2]"
         assert format_hooks(set(range(501))) == "[]"
         long = set(range(10**18, 10**18 + 450))
@@ -446,7 +452,7 @@ class TestWakeUp:
         end()
         assert [record.message[:24] for record in caplog.records] == ["no notifications for now"]
 
-    def test_that_the_database_does_not_know_ends_no_herald(
+    def test_a_missing_notify_function_does_not_stop_the_notifier(
         self, tmp_path: Path, caplog: pytest.LogCaptureFixture
     ) -> None:
         # The store has new connections. A connection that has notified often has prepared the
@@ -480,13 +486,13 @@ class TestWakeUp:
 
 
 class TestConnections:
-    def test_that_were_ended_are_replaced_unnoticed(self, store: Store, url: str) -> None:
+    def test_ended_connections_are_replaced_unnoticed(self, store: Store, url: str) -> None:
         for use in (store.do, store.look):
             pid = use(lambda db: db.value("SELECT pg_backend_pid()"))
             assert sql(url, f"SELECT pg_terminate_backend({pid}, 30000)") == [(True,)]
             assert use(lambda db: db.value("SELECT pg_backend_pid()")) != pid
 
-    def test_that_are_well_are_not_asked_whether_they_are(
+    def test_healthy_connections_are_not_checked_before_use(
         self, store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(pool, "PLAN_SECONDS", math.inf)
@@ -722,7 +728,7 @@ def agree(right: Callable[[], int], reported: Callable[[], int]) -> bool:
 
 
 class TestTime:
-    def test_is_the_databases(
+    def test_the_clock_follows_the_database_not_the_machine(
         self, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Processes agree on the time, however wrong the clocks of their machines are."""
@@ -734,7 +740,7 @@ class TestTime:
             assert agree(partial(right, store.clock), partial(store.do, lambda db: db.now))
             store.shut()
 
-    def test_is_asked_again_now_and_then(
+    def test_a_stale_clock_is_measured_again(
         self, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         store = open_store(url, data_dir=tmp_path)
@@ -746,7 +752,9 @@ class TestTime:
         assert agree(partial(right, store.clock), store.clock.now)
         store.shut()
 
-    def test_is_this_machines_where_they_agree(self, url: str, tmp_path: Path) -> None:
+    def test_the_clock_does_not_go_back_where_the_clocks_agree(
+        self, url: str, tmp_path: Path
+    ) -> None:
         store = open_store(url, data_dir=tmp_path)
         moments = [store.clock.now() for _ in range(100)]
         assert all(later >= earlier for earlier, later in pairwise(moments))
@@ -791,7 +799,7 @@ class TestOpening:
             second.result(PATIENCE).shut()
             first.shut()
 
-    def test_of_a_read_does_not_write(self, world: World) -> None:
+    def test_a_write_within_a_read_is_refused(self, world: World) -> None:
         with pytest.raises(Exception, match="a read does not write"):
             world.store.look(jobs.save_schedules, PLANS)
 

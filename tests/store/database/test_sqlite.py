@@ -95,14 +95,15 @@ def modes(folder: Path) -> dict[str, int]:
 
 
 class TestTheFile:
-    def test_is_in_the_data_directory(self, tmp_path: Path) -> None:
+    def test_the_database_file_is_in_the_data_directory(self, tmp_path: Path) -> None:
         open_store("sqlite", data_dir=tmp_path / "a" / "b").shut()
         assert stat.S_IMODE((tmp_path / "a" / "b").stat().st_mode) == 0o700
         assert (tmp_path / "a" / "b" / "tocsin.db").exists()
 
     @pytest.mark.parametrize("mask", [0o000, 0o022])
-    def test_is_for_its_owner_alone(self, tmp_path: Path, mask: int) -> None:
-        """All files of the database are private, even in a directory that others can enter."""
+    def test_database_files_are_private_even_in_an_open_directory(
+        self, tmp_path: Path, mask: int
+    ) -> None:
         before = os.umask(mask)
         try:
             tmp_path.chmod(0o755)
@@ -115,7 +116,7 @@ class TestTheFile:
         assert {"tocsin.db", "tocsin.db-wal", "tocsin.db-shm", "secret.key"} <= found.keys()
         assert set(found.values()) == {0o600}
 
-    def test_that_was_open_to_others_no_longer_is(
+    def test_database_files_open_to_others_become_private(
         self, tmp_path: Path, caplog: pytest.LogCaptureFixture
     ) -> None:
         first = open_store("sqlite", data_dir=tmp_path)
@@ -130,7 +131,7 @@ class TestTheFile:
         open_store("sqlite", data_dir=tmp_path).shut()
         assert not caplog.text
 
-    def test_of_something_else_keeps_its_mode(self, tmp_path: Path) -> None:
+    def test_a_file_or_folder_that_is_no_database_keeps_its_mode(self, tmp_path: Path) -> None:
         (tmp_path / "folder").mkdir()
         (tmp_path / "letter").write_text("Dear Ada, the bells ring. " * 40)
         for name, mode in (("folder", 0o777), ("letter", 0o644)):
@@ -140,29 +141,31 @@ class TestTheFile:
                 open_store(f"sqlite://{path}", data_dir=tmp_path / "data")
             assert stat.S_IMODE(path.stat().st_mode) == mode
 
-    def test_is_so_through_a_link(self, tmp_path: Path) -> None:
+    def test_a_database_file_behind_a_link_is_private(self, tmp_path: Path) -> None:
         there = tmp_path / "there"
         there.mkdir()
         (tmp_path / "tocsin.db").symlink_to(there / "real.db")
         open_store("sqlite", data_dir=tmp_path).shut()
         assert modes(there)["real.db"] == 0o600
 
-    def test_may_be_elsewhere(self, tmp_path: Path) -> None:
+    def test_the_database_file_can_be_outside_the_data_directory(self, tmp_path: Path) -> None:
         elsewhere = tmp_path / "other.sqlite"
         open_store(f"sqlite://{elsewhere}", data_dir=tmp_path / "data").shut()
         assert elsewhere.exists()
         assert [file.name for file in (tmp_path / "data").iterdir()] == ["secret.key"]
 
-    def test_is_not_made_by_a_command_that_only_looks(self, tmp_path: Path) -> None:
+    def test_a_missing_database_is_refused_and_not_made_without_create(
+        self, tmp_path: Path
+    ) -> None:
         with pytest.raises(Unusable, match="tocsin serve"):
             open_store("sqlite", data_dir=tmp_path / "data", create=False)
         assert list(tmp_path.iterdir()) == []
 
-    def test_that_is_there_opens_without_making_anything(self, tmp_path: Path) -> None:
+    def test_an_existing_database_opens_without_create(self, tmp_path: Path) -> None:
         open_store("sqlite", data_dir=tmp_path).shut()
         open_store("sqlite", data_dir=tmp_path, create=False).shut()
 
-    def test_that_is_no_database_is_refused_and_left_alone(self, tmp_path: Path) -> None:
+    def test_a_file_that_is_no_database_is_refused_and_left_alone(self, tmp_path: Path) -> None:
         path = tmp_path / "tocsin.db"
         path.write_bytes(b"somebody's notes, and long ones: " * 100)
         with pytest.raises(Unusable, match=r"tocsin\.db.*not a database"):
@@ -170,11 +173,11 @@ class TestTheFile:
         assert path.read_bytes() == b"somebody's notes, and long ones: " * 100
         gc.collect()
 
-    def test_that_cannot_be_made_is_refused(self, tmp_path: Path) -> None:
+    def test_a_database_in_a_missing_directory_is_refused(self, tmp_path: Path) -> None:
         with pytest.raises(Unusable, match="cannot open the database"):
             open_store(f"sqlite://{tmp_path}/missing/x.db", data_dir=tmp_path)
 
-    def test_is_written_ahead_and_synchronised(self, store: Store) -> None:
+    def test_connections_use_wal_full_sync_and_foreign_keys(self, store: Store) -> None:
         def pragmas(db: Connection) -> list[Any]:
             names = ("journal_mode", "synchronous", "foreign_keys")
             return [db.value(f"PRAGMA {name}") for name in names]
@@ -191,7 +194,7 @@ class TestTheFile:
             open_store("sqlite", data_dir=tmp_path).shut()
             over.join()
 
-    def test_needs_a_library_that_is_new_enough(
+    def test_an_old_sqlite_library_is_refused(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(engine, "OLDEST", (99, 1, 0))
@@ -251,7 +254,7 @@ class TestAtRest:
 
 
 class TestOneWorker:
-    def test_has_the_database_to_itself(self, opened: Callable[[], Store]) -> None:
+    def test_one_store_at_a_time_holds_the_worker_lock(self, opened: Callable[[], Store]) -> None:
         first, second = opened(), opened()
         assert first.engine.acquire_worker_lock()
         assert first.engine.acquire_worker_lock()
@@ -259,7 +262,7 @@ class TestOneWorker:
         first.shut()
         assert second.engine.acquire_worker_lock()
 
-    def test_that_is_killed_leaves_it_free(self, store: Store, path: Path) -> None:
+    def test_a_killed_worker_frees_its_lock(self, store: Store, path: Path) -> None:
         code = (
             "import sys, time; from pathlib import Path; from store import open_store\n"
             "store = open_store('sqlite', data_dir=Path(sys.argv[1]))\n"
@@ -342,7 +345,7 @@ class TestAKill:
 
 
 class TestDurability:
-    async def test_is_that_of_the_strictest_write_of_a_group(
+    async def test_a_group_of_writes_has_the_durability_of_the_strictest(
         self, store: Store, statements: list[tuple[str, Any]]
     ) -> None:
         async def said(*writes: Any) -> list[str]:

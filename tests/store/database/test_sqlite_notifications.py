@@ -45,7 +45,7 @@ async def test_a_worker_hears_of_other_processes_hooks(
     assert await notified(heard) == [hook]
 
 
-async def test_of_too_many_hooks_it_hears_that_there_are_some(
+async def test_a_notification_of_too_many_hooks_names_none(
     store: Store, heard: asyncio.Queue[list[int]]
 ) -> None:
     store.notifier.wake(range(1, MOST_HOOKS + 1))

@@ -402,7 +402,7 @@ async def test_a_note_among_writes_is_as_durable_as_they_are(store: Store) -> No
     assert spy.begun == [True]
 
 
-def test_do_writes_here_and_now(store: Store) -> None:
+def test_a_synchronous_write_commits_before_it_returns(store: Store) -> None:
     seen: list[list[str]] = []
     assert store.do(create_then_call, "ada", lambda: seen.append(logins(store))) == "ada"
     assert seen == [["ada"]]

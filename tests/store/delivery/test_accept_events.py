@@ -62,7 +62,7 @@ class TestFanOut:
         for name in sorted(FITTING["repository"])[:10]:
             assert reached(world, world.arrive(f"g-{name}", name=name).event_id) == [hook]
 
-    def test_of_many_events_at_once(self, world: World) -> None:
+    def test_events_of_one_batch_reach_their_own_subscribers(self, world: World) -> None:
         push = [world.hook("push")["id"] for _ in range(3)]
         issues = world.hook("issues")["id"]
         arrivals = [
@@ -89,7 +89,7 @@ class TestFanOut:
             "reason": None,
         }
 
-    def test_is_in_the_order_of_the_events(self, world: World) -> None:
+    def test_deliveries_are_made_in_the_order_of_their_events(self, world: World) -> None:
         for _ in range(3):
             world.hook("*")
         world.store.do(events.accept_all, [world.arrival(f"g-{at}") for at in range(50)])
@@ -100,14 +100,14 @@ class TestFanOut:
         again = [row["event_id"] for row in world.rows()[150:]]
         assert again == [1 + at // 3 for at in range(150)]
 
-    def test_does_not_reach_a_hook_that_is_gone(self, world: World) -> None:
+    def test_an_event_reaches_no_deleted_or_disabled_hook(self, world: World) -> None:
         world.store.do(hooks.delete, world.hook("push"))
         world.store.do(hooks.disable, world.hook("push")["id"], "gone")
         assert world.arrive().deliveries == 0
 
 
 class TestTheEvent:
-    def test_is_kept_as_it_came(self, world: World) -> None:
+    def test_a_payload_is_stored_byte_for_byte(self, world: World) -> None:
         body = b'{"ref":  "main", "n": 1.0}\n'
         receipt = world.arrive(
             "g-1", body=body, action="opened", source_id=4, scope=-4, installation_id=9
@@ -136,7 +136,7 @@ class TestTheEvent:
         page = world.store.look(event_queries.newest, limit=10, unwanted=True)
         assert [(row["id"], row["deliveries"]) for row in page] == [(unwanted.event_id, 0)]
 
-    def test_may_be_large(self, world: World) -> None:
+    def test_a_large_payload_is_stored(self, world: World) -> None:
         body = b'"' + bytes(range(97, 123)) * 1_000_000 + b'"'
         receipt = world.arrive("g-1", body=body)
         row = world.store.look(events.get, receipt.event_id)
@@ -144,12 +144,12 @@ class TestTheEvent:
         assert row["body"] == body
         assert row["size"] == len(body)
 
-    def test_is_none_if_its_id_is_unknown(self, world: World) -> None:
+    def test_an_unknown_event_id_has_no_event(self, world: World) -> None:
         assert world.store.look(events.get, 99) is None
 
 
 class TestTheSameAgain:
-    def test_gets_the_first_answer(self, world: World) -> None:
+    def test_a_repeated_event_gets_the_first_answer(self, world: World) -> None:
         world.hook("push")
         first = world.arrive()
         world.clock.advance(60)
@@ -159,7 +159,7 @@ class TestTheSameAgain:
         assert not first.duplicate
         assert len(world.rows()) == 1
 
-    def test_gets_the_first_answer_after_a_redelivery_too(self, world: World) -> None:
+    def test_a_repetition_after_a_redelivery_gets_the_first_answer(self, world: World) -> None:
         hook = world.hook("push")
         first = world.arrive()
         world.store.do(
@@ -167,7 +167,7 @@ class TestTheSameAgain:
         )
         assert world.arrive() == dataclasses.replace(first, duplicate=True)
 
-    def test_gets_the_first_answer_in_one_batch_too(self, world: World) -> None:
+    def test_a_repetition_in_one_batch_gets_the_first_answer(self, world: World) -> None:
         for _ in range(2):
             world.hook("push")
         first, other, again = accept(
@@ -204,7 +204,7 @@ class TestTheSameAgain:
         assert one.event_id != two.event_id
         assert not two.duplicate
 
-    def test_is_known_after_its_body_is_gone(self, world: World) -> None:
+    def test_a_repetition_is_known_after_the_body_is_deleted(self, world: World) -> None:
         first = world.arrive()
         world.store.do(lambda db: db.execute("UPDATE event SET body = NULL"))
         assert world.arrive().event_id == first.event_id
@@ -241,7 +241,7 @@ class TestAllOrNothing:
 
 
 class TestTheWorker:
-    def test_of_another_process_is_woken_once_it_is_committed(
+    def test_a_worker_in_another_process_is_woken_for_new_deliveries(
         self, world: World, notifier: FakeNotifier
     ) -> None:
         ids = [world.hook("push")["id"] for _ in range(2)]
@@ -250,7 +250,7 @@ class TestTheWorker:
         assert notifier.woken == ids
         assert {row["lease_id"] for row in world.rows()} == {None}
 
-    def test_is_offered_the_deliveries_of_its_lease(
+    def test_a_worker_is_offered_the_deliveries_under_its_lease(
         self, world: World, notifier: FakeNotifier
     ) -> None:
         first, second = world.hook("push"), world.hook("push")
@@ -269,7 +269,9 @@ class TestTheWorker:
         assert len(offer.deliveries) == 2
         assert {row["lease_id"] for row in world.rows()} == {notifier.held}
 
-    def test_is_woken_for_lanes_that_are_full(self, world: World, notifier: FakeNotifier) -> None:
+    def test_a_worker_is_woken_for_hooks_with_full_lanes(
+        self, world: World, notifier: FakeNotifier
+    ) -> None:
         free, full = world.hook("push")["id"], world.hook("push", "star")["id"]
         notifier.held = world.lease()
         notifier.filled = {full, 99}
@@ -282,14 +284,16 @@ class TestTheWorker:
         assert [one[1] for offer in notifier.offers for one in offer.deliveries] == [free]
         assert notifier.woken == [full, full]
 
-    def test_is_not_notified_of_an_event_without_subscribers(
+    def test_a_worker_is_not_notified_of_an_event_without_subscribers(
         self, world: World, notifier: FakeNotifier
     ) -> None:
         notifier.held = world.lease()
         world.arrive()
         assert (notifier.offers, notifier.woken) == ([], [])
 
-    def test_is_not_notified_of_a_repetition(self, world: World, notifier: FakeNotifier) -> None:
+    def test_a_worker_is_not_notified_of_a_repeated_event(
+        self, world: World, notifier: FakeNotifier
+    ) -> None:
         world.hook("push")
         notifier.held = world.lease()
         for _ in range(3):
@@ -297,7 +301,7 @@ class TestTheWorker:
         assert len(notifier.offers) == 1
         assert notifier.woken == []
 
-    def test_is_not_notified_of_a_write_that_was_undone(
+    def test_a_worker_is_not_notified_of_an_undone_write(
         self, world: World, notifier: FakeNotifier
     ) -> None:
         world.hook("push")
@@ -313,7 +317,7 @@ class TestTheWorker:
         assert (notifier.offers, notifier.woken) == ([], [])
         assert world.rows() == []
 
-    async def test_is_offered_many_events_of_a_group_at_once(
+    async def test_a_worker_is_offered_every_event_of_a_group_commit(
         self, world: World, notifier: FakeNotifier
     ) -> None:
         world.hook("push")
@@ -328,7 +332,7 @@ class TestTheWorker:
             row["id"] for row in world.rows()
         ]
 
-    def test_that_did_not_know_its_lease_had_ended_loses_nothing(
+    def test_a_delivery_offered_under_an_ended_lease_is_not_lost(
         self, world: World, notifier: FakeNotifier
     ) -> None:
         hook = world.hook("push")

@@ -44,7 +44,7 @@ def state(world: World, hook: dict[str, Any]) -> tuple[int, str | None, int | No
 
 
 class TestTheDelivery:
-    def test_that_arrived_is_done(self, world: World, hook: Any, lease: int) -> None:
+    def test_a_successful_delivery_is_done(self, world: World, hook: Any, lease: int) -> None:
         (one,) = take(world, lease, hook)
         put(world, world.outcome(lease, one, due_at=world.now + 3))
         row = world.row(one.id)
@@ -52,20 +52,26 @@ class TestTheDelivery:
         assert row["due_at"] == world.now + 3
         assert world.claim(lease, hook["id"]) == []
 
-    def test_that_failed_waits_for_its_time(self, world: World, hook: Any, lease: int) -> None:
+    def test_a_failed_delivery_waits_for_its_retry(
+        self, world: World, hook: Any, lease: int
+    ) -> None:
         (one,) = take(world, lease, hook)
         put(world, world.failure(lease, one, due_at=world.now + MINUTE))
         row = world.row(one.id)
         assert (row["state"], row["lease_id"], row["attempts"]) == (0, None, 1)
         assert row["due_at"] == world.now + MINUTE
 
-    def test_that_failed_for_good_is_dead(self, world: World, hook: Any, lease: int) -> None:
+    def test_a_delivery_that_failed_for_good_is_dead(
+        self, world: World, hook: Any, lease: int
+    ) -> None:
         (one,) = take(world, lease, hook)
         put(world, world.failure(lease, one, state=DEAD, number=10))
         row = world.row(one.id)
         assert (row["state"], row["lease_id"], row["attempts"]) == (DEAD, None, 10)
 
-    def test_of_many_each_has_its_own_outcome(self, world: World, hook: Any, lease: int) -> None:
+    def test_each_delivery_of_a_batch_has_its_own_outcome(
+        self, world: World, hook: Any, lease: int
+    ) -> None:
         taken = take(world, lease, hook, 90)
         outcomes = [
             world.outcome(lease, one) if at % 3 else world.failure(lease, one, due_at=at)
@@ -83,7 +89,9 @@ class TestTheDelivery:
 
 
 class TestALateOutcome:
-    def test_is_recorded_and_changes_nothing(self, world: World, hook: Any, lease: int) -> None:
+    def test_a_late_outcome_is_recorded_without_changing_the_delivery(
+        self, world: World, hook: Any, lease: int
+    ) -> None:
         (one,) = take(world, lease, hook)
         world.store.do(leases.release, lease)
         other = world.lease()
@@ -97,7 +105,9 @@ class TestALateOutcome:
         assert (row["state"], row["lease_id"], row["due_at"]) == (0, None, world.now + 5)
         assert len(world.store.look(attempts.of_delivery, one.id)) == 2
 
-    def test_does_not_overwrite_the_end(self, world: World, hook: Any, lease: int) -> None:
+    def test_a_late_failure_does_not_overwrite_a_success(
+        self, world: World, hook: Any, lease: int
+    ) -> None:
         (one,) = take(world, lease, hook)
         world.store.do(leases.release, lease)
         other = world.lease()
@@ -115,7 +125,9 @@ class TestALateOutcome:
 
 
 class TestFailingSince:
-    def test_is_the_first_failure_in_a_row(self, world: World, hook: Any, lease: int) -> None:
+    def test_failing_since_is_the_first_failure_in_a_row(
+        self, world: World, hook: Any, lease: int
+    ) -> None:
         first, second = take(world, lease, hook, 2)
         began = world.now
         put(world, world.failure(lease, first))
@@ -133,7 +145,9 @@ class TestFailingSince:
         put(world, world.failure(lease, third))
         assert state(world, hook) == (1, None, world.now)
 
-    def test_is_each_hooks_own(self, world: World, hook: Any, lease: int) -> None:
+    def test_failing_since_is_separate_for_each_hook(
+        self, world: World, hook: Any, lease: int
+    ) -> None:
         other = world.hook("push")
         (one,) = take(world, lease, hook)
         (two,) = world.claim(lease, other["id"])
@@ -155,7 +169,9 @@ class TestFailingSince:
         assert disabled == set()
         assert state(world, hook) == (1, None, world.now)
 
-    def test_of_a_hook_that_is_off_stays(self, world: World, hook: Any, lease: int) -> None:
+    def test_a_failure_leaves_a_disabled_hook_as_it_is(
+        self, world: World, hook: Any, lease: int
+    ) -> None:
         (one,) = take(world, lease, hook)
         world.store.do(hooks.disable, hook["id"], "by hand")
         assert put(world, world.failure(lease, one, disable_after=1)) == set()
@@ -282,7 +298,9 @@ class TestPage:
         rows = world.store.look(attempts.page, hook["id"], limit=10)
         return {row["guid"].removeprefix("g-"): row["id"] for row in rows}
 
-    def test_is_newest_first_and_bounded(self, world: World, hook: Any, made: list[str]) -> None:
+    def test_a_page_of_attempts_is_newest_first_and_limited(
+        self, world: World, hook: Any, made: list[str]
+    ) -> None:
         assert self.page(world, hook) == "fedcba"
         assert self.page(world, hook, limit=2) == "fe"
 

@@ -32,7 +32,7 @@ def let_in(world: World, many: int, **given: Any) -> None:
 
 
 class TestClaim:
-    def test_takes_a_due_delivery_under_the_lease(self, world: World) -> None:
+    def test_a_claim_takes_a_due_delivery_under_the_lease(self, world: World) -> None:
         hook = world.hook("push")
         receipt = world.arrive()
         lease = world.lease()
@@ -49,7 +49,7 @@ class TestClaim:
         )
         assert world.row(one.id)["lease_id"] == lease
 
-    def test_takes_nothing_twice(self, world: World) -> None:
+    def test_a_claimed_delivery_is_not_claimed_again(self, world: World) -> None:
         hook = world.hook("push")["id"]
         let_in(world, 3)
         lease, other = world.lease(), world.lease()
@@ -57,14 +57,14 @@ class TestClaim:
         assert world.claim(lease, hook) == []
         assert world.claim(other, hook) == []
 
-    def test_takes_only_for_the_hooks_that_are_named(self, world: World) -> None:
+    def test_a_claim_takes_deliveries_of_the_named_hooks_only(self, world: World) -> None:
         first, second = world.hook("push")["id"], world.hook("push")["id"]
         let_in(world, 2)
         assert {one.hook_id for one in world.claim(world.lease(), first, 99)} == {first}
         assert {one.hook_id for one in world.claim(world.lease(), first, second)} == {second}
         assert world.claim(world.lease()) == []
 
-    def test_takes_up_to_the_limit_for_each_hook(self, world: World) -> None:
+    def test_a_claim_takes_up_to_the_limit_for_each_hook(self, world: World) -> None:
         """A backlog of one endpoint does not delay the deliveries to another."""
         busy, calm = world.hook("push")["id"], world.hook("star")["id"]
         let_in(world, 5)
@@ -76,7 +76,7 @@ class TestClaim:
         assert len(world.claim(lease, busy, calm, limit=2)) == 1
         assert world.claim(lease, busy, calm, limit=2) == []
 
-    def test_takes_the_longest_due_first(self, world: World) -> None:
+    def test_a_claim_takes_the_longest_due_delivery_first(self, world: World) -> None:
         hook = world.hook("push")["id"]
         let_in(world, 3)
         third, first, second = (row["id"] for row in world.rows())
@@ -90,12 +90,12 @@ class TestClaim:
         assert ids(world.claim(lease, hook, limit=2)) == [first, second]
         assert ids(world.claim(lease, hook, limit=2)) == [third]
 
-    def test_takes_deliveries_due_at_one_time_in_order_of_arrival(self, world: World) -> None:
+    def test_deliveries_due_at_one_time_are_claimed_in_arrival_order(self, world: World) -> None:
         hook = world.hook("push")["id"]
         let_in(world, 10)
         assert ids(world.claim(world.lease(), hook)) == [row["id"] for row in world.rows()]
 
-    def test_takes_nothing_before_its_time(self, world: World) -> None:
+    def test_a_delivery_is_not_claimed_before_its_due_time(self, world: World) -> None:
         hook = world.hook("push")["id"]
         world.arrive()
         lease = world.lease()
@@ -128,7 +128,7 @@ class TestClaim:
         (one,) = world.claim(world.lease(), hook["id"])
         assert one.version == 2
 
-    def test_takes_deliveries_of_a_deleted_hook(self, world: World) -> None:
+    def test_deliveries_of_a_deleted_hook_can_be_claimed(self, world: World) -> None:
         """A worker must claim such a delivery before it can mark it as dead."""
         hook = world.hook("push")
         world.arrive()
@@ -184,7 +184,7 @@ class TestWaitingHooks:
         world.store.do(record, [world.outcome(lease, one) for one in world.claim(lease, done)])
         assert world.store.look(deliveries.waiting_hooks) == {later: world.now + 7, now: world.now}
 
-    def test_are_empty_if_nothing_waits(self, world: World) -> None:
+    def test_a_hook_without_deliveries_is_not_waiting(self, world: World) -> None:
         world.hook("push")
         assert world.store.look(deliveries.waiting_hooks) == {}
 
@@ -198,7 +198,7 @@ class TestRelease:
         assert world.store.do(deliveries.release, lease, taken[:2]) == 2
         assert ids(world.claim(world.lease(), hook)) == taken[:2]
 
-    def test_is_for_ones_own(self, world: World) -> None:
+    def test_a_worker_releases_only_its_own_deliveries(self, world: World) -> None:
         hook = world.hook("push")["id"]
         world.arrive()
         lease = world.lease()
@@ -222,7 +222,7 @@ class TestBury:
         assert world.row(other.id)["lease_id"] == lease
         assert world.claim(lease, hook) == []
 
-    def test_is_for_ones_own(self, world: World) -> None:
+    def test_a_worker_marks_only_its_own_deliveries_as_dead(self, world: World) -> None:
         hook = world.hook("push")["id"]
         world.arrive()
         lease = world.lease()
@@ -234,10 +234,10 @@ class TestBury:
 
 
 class TestLeases:
-    def test_are_different(self, world: World) -> None:
+    def test_leases_have_different_ids(self, world: World) -> None:
         assert len({world.lease() for _ in range(5)}) == 5
 
-    def test_are_prolonged_until_they_have_ended(self, world: World) -> None:
+    def test_a_lease_can_be_renewed_until_it_is_ended(self, world: World) -> None:
         lease = world.lease(10 * SECOND)
         world.clock.advance(9)
         assert world.store.do(leases.renew, lease, 10 * SECOND)
@@ -251,7 +251,7 @@ class TestLeases:
         assert not world.store.do(leases.renew, lease, 10 * SECOND)
         assert not world.store.do(leases.renew, 99, SECOND)
 
-    def test_that_end_free_their_deliveries(self, world: World) -> None:
+    def test_a_released_lease_frees_its_deliveries(self, world: World) -> None:
         hook = world.hook("push")["id"]
         let_in(world, 4)
         lease, other = world.lease(), world.lease()
@@ -276,7 +276,7 @@ class TestLeases:
         world.clock.advance(10)
         assert world.store.do(leases.release_expired) == 1
 
-    def test_of_others_end_where_there_can_be_none(self, world: World) -> None:
+    def test_a_sole_worker_ends_all_leases_but_its_own(self, world: World) -> None:
         hook = world.hook("push")["id"]
         let_in(world, 6)
         mine, other, gone = world.lease(), world.lease(), world.lease()
@@ -288,7 +288,7 @@ class TestLeases:
         assert world.store.do(leases.renew, mine, HOUR)
         assert not world.store.do(leases.renew, other, HOUR)
 
-    def test_that_ended_unnoticed_keep_no_delivery(self, world: World) -> None:
+    def test_deliveries_claimed_under_an_ended_lease_are_freed(self, world: World) -> None:
         """A worker that slept claims under a lease that others have ended meanwhile."""
         hook = world.hook("push")["id"]
         let_in(world, 4)
@@ -304,7 +304,7 @@ class TestLeases:
 
 
 class TestRedeliver:
-    def test_is_a_delivery_of_the_same_event(self, world: World) -> None:
+    def test_a_redelivery_is_a_new_delivery_of_the_same_event(self, world: World) -> None:
         hook = world.hook("push")
         receipt = world.arrive()
         lease = world.lease()
@@ -319,7 +319,7 @@ class TestRedeliver:
         assert (again.redelivery, again.attempts) == (1, 0)
         assert world.row(one.id)["state"] == 1
 
-    def test_needs_the_body(self, world: World) -> None:
+    def test_a_redelivery_without_a_kept_body_is_refused(self, world: World) -> None:
         hook = world.hook("push")
         receipt = world.arrive()
         world.store.do(lambda db: db.execute("UPDATE event SET body = NULL"))
@@ -355,7 +355,7 @@ class TestReplay:
         assert all((row["redelivery"], row["due_at"]) == (1, world.now) for row in fresh)
         return sorted((guids[row["event_id"]], row["hook_id"]) for row in fresh)
 
-    def test_is_for_the_current_subscribers(self, world: World) -> None:
+    def test_a_replay_reaches_the_current_subscribers(self, world: World) -> None:
         old = world.hook("push")
         for at in range(5):
             world.arrive(f"g-{at}")
@@ -375,7 +375,7 @@ class TestReplay:
         assert notifier.woken == [hook]
         assert notifier.offers == []
 
-    def test_takes_the_selected_events(self, world: World) -> None:
+    def test_a_replay_delivers_the_selected_events_only(self, world: World) -> None:
         other = world.another_repo()
         push, star = world.hook("push")["id"], world.hook("star", WILDCARD)["id"]
         there = world.hook("push", repo=other)["id"]
@@ -399,7 +399,7 @@ class TestReplay:
         ]
         assert self.replay(world, ReplaySelection(since=start + 1, until=start + SECOND)) == []
 
-    def test_of_failures_leaves_out_delivered_and_waiting_ones(self, world: World) -> None:
+    def test_a_replay_of_failures_selects_dead_deliveries_only(self, world: World) -> None:
         hook = world.hook("push")["id"]
         lease = world.lease()
         for guid, given in {

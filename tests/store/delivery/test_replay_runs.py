@@ -63,7 +63,7 @@ class TestSelection:
         assert world.store.look(replay_selection.id_range, chosen) == (0, 5)
         assert world.store.look(replay_selection.id_range, ReplaySelection()) == (0, 9)
 
-    def test_is_counted_window_by_window(self, world: World) -> None:
+    def test_a_selection_is_counted_in_windows(self, world: World) -> None:
         hook = world.hook("push")["id"]
         let_in(world, 5)
         let_in(world, 2, name="star")
@@ -126,7 +126,7 @@ class TestSelection:
                 break
         assert seen == [(0, 2), (0, 4), (1, 6), (0, 0)]
 
-    def test_of_one_hook_only_its_repositorys_events_are_looked_at(self, world: World) -> None:
+    def test_a_replay_of_one_hook_reads_events_of_its_repository_only(self, world: World) -> None:
         other = world.another_repo()
         there = world.hook("push", repo=other)["id"]
         let_in(world, 3)
@@ -157,7 +157,7 @@ class TestRun:
         assert again(world) == 5
         assert world.store.look(replay_runs.RUNS.next_due) is None
 
-    def test_is_of_the_events_at_its_start(self, world: World) -> None:
+    def test_a_run_covers_the_events_that_existed_at_its_start(self, world: World) -> None:
         world.hook("push")
         let_in(world, 2)
         run = ask(world)
@@ -175,7 +175,7 @@ class TestRun:
             world.store.do(replay_runs.run_step, run, 2)
         assert again(world) == 2
 
-    def test_is_cancelled_once_and_keeps_its_deliveries(self, world: World) -> None:
+    def test_a_run_is_cancelled_once_and_keeps_its_deliveries(self, world: World) -> None:
         world.hook("push")
         let_in(world, 3)
         run, _ = world.store.do(replay_runs.run_step, ask(world), 2)

@@ -71,7 +71,7 @@ class TestBodies:
         assert row is not None
         assert (row["body"], row["guid"]) == (None, "g-1")
 
-    def test_of_waiting_deliveries_are_kept(self, world: World, lease: int) -> None:
+    def test_bodies_of_waiting_deliveries_are_kept(self, world: World, lease: int) -> None:
         hook, dead = world.hook("push"), world.hook("star")
         waiting = wait(world, hook, 2)
         done = wait(world, dead, 2)
@@ -158,7 +158,9 @@ class TestEvents:
         assert kept_events(world) == young
         assert [row["event_id"] for row in world.rows()] == young
 
-    def test_that_wait_never_go(self, world: World, lease: int) -> None:
+    def test_events_with_waiting_deliveries_are_never_deleted(
+        self, world: World, lease: int
+    ) -> None:
         hook = world.hook("push")
         one, other = wait(world, hook, 2)
         world.claim(lease, hook["id"], limit=1)
@@ -185,7 +187,7 @@ class TestEvents:
         assert everything(world, retention.drop_events, before) == 25
         assert kept_events(world) == stay
 
-    def test_may_come_again_afterwards(self, world: World) -> None:
+    def test_a_guid_can_be_used_again_after_its_event_is_deleted(self, world: World) -> None:
         first = world.arrive("g-1")
         world.clock.advance(1)
         everything(world, retention.drop_events, world.now)

@@ -83,11 +83,11 @@ class TestEventsReachTheHook:
         mill.do(installations.create, mill.app, user)
         assert mill.reached("g-4", repo_id=mill.world.repo["id"])
 
-    def test_of_later_repositories(self, mill: Installed) -> None:
+    def test_events_of_a_later_repository_reach_the_hook(self, mill: Installed) -> None:
         later = mill.do(repositories.create, mill.org["id"], "later")
         assert mill.reached("g-1", repo_id=later["id"])
 
-    def test_of_chosen_repositories(self, mill: Installed) -> None:
+    def test_events_of_chosen_repositories_reach_the_hook(self, mill: Installed) -> None:
         mill.do(installation_repositories.choose, mill.on, [mill.repos[1]["id"]])
         assert not mill.reached("g-1")
         assert mill.reached("g-2", repo_id=mill.repos[1]["id"])
@@ -158,19 +158,19 @@ def test_every_event_of_apps_has_a_permission() -> None:
 
 
 class TestTheHook:
-    def test_is_the_only_one_of_its_app(self, mill: Installed) -> None:
+    def test_an_app_cannot_have_a_second_hook(self, mill: Installed) -> None:
         assert hook_targets.target_of(mill.hook) == hook_targets.app(mill.app["id"])
         assert mill.hook["events"] == sorted(EVENTS)
         with pytest.raises(Conflict, match="has a hook already"):
             mill.do(app_hooks.create, mill.app, url="https://other.example/")
 
-    def test_has_the_events_of_its_app(self, mill: Installed) -> None:
+    def test_the_hook_has_the_events_of_its_app(self, mill: Installed) -> None:
         with pytest.raises(Invalid, match="change the app"):
             mill.do(hooks.update, mill.hook, events=["push"])
         mill.edit(events=[])
         assert mill.do(app_hooks.of, mill.app["id"])["events"] == []
 
-    def test_is_for_integrations(self, mill: Installed) -> None:
+    def test_an_app_that_is_not_an_integration_cannot_have_a_hook(self, mill: Installed) -> None:
         _, lab = mill.do(apps.create, mill.org["id"], "Lab", url="https://lab.example/")
         with pytest.raises(Invalid, match="only an integration"):
             mill.do(app_hooks.create, lab, url=URL)
@@ -208,11 +208,11 @@ class TestTheInstallationOfAnEvent:
         assert self.found(mill, name="issues") is None
         assert self.found(mill, repo_id=mill.repos[1]["id"]) == mill.on["id"]
 
-    def test_is_not_suspended(self, mill: Installed) -> None:
+    def test_a_suspended_installation_is_not_found_for_an_event(self, mill: Installed) -> None:
         mill.do(installations.suspend, mill.on)
         assert self.found(mill) is None
 
-    def test_is_unknown_for_a_removed_repository(self, mill: Installed) -> None:
+    def test_an_event_of_a_removed_repository_has_no_installation(self, mill: Installed) -> None:
         assert self.found(mill, repo_id=9_999) is None
 
 

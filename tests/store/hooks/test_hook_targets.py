@@ -64,7 +64,7 @@ def make(world: World, owner: Row, name: str = "engine") -> Row:
 
 
 class TestFanOut:
-    def test_of_a_repository_reaches_its_own_hooks_and_those_around_it(
+    def test_an_event_reaches_repository_organization_and_system_hooks(
         self, orgs: Organizations
     ) -> None:
         made = [orgs.hook(target) for target in orgs.targets]
@@ -100,7 +100,9 @@ class TestFanOut:
         assert orgs.reached("g-1", org_id=orgs.org["id"], **given) == around
         assert orgs.reached("g-2", **given) == [around[-1]]
 
-    def test_of_many_at_once_stays_in_the_order_of_the_events(self, orgs: Organizations) -> None:
+    def test_deliveries_of_a_batch_are_in_the_order_of_its_events(
+        self, orgs: Organizations
+    ) -> None:
         own, org, system = [orgs.hook(target) for target in orgs.targets]
         arrivals = [
             orgs.world.arrival(f"g-{at}", repo_id=repo["id"])
@@ -218,7 +220,7 @@ class TestReplay:
         ]  # fmt: skip
         assert self.made(orgs, hook_id=own) == [(first, own)]
 
-    def test_of_failures_takes_dead_deliveries_only(self, orgs: Organizations) -> None:
+    def test_a_replay_of_failures_selects_dead_deliveries_only(self, orgs: Organizations) -> None:
         org = orgs.hook(orgs.targets[1])
         delivered, dead = [
             orgs.world.arrive(guid, repo_id=orgs.repo["id"]).event_id for guid in ("g-1", "g-2")
@@ -227,7 +229,7 @@ class TestReplay:
             orgs.world.store.do(set_state, event_id, state)
         assert self.made(orgs, hook_id=org, failed=True) == [(dead, org)]
 
-    def test_of_a_deleted_hook_selects_nothing(self, orgs: Organizations) -> None:
+    def test_a_replay_of_an_unknown_hook_selects_no_event(self, orgs: Organizations) -> None:
         orgs.world.arrive("g-1")
         chosen = ReplaySelection(hook_id=99)
         assert orgs.world.store.look(replay_selection.total, chosen)[0] == 0
@@ -238,7 +240,7 @@ def set_state(db: Any, event_id: int, state: int) -> None:
 
 
 class TestRemoval:
-    def test_of_the_organization_ends_its_hooks(self, orgs: Organizations) -> None:
+    def test_removing_an_organization_removes_its_hooks(self, orgs: Organizations) -> None:
         own, org, system = [orgs.hook(target) for target in orgs.targets]
         orgs.world.arrive("g-1", repo_id=orgs.repo["id"])
         assert orgs.world.store.look(account_removal.parts, orgs.org)["hooks"] == 2
@@ -253,7 +255,9 @@ class TestRemoval:
         left = "SELECT hook_id FROM owner_subscription"
         assert orgs.world.store.look(lambda db: db.tuples(left)) == [(system,)]
 
-    def test_of_a_repository_leaves_the_hooks_around_it(self, orgs: Organizations) -> None:
+    def test_removing_a_repository_keeps_organization_and_system_hooks(
+        self, orgs: Organizations
+    ) -> None:
         _, *around = [orgs.hook(target) for target in orgs.targets]
         orgs.world.store.do(repository_removal.remove, orgs.repo)
         assert [row["id"] for row in orgs.world.store.look(hooks.every)] == around

@@ -91,7 +91,7 @@ class TestTwins:
             {"events": ["push"], "secret": "other", "insecure_ssl": True, "active": False},
         ],
     )
-    def test_are_refused(self, world: World, twin: dict[str, Any]) -> None:
+    def test_a_duplicate_hook_is_refused(self, world: World, twin: dict[str, Any]) -> None:
         world.hook("push", "star", url=URL)
         with pytest.raises(Invalid) as caught:
             world.store.do(hooks.create, world.repo["id"], url=URL, **twin)
@@ -108,16 +108,18 @@ class TestTwins:
             {"events": ["*"]},
         ],
     )
-    def test_have_no_different_field(self, world: World, other: dict[str, Any]) -> None:
+    def test_a_hook_that_differs_in_one_field_is_no_duplicate(
+        self, world: World, other: dict[str, Any]
+    ) -> None:
         world.hook("push", "star", url=URL)
         world.store.do(hooks.create, world.repo["id"], **({"url": URL} | other))
         assert world.store.look(hooks.count, world.repo["id"]) == 2
 
-    def test_are_no_twins_in_another_repository(self, world: World) -> None:
+    def test_a_hook_of_another_repository_is_no_duplicate(self, world: World) -> None:
         world.hook("push", url=URL)
         world.hook("push", url=URL, repo=world.another_repo())
 
-    def test_are_no_twins_of_the_deleted(self, world: World) -> None:
+    def test_a_new_hook_is_no_duplicate_of_a_deleted_one(self, world: World) -> None:
         made = world.hook("push", url=URL)
         world.store.do(hooks.delete, made)
         world.hook("push", url=URL)
@@ -135,14 +137,14 @@ class TestTwins:
 
 
 class TestSecret:
-    def test_is_sealed_and_opens(self, world: World) -> None:
+    def test_a_secret_is_stored_encrypted_and_can_be_read(self, world: World) -> None:
         made = world.hook(secret="s3cret")
         assert b"s3cret" not in bytes(made["secret"])
         assert world.store.look(hooks.secret_of, made) == "s3cret"
         assert "s3cret" not in str(made)
 
     @pytest.mark.parametrize("secret", [None, ""])
-    def test_may_be_missing(self, world: World, secret: str | None) -> None:
+    def test_a_hook_can_have_no_secret(self, world: World, secret: str | None) -> None:
         made = world.hook(secret=secret)
         assert made["secret"] is None
         assert world.store.look(hooks.secret_of, made) is None
@@ -163,7 +165,7 @@ class TestSubscriptions:
         change(world, made["id"], events=["star"])
         assert world.store.look(subscribed) == {made["id"]: ["star"]}
 
-    def test_to_everything_are_one(self, world: World) -> None:
+    def test_a_wildcard_makes_a_single_subscription(self, world: World) -> None:
         """With a second subscription beside `*`, an event would reach the hook twice."""
         made = world.hook("push", "*", "issues")
         assert made["events"] == ["push", "*", "issues"]
@@ -171,7 +173,7 @@ class TestSubscriptions:
         change(world, made["id"], events=["push"])
         assert world.store.look(subscribed) == {made["id"]: ["push"]}
 
-    def test_are_there_only_while_the_hook_is_active(self, world: World) -> None:
+    def test_an_inactive_hook_has_no_subscriptions(self, world: World) -> None:
         made = world.hook("push", active=False)
         assert world.store.look(subscribed) == {}
         change(world, made["id"], active=True)
@@ -202,7 +204,7 @@ class TestUpdate:
         assert get(world, made["id"]) == changed
         assert change(world, made["id"], options={"rate": 2})["options"] == {"rate": 2}
 
-    def test_is_refused_for_bad_events(self, world: World) -> None:
+    def test_an_update_with_bad_events_is_refused(self, world: World) -> None:
         made = world.hook()
         for events in ([], ["nothing"]):
             with pytest.raises(Invalid):
@@ -219,7 +221,7 @@ class TestUpdate:
         revived = change(world, made["id"], active=True)
         assert (revived["disabled_reason"], revived["failing_since"]) == (None, None)
 
-    def test_of_an_active_hook_does_not_forget_that_it_is_failing(self, world: World) -> None:
+    def test_activating_an_active_hook_keeps_its_failing_since(self, world: World) -> None:
         made = world.hook("push")
         world.store.do(lambda db: db.execute("UPDATE hook SET failing_since = 7"))
         assert change(world, made["id"], active=True)["failing_since"] == 7
@@ -282,7 +284,7 @@ def test_every_hook_names_its_repository(world: World) -> None:
     ]
 
 
-def test_of_several_hooks_with_a_url_the_oldest_is_found(world: World) -> None:
+def test_the_oldest_of_several_hooks_with_a_url_is_found(world: World) -> None:
     first = world.hook("push", url=URL)
     world.hook("issues", url=URL)
     assert world.store.look(hooks.by_url, world.repo["id"], URL) == first

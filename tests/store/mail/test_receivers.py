@@ -33,7 +33,7 @@ def logins(db: Connection, hook_id: int) -> list[str]:
     return [row["login"] for row in receivers.of_hook(db, hook_id)]
 
 
-def test_of_a_repository_its_owner_and_its_administrators(store: Store) -> None:
+def test_receivers_of_a_repository_hook_are_its_owner_and_admins(store: Store) -> None:
     def check(db: Connection) -> None:
         ada, bob, cy = (person(db, login) for login in ("ada", "bob", "cy"))
         repo = repositories.create(db, ada["id"], "mill")
@@ -46,7 +46,7 @@ def test_of_a_repository_its_owner_and_its_administrators(store: Store) -> None:
     store.do(check)
 
 
-def test_of_an_organization_its_owners_and_of_its_repositories_a_team_too(store: Store) -> None:
+def test_an_admin_team_gets_mail_of_its_repository_hooks_only(store: Store) -> None:
     def check(db: Connection) -> None:
         ada, bob, cy = (person(db, login) for login in ("ada", "bob", "cy"))
         tower = organization(db, ada)
@@ -65,7 +65,7 @@ def test_of_an_organization_its_owners_and_of_its_repositories_a_team_too(store:
     store.do(check)
 
 
-def test_of_an_app_the_owners_of_its_account(store: Store) -> None:
+def test_receivers_of_an_app_hook_are_the_owners_of_its_account(store: Store) -> None:
     def check(db: Connection) -> None:
         ada, bob = person(db, "ada"), person(db, "bob")
         for owner, name in ((ada, "one"), (organization(db, bob), "two")):
@@ -78,7 +78,7 @@ def test_of_an_app_the_owners_of_its_account(store: Store) -> None:
     store.do(check)
 
 
-def test_of_the_whole_installation_its_administrators(store: Store) -> None:
+def test_receivers_of_a_system_hook_are_the_site_administrators(store: Store) -> None:
     def check(db: Connection) -> None:
         person(db, "ada")
         person(db, "root", site_admin=True)

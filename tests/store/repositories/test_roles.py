@@ -222,7 +222,7 @@ def test_a_collaborator_has_the_role_that_was_granted(
     assert store.look(membership_dump.collaborators, repo["id"]) == {"bob": role}
 
 
-def test_of_several_roles_the_highest_counts(store: Store) -> None:
+def test_the_highest_of_several_roles_counts(store: Store) -> None:
     found = store.do(people_of)
     repo = store.look(repositories.find, "org", "private")
     store.do(repositories.grant, repo["id"], found["member"]["id"], "write")

@@ -344,7 +344,7 @@ async def test_the_common_limit_is_kept_and_shared(harness: WorkerHarness) -> No
     assert min(first_half.values()) >= 5, first_half
 
 
-async def test_under_the_common_limit_a_hanging_hook_leaves_room(harness: WorkerHarness) -> None:
+async def test_a_hanging_hook_leaves_room_under_the_common_limit(harness: WorkerHarness) -> None:
     gate = harness.network.script = Gate(["h1.example"])
     harness.hook()
     healthy = harness.hook()

@@ -255,7 +255,7 @@ async def test_an_event_of_another_process_is_delivered_at_once(
     await harness.over(delivered=1)
 
 
-async def test_for_another_process_a_hook_is_read_again_only_when_it_was_edited(
+async def test_a_hook_is_read_once_for_another_process_until_it_is_edited(
     harness: WorkerHarness, hub: Store, looks: list[int]
 ) -> None:
     hook_id = harness.hook()

@@ -282,7 +282,7 @@ async def test_claimed_deliveries_of_a_deleted_hook_are_dead(harness: WorkerHarn
     assert {row["reason"] for row in harness.deliveries(state="dead")} == {"the hook was deleted"}
 
 
-async def test_of_a_deleted_hook_meta_goes_out_and_the_others_die(harness: WorkerHarness) -> None:
+async def test_a_deleted_hook_gets_its_meta_event_and_the_rest_die(harness: WorkerHarness) -> None:
     hook_id = await one_failed(harness, events=["push", "meta"])
 
     def delete(db: Connection) -> None:

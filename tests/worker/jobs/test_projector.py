@@ -254,7 +254,7 @@ async def test_a_cursor_moves_for_one_only(harness: WorkerHarness) -> None:
     assert taken_up(harness) == 2
 
 
-async def test_of_several_workers_one_does_it(harness: WorkerHarness) -> None:
+async def test_one_of_several_workers_projects_the_events(harness: WorkerHarness) -> None:
     if harness.store.engine.single_worker:
         pytest.skip("there is one worker at a time")
     await harness.work()

@@ -56,20 +56,22 @@ class TestConfiguration:
     @pytest.mark.parametrize(
         "body", [{}, {"content_type": "json"}, {"url": "https://x.example/", "secret": "********"}]
     )
-    async def test_of_a_new_hook_needs_a_url_and_no_hidden_secret(
+    async def test_a_new_hook_without_a_url_or_with_a_hidden_secret_is_refused(
         self, installed: Any, body: Any
     ) -> None:
         answer = await installed.itself("PATCH", "/app/hook/config", json=body)
         assert answer.status_code == 422
 
-    async def test_is_for_the_app_itself(self, installed: Any, seed: Any) -> None:
+    async def test_a_token_of_an_installation_is_refused(self, installed: Any, seed: Any) -> None:
         await configured(installed)
         answer = await installed.ask("GET", "/app/hook/config", installed.token())
         assert answer.status_code == 401
 
 
 class TestDeliveries:
-    async def test_are_listed_shown_and_redelivered(self, installed: Any, store: Store) -> None:
+    async def test_deliveries_are_listed_shown_and_redelivered(
+        self, installed: Any, store: Store
+    ) -> None:
         hook = await configured(installed)
         attempted(store, hook["id"])
         (item,) = (await installed.itself("GET", "/app/hook/deliveries")).json()
@@ -81,7 +83,7 @@ class TestDeliveries:
         assert (await installed.itself("POST", f"{path}/attempts")).status_code == 202
         assert [row["redelivery"] for row in waiting(store, hook["id"])] == [0, 1]
 
-    async def test_of_other_hooks_are_not_there(
+    async def test_deliveries_of_other_hooks_are_not_found(
         self, installed: Any, store: Store, seed: Any
     ) -> None:
         await configured(installed)

@@ -241,7 +241,7 @@ async def test_activity_that_could_not_be_saved_is_dropped(
     assert written == [1, 1]
 
 
-async def test_of_too_many_users_all_are_forgotten(
+async def test_the_noted_times_are_dropped_if_users_are_too_many(
     anyio_backend: str, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written: list[int] = []

@@ -421,7 +421,7 @@ async def test_bad_annotations(
 # Runs with the same name
 
 
-async def test_of_one_name_the_newest_are_kept(
+async def test_the_newest_runs_of_a_name_on_a_commit_are_kept(
     hub: httpx.AsyncClient, mine: Headers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(check_runs, "MOST_OF_A_NAME", 3)

@@ -155,7 +155,9 @@ async def test_a_change_of_the_organization_is_its_event(
     assert [row["name"] for row in waiting(store, hook["id"])] == ["ping", "issue_field"]
 
 
-async def test_its_last_event_reports_its_deletion(owner: httpx.AsyncClient, store: Store) -> None:
+async def test_the_deletion_of_a_hook_emits_a_meta_event(
+    owner: httpx.AsyncClient, store: Store
+) -> None:
     hook = await made(owner, events=["meta"])
     assert (await owner.delete(f"{HOOKS}/{hook['id']}")).status_code == 204
     (last,) = bodies(store, "meta")
@@ -181,7 +183,7 @@ async def test_a_hook_is_hidden_from_all_but_owners(
     assert_error(await owner.delete(f"{HOOKS}/{hook['id']}", headers=reads), 403)
 
 
-async def test_its_filter_is_tested_with_events_of_the_organization(
+async def test_a_filter_is_tested_with_events_of_the_organization(
     owner: httpx.AsyncClient, store: Store, repo: Row, seed: Any
 ) -> None:
     filter_ = {"ref": "refs/heads/main"}
@@ -202,7 +204,7 @@ async def test_its_filter_is_tested_with_events_of_the_organization(
     assert "the organization has no event" in answer.text
 
 
-async def test_its_signing_keys_are_shown_and_rotated(owner: httpx.AsyncClient) -> None:
+async def test_the_signing_keys_of_a_hook_are_shown_and_rotated(owner: httpx.AsyncClient) -> None:
     hook = await made(owner, delivery={"signatures": ["v1a"]})
     at = f"{HOOKS}/{hook['id']}/keys"
     (first,) = (await owner.get(at)).json()["keys"]

@@ -55,7 +55,7 @@ def test_a_changed_comment_is_updated(load, store: Store):
     assert "0 created, 0 updated, 1 unchanged" in load(again).stdout
 
 
-def test_of_a_deleted_issue_nothing_is_left(load, store: Store):
+def test_the_timeline_of_a_deleted_issue_is_empty(load, store: Store):
     load(DOCUMENT)
     gone = {"issues": [{**DOCUMENT["issues"][0], "deleted": True}]}
     load(gone)

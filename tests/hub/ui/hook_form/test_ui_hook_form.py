@@ -64,7 +64,7 @@ class TestNewHook:
             sql = "SELECT e.name, d.hook_id FROM delivery d JOIN event e ON e.id = d.event_id"
             assert world.store.look(lambda db: db.tuples(sql)) == [("ping", made["id"])]
 
-    async def test_its_secret_is_shown_once_if_it_was_made_here(self, world: World) -> None:
+    async def test_a_generated_secret_is_shown_once(self, world: World) -> None:
         async with open_dashboard(world.store, world.seed.token) as browser:
             status, page = await posted(browser, "/ui/hooks/new", **NEW | {"secret": "new"})
             assert status == 200

@@ -348,7 +348,7 @@ class TestOne:
             assert "Copy as curl" not in page
             assert "Redeliver" in page
 
-    async def test_its_attempts(self, world: World) -> None:
+    async def test_a_delivery_that_failed_once_shows_its_next_attempt(self, world: World) -> None:
         (number,) = world.send(world.failing, "a", status_code=500)
         async with open_dashboard(world.store, world.seed.token) as browser:
             text = text_of(await browser.page(f"/ui/deliveries/{number}"))

@@ -177,7 +177,9 @@ class TestSecretsInUrls:
         answers = {path: await browser.get(path) for path in paths}
         return {path: one.text for path, one in answers.items() if one.status_code == 200}
 
-    async def test_they_are_hidden_without_write_access(self, world: World, secretive: Any) -> None:
+    async def test_secrets_in_urls_are_hidden_without_write_access(
+        self, world: World, secretive: Any
+    ) -> None:
         async with open_dashboard(world.store, world.look_only) as browser:
             pages = await self.seen(browser, world, secretive)
             assert len(pages) == 7
@@ -186,7 +188,9 @@ class TestSecretsInUrls:
                 assert "s3cr3t" not in page, path
                 assert "pass-word" not in page, path
 
-    async def test_nor_does_a_guest(self, world: World, secretive: Any) -> None:
+    async def test_secrets_in_urls_are_hidden_from_a_guest(
+        self, world: World, secretive: Any
+    ) -> None:
         links = TestLinks()
         async with open_dashboard(world.store, world.seed.token) as browser:
             at = f"/ui/hooks/{secretive['id']}"
@@ -199,7 +203,7 @@ class TestSecretsInUrls:
             assert len(pages) == 2
             assert not [path for path, page in pages.items() if "s3cr3t" in page]
 
-    async def test_they_are_shown_on_request_with_write_access(
+    async def test_secrets_in_urls_are_shown_on_request_with_write_access(
         self, world: World, secretive: Any
     ) -> None:
         async with open_dashboard(world.store, world.seed.token) as browser:

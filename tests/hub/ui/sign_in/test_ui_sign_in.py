@@ -67,7 +67,7 @@ async def test_the_cookie_is_confined_to_the_dashboard(store: Store, seed: Any) 
 
 
 @embedded("other tests here check stored sessions on every engine")
-async def test_under_https_it_stays_there(store: Store, seed: Any) -> None:
+async def test_cookies_are_secure_under_https(store: Store, seed: Any) -> None:
     base = "https://hooks.example/api/v3"
     async with open_dashboard(store, host="https://hooks.example", base_url=base) as browser:
         answer = await browser.post(
