@@ -266,7 +266,7 @@ class TestApart:
                 assert answer.status_code == 404
                 assert "checks" not in answer.text
 
-    async def test_there_is_nothing_else_there(self, store: Store) -> None:
+    async def test_the_listener_serves_no_other_pages(self, store: Store) -> None:
         async with asked(store, apart=True) as client:
             for path in ("/versions", "/openapi.json", "/docs", "/", "/hub"):
                 assert (await client.get(path)).status_code == 404

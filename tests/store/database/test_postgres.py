@@ -226,7 +226,7 @@ class TestClaims:
 
 
 class TestRecording:
-    def test_in_opposite_orders_at_once(self, world: World, other: Store) -> None:
+    def test_outcomes_in_opposite_orders_do_not_deadlock(self, world: World, other: Store) -> None:
         """The transactions do not deadlock on the rows of hooks or deliveries."""
         one, two = world.hook("push")["id"], world.hook("push")["id"]
         for round_ in range(10):
@@ -444,7 +444,7 @@ class TestWakeUp:
         other.notifier.wake(long)
         await until(lambda: heard == [[]], "the wake-up")
 
-    async def test_without_a_connection_is_logged_and_no_error(
+    async def test_a_missing_connection_is_logged_and_no_error(
         self, caplog: pytest.LogCaptureFixture
     ) -> None:
         async with asyncio.timeout(PATIENCE):
@@ -765,7 +765,7 @@ class TestTime:
 
 
 class TestOpening:
-    def test_by_several_processes_at_once_migrates_once(self, tmp_path: Path) -> None:
+    def test_several_processes_at_once_migrate_once(self, tmp_path: Path) -> None:
         (tmp_path / "secret.key").touch()
         program = (
             "import sys; from pathlib import Path; from store import open_store\n"

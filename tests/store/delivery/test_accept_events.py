@@ -128,7 +128,7 @@ class TestTheEvent:
             "body": body,
         }
 
-    def test_without_subscribers_is_kept_and_listed(self, world: World) -> None:
+    def test_an_event_without_subscribers_is_kept_and_listed(self, world: World) -> None:
         world.hook("push")
         wanted = world.arrive("g-1")
         unwanted = world.arrive("g-2", name="star")
@@ -180,7 +180,7 @@ class TestTheSameAgain:
 
     @pytest.mark.parametrize("given", [{"body": b"{}"}, {"name": "issues"}, {"repo_id": "other"}])
     @pytest.mark.parametrize("together", [True, False])
-    def test_with_another_content_is_a_conflict(
+    def test_another_content_with_the_same_id_is_a_conflict(
         self, world: World, given: dict[str, Any], together: bool
     ) -> None:
         world.hook("push", "issues")
@@ -199,7 +199,7 @@ class TestTheSameAgain:
         assert isinstance(answers[2], Receipt)
         assert len(world.rows()) == 2
 
-    def test_in_another_scope_is_another_event(self, world: World) -> None:
+    def test_the_same_id_in_another_scope_is_another_event(self, world: World) -> None:
         one, two = world.arrive("g-1"), world.arrive("g-1", scope=-1, body=b"{}")
         assert one.event_id != two.event_id
         assert not two.duplicate

@@ -215,7 +215,9 @@ class TestDisabling:
         assert put(world, world.failure(lease, other, disable="again")) == set()
         assert state(world, hook)[:2] == (0, GONE)
 
-    def test_when_patience_is_over(self, world: World, hook: Any, lease: int) -> None:
+    def test_a_hook_is_disabled_after_its_days_of_failures(
+        self, world: World, hook: Any, lease: int
+    ) -> None:
         one, two, three = take(world, lease, hook, 3)
         assert put(world, world.failure(lease, one, disable_after=5 * DAY)) == set()
         world.clock.advance(5 * 86_400 - 0.000001)

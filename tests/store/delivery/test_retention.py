@@ -82,7 +82,7 @@ class TestBodies:
         assert kept_bodies(world) == waiting
         finish(world, lease, hook)
 
-    def test_go_once_it_has_ended(self, world: World, lease: int) -> None:
+    def test_bodies_of_ended_events_are_deleted(self, world: World, lease: int) -> None:
         hook = world.hook("push")
         wait(world, hook, 2)
         finish(world, lease, hook)

@@ -122,7 +122,7 @@ class TestEventsReachTheHook:
         assert not mill.reached("g-4", name="issues")
         assert mill.reached("g-5", name="push")
 
-    def test_unless_the_installation_is_suspended_or_removed(self, mill: Installed) -> None:
+    def test_a_suspended_or_removed_installation_gets_nothing(self, mill: Installed) -> None:
         mill.do(installations.suspend, mill.on)
         assert not mill.reached("g-1")
         mill.do(installations.unsuspend, mill.on)
@@ -130,7 +130,7 @@ class TestEventsReachTheHook:
         mill.do(installations.remove, mill.on)
         assert not mill.reached("g-3")
 
-    def test_unless_the_hook_is_inactive_or_deleted(self, mill: Installed) -> None:
+    def test_an_inactive_or_deleted_hook_gets_nothing(self, mill: Installed) -> None:
         mill.do(hooks.update, mill.hook, active=False)
         assert not mill.reached("g-1")
         hook = mill.do(hooks.update, mill.hook, active=True)
@@ -140,7 +140,7 @@ class TestEventsReachTheHook:
         mill.hook = mill.do(app_hooks.create, mill.app, url=URL)
         assert mill.reached("g-4")
 
-    def test_once_for_two_apps_on_one_account(self, mill: Installed) -> None:
+    def test_two_apps_on_one_account_get_an_event_once_each(self, mill: Installed) -> None:
         def make(db: Connection) -> Row:
             given = {"url": "https://kiln.example/", "kind": "integration", "events": ["push"]}
             _, kiln = apps.create(db, mill.org["id"], "Kiln", permissions=ASKED, **given)

@@ -125,7 +125,9 @@ async def test_a_full_lane_goes_through_the_store(
     assert claims == [], "new deliveries are handed over again"
 
 
-async def test_only_the_full_lane_does(harness: WorkerHarness, claims: list[list[int]]) -> None:
+async def test_only_the_full_lane_goes_through_the_store(
+    harness: WorkerHarness, claims: list[list[int]]
+) -> None:
     gate = harness.network.script = Gate(["h1.example"])
     full, other = harness.hook(), harness.hook()
     await harness.work()

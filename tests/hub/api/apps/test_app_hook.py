@@ -27,7 +27,7 @@ async def configured(installed: Any, **more: Any) -> Row:
 
 
 class TestConfiguration:
-    async def test_creates_the_hook(self, installed: Any, store: Store) -> None:
+    async def test_a_configuration_creates_the_hook(self, installed: Any, store: Store) -> None:
         for path in ("/app/hook/config", "/app/hook/deliveries"):
             assert (await installed.itself("GET", path)).status_code == 404
         answer = await installed.itself("PATCH", "/app/hook/config", json=CONFIG)

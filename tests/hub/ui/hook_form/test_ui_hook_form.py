@@ -217,7 +217,7 @@ class TestState:
             assert changed(world, world.failing)["deleted_at"] is not None
             assert (await browser.get(at)).status_code == 404
 
-    async def test_each_is_in_the_audit_log(self, world: World) -> None:
+    async def test_each_action_is_in_the_audit_log(self, world: World) -> None:
         at = f"/ui/hooks/{world.good['id']}"
         async with open_dashboard(world.store, world.seed.token) as browser:
             await browser.post(f"{at}/edit", NEW, on=at)
@@ -281,7 +281,7 @@ class TestOptions:
 
 
 class TestTrial:
-    async def test_nothing_is_saved(self, world: World) -> None:
+    async def test_a_trial_saves_nothing(self, world: World) -> None:
         trials = Trials()
         async with open_dashboard(world.store, world.seed.token, trials=trials) as browser:
             form = NEW | {"trial_event": "push", "secret": "own", "own_secret": SECRET}

@@ -389,7 +389,7 @@ class TestOne:
         assert "X-Service-Event: push" in words
         assert not any(word.startswith(("Host", "Content-Length")) for word in words)
 
-    async def test_once_the_payload_is_gone(self, world: World) -> None:
+    async def test_a_delivery_without_its_payload_cannot_be_sent_again(self, world: World) -> None:
         (number,) = world.send(world.good, "a")
         world.store.do(lambda db: db.execute("UPDATE event SET body = NULL"))
         async with open_dashboard(world.store, world.seed.token) as browser:

@@ -274,7 +274,7 @@ class TestEveryPage:
             assert not re.search(r"<style|<script(?![^>]*src=)|\son\w+=", page)
 
     @pytest.mark.parametrize("path", ["0/tocsin.css", "0/../serve.py", "%2e%2e/serve.py", "a/b"])
-    async def test_no_other_files(self, store: Store, seed: Any, path: str) -> None:
+    async def test_other_files_are_not_served(self, store: Store, seed: Any, path: str) -> None:
         async with open_dashboard(store) as browser:
             assert (await browser.get(f"/ui/static/{path}")).status_code == 404
 
