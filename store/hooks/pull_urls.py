@@ -1,6 +1,7 @@
 """The URLs of pull hooks: `pull:` and a name. A pull hook's receiver fetches its deliveries.
 
-The name is the receiver's. So hooks with the same name get no event twice, as with other URLs.
+The name is the receiver's. A target cannot have two hooks of one name for the same event, as with
+other URLs.
 """
 
 import re

@@ -23,7 +23,8 @@ def change_texts(ctx: Context, repo: Row, row: Row, body: Mapping[str, Any]) -> 
         texts["body"] = body["body"]
     by = issue_rules.account_id(ctx)
     if texts and row["author_id"] != by and not issue_rules.may(ctx, repo, "write"):
-        raise Forbidden("Must have push access to edit the title or body of this issue.")
+        noun = "pull request" if row["is_pull"] else "issue"
+        raise Forbidden(f"Must have push access to edit the title or body of this {noun}.")
     return issue_changes.set_texts(ctx.db, repo, row, by, texts)
 
 
@@ -43,6 +44,8 @@ def _check_reopening(ctx: Context, repo: Row, pull: Row) -> None:
     """Check that a pull request can be reopened. Raises Forbidden or Invalid if not."""
     merged = pulls.of_issues(ctx.db, [pull["id"]]).get(pull["id"], {}).get("merged_at")
     if merged is not None:
-        raise Invalid("A merged pull request cannot be reopened.", field="state", resource="Issue")
+        raise Invalid(
+            "A merged pull request cannot be reopened.", field="state", resource="PullRequest"
+        )
     if pull["author_id"] == issue_rules.account_id(ctx):
         check_pull_request_cap(ctx.db, repo, pull["author_id"])

@@ -33,7 +33,9 @@ SHARES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 @command(examples=["tocsin top", "tocsin top --once"])
 @click.option("--interval", type=SecondsType(0.2, 3600), default=2.0, show_default=True,
               help="Seconds between two updates.")  # fmt: skip
-@click.option("--once", is_flag=True, help="Print once and end. Without a terminal it always does.")
+@click.option(
+    "--once", is_flag=True, help="Print once and end. Without a terminal, only --json goes on."
+)
 @options.listing
 @options.with_store
 def top(store: Store, interval: float, once: bool, as_json: bool) -> None:
