@@ -22,22 +22,26 @@ class AdminSettings(SettingsPart):
     )
     admin_access: Literal["local", "token", "anybody"] = Field(
         "local",
-        description="who can see `/metrics` and the details of health: requests that come directly "
-        "from this machine or have a token (`local`); only requests with a token (`token`); "
-        "`anybody`. The token is `admin_token`, or a site administrator's with the scope "
-        "`read:enterprise`",
+        description="who can see `/metrics` and the details of health: requests that come "
+        "directly from this machine or have a token (`local`); only requests with a token "
+        "(`token`); `anybody`. The token is `admin_token`, or a site administrator's with the "
+        "scope `read:enterprise`. Without `admin_bind`, `local` means `token` if "
+        "`trusted_proxies` is set, or if the host in `base_url` is neither `localhost` nor a "
+        "loopback address",
     )
     admin_token: SecretStr | None = Field(
         None, description="the administrators' token, at least 16 characters long"
     )
     admin_token_file: Path | None = Field(
         None,
-        description="a file with the administrators' token, e.g. a systemd credential",
+        description="a file with the administrators' token, e.g. a systemd credential; it "
+        "replaces `admin_token`",
     )
     api_reference: Literal["public", "users", "admin", "off"] = Field(
         "users",
-        description="who can see `/openapi.json` and `/reference`: everybody (`public`), everybody "
-        "with any valid token (`users`), administrators (`admin`) or nobody (`off`)",
+        description="who can see `/openapi.json` and `/reference`: everybody (`public`), "
+        "everybody with any valid token and administrators (`users`), only administrators "
+        "(`admin`) or nobody (`off`)",
     )
     ready_lag: float = Field(
         60.0,

@@ -24,17 +24,20 @@ class OpenIDSettings(SettingsPart):
         None, description="the client's secret; unset: a public client, which PKCE protects"
     )
     openid_client_secret_file: Path | None = Field(
-        None, description="a file with the client's secret, e.g. a systemd credential"
+        None,
+        description="a file with the client's secret, e.g. a systemd credential; it replaces "
+        "`openid_client_secret`",
     )
     openid_scopes: str = Field(
         "openid email profile",
-        description="scopes to ask the provider for, separated by spaces; `openid` is one of them",
+        description="scopes to ask the provider for, separated by spaces; `openid` must be one of "
+        "them",
     )
     openid_match: Literal["email", "login"] = Field(
         "email",
-        description="how a user is found: by a verified email address of both sides (`email`), or "
-        "by the claim `openid_login_claim` (`login`). Choose `login` only if people cannot choose "
-        "that claim themselves",
+        description="how a user is found: by an email address that is verified at the provider "
+        "and here (`email`), or by the claim `openid_login_claim` (`login`). Choose `login` only "
+        "if people cannot choose that claim themselves",
     )
     openid_login_claim: str = Field(
         "preferred_username", description="the claim that holds a user's login here"

@@ -20,7 +20,8 @@ class ServerSettings(SettingsPart):
     header_timeout: float = Field(
         20.0,
         gt=0,
-        description="seconds in which a request's head must arrive or a TLS handshake finish",
+        description="seconds in which a request's head must arrive or a TLS handshake finish; a "
+        "slower request is rejected with 408",
     )
     keep_alive_timeout: float = Field(
         5.0, gt=0, description="seconds that an idle connection is kept open for the next request"
@@ -29,12 +30,14 @@ class ServerSettings(SettingsPart):
         None,
         ge=1,
         description="maximum number of client connections. At the limit, the hub closes an idle "
-        "one or answers 503. Unset: the limit of open files minus `max_in_flight`, 4,096 at most",
+        "one. If none is idle, it answers the new one with 503 or, with TLS, closes it. Unset: "
+        "the limit of open files minus `max_in_flight` and 512, but at least a quarter of that "
+        "limit, and 4,096 at most",
     )
     max_connections_per_address: int | None = Field(
         None,
         ge=1,
         description="maximum number of client connections from one address (IPv6: a /64), except "
-        "`trusted_proxies`. Unset: a quarter of `max_connections`, and no limit for this machine's "
-        "own addresses",
+        "`trusted_proxies`. Unset: a quarter of `max_connections`, and no limit for loopback "
+        "addresses",
     )

@@ -55,7 +55,12 @@ class HubSettings(
     """The hub's address, its public URLs and its limits."""
 
     host: str = Field("127.0.0.1", description="address on which the hub listens")
-    port: int = Field(8765, ge=0, le=65_535, description="port on which the hub listens")
+    port: int = Field(
+        8765,
+        ge=0,
+        le=65_535,
+        description="port on which the hub listens; 0: any free port",
+    )
     tls_certificate: Path | None = Field(
         None,
         description="file (PEM) with the certificate and its intermediate certificates, for "
@@ -81,13 +86,22 @@ class HubSettings(
     max_event_bytes: int = Field(
         25 * 1024 * 1024,
         ge=1024,
-        description="maximum size of an event or of a batch of events, in bytes",
+        description="maximum size of an event, or of a batch of events or of usage, in bytes; a "
+        "larger one is rejected with 413",
     )
     max_batch_lines: int = Field(
-        10_000, ge=1, le=100_000, description="maximum number of events in a batch"
+        10_000,
+        ge=1,
+        le=100_000,
+        description="maximum number of events, or of lines of usage, in a batch; a larger one is "
+        "rejected with 413",
     )
     max_body_bytes: int = Field(
-        1024 * 1024, ge=1024, description="maximum size of any other request's body, in bytes"
+        1024 * 1024,
+        ge=1024,
+        description="maximum size of any other request's body, in bytes; a larger one is rejected "
+        "with 413. A few operations that take long lists or outputs, such as check runs, allow 4 "
+        "or 8 times as much",
     )
     max_held_bytes: int = Field(
         128 * 1024 * 1024,
@@ -95,7 +109,10 @@ class HubSettings(
         description="maximum size of all bodies being received, in bytes; beyond it: 503",
     )
     body_timeout: float = Field(
-        60.0, gt=0, description="seconds in which a request's body must arrive"
+        60.0,
+        gt=0,
+        description="seconds in which a request's body must arrive; a slower request is rejected "
+        "with 408",
     )
     trusted_proxies: list[str] = Field(
         [],
@@ -106,20 +123,26 @@ class HubSettings(
         True,
         description="whether the API rejects requests without a User-Agent, as the platform does",
     )
-    rate_limiting: bool = Field(True, description="whether the API's rate limits are enforced")
+    rate_limiting: bool = Field(
+        True,
+        description="whether the API's rate limits are enforced: the settings from `rate_limits` "
+        "to `content_per_hour`, and `failed_tokens`",
+    )
     rate_limits: dict[str, int] = Field(
         RATE_LIMITS,
         description="requests per window, by category, for a user, an installation or an "
-        "application; categories that are not named keep their defaults",
+        "application; 0: none; categories that are not named keep their defaults",
     )
     rate_limits_anonymous: dict[str, int] = Field(
         ANONYMOUS_LIMITS,
-        description="requests per window, by category, for an address without credentials; "
-        "categories that are not named here are as in `rate_limits`",
+        description="requests per window, by category, for an address without credentials; 0: "
+        "none. A category that is not named keeps its default here or, if it has none, is as in "
+        "`rate_limits`",
     )
     rate_windows: dict[str, int] = Field(
         RATE_WINDOWS,
-        description="length of each category's window, in seconds; the default is an hour",
+        description="length of each category's window, in seconds. A category that is not named "
+        "keeps its default here or, if it has none, has an hour",
     )
     points_per_minute: int = Field(
         900, ge=1, description="points per minute for one caller: a read costs 1, a write 5"
@@ -130,12 +153,14 @@ class HubSettings(
     content_per_minute: int = Field(
         80,
         ge=0,
-        description="requests per minute of one caller that create content and notify others",
+        description="requests per minute of one caller that create content and notify others; 0: "
+        "none",
     )
     content_per_hour: int = Field(
         500,
         ge=0,
-        description="requests per hour of one caller that create content and notify others",
+        description="requests per hour of one caller that create content and notify others; 0: "
+        "none",
     )
     failed_logins: int = Field(
         10, ge=1, description="wrong passwords for one user after which more attempts are rejected"
@@ -152,13 +177,17 @@ class HubSettings(
         "401; valid tokens are still accepted",
     )
     failed_login_seconds: int = Field(
-        900, ge=1, description="seconds after which failed logins no longer count"
+        900,
+        ge=1,
+        description="length of the period in which wrong passwords and wrong tokens are counted, "
+        "in seconds; after it, the count begins again at 0",
     )
     hooks_per_event: int = Field(
         20,
         ge=0,
-        description="maximum number of one repository's hooks for the same event, as on the "
-        "platform, and of one host's WebSub subscriptions to the same topic; 0: no limit",
+        description="maximum number of hooks of one repository, organization or app for the same "
+        "event, as on the platform, and of one host's WebSub subscriptions to the same topic; 0: "
+        "no limit",
     )
     vocabulary: dict[str, str] = Field(
         {},
@@ -195,12 +224,14 @@ class HubSettings(
     websub_requests_per_host: int = Field(
         60,
         ge=1,
-        description="WebSub requests per minute for one callback host, besides pending ones",
+        description="WebSub requests per minute for one callback host; older requests that still "
+        "wait for verification count too",
     )
     websub_requests_per_client: int = Field(
         60,
         ge=1,
-        description="WebSub requests per minute from one address, besides pending ones",
+        description="WebSub requests per minute from one address; older requests that still wait "
+        "for verification count too",
     )
     websub_topics: list[str] = Field(
         [],

@@ -67,8 +67,8 @@ class DataSettings(SettingsPart):
 
     data_dir: Path = Field(
         Path("tocsin-data"),
-        description="directory of the database, the key, the sockets, imported repositories "
-        "and reports",
+        description="directory of the database, the key, the sockets, imported repositories, "
+        "reports and backups",
     )
 
 

@@ -50,7 +50,9 @@ class WorkerSettings(WebSubSettings, ImportSettings, UsageSettings, MailSettings
 
     retries: Retries = Field(
         [0, 5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400],
-        description="seconds before each attempt, counted from the previous one; the first is 0",
+        description="seconds before each attempt, counted from the end of the previous one; the "
+        "first is 0. If the last attempt fails, the delivery is dead. A hook can have its own "
+        "value",
     )
     jitter: float = Field(
         0.2, ge=0, le=1, description="share by which each delay varies at most, up or down"
@@ -59,20 +61,28 @@ class WorkerSettings(WebSubSettings, ImportSettings, UsageSettings, MailSettings
         10.0,
         gt=0,
         le=120,
-        description="seconds for one whole attempt: resolve, connect, TLS, headers and body",
+        description="seconds for one whole attempt: resolve, connect, TLS, headers and body. A "
+        "hook can have its own value",
     )
     concurrency: int = Field(
-        32, ge=1, le=1000, description="requests in flight to one hook at most"
+        32,
+        ge=1,
+        le=1000,
+        description="requests in flight to one hook at most, from each worker. A hook can have "
+        "its own value",
     )
     max_in_flight: int = Field(
-        1000, ge=1, le=20_000, description="requests in flight to all hooks at most"
+        1000,
+        ge=1,
+        le=20_000,
+        description="requests in flight to all hooks at most, from each worker",
     )
     max_in_flight_per_host: int = Field(
         64,
         ge=1,
         le=20_000,
-        description="requests in flight to one host at most, over all hooks: names, ports and "
-        "hooks with the same address share the limit",
+        description="requests in flight to one host at most, from each worker, over all hooks: "
+        "names, ports and hooks with the same address share the limit",
     )
     senders: int | None = Field(
         None,
@@ -82,16 +92,28 @@ class WorkerSettings(WebSubSettings, ImportSettings, UsageSettings, MailSettings
         "unset: one less than the processors, and 4 at most",
     )
     rate: float | None = Field(
-        None, gt=0, description="deliveries a second to one hook at most; unset: no limit"
+        None,
+        gt=0,
+        description="requests a second to one hook at most, from each worker; unset: no limit. A "
+        "hook can have its own value",
     )
     breaker: int = Field(
-        10, ge=0, description="failures in a row that open a hook's circuit breaker; 0: never"
+        10,
+        ge=0,
+        description="failures in a row that open a hook's circuit breaker; 0: never. A hook can "
+        "have its own value",
     )
     max_retry_after: float = Field(
-        DAY, ge=0, description="seconds for which a receiver's Retry-After holds a hook back"
+        DAY,
+        ge=0,
+        description="seconds for which a receiver's Retry-After holds a hook back at most; 0: "
+        "Retry-After is ignored",
     )
     disable_after: float = Field(
-        5 * DAY, ge=0, description="seconds of failing after which a hook is disabled; 0: never"
+        5 * DAY,
+        ge=0,
+        description="seconds of failing without a success after which a hook is disabled; 0: "
+        "never, except at the receiver's request, such as 410. A hook can have its own value",
     )
     alert_backlog: int = Field(
         10_000,
@@ -118,17 +140,25 @@ class WorkerSettings(WebSubSettings, ImportSettings, UsageSettings, MailSettings
     )
     allow_networks: list[str] = Field(
         [],
-        description="networks (CIDR) that callbacks may use although they are not public",
+        description="networks (CIDR) that callbacks, token endpoints, imports and fetched WebSub "
+        "topics may use although they are not public",
     )
     callback_ports: str = Field(
         "80,443,1024-65535",
-        description="ports that callbacks may use; ports that browsers refuse are always refused",
+        description="ports that callbacks, token endpoints, imports and fetched WebSub topics may "
+        "use; ports that browsers refuse are always refused",
     )
     keep_attempts: float = Field(
-        30 * DAY, gt=0, description="seconds for which the record of attempts is kept"
+        30 * DAY,
+        gt=0,
+        description="seconds for which the records of attempts, deliveries and events are kept, "
+        "of alerts that are over, and of mails. Records of waiting deliveries stay longer",
     )
     keep_bodies: float = Field(
-        7 * DAY, gt=0, description="seconds for which the events' bodies are kept"
+        7 * DAY,
+        gt=0,
+        description="seconds for which the events' bodies are kept; bodies of waiting deliveries "
+        "stay longer",
     )
     keep_audit: float = Field(
         400 * DAY,
@@ -142,8 +172,8 @@ class WorkerSettings(WebSubSettings, ImportSettings, UsageSettings, MailSettings
     )
     text_index: bool = Field(
         False,
-        description="index the texts of payloads and answers in the background, so that the "
-        "dashboard's search for a text gets further; if it is off, the index is deleted",
+        description="whether the texts of payloads and answers are indexed in the background, so "
+        "that the dashboard's search for a text gets further; if it is off, the index is deleted",
     )
     replay_rate: float = Field(
         200,
@@ -154,20 +184,20 @@ class WorkerSettings(WebSubSettings, ImportSettings, UsageSettings, MailSettings
     republish_at: Cron | None = Field(
         None,
         description="when the present state is published again, as events marked as republished; "
-        "five fields as in prune_at; unset: never",
+        "five fields as in `prune_at`; unset: never",
     )
     republish_topics: list[Topic] = Field(
         [EVERY_TOPIC],
-        description="topics that are published at `republish_at`: owner/repo/events/event, with * "
-        "for anything",
+        description="topics that are published at `republish_at`: `owner/repo/events/event`, with "
+        "`*` for anything",
     )
     republish_rate: int = Field(
         100, ge=1, le=10_000, description="events a second at most that are published again"
     )
     reports_at: Cron = Field(
         REPORTS_AT,
-        description="when reports of the assistant's usage are made, for past days with new usage; "
-        "five fields as in prune_at",
+        description="when reports of the assistant's usage are made, for past days with new "
+        "usage; five fields as in `prune_at`",
     )
     reflect: bool = Field(
         True,
@@ -179,16 +209,19 @@ class WorkerSettings(WebSubSettings, ImportSettings, UsageSettings, MailSettings
     websub_max_topic_bytes: int = Field(
         1024 * 1024,
         ge=1024,
-        description="bytes at most of a topic that is hosted elsewhere and fetched",
+        description="maximum size of a topic that is hosted elsewhere and fetched, in bytes; a "
+        "larger one is not distributed",
     )
     imports_at_once: int = Field(
         2, ge=1, le=16, description="repositories that are imported at the same time"
     )
     import_timeout: float = Field(
-        6 * 3600, gt=0, description="seconds that a whole import may take"
+        6 * 3600,
+        gt=0,
+        description="seconds that a whole import may take; then it fails",
     )
     import_max_bytes: int = Field(
         10 * 1024**3,
         ge=1024,
-        description="bytes on disk that a running import may use",
+        description="bytes on disk that a running import may use; beyond it, the import fails",
     )

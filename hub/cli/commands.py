@@ -18,7 +18,7 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "user": ("accounts.user:user", "Users, and how they log in."),
         "org": ("accounts.org:org", "Organizations and their members."),
         "repo": ("accounts.repo:repo", "Repositories and the roles in them."),
-        "app": ("accounts.app:app", "OAuth applications."),
+        "app": ("accounts.app:app", "OAuth applications and integrations."),
         "token": ("accounts.token:token", "Tokens for the API."),
         "source": ("accounts.source:source", "Sources of signed events."),
         "load": ("state.load:load", "Create the state that a YAML or JSON document describes."),

@@ -57,7 +57,9 @@ class PathOrdering(BaseModel):
 
 
 class DeliveryOptions(BaseModel):
-    """A hook's options. An option that is None follows the settings. Times are seconds."""
+    """A hook's options. An option that is null or left out has the default below, or else follows
+    the settings. Times are seconds.
+    """
 
     model_config = ConfigDict(extra="forbid", defer_build=True)
 
@@ -82,9 +84,11 @@ class DeliveryOptions(BaseModel):
         description="conditions on an event, or an expression in CEL; others are not delivered",
     )
     signatures: Signatures | None = Field(
-        None, description="the signatures to send; v1a is by a key of the hook's own"
+        None,
+        description="the signatures to send; v1a is made with a key of the hook; sha256, sha1"
+        " and v1 by default",
     )
-    format: Format | None = Field(None, description="the form of the body")
+    format: Format | None = Field(None, description="the form of the body; platform by default")
     type_prefix: TypePrefix | None = Field(
         None, description="how the types of CloudEvents begin, such as com.github"
     )
@@ -122,9 +126,11 @@ class DeliveryOptions(BaseModel):
     )
     handshake: Literal["none", "cloudevents"] | None = Field(
         None,
-        description="whether the receiver must consent first, as the webhooks of CloudEvents say",
+        description="whether the receiver must consent first, as the webhooks of CloudEvents say;"
+        " none by default",
     )
     expire_idle: Annotated[float, Field(ge=60, le=30 * 86_400)] | None = Field(
         None,
-        description="of a pull hook: it is removed when nobody has fetched deliveries for so long",
+        description="a pull hook is removed if no program has fetched deliveries for this long;"
+        " never by default",
     )

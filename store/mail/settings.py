@@ -30,7 +30,8 @@ class MailSettings(SettingsPart):
     mail_security: Literal["starttls", "tls", "none"] = Field(
         "starttls",
         description="how the connection is encrypted: after a greeting (`starttls`), from its "
-        "beginning (`tls`), or not at all (`none`). The server's certificate is always checked",
+        "beginning (`tls`), or not at all (`none`). An encrypted connection is used only if the "
+        "server's certificate is valid",
     )
     mail_ca: Path | None = Field(
         None,
@@ -38,13 +39,20 @@ class MailSettings(SettingsPart):
         "certificate; by default the machine's",
     )
     mail_user: str | None = Field(
-        None, min_length=1, description="name for signing in to the server; unset: no sign-in"
+        None,
+        min_length=1,
+        description="name for signing in to the server; unset: no sign-in. With it, "
+        "`mail_security` can be `none` only for a server on this machine",
     )
     mail_password: SecretStr | None = Field(
-        None, description="password for signing in to the server"
+        None,
+        description="password for signing in to the server; with `mail_user`, this or "
+        "`mail_password_file` is required",
     )
     mail_password_file: Path | None = Field(
-        None, description="a file with that password, e.g. a systemd credential"
+        None,
+        description="a file with that password, e.g. a systemd credential; it replaces "
+        "`mail_password`",
     )
     mail_from: str | None = Field(
         None, description="address that mails come from; required with `mail_host`"
@@ -66,7 +74,10 @@ class MailSettings(SettingsPart):
         description="mails an hour to one receiver at most; later alerts wait and become one mail",
     )
     mail_per_hour_total: int = Field(
-        500, ge=1, le=100_000, description="mails an hour to all receivers at most"
+        500,
+        ge=1,
+        le=100_000,
+        description="mails an hour to all receivers at most; later alerts wait",
     )
 
     @field_validator("mail_from")

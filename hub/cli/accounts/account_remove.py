@@ -23,8 +23,8 @@ LOGIN = click.argument("login", shell_complete=suggestions.logins)
 def remove_user(configuration: Configuration, login: str, yes: bool) -> None:
     """Remove the user LOGIN with all that they own.
 
-    Repositories, hooks, tokens and applications are removed too. Events and attempts stay until
-    retention deletes them. The last administrator of an organization or of the site cannot be
+    Repositories, hooks, tokens, applications and sources are removed too. Events and attempts stay
+    until retention deletes them. The last administrator of an organization or of the site cannot be
     removed.
     """
     _remove(configuration, login, "user", lookups.user, yes=yes)
@@ -37,8 +37,8 @@ def remove_user(configuration: Configuration, login: str, yes: bool) -> None:
 def remove_organization(configuration: Configuration, login: str, yes: bool) -> None:
     """Remove the organization LOGIN with all that it owns.
 
-    Repositories, hooks, teams and applications are removed too. Its members stay users. Events and
-    attempts stay until retention deletes them.
+    Repositories, hooks, teams, applications and sources are removed too. Its members stay users.
+    Events and attempts stay until retention deletes them.
     """
     _remove(configuration, login, "organization", lookups.organization, yes=yes)
 

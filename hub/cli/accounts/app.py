@@ -154,7 +154,11 @@ def add(
     public: bool | None,
     as_json: bool,
 ) -> None:
-    """Create the application NAME. Print its client id and its client secret, a line each."""
+    """Create the application NAME. Print its client id and its client secret, a line each.
+
+    The client secret is printed only this once. Without --private, everybody may see the
+    application.
+    """
 
     def make(db: Connection) -> tuple[str, Row]:
         return apps.create(

@@ -34,8 +34,9 @@ def hook(
 ) -> None:
     """Create the hook of the application NAME.
 
-    It gets the events of the accounts on which the application is installed, and a ping at once.
-    `tocsin hook edit` changes it, and `tocsin hook remove` removes it.
+    It gets a ping at once. It gets the application's events from the accounts on which the
+    application is installed. `tocsin app edit --event` changes the events, `tocsin hook edit` the
+    rest. `tocsin hook remove` removes it.
     """
     settings = configuration.settings
     chosen = options.given_secret(secret)

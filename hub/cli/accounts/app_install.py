@@ -23,7 +23,8 @@ LOGIN = click.argument("login", shell_complete=suggestions.logins)
 @NAME
 @LOGIN
 @click.option("--repo", "repos", multiple=True, metavar="REPO",
-              help="Cover only this repository of the account; repeatable.")  # fmt: skip
+              help="Cover only this repository of the account; repeatable.  [default: all of them,"
+              " also later ones]")  # fmt: skip
 @click.option("--permission", "permissions", multiple=True, type=PairType(),
               help="Accept only this permission, such as checks=read; repeatable.  [default: all"
               " that the app asks for]")  # fmt: skip
@@ -39,6 +40,7 @@ def install(
 
     The account accepts the permissions and events that the application asks for at present. If the
     application is installed there already, the repositories given here replace the former ones.
+    Without --repo, it then covers all repositories.
     """
 
     def make(db: Connection) -> tuple[str, Row]:

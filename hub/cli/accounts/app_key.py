@@ -59,7 +59,10 @@ def _shape(row: Row) -> dict[str, object]:
               " input.")  # fmt: skip
 @options.with_store
 def add(store: Store, name: str, file: IO[str] | None) -> None:
-    """Create a key of the application NAME. Its private half is printed only this once."""
+    """Create a key of the application NAME. Its private half is printed only this once.
+
+    The application must be an integration.
+    """
 
     # Other writes do not wait until a key is made.
     private, public = app_keys.generate() if file is None else ("", file.read())

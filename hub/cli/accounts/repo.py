@@ -73,7 +73,11 @@ def show(store: Store, full_name: tuple[str, str], as_json: bool) -> None:
 
 @repo.command(examples=["tocsin repo add ada/bell-tower --private"])
 @FULL_NAME
-@click.option("--private", is_flag=True, help="Only users with a role in it see it.")
+@click.option(
+    "--private",
+    is_flag=True,
+    help="Only users with a role in it see it; members of its organization have one.",
+)
 @click.option("--description", help="A description of it.")
 @click.option(
     "--default-branch", default="main", show_default=True, help="The name of its default branch."

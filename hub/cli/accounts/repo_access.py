@@ -17,7 +17,8 @@ from store.repositories import repositories
 def grant(store: Store, full_name: tuple[str, str], login: str, role: str) -> None:
     """Give the user LOGIN a ROLE in a repository.
 
-    The roles are read, triage, write, maintain and admin.
+    It replaces the role that the user was given before. The roles are read, triage, write, maintain
+    and admin.
     """
 
     def give(db: Connection) -> None:

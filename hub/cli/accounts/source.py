@@ -61,7 +61,11 @@ def _id(db: Connection, name: str) -> int:
     "--secret",
     help="Its secret; `-` reads it from standard input.  [default: a random one, which is shown]",
 )
-@click.option("--owner", metavar="LOGIN", help="Accept events of this account's repositories only.")
+@click.option(
+    "--owner",
+    metavar="LOGIN",
+    help="Accept events of this account's repositories only.  [default: of all]",
+)
 @options.with_store
 def add(store: Store, name: str, secret: str | None, owner: str | None) -> None:
     """Create the source NAME."""
@@ -95,7 +99,7 @@ def edit(store: Store, name: str, secret: str) -> None:
 @options.yes
 @options.with_store
 def remove(store: Store, name: str, yes: bool) -> None:
-    """Remove the source NAME. Its events stay."""
+    """Remove the source NAME. Its earlier events stay, and new ones are rejected."""
     store.look(_id, name)
     agree(f"the source {name}: its events are rejected from now on", {}, yes=yes)
     store.do(lambda db: sources.remove(db, _id(db, name)))

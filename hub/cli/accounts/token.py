@@ -25,20 +25,26 @@ def token() -> None:
 @token.command(examples=["tocsin token add ada --scope repo --note ci --expires 30d"])
 @click.argument("login", shell_complete=suggestions.logins)
 @click.option("--kind", type=click.Choice(list(tokens.KINDS)),
-              help="The kind of token.  [default: personal, or the app's kind]")  # fmt: skip
+              help="The kind of token. With --app, only installation.  [default: personal, or the"
+              " app's kind]")  # fmt: skip
 @click.option("--app", metavar="NAME",
               help="The application that holds it: for the user or, with --kind installation,"
               " for itself.")  # fmt: skip
-@click.option("--fingerprint", help="Tell apart several tokens of one application and user.")
+@click.option(
+    "--fingerprint",
+    help="Tell apart several tokens of one application and user; not for an installation.",
+)
 @click.option("--scope", "scopes", multiple=True, metavar="SCOPE",
-              help="A scope, such as repo or admin:repo_hook; repeatable.")  # fmt: skip
+              help="A scope, such as repo or admin:repo_hook; repeatable. Not for an"
+              " installation.")  # fmt: skip
 @click.option("--permission", "permissions", multiple=True, type=PairType(),
-              help="For a fine-grained kind, such as metadata=read; repeatable.")  # fmt: skip
+              help="For a kind with permissions, such as metadata=read; repeatable.  [default for"
+              " an app: all that it has]")  # fmt: skip
 @click.option("--note", help="A note on its purpose.")
 @click.option(
     "--expires",
     type=DurationType(),
-    help="How long it is valid, such as 30d.  [default: without end]",
+    help="How long it is valid, such as 30d.  [default: without end; an installation's, 1h]",
 )
 @options.with_store
 def add(
@@ -52,7 +58,10 @@ def add(
     note: str | None,
     expires: int | None,
 ) -> None:
-    """Create a token of the user LOGIN. Its value is printed only this once."""
+    """Create a token of the user LOGIN. Its value is printed only this once.
+
+    With --kind installation, LOGIN is the account on which the application is installed.
+    """
 
     if app is not None and kind not in (None, "installation"):
         raise click.UsageError("an app's token has the app's kind, or the kind installation")

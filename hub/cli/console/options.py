@@ -25,10 +25,15 @@ ISSUER = "tocsin"
 CONFIG = click.option(
     "--config",
     type=PATH,
-    help="Settings file (TOML).  [default: /etc/tocsin/tocsin.toml or ./tocsin.toml]",
+    help="Settings file (TOML).  [default: $TOCSIN_CONFIG, or else the first that exists of"
+    " /etc/tocsin/tocsin.toml and ./tocsin.toml]",
 )
-DATA_DIR = click.option("--data-dir", type=PATH, help="The data directory.")
-STORE = click.option("--store", "store_url", metavar="URL", help="The database.")
+DATA_DIR = click.option(
+    "--data-dir", type=PATH, help="The data directory.  [default: the setting data_dir]"
+)
+STORE = click.option(
+    "--store", "store_url", metavar="URL", help="The database.  [default: the setting store]"
+)
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 yes = click.option("--yes", is_flag=True, help="Remove it without asking.")

@@ -41,9 +41,11 @@ TURN = 0.0001
     type=click.Choice(["hub", "worker"]),
     help="Run one part only; run the other one in another process.",
 )
-@click.option("--host", help="Address to listen on.")
+@click.option("--host", help="Address to listen on.  [default: the setting host]")
 @click.option(
-    "--port", type=click.IntRange(0, 65_535), help="Port to listen on; 0 is any free one."
+    "--port",
+    type=click.IntRange(0, 65_535),
+    help="Port to listen on; 0 is any free one.  [default: the setting port]",
 )
 @options.CONFIG
 @options.DATA_DIR
@@ -51,7 +53,8 @@ TURN = 0.0001
 def serve(only: str | None, config: Path | None, store_url: str | None, **given: Any) -> None:
     """Accept events and deliver them, until SIGTERM or Ctrl-C. A second signal ends it at once.
 
-    SIGHUP makes it read its settings again.
+    If there is no installation, it creates one. SIGHUP makes it read its settings again. If systemd
+    passes it a socket, it listens on that, and not on --host and --port.
     """
     # If the watchdog ends the process, the log then shows where it was stuck.
     faulthandler.enable()

@@ -35,7 +35,11 @@ def systemd() -> None:
     help="The `tocsin` to run.  [default: this one]",
 )
 def install(split: bool, prefix: Path | None, program: Path | None) -> None:
-    """Install units, settings and a key. Files in /etc/tocsin that exist already stay."""
+    """Install units, settings and a key. Files in /etc/tocsin that exist already stay.
+
+    The service is not started: the command prints how to start it. If services of the other kind,
+    with or without --split, are installed, they are stopped and removed.
+    """
     program = program or files.this_program()
     if prefix is None:
         files.check_program(program)

@@ -11,13 +11,15 @@ from hub.cli.manual.markdown import code, fence, page, table
 INTRODUCTION = """\
 A command is a noun and a verb, such as `tocsin hook list`. The verbs are the same for every noun:
 `list`, `show`, `add`, `edit` and `remove`, as far as they make sense for it. Some nouns have verbs
-of their own, such as `pause`. A noun alone lists. Each listing takes `--json`. Each removal lists
-what else is removed, and asks. `--yes` answers the question. Commands without a noun do one thing,
-such as `tocsin emit`.
+of their own, such as `pause`. A noun alone lists, if it has the verb `list`; `tocsin republish`
+alone is `tocsin republish begin`. Each listing takes `--json`. Each removal lists what else is
+removed, and asks. `--yes` answers the question; without a terminal it is required. Commands
+without a noun do one thing, such as `tocsin emit`.
 
 Each command shows its own help with `--help`. Most commands read the settings as `tocsin serve`
-does: use `--config`, `--data-dir` or `--store` to name another installation. The
-[exit codes](exit-codes.md) are the same for all commands."""
+does: use `--config`, `--data-dir` or `--store` to name another installation. If a daemon runs on
+the data directory, they use the daemon's settings. Only options take precedence over these. The
+[exit codes](exit-codes.md) are the same for all commands, except `tocsin doctor`."""
 
 
 def commands() -> str:
@@ -60,5 +62,6 @@ def _section(path: str, command: click.Command, context: click.Context) -> Itera
     yield text
     options = [one for one in command.params if isinstance(one, click.Option)]
     rows = [record for one in options if (record := one.get_help_record(context))]
-    yield table(["option", "use"], [[code(names), about] for names, about in rows])
+    if rows:
+        yield table(["option", "use"], [[code(names), about] for names, about in rows])
     yield fence("\n".join(getattr(command, "examples", ())), "sh")

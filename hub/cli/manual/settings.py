@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from hub.admin_settings import AdminSettings
 from hub.cli.manual.markdown import code, page, sentence
 from hub.cli.service.configuration import Setting, Settings, all_settings
+from hub.cli.service.daemon import AT_START
 from hub.server_settings import ServerSettings
 from hub.settings import HubSettings
 from store.mail.settings import MailSettings
@@ -20,7 +21,12 @@ tocsin reads a setting from four places. The first place that has it wins:
 4. the default
 
 Write a list in a variable as JSON or with commas. Write a table as JSON. `tocsin settings` shows
-the value of each setting and the place that it came from."""
+the value of each setting and the place that it came from.
+
+After SIGHUP (`systemctl reload tocsin`), a running daemon reads the settings file again and applies
+the new values. A new value of an option or of an environment variable needs a restart. These
+settings need a restart too: {at_start}. A reload can replace the certificate of
+TLS, but only a restart turns TLS on or off."""
 PARTS = (
     ("Database and data", StoreSettings),
     ("Server", ServerSettings),
@@ -34,7 +40,8 @@ PARTS = (
 
 def settings() -> str:
     """Return the page as Markdown."""
-    parts, seen = ["# Settings", INTRODUCTION], set[str]()
+    at_start = ", ".join(f"`{name}`" for name in AT_START)
+    parts, seen = ["# Settings", INTRODUCTION.format(at_start=at_start)], set[str]()
     known = {each.name: each for each in all_settings()}
     for title, model in PARTS:
         names = [name for name in model.model_fields if name in known and name not in seen]

@@ -12,8 +12,9 @@ from hub.ui.schema_outline import members, type_text
 INTRODUCTION = """\
 `tocsin load FILE` brings the installation to the state that a document describes, in YAML or JSON:
 all of it, or nothing. If you load the same document again, nothing changes. Things that the
-document does not mention stay as they are. An unknown key is an error. `tocsin load --example`
-prints a document with every key."""
+document does not mention stay as they are. If an entry leaves out a key, an existing thing keeps
+its value, unless the section says otherwise. A new thing gets the default. An unknown key is an
+error. `tocsin load --example` prints a document with every key."""
 REF = "#/components/schemas/{model}"
 
 
@@ -52,7 +53,7 @@ def _table(known: Any, described: Any) -> str:
     rows = [
         [
             code(one["name"]),
-            ", ".join(part for part in (_spoken(one["spoken"]), one["bounds"]) if part),
+            ", ".join(part for part in (_spoken(one["spoken"]), _bounds(one["bounds"])) if part),
             "yes" if one["required"] else "no",
             one["text"],
         ]
@@ -63,6 +64,11 @@ def _table(known: Any, described: Any) -> str:
 
 def _spoken(pieces: list[tuple[str, str]]) -> str:
     return "".join(f"[{text}](#{text.lower()})" if name else text for text, name in pieces)
+
+
+def _bounds(text: str) -> str:
+    """Return bounds with the NUL of a pattern written as `\\0`."""
+    return text.replace("\0", "\\0")
 
 
 def _model(member: Any) -> str:

@@ -102,7 +102,10 @@ def mute(store: Store, name: str, span: int) -> None:
 @PROBLEM
 @options.with_store
 def reopen(store: Store, name: str) -> None:
-    """Open a problem again that was acknowledged or muted."""
+    """Open a problem again that was acknowledged or muted.
+
+    The silences of its hooks end, too.
+    """
     store.do(_change, name, problems.reopen)
     click.echo(f"{name} is open again")
 

@@ -90,7 +90,10 @@ def _ended(store: Store, number: int) -> Row | None:
 @HOOK_ID
 @options.with_store
 def unsubscribe(store: Store, login: str, hook_id: int) -> None:
-    """Send LOGIN no more mail about the hook ID. 0 stands for the whole installation."""
+    """Send LOGIN no more mail about the hook ID.
+
+    0 stands for alerts that are about the installation and no hook.
+    """
     store.do(_change, login, hook_id, False)
     click.echo(f"{login} gets no mail about {_named(hook_id)}")
 
@@ -100,7 +103,10 @@ def unsubscribe(store: Store, login: str, hook_id: int) -> None:
 @HOOK_ID
 @options.with_store
 def subscribe(store: Store, login: str, hook_id: int) -> None:
-    """Send LOGIN mail about the hook ID again, if they administer it."""
+    """Send LOGIN mail about the hook ID again, if they administer it.
+
+    0 stands for alerts that are about the installation and no hook.
+    """
     store.do(_change, login, hook_id, True)
     click.echo(f"{login} gets mail about {_named(hook_id)}, if they administer it")
 

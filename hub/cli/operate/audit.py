@@ -28,10 +28,12 @@ def audit() -> None:
 @click.option(
     "--who",
     metavar="NAME",
-    help="Only changes by this login, client id or user@host, or by all with this part.",
+    help="Only changes by this login, client id or user@host. If there is none, by all whose name"
+    " contains it.",
 )
 @click.option("--what", metavar="ACTION",
-              help="Only this operation or this command, or all with this part.")  # fmt: skip
+              help="Only this operation or command. If there is none, all whose name contains"
+              " it.")  # fmt: skip
 @click.option("--before", metavar="NUMBER", type=IdType(), help="Only entries before this one.")
 @options.limit
 @options.listing
@@ -89,16 +91,17 @@ def show(store: Store, number: int, as_json: bool) -> None:
     output.print_record(_shape(found), as_json=as_json)
 
 
-@audit.command(examples=["tocsin audit verify", "tocsin audit verify --expect 812:9f3c"])
+@audit.command(examples=["tocsin audit verify", 'tocsin audit verify --expect "$(cat audit-head)"'])
 @click.option("--expect", metavar="NUMBER:DIGEST",
-              help="Require this entry, from an earlier check.")  # fmt: skip
+              help="Require this entry with its whole digest, from an earlier check.")  # fmt: skip
 @options.as_json
 @options.with_store
 def verify(store: Store, expect: str | None, as_json: bool) -> None:
     """Check that no entry was changed or removed.
 
     Each entry has a digest over the entry before it. To notice removed entries at the end of the
-    log, keep the last NUMBER:DIGEST that this command printed, and pass it to --expect.
+    log, keep the last NUMBER:DIGEST that this command printed, and pass it to --expect. If an entry
+    was changed or removed, the exit code is 1.
     """
     chain = store.look(audit_check.start_check)
     while store.look(audit_check.check, chain, PORTION):

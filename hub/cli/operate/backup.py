@@ -22,11 +22,15 @@ from store.errors import Unusable
 @click.option("--with-key", is_flag=True,
               help="Also copy the key, to FILE.key, for its owner only.")  # fmt: skip
 @click.option(
-    "--compress", is_flag=True, help="Compress with zstd. If FILE ends in .zst, it always does."
+    "--compress",
+    is_flag=True,
+    help="Compress with zstd. If FILE is no directory, its name must end in .zst; with this ending,"
+    " the backup is always compressed.",
 )
 @click.option("--keep", type=click.IntRange(1), metavar="NUMBER",
-              help="If FILE is a directory: remove all but this many newest backups.")  # fmt: skip
-@click.option("--overwrite", is_flag=True, help="Replace FILE if it exists.")
+              help="If FILE is a directory or left out: remove all but this many newest backups"
+              " there, and their keys.")  # fmt: skip
+@click.option("--overwrite", is_flag=True, help="Replace FILE, and FILE.key, if they exist.")
 @options.as_json
 @options.configured
 def backup(
@@ -43,7 +47,8 @@ def backup(
     The daemon keeps working meanwhile. The backup has everything that was accepted before it began.
     If FILE is a directory, or left out (`backups` in the data directory), the backup's name is the
     time. The backup does not contain the key, and without the key its secrets cannot be decrypted:
-    keep a copy of the key elsewhere, or use --with-key.
+    keep a copy of the key elsewhere, or use --with-key. On PostgreSQL, the command only names
+    pg_dump, and ends with exit code 3.
     """
     settings = configuration.settings
     if is_server_url(settings.store):

@@ -30,7 +30,11 @@ KNOWN = ("CONFIG", "LISTEN_SECRET", "LISTEN_SERVER", "LISTEN_TOKEN")
 
 
 @command(examples=["tocsin doctor"])
-@click.option("--thorough", is_flag=True, help="Check all of a large database.")
+@click.option(
+    "--thorough",
+    is_flag=True,
+    help="Check the whole database, also if that takes more than 30 seconds.",
+)
 @options.as_json
 @options.CONFIG
 @options.DATA_DIR

@@ -83,9 +83,10 @@ def _shape(row: Row, now: int) -> Row:
 @click.argument("name", shell_complete=suggestions.job_names)
 @options.configured
 def run(configuration: Configuration, name: str) -> None:
-    """Run the job NAME now.
+    """Run the job NAME now, and wait for its end.
 
-    The running worker does it. If there is none, this process does it.
+    The running worker does it. If there is none, this process does it. If the job fails, the exit
+    code is 1.
     """
     store = options.opened(configuration.settings, create=False)
     try:

@@ -34,7 +34,9 @@ def key() -> None:
     """List the keys that encrypt stored secrets, or make a new one."""
 
 
-KEY_FILE = click.option("--key-file", type=PATH, help="The key file.")
+KEY_FILE = click.option(
+    "--key-file", type=PATH, help="The key file.  [default: the setting key_file]"
+)
 
 
 def _settings(given: dict[str, Any], config: Path | None) -> Settings:

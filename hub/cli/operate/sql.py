@@ -30,14 +30,15 @@ from store.database import shell
     show_default=True,
     help="Show at most this many rows.",
 )
-@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV, even with --json.")
 @options.as_json
 @options.with_store
 def sql(store: Store, statement: str, limit: int, as_csv: bool, as_json: bool) -> None:
     """Run a read-only STATEMENT, or describe the database.
 
-    `.tables`, `.schema`, `.columns`, `.indexes` and `.references` describe it. Each takes the name
-    of a table. Secrets and hashes read as NULL. `text(body)` is an event's body as text.
+    The command is for SQLite only. `.tables`, `.schema`, `.columns`, `.indexes` and `.references`
+    describe all tables, or the table that you name. Secrets and hashes read as NULL. `text(body)`
+    is an event's body as text.
     """
     with _interrupts() as stopped:
         columns, rows = shell.query(store, statement, limit + 1, stopped)

@@ -48,8 +48,9 @@ def emit(
 ) -> None:
     """Post an EVENT of a repository, as a platform does.
 
-    The hub stores it and delivers it to every hook that subscribes to it. If the same event is
-    posted again with the same --id, it is stored once.
+    The payload is from --file or from --example: give one of them. The event is delivered to every
+    hook that subscribes to it. If the same event is posted again with the same --id, it is stored
+    once. Another event with this id is an error.
     """
     if (file is None) == (not example):
         raise click.UsageError("give the payload with --file, or --example")

@@ -73,26 +73,31 @@ class ForwardURL(click.ParamType[str]):
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65_535), default=9000, show_default=True,
-              help="Port to listen on; 0 is any free one, as with --subscribe.")  # fmt: skip
+              help="Port to listen on; 0 is any free one. With --subscribe, 0 is the"
+              " default.")  # fmt: skip
 @click.option("--secret", envvar="TOCSIN_LISTEN_SECRET", show_envvar=True,
-              help="Check signatures with this secret.")  # fmt: skip
+              help="Check signatures with this secret. Without it, only --subscribe checks"
+              " them.")  # fmt: skip
 @click.option("--subscribe", "full_name", metavar="OWNER/NAME", type=FullNameType(),
               help="Make a hook for this receiver, and remove it at the end.")  # fmt: skip
 @click.option("--event", "events", multiple=True, shell_complete=suggestions.event_names,
-              help="With --subscribe: only this event. Repeat it for several.")  # fmt: skip
+              help="With --subscribe: only this event, not every event; repeatable.")  # fmt: skip
 @click.option("--server", type=ForwardURL(), metavar="URL", envvar="TOCSIN_LISTEN_SERVER",
               show_envvar=True,
-              help="Fetch deliveries from the hub at this URL, and listen on no port.")  # fmt: skip
+              help="Fetch deliveries from the hub at this URL, and listen on no port. Needs"
+              " --token, and --hook or --subscribe.")  # fmt: skip
 @click.option("--token", envvar="TOCSIN_LISTEN_TOKEN", show_envvar=True,
               help="With --server: a token that may write hooks.")  # fmt: skip
 @click.option("--hook", metavar="OWNER/NAME/ID",
-              help="With --server: the pull hook; for one of an organization ORG/ID.")  # fmt: skip
+              help="With --server: the pull hook. For a hook of an organization: "
+              "ORG/ID.")  # fmt: skip
 @click.option("--forward", type=ForwardURL(), metavar="URL",
-              help="Pass each request on, unchanged, and answer as this URL does.")  # fmt: skip
+              help="Pass each request on, and answer as this URL does. Not with"
+              " --status.")  # fmt: skip
 @click.option("--status", type=click.IntRange(200, 599), default=200, show_default=True,
               help="The status to answer with.")  # fmt: skip
 @click.option("--delay", type=SecondsType(0, 600), default=0.0, show_default=True,
-              help="Seconds before the answer.")  # fmt: skip
+              help="Seconds before the answer, or before the request is passed on.")  # fmt: skip
 @click.option("--body", "bodies", is_flag=True, help="Print bodies too.")
 @click.option("--json", "as_json", is_flag=True, help="Print a line of JSON for each delivery.")
 @options.configured
@@ -107,7 +112,8 @@ def listen(
     """Receive deliveries, check their signatures, and print a line for each, until Ctrl-C.
 
     With --forward, your application gets the deliveries, with the same headers and body. Its answer
-    is printed, and goes back to the hub. If the URL has no path, the delivery's path is kept.
+    is printed, and goes back to the hub. If the URL has no path, the delivery's path is kept. If
+    the application does not answer, the delivery has failed.
 
     With --subscribe, the installation on this machine delivers the events of a repository here.
     The hook has a random secret unless you give one, and the signatures are checked with it.

@@ -22,11 +22,12 @@ from store.hooks.event_names import WILDCARD
 @click.argument("full_name", metavar="OWNER/NAME", type=FullNameType())
 @click.argument("url")
 @click.option("--event", "events", multiple=True, shell_complete=suggestions.event_names,
-              help="Only this event. Repeat it for several.  [default: every event]")  # fmt: skip
+              help="Only this event; repeatable.  [default: every event]")  # fmt: skip
 @click.option("--form", is_flag=True, help="Deliver a form with the field payload, and not JSON.")
 @click.option(
     "--secret",
-    help="The secret for signatures; `-` reads it.  [default: a random one, which is shown]",
+    help="The secret for signatures; `-` reads standard input.  [default: for a new hook, a random"
+    " one, which is shown]",
 )
 @options.as_json
 @options.configured
@@ -41,8 +42,9 @@ def subscribe(
 ) -> None:
     """Deliver the events of a repository to URL, as a request to /hub does.
 
-    If the repository has a hook with this URL already, the events are added to it, and its secret
-    stays unless you give another one. An empty secret means no signatures.
+    If the repository has a hook with this URL already, the events are added to it, and it becomes
+    active. Its secret stays unless you give another one. It then delivers JSON, or with --form a
+    form. An empty secret means no signatures.
     """
     settings = configuration.settings
     api_context.validate_callback(settings, url)

@@ -47,7 +47,11 @@ def delivery() -> None:
               shell_complete=suggestions.hook_ids)  # fmt: skip
 @click.option("--repo", "full_name", type=FullNameType(), help="Only this repository.")
 @click.option("--event", help="Only events of this name.", shell_complete=suggestions.event_names)
-@click.option("--since", type=MomentType(), help="Only events received since then, such as 1h.")
+@click.option(
+    "--since",
+    type=MomentType(),
+    help="Only events received since then, such as 1h. Not with --follow.",
+)
 @click.option("--follow", is_flag=True,
               help="Show each new attempt, until Ctrl-C, oldest first.")  # fmt: skip
 @options.limit
@@ -66,7 +70,8 @@ def list_deliveries(
 ) -> None:
     """List the deliveries, newest first, each with its last attempt.
 
-    With --follow, show each attempt as it is made. With --json too, each attempt is a line of JSON.
+    With --follow, show the 10 latest attempts, or as many as --limit says, and then each attempt as
+    it is made. With --json too, each attempt is a line of JSON.
     """
     store.look(lookups.check_hook, hook_id)
     repo_id = None

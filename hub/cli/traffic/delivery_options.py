@@ -17,7 +17,7 @@ from store.hooks.hook_options import DeliveryOptions
 OPTIONS = (
     click.option("--timeout", metavar="SECONDS", help="Timeout of a whole attempt."),
     click.option(
-        "--retries", metavar="SECONDS,...", help="Delay before each attempt, including the first."
+        "--retries", metavar="SECONDS,...", help="Delay before each attempt; the first is 0."
     ),
     click.option("--rate", metavar="NUMBER", help="Maximum of deliveries a second."),
     click.option("--concurrency", metavar="NUMBER", help="Maximum of concurrent requests."),
@@ -34,47 +34,59 @@ OPTIONS = (
     click.option(
         "--signatures",
         metavar="NAME,...",
-        help="Which of sha256, sha1, v1 and v1a are sent. v1a is made with a private key.",
+        help="Which of sha256, sha1, v1 and v1a are sent; v1a is made with a private key."
+        "  [default: sha256,sha1,v1]",
     ),
-    click.option("--format", metavar="NAME", help=f"The form of the body: {', '.join(FORMATS)}."),
+    click.option(
+        "--format",
+        metavar="NAME",
+        help=f"The form of the body: {', '.join(FORMATS)}.  [default: platform]",
+    ),
     click.option(
         "--type-prefix", metavar="NAME", help="How the types of CloudEvents begin: com.github."
     ),
     click.option(
         "--propagate",
         metavar="always|never",
-        help="Whether the receiver gets the trace context of events.",
+        help="Whether the receiver gets the trace context of events.  [default: always]",
     ),
     click.option(
         "--filter",
         metavar="JSON",
-        help="Conditions on an event, or an expression in CEL; other events are left out.",
+        help='Conditions on an event; {"cel": "..."} is an expression in CEL. Other events are left'
+        " out.",
     ),
     click.option(
         "--ordering",
         metavar="ORDER",
-        help="none, hook, repository, or a path in the payload such as /pull_request/id.",
+        help="The deliveries that wait for each other: none, all (hook), the ones of a repository"
+        " (repository), or with the same value at a path, such as /pull_request/id."
+        "  [default: none]",
     ),
     click.option(
         "--batch",
         metavar="LIMITS",
-        help="Several deliveries in one request: `on`, or max_events=50,max_wait=2.",
+        help="Several deliveries in one request: `on`, or max_events=50,max_wait=2."
+        "  [default: one by one]",
     ),
     click.option(
         "--on-exhausted",
         metavar="skip|block",
-        help="With an ordering: whether a key goes on after a dead delivery.",
+        help="With an ordering: after a dead delivery, its key goes on (skip), or waits for you"
+        " (block).  [default: skip]",
     ),
     click.option(
         "--max-block",
         metavar="SECONDS",
-        help="With an ordering: how long a delivery may keep others waiting.",
+        help="With an ordering: how long a delivery is retried while others wait for it.  [default:"
+        " 3600]",
     ),
     *endpoint_options.OPTIONS,
     click.option(
         "--expire-idle",
         metavar="SECONDS",
-        help="Remove the hook if nobody fetches from it for this long. For pull hooks only.",
+        help="Remove the hook if no program fetches from it for this long. For pull hooks only."
+        "  [default: never]",
     ),
 )
 """The delivery options, which are named like the members of DeliveryOptions."""

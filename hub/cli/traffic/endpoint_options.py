@@ -32,19 +32,22 @@ OPTIONS = (
     click.option("--ca", "tls_ca", metavar="FILE",
                  help="Certificate authorities in PEM to trust in place of the system's."),
     click.option("--verify-hostname", "tls_verify_hostname", metavar="yes|no",
-                 help="Whether the receiver's certificate must have the host name."),
+                 help="Whether the receiver's certificate must have the host name."
+                      "  [default: yes]"),
     click.option("--min-tls", "tls_min_version", metavar="1.2|1.3",
                  help="The lowest version of TLS."),
     click.option("--handshake", metavar="none|cloudevents",
-                 help="Whether the receiver must consent before it gets deliveries."),
+                 help="Whether the receiver must consent before it gets deliveries."
+                      "  [default: none]"),
     click.option("--oauth2-token-url", metavar="URL", help="Where access tokens are requested."),
     click.option("--oauth2-client-id", metavar="ID", help="The client id for access tokens."),
-    click.option("--oauth2-client-secret", metavar="FILE", help="The client secret."),
+    click.option("--oauth2-client-secret", metavar="FILE", help="A file with the client secret."),
     click.option("--oauth2-private-key", metavar="FILE",
                  help="The private key in PEM, for the method private_key_jwt."),
     click.option("--oauth2-key-id", metavar="ID", help="The id of the private key."),
     click.option("--oauth2-method", metavar="NAME",
-                 help=f"{oauth2.BASIC}, {oauth2.POST} or {oauth2.ASSERTION}."),
+                 help=f"{oauth2.BASIC}, {oauth2.POST} or {oauth2.ASSERTION}."
+                      f"  [default: {oauth2.BASIC}]"),
     click.option("--oauth2-scope", metavar="TEXT", help="The scope of access tokens."),
     click.option("--oauth2-audience", metavar="TEXT", help="The audience of access tokens."),
 )  # fmt: skip

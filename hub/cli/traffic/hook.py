@@ -102,7 +102,10 @@ def list_hooks(
     system: bool,
     as_json: bool,
 ) -> None:
-    """List the hooks with their health."""
+    """List the hooks with their health.
+
+    Without --repo, --org and --system, list all hooks. Only one of these can be given.
+    """
     rows = store.look(_rows, full_name, organization, system)
     output.print_rows(
         rows,

@@ -58,9 +58,10 @@ def add(
 ) -> None:
     """Create a hook of a repository, an organization or everything.
 
-    A hook of an organization gets the events of all its repositories. A hook of the whole
-    installation gets every event. The hook receives a ping. If the URL is `pull:` and a name, the
-    receiver fetches the deliveries.
+    Name one of a repository, --org and --system. A hook of an organization covers the events of all
+    its repositories, and a hook of the whole installation all events. --event chooses among these.
+    The hook receives a ping. If the URL is `pull:` and a name, the receiver fetches the deliveries.
+    Delivery options that you leave out follow the settings, or have the defaults shown below.
     """
     full_name, url = _place_and_url(words, around=organization is not None or system)
     settings = configuration.settings
@@ -139,7 +140,11 @@ def edit(
     insecure_ssl: bool | None,
     **given: Any,
 ) -> None:
-    """Change a hook. For its delivery options, `default` restores the setting."""
+    """Change a hook. For its delivery options, `default` restores the setting.
+
+    If the hub paused the hook because its options could not be used, new delivery options end the
+    pause. `tocsin hook rotate-secret` changes its secret.
+    """
     settings = configuration.settings
     wanted = {"url": url, "content_type": content_type, "insecure_ssl": insecure_ssl}
     changes: dict[str, Any] = {name: one for name, one in wanted.items() if one is not None}

@@ -45,7 +45,8 @@ def test_filter(
 ) -> None:
     """Test the filter of a hook against an event. Nothing is sent.
 
-    The result names the conditions that the event satisfies, and the ones that it does not.
+    Name a stored event with --event, or give a payload with --file. The result names the conditions
+    that the event satisfies, and the ones that it does not.
     """
     if (event_id is None) == (file is None):
         raise click.UsageError("give an event with --event, or a payload with --file")

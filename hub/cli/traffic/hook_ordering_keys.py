@@ -14,7 +14,8 @@ KEY = click.argument("key")
 
 @command(examples=["tocsin hook ordering-keys 1", "tocsin hook ordering-keys 1 --json"])
 @HOOK_ID
-@options.limit
+@click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True,
+              help="Show at most this many keys.")  # fmt: skip
 @options.listing
 @options.with_store
 def ordering_keys(store: Store, hook_id: int, limit: int, as_json: bool) -> None:

@@ -31,7 +31,11 @@ def enable(store: Store, hook_id: int) -> None:
 @HOOK_ID
 @options.with_store
 def disable(store: Store, hook_id: int) -> None:
-    """Make a hook inactive: it gets no new deliveries."""
+    """Make a hook inactive: it gets no new deliveries.
+
+    Deliveries that wait for it are given up. If the hook is ordered, they wait until it is active
+    again. `tocsin delivery redeliver` still sends to it.
+    """
     store.do(_change, hook_id, active=False)
     click.echo(f"hook {hook_id} is inactive")
 
@@ -100,7 +104,10 @@ def silence(store: Store, hook_id: int, span: int, end: bool) -> None:
 @HOOK_ID
 @options.configured
 def ping(configuration: Configuration, hook_id: int) -> None:
-    """Send a ping to a hook, whether it subscribes to pings or not."""
+    """Send a ping to a hook, whether it subscribes to pings or not.
+
+    If the hook is inactive, this is an error.
+    """
 
     def send(db: Connection) -> None:
         hook = find(db, hook_id)

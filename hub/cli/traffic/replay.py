@@ -36,14 +36,16 @@ BATCH = 200
     shell_complete=suggestions.event_names,
 )
 @click.option(
-    "--failed", is_flag=True, help="Only events that a hook did not get and will not get."
+    "--failed",
+    is_flag=True,
+    help="Leave out events that the hook got, that its filter left out, or that still wait.",
 )
 @click.option(
     "--after",
     type=IdType(),
     default=0,
     metavar="EVENT",
-    help="Continue after the event with this id.",
+    help="Continue after the event with this id, which an interrupted run has printed.",
 )
 @click.option("--dry-run", is_flag=True, help="Only count the deliveries.")
 @options.with_store
@@ -58,7 +60,10 @@ def replay(
     after: int,
     dry_run: bool,
 ) -> None:
-    """Deliver past events again, each to the hooks that subscribe to it now."""
+    """Deliver past events again, each to the hooks that subscribe to it now.
+
+    Pings, and events whose payloads are no longer kept, are left out.
+    """
     if until is not None and until <= since:
         raise click.UsageError("--until is before --since: there can be no such events")
 

@@ -38,7 +38,9 @@ def republish() -> None:
 @click.option("--rate", type=click.IntRange(1, 10_000), metavar="N",
               help="Events a second at most.  [default: the setting republish_rate]")  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Only count the events.")
-@click.option("--no-wait", is_flag=True, help="Leave it to the worker, and do not wait.")
+@click.option(
+    "--no-wait", is_flag=True, help="Leave it to the worker, even if none runs, and do not wait."
+)
 @options.as_json
 @options.configured
 def begin(
@@ -52,7 +54,9 @@ def begin(
 ) -> None:
     """Publish the current state of resources again.
 
-    These are all resources whose events go to the topics. The events are marked as republished.
+    These are all resources whose events go to the topics. The events are marked as republished. The
+    worker publishes them, and the command waits for the end. If no worker runs, this process
+    publishes them. If the run is stopped meanwhile, the exit code is 1.
     """
     settings = configuration.settings
     wanted = republish_runs.parse_pattern(topic)
@@ -112,7 +116,10 @@ def show(configuration: Configuration, limit: int, as_json: bool) -> None:
 @options.as_json
 @options.configured
 def follow(configuration: Configuration, run_id: int, as_json: bool) -> None:
-    """Watch the RUN with this id until it ends."""
+    """Watch the RUN with this id until it ends.
+
+    If no worker runs, this process continues the run. If the run is stopped, the exit code is 1.
+    """
     with _opened(configuration.settings) as store:
         run = _follow(configuration.settings, store, store.look(republish_runs.get, run_id))
         _report(run, as_json=as_json)

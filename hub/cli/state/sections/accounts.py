@@ -143,8 +143,8 @@ class UserEntry(AccountEntry):
 
 
 class OrganizationEntry(AccountEntry):
-    """An organization, identified by its login. `members` maps logins to roles. Everybody may see
-    the membership of `public_members`.
+    """An organization, identified by its login. `members` maps logins to roles; other members stay.
+    Everybody may see the membership of `public_members`.
     """
 
     description: str | None = Field(None, max_length=1_000)

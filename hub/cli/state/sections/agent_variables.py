@@ -12,7 +12,7 @@ from store.agents import agent_repositories, agent_variables
 
 class AgentVariableEntry(OrganizationPart):
     """An agent variable, identified by its organization and name. `repositories` are names of the
-    organization's repositories.
+    organization's repositories, and replace the present ones.
     """
 
     identified_by = ("organization", "name")

@@ -64,7 +64,8 @@ class AppHookEntry(StateEntry):
 
 class AppEntry(SectionEntry):
     """An app, identified by its name. If it is new and has no `client_secret`, it gets a random
-    one.
+    one. The owner, `kind` and `client_id` of an existing app cannot change. If it is an
+    integration, its entry needs `kind`. `permissions` and `events` replace the present ones.
     """
 
     identified_by = ("name",)
@@ -145,7 +146,9 @@ class AppEntry(SectionEntry):
 class InstallationEntry(SectionEntry):
     """An installation of an app on an account: for all its repositories, or only for some.
 
-    The account accepts all permissions that the app asks for, or only `permissions`.
+    The account accepts all permissions that the app asks for, or only `permissions`. If an entry
+    leaves out `permissions`, all are accepted. If it leaves out `suspended`, a suspension ends.
+    `repositories` replace the present choice.
     """
 
     identified_by = ("app", "account")

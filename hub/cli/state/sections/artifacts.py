@@ -62,7 +62,7 @@ class RecordEntry(BuiltEntry):
 class DeploymentRecordEntry(RecordEntry):
     """A deployment of an artifact, identified by its organization, its place and `deployment_name`.
 
-    Its place is the environments and the cluster.
+    Its place is the environments and the cluster. Without `status`, it is `deployed`.
     """
 
     name: Name
@@ -106,7 +106,7 @@ class DeploymentRecordEntry(RecordEntry):
 
 class StorageRecordEntry(RecordEntry):
     """A copy of an artifact in a registry, identified by the artifact and its place in the
-    registry.
+    registry. Without `status`, it is `active`.
     """
 
     name: Name

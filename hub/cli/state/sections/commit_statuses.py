@@ -13,7 +13,9 @@ NO_NUL = "^[^\0]*$"
 
 
 class CommitStatusEntry(RepositoryPart):
-    """The status of a commit in a context. If it differs from the newest one there, it is added."""
+    """The status of a commit in a context, by default in `default`. If it differs from the newest
+    one there, it is added.
+    """
 
     identified_by = ("repository", "commit", "context")
 

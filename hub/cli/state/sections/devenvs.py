@@ -43,7 +43,7 @@ class DevenvSecretEntry(RepositoryPart):
 
 class DevenvLocationEntry(SectionEntry):
     """A location of environments, identified by its name. Clients with an address in `networks` are
-    directed to it.
+    directed to it. `networks` replace the present ones.
     """
 
     identified_by = ("name",)

@@ -17,7 +17,7 @@ from store.hooks.hook_targets import SYSTEM, HookTarget, organization, repositor
 
 
 class SourceEntry(SectionEntry):
-    """A source of signed events, identified by its name."""
+    """A source of signed events, identified by its name. Its owner cannot change."""
 
     identified_by = case_sensitive = ("name",)
 
@@ -45,7 +45,8 @@ class SourceEntry(SectionEntry):
 class HookEntry(SectionEntry):
     """A hook, identified by its URL and its target: a repository or an organization.
 
-    Without either, it is a hook of the whole installation.
+    Without either, it is a hook of the whole installation. `events` and `delivery` replace the
+    present ones. Without `events`, a new hook gets `push`.
     """
 
     identified_by = ("target", "url")

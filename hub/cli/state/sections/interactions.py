@@ -62,7 +62,8 @@ class InteractionLimitEntry(SectionEntry):
 
 class PullRequestCapEntry(SectionEntry):
     """A cap on open pull requests of an organization or of a repository. `bypass` lists users for
-    whom no cap applies in the repository, neither its own nor its organization's.
+    whom no cap applies in the repository, neither its own nor its organization's. Without
+    `enabled`, the cap is enabled.
     """
 
     organization: str | None = None

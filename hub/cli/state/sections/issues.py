@@ -74,7 +74,7 @@ class MovedEntry(StateEntry):
 
 class IssueEntry(NumberedEntry):
     """An issue, identified by its repository and number. Its labels, and the milestone with the
-    number `milestone`, must exist.
+    number `milestone`, must exist. `assignees` and `labels` replace the present ones.
     """
 
     title: Title

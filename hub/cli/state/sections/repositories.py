@@ -65,7 +65,8 @@ class LicenseFileEntry(StateEntry):
 
 class RepositoryEntry(SectionEntry):
     """A repository, identified by its name. `branches` and `tags` map names to commits.
-    `protected_branches` are names or patterns, such as `release/*`.
+    `protected_branches` are names or patterns, such as `release/*`. `topics` replace the present
+    ones; other lists and maps only add or change members.
     """
 
     identified_by = ("name",)

@@ -17,8 +17,9 @@ from store.errors import Conflict
 class TokenEntry(SectionEntry):
     """A token, identified by its value or else by its user, app and note.
 
-    If it has no value, it gets a random one. A token of an app has the app's kind, or the kind
-    `installation`.
+    If it has no value, it needs a note, and gets a random value. A token of an app has the app's
+    kind, or the kind `installation`. If the token exists, only `sso` can add organizations to it:
+    other differences are errors.
     """
 
     user: str
