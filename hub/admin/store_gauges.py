@@ -16,11 +16,12 @@ class StoreGauges(MetricSet):
         self.backlog = GaugeMetric(
             "tocsin_backlog_deliveries",
             "Pending deliveries: due, later (waiting for their next attempt), or held by workers;"
-            f" counted up to {MOST:,}",
+            f" counted up to {MOST:,}, without paused hooks and pull hooks",
             ("state",),
         )
         self.oldest = GaugeMetric(
-            "tocsin_oldest_due_seconds", "Age of the delivery that has been due the longest"
+            "tocsin_oldest_due_seconds",
+            "How long the oldest due delivery has been due, without paused hooks and pull hooks",
         )
         self.lag = GaugeMetric(
             "tocsin_delivery_lag_seconds",
@@ -29,7 +30,8 @@ class StoreGauges(MetricSet):
         self.workers = GaugeMetric("tocsin_workers", "Workers that use the database")
         self.failing = GaugeMetric("tocsin_hooks_failing", "Hooks whose deliveries fail at present")
         self.disabled = GaugeMetric(
-            "tocsin_hooks_disabled", "Hooks that were disabled because they failed"
+            "tocsin_hooks_disabled",
+            "Hooks that were disabled because they failed, or because the receiver asked for it",
         )
         self.paused = GaugeMetric("tocsin_hooks_paused", "Hooks that are paused")
         self.alerts = GaugeMetric(

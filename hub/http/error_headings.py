@@ -32,15 +32,15 @@ SERVER_ERROR = Heading(
 )
 UNAVAILABLE = Heading(
     "Unavailable",
-    "The database cannot be reached or written at the moment. Wait for the seconds in "
-    "`Retry-After`, then send the same request again.",
+    "The database cannot be reached or written at the moment, or the server has too much to do. "
+    "Wait for the seconds in `Retry-After`, then send the same request again.",
     general=True,
 )
 VALIDATION = Heading(
     "Validation failed",
-    "The server can read the body, but a value in it is not allowed. Each member of `errors` "
-    "names a `resource`, a `field` and a `code`; `message` says more. Correct the value and send "
-    "the request again.",
+    "The server can read the request, but a value in it is not allowed. `message` says which. If "
+    "there is a list `errors`, each member names a `resource`, a `field` and a `code`, and often "
+    "has a `message` of its own. Correct the value and send the request again.",
 )
 HEADINGS: dict[type[Exception], Heading] = {
     errors.Malformed: Heading(
@@ -64,14 +64,16 @@ HEADINGS: dict[type[Exception], Heading] = {
     ),
     errors.TooFast: Heading(
         "Secondary rate limit",
-        "The caller sends too many requests at once, or creates too much content in a short time. "
-        "Wait for the seconds in `Retry-After`.",
+        "The caller sends too many requests at once or in a minute, or creates too much content "
+        "in a minute, an hour or a day. Wait for the seconds in `Retry-After`.",
         general=True,
     ),
     errors.Blocked: Heading(
         "Failed logins",
-        "Too many credentials from this address were wrong. The server refuses all credentials "
-        "from there for a while, correct ones too. Correct the client, then wait.",
+        "Too many tokens from this address were wrong, or too many passwords from there or for "
+        "this user. For a while, the server answers 403 to each wrong token, and to all "
+        "passwords, correct ones too. Correct tokens still work. Correct the client, then wait "
+        "(setting `failed_login_seconds`).",
         general=True,
     ),
     errors.SignOnRequired: Heading(
@@ -99,7 +101,8 @@ HEADINGS: dict[type[Exception], Heading] = {
     errors.NotAllowed: Heading("Method not allowed", "This resource does not have this method."),
     errors.NotAcceptable: Heading(
         "Not acceptable",
-        "The resource has none of the media types in `Accept`. `application/json` always works.",
+        "`Accept` asks for a form that this resource does not have, such as `diff`. "
+        "`application/json` always works.",
     ),
     errors.TooSlow: Heading(
         "Request timeout",
@@ -109,26 +112,35 @@ HEADINGS: dict[type[Exception], Heading] = {
     ),
     Conflict: Heading(
         "Conflict",
-        "The change contradicts the present state: a name is in use, or an event with the same "
-        "delivery id has another body.",
+        "The change contradicts the present state. For example, a name is in use, or an event with "
+        "the same delivery id has another body.",
     ),
     Gone: Heading(
         "Gone",
-        "The resource was there and is not there any more, or a setting has switched the "
-        "operation off. The message names the setting.",
+        "The resource was deleted, or it is switched off in its repository, or a setting has "
+        "switched the operation off. The message says which, and names the setting.",
     ),
     errors.TooLarge: Heading(
         "Too large",
         "The body is larger than the server accepts. The settings `max_body_bytes`, "
         "`max_event_bytes` and `max_batch_lines` set the limits.",
     ),
-    errors.LongURL: Heading("URL too long", "The URL is longer than the server accepts.", True),
+    errors.LongURL: Heading(
+        "URL too long",
+        "The URL is longer than the server accepts. The setting `max_header_bytes` limits the URL "
+        "and the headers together.",
+        general=True,
+    ),
     errors.LongHead: Heading(
-        "Headers too large", "All headers together are larger than the server accepts.", True
+        "Headers too large",
+        "The headers together are larger than the server accepts, or there are too many of them. "
+        "The settings `max_header_bytes` and `max_headers` set the limits.",
+        general=True,
     ),
     errors.Unsupported: Heading(
         "Unsupported media type",
-        "The server does not read the `Content-Type` of this body. Send `application/json`.",
+        "The server knows none of the media types in `Accept`, or the operation does not read the "
+        "`Content-Type` of this body. The message names the type to send.",
     ),
     Invalid: VALIDATION,
     errors.Rejected: VALIDATION,
@@ -139,9 +151,9 @@ HEADINGS: dict[type[Exception], Heading] = {
     Unavailable: UNAVAILABLE,
     errors.MovedPermanently: Heading(
         "Moved",
-        "The repository has another name now. `Location` and the member `url` have the new "
-        "address. A GET answers 301; a change answers 307, so that clients repeat it with its "
-        "body.",
+        "The repository has another name now, or the issue is in another repository. `Location` "
+        "and the member `url` have the new address. A GET answers 301; a change answers 307, so "
+        "that clients repeat it with its body.",
     ),
 }
 

@@ -35,7 +35,7 @@ REPO = "/repos/{owner}/{repo}"
 FAMILIES = (
     Family(
         "Search",
-        "The server has no index of texts. The lists have filters of their own.",
+        "The API has no search across repositories. The lists have filters of their own.",
         ("/search/{*rest}",),
     ),
     Family(
@@ -72,7 +72,7 @@ FAMILIES = (
     ),
     Family(
         "Settings of repositories",
-        "The platform keeps what protects branches, the keys of machines, and the forks.",
+        "The server does not keep what protects branches, nor keys of machines, nor forks.",
         (
             f"{REPO}/branches/{{*branch}}/protection",
             f"{REPO}/keys",
@@ -82,7 +82,7 @@ FAMILIES = (
     ),
     Family(
         "Releases and deployments",
-        "Their events are delivered like all others, but nothing of them is kept.",
+        "Their events are delivered like all others, but the server makes no lists from them.",
         (
             f"{REPO}/deployments",
             f"{REPO}/deployments/{{*id}}",
@@ -102,7 +102,8 @@ FAMILIES = (
     ),
     Family(
         "Lists of statuses by an old path",
-        "The statuses of a commit are listed at /repos/{owner}/{repo}/commits/{ref}/statuses.",
+        "The statuses of a commit are listed at `/repos/{owner}/{repo}/commits/{ref}/statuses`. A "
+        "POST to the old path is served.",
         (f"{REPO}/statuses/{{sha}}",),
     ),
     Family(
@@ -135,7 +136,8 @@ FAMILIES = (
     ),
     Family(
         "Lists of issues across repositories",
-        "Each repository has its own list of issues. A milestone has the labels of its issues.",
+        "Each repository has its own list of issues. To find the labels of a milestone, list its "
+        "issues.",
         (
             "/issues",
             "/user/issues",
@@ -145,7 +147,8 @@ FAMILIES = (
     ),
     Family(
         "Single assignees and labels of issues",
-        "The lists of them are served: assignees of a repository, labels of an issue.",
+        "The lists of them are served: assignees of a repository, labels of an issue. A DELETE of "
+        "one label is served too.",
         (f"{REPO}/assignees/{{assignee}}", f"{REPO}/issues/{{number}}/labels/{{name}}"),
     ),
     Family(
@@ -172,7 +175,8 @@ FAMILIES = (
     ),
     Family(
         "Keys and followers of users",
-        "Nothing brings them here: there is neither an event nor a place in the state document.",
+        "Nothing brings keys and followers here: there is neither an event nor a place in the "
+        "state document. Stars are listed for each repository.",
         (
             "/user/followers",
             "/user/following",
@@ -190,7 +194,7 @@ FAMILIES = (
     ),
     Family(
         "Repositories and members of teams",
-        "A team's members are listed together.",
+        "A team has one list of its members, and a repository has a list of its teams.",
         (
             "/orgs/{org}/teams/{team_slug}/members/{username}",
             "/orgs/{org}/teams/{team_slug}/repos",

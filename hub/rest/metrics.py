@@ -53,7 +53,7 @@ class HubMetrics(MetricSet):
         )
         self.limited = CounterMetric(
             "tocsin_rate_limited_total",
-            "Requests rejected by the hourly rate limit (primary) or a short-term one (secondary)",
+            "Requests rejected by a category's rate limit (primary) or a secondary limit",
             ("limit",),
             [("primary",), ("secondary",)],
         )

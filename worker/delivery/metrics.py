@@ -44,7 +44,7 @@ class WorkerMetrics(MetricSet):
     def __init__(self) -> None:
         self.deliveries = CounterMetric(
             "tocsin_deliveries_total",
-            "Deliveries that ended: delivered, dead (no attempt is left), dropped (without one)",
+            "Deliveries that ended: delivered, dead (last attempt failed), dropped (not sendable)",
             ("outcome",),
             [("delivered",), ("dead",), ("dropped",)],
         )
@@ -63,7 +63,8 @@ class WorkerMetrics(MetricSet):
             "tocsin_attempt_seconds", "Time that an attempt took", ATTEMPT_BUCKETS
         )
         self.disabled = CounterMetric(
-            "tocsin_hooks_given_up_total", "Hooks disabled: gone (410), or failing for too long"
+            "tocsin_hooks_given_up_total",
+            "Hooks disabled: gone (410), at the receiver's wish, or failing for too long",
         )
         self.jobs = CounterMetric(
             "tocsin_job_runs_total", "Runs of scheduled jobs in this process", ("name", "outcome")
@@ -79,7 +80,8 @@ class WorkerMetrics(MetricSet):
             "tocsin_sender_processes", "Processes beside this one that sign and send deliveries"
         )
         self.sender_deaths = CounterMetric(
-            "tocsin_sender_deaths_total", "Sender processes that ended although nobody ended them"
+            "tocsin_sender_deaths_total",
+            "Sender processes that died, or were ended because they hung",
         )
         self.buffered = GaugeMetric(
             "tocsin_deliveries_in_hand", "Deliveries in memory that wait for their turn"

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from hub.api.apps import installation_changes
 from hub.cli.manual.markdown import code, page, sentence, table
 from hub.cli.manual.operations import api
 from hub.operations import EVENTS, MODULES, OPERATIONS
@@ -11,13 +12,15 @@ from store.hooks.event_names import HUB_EVENTS, PLATFORM_EVENTS
 
 INTRODUCTION = """\
 An event has a name (`push`) and often an action (`opened`). The name is the last part of its topic:
-`/{owner}/{repo}/events/{event}`. A hook lists the names that it subscribes to. `*` stands for all
-platform events, and for none of the hub's own events."""
+`/{owner}/{repo}/events/{event}`. A hook lists the names that it subscribes to. `*` stands for
+all platform events that its repository, organization or app can have, and for none of the hub's
+own events."""
 PLATFORM = """\
 These have the names that forges use. The payload is the body that the forge or your program
 posted: the hub delivers it byte for byte. For some names the hub itself publishes an event when an
-operation changes something; the table has these actions. The payload of the hub has the members of
-the forge's payload: `action`, the changed thing, `repository`, `organization` and `sender`."""
+operation or a command changes something. The table has these actions. The payload of the hub has
+the members of the forge's payload: `action`, the changed thing, `repository`, `organization` and
+`sender`."""
 OWN = """\
 The hub publishes these when something changes for which forges have no event. To receive one,
 subscribe to it by its name. If an event is published again to show the present state, its payload
@@ -38,7 +41,7 @@ def events() -> str:
 
 def published() -> set[str]:
     """Return all events that the hub publishes: `name.action`, or `name` if it has no action."""
-    found = {event for one in OPERATIONS for event in one.emits}
+    found = {event for one in OPERATIONS for event in one.emits} | {*installation_changes.EMITS}
     return found | {name for module in MODULES for name in module.ops.row_serializers}
 
 

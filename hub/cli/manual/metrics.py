@@ -9,7 +9,8 @@ from worker.delivery.metrics import WorkerMetrics
 INTRODUCTION = """\
 `GET /metrics` shows these in the format of Prometheus. The settings `admin_access` and
 `admin_bind` say who may read them. The metrics of the process itself (`process_…`, `python_…`) are
-there as well."""
+there as well. If hub and worker are separate processes, each shows only its own requests or
+attempts."""
 PARTS = (
     ("State of the installation", StoreGauges),
     ("Hub", HubMetrics),
