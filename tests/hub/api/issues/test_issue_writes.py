@@ -310,7 +310,10 @@ async def test_authors_without_write_access_cannot_change_labels(
     body = {"state": "open", "assignees": ["octo"]}
     changed = await done(await hub.patch(at, json=body, headers=helper))
     assert (changed["state"], changed["assignee"]["login"]) == ("open", "octo")
-    assert_error(await hub.patch(at, json={"title": "No"}, headers=helper), 403)
+    for place, noun in ((at, "issue"), (f"{ISSUES}/2", "pull request")):
+        refused = await hub.patch(place, json={"title": "No"}, headers=helper)
+        message = f"Must have push access to edit the title or body of this {noun}."
+        assert_error(refused, 403, message)
     assert_error(await hub.patch(ONE, json={"state": "closed"}, headers=reader), 403)
 
 

@@ -202,7 +202,8 @@ async def test_merged_pull_requests_stay_closed(hub: httpx.AsyncClient, platform
     over = {"state": "closed", "merged": True, "merged_at": "2026-11-20T10:00:00Z"}
     platform.report("pull_request", "closed", pull_request=pull(2, **over))
     answer = await hub.patch(f"{HELLO}/issues/2", json={"state": "open"})
-    assert_error(answer, 422)
+    (error,) = assert_error(answer, 422)["errors"]
+    assert (error["resource"], error["field"]) == ("PullRequest", "state")
 
 
 async def test_title_text_and_state_can_be_changed(hub: httpx.AsyncClient, store: Store) -> None:
