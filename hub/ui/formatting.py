@@ -6,6 +6,7 @@ Times and durations are in microseconds.
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime
+from itertools import pairwise
 from urllib.parse import urlsplit
 
 from store.clock import DAY, HOUR, MINUTE, SECOND, iso
@@ -13,7 +14,7 @@ from store.clock import DAY, HOUR, MINUTE, SECOND, iso
 Formatter = Callable[[float], str]
 STEPS = ((DAY, "d"), (HOUR, "h"), (MINUTE, "min"), (SECOND, "s"))
 # The steps above a second, each with the length of the next finer one.
-FINER = ((DAY, "d", HOUR), (HOUR, "h", MINUTE), (MINUTE, "min", SECOND))
+FINER = [(length, unit, finer) for (length, unit), (finer, _) in pairwise(STEPS)]
 UNITS = ("B", "kB", "MB", "GB", "TB")
 # A narrow no-break space, the usual separator between groups of digits.
 THIN = "\u202f"
