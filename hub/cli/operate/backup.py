@@ -47,8 +47,10 @@ def backup(
     The daemon keeps working meanwhile. The backup has everything that was accepted before it began.
     If FILE is a directory, or left out (`backups` in the data directory), the backup's name is the
     time. The backup does not contain the key, and without the key its secrets cannot be decrypted:
-    keep a copy of the key elsewhere, or use --with-key. On PostgreSQL, the command only names
-    pg_dump, and ends with exit code 3.
+    keep a copy of the key elsewhere, or use --with-key.
+
+    With PostgreSQL, the command makes no backup. It prints the command of pg_dump to use instead,
+    and ends with exit code 3.
     """
     settings = configuration.settings
     if is_server_url(settings.store):

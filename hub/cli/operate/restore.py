@@ -33,8 +33,10 @@ def restore(configuration: Configuration, file: Path, key: Path | None) -> None:
     Stop hub and worker before. A backup is rejected if it is damaged, if a newer tocsin made it, or
     if no known key decrypts its secrets. If the backup needs a key from --key, the command adds it
     to the key file. Deliveries that were waiting at the time of the backup are made again, even if
-    they have arrived since. On PostgreSQL, the command only names pg_restore, and ends with exit
-    code 3.
+    they have arrived since.
+
+    With PostgreSQL, the command restores nothing. It names pg_restore to use instead, and ends with
+    exit code 3.
     """
     settings = configuration.settings
     if is_server_url(settings.store):
