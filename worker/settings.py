@@ -209,8 +209,8 @@ class WorkerSettings(WebSubSettings, ImportSettings, UsageSettings, MailSettings
     websub_max_topic_bytes: int = Field(
         1024 * 1024,
         ge=1024,
-        description="maximum size of a topic that is hosted elsewhere and fetched, in bytes; a "
-        "larger one is not distributed",
+        description="maximum size in bytes of the content that the hub fetches from a topic on "
+        "another site; larger content is not distributed",
     )
     imports_at_once: int = Field(
         2, ge=1, le=16, description="repositories that are imported at the same time"

@@ -6,6 +6,7 @@ from hub.admin_settings import AdminSettings
 from hub.cli.manual.markdown import code, page, sentence
 from hub.cli.service.configuration import Setting, Settings, all_settings
 from hub.cli.service.daemon import AT_START
+from hub.rate_limit_settings import RateLimitSettings
 from hub.server_settings import ServerSettings
 from hub.settings import HubSettings
 from store.mail.settings import MailSettings
@@ -31,6 +32,7 @@ PARTS = (
     ("Database and data", StoreSettings),
     ("Server", ServerSettings),
     ("Administration", AdminSettings),
+    ("Rate limits", RateLimitSettings),
     ("Mail", MailSettings),
     ("Hub", HubSettings),
     ("Deliveries and jobs", WorkerSettings),

@@ -19,7 +19,8 @@ from hub.auth.rate_counters import RateCounters
 from hub.auth.rate_limits import RateLimits
 from hub.http.client_address import ClientAddresses
 from hub.http.errors import TooFast
-from hub.settings import RATE_LIMITS, HubSettings
+from hub.rate_limit_settings import RATE_LIMITS
+from hub.settings import HubSettings
 from store import Connection, Store, open_store
 from store.accounts import accounts, rate_limits, tokens
 from store.clock import SECOND, MovableClock
@@ -482,6 +483,11 @@ def test_no_proxy_is_trusted_by_default() -> None:
 def test_wrong_settings_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"nothing|negative|host bits|proxy\.example"):
         HubSettings(**wrong)
+
+
+def test_a_window_lasts_at_least_a_second() -> None:
+    with pytest.raises(ValueError, match="core must last at least 1 second"):
+        HubSettings(rate_windows={"core": 0})
 
 
 def test_unnamed_limits_keep_their_defaults() -> None:

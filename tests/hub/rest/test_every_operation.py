@@ -43,9 +43,10 @@ from hub.http.conditional import date
 from hub.http.error_headings import ERRORS_PAGE, operation_place
 from hub.http.media import PARAMS
 from hub.operations import OPERATIONS
+from hub.rate_limit_settings import RATE_LIMITS
 from hub.rest.operation import Operation
 from hub.rest.versions import VERSIONS
-from hub.settings import RATE_LIMITS, HubSettings
+from hub.settings import HubSettings
 from store import open_store
 from store.accounts import accounts, tokens
 from store.accounts.permissions import LEVELS

@@ -16,7 +16,8 @@ from operations_world import PASSWORD, SECRET, Headers, World, basic, make, path
 
 from hub.openapi.not_served import FAMILIES, PAGE, family_of
 from hub.operations import OPERATIONS
-from hub.settings import RATE_LIMITS, HubSettings
+from hub.rate_limit_settings import RATE_LIMITS
+from hub.settings import HubSettings
 from store import open_store
 from store.accounts import tokens
 
