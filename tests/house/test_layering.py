@@ -33,8 +33,9 @@ ORDER = {
         " delivery pull websub imports mail jobs job_table service"
     ),
     "hub": (
-        "http admin_settings server_settings openid_settings settings auth rest ingest admin websub"
-        " api operations openapi openid ui manual mail app snapshots worker_events cli"
+        "http admin_settings server_settings rate_limit_settings openid_settings settings auth rest"
+        " ingest admin websub api operations openapi openid ui manual mail app snapshots worker_events"
+        " cli"
     ),
     "hub.cli": (
         "commands http_server telemetry service console install operate traffic accounts"
