@@ -2,6 +2,7 @@
 is ended leaves no process behind.
 """
 
+import getpass
 import os
 import signal
 import subprocess
@@ -95,6 +96,23 @@ def marked(process: subprocess.Popen[str]) -> set[int]:
     return process_watcher.left(
         f"{process_watcher.MARKS}={os.environ[process_watcher.MARKS]}{process.pid}."
     )
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a folder")
+def test_a_run_passes_beside_a_folder_that_it_cannot_remove(start: Start, tmp_path: Path) -> None:
+    busy = tmp_path / f"pytest-of-{getpass.getuser()}" / "garbage-of-another-run" / "busy"
+    busy.mkdir(parents=True)
+    mounted = subprocess.run(["mount", "--bind", busy, busy], check=False, capture_output=True)
+    if mounted.returncode:
+        pytest.skip("folders cannot be mounted on this machine")
+    try:
+        process = start("def test_files(tmp_path):\n    assert tmp_path.is_dir()\n")
+        output, _ = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 0, output
+    finally:
+        # pytest has given the folder above the mount another name.
+        for folder in tmp_path.glob("pytest-of-*/garbage-*/busy"):
+            subprocess.run(["umount", "--lazy", folder], check=True)
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])

@@ -59,9 +59,18 @@ class Buildah:
 
 
 @pytest.fixture(scope="module")
-def buildah(tmp_path_factory: pytest.TempPathFactory) -> Buildah:
+def buildah(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Buildah]:
     """Use the machine's storage if it has the base image, and otherwise a temporary folder."""
-    return Buildah(None if BASE else tmp_path_factory.mktemp("images"))
+    if BASE:
+        yield Buildah(None)
+        return
+    folder = tmp_path_factory.mktemp("images")
+    yield Buildah(folder)
+    # The storage mounts this folder on itself. If a command was killed, it stays mounted, and no
+    # later run could remove it.
+    layers = folder / "root" / "overlay"
+    if layers.is_mount():
+        run("umount", "--lazy", str(layers))
 
 
 @pytest.fixture(scope="module")
