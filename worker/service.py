@@ -229,7 +229,7 @@ class Worker:
         Other rules or addresses may apply to them by now.
         """
         if self._transport is not None:
-            self._transport.pool.retire()
+            self._transport.pool.retire(self._settings.max_in_flight)
 
     def start_stopping(self) -> asyncio.Task[None]:
         """Start what `stop` does, without waiting for it."""

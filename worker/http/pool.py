@@ -108,11 +108,14 @@ class Pool:
         if len(self._doubted) > self.max_doubted:
             del self._doubted[next(iter(self._doubted))]
 
-    def retire(self) -> None:
+    def retire(self, most: int | None = None) -> None:
         """Keep none of the present connections.
 
-        Idle ones are closed now, the others after their exchange.
+        Idle ones are closed now, the others after their exchange. `most` replaces the limits on
+        idle connections, of one origin and of all.
         """
+        if most is not None:
+            self._per_origin = self._total = most
         for connection in [one for kept in self._idle.values() for one in kept]:
             self._remove(connection).close()
         self._unkept |= self._open

@@ -79,7 +79,7 @@ class SenderProcess:
                 self._guard, idle_per_origin=most_idle, idle_total=most_idle
             )
         # Other rules or addresses may apply to open connections by now.
-        self._transport.pool.retire()
+        self._transport.pool.retire(most_idle)
 
     def _start(self, *fields: object) -> None:
         request = SendRequest(*fields)  # type: ignore[arg-type]  # the worker sends these fields

@@ -1,7 +1,9 @@
 """Changes of the settings of a running worker."""
 
+import asyncio
+
 import pytest
-from receivers import ok, serving
+from receivers import OK, Call, ok, serving
 from waiting import until
 from worker_harness import Gate, WorkerHarness, settle
 
@@ -55,6 +57,28 @@ async def test_a_higher_limit_starts_waiting_deliveries(harness: WorkerHarness) 
     await until(lambda: worker.dispatcher.in_flight == 2)
     gate.opened.set()
     await until(lambda: harness.states()["delivered"] == 2)
+
+
+async def test_a_higher_limit_keeps_more_idle_connections(harness: WorkerHarness) -> None:
+    many, together = 3, asyncio.Event()
+
+    async def answers_together(call: Call) -> None:
+        while True:
+            await call.request()
+            if len(call.receiver.heads) == many:
+                together.set()
+            await together.wait()
+            await call.say(OK)
+
+    async with serving(answers_together) as receiver:
+        worker = await harness.work(real=True, max_in_flight=1)
+        worker.change(settings(max_in_flight=many))
+        for number in range(many):
+            harness.hook(f"{receiver.url}{number}")
+        await harness.event()
+        await until(lambda: harness.states()["delivered"] == many)
+        assert worker.open_connections == many
+        await harness.rest()
 
 
 async def test_networks_that_are_no_longer_allowed_are_not_used(harness: WorkerHarness) -> None:
