@@ -37,6 +37,10 @@ class StoreGauges(MetricSet):
         self.alerts = GaugeMetric(
             "tocsin_alerts_open", "Open alerts, by the event that reported them", ("kind",)
         )
+        self.events_left_out = GaugeMetric(
+            "tocsin_events_left_out",
+            "Events that could not be turned into state so far",
+        )
         self.job_ended = GaugeMetric(
             "tocsin_job_ended_timestamp_seconds", "When a scheduled job last ended", ("name",)
         )
@@ -56,6 +60,7 @@ class StoreGauges(MetricSet):
         self.disabled.read = lambda: None if self.figures is None else self.figures.disabled
         self.paused.read = lambda: None if self.figures is None else self.figures.paused
         self.alerts.read = self._alerts
+        self.events_left_out.read = lambda: self.figures.events_left_out if self.figures else None
         self.job_ended.read = self._job_ended
         self.job_failures.read = self._job_failures
 

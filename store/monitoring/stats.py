@@ -54,6 +54,8 @@ class DeliveryStats:
     jobs: list[Row]
     alerts: dict[str, int] = field(default_factory=dict)
     """How many alerts of each kind are open; kinds without any are left out."""
+    events_left_out: int = 0
+    """Events that could not be turned into state."""
 
     @property
     def workers(self) -> list[Row]:
@@ -96,6 +98,7 @@ def collect(db: Connection) -> DeliveryStats:
         _leases(db),
         jobs.every(db),
         _open_alerts(db),
+        db.value("SELECT skipped FROM reflection WHERE id = 1") or 0,
     )
 
 

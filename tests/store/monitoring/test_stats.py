@@ -16,6 +16,7 @@ from store.jobs.jobs import JobSchedule
 from store.monitoring import stats
 from store.monitoring.stats import SILENT, DeliveryStats
 from store.ordering.delivery_states import DEAD
+from store.projection import projection_cursor
 
 
 def look(world: World) -> DeliveryStats:
@@ -149,6 +150,15 @@ class TestLag:
         world.lease(SECOND)
         world.clock.advance(2)
         assert look(world).leases == []
+
+
+def test_events_that_cannot_become_state_are_counted(world: World) -> None:
+    lease = world.lease()
+    assert look(world).events_left_out == 0
+    world.store.do(projection_cursor.claim, lease)
+    for event_id in (1, 2):
+        world.store.do(projection_cursor.skip, event_id - 1, event_id)
+    assert look(world).events_left_out == 2
 
 
 def test_stats_of_jobs(world: World) -> None:

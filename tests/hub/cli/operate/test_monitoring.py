@@ -132,6 +132,7 @@ FIRES = {
     "TocsinDeliveriesDie": {'tocsin_deliveries_total{outcome="dead"}': "0+1x60"},
     "TocsinHooksDisabled": {"tocsin_hooks_given_up_total": "0+1x60"},
     "TocsinKeyBlocked": {'tocsin_alerts_open{job="tocsin", kind="ordering.key_blocked"}': "1x60"},
+    "TocsinEventsLeftOut": {'tocsin_events_left_out{job="tocsin"}': "0+1x60"},
     "TocsinMailsNotSent": {'tocsin_mails_total{outcome="failed"}': "0+1x60"},
     "TocsinEventsFail": {
         'tocsin_requests_total{door="topic", status="503"}': "0+2x60",
