@@ -8,6 +8,8 @@ from pathlib import Path
 from daemon import Daemon, Ledger, Poster, Site, ledger
 from waiting import until
 
+from worker.senders.child import PROGRAM
+
 EVENTS = 300
 AT_ONCE = "worker.tuning.DEFAULTS = worker.tuning.Tuning(senders_start_at=1)"
 RETRIED = {"retries": [0, 0, 0, 0]}
@@ -16,10 +18,13 @@ POSTING: set[asyncio.Task[None]] = set()
 
 
 def senders_of(daemon: Daemon) -> list[int]:
-    """The ids of the sender processes of a daemon."""
-    pid = daemon.process.pid
+    """The ids of the sender processes of a daemon.
+
+    Until a child runs its own program, it has the command line of the daemon.
+    """
+    pid, program = daemon.process.pid, PROGRAM.encode()
     found = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return [int(child) for child in found if b"senders" in command_of(int(child))]
+    return [int(child) for child in found if program in command_of(int(child))]
 
 
 def command_of(pid: int) -> bytes:
@@ -29,14 +34,14 @@ def command_of(pid: int) -> bytes:
         return b""
 
 
-async def sending(site: Site, receivers: list[Ledger], poster: Poster) -> Daemon:
-    """Start a daemon and the posting of events. Return it once its sender process runs."""
+async def sending(site: Site, receivers: list[Ledger], poster: Poster) -> tuple[Daemon, int]:
+    """Start a daemon and the posting of events. Return it and the id of its sender process."""
     for receiver in receivers:
         site.hook(receiver, **RETRIED)
     daemon = await site.serve(TOCSIN_SENDERS="1", TOCSIN_BREAKER="0", patch=AT_ONCE)
     POSTING.add(asyncio.create_task(poster.post()))
-    await until(lambda: senders_of(daemon), "a sender process")
-    return daemon
+    (pid,) = await until(lambda: senders_of(daemon), "a sender process")
+    return daemon, pid
 
 
 async def all_delivered(site: Site, receivers: list[Ledger], poster: Poster) -> None:
@@ -49,8 +54,7 @@ async def all_delivered(site: Site, receivers: list[Ledger], poster: Poster) -> 
 async def test_a_killed_sender_loses_nothing(site: Site) -> None:
     async with ledger(0.002) as first, ledger(0.005) as second:
         receivers, poster = [first, second], Poster(site, EVENTS)
-        daemon = await sending(site, receivers, poster)
-        (pid,) = senders_of(daemon)
+        daemon, pid = await sending(site, receivers, poster)
         os.kill(pid, signal.SIGKILL)
         await all_delivered(site, receivers, poster)
         again = sum(receiver.got.total() - EVENTS for receiver in receivers)
@@ -62,8 +66,7 @@ async def test_a_killed_sender_loses_nothing(site: Site) -> None:
 async def test_no_sender_outlives_a_killed_daemon(site: Site) -> None:
     async with ledger(0.002) as receiver:
         poster = Poster(site, EVENTS)
-        daemon = await sending(site, [receiver], poster)
-        (pid,) = senders_of(daemon)
+        daemon, pid = await sending(site, [receiver], poster)
         await daemon.kill()
         await until(lambda: not command_of(pid), "the end of the sender process")
         daemon = await site.serve()
@@ -76,8 +79,7 @@ async def test_a_signal_to_all_processes_ends_them_in_their_order(site: Site) ->
     """A service manager signals all processes. The sender works until the worker ends it."""
     async with ledger(0.002) as receiver:
         poster = Poster(site, EVENTS)
-        daemon = await sending(site, [receiver], poster)
-        (pid,) = senders_of(daemon)
+        daemon, pid = await sending(site, [receiver], poster)
         os.kill(pid, signal.SIGTERM)
         assert await daemon.end() == 0
         assert not command_of(pid)

@@ -27,6 +27,8 @@ APT = 'Acquire::Languages "none"'
 PIP = "[install]\nno-compile = no\n"
 # The certificates that this machine trusts: the package index may be a mirror.
 TRUSTED = Path("/etc/ssl/certs/ca-certificates.crt")
+# The user of the image. This isolation maps no users to others.
+USER = 10001
 # This isolation needs no namespaces and no control groups, and works in a container too.
 ENVIRONMENT = {"BUILDAH_ISOLATION": "chroot", **os.environ}
 
@@ -109,14 +111,15 @@ def container(
 
 def test_the_image_serves_without_root_and_stops_cleanly(buildah: Buildah, container: str) -> None:
     port = free_port()
-    assert buildah("run", container, "id", "-u") == "10001"
     program = ["tocsin", "serve", "--port", str(port)]
     daemon = subprocess.Popen(
         [*buildah.command, "run", "--network", "host", container, *program], env=ENVIRONMENT
     )
     try:
         wait_until(lambda: _status(port) == 200, "the hub's answer")
-        os.kill(_process_id(port), signal.SIGTERM)
+        pid = _process_id(port)
+        assert f"\nUid:\t{USER}\t" in Path(f"/proc/{pid}/status").read_text()
+        os.kill(pid, signal.SIGTERM)
         assert daemon.wait(PATIENCE) == 0
     finally:
         daemon.kill()
