@@ -28,15 +28,16 @@ class ImportDirectories:
 
     def __init__(self, data_dir: Path) -> None:
         self._work = data_dir / "imports"
-        self._stores = data_dir / "git"
+        self.stores_folder = data_dir / "git"
+        """The directory of the git stores, which may not exist."""
 
     def store(self, repo_id: int) -> Path:
         """Return the path of a repository's git store, which may not exist."""
-        return self._stores / f"{repo_id}.git"
+        return self.stores_folder / f"{repo_id}.git"
 
     def begin(self, row: Row) -> Path:
         """Make the folder for a round of an import."""
-        for folder in (self._work, self._stores):
+        for folder in (self._work, self.stores_folder):
             folder.mkdir(mode=0o700, exist_ok=True)
         made = self._work / f"{row['repo_id']}-{row['round']}"
         made.mkdir(mode=0o700)
@@ -54,7 +55,7 @@ class ImportDirectories:
         with contextlib.suppress(FileNotFoundError):
             store.rename(replaced)
         made.rename(store)
-        fsync(self._stores)
+        fsync(self.stores_folder)
 
     def uninstall(self, made: Path, repo_id: int) -> None:
         """Undo `put`."""
@@ -88,7 +89,7 @@ class ImportDirectories:
 
     def stores(self) -> list[int]:
         """Return the ids of the repositories that have a store."""
-        names = [path.stem for path in self._stores.glob("*.git")]
+        names = [path.stem for path in self.stores_folder.glob("*.git")]
         return [int(name) for name in names if name.isdigit()]
 
 

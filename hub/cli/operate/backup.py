@@ -15,6 +15,7 @@ from store.backup.backup import Backup
 from store.crypto import file_copy
 from store.database.opening import is_server_url, sqlite_path
 from store.errors import Unusable
+from worker.imports.directories import ImportDirectories
 
 
 @command(examples=["tocsin backup /var/backups/tocsin.db"])
@@ -47,7 +48,8 @@ def backup(
     The daemon keeps working meanwhile. The backup has everything that was accepted before it began.
     If FILE is a directory, or left out (`backups` in the data directory), the backup's name is the
     time. The backup does not contain the key, and without the key its secrets cannot be decrypted:
-    keep a copy of the key elsewhere, or use --with-key.
+    keep a copy of the key elsewhere, or use --with-key. Imported repositories are not in the
+    backup either: they are directories in the data directory.
 
     With PostgreSQL, the command makes no backup. It prints the command of pg_dump to use instead,
     and ends with exit code 3.
@@ -78,6 +80,11 @@ def backup(
     finally:
         store.shut()
     _report(made, gone, settings, as_json=as_json)
+    repositories = ImportDirectories(settings.data_dir).stores_folder
+    if repositories.is_dir() and any(repositories.iterdir()):
+        output.print_note(
+            f"imported repositories are not in the backup: copy the directory {repositories} too"
+        )
 
 
 def key_path(settings: Settings) -> Path:

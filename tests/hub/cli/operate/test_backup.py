@@ -106,6 +106,13 @@ def test_a_backup_can_include_the_key(run, seeded):
     assert mode(seeded / "copy.db.key") == 0o600
 
 
+def test_imported_repositories_are_named_as_left_out(run, seeded):
+    (seeded / "git").mkdir()
+    assert "copy the directory" not in run("backup", "one.db").stderr
+    (seeded / "git" / "7.git").mkdir()
+    assert f"copy the directory {seeded}/git too" in run("backup", "two.db").stderr
+
+
 @pytest.mark.parametrize("given", [["copy.db.zst"], ["copy.db.zst", "--compress"]])
 def test_a_backup_can_be_compressed(run, seeded, given):
     run("backup", *given)
