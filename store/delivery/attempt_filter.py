@@ -16,6 +16,8 @@ MOST_HOOKS = 5_000
 class AttemptFilter:
     """A filter for attempts. `repo_ids` and `hook_ids` None mean everywhere.
 
+    `repo_ids` finds the attempts of the repositories' own hooks. `repo_id` finds the attempts for
+    events of one repository, to any hook.
     `status` is success or failure. `codes` is the lowest and the highest status code, (0, 0) for
     attempts without a response. `first` and `before` limit the ids.
     """
@@ -29,11 +31,13 @@ class AttemptFilter:
     codes: tuple[int, int] | None = None
     first: int = 0
     before: int | None = None
+    repo_id: int | None = None
 
     @property
     def narrowed(self) -> bool:
         """Return whether the filter has a condition that no index supports."""
-        conditions = (self.event, self.pattern, self.codes, self.status == "success")
+        success = self.status == "success"
+        conditions = (self.event, self.pattern, self.codes, success, self.repo_id)
         return any(one not in ("", None, False) for one in conditions)
 
     @property
@@ -91,17 +95,29 @@ def conditions(
         lowest, highest = wanted.codes
         none = " AND a.status_code IS NULL"
         where += none if not highest else f" AND a.status_code BETWEEN {lowest:d} AND {highest:d}"
+    if wanted.repo_id is not None:
+        where += " AND a.repo_id = :repo_id"
+        given["repo_id"] = wanted.repo_id
     if within:
-        where += f" AND a.id >= {wanted.first:d}"
-    if within and wanted.before is not None:
+        condition, named = _within(db, wanted)
+        where += condition
+        given |= named
+    return where, given
+
+
+def _within(db: Connection, wanted: AttemptFilter) -> tuple[str, dict[str, Any]]:
+    """Return the conditions on the ids, the hooks and the repositories, and their parameters."""
+    where = f" AND a.id >= {wanted.first:d}"
+    given: dict[str, Any] = {}
+    if wanted.before is not None:
         where += f" AND a.id < {wanted.before:d}"
-    if within and wanted.hook_ids is not None:
+    if wanted.hook_ids is not None:
         where += f" AND a.hook_id IN (SELECT id FROM {db.each('hooks', id='integer')} AS t)"
         given["hooks"] = json_array(wanted.hook_ids)
-    if within and wanted.hook_id is not None:
+    if wanted.hook_id is not None:
         where += " AND a.hook_id = :hook_id"
         given["hook_id"] = wanted.hook_id
-    if within and wanted.repo_ids is not None:
+    if wanted.repo_ids is not None:
         # Hooks of the owner, of apps and of the installation get a repository's events, too. They
         # do not belong to the repository, so their attempts are left out.
         where += (

@@ -182,10 +182,13 @@ def count(
     return found, last if many == looked else 0
 
 
-def total(db: Connection, chosen: ReplaySelection) -> tuple[int, int]:
-    """Return the number of deliveries for the whole selection, and the id of its last event."""
-    after, until = id_range(db, chosen)
-    many = 0
+def total(db: Connection, chosen: ReplaySelection, after: int = 0) -> tuple[int, int]:
+    """Return the number of deliveries for the whole selection, and the id of its last event.
+
+    Events up to the id `after` are left out.
+    """
+    first, until = id_range(db, chosen)
+    after, many = max(first, after), 0
     while True:
         found, after = count(db, chosen, after, until)
         many += found

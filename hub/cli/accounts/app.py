@@ -1,9 +1,11 @@
 """`tocsin app`: applications that hold tokens of users, or act for themselves."""
 
+from collections.abc import Sequence
+
 import click
 
 from hub.cli.console import lookups, options, output, suggestions
-from hub.cli.console.arguments import PairType
+from hub.cli.console.arguments import PairType, WordType, distinct_names
 from hub.cli.console.grammar import noun
 from hub.cli.console.removal import agree
 from store import Connection, Row, Store
@@ -24,6 +26,7 @@ def known_events(
 
 
 PERMISSION = click.option("--permission", "permissions", multiple=True, type=PairType(),
+    callback=distinct_names,
     help="A permission that an integration's tokens may have, such as checks=write; "
     "repeatable.")  # fmt: skip
 
@@ -133,7 +136,7 @@ def _find(db: Connection, name: str) -> Row:
 @app.command(examples=["tocsin app add Lab --owner ada --url https://lab.example/"])
 @click.argument("name")
 @click.option("--owner", metavar="LOGIN", required=True, help="The account that owns it.")
-@click.option("--url", required=True, help="Its home page.")
+@click.option("--url", type=WordType(), required=True, help="Its home page.")
 @click.option("--kind", type=click.Choice(list(apps.KINDS)), default="oauth", show_default=True,
               help="Whether its tokens have scopes or permissions.")  # fmt: skip
 @click.option("--description", help="A description of it.")
@@ -160,6 +163,8 @@ def add(
     application.
     """
 
+    _check_kind(kind, name, permissions, events)
+
     def make(db: Connection) -> tuple[str, Row]:
         return apps.create(
             db,
@@ -182,9 +187,15 @@ def add(
     output.print_note(f"made app {row['name']}; its client secret is not shown again")
 
 
+def _check_kind(kind: str, name: str, permissions: Sequence[object], events: Sequence[str]) -> None:
+    """Raise Invalid if an app of this kind has no permissions and events, and is to have some."""
+    if kind != "integration" and (permissions or events):
+        raise Invalid(f"only an integration has permissions and events, and {name} is an OAuth app")
+
+
 @app.command(examples=["tocsin app edit Lab --url https://new-lab.example/"])
 @click.argument("name")
-@click.option("--url", help="Its home page.")
+@click.option("--url", type=WordType(), help="Its home page.")
 @click.option("--description", help="A description of it; an empty one removes it.")
 @PERMISSION
 @EVENT
@@ -208,6 +219,7 @@ def edit(
 
     def change(db: Connection) -> None:
         row = lookups.app(db, name)
+        _check_kind(row["kind"], name, permissions, events)
         app_hooks.update_app(
             db,
             row["id"],

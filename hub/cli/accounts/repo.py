@@ -3,7 +3,7 @@
 import click
 
 from hub.cli.console import lookups, options, output
-from hub.cli.console.arguments import FullNameType
+from hub.cli.console.arguments import FullNameType, WordType
 from hub.cli.console.grammar import noun
 from store import Connection, Row, Store
 from store.repositories import membership_dump, repositories, repository_removal
@@ -80,7 +80,11 @@ def show(store: Store, full_name: tuple[str, str], as_json: bool) -> None:
 )
 @click.option("--description", help="A description of it.")
 @click.option(
-    "--default-branch", default="main", show_default=True, help="The name of its default branch."
+    "--default-branch",
+    type=WordType(),
+    default="main",
+    show_default=True,
+    help="The name of its default branch.",
 )
 @options.with_store
 def add(

@@ -1,15 +1,17 @@
 """`tocsin token`: tokens with which programs authenticate."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
+from hub.auth.credentials import SCOPED
 from hub.cli.console import lookups, options, output, suggestions
-from hub.cli.console.arguments import DurationType, IdType, PairType
+from hub.cli.console.arguments import DurationType, IdType, PairType, distinct_names
 from hub.cli.console.grammar import noun
 from hub.cli.console.removal import agree
 from store import Connection, Row, Store
-from store.accounts import grants, tokens
+from store.accounts import apps, grants, tokens
 from store.apps import installation_tokens
 from store.errors import Invalid
 
@@ -38,6 +40,7 @@ def token() -> None:
               help="A scope, such as repo or admin:repo_hook; repeatable. Not for an"
               " installation.")  # fmt: skip
 @click.option("--permission", "permissions", multiple=True, type=PairType(),
+              callback=distinct_names,
               help="For a kind with permissions, such as metadata=read; repeatable.  [default for"
               " an app: all that it has]")  # fmt: skip
 @click.option("--note", help="A note on its purpose.")
@@ -67,7 +70,9 @@ def add(
         raise click.UsageError("an app's token has the app's kind, or the kind installation")
     if kind == "installation" and app is None:
         raise click.UsageError("a token of an installation belongs to an app: give --app too")
-    if kind == "installation" and (scopes or fingerprint):
+    if fingerprint is not None and app is None:
+        raise click.UsageError("--fingerprint is for an application's token: give --app too")
+    if kind == "installation" and (scopes or fingerprint is not None):
         raise click.UsageError(
             "an installation's token has permissions, and no scopes or fingerprint"
         )
@@ -82,12 +87,15 @@ def add(
             "expires_at": None if expires is None else db.now + expires,
         }
         if app is not None and kind is None:
-            return grants.issue(db, lookups.app(db, app), account_id, **given)
+            issuer = lookups.app(db, app)
+            _check_rights(apps.KINDS[issuer["kind"]], scopes, permissions)
+            return grants.issue(db, issuer, account_id, **given)
         if app is not None:
             del given["scopes"], given["fingerprint"]
             return installation_tokens.create(
                 db, lookups.installation(db, app, login), wanted=given.pop("permissions"), **given
             )
+        _check_rights(kind or "personal", scopes, permissions)
         return tokens.create(db, account_id, kind=kind or "personal", **given)
 
     unknown = sorted(set(scopes) - tokens.SCOPES)
@@ -97,6 +105,14 @@ def add(
     value, row = store.do(make)
     click.echo(value)
     output.print_note(f"token {row['id']} of {login}; this value is not shown again")
+
+
+def _check_rights(kind: str, scopes: Sequence[str], permissions: Sequence[object]) -> None:
+    """Raise Invalid if a token of this kind would ignore its scopes or permissions."""
+    if kind in SCOPED and permissions:
+        raise Invalid(f"a token of the kind {kind} has scopes, and no permissions")
+    if kind not in SCOPED and scopes:
+        raise Invalid(f"a token of the kind {kind} has permissions, and no scopes")
 
 
 @token.command("list", examples=["tocsin token list"])

@@ -1,6 +1,7 @@
 """Parameter types that several commands use."""
 
 import math
+import os
 import re
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -19,9 +20,35 @@ LONGEST, LONGEST_WORDS = 5200 * 7 * clock.DAY, "5200w"
 SPAN = re.compile(r"(\d{1,6}(?:\.\d{1,3})?)([smhdw])")
 
 
+class WordType(click.ParamType[str]):
+    """A text that is not empty."""
+
+    name = "text"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if not value:
+            self.fail(EMPTY, param, ctx)
+        return str(value)
+
+
+class PathType(click.Path):
+    """A path that is not empty. An empty one would mean the current directory."""
+
+    def convert(
+        self,
+        value: str | os.PathLike[str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Any:
+        if not os.fspath(value):
+            self.fail(EMPTY, param, ctx)
+        return super().convert(value, param, ctx)
+
+
+EMPTY = "it is empty"
 # Not `readable`: the command that opens the file reports the error with a remedy. Click's own check
 # would report it without one.
-PATH = click.Path(path_type=Path, readable=False)
+PATH = PathType(path_type=Path, readable=False)
 # The database's ids have 64 bits, and a query may add 1 to an id.
 LARGEST_ID = 2**63 - 2
 
@@ -126,6 +153,17 @@ class PairType(click.ParamType[tuple[str, str]]):
         if not equals or not name or not given:
             self.fail(f"{value!r} is not NAME=VALUE", param, ctx)
         return name, given
+
+
+def distinct_names(
+    ctx: click.Context, param: click.Parameter, value: tuple[tuple[str, str], ...]
+) -> tuple[tuple[str, str], ...]:
+    """Return pairs, each with another name. Raises click.BadParameter if a name is given twice."""
+    names = [name for name, _ in value]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise click.BadParameter(f"{twice} is given twice", ctx, param)
+    return value
 
 
 class FullNameType(click.ParamType[tuple[str, str]]):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hub.cli.commands import no_such
+from hub.cli.console.exclusions import Exclusion
 from hub.cli.console.late_imports import command_named
 
 if TYPE_CHECKING:
@@ -29,11 +30,25 @@ def write_examples(formatter: click.HelpFormatter, examples: Sequence[str]) -> N
 
 
 class Command(click.Command):
-    """A command with examples at the end of its help."""
+    """A command with examples at the end of its help, and with options that exclude each other."""
 
-    def __init__(self, *args: Any, examples: Sequence[str] = (), **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        examples: Sequence[str] = (),
+        exclusions: Sequence[Exclusion] = (),
+        **kwargs: Any,
+    ) -> None:
         super().__init__(*args, **kwargs)
         self.examples = tuple(examples)
+        self.exclusions = tuple(exclusions)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        rest = super().parse_args(ctx, args)
+        if not ctx.resilient_parsing:
+            for one in self.exclusions:
+                one.check(ctx)
+        return rest
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         write_examples(formatter, self.examples)
@@ -136,10 +151,10 @@ class Noun(click.Group):
 
 
 def command(
-    name: str | None = None, *, examples: Sequence[str]
+    name: str | None = None, *, examples: Sequence[str], exclusions: Sequence[Exclusion] = ()
 ) -> Callable[[Callable[..., Any]], Command]:
     """Return the decorator of a command that stands alone, or of a noun's lazy command."""
-    return click.command(name, cls=Command, examples=examples)
+    return click.command(name, cls=Command, examples=examples, exclusions=exclusions)
 
 
 def noun(

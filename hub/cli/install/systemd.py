@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from hub.cli.console.arguments import PATH
+from hub.cli.console.arguments import PATH, PathType
 from hub.cli.console.grammar import noun
 from hub.cli.install import systemd_files as files
 from store.crypto.vault import open_vault
@@ -16,7 +16,7 @@ RUNNING = Path("/run/systemd/system")
 
 PREFIX = click.option(
     "--prefix",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=PathType(path_type=Path, file_okay=False),
     help="Root of the target system, for packages and images; nothing is started or stopped.",
 )
 
@@ -41,6 +41,7 @@ def install(split: bool, prefix: Path | None, program: Path | None) -> None:
     with or without --split, are installed, they are stopped and removed.
     """
     program = program or files.this_program()
+    files.check_path(program)
     if prefix is None:
         files.check_program(program)
     root = prefix or Path("/")

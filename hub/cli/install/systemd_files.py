@@ -69,12 +69,16 @@ def this_program() -> Path:
     return Path(sys.executable).with_name("tocsin")
 
 
-def check_program(program: Path) -> None:
-    """Raise Unusable if the units cannot start this program."""
+def check_path(program: Path) -> None:
+    """Raise Unusable if a unit cannot name a program at this path."""
     if not re.fullmatch(r"/[\w./+@-]+", str(program)):
         raise Unusable(
             f"the program's path {program} must be absolute, with only letters, digits and ./+@-_"
         )
+
+
+def check_program(program: Path) -> None:
+    """Raise Unusable if the units cannot start this program on this machine."""
     for path in (program, program.resolve(), program.with_name("python").resolve()):
         if any(path.is_relative_to(hidden) for hidden in HIDDEN):
             raise Unusable(

@@ -3,7 +3,7 @@
 import click
 
 from hub.cli.console import exits, lookups, options, output
-from hub.cli.console.arguments import IdType, MomentType
+from hub.cli.console.arguments import IdType, MomentType, WordType
 from hub.cli.console.grammar import noun
 from store import Row, Store
 from store.audit import audit_check, audit_search
@@ -27,11 +27,12 @@ def audit() -> None:
 @click.option("--since", type=MomentType(), help="Only entries since then, such as 2h.")
 @click.option(
     "--who",
+    type=WordType(),
     metavar="NAME",
     help="Only changes by this login, client id or user@host. If there is none, by all whose name"
     " contains it.",
 )
-@click.option("--what", metavar="ACTION",
+@click.option("--what", type=WordType(), metavar="ACTION",
               help="Only this operation or command. If there is none, all whose name contains"
               " it.")  # fmt: skip
 @click.option("--before", metavar="NUMBER", type=IdType(), help="Only entries before this one.")

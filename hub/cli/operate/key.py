@@ -10,6 +10,7 @@ import click
 
 from hub.cli.console import exits, options, output
 from hub.cli.console.arguments import PATH
+from hub.cli.console.exclusions import Exclusion
 from hub.cli.console.grammar import noun
 from hub.cli.operate import key_holders
 from hub.cli.operate.backup import key_path
@@ -57,7 +58,7 @@ def _settings(given: dict[str, Any], config: Path | None) -> Settings:
 @options.CONFIG
 @options.DATA_DIR
 @options.STORE
-@options.listing
+@options.as_json
 def list_keys(config: Path | None, store_url: str | None, as_json: bool, **given: Any) -> None:
     """List the keys by their fingerprints. The keys themselves are not shown."""
     settings = _settings({**given, "store": store_url}, config)
@@ -72,7 +73,12 @@ def list_keys(config: Path | None, store_url: str | None, as_json: bool, **given
     output.print_rows(rows, as_json=as_json, empty="no keys: `tocsin serve` makes one")
 
 
-@key.command(examples=["tocsin key rotate --only-here"])
+@key.command(
+    examples=["tocsin key rotate --only-here"],
+    exclusions=[
+        Exclusion("--everywhere", ["--only-here"], "say whether other machines use this database")
+    ],
+)
 @click.option("--everywhere", is_flag=True,
               help="Confirm that every machine has the current key file, and go on.")  # fmt: skip
 @click.option("--only-here", is_flag=True,

@@ -10,6 +10,7 @@ import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
 from hub.cli.console import exits, options, output
+from hub.cli.console.exclusions import Exclusion
 from hub.cli.console.grammar import command
 from hub.cli.service.configuration import Configuration, Settings
 from store.pg_migration.pg_migration import Mover, TableCheck, mover
@@ -24,7 +25,10 @@ COLUMNS = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     examples=[
         "tocsin migrate --to postgresql://hub@db.example/tocsin",
         "tocsin migrate --to postgresql://hub@db.example/tocsin --switch",
-    ]
+    ],
+    exclusions=[
+        Exclusion("--switch", ["--abandon"], "one finishes the move, the other gives it up")
+    ],
 )
 @click.option(
     "--to", "target", required=True, metavar="URL", help="The target database: postgresql://..."

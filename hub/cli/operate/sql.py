@@ -10,6 +10,8 @@ from threading import Event
 import click
 
 from hub.cli.console import options, output
+from hub.cli.console.arguments import WordType
+from hub.cli.console.exclusions import Exclusion
 from hub.cli.console.grammar import command
 from store import Store
 from store.database import shell
@@ -20,9 +22,10 @@ from store.database import shell
         'tocsin sql "SELECT name, count(*) FROM event GROUP BY name"',
         'tocsin sql ".schema hook"',
         'tocsin sql ".indexes delivery"',
-    ]
+    ],
+    exclusions=[Exclusion("--csv", ["--json"], "choose one form")],
 )
-@click.argument("statement")
+@click.argument("statement", type=WordType())
 @click.option(
     "--limit",
     type=click.IntRange(1, 1_000_000),
@@ -30,7 +33,7 @@ from store.database import shell
     show_default=True,
     help="Show at most this many rows.",
 )
-@click.option("--csv", "as_csv", is_flag=True, help="Print CSV, even with --json.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 @options.as_json
 @options.with_store
 def sql(store: Store, statement: str, limit: int, as_csv: bool, as_json: bool) -> None:

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from hub.cli.console import options, output, tables
 from hub.cli.console.arguments import SecondsType
+from hub.cli.console.exclusions import Exclusion
 from hub.cli.console.grammar import command
 from hub.cli.console.interactive import keyboard, read_key, until_interrupted
 from hub.ui import formatting
@@ -30,7 +31,10 @@ BARS = "·▁▂▃▄▅▆▇█"
 SHARES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 
 
-@command(examples=["tocsin top", "tocsin top --once"])
+@command(
+    examples=["tocsin top", "tocsin top --once"],
+    exclusions=[Exclusion("--once", ["--interval"], "it prints once, and does not update")],
+)
 @click.option("--interval", type=SecondsType(0.2, 3600), default=2.0, show_default=True,
               help="Seconds between two updates.")  # fmt: skip
 @click.option(

@@ -11,10 +11,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import click
-from click.core import ParameterSource
 
 from hub.cli.console import options, output, suggestions
 from hub.cli.console.arguments import FullNameType, SecondsType
+from hub.cli.console.exclusions import Exclusion, is_given
 from hub.cli.console.grammar import command
 from hub.cli.http_server.event_loop import new_event_loop
 from hub.cli.http_server.server import bind, port_of, serving, signals, url_of
@@ -69,15 +69,19 @@ class ForwardURL(click.ParamType[str]):
         "tocsin listen --subscribe ada/bell-tower --forward http://127.0.0.1:3000",
         "tocsin listen --server https://hub.example --hook ada/bell/7 --forward 3000",
         "tocsin listen --server https://hub.example --subscribe ada/bell --forward 3000",
-    ]
+    ],
+    exclusions=[
+        Exclusion("--forward", ["--status"], "the application answers"),
+        Exclusion("--server", ["--host", "--port"], "it fetches deliveries, and does not listen"),
+    ],
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65_535), default=9000, show_default=True,
               help="Port to listen on; 0 is any free one. With --subscribe, 0 is the"
               " default.")  # fmt: skip
 @click.option("--secret", envvar="TOCSIN_LISTEN_SECRET", show_envvar=True,
-              help="Check signatures with this secret. Without it, only --subscribe checks"
-              " them.")  # fmt: skip
+              help="Check signatures with this secret; `-` reads standard input. Without it, only"
+              " --subscribe checks them.")  # fmt: skip
 @click.option("--subscribe", "full_name", metavar="OWNER/NAME", type=FullNameType(),
               help="Make a hook for this receiver, and remove it at the end.")  # fmt: skip
 @click.option("--event", "events", multiple=True, shell_complete=suggestions.event_names,
@@ -124,6 +128,9 @@ def listen(
     """
     wanted = ListenOptions(**given)
     _check(wanted)
+    secret = options.given_secret(secret)
+    if secret == "":
+        raise click.UsageError("--secret is empty: leave it out, or give a secret")
     if wanted.full_name is not None and secret is None:
         secret = secrets.token_hex(32)
     show = printer(
@@ -138,16 +145,14 @@ def listen(
 
 
 def _check(wanted: ListenOptions) -> None:
-    if wanted.forward is not None and _is_given("status"):
-        raise click.UsageError("--status and --forward exclude each other: the application answers")
     if wanted.events and wanted.full_name is None:
         raise click.UsageError("--event is for --subscribe: without it, hooks decide on the events")
     if wanted.server is None:
         if wanted.hook is not None:
             raise click.UsageError("--hook needs --server, the hub to fetch its deliveries from")
+        if _is_given("--token"):
+            raise click.UsageError("--token needs --server, the hub that accepts it")
         return
-    if _is_given("host") or _is_given("port"):
-        raise click.UsageError("--server listens on no --host and --port: it fetches deliveries")
     if (wanted.hook is None) == (wanted.full_name is None):
         raise click.UsageError("with --server, name a hook with --hook, or use --subscribe")
     if not wanted.token:
@@ -155,15 +160,14 @@ def _check(wanted: ListenOptions) -> None:
 
 
 def _is_given(option: str) -> bool:
-    source = click.get_current_context().get_parameter_source(option)
-    return source is ParameterSource.COMMANDLINE
+    return is_given(click.get_current_context(), option)
 
 
 async def _listen(
     wanted: ListenOptions, show: Show, secret: str | None, settings: Settings
 ) -> None:
     ended = asyncio.Event()
-    port = 0 if wanted.full_name is not None and not _is_given("port") else wanted.port
+    port = 0 if wanted.full_name is not None and not _is_given("--port") else wanted.port
     async with contextlib.AsyncExitStack() as stack:
         bound = stack.enter_context(bind(wanted.host, port))
         stack.enter_context(signals(ended.set))

@@ -1,15 +1,16 @@
 """`tocsin delivery`: deliveries, and the attempts as they are made."""
 
 import click
-from click.core import ParameterSource
 
 from hub.cli.console import lookups, options, output, suggestions
-from hub.cli.console.arguments import FullNameType, IdType, MomentType
+from hub.cli.console.arguments import FullNameType, IdType, MomentType, WordType
+from hub.cli.console.exclusions import Exclusion, is_given
 from hub.cli.console.grammar import noun
 from hub.cli.console.interactive import until_interrupted
 from store import Row, Store
 from store.delivery import deliveries as kept
 from store.delivery.attempt_filter import AttemptFilter
+from store.ordering.delivery_states import FILTERED
 
 # The number of earlier attempts that --follow shows first, unless --limit is given.
 FIRST = 10
@@ -40,13 +41,19 @@ def delivery() -> None:
         "tocsin delivery list --hook 1 --since 2h",
         "tocsin delivery list --follow",
     ],
+    exclusions=[Exclusion("--follow", ["--since"], "it shows attempts from now on")],
 )
 @click.option("--state", type=click.Choice(kept.STATE_NAMES), help="Only deliveries in this state.")
 @click.option("--hook", "hook_id", type=IdType(), metavar="ID",
               help="Only deliveries to this hook.",
               shell_complete=suggestions.hook_ids)  # fmt: skip
 @click.option("--repo", "full_name", type=FullNameType(), help="Only this repository.")
-@click.option("--event", help="Only events of this name.", shell_complete=suggestions.event_names)
+@click.option(
+    "--event",
+    type=WordType(),
+    help="Only events of this name.",
+    shell_complete=suggestions.event_names,
+)
 @click.option(
     "--since",
     type=MomentType(),
@@ -78,7 +85,7 @@ def list_deliveries(
     if full_name is not None:
         repo_id = store.look(lookups.repository, full_name)["id"]
     if follow:
-        _follow(store, state, hook_id, repo_id, event, since, limit, as_json)
+        _follow(store, state, hook_id, repo_id, event, limit, as_json)
         return
     rows = store.look(
         kept.page,
@@ -105,15 +112,13 @@ def _follow(
     hook_id: int | None,
     repo_id: int | None,
     event: str | None,
-    since: int | None,
     limit: int,
     as_json: bool,
 ) -> None:
-    if since is not None:
-        raise click.UsageError("--since is for the list only: --follow shows attempts from now on")
-    given = click.get_current_context().get_parameter_source("limit")
-    first = FIRST if given is ParameterSource.DEFAULT else limit
-    wanted = AttemptFilter(None if repo_id is None else [repo_id], hook_id, event or "")
+    if state == kept.STATES[FILTERED]:
+        raise click.UsageError("--follow shows attempts, and filtered deliveries have none")
+    first = limit if is_given(click.get_current_context(), "--limit") else FIRST
+    wanted = AttemptFilter(hook_id=hook_id, event=event or "", repo_id=repo_id)
     with until_interrupted():
         # Imported here, because most listings are without --follow.
         from hub.cli.traffic import tail

@@ -3,7 +3,7 @@
 import click
 
 from hub.cli.console import lookups, options, output, suggestions
-from hub.cli.console.arguments import FullNameType
+from hub.cli.console.arguments import FullNameType, WordType
 from hub.cli.console.grammar import noun
 from store import Connection, Row, Store
 from store.delivery import event_queries
@@ -21,7 +21,7 @@ def event() -> None:
 
 @event.command("list", examples=["tocsin event list", "tocsin event list --unwanted"])
 @click.option("--unwanted", is_flag=True, help="Only events that no hook had subscribed to.")
-@click.option("--event", "name", help="Only events of this name.",
+@click.option("--event", "name", type=WordType(), help="Only events of this name.",
               shell_complete=suggestions.event_names)  # fmt: skip
 @click.option("--repo", "full_name", type=FullNameType(), help="Only this repository.")
 @options.limit

@@ -6,6 +6,7 @@ import orjson
 from hub.cli.console import lookups, options, output, suggestions
 from hub.cli.console.arguments import IdType
 from hub.cli.console.bodies import pretty, show_body
+from hub.cli.console.exclusions import Exclusion
 from hub.cli.console.grammar import command
 from hub.cli.traffic.delivery import shape
 from store import Connection, Row, Store
@@ -16,7 +17,10 @@ MOST = 100
 TABLE = ("id", "hook", "url", "state", "attempts", "status", "problem")
 
 
-@command(examples=["tocsin event show 7", "tocsin event show 7 --payload"])
+@command(
+    examples=["tocsin event show 7", "tocsin event show 7 --payload"],
+    exclusions=[Exclusion("--payload", ["--json", "--utc"], "it prints the payload alone")],
+)
 @click.argument("event_id", metavar="ID", type=IdType(), shell_complete=suggestions.event_ids)
 @click.option("--payload", "whole", is_flag=True, help="Print the payload alone, byte for byte.")
 @options.listing

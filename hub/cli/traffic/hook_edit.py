@@ -14,7 +14,9 @@ from hub.cli.traffic import api_context, delivery_options, hook_place
 from hub.cli.traffic.hook import HOOK_ID, find
 from hub.ingest import hook_events
 from store import Connection, Row
+from store.errors import Invalid
 from store.hooks import hooks
+from store.hooks.event_names import WILDCARD
 from store.hooks.hook_targets import HookTarget
 
 CONTENT_TYPES = ("json", "form")
@@ -177,5 +179,15 @@ def _shown(value: Any) -> str:
 def _changed_events(
     hook: Row, events: tuple[str, ...], added: tuple[str, ...], removed: tuple[str, ...]
 ) -> list[str]:
+    """Return the events after the change.
+
+    Raises Invalid if an event to remove is not one of the hook's, or if it is to be added, too.
+    """
+    for name in removed:
+        if name in events or name in added:
+            raise Invalid(f"the event {name!r} cannot be both added and removed")
+        if name not in hook["events"]:
+            wild = ", but to all with '*'" if WILDCARD in hook["events"] else ""
+            raise Invalid(f"hook {hook['id']} does not subscribe to {name!r} by its name{wild}")
     wanted = [*(events or hook["events"]), *added]
     return [name for name in wanted if name not in removed]

@@ -6,7 +6,8 @@ import click
 import orjson
 
 from hub.cli.console import lookups, options, output, suggestions
-from hub.cli.console.arguments import IdType, InputFile
+from hub.cli.console.arguments import IdType, InputFile, WordType
+from hub.cli.console.exclusions import Exclusion
 from hub.cli.console.grammar import command
 from hub.cli.traffic.hook import HOOK_ID, find
 from hub.http.body import read_object
@@ -23,13 +24,14 @@ from store.filters.dry_run import DryRun, TermResult
         "tocsin hook test-filter 1 --event 7",
         """tocsin hook test-filter 1 --file push.json --filter '{"payload": {"size": 1}}'""",
     ],
+    exclusions=[Exclusion("--event", ["--name"], "a stored event has its own name")],
 )
 @HOOK_ID
 @click.option("--event", "event_id", type=IdType(), metavar="ID", help="A stored event.",
               shell_complete=suggestions.event_ids)  # fmt: skip
 @click.option("--file", "file", type=InputFile("rb"),
               help="A payload, a JSON object; `-` is standard input.")  # fmt: skip
-@click.option("--name", shell_complete=suggestions.event_names,
+@click.option("--name", type=WordType(), shell_complete=suggestions.event_names,
               help="The name of the file's event.  [default: the hook's first event]")  # fmt: skip
 @click.option("--filter", "source", metavar="JSON", help="Another filter in place of the hook's.")
 @options.as_json

@@ -8,7 +8,7 @@ import click
 from hub.cli.console import options, output
 from hub.cli.console.grammar import command
 from hub.cli.traffic.hook import HOOK_ID, find
-from hub.cli.traffic.rotation import overlapping, until
+from hub.cli.traffic.rotation import excluded_by_end, overlapping, until
 from store import Connection, Row, Store
 from store.errors import Invalid
 from store.hooks import hooks
@@ -18,7 +18,11 @@ def _change(db: Connection, /, hook_id: int, **changes: Any) -> Row:
     return hooks.update(db, find(db, hook_id), **changes)
 
 
-@command("rotate-secret", examples=["tocsin hook rotate-secret 1 --overlap 24h"])
+@command(
+    "rotate-secret",
+    examples=["tocsin hook rotate-secret 1 --overlap 24h"],
+    exclusions=[excluded_by_end("--secret")],
+)
 @HOOK_ID
 @click.option(
     "--secret",

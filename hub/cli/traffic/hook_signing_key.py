@@ -5,13 +5,17 @@ import click
 from hub.cli.console import options, output
 from hub.cli.console.grammar import command
 from hub.cli.traffic.hook import HOOK_ID, find
-from hub.cli.traffic.rotation import overlapping, until
+from hub.cli.traffic.rotation import excluded_by_end, overlapping, until
 from store import Connection, Row, Store
 from store.crypto import ed25519
 from store.hooks import signing_keys
 
 
-@command("rotate-key", examples=["tocsin hook rotate-key 1 --overlap 24h"])
+@command(
+    "rotate-key",
+    examples=["tocsin hook rotate-key 1 --overlap 24h"],
+    exclusions=[excluded_by_end("--key")],
+)
 @HOOK_ID
 @click.option(
     "--key",

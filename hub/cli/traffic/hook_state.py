@@ -6,6 +6,7 @@ import click
 
 from hub.cli.console import options
 from hub.cli.console.arguments import DurationType
+from hub.cli.console.exclusions import Exclusion
 from hub.cli.console.grammar import command
 from hub.cli.console.removal import agree
 from hub.cli.service import audit_actor
@@ -72,7 +73,10 @@ def resume(store: Store, hook_id: int) -> None:
     click.echo(f"hook {hook_id} is not paused; {waiting}{more} deliveries wait for it")
 
 
-@command(examples=["tocsin hook silence 1 --for 8h", "tocsin hook silence 1 --end"])
+@command(
+    examples=["tocsin hook silence 1 --for 8h", "tocsin hook silence 1 --end"],
+    exclusions=[Exclusion("--end", ["--for"], "one ends the silence, the other begins it")],
+)
 @HOOK_ID
 @click.option(
     "--for", "span", type=DurationType(), default="8h", show_default=True, help="For how long."

@@ -18,6 +18,9 @@ from store.hooks import hooks
 @options.with_store
 def redeliver(store: Store, delivery_ids: tuple[int, ...]) -> None:
     """Send deliveries again with the same GUIDs: all or none."""
+    twice = next((one for one in delivery_ids if delivery_ids.count(one) > 1), None)
+    if twice is not None:
+        raise click.UsageError(f"delivery {twice} is named twice")
     made = store.do(_again, delivery_ids)
     for old, new in zip(delivery_ids, made, strict=True):
         click.echo(f"delivery {old} is sent again as delivery {new}")

@@ -65,19 +65,31 @@ def replay(
     Pings, and events whose payloads are no longer kept, are left out.
     """
     if until is not None and until <= since:
-        raise click.UsageError("--until is before --since: there can be no such events")
+        raise click.UsageError("--until is not after --since: there can be no such events")
+
+    _check_event(event)
 
     def count(db: Connection) -> tuple[ReplaySelection, int, int]:
         lookups.check_hook(db, hook_id)
         repo_id = None if full_name is None else lookups.repository(db, full_name)["id"]
         chosen = ReplaySelection(since, until, repo_id, hook_id, event, failed)
-        return chosen, *replay_selection.total(db, chosen)
+        return chosen, *replay_selection.total(db, chosen, after)
 
     chosen, many, newest = store.look(count)
     click.echo(f"{many} deliveries of events since {clock.iso(since)}")
     if many and not dry_run:
         first, _ = store.look(replay_selection.id_range, chosen)
         _run(many, lambda: _batches(store, chosen, max(first, after), newest))
+
+
+def _check_event(event: str | None) -> None:
+    if event is None:
+        return
+    name, dot, action = event.partition(".")
+    if not name or (dot and not action):
+        raise click.UsageError(f"{event!r} is no event: write issues, or issues.opened")
+    if name == "ping":
+        raise click.UsageError("pings are not replayed: `tocsin hook ping` sends a new one")
 
 
 def _batches(

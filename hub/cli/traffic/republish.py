@@ -12,6 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemaining
 
 from hub.cli.console import exits, options, output
 from hub.cli.console.arguments import IdType, MomentType
+from hub.cli.console.exclusions import Exclusion
 from hub.cli.console.grammar import noun
 from hub.cli.operate import job
 from hub.cli.service.configuration import Configuration, Settings
@@ -29,7 +30,10 @@ def republish() -> None:
     """Publish the current state of resources again, and watch the runs."""
 
 
-@republish.command(examples=['tocsin republish begin --topic "ada/*/events/*" --dry-run'])
+@republish.command(
+    examples=['tocsin republish begin --topic "ada/*/events/*" --dry-run'],
+    exclusions=[Exclusion("--dry-run", ["--rate", "--no-wait"], "it publishes nothing")],
+)
 @click.option("--topic", metavar="PATTERN", required=True,
               help="owner/repo/events/event, with * for any; or a topic's URL.")  # fmt: skip
 @click.option(

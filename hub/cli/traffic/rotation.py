@@ -7,6 +7,7 @@ import click
 
 from hub.cli.console import output
 from hub.cli.console.arguments import DurationType
+from hub.cli.console.exclusions import Exclusion
 
 
 def overlapping(noun: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -20,6 +21,11 @@ def overlapping(noun: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]
     )
     end = click.option("--end", is_flag=True, help=f"End an overlap now; the present {noun} stays.")
     return lambda command: overlap(end(command))
+
+
+def excluded_by_end(option: str) -> Exclusion:
+    """Return what --end excludes: --overlap, and the option for the new secret or key."""
+    return Exclusion("--end", [option, "--overlap"], "it ends an overlap, and changes nothing else")
 
 
 def until(moment: int | None) -> str:

@@ -3,7 +3,7 @@
 import click
 
 from hub.cli.console import lookups, options, output
-from hub.cli.console.arguments import IdType
+from hub.cli.console.arguments import IdType, WordType
 from hub.cli.console.grammar import noun
 from hub.cli.console.removal import agree
 from store import Connection, Row, Store
@@ -64,8 +64,13 @@ def _find(db: Connection, subscription_id: int) -> Row:
 
 @websub.command(examples=["tocsin websub remove 3 --reason 'the feed has moved'"])
 @SUBSCRIPTION_ID
-@click.option("--reason", default="revoked by the hub's operator", show_default=True,
-              help="The reason that the subscriber gets.")  # fmt: skip
+@click.option(
+    "--reason",
+    type=WordType(),
+    default="revoked by the hub's operator",
+    show_default=True,
+    help="The reason that the subscriber gets.",
+)
 @options.yes
 @options.with_store
 def remove(store: Store, subscription_id: int, reason: str, yes: bool) -> None:

@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 import pytest
-from store_world import World
+from store_world import URL, World
 
 from store import Connection
 from store.alerts import problems
@@ -12,7 +12,7 @@ from store.clock import HOUR, SECOND
 from store.database.id_search import first_id_since
 from store.delivery import attempt_feed, attempt_outcomes, deliveries
 from store.delivery.attempt_filter import AttemptFilter
-from store.hooks import hook_health, hooks
+from store.hooks import hook_health, hook_targets, hooks
 from store.hooks.event_names import EventPattern, parse_pattern
 from store.monitoring import backlog, minute_counters, name_search, stats
 from store.monitoring.stats import LATE
@@ -97,6 +97,31 @@ def test_names_are_found_by_a_part(world: World) -> None:
         ids = world.store.look(name_search.hooks, part, [other["id"]])
         assert ids == ([hook["id"]] if is_found else []), part
     assert world.store.look(name_search.hooks, "receiver", [world.repo["id"]]) == []
+
+
+def test_the_attempts_of_a_repository_are_those_to_any_hook(world: World) -> None:
+    other = world.another_repo()
+    own = world.hook("push")
+    of_all = world.store.do(hooks.create, hook_targets.SYSTEM, url=URL, events=["push"])
+    world.arrive("g-1")
+    world.arrive("g-2", repo_id=other["id"])
+    lease = world.lease()
+    claimed = world.claim(lease, own["id"], of_all["id"])
+    repos = {1: world.repo["id"], 2: other["id"]}
+    world.store.do(
+        attempt_outcomes.record,
+        [world.failure(lease, one, repo_id=repos[one.event_id]) for one in claimed],
+    )
+
+    def found(**wanted: Any) -> list[tuple[int, int]]:
+        page = world.store.look(attempt_feed.page, AttemptFilter(**wanted), limit=9)
+        return sorted((row["hook_id"], row["repo_id"]) for row in page.rows)
+
+    mine = world.repo["id"]
+    assert found(repo_id=mine) == [(own["id"], mine), (of_all["id"], mine)]
+    assert found(repo_id=other["id"]) == [(of_all["id"], other["id"])]
+    assert found(repo_id=mine, hook_id=of_all["id"]) == [(of_all["id"], mine)]
+    assert found(repo_ids=[mine]) == [(own["id"], mine)]
 
 
 @pytest.mark.parametrize(

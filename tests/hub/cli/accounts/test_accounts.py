@@ -1,5 +1,7 @@
 """Commands that create and list users, organizations, repositories, tokens and sources."""
 
+import shlex
+
 import pytest
 from engines import embedded
 
@@ -101,11 +103,35 @@ def test_token_permissions(run, store: Store):
     made = run("token", "add", "ada", "--kind", "fine_grained", "--permission", "hooks=write")
     assert store.look(tokens.find, made.stdout.strip())["permissions"] == {"hooks": "write"}
     run("token", "add", "ada", "--permission", "hooks", code=2)
-    assert "level" in run("token", "add", "ada", "--permission", "hooks=x", code=2).stderr
+    fine = ("token", "add", "ada", "--kind", "fine_grained")
+    assert "level" in run(*fine, "--permission", "hooks=x", code=2).stderr
     refused = run("token", "add", "ada", "--scope", "nil", code=2).stderr
     assert "'nil' is no scope: admin:business, " in refused
     run("token", "add", "ada", "--expires", "soon", code=2)
     run("token", "add", "eve", code=4)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("--permission hooks=read", "a token of the kind personal has scopes, and no permissions"),
+        ("--kind fine_grained --scope repo", "has permissions, and no scopes"),
+        ("--app Lab --permission hooks=read", "a token of the kind oauth has scopes"),
+        ("--app Mill --scope repo", "a token of the kind app_user has permissions"),
+        ("--fingerprint f-1", "--fingerprint is for an application's token"),
+        ("--kind installation --app Mill --fingerprint ''", "no scopes or fingerprint"),
+        (
+            "--kind fine_grained --permission hooks=read --permission hooks=write",
+            "hooks is given twice",
+        ),
+    ],
+)
+def test_a_right_that_a_token_would_ignore_is_refused(run, listed, given, said):
+    run("user", "add", "ada")
+    for name, kind in (("Lab", "oauth"), ("Mill", "integration")):
+        run("app", "add", name, "--owner", "ada", "--url", "https://a.example/", "--kind", kind)
+    assert said in run("token", "add", "ada", *shlex.split(given), code=2).stderr
+    assert listed("token", "list") == []
 
 
 def test_tokens_are_removed_together_or_not_at_all(run, listed):

@@ -35,7 +35,7 @@ FAILURES = [
     ("delivery list --since yesterday", exits.USAGE, "is neither a duration"),
     ("token add ada --expires 0s", exits.USAGE, "'0s' is over at once"),
     ("hook silence 1 --for 0h", exits.USAGE, "'0h' is over at once"),
-    ("replay --since 1h --until 2h", exits.USAGE, "--until is before --since"),
+    ("replay --since 1h --until 2h", exits.USAGE, "--until is not after --since"),
     ("top --interval nan", exits.USAGE, "is no number of seconds"),
     ("listen --delay nan", exits.USAGE, "is no number of seconds"),
     ("sql SELECT --limit 99999999999999999999", exits.USAGE, "1000000"),

@@ -50,6 +50,12 @@ def test_another_program_can_be_named_in_the_units(run, root):
     assert "/opt/tocsin" not in unit
 
 
+def test_a_program_needs_an_absolute_path(run, root):
+    said = run("systemd", "install", "--prefix", root, "--program", "bin/tocsin", code=1).stderr
+    assert "must be absolute" in said
+    assert not list(root.rglob("*.service"))
+
+
 def test_installing_again_keeps_the_administrator_s_files(run, root):
     run("systemd", "install", "--prefix", root)
     settings, key = root / "etc/tocsin/tocsin.toml", root / "etc/tocsin/secret.key"

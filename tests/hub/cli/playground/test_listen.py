@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import signal
 import socket
 from collections.abc import Iterator
@@ -176,6 +177,8 @@ def test_a_forward_url_without_a_path_keeps_the_deliverys(url, target, expected)
         ("--forward ftp://x", "is no URL"),
         ("--forward http://x:99999", "is no URL"),
         ("--forward 3000 --status 500", "exclude each other"),
+        ("--token t", "--token needs --server"),
+        ("--secret ''", "--secret is empty"),
         ("--event push", "--subscribe"),
         ("--port 80000", "65535"),
         ("--port -1", "65535"),
@@ -183,4 +186,4 @@ def test_a_forward_url_without_a_path_keeps_the_deliverys(url, target, expected)
     ],
 )
 def test_wrong_options(run, words, said):
-    assert said in run("listen", *words.split(), code=2).stderr
+    assert said in run("listen", *shlex.split(words), code=2).stderr

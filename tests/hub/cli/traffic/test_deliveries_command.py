@@ -141,6 +141,7 @@ def test_a_delivery_is_redelivered(run, listed, hook_id):
         "guid-0",
     ]
     run("delivery", "redeliver", 1, 99, code=4)
+    assert "delivery 1 is named twice" in run("delivery", "redeliver", 1, 2, 1, code=2).stderr
     assert len(listed("delivery", "list")) == 4
 
 
@@ -157,6 +158,23 @@ def test_events_are_replayed(run, listed, hook_id):
     assert "0 deliveries" in run("replay", "--since", "1h", "--failed").stdout
     assert "0 deliveries" in run("replay", "--since", "1h", "--until", "30m").stdout
     run("replay", code=2)
+
+
+def test_a_replay_counts_only_events_after_the_given_one(run, hook_id):
+    assert "1 deliveries" in run("replay", "--since", "1h", "--after", 1, "--dry-run").stdout
+
+
+@pytest.mark.parametrize(
+    ("event", "said"),
+    [
+        ("issues.", "'issues.' is no event"),
+        (".opened", "is no event"),
+        ("", "'' is no event"),
+        ("ping", "pings are not replayed"),
+    ],
+)
+def test_a_replay_of_a_wrong_event_is_refused(run, hook_id, event, said):
+    assert said in run("replay", "--since", "1h", "--event", event, code=2).stderr
 
 
 def test_an_interrupted_replay_names_the_command_to_continue(run, listed, hook_id, monkeypatch):

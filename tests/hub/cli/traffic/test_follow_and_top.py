@@ -186,5 +186,6 @@ def test_a_reader_that_goes_ends_it(store: Store, hook_id: int):
     assert (out, err) == ("0\n", "")
 
 
-def test_since_is_for_the_list(run, store: Store, hook_id: int):
-    assert "--follow" in run("delivery", "list", "--follow", "--since", "1h", code=2).stderr
+def test_filtered_deliveries_cannot_be_followed(run, store: Store, hook_id: int):
+    said = run("delivery", "list", "--follow", "--state", "filtered", code=2).stderr
+    assert "filtered deliveries have none" in said

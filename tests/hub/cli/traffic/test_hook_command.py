@@ -96,6 +96,25 @@ def test_a_hook_is_changed(run, listed, store: Store, hook_id):
     assert "at least one event" in run("hook", "edit", 1, "--remove-event", "*", code=2).stderr
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["--add-event", "issues", "--remove-event", "issues"], "both added and removed"),
+        (["--event", "issues", "--remove-event", "issues"], "both added and removed"),
+        (["--remove-event", "issues"], "hook 1 does not subscribe to 'issues' by its name"),
+    ],
+)
+def test_an_event_that_cannot_be_removed_is_refused(run, hook_id, given, said):
+    assert said in run("hook", "edit", hook_id, *given, code=2).stderr
+    assert shown(run, hook_id)["events"] == ["push"]
+
+
+def test_the_refusal_says_that_a_hook_gets_all_events(run, hook_id):
+    run("hook", "edit", hook_id, "--event", "*")
+    said = run("hook", "edit", hook_id, "--remove-event", "push", code=2).stderr
+    assert "does not subscribe to 'push' by its name, but to all with '*'" in said
+
+
 NAMED_OTHERWISE = {"headers": "header", "tls": "client-cert", "oauth2": "oauth2-token-url"}
 
 
