@@ -11,6 +11,7 @@ from hub.cli.service.configuration import Settings
 from hub.cli.state.base import SectionEntry, StateEntry
 from hub.cli.state.changes import StateChange, secret
 from hub.cli.traffic import api_context
+from hub.rest.context import Context
 from store import Connection, Row
 from store.accounts import apps
 from store.apps import app_hooks, app_keys, installations
@@ -146,9 +147,10 @@ class AppEntry(SectionEntry):
 class InstallationEntry(SectionEntry):
     """An installation of an app on an account: for all its repositories, or only for some.
 
-    The account accepts all permissions that the app asks for, or only `permissions`. If an entry
-    leaves out `permissions`, all are accepted. If it leaves out `suspended`, a suspension ends.
-    `repositories` replace the present choice.
+    If an entry has `permissions`, the account accepts these and the app's present events. Null
+    stands for all permissions that the app asks for at present. `repositories` replace the present
+    choice, and null stands for all, also later ones. By default, a new installation accepts all
+    permissions and covers all repositories.
     """
 
     identified_by = ("app", "account")
@@ -181,14 +183,21 @@ class InstallationEntry(SectionEntry):
             before = installation_changes.install(
                 ctx, parent, account, accepted=self.permissions, chosen=chosen
             )
-            changed = True
-        else:
-            changed = installation_changes.accept(ctx, before, parent, self.permissions)
-            if "repositories" in self.model_fields_set:
-                changed |= installation_changes.choose(ctx, before, chosen)
+            return self._suspend(ctx, before)
+        changes = []
+        if "permissions" in self.model_fields_set:
+            changes.append(installation_changes.accept(ctx, before, parent, self.permissions))
+        if "repositories" in self.model_fields_set:
+            changes.append(installation_changes.choose(ctx, before, chosen))
+        return any([*changes, self._suspend(ctx, before)])
+
+    def _suspend(self, ctx: Context, installation: Row) -> bool:
+        """Suspend the installation or end its suspension. Return whether that changes anything."""
+        if "suspended" not in self.model_fields_set:
+            return False
         if self.suspended:
-            return installation_changes.suspend(ctx, before) or changed
-        return installation_changes.unsuspend(ctx, before) or changed
+            return installation_changes.suspend(ctx, installation)
+        return installation_changes.unsuspend(ctx, installation)
 
     def _chosen(self, db: Connection, account: Row) -> list[int] | None:
         if self.repositories is None:
