@@ -1,7 +1,7 @@
 """Records of running artifacts: one for each deployment in an environment and a cluster."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import orjson
@@ -36,7 +36,7 @@ class DeploymentPlace:
 class Deployment:
     """An artifact from a repository that is deployed under a name.
 
-    If tags or risks are None, the stored ones stay.
+    If the status, tags or risks are None, the stored ones stay. A new one is `deployed` then.
     """
 
     repo_id: int
@@ -44,7 +44,7 @@ class Deployment:
     name: str
     digest: str
     version: str | None
-    status: str
+    status: str | None
     deployment_name: str
     tags: dict[str, str] | None
     runtime_risks: list[str] | None
@@ -80,7 +80,10 @@ def put(
         "deployment_record",
         f"{KEY}, artifact_id, digest, status, tags, runtime_risks, attestation_id, created_at,"
         " updated_at",
-        [_row(db, organization_id, place, one, ids[one.artifact.key]) for one in wanted],
+        [
+            _row(db, organization_id, place, _settled(one, before), ids[one.artifact.key])
+            for one in wanted
+        ],
         f"ON CONFLICT ({KEY}) DO UPDATE SET artifact_id = excluded.artifact_id,"
         " digest = excluded.digest, status = excluded.status,"
         " tags = coalesce(excluded.tags, deployment_record.tags), runtime_risks ="
@@ -147,6 +150,12 @@ def _at(
 
 def _by_name(rows: Iterable[Row]) -> dict[str, Row]:
     return {row["deployment_name"]: row for row in rows}
+
+
+def _settled(one: Deployment, before: dict[str, Row]) -> Deployment:
+    """Return the deployment with a status. The column cannot be null, not even in a conflict."""
+    old = before.get(one.deployment_name, {"status": STATUSES[0]})
+    return replace(one, status=one.status or old["status"])
 
 
 def _row(

@@ -20,14 +20,14 @@ STATUSES = ("active", "eol", "deleted")
 class Storage:
     """A place in a registry. Unknown parts are empty.
 
-    If `artifact_url` is None, the stored one stays.
+    If `artifact_url` or `status` is None, the stored one stays. A new record is `active` then.
     """
 
     registry_url: str
     repository: str = ""
     path: str = ""
     artifact_url: str | None = None
-    status: str = "active"
+    status: str | None = None
 
 
 def put(db: Connection, organization_id: int, named: NamedArtifact, wanted: Storage) -> Row:
@@ -42,6 +42,7 @@ def put(db: Connection, organization_id: int, named: NamedArtifact, wanted: Stor
     values: Row = {"artifact_id": artifact_id, **asdict(wanted)}
     if before is None:
         values |= {"organization_id": organization_id, "digest": named.key[1]}
+        values["status"] = wanted.status or STATUSES[0]
         values |= {"created_at": db.now, "updated_at": db.now}
         upsert.insert_if_absent(db, "storage_record", values, KEY)
         artifacts.count(db, "storages", {artifact_id: 1})

@@ -62,7 +62,7 @@ class RecordEntry(BuiltEntry):
 class DeploymentRecordEntry(RecordEntry):
     """A deployment of an artifact, identified by its organization, its place and `deployment_name`.
 
-    Its place is the environments and the cluster. Without `status`, it is `deployed`.
+    Its place is the environments and the cluster. A new one is `deployed` by default.
     """
 
     name: Name
@@ -95,7 +95,7 @@ class DeploymentRecordEntry(RecordEntry):
             self.name,
             self.digest,
             self.version,
-            self.status,
+            self.given("status").get("status"),
             self.deployment_name,
             self.tags,
             None if self.runtime_risks is None else [*self.runtime_risks],
@@ -106,7 +106,7 @@ class DeploymentRecordEntry(RecordEntry):
 
 class StorageRecordEntry(RecordEntry):
     """A copy of an artifact in a registry, identified by the artifact and its place in the
-    registry. Without `status`, it is `active`.
+    registry. A new one is `active` by default.
     """
 
     name: Name
@@ -132,6 +132,6 @@ class StorageRecordEntry(RecordEntry):
             self.registry_repository,
             self.path,
             self.artifact_url,
-            self.status,
+            self.given("status").get("status"),
         )
         return storage_records.put(db, parent["owner_id"], named, place)

@@ -7,8 +7,9 @@ import pytest
 
 from store import Row, Store
 from store.accounts import organizations
-from store.artifacts import deployment_records
+from store.artifacts import deployment_records, storage_records
 from store.artifacts.deployment_records import DeploymentPlace
+from store.artifacts.storage_records import Storage
 
 DIGEST = "sha256:" + "a" * 64
 DEPLOYMENT: dict[str, Any] = {
@@ -48,12 +49,17 @@ def kept(store: Store) -> Row:
     return store.look(deployment_records.get, tower["id"], DeploymentPlace("production"), "web")
 
 
+def copy(store: Store) -> Row:
+    return store.look(storage_records.get, 1, Storage("https://registry.example"))
+
+
 def test_artifacts_are_made_once(load, store: Store):
     assert "7 created, 0 updated, 0 unchanged" in load(DOCUMENT).stdout
     row = kept(store)
     assert (row["digest"], row["status"]) == (DIGEST, "deployed")
     assert (row["tags"], row["runtime_risks"]) == ({"a": "1", "b": "2"}, [])
     assert row["attestation_id"] is not None
+    assert copy(store)["status"] == "active"
     assert "0 created, 0 updated, 7 unchanged" in load(DOCUMENT).stdout
 
 
@@ -68,6 +74,19 @@ def test_changed_artifacts_are_updated(load, store: Store):
     assert "0 created, 0 updated, 2 unchanged" in load(other).stdout
     row = kept(store)
     assert (row["status"], row["tags"]) == ("decommissioned", {"a": "1", "b": "2"})
+
+
+def test_records_keep_a_status_that_is_left_out(load, store: Store):
+    load(
+        DOCUMENT
+        | {
+            "deployment_records": [DEPLOYMENT | {"status": "decommissioned"}],
+            "storage_records": [STORAGE | {"status": "eol"}],
+        }
+    )
+    assert "0 created, 0 updated, 7 unchanged" in load(DOCUMENT).stdout
+    assert kept(store)["status"] == "decommissioned"
+    assert copy(store)["status"] == "eol"
 
 
 @pytest.mark.parametrize(
