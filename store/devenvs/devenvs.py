@@ -101,10 +101,23 @@ def restrictions(db: Connection, repo_id: int, ref: str) -> list[Restriction]:
         repo_id=repo_id,
         refs=json_array([EVERY_REF, *_names(db, repo_id, ref)]),
     )
-    return [
-        Restriction(cpus, memory, storage, None if names is None else tuple(orjson.loads(names)))
-        for cpus, memory, storage, names in rows
-    ]
+    return [_restriction(*row) for row in rows]
+
+
+def restriction(db: Connection, repo_id: int, ref: str) -> Restriction:
+    """Return a repository's requirements for exactly this branch or commit, or for EVERY_REF."""
+    rows = db.tuples(
+        "SELECT cpus, memory_in_bytes, storage_in_bytes, machines FROM devenv_restriction"
+        " WHERE repo_id = :repo_id AND ref = :ref",
+        repo_id=repo_id,
+        ref=_short(ref),
+    )
+    return _restriction(*rows[0]) if rows else Restriction()
+
+
+def _restriction(cpus: int, memory: int, storage: int, names: str | None) -> Restriction:
+    machines = None if names is None else tuple(orjson.loads(names))
+    return Restriction(cpus, memory, storage, machines)
 
 
 def restrict(db: Connection, repo_id: int, ref: str, wanted: Restriction) -> None:
@@ -135,6 +148,18 @@ def prebuilt(db: Connection, repo_id: int, ref: str) -> dict[str, str]:
         refs=json_array(_names(db, repo_id, ref)),
     )
     return dict(rows)
+
+
+def availability_of(db: Connection, repo_id: int, ref: str, machine: str) -> str | None:
+    """Return the state of the prebuild for exactly this branch or commit, or None."""
+    found: str | None = db.value(
+        "SELECT availability FROM devenv_prebuild"
+        " WHERE repo_id = :repo_id AND ref = :ref AND machine = :machine",
+        repo_id=repo_id,
+        ref=_short(ref),
+        machine=machine,
+    )
+    return found
 
 
 def prebuild(db: Connection, repo_id: int, ref: str, machine: str, availability: str) -> None:

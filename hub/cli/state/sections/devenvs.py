@@ -1,5 +1,6 @@
 """The sections of development environments, and of their secrets, locations and machines."""
 
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, SecretStr
@@ -10,7 +11,6 @@ from store import Connection, Row
 from store.devenvs import devenv_locations, devenv_machines, devenv_secrets, devenvs
 from store.devenvs.devenv_locations import Location
 from store.devenvs.devenv_machines import Machine
-from store.devenvs.devenvs import Restriction
 from store.errors import Invalid
 
 Name = Annotated[str, Field(min_length=1, max_length=devenvs.MOST_NAME, pattern="^[^\0]*$")]
@@ -65,8 +65,8 @@ class DevenvLocationEntry(SectionEntry):
 
 
 class DevenvMachineEntry(SectionEntry):
-    """A kind of machine, identified by its name. A new one needs its sizes. Without `locations`, it
-    is offered at all locations.
+    """A kind of machine, identified by its name. A new one needs its sizes. A new one without
+    `locations` is offered at all locations.
     """
 
     identified_by = case_sensitive = ("name",)
@@ -98,16 +98,22 @@ class DevenvMachineEntry(SectionEntry):
 
 
 class DevenvPrebuildEntry(StateEntry):
-    """A prebuild for a machine at `ref`, a branch or a commit."""
+    """A prebuild, identified by its machine and by `ref`, a branch or a commit."""
 
     ref: Name
     machine: Name
     availability: Literal["none", "in_progress", "ready"] = "ready"
 
+    def put(self, db: Connection, repo_id: int) -> None:
+        """Add the prebuild, or update it."""
+        known = devenvs.availability_of(db, repo_id, self.ref, self.machine)
+        availability = self.given("availability").get("availability", known or self.availability)
+        devenvs.prebuild(db, repo_id, self.ref, self.machine, availability)
+
 
 class DevenvRestrictionEntry(StateEntry):
-    """Requirements on machines at `ref`, a branch or a commit. Without `ref`, they apply to every
-    ref.
+    """Requirements on machines, identified by `ref`, a branch or a commit. Without `ref`, they
+    apply to every ref.
     """
 
     ref: Name | None = None
@@ -115,6 +121,15 @@ class DevenvRestrictionEntry(StateEntry):
     memory_in_bytes: Amount = 0
     storage_in_bytes: Amount = 0
     machines: list[Name] | None = Field(None, max_length=100)
+
+    def put(self, db: Connection, repo_id: int) -> None:
+        """Add the requirements, or update them."""
+        ref = self.ref or devenvs.EVERY_REF
+        given = self.given("cpus", "memory_in_bytes", "storage_in_bytes", "machines")
+        if given.get("machines") is not None:
+            given["machines"] = tuple(given["machines"])
+        known = devenvs.restriction(db, repo_id, ref)
+        devenvs.restrict(db, repo_id, ref, replace(known, **given))
 
 
 class DevenvPolicyEntry(RepositoryPart):
@@ -131,12 +146,9 @@ class DevenvPolicyEntry(RepositoryPart):
     def write(self, db: Connection, parent: Row, before: object) -> None:
         """Add prebuilds and restrictions, or update them. Others stay."""
         for one in self.prebuilds:
-            devenvs.prebuild(db, parent["id"], one.ref, one.machine, one.availability)
+            one.put(db, parent["id"])
         for each in self.restrictions:
-            names = None if each.machines is None else tuple(each.machines)
-            least = (each.cpus, each.memory_in_bytes, each.storage_in_bytes)
-            ref = each.ref or devenvs.EVERY_REF
-            devenvs.restrict(db, parent["id"], ref, Restriction(*least, names))
+            each.put(db, parent["id"])
 
 
 class DevenvEntry(SectionEntry):

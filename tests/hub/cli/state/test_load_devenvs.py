@@ -83,6 +83,24 @@ def test_changed_devenvs_are_updated(load, store: Store):
     assert (machine.cpus, machine.memory_in_bytes, machine.locations) == (2, 100, ("Tower",))
 
 
+def test_a_policy_keeps_the_keys_that_its_parts_leave_out(load, store: Store):
+    asked = {"ref": "main", "cpus": 4, "memory_in_bytes": 1, "storage_in_bytes": 2}
+    prebuild = {"ref": "main", "machine": "belfry"}
+
+    def policy(restriction: dict[str, Any], **more: str) -> dict[str, Any]:
+        parts = {"prebuilds": [prebuild | more], "restrictions": [restriction]}
+        return DOCUMENT | {"devenv_policies": [{"repository": "ada/engine"} | parts]}
+
+    load(policy(asked | {"machines": ["belfry"]}, availability="in_progress"))
+    again = policy({"ref": "refs/heads/main", "cpus": 5})
+    assert "0 created, 1 updated, 5 unchanged" in load(again).stdout
+    repo_id = store.look(repositories.find, "ada", "engine")["id"]
+    assert store.look(devenvs.restriction, repo_id, "main") == Restriction(5, 1, 2, ("belfry",))
+    assert store.look(devenvs.prebuilt, repo_id, "main") == {"belfry": "in_progress"}
+    load(policy({"ref": "main", "machines": None}))
+    assert store.look(devenvs.restriction, repo_id, "main") == Restriction(5, 1, 2)
+
+
 def test_a_known_one_is_changed(load, store: Store):
     gone = {"devenv_machines": [{"name": "basicLinux32gb", "offered": False}]}
     assert "0 created, 1 updated" in load(gone).stdout
