@@ -53,7 +53,8 @@ class InteractionLimitEntry(SectionEntry):
         same = before is not None and before["allowed"] == self.limit
         if over or (same and given in (None, before and before["expires_at"])):
             return
-        ends = given or interaction_limits.ends_at(db.now, "one_day")
+        kept = None if before is None else before["expires_at"]
+        ends = given or kept or interaction_limits.ends_at(db.now, "one_day")
         if self.account is not None:
             interaction_limits.limit_account(db, parent["id"], self.limit, ends)
         else:
@@ -62,8 +63,8 @@ class InteractionLimitEntry(SectionEntry):
 
 class PullRequestCapEntry(SectionEntry):
     """A cap on open pull requests of an organization or of a repository. `bypass` lists users for
-    whom no cap applies in the repository, neither its own nor its organization's. Without
-    `enabled`, the cap is enabled.
+    whom no cap applies in the repository, neither its own nor its organization's. A new cap is
+    enabled by default.
     """
 
     organization: str | None = None
@@ -106,8 +107,10 @@ class PullRequestCapEntry(SectionEntry):
 
     def write(self, db: Connection, parent: Row, before: object) -> None:
         """Set the cap, and add the users who bypass it."""
+        known = pull_request_caps.stored(db, self.whose, parent["id"]) or {"enabled": self.enabled}
+        enabled = bool((known | self.given("enabled"))["enabled"])
         pull_request_caps.put(
-            db, self.whose, parent["id"], enabled=self.enabled, most=self.max_open_pull_requests
+            db, self.whose, parent["id"], enabled=enabled, most=self.max_open_pull_requests
         )
         if self.bypass:
             users = [user(db, login)["id"] for login in self.bypass]

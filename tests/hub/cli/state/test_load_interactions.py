@@ -54,6 +54,16 @@ def test_limits(load, store: Store):
     assert "0 created, 1 updated" in counts(load(interaction_limits=limits))
 
 
+@pytest.mark.parametrize("whose", [{"account": "tower"}, {"repository": "tower/bells"}])
+def test_a_limit_keeps_its_end_if_only_its_group_changes(load, store: Store, whose):
+    load(interaction_limits=[{**whose, "limit": "existing_users", "expires_at": AHEAD}])
+    changed = [{**whose, "limit": "collaborators_only"}]
+    assert "0 created, 1 updated" in counts(load(interaction_limits=changed))
+    found = store.look(interaction_limits.in_force, repo(store, "tower", "bells"))
+    assert found is not None
+    assert (found["allowed"], iso(found["expires_at"])) == ("collaborators_only", AHEAD)
+
+
 def test_expired_limits_and_invitations_are_ignored(load, store: Store):
     over = {"limit": "existing_users", "expires_at": BEHIND}
     said = load(
@@ -92,7 +102,10 @@ def test_caps(load, store: Store):
     ]
     assert "2 created, 0 updated" in counts(load(pull_request_caps=caps))
     assert "0 created, 0 updated" in counts(load(pull_request_caps=caps))
-    engine = repo(store)
+    engine, tower = repo(store), store.look(accounts.by_login, "tower")
+    assert tower is not None
+    cap = store.look(pull_request_caps.stored, "organization", tower["id"])
+    assert cap == {"enabled": 1, "most": 7}
     assert store.look(pull_request_caps.get, "repository", engine["id"])["enabled"] == 0
     listed = store.look(pull_request_caps.bypassing, engine["id"])
     assert [row["login"] for row in listed] == ["bob", "eve"]
@@ -102,6 +115,14 @@ def test_caps(load, store: Store):
     for wrong in ({"enabled": True}, {"organization": "tower", "bypass": ["ada"]}):
         load(2, pull_request_caps=[wrong])
     load(2, pull_request_caps=[{"organization": "tower", "max_open_pull_requests": 1001}])
+
+
+def test_a_cap_stays_disabled_without_enabled(load, store: Store):
+    load(pull_request_caps=[{"repository": "ada/engine", "enabled": False}])
+    again = [{"repository": "ada/engine", "max_open_pull_requests": 3}]
+    assert "0 created, 1 updated" in counts(load(pull_request_caps=again))
+    cap = store.look(pull_request_caps.stored, "repository", repo(store)["id"])
+    assert cap == {"enabled": 0, "most": 3}
 
 
 def test_invitations(load, store: Store):
