@@ -78,9 +78,12 @@ class WorkflowRunEntry(RepositoryPart):
     def write(self, db: Connection, parent: Row, before: object) -> None:
         """Create or update the run with its jobs."""
         event = projection_table.projected_events(db)
-        run = payload_of(db, self, but=("attempt", "jobs")) | {"run_attempt": self.attempt}
+        run = payload_of(db, self, but=["jobs"], names={"attempt": "run_attempt"})
         workflow_projection.project_run(db, parent, {"workflow_run": run}, event)
-        of_run = {"run_id": self.id, "run_attempt": self.attempt}
+        stored = workflow_runs.get(db, parent["id"], self.id)
+        assert stored is not None, "it was put there"
+        attempt = self.given("attempt").get("attempt", stored["attempt"])
+        of_run = {"run_id": self.id, "run_attempt": attempt}
         for job in self.jobs:
             payload = {"workflow_job": payload_of(db, job) | of_run}
             workflow_projection.project_job(db, parent, payload, event)

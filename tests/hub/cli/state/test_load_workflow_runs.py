@@ -8,7 +8,7 @@ import pytest
 
 from store import Store
 from store.repositories import repositories
-from store.workflows import concurrency
+from store.workflows import concurrency, workflow_runs
 
 pytestmark = pytest.mark.usefixtures("url")
 
@@ -96,6 +96,16 @@ def test_a_changed_workflow_run_is_updated(
     assert "0 created, 1 updated, 3 unchanged" in load(document).stdout
     assert "0 created, 0 updated, 4 unchanged" in load(document).stdout
     assert queue(store, "prod") == left
+
+
+def test_a_run_keeps_its_attempt_and_its_jobs_keep_their_groups(load, store: Store):
+    load(changed(0, attempt=2))
+    assert "0 created, 0 updated, 4 unchanged" in load(DOCUMENT).stdout
+    assert "0 created, 1 updated, 3 unchanged" in load(changed(0, name="other")).stdout
+    repo = store.look(repositories.find, "ada", "engine")
+    run = store.look(workflow_runs.get, repo["id"], 1)
+    assert (run["name"], run["attempt"]) == ("other", 2)
+    assert queue(store, "db") == [(2, None, 0), (1, 10, 1)]
 
 
 @pytest.mark.parametrize(
