@@ -13,8 +13,8 @@ NO_NUL = "^[^\0]*$"
 
 
 class CommitStatusEntry(RepositoryPart):
-    """The status of a commit in a context, by default in `default`. If it differs from the newest
-    one there, it is added.
+    """The status of a commit in a context, by default in `default`. If a key of the entry differs
+    from the newest status there, a new one is added. It has only the keys of the entry.
     """
 
     identified_by = ("repository", "commit", "context")
@@ -30,12 +30,12 @@ class CommitStatusEntry(RepositoryPart):
         return commit_statuses.newest(db, parent["id"], self.commit, self.context)
 
     def write(self, db: Connection, parent: Row, before: Row | None) -> None:
-        """Add the status, unless the newest one is the same.
+        """Add the status, unless the newest one has all its keys.
 
         Raises Missing for an unknown creator.
         """
         creator = lookups.account(db, self.creator)
-        fields = self.model_dump(include={"state", "description", "target_url"})
+        fields = self.given("state", "description", "target_url")
         wanted = {**fields, "creator_id": creator["id"]}
         if before is None or not wanted.items() <= before.items():
             fields["context"] = self.context

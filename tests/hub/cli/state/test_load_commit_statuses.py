@@ -49,6 +49,16 @@ def test_a_status_is_added_if_it_differs(load: Any, store: Store) -> None:
     assert newest["state"] == "success"
 
 
+def test_a_left_out_key_is_no_difference(load: Any, store: Store) -> None:
+    load(STATUS)
+    short = {name: STATUS[name] for name in ("repository", "commit", "context", "state", "creator")}
+    assert outcome(load(short)) == "unchanged"
+    assert outcome(load({**short, "description": "It rang"})) == "updated"
+    repo = store.look(repositories.find, "ada", "engine")
+    newest = store.look(commit_statuses.newest, repo["id"], SHA, "ci")
+    assert (newest["description"], newest["target_url"]) == ("It rang", None)
+
+
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
