@@ -31,7 +31,7 @@ EventName = Annotated[str, AfterValidator(_event_name)]
 
 
 class AppHookEntry(StateEntry):
-    """The hook of an app, which gets the app's events."""
+    """The hook of an app, which gets the app's events. `delivery` replaces the present one."""
 
     url: str
     content_type: Literal["json", "form"] = "json"
@@ -65,8 +65,8 @@ class AppHookEntry(StateEntry):
 
 class AppEntry(SectionEntry):
     """An app, identified by its name. If it is new and has no `client_secret`, it gets a random
-    one. The owner, `kind` and `client_id` of an existing app cannot change. If it is an
-    integration, its entry needs `kind`. `permissions` and `events` replace the present ones.
+    one. The owner, `kind` and `client_id` of an existing app cannot change. `permissions` and
+    `events` replace the present ones.
     """
 
     identified_by = ("name",)
@@ -126,8 +126,9 @@ class AppEntry(SectionEntry):
         Raises Conflict if its owner, kind or client id would change: its tokens depend on them.
         """
         owner, given = lookups.account(db, self.owner), secret(self.client_secret)
-        fixed = {"kind": self.kind, "owner_id": owner["id"], "client_id": self.client_id}
-        fixed = {name: value for name, value in fixed.items() if value is not None}
+        fixed = {"owner_id": owner["id"], **self.given("kind")}
+        if self.client_id is not None:
+            fixed["client_id"] = self.client_id
         if not fixed.items() <= before.items():
             raise Conflict(f"the app {self.name!r} has another owner, kind or id; remove it first")
         names = ("url", "description", "permissions", "events", "public")

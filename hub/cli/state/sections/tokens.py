@@ -9,7 +9,7 @@ from hub.cli.console import lookups
 from hub.cli.state.base import Moment, SectionEntry, microseconds
 from hub.cli.state.changes import StateChange, outcome_of, secret
 from store import Connection, Row
-from store.accounts import apps, grants, sso, tokens
+from store.accounts import grants, sso, tokens
 from store.apps import installation_tokens
 from store.errors import Conflict
 
@@ -113,28 +113,31 @@ class TokenEntry(SectionEntry):
         return tokens.create(db, owner["id"], kind=self.kind, **given)[0]
 
     def _differs(self, known: Row, owner: Row, holder: Row | None) -> bool:
-        kind: str = self.kind
-        if holder is not None and kind != "installation":
-            kind = apps.KINDS[holder["kind"]]
-        permissions = self.permissions
-        if holder is not None and kind != "oauth" and not permissions:
-            permissions = known["permissions"]
-        elif kind == "installation":
-            permissions = {"metadata": "read", **permissions}
-        ends = self.ends()
-        if ends is None and kind == "installation":
-            # A new installation token gets an expiry by default.
-            ends = known["expires_at"]
-        wanted = {
-            "login": owner["login"],
+        """Return whether the token would change. Keys that are left out are no difference."""
+        values = {
             "app": None if holder is None else holder["name"],
-            "kind": kind,
+            "kind": self.kind,
             "scopes": [*tokens.normalise(self.scopes)],
-            "permissions": permissions,
+            "permissions": self._permissions(known),
             "fingerprint": self.fingerprint,
-            "expires_at": ends,
+            "expires_at": self._end(known),
         }
-        return not wanted.items() <= known.items()
+        wanted = {name: values[name] for name in values.keys() & self.model_fields_set}
+        return {**known, "login": owner["login"], **wanted} != known
+
+    def _permissions(self, known: Row) -> dict[str, Any]:
+        """Return the permissions that the known token needs. By default, an app's token has all."""
+        if known["app"] is not None and not self.permissions:
+            return dict(known["permissions"])
+        always = {"metadata": "read"} if known["kind"] == "installation" else {}
+        return always | self.permissions
+
+    def _end(self, known: Row) -> int | None:
+        """Return the expiry that the known token needs. An installation's token has one anyway."""
+        ends = self.ends()
+        if ends is None and known["kind"] == "installation":
+            ends = known["expires_at"]
+        return ends
 
 
 def _names(token: Row) -> tuple[str, str, str | None]:
