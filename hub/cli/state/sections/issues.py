@@ -65,17 +65,8 @@ class MilestoneEntry(NumberedEntry):
         milestones.put(db, parent, payload, projected_events(db))
 
 
-class MovedEntry(StateEntry):
-    """The place to which an issue was transferred."""
-
-    repository: FullName
-    number: Number
-
-
-class IssueEntry(NumberedEntry):
-    """An issue, identified by its repository and number. Its labels, and the milestone with the
-    number `milestone`, must exist. `assignees` and `labels` replace the present ones.
-    """
+class DiscussedEntry(NumberedEntry):
+    """An issue or a pull request: the keys that both have."""
 
     title: Title
     body: Text | None = None
@@ -90,8 +81,6 @@ class IssueEntry(NumberedEntry):
     comments: int = Field(0, ge=0, lt=2**31)
     created_at: Moment | None = None
     closed_at: Moment | None = None
-    deleted: bool = False
-    moved_to: MovedEntry | None = None
 
     @property
     def known_by(self) -> tuple[str, str]:
@@ -107,16 +96,6 @@ class IssueEntry(NumberedEntry):
         ids = [row["id"]]
         around = (labels.of_issues(db, ids), issues.assignees(db, ids), pulls.of_issues(db, ids))
         return {**row, "around": around}
-
-    def write(self, db: Connection, parent: Row, before: Row | None) -> None:
-        """Create or update the issue. Raises Missing for an unknown label or milestone."""
-        issues.put(db, parent, self.payload(db, parent, before), projected_events(db))
-        row = issues.get(db, parent["id"], self.number)
-        assert row is not None, "it was put there"
-        if self.deleted:
-            issues.delete(db, row)
-        if self.moved_to is not None:
-            issues.move(db, row, self.moved_to.repository, self.moved_to.number)
 
     def payload(self, db: Connection, repo: Row, before: Row | None) -> dict[str, Any]:
         """Return the issue as in a platform's payload."""
@@ -134,38 +113,69 @@ class IssueEntry(NumberedEntry):
         return _closed(db, found, before)
 
 
-class EndEntry(StateEntry):
-    """A branch of a pull request and its commit. `repository` is needed if it is another
-    repository.
+class MovedEntry(StateEntry):
+    """The place to which an issue was transferred."""
+
+    repository: FullName
+    number: Number
+
+
+class IssueEntry(DiscussedEntry):
+    """An issue, identified by its repository and number. Its labels, and the milestone with the
+    number `milestone`, must exist. `assignees` and `labels` replace the present ones.
     """
+
+    deleted: bool = False
+    moved_to: MovedEntry | None = None
+
+    def write(self, db: Connection, parent: Row, before: Row | None) -> None:
+        """Create or update the issue. Raises Missing for an unknown label or milestone."""
+        issues.put(db, parent, self.payload(db, parent, before), projected_events(db))
+        row = issues.get(db, parent["id"], self.number)
+        assert row is not None, "it was put there"
+        if self.deleted:
+            issues.delete(db, row)
+        if self.moved_to is not None:
+            issues.move(db, row, self.moved_to.repository, self.moved_to.number)
+
+
+class BaseBranchEntry(StateEntry):
+    """The branch of the repository into which a pull request is merged, and its commit."""
 
     ref: str = Field(min_length=1, max_length=255)
     sha: Sha
+
+
+class HeadBranchEntry(BaseBranchEntry):
+    """The branch that a pull request merges, and its commit. A new pull request needs `repository`
+    if the branch is in another repository.
+    """
+
     repository: FullName | None = None
 
-    def payload(self, repo: Row) -> dict[str, Any]:
-        """Return the branch as in a platform's payload of this repository's pull request."""
-        source = {"full_name": self.repository or repo["full_name"]}
-        return {"ref": self.ref, "sha": self.sha, "repo": source}
 
+class PullRequestEntry(DiscussedEntry):
+    """A pull request: an issue that asks to merge `head` into `base`. Unlike other issues, it
+    cannot be deleted or moved.
+    """
 
-class PullRequestEntry(IssueEntry):
-    """A pull request: an issue that asks to merge `head` into `base`."""
-
-    head: EndEntry
-    base: EndEntry
+    head: HeadBranchEntry
+    base: BaseBranchEntry
     draft: bool = False
     merged_at: Moment | None = None
     merged_by: str | None = None
 
     def write(self, db: Connection, parent: Row, before: Row | None) -> None:
         """Create or update the pull request. Raises Missing for an unknown label or milestone."""
-        ends = {"head": self.head.payload(parent), "base": self.base.payload(parent)}
+        ends = self.model_dump(include={"head": {"ref", "sha"}, "base": True})
+        if before is None or not before["is_pull"] or self.head.given("repository"):
+            source = self.head.repository or parent["full_name"]
+            ends["head"]["repo"] = {"full_name": source}
         payload = self.payload(db, parent, before) | ends
         pulls.put(db, parent, payload, projected_events(db))
 
 
-def recount(db: Connection, wanted: Iterable[IssueEntry]) -> None:
+def recount(db: Connection, wanted: Iterable[DiscussedEntry]) -> None:
     """Count the issues of all milestones in the entries' repositories.
 
     Call this after all issues are stored.

@@ -128,6 +128,30 @@ def test_issues_can_be_deleted_and_transferred(load, store: Store):
     assert (issue(store, 2)["moved_to"], issue(store, 2)["moved_number"]) == ("ada/attic", 5)
 
 
+def test_a_pull_request_keeps_the_repository_of_its_head(load, store: Store):
+    load(DOCUMENT)
+    known = {"repository": "ada/engine", "number": 3, "title": "Steam"}
+    end = {"ref": "more", "sha": SHA}
+
+    def head_repository() -> str:
+        number = issue(store, 3)["id"]
+        return store.look(pulls.of_issues, [number])[number]["head_repo"]
+
+    load({"pull_requests": [{**known, "head": end, "base": end}]})
+    assert head_repository() == "eve/engine"
+    load({"pull_requests": [{**known, "head": {**end, "repository": None}, "base": end}]})
+    assert head_repository() == "ada/engine"
+
+
+def test_an_issue_that_becomes_a_pull_request_gets_a_head(load, store: Store):
+    load(DOCUMENT)
+    end = {"ref": "more", "sha": SHA}
+    pull = {"repository": "ada/engine", "number": 1, "title": "Steam", "head": end, "base": end}
+    load({"pull_requests": [pull]})
+    number = issue(store, 1)["id"]
+    assert store.look(pulls.of_issues, [number])[number]["head_repo"] == "ada/engine"
+
+
 @pytest.mark.parametrize(
     ("part", "changed", "message"),
     [
@@ -143,6 +167,13 @@ def test_issues_can_be_deleted_and_transferred(load, store: Store):
         ("issues", {"number": 3}, "the issue or pull request 'ada/engine 3' is there 2 times"),
         ("pull_requests", {"head": {"ref": "x", "sha": "short"}}, "pull_requests[0].head.sha"),
         ("pull_requests", {"merged_by": "nobody"}, "pull_requests[0]: there is no account"),
+        ("pull_requests", {"deleted": True}, "pull_requests[0].deleted: there is no such key"),
+        ("pull_requests", {"moved_to": None}, "pull_requests[0].moved_to: there is no such key"),
+        (
+            "pull_requests",
+            {"base": {"ref": "x", "sha": SHA, "repository": "eve/engine"}},
+            "pull_requests[0].base.repository: there is no such key",
+        ),
     ],
 )
 def test_a_mistake_is_named_and_nothing_is_written(load, store: Store, part, changed, message):
