@@ -120,7 +120,8 @@ class RepositoryEntry(SectionEntry):
         if "stars" in self.model_fields_set:
             changed.append(watching.set_stars(db, row["id"], self.stars))
         if self.license_file is not None:
-            changed.append(self.license_file.put(db, row))
+            # The row has the default branch of before.
+            changed.append(self.license_file.put(db, row | self.given("default_branch")))
         return any(changed)
 
     def _put(self, db: Connection, before: Row | None) -> Row:

@@ -74,6 +74,17 @@ def test_changed_watchers_stars_and_licenses_are_updated(load, changes: dict[str
     assert "0 created, 0 updated, 1 unchanged" in load(changed).stdout
 
 
+def test_a_license_file_is_on_the_default_branch_of_its_entry(load, store: Store):
+    (engine,) = DOCUMENT["repositories"]
+    for branch in ("trunk", "next"):
+        document = DOCUMENT | {"repositories": [engine | {"default_branch": branch}]}
+        load(document)
+        repo = store.look(repositories.find, "ada", "engine")
+        assert store.look(licenses.get, repo["id"], branch) is not None
+        assert "0 created, 0 updated, 3 unchanged" in load(document).stdout
+    assert store.look(licenses.get, repo["id"], "main") is None
+
+
 def test_addresses_are_described(load, store: Store):
     load(DOCUMENT)
     wanted = {"email": "a@tower.example", "primary": True, "visibility": "public"}
