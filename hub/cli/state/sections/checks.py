@@ -49,7 +49,7 @@ class ImageEntry(StateEntry):
 
 
 class OutputEntry(StateEntry):
-    """The output of a check run. `annotations` replace all annotations of the run."""
+    """The output of a check run. `annotations` and `images` replace the present ones."""
 
     title: Short | None = None
     summary: Text | None = None
@@ -68,7 +68,7 @@ class ActionEntry(StateEntry):
 
 class CheckRunEntry(RepositoryPart):
     """A check run: the newest one of its repository, commit, app and name. If it has a conclusion,
-    it is completed.
+    it is completed. `actions` replace the present ones.
     """
 
     identified_by = ("repository", "commit", "app", "name")

@@ -114,8 +114,8 @@ class OnIssueEntry(RepositoryPart):
 
 
 class IssueEventEntry(OnIssueEntry):
-    """An event of an issue. Loading the same event again adds nothing. `source` is the number of
-    the issue that mentions this one.
+    """An event of an issue, identified by all its keys together. Loading the same event again adds
+    nothing. `source` is the number of the issue that mentions this one.
     """
 
     event: str

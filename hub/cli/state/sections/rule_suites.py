@@ -34,8 +34,8 @@ class RuleEvaluationEntry(StateEntry):
 
 
 class RuleSuiteEntry(RepositoryPart):
-    """A rule suite, identified by its repository and `id`, which is its id on its platform. If its
-    results are not given, they follow from the evaluations.
+    """A rule suite, identified by its repository and `id`, which is its id on its platform.
+    `rule_evaluations` replace the present ones, and results that are not given follow from them.
     """
 
     identified_by = ("repository", "id")

@@ -22,8 +22,8 @@ SAID = ("editor", "language", "model", *usage.COUNTED)
 
 class UsageEntry(SectionEntry):
     """The counts of a user for one day and one combination of repository, team, editor, language
-    and model. They replace earlier counts of the same day and combination; a count that is left out
-    becomes 0.
+    and model. They replace earlier counts of the same day and combination as a whole: a count that
+    is left out becomes 0, `active` becomes true, and `engaged` becomes false.
     """
 
     enterprise: str
