@@ -23,8 +23,8 @@ LOGIN = click.argument("login", shell_complete=suggestions.logins)
 @NAME
 @LOGIN
 @click.option("--repo", "repos", multiple=True, metavar="REPO",
-              help="Cover only this repository of the account; repeatable.  [default: all of them,"
-              " also later ones]")  # fmt: skip
+              help="Cover only this repository of the account; repeatable.")  # fmt: skip
+@click.option("--all-repos", is_flag=True, help="Cover all repositories, also later ones.")
 @click.option("--permission", "permissions", multiple=True, type=PairType(),
               help="Accept only this permission, such as checks=read; repeatable.  [default: all"
               " that the app asks for]")  # fmt: skip
@@ -34,14 +34,18 @@ def install(
     name: str,
     login: str,
     repos: tuple[str, ...],
+    all_repos: bool,
     permissions: tuple[tuple[str, str], ...],
 ) -> None:
     """Install NAME on the account LOGIN, or change it there.
 
-    The account accepts the permissions and events that the application asks for at present. If the
-    application is installed there already, the repositories given here replace the former ones.
-    Without --repo, it then covers all repositories.
+    The account accepts the permissions and events that the application asks for at present. Without
+    --repo, a new installation covers all repositories, and an existing one keeps its repositories.
     """
+    if repos and all_repos:
+        raise click.UsageError(
+            "--repo and --all-repos exclude each other: an installation covers some or all"
+        )
 
     def make(db: Connection) -> tuple[str, Row]:
         app, account = lookups.integration(db, name), lookups.account(db, login)
@@ -53,7 +57,8 @@ def install(
             made = installation_changes.install(ctx, app, account, accepted=accepted, chosen=chosen)
             return "installed", made
         installation_changes.accept(ctx, found, app, accepted)
-        installation_changes.choose(ctx, found, chosen)
+        if repos or all_repos:
+            installation_changes.choose(ctx, found, chosen)
         return "changed the installation of", found
 
     with options.opening(configuration.settings) as store:

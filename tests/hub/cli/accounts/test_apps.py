@@ -1,7 +1,6 @@
 """Commands and state documents for applications, their tokens, and the logins of users."""
 
 import json
-from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -116,31 +115,6 @@ def test_keys_of_an_app(run, listed, store: Store, ada):
     run("app", "key", "revoke", "Mill", str(first["id"]), code=4)
     assert listed("app", "key", "list", "Mill") == [second]
     run("app", "key", "add", "Lab", code=2)
-
-
-def test_installations_of_an_app(run, store: Store, ada):
-    def installed() -> list[dict[str, Any]]:
-        return json.loads(run("app", "show", "Mill", "--json").stdout)["installed_on"]
-
-    add(run, "Mill", "--kind", "integration", "--permission", "checks=write")
-    run("repo", "add", "ada/bells")
-    run("app", "install", "Mill", "ada", "--repo", "bells", "--permission", "checks=read")
-    (row,) = installed()
-    assert (row["account"], row["repositories"]) == ("ada", ["bells"])
-    assert row["permissions"] == {"metadata": "read", "checks": "read"}
-    run("app", "suspend", "Mill", "ada")
-    assert installed()[0]["suspended_at"] is not None
-    assert "already" in run("app", "suspend", "Mill", "ada").stdout
-    run("app", "resume", "Mill", "ada")
-    run("app", "install", "Mill", "ada")
-    (row,) = installed()
-    assert (row["repositories"], row["suspended_at"]) == ("all", None)
-    assert row["permissions"]["checks"] == "write"
-    run("app", "install", "Mill", "ada", "--permission", "checks=admin", code=2)
-    run("app", "install", "Mill", "ada", "--repo", "nothing", code=4)
-    run("app", "uninstall", "Mill", "ada", "--yes")
-    assert installed() == []
-    run("app", "uninstall", "Mill", "ada", "--yes", code=4)
 
 
 def test_a_manifest_is_stored_and_wrong_ones_are_refused(run, store: Store, ada):
