@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from hub.cli.console.lookups import repository_named
 from hub.cli.state.base import FullName, Moment, RepositoryPart, Sha, StateEntry
@@ -139,18 +139,13 @@ class IssueEntry(DiscussedEntry):
             issues.move(db, row, self.moved_to.repository, self.moved_to.number)
 
 
-class BaseBranchEntry(StateEntry):
-    """The branch of the repository into which a pull request is merged, and its commit."""
+class BranchEntry(StateEntry):
+    """A branch of a pull request, and its commit. A new pull request needs the `repository` of
+    `head` if it is another one. `base` is always in the pull request's own repository.
+    """
 
     ref: str = Field(min_length=1, max_length=255)
     sha: Sha
-
-
-class HeadBranchEntry(BaseBranchEntry):
-    """The branch that a pull request merges, and its commit. A new pull request needs `repository`
-    if the branch is in another repository.
-    """
-
     repository: FullName | None = None
 
 
@@ -159,15 +154,22 @@ class PullRequestEntry(DiscussedEntry):
     cannot be deleted or moved.
     """
 
-    head: HeadBranchEntry
-    base: BaseBranchEntry
+    head: BranchEntry
+    base: BranchEntry
     draft: bool = False
     merged_at: Moment | None = None
     merged_by: str | None = None
 
+    @model_validator(mode="after")
+    def _check_base(self) -> "PullRequestEntry":
+        named = self.base.repository or self.repository
+        if named.lower() != self.repository.lower():
+            raise ValueError("base.repository must be the pull request's own repository")
+        return self
+
     def write(self, db: Connection, parent: Row, before: Row | None) -> None:
         """Create or update the pull request. Raises Missing for an unknown label or milestone."""
-        ends = self.model_dump(include={"head": {"ref", "sha"}, "base": True})
+        ends = self.model_dump(include={"head": {"ref", "sha"}, "base": {"ref", "sha"}})
         if before is None or not before["is_pull"] or self.head.given("repository"):
             source = self.head.repository or parent["full_name"]
             ends["head"]["repo"] = {"full_name": source}

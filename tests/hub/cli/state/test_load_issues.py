@@ -137,7 +137,8 @@ def test_a_pull_request_keeps_the_repository_of_its_head(load, store: Store):
         number = issue(store, 3)["id"]
         return store.look(pulls.of_issues, [number])[number]["head_repo"]
 
-    load({"pull_requests": [{**known, "head": end, "base": end}]})
+    base = {**end, "repository": "Ada/Engine"}
+    load({"pull_requests": [{**known, "head": end, "base": base}]})
     assert head_repository() == "eve/engine"
     load({"pull_requests": [{**known, "head": {**end, "repository": None}, "base": end}]})
     assert head_repository() == "ada/engine"
@@ -172,7 +173,7 @@ def test_an_issue_that_becomes_a_pull_request_gets_a_head(load, store: Store):
         (
             "pull_requests",
             {"base": {"ref": "x", "sha": SHA, "repository": "eve/engine"}},
-            "pull_requests[0].base.repository: there is no such key",
+            "base.repository must be the pull request's own repository",
         ),
     ],
 )
