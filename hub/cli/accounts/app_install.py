@@ -6,7 +6,8 @@ import click
 
 from hub.api.apps import installation_changes
 from hub.cli.console import lookups, options, suggestions
-from hub.cli.console.arguments import PairType
+from hub.cli.console.arguments import PairType, distinct_names
+from hub.cli.console.exclusions import Exclusion
 from hub.cli.console.grammar import command
 from hub.cli.console.removal import agree
 from hub.cli.service.configuration import Configuration, Settings
@@ -19,13 +20,17 @@ NAME = click.argument("name")
 LOGIN = click.argument("login", shell_complete=suggestions.logins)
 
 
-@command(examples=["tocsin app install Mill acme --repo bell-tower"])
+@command(
+    examples=["tocsin app install Mill acme --repo bell-tower"],
+    exclusions=[Exclusion("--repo", ["--all-repos"], "an installation covers some or all")],
+)
 @NAME
 @LOGIN
 @click.option("--repo", "repos", multiple=True, metavar="REPO",
               help="Cover only this repository of the account; repeatable.")  # fmt: skip
 @click.option("--all-repos", is_flag=True, help="Cover all repositories, also later ones.")
 @click.option("--permission", "permissions", multiple=True, type=PairType(),
+              callback=distinct_names,
               help="Accept only this permission, such as checks=read; repeatable.  [default: all"
               " that the app asks for]")  # fmt: skip
 @options.configured
@@ -42,10 +47,6 @@ def install(
     The account accepts the permissions and events that the application asks for at present. Without
     --repo, a new installation covers all repositories, and an existing one keeps its repositories.
     """
-    if repos and all_repos:
-        raise click.UsageError(
-            "--repo and --all-repos exclude each other: an installation covers some or all"
-        )
 
     def make(db: Connection) -> tuple[str, Row]:
         app, account = lookups.integration(db, name), lookups.account(db, login)

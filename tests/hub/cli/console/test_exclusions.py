@@ -13,6 +13,7 @@ EXCLUDED = [
     "listen --forward 3000 --status 204",
     "listen --server http://hub.example --host 127.0.0.1",
     "listen --server http://hub.example --port 9000",
+    "app install Mill ada --repo bells --all-repos",
     "migrate --to postgresql://db/tocsin --switch --abandon",
     "sql 'SELECT 1' --csv --json",
     "top --once --interval 5",
