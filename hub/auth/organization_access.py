@@ -29,6 +29,10 @@ class OnOrg(Access):
     def requirement(self) -> str:
         return f"Role in the organization: {'owner' if self.owner else 'member'}."
 
+    def role_of(self, db: Connection, caller: Caller, row: Row) -> str | None:
+        """Return the caller's role in an organization, or None if the caller may not know it."""
+        return organizations.role_of(db, row, caller.account)
+
     def see(self, db: Connection, caller: Caller | None, row: Row) -> None:
         """Check the caller's role and token.
 
@@ -36,7 +40,7 @@ class OnOrg(Access):
         another account; otherwise Forbidden.
         """
         assert caller is not None, "this access requires a token"
-        role = organizations.role_of(db, row, caller.account)
+        role = self.role_of(db, caller, row)
         if role is None or caller.target_id not in (None, row["id"]):
             raise Missing("organization")
         if self.hidden and role != "admin":

@@ -193,7 +193,7 @@ def _perform(
     if operation.family is not None and request.media.param is not None:
         set_media_type(answer, operation.family, request.media.param)
     if pages is not None:
-        _add_links(services, request, query, pages, answer)
+        _add_links(services, request, found, query, pages, answer)
     return answer, who, context.last_modified
 
 
@@ -250,9 +250,17 @@ def _rate_status(
 
 
 def _add_links(
-    services: Services, request: Request, query: Mapping[str, str], pages: Paging, answer: Response
+    services: Services,
+    request: Request,
+    found: Mapping[str, Any],
+    query: Mapping[str, str],
+    pages: Paging,
+    answer: Response,
 ) -> None:
     url = services.urls.path(path_of(request.scope))
+    if "owner" in request.values:
+        # Links stay valid when a repository gets another name.
+        url = services.urls.repository_by_id(found["repo"]["id"], path_of(request.scope))
     link = link_header(url, query, pages)
     if link is None:
         return

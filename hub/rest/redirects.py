@@ -28,8 +28,7 @@ def follow_rename(
     owner, name = values["owner"], values["repo"]
     repo = repositories.by_former_name(db, owner, name)
     if repo is not None and _may_see(db, needed, who, repo):
-        path = path_of(request.scope).removeprefix(services.urls.prefix)
-        raise _moved(services, request, repo, path.split("/")[4:])
+        raise _moved(request, services.urls.repository_by_id(repo["id"], path_of(request.scope)))
 
 
 def _may_see(db: Connection, needed: Access, who: Principal, repo: Row) -> bool:
@@ -66,7 +65,7 @@ def gone_or_moved(
     template = operation.path.split("/")
     place = template.index(f"{{{error.argument}_number}}") - len(template)
     rest = [*path[place - 1 : place], str(row["moved_number"]), *path[len(path) + place + 1 :]]
-    return _moved(services, request, repo, rest)
+    return _moved(request, "/".join([f"{services.urls.root}/repositories/{repo['id']}", *rest]))
 
 
 def _now(db: Connection, full_name: str) -> Row | None:
@@ -74,7 +73,6 @@ def _now(db: Connection, full_name: str) -> Row | None:
     return repositories.find(db, owner, name) or repositories.by_former_name(db, owner, name)
 
 
-def _moved(services: Services, request: Request, repo: Row, rest: list[str]) -> MovedPermanently:
+def _moved(request: Request, url: str) -> MovedPermanently:
     query = request.scope["query_string"].decode("latin-1")
-    url = "/".join([f"{services.urls.root}/repositories/{repo['id']}", *rest])
     return MovedPermanently(f"{url}?{query}" if query else url)

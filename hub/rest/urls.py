@@ -19,6 +19,11 @@ class Urls:
         """Return the URL of a path on this server; the path includes the prefix."""
         return self.origin + path
 
+    def repository_by_id(self, repo_id: int, path: str) -> str:
+        """Return the URL of a path below a repository, with the repository's id for its name."""
+        rest = path.removeprefix(self.prefix).split("/")[4:]
+        return "/".join([f"{self.root}/repositories/{repo_id}", *rest])
+
     def user(self, login: str) -> str:
         return f"{self.root}/users/{quote(login)}"
 

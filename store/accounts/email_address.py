@@ -8,8 +8,6 @@ import unicodedata
 MOST = 254
 ATOM = r"[\w!#$%&'*+/=?^`{|}~-]+"
 LOCAL = re.compile(rf"{ATOM}(?:\.{ATOM})*")
-# Names to which no mail can be sent (RFC 6761, RFC 6762, RFC 7686).
-SPECIAL = frozenset(["arpa", "invalid", "local", "localhost", "onion", "test"])
 
 
 def normalize(address: str) -> str:
@@ -49,6 +47,4 @@ def _domain(domain: str) -> str:
     *labels, top = encoded.split(".")
     if not labels or not top or top.isdecimal():
         raise ValueError("the part after the @ has no top-level domain")
-    if top in SPECIAL:
-        raise ValueError(f"no mail can be sent to the domain {top!r}")
     return shown

@@ -135,15 +135,16 @@ def verified_owner(db: Connection, address: str) -> int | None:
 def remove(db: Connection, account_id: int, addresses: Iterable[str]) -> list[Row]:
     """Remove addresses from an account. Return them.
 
-    If the account does not have all of them, raise Missing and remove none. If the primary or the
-    last verified one is among them, raise Invalid.
+    If the account does not have all of them, raise Missing and remove none. If a verified primary
+    or the last verified address is among them, raise Invalid. If an unverified primary is removed,
+    the next address becomes the primary.
     """
     _alone(db, account_id)
     keys = {_key(address) for address in addresses}
     going = _of(db, account_id, keys)
     if len(going) < len(keys):
         raise Missing("email")
-    if any(row["is_primary"] for row in going):
+    if any(row["is_primary"] and row["verified"] for row in going):
         raise _invalid("the primary email address cannot be removed", "custom")
     verified = sum(row["verified"] for row in going)
     if verified and verified == _verified(db, account_id):
@@ -152,7 +153,18 @@ def remove(db: Connection, account_id: int, addresses: Iterable[str]) -> list[Ro
         f"DELETE FROM email WHERE id IN (SELECT g.id FROM {db.each('ids', id='integer')} AS g)",
         ids=json_array(row["id"] for row in going),
     )
+    if any(row["is_primary"] for row in going):
+        _choose_primary(db, account_id)
     return going
+
+
+def _choose_primary(db: Connection, account_id: int) -> None:
+    """Make the account's first address, a verified one if it has any, its primary, and private."""
+    db.execute(
+        "UPDATE email SET is_primary = 1, visibility = 'private' WHERE id = (SELECT e.id"
+        " FROM email e WHERE e.account_id = :account_id ORDER BY e.verified DESC, e.id LIMIT 1)",
+        account_id=account_id,
+    )
 
 
 def _verified(db: Connection, account_id: int) -> int:

@@ -7,7 +7,7 @@ from store.accounts.viewers import RepositoryViewer, may_see, visible_among
 from store.agents import agent_variables
 from store.agents.agent_variables import SELECTED, find
 from store.database import paging
-from store.database.connection import Connection, Row
+from store.database.connection import Connection, Row, json_array
 from store.errors import Conflict, Invalid
 from store.repositories import repositories
 
@@ -87,9 +87,13 @@ def select(db: Connection, row: Row, repo_id: int, *, wanted: bool) -> bool:
 
 
 def collaborates(
-    db: Connection, organization_id: int, account_id: int, viewer: RepositoryViewer
+    db: Connection,
+    organization_id: int,
+    account_id: int,
+    viewer: RepositoryViewer,
+    roles: Iterable[str],
 ) -> bool:
-    """Return whether an account may push to any repository of the organization.
+    """Return whether an account was granted one of these roles in a repository of the organization.
 
     Only repositories that the viewer may see count.
     """
@@ -97,10 +101,11 @@ def collaborates(
     found = db.value(
         f"SELECT 1 FROM {GRANTS} AS p JOIN repository r ON r.id = p.repo_id"
         " JOIN account a ON a.id = r.owner_id WHERE p.account_id = :account_id"
-        " AND p.role IN ('write', 'maintain', 'admin') AND r.owner_id = :organization_id"
-        f" AND {shown} LIMIT 1",
+        f" AND p.role IN (SELECT t.role FROM {db.each('roles', role='text')} AS t)"
+        f" AND r.owner_id = :organization_id AND {shown} LIMIT 1",
         account_id=account_id,
         organization_id=organization_id,
+        roles=json_array(roles),
         **given,
     )
     return found is not None

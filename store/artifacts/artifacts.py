@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from store.accounts import accounts
+from store.accounts import organizations
 from store.accounts.role_grants import GRANTS
 from store.accounts.viewers import RepositoryViewer, may_see, visible_among
 from store.database.connection import Connection, Row, json_array
@@ -131,8 +131,7 @@ def _writable(
     if account is None:
         return set()
     reached = ids if viewer.repositories is None else ids & set(viewer.repositories)
-    owner = account["site_admin"] or account["id"] == organization["id"]
-    if owner or accounts.organization_role(db, organization["id"], account["id"]) == "admin":
+    if organizations.role_of(db, organization, account) == "admin":
         return reached
     rows = db.tuples(
         f"SELECT c.repo_id FROM {db.each('ids', id='integer')} AS w"

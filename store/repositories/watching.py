@@ -1,6 +1,7 @@
 """Watching and ignoring repositories, as people do for notifications. Stars are separate."""
 
 from collections.abc import Iterable
+from typing import Literal
 
 from store.accounts import accounts
 from store.accounts.viewers import RepositoryViewer, may_see, visible_repositories
@@ -23,10 +24,14 @@ def get(db: Connection, repo_id: int, account_id: int) -> Row | None:
     )
 
 
+Change = Literal["watched", "set", "ended", "nothing"]
+"""`watched` means that watching began, `set` another change, and `ended` the deletion."""
+
+
 def put(
     db: Connection, repo_id: int, account_id: int, *, subscribed: bool, ignored: bool
-) -> tuple[Row, bool]:
-    """Set the subscription. Return it, and whether watching began with it.
+) -> tuple[Row, Change]:
+    """Set the subscription. Return it, and what changed.
 
     A subscription that neither watches nor ignores is deleted.
     """
@@ -41,8 +46,7 @@ def put(
         "created_at": before["created_at"] if before else db.now,
     }
     if not subscribed and not ignored:
-        remove(db, repo_id, account_id)
-        return row, False
+        return row, "ended" if remove(db, repo_id, account_id) else "nothing"
     db.execute(
         f"INSERT INTO watching ({COLUMNS})"
         " VALUES (:repo_id, :account_id, :subscribed, :ignored, :created_at)"
@@ -51,7 +55,7 @@ def put(
         **row,
     )
     _count(db, repo_id, int(subscribed) - int(watched_before))
-    return row, subscribed and not watched_before
+    return row, "watched" if subscribed and not watched_before else "set"
 
 
 def remove(db: Connection, repo_id: int, account_id: int) -> bool:

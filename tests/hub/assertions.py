@@ -57,6 +57,11 @@ def links(answer: httpx.Response) -> dict[str, str]:
     return {str(rel): link["url"] for rel, link in answer.links.items()}
 
 
+def by_id(path: str, repo_id: int = 1) -> str:
+    """The URL of a path below a repository, with its id, as links to other pages have it."""
+    return "/".join([f"{BASE}/repositories/{repo_id}", *path.split("/")[4:]])
+
+
 def signature(secret: str, body: bytes) -> str:
     """The value of `X-Hub-Signature-256` for a body, as a platform sends it."""
     return "sha256=" + hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()

@@ -24,11 +24,11 @@ Id = Annotated[int, Ge(0), Lt(2**63)]
 
 
 class AccessToken(TypedDict):
-    access_token: Annotated[str, MaxLen(255)]
+    access_token: str
 
 
 class ScopedTokenRequest(TypedDict, total=False):
-    access_token: Required[Annotated[str, MaxLen(255)]]
+    access_token: Required[str]
     target: Annotated[str, MaxLen(100)]
     target_id: Id
     repositories: Annotated[list[Annotated[str, MaxLen(100)]], MaxLen(MOST_REPOSITORIES)]

@@ -29,7 +29,7 @@ Addresses = Annotated[list[Address], MinLen(1), MaxLen(emails.MOST)]
 
 
 class EmailAddresses(TypedDict):
-    emails: Addresses
+    emails: Addresses | Address
 
 
 Body = EmailAddresses | Addresses | Address
@@ -106,8 +106,8 @@ def add_email_for_authenticated_user(ctx: Context, body: Body) -> list[Email]:
 def delete_email_for_authenticated_user(ctx: Context, body: Body) -> None:
     """Delete an email address for the authenticated user
 
-    Removes all of the addresses or none. The primary and the last verified address cannot be
-    removed.
+    Removes all of the addresses or none. A verified primary and the last verified address cannot be
+    removed. If an unverified primary is removed, the next address becomes the primary.
     """
     for row in emails.remove(ctx.db, _account_id(ctx), _addresses(body)):
         ctx.emit("email.removed", None, email=_metadata(row))
@@ -125,9 +125,8 @@ def _account_id(ctx: Context) -> int:
 
 
 def _addresses(body: Body) -> list[str]:
-    if isinstance(body, str):
-        return [body]
-    return body if isinstance(body, list) else body["emails"]
+    given = body["emails"] if isinstance(body, dict) else body
+    return [given] if isinstance(given, str) else given
 
 
 def _page(ctx: Context, page: NumberedPaging, *, public: bool) -> list[Email]:

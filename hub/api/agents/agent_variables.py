@@ -27,6 +27,7 @@ from store.accounts.viewers import RepositoryViewer, visible_among
 from store.agents import agent_repositories, agent_variables
 from store.agents.agent_variables import MOST, MOST_BYTES
 from store.errors import Missing
+from store.repositories import repositories
 
 ops = OperationGroup(
     "agents",
@@ -36,29 +37,54 @@ ops = OperationGroup(
 )
 
 PERMISSION = "agent_variables"
-NO_COLLABORATOR = "Must have push access to a repository of the organization."
+NO_COLLABORATOR = "Must be a collaborator in a repository of the organization."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AsCollaborator(OnOrg):
-    """Members who may push to one of the organization's repositories that their token can see."""
+    """Owners, and collaborators in one of the organization's repositories that their token can see.
+
+    Collaborators need not be members. To change something, they need push access there.
+    """
+
+    roles: tuple[str, ...]
 
     @property
     def requirement(self) -> str:
-        return "Role in the organization: owner, or member who may push to one of its repositories."
+        return (
+            "Role in the organization: owner, or in one of its repositories: "
+            f"{', '.join(self.roles)}."
+        )
+
+    def role_of(self, db: Connection, caller: Caller, row: Row) -> str | None:
+        known = super(AsCollaborator, self).role_of(db, caller, row)
+        if known is not None or not self._collaborates(db, caller, row):
+            return known
+        return "collaborator"
 
     def see(self, db: Connection, caller: Caller | None, row: Row) -> None:
         super(AsCollaborator, self).see(db, caller, row)
         assert caller is not None, "this access requires a token"
-        if organizations.role_of(db, row, caller.account) == "admin":
+        if self.role_of(db, caller, row) == "admin":
             return
-        viewer = viewer_of(caller, PERMISSION)
-        if not agent_repositories.collaborates(db, row["id"], caller.account_id, viewer):
+        if not self._collaborates(db, caller, row, *self.roles):
             raise Forbidden(NO_COLLABORATOR)
 
+    def _collaborates(self, db: Connection, caller: Caller, row: Row, *roles: str) -> bool:
+        viewer = viewer_of(caller, PERMISSION)
+        return agent_repositories.collaborates(
+            db, row["id"], caller.account_id, viewer, roles or repositories.ROLES
+        )
 
-READ = AsCollaborator(permissions=((PERMISSION, "read"),), scopes=("admin:org",))
-WRITE = AsCollaborator(permissions=((PERMISSION, "write"),), scopes=("admin:org",))
+
+READ = AsCollaborator(
+    permissions=((PERMISSION, "read"),), scopes=("admin:org",), roles=repositories.ROLES
+)
+WRITE = AsCollaborator(
+    permissions=((PERMISSION, "write"),),
+    scopes=("admin:org",),
+    roles=("write", "maintain", "admin"),
+)
 CHANGES: OperationOptions = {"emits": ("agent_variable.updated",)}
 
 Name = Annotated[Text, MaxLen(1000)]

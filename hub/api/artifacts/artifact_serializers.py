@@ -71,7 +71,6 @@ class Deployed(TypedDict):
     name: ArtifactName
     digest: Digest
     deployment_name: DeploymentName
-    version: NotRequired[Annotated[Text, MaxLen(100)]]
     github_repository: NotRequired[RepositoryName]
     runtime_risks: NotRequired[Risks]
 
@@ -79,6 +78,7 @@ class Deployed(TypedDict):
 class DeploymentEntry(Deployed):
     """A deployment of a cluster."""
 
+    version: NotRequired[Annotated[Text, MaxLen(100)]]
     status: NotRequired[Status]
     tags: NotRequired[Annotated[dict[Tag, Tag], MaxLen(MOST_TAGS)]]
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated, NotRequired
 
-from annotated_types import MaxLen
+from annotated_types import MaxLen, MinLen
 from typing_extensions import TypedDict
 
 from hub.api.artifacts import artifact_serializers, deployments
@@ -23,6 +23,7 @@ from hub.rest.context import Context
 from hub.rest.group import OperationGroup
 from hub.rest.paging import NumberedPaging
 from hub.rest.resolve import text
+from hub.rest.validation import Text
 from store import Row
 from store.accounts import organizations
 from store.artifacts import artifacts, deployment_records
@@ -32,6 +33,7 @@ ops = OperationGroup("orgs", org=organizations.by_login, cluster=text, subject_d
 
 
 class NewDeploymentRecord(Deployed):
+    version: NotRequired[Annotated[Text, MinLen(1), MaxLen(100)]]
     status: Status
     logical_environment: Environment
     physical_environment: NotRequired[Where]

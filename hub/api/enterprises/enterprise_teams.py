@@ -59,7 +59,7 @@ class EnterpriseTeamChange(TypedDict, total=False):
     Fields that are left out stay, and so does the name if it is null or empty.
     """
 
-    name: Name | None
+    name: Annotated[Text, MaxLen(LONGEST)] | None
     description: Description | None
     sync_to_organizations: Literal["all", "disabled"]
     organization_selection_type: Selection

@@ -14,12 +14,13 @@ from hub.auth.token_rights import suffices
 from hub.rest import organization_serializers
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
+from hub.rest.interaction_check import check_archived
 from hub.rest.operation import OperationOptions
 from hub.rest.paging import NumberedPaging
 from hub.rest.urls import Urls
 from hub.rest.validation import Text
 from store import Connection, Row
-from store.accounts import accounts
+from store.accounts import accounts, sso
 from store.delivery.outbox import SnapshotEvent
 from store.errors import Invalid
 from store.issues import issue_field_values, issue_fields, issues
@@ -116,6 +117,7 @@ def set_issue_field_values(
 )
 def delete_issue_field_value(ctx: Context, repo: Row, issue: Row, issue_field: Row) -> None:
     """Delete an issue field value from an issue"""
+    check_archived(repo)
     _emit(ctx, repo, issue, issue_field_values.empty(ctx.db, issue, [issue_field["field_id"]]))
 
 
@@ -126,7 +128,11 @@ def _belongs(ctx: Context, repo: Row) -> bool:
         return False
     if not suffices(INSIDE.permissions, caller, INSIDE.accepted):
         return False
-    if caller.installation_id is not None or caller.account["site_admin"]:
+    if caller.installation_id is not None:
+        return True
+    if caller.token_id is not None and not sso.permits(ctx.db, repo["owner_id"], caller.token_id):
+        return False
+    if caller.account["site_admin"]:
         return True
     if caller.account_id == repo["owner_id"]:
         return True
@@ -136,6 +142,7 @@ def _belongs(ctx: Context, repo: Row) -> bool:
 def _filled(
     ctx: Context, repo: Row, issue: Row, given: Sequence[Any] | None, *, instead: bool
 ) -> list[IssueFieldValue]:
+    check_archived(repo)
     fields = {row["id"]: row for row in issue_fields.of_organization(ctx.db, repo["owner_id"])}
     wanted = {}
     for one in given or ():
@@ -148,7 +155,13 @@ def _filled(
             raise _unknown(one["field_id"], "occurs twice", "invalid")
         wanted[field["id"]] = issue_field_values.assignment_of(field, one["value"])
     _emit(ctx, repo, issue, issue_field_values.fill(ctx.db, issue, wanted, instead=instead))
-    rows = issue_field_values.of_issue(ctx.db, issue["id"], members=_belongs(ctx, repo))
+    rows = issue_field_values.of_issue(ctx.db, issue["id"])
+    if not _belongs(ctx, repo):
+        # A caller with push access gets back what this request has set.
+        rows = [
+            row for row in rows
+            if row["field_id"] in wanted or fields[row["field_id"]]["visibility"] == "all"
+        ]  # fmt: skip
     return [issue_field_serializers.value(row) for row in rows]
 
 

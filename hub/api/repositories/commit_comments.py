@@ -13,7 +13,7 @@ from hub.rest import commit_lookup
 from hub.rest.context import Context, Services
 from hub.rest.event_payloads import sent_by
 from hub.rest.group import OperationGroup
-from hub.rest.interaction_check import check_interaction
+from hub.rest.interaction_check import check_archived, check_interaction
 from hub.rest.operation import Forms
 from hub.rest.organization_serializers import OrganizationSimple
 from hub.rest.paging import NumberedPaging
@@ -112,6 +112,7 @@ def update_commit_comment(
     ctx: Context, repo: Row, comment: Row, body: CommitCommentText
 ) -> CommitComment:
     """Update a commit comment"""
+    check_archived(repo)
     row = commit_comments.update(ctx.db, comment, cast("Written", body)["rendered"])
     ctx.emit("commit_comment_change.edited", repo, comment=_event_comment(ctx, repo, row))
     return _one(ctx, repo, row)
@@ -124,6 +125,7 @@ def update_commit_comment(
 )
 def delete_commit_comment(ctx: Context, repo: Row, comment: Row) -> None:
     """Delete a commit comment"""
+    check_archived(repo)
     issue_comment_projection.unpin(ctx.db, comment)
     commit_comments.delete(ctx.db, comment)
     ctx.emit("commit_comment_change.deleted", repo, comment=_event_comment(ctx, repo, comment))
@@ -158,6 +160,7 @@ def create_commit_comment(
     """
     assert ctx.caller is not None, "this access requires a token"
     author_id = ctx.caller.account_id
+    check_archived(repo)
     check_interaction(ctx.db, repo, author_id)
     row = commit_comments.create(
         ctx.db,

@@ -29,7 +29,11 @@ ops = OperationGroup("activity", username=accounts.by_login)
 
 LIST = on_repo("metadata", "read").or_has("contents", "write").or_anyone()
 OWN = OnRepo(role="read", scopes=("repo",), public_scopes=("public_repo",), kinds=CLASSIC)
-MINE = on_user("watching", "read", scopes=("repo", "public_repo", "read:user"))
+MINE = on_user(
+    "watching",
+    "read",
+    scopes=("repo", "public_repo", "read:user", "user:email", "user:follow"),
+)
 # The platform announces the deprecation but no end. The sunset is not before the end of the last
 # version that has the operation.
 LEAVING = Deprecation(
@@ -94,7 +98,11 @@ def get_repo_subscription(ctx: Context, repo: Row) -> RepositorySubscription:
 @ops(
     "PUT /repos/{owner}/{repo}/subscription",
     OWN,
-    emits=("watch.started", "repository_subscription.updated"),
+    emits=(
+        "watch.started",
+        "repository_subscription.updated",
+        "repository_subscription.deleted",
+    ),
 )
 def set_repo_subscription(
     ctx: Context, repo: Row, body: NewRepositorySubscription
@@ -102,10 +110,10 @@ def set_repo_subscription(
     """Set a repository subscription
 
     `subscribed` watches the repository; `ignored` suppresses its notifications. If both are false,
-    the subscription remains.
+    the subscription ends.
     """
     ignored = body.get("ignored", False)
-    row, began = watching.put(
+    row, change = watching.put(
         ctx.db,
         repo["id"],
         _caller(ctx).account_id,
@@ -113,9 +121,12 @@ def set_repo_subscription(
         ignored=ignored,
     )
     shown = _serialize(ctx.urls, repo, row)
-    if began:
+    if change == "watched":
         ctx.emit("watch.started", repo)
-    ctx.emit("repository_subscription.updated", repo, subscription=shown)
+    if change in ("watched", "set"):
+        ctx.emit("repository_subscription.updated", repo, subscription=shown)
+    if change == "ended":
+        ctx.emit("repository_subscription.deleted", repo)
     return shown
 
 

@@ -152,6 +152,7 @@ def test_every_operation_that_writes_is_there() -> None:
 
 # Each of these events needs several requests. Other tests check them.
 REPORTED_BY_OTHER_TESTS = {
+    ("activity/set-repo-subscription", "repository_subscription.deleted"),
     ("issues/add-issue-field-values", "issues.field_removed"),
     ("repos/add-collaborator", "member.added"),
     ("repos/add-collaborator", "repository_invitation.deleted"),

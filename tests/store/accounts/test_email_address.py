@@ -17,7 +17,7 @@ RIGHT = {
 }
 WRONG = (
     "ada", "@", "", "a@", "@ex.org", "a@b@c.example", "a b@c.example", "a@c", "a\0@c.d",
-    '"quoted x"@ex.org', "a@localhost", "a@x.test", "a@x.local", "a@ex..org", "a@-ex.org",
+    '"quoted x"@ex.org', "a@localhost", "a@ex..org", "a@-ex.org",
     "a@ex.org.", "a@[127.0.0.1]", ".a@ex.org", "a.@ex.org", "a..b@ex.org", "a@1.2.3.4",
     "a@exa_mple.org", "a\u200b@ex.org", "a@x.123", "a@ex.org ", " a@ex.org", "a@b.example\n",
     "a@" + "b" * 64 + ".org", "a" * 250 + "@ex.org", "a@" + "b." * 130 + "org", "a@xn--.org",
@@ -50,6 +50,9 @@ def test_each_accepted_address_is_one_of_the_other_implementation_too(
     except ValueError:
         return
     try:
-        assert validate_email(address, check_deliverability=False).normalized == normal
+        assert (
+            validate_email(address, check_deliverability=False, test_environment=True).normalized
+            == normal
+        )
     except EmailNotValidError as error:
         raise AssertionError(f"{address!r} is accepted, but {error}") from None

@@ -89,8 +89,8 @@ def test_there_is_a_bound(store: Store, ada: Row) -> None:
     assert caught.value.code == "unprocessable"
 
 
-def test_the_primary_cannot_be_removed(store: Store, ada: Row) -> None:
-    add(store, ada, "ada@tower.example", "a@tower.example")
+def test_a_verified_primary_cannot_be_removed(store: Store, ada: Row) -> None:
+    add(store, ada, "ada@tower.example", "a@tower.example", verified=True)
     with pytest.raises(Invalid, match="primary") as caught:
         store.do(emails.remove, ada["id"], ["a@tower.example", "ada@tower.example"])
     assert caught.value.code == "custom"

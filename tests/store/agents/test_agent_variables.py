@@ -66,9 +66,9 @@ def test_a_removed_repository_is_no_longer_selected(world: World, org: Row) -> N
 
 
 @pytest.mark.parametrize(
-    ("role", "collaborates"), [(None, False), ("read", False), ("triage", False), ("write", True)]
+    ("role", "collaborates"), [(None, False), ("read", False), ("triage", True), ("write", True)]
 )
-def test_writers_collaborate_and_readers_do_not(
+def test_those_with_one_of_the_roles_collaborate(
     world: World, org: Row, role: str | None, collaborates: bool
 ) -> None:
     def granted(db: Connection) -> Row:
@@ -81,5 +81,5 @@ def test_writers_collaborate_and_readers_do_not(
     somebody = world.store.do(granted)
     for shown, found in ((True, collaborates), (False, False)):
         viewer = RepositoryViewer(somebody, private=shown)
-        given = (org["id"], somebody["id"], viewer)
+        given = (org["id"], somebody["id"], viewer, ["triage", "write"])
         assert world.store.look(agent_repositories.collaborates, *given) is found

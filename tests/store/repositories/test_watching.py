@@ -27,7 +27,9 @@ def bob(world: World) -> Row:
     return world.store.do(accounts.create, "bob")
 
 
-def put(world: World, account: Row, *, repo: Row | None = None, **given: Any) -> tuple[Row, bool]:
+def put(
+    world: World, account: Row, *, repo: Row | None = None, **given: Any
+) -> tuple[Row, watching.Change]:
     flags = {"subscribed": True, "ignored": False} | given
     return world.store.do(watching.put, (repo or world.repo)["id"], account["id"], **flags)
 
@@ -39,8 +41,8 @@ def watched(world: World, account: Row, viewer: RepositoryViewer) -> list[str]:
 
 
 def test_watching_begins_once(world: World, bob: Row) -> None:
-    row, began = put(world, bob)
-    assert began
+    row, change = put(world, bob)
+    assert change == "watched"
     assert row == {
         "repo_id": world.repo["id"],
         "account_id": bob["id"],
@@ -50,23 +52,24 @@ def test_watching_begins_once(world: World, bob: Row) -> None:
     }
     assert world.store.look(watching.get, world.repo["id"], bob["id"]) == row
     world.clock.advance(5)
-    assert put(world, bob) == (row, False)
+    assert put(world, bob) == (row, "set")
 
 
 def test_ignoring_is_no_watching_and_both_may_hold(world: World, bob: Row) -> None:
-    row, began = put(world, bob, subscribed=False, ignored=True)
-    assert (row["subscribed"], row["ignored"], began) == (0, 1, False)
+    row, change = put(world, bob, subscribed=False, ignored=True)
+    assert (row["subscribed"], row["ignored"], change) == (0, 1, "set")
     assert world.store.look(watching.counts, [world.repo["id"]]) == {world.repo["id"]: (0, 0)}
-    row, began = put(world, bob, ignored=True)
-    assert (row["subscribed"], row["ignored"], began) == (1, 1, True)
+    row, change = put(world, bob, ignored=True)
+    assert (row["subscribed"], row["ignored"], change) == (1, 1, "watched")
     assert world.store.look(watching.notified, world.repo["id"]) == []
     assert world.store.look(watching.settings, world.repo["id"]) == {"bob": "ignoring"}
 
 
 def test_neither_is_no_subscription(world: World, bob: Row) -> None:
     put(world, bob)
-    row, began = put(world, bob, subscribed=False)
-    assert (row["subscribed"], row["ignored"], began) == (0, 0, False)
+    row, change = put(world, bob, subscribed=False)
+    assert (row["subscribed"], row["ignored"], change) == (0, 0, "ended")
+    assert put(world, bob, subscribed=False)[1] == "nothing"
     assert world.store.look(watching.get, world.repo["id"], bob["id"]) is None
 
 

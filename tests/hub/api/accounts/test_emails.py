@@ -13,7 +13,7 @@ from store import Store
 from store.accounts import emails, tokens
 
 EMAILS, VISIBILITY, PUBLIC = "/user/emails", "/user/email/visibility", "/user/public_emails"
-FIRST, SECOND = "octo@tower.example", "o@tower.example"
+FIRST, SECOND, THIRD = "octo@tower.example", "o@tower.example", "third@tower.example"
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ async def test_one_address_can_be_given_as_a_string(hub: httpx.AsyncClient) -> N
 
 
 @pytest.mark.parametrize(
-    "body", [{}, None, {"emails": []}, [], {"emails": FIRST}, {"emails": [1]}, 7, [[FIRST]], True]
+    "body", [{}, None, {"emails": []}, [], {"emails": None}, {"emails": [1]}, 7, [[FIRST]], True]
 )
 @pytest.mark.parametrize("method", ["POST", "DELETE"])
 async def test_invalid_bodies_are_rejected(hub: httpx.AsyncClient, method: str, body: Any) -> None:
@@ -100,19 +100,47 @@ async def test_a_taken_address_is_refused(hub: httpx.AsyncClient, store: Store, 
     assert await listed(hub) == [FIRST]
 
 
-async def test_the_primary_and_the_last_verified_address_stay(
+async def test_a_verified_primary_and_the_last_verified_address_stay(
     hub: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
     await hub.post(EMAILS, json=[FIRST, SECOND])
+    first, second = store.look(emails.of, seed.octo["id"], [FIRST, SECOND])
+    store.do(emails.verify, first["id"])
     answer = await remove(hub, [SECOND, FIRST])
     content = assert_error(answer, 422, "Validation Failed", code="custom")
     assert "primary" in content["errors"][0]["message"]
-    (row,) = store.look(emails.of, seed.octo["id"], [SECOND])
-    store.do(emails.verify, row["id"])
+    store.do(emails.verify, first["id"], False)
+    store.do(emails.verify, second["id"])
     answer = await remove(hub, {"emails": [SECOND]})
     content = assert_error(answer, 422, code="custom")
     assert "last verified" in content["errors"][0]["message"]
     assert await listed(hub) == [FIRST, SECOND]
+
+
+async def test_the_next_address_follows_an_unverified_primary(
+    hub: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
+    await hub.post(EMAILS, json=[FIRST, SECOND, THIRD])
+    (third,) = store.look(emails.of, seed.octo["id"], [THIRD])
+    store.do(emails.verify, third["id"])
+    assert (await remove(hub, FIRST)).status_code == 204
+    shown = (await hub.get(EMAILS)).json()
+    assert [(one["email"], one["primary"], one["visibility"]) for one in shown] == [
+        (THIRD, True, "private"),
+        (SECOND, False, None),
+    ]
+
+
+async def test_the_only_address_can_be_removed(hub: httpx.AsyncClient) -> None:
+    await hub.post(EMAILS, json={"emails": FIRST})
+    assert (await remove(hub, {"emails": FIRST})).status_code == 204
+    assert await listed(hub) == []
+    await hub.post(EMAILS, json=[SECOND])
+    assert (await hub.get(EMAILS)).json()[0]["primary"] is True
+
+
+async def test_an_address_of_a_private_network_is_accepted(hub: httpx.AsyncClient) -> None:
+    assert (await hub.post(EMAILS, json=["ada@mail.test", "ada@lab.local"])).status_code == 201
 
 
 async def test_removing_an_unknown_email_is_not_found(

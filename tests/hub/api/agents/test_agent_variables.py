@@ -209,6 +209,25 @@ async def test_agent_variables_need_a_collaborator(hub: httpx.AsyncClient, acme:
     assert_error(await hub.get(AT, headers=acme.pusher_no_repo), 403, NO_COLLABORATOR)
 
 
+async def test_outside_collaborators_read_variables_and_change_them_with_push_access(
+    hub: httpx.AsyncClient, store: Store, acme: Acme
+) -> None:
+    await made(hub, acme)
+    for role, read, changed in ((None, 404, 404), ("read", 200, 403), ("write", 200, 201)):
+
+        def outside(db: Connection, role: str | None = role) -> Headers:
+            account = accounts.create(db, f"outside-{role}")
+            if role is not None:
+                repositories.grant(db, acme.tools["id"], account["id"], role)
+            value, _ = tokens.create(db, account["id"], scopes=("admin:org",))
+            return {"Authorization": f"Bearer {value}"}
+
+        headers = store.do(outside)
+        assert (await hub.get(AT, headers=headers)).status_code == read, role
+        answer = await hub.post(AT, headers=headers, json=wanted(f"by_{role}"))
+        assert answer.status_code == changed, role
+
+
 # Selected repositories
 
 

@@ -22,7 +22,9 @@ from hub_client import open_client
 from statement_log import statements
 
 from hub.settings import HubSettings
-from store import Row, Store
+from store import Connection, Row, Store
+from store.accounts import apps
+from store.apps import installation_tokens, installations
 from store.artifacts import artifacts, deployment_records
 from store.artifacts.deployment_records import Deployment, DeploymentPlace
 from store.clock import MovableClock
@@ -242,6 +244,29 @@ async def test_a_deployment_record_needs_the_right_to_push(
             assert_error(answer, 403, "Must have push access to Repository.")
 
 
+async def test_an_installation_writes_records_of_its_organization(
+    hub: httpx.AsyncClient, store: Store, acme: Acme
+) -> None:
+    def install(db: Connection, repos: list[int] | None) -> dict[str, str]:
+        given = {"artifact_metadata": "write"}
+        _, app = apps.create(
+            db, acme.org["id"], f"Mill {repos}", url="https://mill.example/", kind="integration",
+            permissions=given,
+        )  # fmt: skip
+        made = installations.create(db, app, acme.org, repositories=repos)
+        value, _ = installation_tokens.create(db, made, wanted={})
+        return {"Authorization": f"Bearer {value}"}
+
+    everywhere = store.do(install, None)
+    entry = deployment("db", github_repository="tools")
+    for path, body in ((RECORD, record()), (f"{RECORD}/cluster/moon", cluster(entry))):
+        answer = await hub.post(path, json=body, headers=everywhere)
+        assert answer.status_code == 200, answer.json()
+    elsewhere = store.do(install, [acme.bells["id"]])
+    answer = await hub.post(RECORD, json=record("b", github_repository="tools"), headers=elsewhere)
+    assert_error(answer, 404, "Not Found")
+
+
 async def test_a_token_for_other_repositories(hub: httpx.AsyncClient, acme: Acme) -> None:
     def only(repo: Row) -> dict[str, str]:
         return acme.by(
@@ -299,6 +324,7 @@ WRONG_RECORDS = [
     {"deployment_name": ""},
     {"deployment_name": "x" * 257},
     {"version": "x" * 101},
+    {"version": ""},
     {"github_repository": "a/b"},
     {"github_repository": "x" * 101},
     {"tags": {"a": 1}},

@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 import pytest
-from assertions import BASE, assert_error, bodies, links
+from assertions import assert_error, bodies, by_id, links
 from hub_client import open_client
 from sealed_values import sealed
 
@@ -214,7 +214,7 @@ async def test_secrets_of_a_repository_are_bounded(
     first = await hub.get(AT)
     assert first.json()["total_count"] == MOST
     assert [each["name"] for each in first.json()["secrets"]][:2] == ["S000", "S001"]
-    assert links(first)["next"] == f"{BASE}{AT}?page=2"
+    assert links(first)["next"] == f"{by_id(AT)}?page=2"
     assert len((await hub.get(f"{AT}?per_page=100")).json()["secrets"]) == MOST
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import httpx
 import pytest
-from assertions import BASE, assert_error, bodies, links
+from assertions import BASE, assert_error, bodies, by_id, links
 from hub_client import open_client
 from issue_world import Platform, issue, pull
 from statement_log import statements
@@ -13,7 +13,7 @@ from store_world import World
 
 from hub.settings import HubSettings
 from store import Connection, Row, Store
-from store.accounts import accounts, tokens
+from store.accounts import accounts, sso, tokens
 from store.clock import MovableClock
 from store.issues import issue_fields, issues
 from store.repositories import repositories
@@ -364,11 +364,14 @@ async def test_values_of_private_fields_are_shown_to_members_only(
     writer: dict[str, str],
 ) -> None:
     secret = store.do(issue_fields.create, acme["id"], "Cost", "number")
-    given = body({**fields, "cost": secret["id"]}, text="a", cost=7)
-    # A user with write access may set the private field, but cannot read it.
-    answer = await hub.post(VALUES, json=given, headers=writer)
+    # A user with write access may set the private field, but cannot read it later.
+    for ask in (hub.post, hub.put):
+        given = body({**fields, "cost": secret["id"]}, text="a", cost=7)
+        assert of(await ask(VALUES, json=given, headers=writer)) == {"text": "a", "number": 7}
+    answer = await hub.post(VALUES, json=body(fields, text="a"), headers=writer)
     assert of(answer) == {"text": "a"}
     assert of(await hub.get(VALUES)) == {"text": "a"}
+    assert of(await hub.get(VALUES, headers=writer)) == {"text": "a"}
     answer = await hub.get(VALUES, headers=token(store, "member"))
     assert of(answer) == {"text": "a", "number": 7}
     assert of(await hub.get(VALUES, headers=token(store, "reader"))) == {"text": "a"}
@@ -387,13 +390,36 @@ async def test_values_of_private_fields_are_shown_to_members_only(
         assert ("number" in of(answer)) == inside, permissions
 
 
+async def test_values_of_private_fields_need_the_single_sign_on(
+    hub: httpx.AsyncClient, store: Store, acme: Row, fields: dict[str, int], writer: dict[str, str]
+) -> None:
+    secret = store.do(issue_fields.create, acme["id"], "Cost", "number")
+    given = body({"cost": secret["id"]}, cost=7)
+    await hub.post(VALUES, json=given, headers=writer)
+    member = token(store, "member")
+    assert of(await hub.get(VALUES, headers=member)) == {"number": 7}
+    store.do(sso.enforce, acme["id"], True)
+    assert of(await hub.get(VALUES, headers=member)) == {}
+
+
+async def test_values_in_an_archived_repository_stay(
+    hub: httpx.AsyncClient, store: Store, fields: dict[str, int], writer: dict[str, str]
+) -> None:
+    await hub.post(VALUES, json=body(fields, text="a"), headers=writer)
+    store.do(lambda db: db.execute("UPDATE repository SET archived = 1"))
+    for method, at in (("POST", VALUES), ("PUT", VALUES), ("DELETE", f"{VALUES}/{fields['text']}")):
+        answer = await hub.request(method, at, json=body(fields, text="b"), headers=writer)
+        assert_error(answer, 403, "Repository was archived so is read-only.")
+    assert of(await hub.get(VALUES)) == {"text": "a"}
+
+
 async def test_issue_field_values_in_pages(
     hub: httpx.AsyncClient, fields: dict[str, int], writer: dict[str, str]
 ) -> None:
     await hub.post(VALUES, json=body(fields, text="a", number=1, date="2026-01-01"), headers=writer)
     answer = await hub.get(f"{VALUES}?per_page=2&page=2")
     assert of(answer) == {"date": "2026-01-01"}
-    assert links(answer)["first"] == f"{BASE}{VALUES}?per_page=2&page=1"
+    assert links(answer)["first"] == f"{by_id(VALUES, 3)}?per_page=2&page=1"
 
 
 async def test_the_platforms_events(

@@ -4,7 +4,7 @@ from typing import Any
 
 import httpx
 import pytest
-from assertions import BASE, assert_error, links
+from assertions import assert_error, by_id, links
 from issue_world import Platform, issue, pull
 from store_world import World
 
@@ -138,8 +138,8 @@ async def test_issues_are_listed_in_pages(hub: httpx.AsyncClient, platform: Plat
     answer = await hub.get(f"{ISSUES}?state=all&per_page=2")
     assert [one["number"] for one in answer.json()] == [5, 4]
     assert links(answer) == {
-        "next": f"{BASE}{ISSUES}?state=all&per_page=2&page=2",
-        "last": f"{BASE}{ISSUES}?state=all&per_page=2&page=3",
+        "next": f"{by_id(ISSUES)}?state=all&per_page=2&page=2",
+        "last": f"{by_id(ISSUES)}?state=all&per_page=2&page=3",
     }
 
 
@@ -214,7 +214,7 @@ async def test_comments_of_an_issue_are_listed(hub: httpx.AsyncClient, platform:
     assert [one["id"] for one in later] == [12]
     second = await hub.get(f"{at}?per_page=1&page=2")
     assert [one["id"] for one in second.json()] == [12]
-    assert links(second)["first"] == f"{BASE}{at}?per_page=1&page=1"
+    assert links(second)["first"] == f"{by_id(at)}?per_page=1&page=1"
 
 
 async def test_labels_are_listed(hub: httpx.AsyncClient, platform: Platform) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import httpx
 import pytest
-from assertions import BASE, assert_error, links
+from assertions import assert_error, by_id, links
 from platform_events import report
 
 from store import Row, Store
@@ -77,7 +77,7 @@ async def test_a_user_s_repository_has_its_owner(client: httpx.AsyncClient) -> N
 async def test_collaborators_have_pages(client: httpx.AsyncClient, people: dict[str, Row]) -> None:
     answer = await client.get(f"{TOOLS}/collaborators?per_page=3&page=2")
     assert roles(answer) == {"octo": "admin"}
-    assert links(answer)["first"] == f"{BASE}{TOOLS}/collaborators?per_page=3&page=1"
+    assert links(answer)["first"] == f"{by_id(TOOLS, 3)}/collaborators?per_page=3&page=1"
 
 
 async def test_collaborators_are_listed_for_pushers_only(
@@ -183,7 +183,7 @@ async def test_stargazers_are_listed(client: httpx.AsyncClient, store: Store, se
     first = timed.json()[0]
     assert (first["starred_at"], first["user"]["login"]) == ("2026-11-20T10:00:00Z", "reader")
     paged = await client.get(f"{path}?per_page=1")
-    assert links(paged)["next"] == f"{BASE}{path}?per_page=1&page=2"
+    assert links(paged)["next"] == f"{by_id(path)}?per_page=1&page=2"
     report(store, seed.hello, "star.deleted", sender=sender)
     assert [one["login"] for one in (await client.get(path)).json()] == ["octo"]
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import httpx
 import pytest
-from assertions import BASE, assert_error, bodies, links
+from assertions import BASE, assert_error, bodies, by_id, links
 from hub_client import open_client
 from statement_log import statements
 
@@ -93,6 +93,17 @@ async def test_a_comment_on_a_whole_commit_has_no_place(
     assert comment["author_association"] == "OWNER"
 
 
+async def test_comments_in_an_archived_repository_stay(
+    hub: httpx.AsyncClient, store: Store, seed: Any, octo: dict[str, str]
+) -> None:
+    one = f"{HELLO}/comments/{make(store, seed)['id']}"
+    store.do(lambda db: db.execute("UPDATE repository SET archived = 1"))
+    for method, at in (("POST", ON), ("PATCH", one), ("DELETE", one)):
+        answer = await hub.request(method, at, json={"body": "Hm"}, headers=octo)
+        assert_error(answer, 403, "Repository was archived so is read-only.")
+    assert (await hub.get(one)).json()["body"] == "Well *done*"
+
+
 async def test_each_author_has_an_association(
     hub: httpx.AsyncClient, store: Store, reader: dict[str, str]
 ) -> None:
@@ -117,10 +128,10 @@ async def test_the_oldest_first_and_in_pages(
     make(store, seed, repo=seed.vault)
     answer = await hub.get(f"{HELLO}/comments?per_page=2&page=2")
     assert [one["id"] for one in answer.json()] == made[2:4]
-    assert links(answer)["last"] == f"{BASE}{HELLO}/comments?per_page=2&page=3"
+    assert links(answer)["last"] == f"{by_id(HELLO)}/comments?per_page=2&page=3"
     one = await hub.get(f"{ON}?per_page=2")
     assert [comment["id"] for comment in one.json()] == [made[0], made[2]]
-    assert links(one)["next"] == f"{BASE}{ON}?per_page=2&page=2"
+    assert links(one)["next"] == f"{by_id(ON)}?per_page=2&page=2"
     assert (await hub.get(f"{HELLO}/commits/{'b' * 40}/comments")).json() == []
 
 

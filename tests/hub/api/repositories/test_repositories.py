@@ -4,7 +4,7 @@ from typing import Any
 
 import httpx
 import pytest
-from assertions import BASE, assert_error, links
+from assertions import BASE, assert_error, by_id, links
 from hub_client import anonymously
 from platform_events import report
 
@@ -135,7 +135,7 @@ async def test_topics_have_pages(client: httpx.AsyncClient, store: Store, seed: 
     report(store, seed.hello, "repository.edited", repository={"topics": ["a", "b", "c"]})
     answer = await client.get(f"{HELLO}/topics?per_page=2")
     assert answer.json() == {"names": ["a", "b"]}
-    assert links(answer)["next"] == f"{BASE}{HELLO}/topics?per_page=2&page=2"
+    assert links(answer)["next"] == f"{by_id(HELLO)}/topics?per_page=2&page=2"
 
 
 # Lists

@@ -89,13 +89,18 @@ async def test_a_subscription_has_the_requested_flags(
 
 
 async def test_neither_watched_nor_ignored_is_not_subscribed(
-    hub: httpx.AsyncClient, reader: dict[str, str]
+    hub: httpx.AsyncClient, store: Store, seed: Any, reader: dict[str, str]
 ) -> None:
+    hook = {"url": "https://receiver.example/in", "events": ["repository_subscription"]}
+    store.do(hooks.create, seed.hello["id"], **hook)
     path = f"{HELLO}/subscription"
     await hub.put(path, headers=reader)
-    answer = await hub.put(path, json={"subscribed": False}, headers=reader)
-    assert (answer.json()["subscribed"], answer.json()["ignored"]) == (False, False)
-    assert_error(await hub.get(path, headers=reader), 404)
+    for _ in range(2):
+        answer = await hub.put(path, json={"subscribed": False}, headers=reader)
+        assert (answer.json()["subscribed"], answer.json()["ignored"]) == (False, False)
+        assert_error(await hub.get(path, headers=reader), 404)
+    actions = [event["action"] for event in bodies(store, "repository_subscription")]
+    assert actions == ["updated", "deleted"]
 
 
 @pytest.mark.parametrize("body", [{"subscribed": "yes"}, {"ignored": 1}, {"subscribed": None}])
