@@ -39,8 +39,10 @@ class Passwords:
         self._turn = asyncio.Semaphore(AT_ONCE)
         self._waiting = 0
 
-    async def check(self, login: str, password: str, code: str | None, address: str) -> Caller:
-        """Return the user.
+    async def check(
+        self, login: str, password: str, code: str | None, address: str, *, spend: bool
+    ) -> Caller:
+        """Return the user. With `spend`, the one-time password `code` is spent.
 
         Raises Unauthenticated for a wrong password or code, Blocked after too many failures, and
         Busy if too many checks are waiting.
@@ -56,7 +58,8 @@ class Passwords:
         if wants_code and code is None:
             await self._store.write(_undo, attempt)
             raise _challenge()
-        if not await self._store.write(_finish, account["id"], wants_code, code, attempt):
+        given = (code or "") if wants_code else None
+        if not await self._store.write(_finish, account["id"], given, attempt, spend):
             raise _challenge()
         return Caller(
             account["id"],
@@ -93,9 +96,9 @@ def _load(db: Connection, login: str) -> tuple[Row | None, str | None, bool]:
 
 
 def _finish(
-    db: Connection, account_id: int, wants_code: bool, code: str | None, attempt: PasswordAttempt
+    db: Connection, account_id: int, code: str | None, attempt: PasswordAttempt, spend: bool
 ) -> bool:
-    if wants_code and not totp.check(db, account_id, code or ""):
+    if code is not None and not totp.check(db, account_id, code, spend=spend):
         return False
     logins.succeeded(db, attempt.login)
     logins.undo(db, attempt.address, attempt.counted_at)

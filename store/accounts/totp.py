@@ -57,10 +57,11 @@ def is_set_up(db: Connection, account_id: int, secret: str) -> bool:
     return kept is not None and bytes_eq(_decoded(db.vault.open(kept)), _decoded(secret))
 
 
-def check(db: Connection, account_id: int, code: str) -> bool:
+def check(db: Connection, account_id: int, code: str, *, spend: bool = True) -> bool:
     """Return whether `code` is valid now, or was or will be in the neighbouring step.
 
-    This writes: an accepted code and all earlier ones are invalid from then on.
+    With `spend`, an accepted code and all earlier ones are spent: none of them is accepted with
+    `spend` again. Without it, the last spent code is still accepted.
     """
     kept = _secret(db, account_id)
     if kept is None or not CODE.fullmatch(code):
@@ -68,6 +69,11 @@ def check(db: Connection, account_id: int, code: str) -> bool:
     step = _step_of(_totp(_decoded(db.vault.open(kept))), db.now // SECOND // STEP, code)
     if step is None:
         return False
+    if not spend:
+        last: int = db.value(
+            "SELECT used_step FROM one_time WHERE account_id = :account_id", account_id=account_id
+        )
+        return step >= last
     # If the same code arrives twice at the same time, only one changes this row.
     return (
         db.execute(

@@ -67,6 +67,22 @@ def test_nothing_is_asked_for_until_it_is_set_up(world: World) -> None:
     assert not world.store.do(totp.remove, mine)
 
 
+def test_a_code_is_spent_only_on_request(world: World) -> None:
+    set_up(world)
+    before, now = code(world, -30), code(world)
+
+    def read(text: str) -> bool:
+        return world.store.do(lambda db: totp.check(db, world.user["id"], text, spend=False))
+
+    assert read(now)
+    assert read(before)
+    assert check(world, now)
+    assert read(now)
+    assert not read(before)
+    world.clock.advance(60)
+    assert not read(now)
+
+
 def test_each_code_is_good_once(world: World) -> None:
     set_up(world)
     now = code(world)

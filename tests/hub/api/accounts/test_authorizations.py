@@ -414,9 +414,12 @@ async def test_authorizations_need_a_one_time_password_once_it_is_set_up(
     assert_error(missing, 401, "Must specify two-factor authentication OTP code.")
     assert missing.headers["X-Service-OTP"] == "required; app"
     assert_error(await own.get(OWN, headers={"X-Service-OTP": "000000"}), 401)
-    spent = code()
-    assert (await own.get(OWN, headers=spent)).status_code == 200
-    assert_error(await own.get(OWN, headers=spent), 401)
+    same = code()
+    assert (await own.get(OWN, headers=same)).status_code == 200
+    assert (await own.post(OWN, json={"note": "n"}, headers=same)).status_code == 201
+    assert_error(await own.post(OWN, json={"note": "m"}, headers=same), 401)
+    assert (await own.get(OWN, headers=same)).status_code == 200
     clock.advance(30)
-    answer = await own.post(OWN, json={"note": "n"}, headers=code())
-    assert answer.status_code == 201
+    assert (await own.post(OWN, json={"note": "m"}, headers=code())).status_code == 201
+    clock.advance(60)
+    assert_error(await own.get(OWN, headers=same), 401)
