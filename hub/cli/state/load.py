@@ -14,6 +14,7 @@ from hub.cli.service.configuration import Configuration, Settings
 from hub.cli.state import models
 from hub.cli.state.changes import StateChange, described_place
 from hub.cli.state.places import located
+from store import Connection, Store
 from store.errors import Invalid
 from store.hooks import pull_urls
 from worker.http.addresses import Refused
@@ -67,9 +68,21 @@ def _changes(settings: Settings, text: str, *, init: bool) -> list[StateChange]:
     try:
         for user in wanted.users:
             user.hash_password(store)
-        return store.do(wanted.apply)
+        return store.do(lambda db: _apply(db, wanted, store, settings))
     finally:
         store.shut()
+
+
+def _apply(
+    db: Connection, wanted: models.StateDocument, store: Store, settings: Settings
+) -> list[StateChange]:
+    changes = wanted.apply(db)
+    if any(each.kind == "usage" and each.outcome != "unchanged" for each in changes):
+        # Imported here, because few documents have usage.
+        from hub.cli.operate import job
+
+        job.ask(db, job.table_of(store, settings), "reports")
+    return changes
 
 
 def _text(file: BinaryIO) -> str:

@@ -37,6 +37,23 @@ def test_rows(run):
     assert changes(run, row % 2) == [("usage", "updated")]
 
 
+def test_new_usage_is_reported_at_once(run, store):
+    def asked_at() -> int | None:
+        return store.look(lambda db: db.value("SELECT asked_at FROM job WHERE name = 'reports'"))
+
+    run("load", "-", stdin=WORLD)
+    assert asked_at() is None
+    row = f"usage: [{ROW}, repository: acme/tools, lines: %d}}]"
+    run("load", "-", stdin=row % 1)
+    first = asked_at()
+    assert first is not None
+    run("load", "-", stdin=row % 1)
+    assert asked_at() == first
+    run("job", "run", "reports")
+    assert store.look(lambda db: db.value("SELECT count(*) FROM report")) > 0
+    assert asked_at() is None
+
+
 @pytest.mark.parametrize(
     ("row", "said"),
     [
