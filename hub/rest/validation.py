@@ -11,12 +11,14 @@ from pydantic import (
     ValidationError,
     WithJsonSchema,
 )
+from pydantic_core import ErrorDetails
 
 from hub.http.body import JSON_WHITESPACE, read_json, read_object
 from hub.http.errors import Rejected
 from store import clock
 
 MAX_ERRORS = 10
+SIMPLE_TYPES = {"bool", "dict", "float", "int", "list", "str"}
 NONE = b"{}"
 """The body assumed for a request without one."""
 
@@ -56,19 +58,31 @@ def _rejected(error: ValidationError) -> Rejected:
 
 def messages_of(error: ValidationError) -> list[str]:
     """Return the errors as sentences, at most MAX_ERRORS."""
-    found = error.errors(include_url=False, include_context=False, include_input=False)
-    sentences = (_field_error(one["loc"], one["type"], one["msg"]) for one in found[:MAX_ERRORS])
-    return list(dict.fromkeys(sentences))
+    found = error.errors(include_url=False, include_input=False)[:MAX_ERRORS]
+    # A body that one form of several almost fits is not compared with the other forms.
+    inside = [one for one in found if _path(one["loc"])]
+    return list(dict.fromkeys(map(_field_error, inside or found)))
 
 
-def _field_error(location: tuple[int | str, ...], kind: str, message: str) -> str:
-    # pydantic adds a label in brackets for each type of a union; it is no part of the path.
-    path = "/".join(str(part) for part in location if "[" not in str(part))
-    if kind == "missing":
+def _field_error(error: ErrorDetails) -> str:
+    path = "/".join(_path(error["loc"]))
+    if error["type"] == "missing":
         return f'"{path}" wasn\'t supplied.'
-    if kind == "extra_forbidden":
+    if error["type"] == "extra_forbidden":
         return f'"{path}" is not a permitted key.'
-    return f"For '{path}': {message}."
+    message = error["msg"].removeprefix("Value error, ").replace(" after validation", "")
+    if error.get("ctx", {}).get("field_type") == "Value":
+        # pydantic counts "items" of a text that another check has passed.
+        message = message.replace(" item", " character")
+    return f"For '{path}': {message}." if path else f"For the body: {message}."
+
+
+def _path(location: tuple[int | str, ...]) -> list[str]:
+    """Return the path of a value, without the labels that pydantic adds for the types of unions."""
+    parts = [str(part) for part in location if "[" not in str(part)]
+    if parts and parts[0][:1].isupper():
+        parts = parts[1:]
+    return parts[:-1] if len(parts) > 1 and parts[-1] in SIMPLE_TYPES else parts
 
 
 def _moment(text: object) -> int:

@@ -1,0 +1,77 @@
+"""The messages about input that does not match its declared type."""
+
+from typing import Annotated, Any, NotRequired
+
+import pytest
+from annotated_types import MaxLen, MinLen
+from pydantic import TypeAdapter
+from typing_extensions import TypedDict
+
+from hub.http.errors import Rejected
+from hub.rest.validation import Moment, Text, read_body, read_query
+
+Addresses = Annotated[list[Text], MinLen(1)]
+
+
+class Emails(TypedDict):
+    emails: Addresses
+
+
+class Thing(TypedDict):
+    name: Annotated[Text, MinLen(1), MaxLen(3)]
+    value: NotRequired[Text | int]
+    tags: NotRequired[dict[str, Text]]
+
+
+class Since(TypedDict):
+    since: Moment
+
+
+FORMS: TypeAdapter[Any] = TypeAdapter(Emails | Addresses | Text)
+THING: TypeAdapter[Any] = TypeAdapter(Thing)
+
+
+@pytest.mark.parametrize(
+    ("adapter", "body", "messages"),
+    [
+        (THING, '{}', ["\"name\" wasn't supplied."]),
+        (THING, '{"name": ""}', ["For 'name': Value should have at least 1 character, not 0."]),
+        (THING, '{"name": "abcd"}', ["For 'name': Value should have at most 3 characters, not 4."]),
+        (THING, '{"name": "a\\u0000"}', ["For 'name': must not hold a NUL."]),
+        (
+            THING,
+            '{"name": "a", "tags": {"X": 1}}',
+            ["For 'tags/X': Input should be a valid string."],
+        ),
+        (
+            THING,
+            '{"name": "a", "value": []}',
+            [
+                "For 'value': Input should be a valid string.",
+                "For 'value': Input should be a valid integer.",
+            ],
+        ),
+        (FORMS, '{}', ["\"emails\" wasn't supplied."]),
+        (FORMS, '{"emails": [1]}', ["For 'emails/0': Input should be a valid string."]),
+        (
+            FORMS,
+            '[]',
+            [
+                "For the body: Input should be an object.",
+                "For the body: List should have at least 1 item, not 0.",
+                "For the body: Input should be a valid string.",
+            ],
+        ),
+    ],
+)  # fmt: skip
+def test_a_message_names_the_place_and_no_type(
+    adapter: TypeAdapter[Any], body: str, messages: list[str]
+) -> None:
+    with pytest.raises(Rejected) as caught:
+        read_body(adapter, body.encode(), only_object=False)
+    assert str(caught.value).split("\n") == ["Invalid request.", "", *messages]
+
+
+def test_a_message_of_an_own_check_has_no_prefix() -> None:
+    with pytest.raises(Rejected, match="For 'since': not an ISO 8601 time such as "):
+        read_query(TypeAdapter(Since), {"since": "soon"})
