@@ -32,6 +32,9 @@ RATE_WINDOWS = {
 }
 
 
+YEAR = 366 * 86_400
+
+
 class RateLimitSettings(SettingsPart):
     """How many requests a caller may make, and how many wrong credentials are accepted."""
 
@@ -91,6 +94,7 @@ class RateLimitSettings(SettingsPart):
     failed_login_seconds: int = Field(
         900,
         ge=1,
+        le=YEAR,
         description="length of the period in which wrong passwords and wrong tokens are counted, "
         "in seconds; after it, the count begins again at 0",
     )
@@ -111,6 +115,8 @@ class RateLimitSettings(SettingsPart):
         for name, seconds in value.items():
             if seconds == 0:
                 raise ValueError(f"{name} must last at least 1 second")
+            if seconds > YEAR:
+                raise ValueError(f"{name} must last at most {YEAR} seconds")
         return value
 
     @field_validator("rate_limits", "rate_limits_anonymous", "rate_windows", mode="after")

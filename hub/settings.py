@@ -1,6 +1,7 @@
 """The settings of the hub."""
 
 import ipaddress
+import re
 from pathlib import Path
 from typing import Self
 from urllib.parse import urlsplit
@@ -16,6 +17,11 @@ from store.mail.settings import MailSettings
 from store.settings import DataSettings, ImportSettings, UsageSettings, WebSubSettings
 
 DAY = 86_400
+PLAIN_URL = re.compile(
+    r"https?://([^/:\s\[\]{}]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?(/[A-Za-z0-9._~%+@:,=-]*)*"
+)
+# Paths that the hub serves beside the API, which begins at the path of base_url.
+PAGES = ("/ui", "/metrics", "/docs", "/healthz", "/readyz", "/reference")
 WORDS = ("service", "assistant", "devenv")
 
 
@@ -118,6 +124,7 @@ class HubSettings(
     ui_idle: int = Field(
         8 * 3600,
         ge=60,
+        le=366 * DAY,
         description="seconds of inactivity after which a user must sign in to the dashboard again; "
         "after seven days everybody must",
     )
@@ -205,9 +212,27 @@ class HubSettings(
         parts = urlsplit(value)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError("must be an http or https URL")
-        if parts.query or parts.fragment:
+        if "?" in value or "#" in value:
             raise ValueError("must have no query and no fragment")
+        if "@" in parts.netloc:
+            raise ValueError("must have no user name and no password")
+        if not PLAIN_URL.fullmatch(value) or parts.port == 0:
+            raise ValueError("must have a valid port, and no other characters than a plain URL has")
         return value.rstrip("/")
+
+    @field_validator("base_url")
+    @classmethod
+    def _is_no_page(cls, value: str | None) -> str | None:
+        path = urlsplit(value or "").path
+        if path in PAGES:
+            raise ValueError(f"must not end in {path}, where the hub serves a page")
+        return value
+
+    @model_validator(mode="after")
+    def _events_fit(self) -> Self:
+        if self.max_held_bytes < self.max_event_bytes:
+            raise ValueError("max_held_bytes must be at least max_event_bytes")
+        return self
 
     def root(self) -> str:
         """Return the API's root, without a slash at its end."""

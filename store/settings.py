@@ -2,13 +2,19 @@
 
 import re
 from pathlib import Path
+from typing import Any, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
 from store.errors import Unusable
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 """The hosts that are this machine: a connection to them needs no encryption."""
+
+LONGEST = 100 * 366 * 86_400
+"""The largest number of seconds of a setting. A time that far from now can still be written."""
+LARGEST = 10**12
+"""The largest whole number of a setting, such as a number of bytes."""
 
 PASSWORD = re.compile(r"(?<=[?&]password=)[^&]+")
 
@@ -41,6 +47,25 @@ class SettingsPart(BaseModel):
     """Settings that become part of all settings. Its validator is made when it is used alone."""
 
     model_config = ConfigDict(defer_build=True)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _is_no_empty_path(cls, value: Any, info: ValidationInfo) -> Any:
+        annotation = cls.model_fields[str(info.field_name)].annotation
+        if value == "" and Path in (annotation, *get_args(annotation)):
+            # It would mean the current directory.
+            raise ValueError("must not be empty")
+        return value
+
+    @field_validator("*")
+    @classmethod
+    def _is_bounded(cls, value: Any) -> Any:
+        for number in value.values() if isinstance(value, dict) else [value]:
+            if isinstance(number, float) and not abs(number) <= LONGEST:
+                raise ValueError(f"must be a number of at most {LONGEST}")
+            if isinstance(number, int) and abs(number) > LARGEST:
+                raise ValueError(f"must be at most {LARGEST}")
+        return value
 
 
 class WebSubSettings(SettingsPart):

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, field_validator
 
 from store.errors import Invalid
 from store.hooks.retries import Retries
@@ -127,6 +127,16 @@ class WorkerSettings(WebSubSettings, ImportSettings, UsageSettings, MailSettings
         max_length=4,
         description="prefixes of a delivery's headers; all headers are sent with each prefix",
     )
+
+    @field_validator("header_prefixes")
+    @classmethod
+    def _are_distinct(cls, value: list[str]) -> list[str]:
+        known = [prefix.lower() for prefix in value]
+        for prefix, name in zip(value, known, strict=True):
+            if known.count(name) > 1:
+                raise ValueError(f"{prefix} is given twice")
+        return value
+
     user_agent: str = Field(
         "GitHub-Hookshot/tocsin",
         pattern=r"^[!-~]+( [!-~]+)*$",

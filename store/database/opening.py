@@ -136,7 +136,7 @@ def sqlite_path(url: str, data_dir: Path) -> Path:
     """Return the file that a SQLite URL names. Raises Unusable for an unknown URL."""
     if url == "sqlite":
         return data_dir / "tocsin.db"
-    if url.startswith("sqlite:///"):
+    if url.startswith("sqlite:///") and Path(url.removeprefix("sqlite://")).name:
         return Path(url.removeprefix("sqlite://"))
     kind = url.split(":")[0]
     raise Unusable(

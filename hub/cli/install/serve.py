@@ -20,7 +20,12 @@ from hub.cli.http_server.event_loop import new_event_loop
 from hub.cli.http_server.server import bind, signals
 from hub.cli.service import logs
 from hub.cli.service.admin_listener import running_admin
-from hub.cli.service.configuration import Settings, configure
+from hub.cli.service.configuration import (
+    Settings,
+    configure,
+    settings_file,
+    unknown_variables,
+)
 from hub.cli.service.daemon import Daemon
 from hub.cli.service.daemon_record import recorded
 from hub.cli.service.notify import Notifier, inherited_sockets
@@ -61,11 +66,16 @@ def serve(only: str | None, config: Path | None, store_url: str | None, **given:
     # Until the settings are read and the handler is installed, SIGHUP would end the process.
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
+    # A reload reads the same file. Without it, all settings would go back to their defaults.
+    file = settings_file(config)
+
     def read() -> Settings:
-        return configure({**given, "store": store_url}, config).settings
+        return configure({**given, "store": store_url}, file).settings
 
     settings = read()
     logs.set_up(settings.log_level, settings.log_format)
+    for name in unknown_variables():
+        log.warning("%s is no setting", name)
     notifier = Notifier()
     notifier.status("opening the database")
     store = options.opened(settings, create=True)

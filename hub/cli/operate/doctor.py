@@ -1,7 +1,6 @@
 """`tocsin doctor`: a check of an installation, with remedies."""
 
 import contextlib
-import os
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -16,7 +15,13 @@ from hub.cli.operate import doctor_machine as machine
 from hub.cli.operate.backup import key_path
 from hub.cli.operate.diagnosis import BAD, LEVELS, Finding, bad, examine, good, warning, worst
 from hub.cli.service import tls
-from hub.cli.service.configuration import PREFIX, Configuration, Settings, as_toml, configure
+from hub.cli.service.configuration import (
+    Configuration,
+    Settings,
+    as_toml,
+    configure,
+    unknown_variables,
+)
 from hub.cli.service.daemon_record import ORIGIN, effective
 from store import Store
 from store.clock import Clock
@@ -24,9 +29,6 @@ from store.crypto import key_file
 from store.crypto.vault import Vault
 from store.database.opening import exists, is_server_url, open_unmigrated, sqlite_path
 from store.errors import StoreError, Unusable
-
-# Environment variables with the prefix that are not settings.
-KNOWN = ("CONFIG", "LISTEN_SECRET", "LISTEN_SERVER", "LISTEN_TOKEN")
 
 
 @command(examples=["tocsin doctor"])
@@ -106,11 +108,13 @@ def _shown(settings: Settings, name: str) -> Any:
 
 def _settings(settings: Settings) -> Iterator[Finding]:
     about, fine = "settings", True
-    known = {*Settings.model_fields, *(name.lower() for name in KNOWN)}
-    for name in sorted(os.environ):
-        if name.startswith(PREFIX) and name.removeprefix(PREFIX).lower() not in known:
-            fine = False
-            yield warning(about, f"{name} is no setting", f"unset {name}, or correct its name")
+    for name in unknown_variables():
+        fine = False
+        yield warning(about, f"{name} is no setting", f"unset {name}, or correct its name")
+    if settings.base_url is None and settings.host in ("0.0.0.0", "::"):  # noqa: S104 - it is compared
+        fine = False
+        said = f"links begin with {settings.root()}, which clients cannot open"
+        yield warning(about, said, "set base_url to the URL that clients use")
     if settings.tls_certificate is not None:
         tls.load(settings)
         for complaint in tls.problems(settings, Clock().now()):

@@ -33,6 +33,12 @@ STA_UNSYNC, TIME_ERROR = 0x40, 5
 def check_permissions(settings: Settings, database: Path | None, key: Path) -> Iterator[Finding]:
     """Check that only the owner reads the data, and that this user may change it."""
     about, folder = "permissions", settings.data_dir
+    if not folder.is_dir():
+        yield bad(about, f"data_dir names {folder}, which is no directory", "name a directory")
+        return
+    if key.is_dir():
+        yield bad(about, f"key_file names {key}, which is a directory", "name a file")
+        return
     owner = folder.stat().st_uid
     found = [(folder, 0o700), *((path, 0o600) for path in _files(database)), (key, 0o600)]
     fine, private = True, not stat.S_IMODE(folder.stat().st_mode) & 0o077

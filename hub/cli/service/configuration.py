@@ -4,6 +4,7 @@ Command-line options come first, then environment variables, then the TOML file,
 """
 
 import os
+import re
 import tomllib
 import types
 from collections.abc import Iterator, Mapping
@@ -17,10 +18,12 @@ from pydantic.fields import FieldInfo
 
 from hub.settings import HubSettings
 from store.errors import Unusable, from_os_error
-from store.settings import StoreSettings
+from store.settings import StoreSettings, redact_url
 from worker.settings import WorkerSettings
 
 PREFIX = "TOCSIN_"
+OTHER_VARIABLES = ("CONFIG", "LISTEN_SECRET", "LISTEN_SERVER", "LISTEN_TOKEN")
+"""The names after PREFIX that commands read, and that are no settings."""
 PLACES = (Path("/etc/tocsin/tocsin.toml"), Path("tocsin.toml"))
 
 
@@ -56,6 +59,16 @@ def _environment() -> dict[str, Any]:
         for variable, text in os.environ.items()
         if text and variable.upper() in named
     }
+
+
+def unknown_variables() -> list[str]:
+    """Return the environment variables that look like settings, and are none."""
+    known = {*Settings.model_fields, *(name.lower() for name in OTHER_VARIABLES)}
+    return sorted(
+        name
+        for name in os.environ
+        if name.startswith(PREFIX) and name.removeprefix(PREFIX).lower() not in known
+    )
 
 
 def _value(field: FieldInfo, text: str) -> Any:
@@ -110,14 +123,15 @@ def _layers(
     """Yield each source and its values, the weakest first. The source of the environment is
     None.
     """
-    path = _file(config)
+    path = settings_file(config)
     if path is not None:
         yield str(path), _read(path)
     yield None, _environment()
     yield "command line", {name: value for name, value in given.items() if value is not None}
 
 
-def _file(config: Path | None) -> Path | None:
+def settings_file(config: Path | None) -> Path | None:
+    """Return the settings file that is in use: the given one, the named one, or a usual one."""
     named = config or os.environ.get(f"{PREFIX}CONFIG")
     if named:
         return Path(named)
@@ -138,14 +152,26 @@ def _explained(error: ValidationError, origins: Mapping[str, str]) -> Iterator[s
         name = str(problem["loc"][0]) if problem["loc"] else "settings"
         place = ".".join(str(part) for part in problem["loc"]) or name
         origin = origins.get(name, "default")
+        if not problem["loc"]:
+            yield _about_several(_message(problem, secret=True), origins)
+            continue
         if problem["type"] == "extra_forbidden":
             yield f"{place}: there is no such setting (from {origin})"
         else:
             yield f"{place}: {_message(problem, secret=name in SECRETS)} (from {origin})"
 
 
+def _about_several(message: str, origins: Mapping[str, str]) -> str:
+    """Return a message about several settings, with the sources of the ones that were set."""
+    named = dict.fromkeys(re.findall(r"[a-z][a-z_]+", message))
+    sources = [f"{name} is from {origins[name]}" for name in named if name in origins]
+    return f"{message} ({', '.join(sources)})" if sources else message
+
+
 def _message(problem: Mapping[str, Any], *, secret: bool) -> str:
     value = None if secret else problem["input"]
+    if isinstance(value, str):
+        value = redact_url(value)
     shown = f", not {value!r}" if isinstance(value, str | int | float) else ""
     return f"{problem['msg'].removeprefix('Value error, ')}{shown}"
 

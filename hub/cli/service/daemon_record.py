@@ -25,6 +25,8 @@ PARTS = {
     "hub": {*HubSettings.model_fields, *StoreSettings.model_fields},
     "worker": {*WorkerSettings.model_fields, *StoreSettings.model_fields},
 }
+# It satisfies every check of a secret's form.
+PLACEHOLDER = "x" * 64
 # Commands use this setting to find the record, so it cannot come from the record.
 OWN = {"data_dir"}
 
@@ -45,14 +47,22 @@ class DaemonRecord:
         given = settings.model_dump(mode="json", exclude=SECRETS)
         if redact_url(settings.store) != settings.store:
             del given["store"]
+        secret = [name for name in SECRETS if getattr(settings, name) is not None]
+        content = orjson.dumps({"only": self._only, "settings": given, "secrets": secret})
         # The rename shows readers the whole former record or the whole new one. The new file is
         # locked before it gets its name: another daemon would remove an unlocked record.
         unlocked = self._path.with_suffix(".new")
-        descriptor = os.open(unlocked, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        flags = os.O_CREAT | os.O_TRUNC | os.O_RDWR | os.O_CLOEXEC
+        descriptor = os.open(unlocked, flags, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            os.write(descriptor, content)
+            unlocked.rename(self._path)
+        except BaseException:
+            # The next attempt would wait for this lock for ever.
+            os.close(descriptor)
+            raise
         former, self._descriptor = self._descriptor, descriptor
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        os.write(descriptor, orjson.dumps({"only": self._only, "settings": given}))
-        unlocked.rename(self._path)
         if former is not None:
             os.close(former)
 
@@ -86,13 +96,12 @@ def effective(configuration: Configuration) -> Configuration:
     Options of the command line keep their values. If no daemon runs, nothing changes.
     """
     settings, origins = configuration.settings, dict(configuration.origins)
-    theirs = {
-        name: value
-        for name, value in _settings_of_daemons(settings.data_dir).items()
-        if origins.get(name) != "command line"
-    }
+    found, secret = _settings_of_daemons(settings.data_dir)
+    theirs = {name: value for name, value in found.items() if origins.get(name) != "command line"}
+    # The record has no secrets, and some settings require one.
+    unknown = dict.fromkeys(secret, PLACEHOLDER)
     try:
-        whole = Settings.model_validate(settings.model_dump(exclude=SECRETS) | theirs)
+        whole = Settings.model_validate(settings.model_dump(exclude=SECRETS) | theirs | unknown)
     except ValidationError:
         # A daemon of another version may have other settings.
         return configuration
@@ -105,8 +114,10 @@ def effective(configuration: Configuration) -> Configuration:
     return Configuration(settings.model_copy(update=changed), origins)
 
 
-def _settings_of_daemons(data_dir: Path) -> Mapping[str, Any]:
+def _settings_of_daemons(data_dir: Path) -> tuple[Mapping[str, Any], set[str]]:
+    """Return the settings of the daemons that run, and the names of their secret settings."""
     found: dict[str, Any] = {}
+    secret: set[str] = set()
     with contextlib.suppress(OSError, orjson.JSONDecodeError, KeyError):
         for path in _paths(data_dir):
             if _is_live(path):
@@ -114,7 +125,8 @@ def _settings_of_daemons(data_dir: Path) -> Mapping[str, Any]:
                 known = PARTS.get(said["only"], Settings.model_fields.keys())
                 given = said["settings"].items()
                 found |= {name: value for name, value in given if name in known and name not in OWN}
-    return found
+                secret |= SECRETS & set(said.get("secrets", ()))
+    return found, secret
 
 
 def _paths(data_dir: Path) -> list[Path]:

@@ -113,6 +113,30 @@ def test_variables_that_are_no_settings(examine, well, monkeypatch):
     assert finding["remedy"] == "unset TOCSIN_TIMEUOT, or correct its name"
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("key_file", "key_file names {}, which is a directory"),
+        ("data_dir", "data_dir names {}, which is no directory"),
+    ],
+)
+def test_a_path_of_the_wrong_kind_is_named(examine, well, monkeypatch, tmp_path, name, said):
+    path = tmp_path / "wrong"
+    path.mkdir() if name == "key_file" else path.touch()
+    monkeypatch.setenv(f"TOCSIN_{name.upper()}", str(path))
+    finding = worst(examine(code=2)["permissions"])
+    assert finding["said"] == said.format(path)
+    assert "chmod" not in finding["remedy"]
+
+
+def test_links_that_lead_nowhere_are_named(examine, well, monkeypatch):
+    monkeypatch.setenv("TOCSIN_HOST", "0.0.0.0")
+    finding = worst(examine(code=1)["settings"])
+    assert finding["said"] == "links begin with http://0.0.0.0:8765, which clients cannot open"
+    monkeypatch.setenv("TOCSIN_BASE_URL", "https://hub.example")
+    examine()
+
+
 def test_there_is_nothing_yet(examine, fresh):
     assert worst(examine(code=2)["database"])["remedy"].startswith("start tocsin")
     assert list(fresh.iterdir()) == []

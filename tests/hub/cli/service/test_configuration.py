@@ -86,6 +86,52 @@ def test_a_wrong_file_is_refused_in_one_line(toml, said):
     assert len(str(refused.value).splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    ("toml", "said"),
+    [
+        ("disable_after = inf", "disable_after: must be a number of at most 3162240000"),
+        ("keep_attempts = 1e30", "keep_attempts: must be a number of at most 3162240000"),
+        ("ready_lag = nan", "ready_lag: "),
+        ("breaker = 100000000000000000000", "breaker: must be at most 1000000000000"),
+        ("points_per_minute = 9999999999999", "points_per_minute: must be at most 1000000000000"),
+        ("rate_limits = {core = 9999999999999}", "rate_limits: must be at most 1000000000000"),
+        ("rate_windows = {core = 99999999}", "rate_windows: core must last at most 31622400"),
+        ('key_file = ""', "key_file: must not be empty"),
+        ('base_url = "https://hub.example:99999"', "base_url: "),
+        ('base_url = "https://hub.example:x"', "base_url: "),
+        ('base_url = "https://ada:hush@hub.example"', "base_url: must have no user name"),
+        ('base_url = "https://hub.example?"', "base_url: must have no query"),
+        ('base_url = "https://hub.example/{a}"', "base_url: must have a valid port, and no other"),
+        ('base_url = "https://hub.example /x"', "base_url: must have a valid port, and no other"),
+        ('base_url = "https://hub.example/ui/"', "base_url: must not end in /ui"),
+        ('header_prefixes = ["X-A-", "x-a-"]', "header_prefixes"),
+        ('header_prefixes = ["X-A-", "X-a-"]', "header_prefixes: X-A- is given twice"),
+        ("max_held_bytes = 1024", "max_held_bytes must be at least max_event_bytes (max_held_bytes"
+         " is from tocsin.toml)"),
+        ('mail_host = "smtp.x"', "mail_host requires mail_from (mail_host is from tocsin.toml"),
+        ('store = "sqlite:///"', "store = 'sqlite' is not known"),
+    ],
+)  # fmt: skip
+def test_a_setting_that_cannot_work_is_refused(run, toml, said):
+    Path("tocsin.toml").write_text(toml)
+    shown = run("status", code=1).stderr
+    assert said in shown
+    assert "hush" not in shown
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://[::1]:8765",
+        "https://hub.example/api/v3/",
+        "http://10.0.0.1:80/~x",
+        "https://bücher.de",
+    ],
+)
+def test_a_usual_base_url_is_accepted(url):
+    assert HubSettings(base_url=url).root() == url.rstrip("/")
+
+
 def test_a_wrong_environment_names_the_variable(monkeypatch):
     monkeypatch.setenv("TOCSIN_PORT", "http")
     monkeypatch.setenv("TOCSIN_RETRIES", "[0, x")

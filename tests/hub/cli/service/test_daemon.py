@@ -112,6 +112,32 @@ def test_settings_are_read_again(manager, tmp_path):
     assert reloads(tmp_path) == [("done", {"fields": ["require_user_agent"]})]
 
 
+def test_a_settings_file_that_is_gone_changes_nothing(manager, tmp_path):
+    (tmp_path / "tocsin.toml").write_text("require_user_agent = false\n")
+    manager.start()
+    manager.until("^READY=1$")
+    (tmp_path / "tocsin.toml").unlink()
+    manager.signal(signal.SIGHUP)
+    assert "stay as they were; listening on" in manager.until("^READY=1$")[-1]
+    request = {"trust_env": False, "headers": {"User-Agent": ""}, "timeout": PATIENCE}
+    assert httpx.get(f"{manager.url}/versions", **request).is_success
+    manager.signal(signal.SIGTERM)
+    code, said = manager.ended()
+    assert code == 0
+    assert (
+        "ERROR tocsin.serve the settings stay as they were: cannot read the settings file" in said
+    )
+
+
+def test_a_variable_that_is_no_setting_is_named(manager, monkeypatch):
+    monkeypatch.setenv("TOCSIN_PROT", "9999")
+    manager.start()
+    manager.logged("WARNING tocsin.serve TOCSIN_PROT is no setting")
+    manager.until("^READY=1$")
+    manager.signal(signal.SIGTERM)
+    assert manager.ended()[0] == 0
+
+
 def test_the_start_names_hooks_with_an_unusable_filter(manager, tmp_path):
     store = open_store("sqlite", data_dir=tmp_path)
     store.do(seed)

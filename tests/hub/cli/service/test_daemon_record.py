@@ -1,7 +1,10 @@
 """The record of a daemon's settings in the data directory."""
 
+import errno
+import os
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -46,6 +49,34 @@ def test_a_record_that_is_replaced_is_whole_at_any_moment(tmp_path: Path) -> Non
             over.set()
             thread.join()
     assert list(tmp_path.glob("daemon-*")) == []
+
+
+def test_a_record_that_cannot_be_written_does_not_lock_the_next_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*args: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with recorded(Settings(data_dir=tmp_path, port=4321), None) as record:
+        other = Settings(data_dir=tmp_path, port=4322)
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "write", full)
+            with pytest.raises(OSError, match="No space"):
+                record.write(other)
+        assert effective(Configuration(Settings(data_dir=tmp_path), {})).settings.port == 4321
+        record.write(Settings(data_dir=tmp_path, port=4323))
+        assert effective(Configuration(Settings(data_dir=tmp_path), {})).settings.port == 4323
+    assert list(tmp_path.glob("daemon-*")) == []
+
+
+def test_a_record_of_settings_that_require_a_secret_is_used(tmp_path: Path) -> None:
+    secret: dict[str, Any] = {"mail_user": "hub", "mail_password": "hush-hush"}
+    mail = {"mail_host": "smtp.example", "mail_from": "hub@tower.example"}
+    with recorded(Settings(data_dir=tmp_path, **mail, **secret), None):
+        (record,) = tmp_path.glob("daemon-*.json")
+        assert "hush-hush" not in record.read_text(encoding="utf-8")
+        found = effective(Configuration(Settings(data_dir=tmp_path), {})).settings
+    assert (found.mail_user, found.mail_password) == ("hub", None)
 
 
 def test_settings_are_listed_without_the_password(run, monkeypatch: pytest.MonkeyPatch) -> None:
