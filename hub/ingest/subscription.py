@@ -6,7 +6,7 @@ from hub.ingest import hook_events
 from hub.rest.context import Context
 from store import Connection, Row
 from store.errors import Invalid
-from store.hooks import hooks
+from store.hooks import hook_secrets, hooks
 from store.hooks.event_names import HUB_EVENTS, PLATFORM_EVENTS, WILDCARD
 
 MOST_SECRET, MOST_URL = 1024, 2048
@@ -36,12 +36,11 @@ def check(wanted: Subscription) -> None:
 
 
 def subscribe(ctx: Context, repo: Row, wanted: Subscription, most: int) -> Row:
-    """Create a hook and send it a ping, or add the event to the repository's hook with this
-    callback.
+    """Change the repository's hook for the subscription, or create one and send it a ping.
 
     Return the hook. `most` limits the hooks that one event may have (0: no limit).
     """
-    hook = hooks.by_url(ctx.db, repo["id"], wanted.callback, wanted.event)
+    hook = find(ctx.db, repo, wanted)
     if hook is not None:
         return _change(ctx.db, hook, wanted, most)
     hook = _create(ctx.db, repo, wanted, most)
@@ -49,15 +48,47 @@ def subscribe(ctx: Context, repo: Row, wanted: Subscription, most: int) -> Row:
     return hook
 
 
+def find(db: Connection, repo: Row, wanted: Subscription) -> Row | None:
+    """Return the repository's hook that the subscription changes, or None if it needs a new one.
+
+    A hook that lacks the event must have the wanted format and secret: its other events keep them.
+    """
+    found = hooks.of_url(db, repo["id"], wanted.callback)
+    kind = _content_type(wanted)
+    found.sort(key=lambda row: (wanted.event not in row["events"], row["content_type"] != kind))
+    return next((row for row in found if _suits(db, row, wanted)), None)
+
+
+def _suits(db: Connection, hook: Row, wanted: Subscription) -> bool:
+    if wanted.event in hook["events"]:
+        return True
+    if hook["content_type"] != _content_type(wanted):
+        return False
+    return wanted.secret is None or hook_secrets.has(db, hook, wanted.secret)
+
+
 def unsubscribe(ctx: Context, repo: Row, wanted: Subscription) -> Row | None:
     """Remove the event from the hook with this callback, and the hook if that was its last event.
 
     Return the hook as it was, or None if there was none.
     """
-    hook = hooks.by_url(ctx.db, repo["id"], wanted.callback, wanted.event)
+    hook = _subscribed(ctx.db, repo, wanted)
     if hook is not None:
         _remove(ctx, hook, wanted.event)
     return hook
+
+
+def _subscribed(db: Connection, repo: Row, wanted: Subscription) -> Row | None:
+    """Return the hook with the event, or else one with every event; None if there is none."""
+    kind = _content_type(wanted)
+    found = hooks.of_url(db, repo["id"], wanted.callback)
+    found.sort(key=lambda row: row["content_type"] != kind)
+    names = (wanted.event, WILDCARD)
+    return next((row for name in names for row in found if name in row["events"]), None)
+
+
+def _content_type(wanted: Subscription) -> str:
+    return "json" if wanted.json else "form"
 
 
 def _create(db: Connection, repo: Row, wanted: Subscription, most: int) -> Row:
@@ -66,7 +97,7 @@ def _create(db: Connection, repo: Row, wanted: Subscription, most: int) -> Row:
         repo["id"],
         url=wanted.callback,
         events=[wanted.event],
-        content_type="json" if wanted.json else "form",
+        content_type=_content_type(wanted),
         secret=wanted.secret,
         most=most,
     )
@@ -78,7 +109,7 @@ def _change(db: Connection, hook: Row, wanted: Subscription, most: int) -> Row:
         db,
         hook,
         events=[*hook["events"], wanted.event],
-        content_type="json" if wanted.json else "form",
+        content_type=_content_type(wanted),
         active=True,
         most=most,
         **kept,

@@ -61,7 +61,7 @@ def rotated_columns(db: Connection, hook: Row, changes: dict[str, Any]) -> Row:
     if not 0 <= overlap <= MOST_OVERLAP:
         raise Invalid("secrets may overlap for 7 days at most", field="secret_overlap")
     kept = {name: hook[name] for name in ("secret", "previous_secret", "previous_until")}
-    if "secret" in changes and not _is(db, hook, changes["secret"]):
+    if "secret" in changes and not has(db, hook, changes["secret"]):
         secret = changes["secret"]
         both = bool(overlap and secret) and hook["secret"] is not None
         return {
@@ -74,7 +74,8 @@ def rotated_columns(db: Connection, hook: Row, changes: dict[str, Any]) -> Row:
     return kept
 
 
-def _is(db: Connection, hook: Row, secret: str | None) -> bool:
+def has(db: Connection, hook: Row, secret: str | None) -> bool:
+    """Return whether this is the hook's secret. None and an empty one stand for no secret."""
     if hook["secret"] is None or not secret:
         return hook["secret"] is None and not secret
     try:

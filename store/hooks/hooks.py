@@ -119,10 +119,9 @@ def _refuse_duplicate(
     *,
     but: int,
 ) -> None:
-    _lock_target(db, target)
     rows = [
         row
-        for row in _of_url(db, target, url)
+        for row in of_url(db, target, url)
         if row["content_type"] == content_type and row["id"] != but
     ]
     if any(set(row["events"]) & set(events) for row in rows):
@@ -132,8 +131,14 @@ def _refuse_duplicate(
         )
 
 
-def _of_url(db: Connection, target: HookTarget, url: str) -> list[Row]:
-    """Return the target's hooks with this URL, oldest first."""
+def of_url(db: Connection, target: HookTarget | int, url: str) -> list[Row]:
+    """Return the target's hooks with this URL, oldest first. A number is the id of a repository.
+
+    The target's hooks stay locked until this transaction ends, so that the caller can create or
+    update one.
+    """
+    target = as_target(target)
+    _lock_target(db, target)
     # A condition on the whole URL would keep SQLite from using the index on its beginning.
     rows = db.all(
         f"SELECT {COLUMNS} FROM hook WHERE {target.condition}"
@@ -186,18 +191,9 @@ def repository_ids(db: Connection, hook_ids: Iterable[int]) -> list[tuple[int, i
     return [(hook_id, repo_id) for hook_id, repo_id in rows]
 
 
-def by_url(
-    db: Connection, target: HookTarget | int, url: str, event: str | None = None
-) -> Row | None:
-    """Return the target's hook with this URL, or None. A number is the id of a repository.
-
-    If there are several, return the one with `event`, or else the oldest. The target's hooks stay
-    locked until this transaction ends, so that the caller can create or update the hook.
-    """
-    target = as_target(target)
-    _lock_target(db, target)
-    found = _of_url(db, target, url)
-    return next((row for row in found if event in row["events"]), found[0] if found else None)
+def by_url(db: Connection, target: HookTarget | int, url: str) -> Row | None:
+    """Return the target's oldest hook with this URL, or None. It locks the hooks as `of_url`."""
+    return next(iter(of_url(db, target, url)), None)
 
 
 def page(db: Connection, target: HookTarget | int, *, limit: int, offset: int = 0) -> list[Row]:

@@ -42,9 +42,10 @@ def subscribe(
 ) -> None:
     """Deliver the events of a repository to URL, as a request to /hub does.
 
-    If the repository has a hook with this URL already, the events are added to it, and it becomes
-    active. Its secret stays unless you give another one. It then delivers JSON, or with --form a
-    form. An empty secret means no signatures.
+    If the repository has a hook with this URL and the event already, that hook changes and becomes
+    active. It then delivers JSON, or with --form a form. Its secret stays unless you give another
+    one. An empty secret means no signatures. Another event is added to the hook with this URL,
+    format and secret. If there is none, a new hook is made.
     """
     settings = configuration.settings
     api_context.validate_callback(settings, url)

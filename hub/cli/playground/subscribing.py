@@ -32,12 +32,12 @@ def subscribe(
 ) -> tuple[Row, str | None]:
     """Create or change the hook. Return it, and its secret if that is a random one."""
     repo = lookups.repository(db, wanted.full_name)
-    secret, generated = wanted.secret, None
-    if secret is None and hooks.by_url(db, repo["id"], wanted.url) is None:
-        secret = generated = secrets.token_hex(32)
+    generated = None
     ctx = api_context.make(db, settings, repo)
     for event in wanted.events:
-        one = Subscription(event, wanted.url, wanted.json, secret)
+        one = Subscription(event, wanted.url, wanted.json, wanted.secret)
+        if one.secret is None and subscription.find(db, repo, one) is None:
+            one.secret = generated = secrets.token_hex(32)
         subscription.check(one)
         hook = subscription.subscribe(ctx, repo, one, settings.hooks_per_event)
     return hook, generated

@@ -13,6 +13,7 @@ from store.hooks import hooks
 ORIGIN = "https://forge.example"
 HOOKS = "/repos/octo/hello/hooks"
 CALLBACK = "https://receiver.example/in"
+EVENTS = {"first": "fork", "second": "issues", "": "star"}
 
 
 def form(**changes: str | None) -> dict[str, str]:
@@ -102,7 +103,7 @@ async def test_subscribing_again_changes_the_hook_in_place(
 ) -> None:
     await subscribe(client, secret="first")
     (first,) = await shown(client)
-    await subscribe(client, topic="/octo/hello/events/issues.json")
+    await subscribe(client, topic="/octo/hello/events/issues")
     await subscribe(client, topic="/octo/hello/events/issues.json")
     (hook,) = await shown(client)
     assert hook["id"] == first["id"]
@@ -114,6 +115,29 @@ async def test_subscribing_again_changes_the_hook_in_place(
     await subscribe(client, secret="")
     assert secret_of(store, hook) is None
     assert [row["name"] for row in waiting(store, hook["id"])] == ["ping"]
+
+
+async def test_another_format_for_another_event_is_another_hook(
+    client: httpx.AsyncClient, store: Store
+) -> None:
+    json_topic = "/octo/hello/events/issues.json"
+    await subscribe(client, secret="first")
+    await subscribe(client, topic=json_topic, secret="first")
+    await subscribe(client, topic="/octo/hello/events/fork.json")
+    hooked = [(one["config"]["content_type"], one["events"]) for one in await shown(client)]
+    assert hooked == [("form", ["push"]), ("json", ["issues", "fork"])]
+    await subscribe(client, mode="unsubscribe", topic="/octo/hello/events/issues")
+    assert [one["events"] for one in await shown(client)] == [["push"], ["fork"]]
+
+
+async def test_another_secret_for_another_event_is_another_hook(
+    client: httpx.AsyncClient, store: Store
+) -> None:
+    await subscribe(client, secret="first")
+    for secret in ("second", "first", ""):
+        await subscribe(client, topic=f"/octo/hello/events/{EVENTS[secret]}", secret=secret)
+    found = [(one["events"], secret_of(store, one)) for one in await shown(client)]
+    assert found == [(["push", "fork"], "first"), (["issues"], "second"), (["star"], None)]
 
 
 async def test_another_callback_is_another_hook(client: httpx.AsyncClient) -> None:
@@ -212,9 +236,9 @@ async def test_wrong_topics_are_refused(client: httpx.AsyncClient, topic: str) -
 async def test_a_subscription_that_collides_with_a_hook_is_refused(
     client: httpx.AsyncClient,
 ) -> None:
-    for content_type in ("form", "json"):
+    for content_type, events in (("form", ["push", "issues"]), ("json", ["issues"])):
         config = {"url": CALLBACK, "content_type": content_type}
-        await client.post(HOOKS, json={"config": config, "events": ["push"]})
+        await client.post(HOOKS, json={"config": config, "events": events})
     data = form(topic="/octo/hello/events/push.json")
     answer = await client.post(f"{ORIGIN}/hub", data=data)
     assert_error(answer, 422, "Hook already exists on this repository")
@@ -319,6 +343,19 @@ async def test_the_event_selects_one_of_two_hooks_with_the_same_callback(
     await subscribe(client, mode="unsubscribe")
     (left,) = await shown(client)
     assert left["events"] == ["issues"]
+
+
+async def test_the_format_selects_one_of_two_hooks_with_the_same_event(
+    client: httpx.AsyncClient,
+) -> None:
+    for content_type in ("form", "json"):
+        config = {"url": CALLBACK, "content_type": content_type}
+        await client.post(HOOKS, json={"config": config, "events": ["push"]})
+    topic = "/octo/hello/events/push.json"
+    await subscribe(client, topic=topic)
+    await subscribe(client, topic=topic, mode="unsubscribe")
+    (left,) = await shown(client)
+    assert left["config"]["content_type"] == "form"
 
 
 async def test_an_event_has_20_hooks_at_most(client: httpx.AsyncClient) -> None:

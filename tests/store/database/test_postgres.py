@@ -349,7 +349,7 @@ class TestHooks:
         """Each does what POST /hub does: find the callback's hook, then create or update it."""
 
         def subscribe(db: Connection, callback: str, event: str) -> None:
-            hook = hooks.by_url(db, world.repo["id"], callback, event)
+            hook = hooks.by_url(db, world.repo["id"], callback)
             if hook is None:
                 hooks.create(db, world.repo["id"], url=callback, events=[event])
             else:

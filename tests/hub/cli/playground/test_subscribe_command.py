@@ -54,12 +54,23 @@ def test_events_a_form_and_a_secret(run, directory):
 
 def test_an_existing_hook_gets_the_event_and_keeps_its_secret(run, directory):
     known = "https://receiver.example/hook"
-    done = run("subscribe", "ada/bell", known, "--event", "fork")
+    done = run("subscribe", "ada/bell", known, "--event", "fork", "--form")
     assert done.stdout == ""
     assert f"hook 1 delivers push, fork of ada/bell to {known}" in done.stderr
     assert secret_of(directory, known) == "hush"
     run("subscribe", "ada/bell", known, "--event", "fork", "--secret", "")
     assert listed(directory)[known]["secret"] is None
+
+
+def test_another_format_is_another_hook_with_a_secret_of_its_own(run, directory):
+    known = "https://receiver.example/hook"
+    done = run("subscribe", "ada/bell", known, "--event", "fork", "--event", "star")
+    assert f"hook 2 delivers fork, star of ada/bell to {known}" in done.stderr
+    assert secret_of(directory, known) == done.stdout.strip()
+    with opened(directory) as store:
+        first, second = store.look(hooks.every)
+    assert (first["events"], first["content_type"]) == (["push"], "form")
+    assert (second["events"], second["content_type"]) == (["fork", "star"], "json")
 
 
 @pytest.mark.parametrize(
