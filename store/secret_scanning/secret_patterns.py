@@ -4,6 +4,7 @@ An organization has settings for providers' and for its own patterns, beside its
 settings.
 """
 
+import hashlib
 import secrets
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -44,13 +45,13 @@ def list_all(db: Connection, organization_id: int) -> list[Row]:
     return sorted(found.values(), key=lambda row: (row["custom"], row["slug"]))
 
 
-def version(db: Connection, organization_id: int) -> str | None:
-    """Return the version of the settings, or None if there are none."""
+def version(db: Connection, organization_id: int) -> str:
+    """Return the version of the settings. Settings without a change have one too."""
     found: str | None = db.value(
         "SELECT version FROM secret_pattern_configuration WHERE organization_id = :id",
         id=organization_id,
     )
-    return found
+    return found or hashlib.sha256(f"secret patterns of {organization_id}".encode()).hexdigest()
 
 
 def update(
@@ -78,12 +79,11 @@ def update(
     changed = [row for row in changed if row != rows[row["custom"], row["token_type"]]]
     for row in changed:
         put(db, organization_id, row | ({"version": _new_version()} if row["custom"] else {}))
-    before = version(db, organization_id)
-    return before if before and not changed else _renew(db, organization_id)
+    return _renew(db, organization_id) if changed else version(db, organization_id)
 
 
-def check_version(db: Connection, organization_id: int, given: str | None) -> None:
-    """Lock the settings. Raises Conflict unless `given` is their version (None: no settings)."""
+def check_version(db: Connection, organization_id: int, given: str) -> None:
+    """Lock the settings. Raises Conflict unless `given` is their version."""
     lock(db, organization_id)
     if given != version(db, organization_id):
         raise Conflict(STALE)

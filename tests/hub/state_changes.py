@@ -441,7 +441,11 @@ STEPS: tuple[Step, ...] = (
     step(
         "secret-scanning/update-org-pattern-configs",
         "secret_scanning_pattern_configuration.updated",
-        {"pattern_config_version": None, "provider_pattern_settings": []},
+        {
+            "provider_pattern_settings": [
+                {"token_type": "NPM_ACCESS_TOKEN", "push_protection_setting": "enabled"}
+            ]
+        },
     ),
     # Hooks
     step(

@@ -64,7 +64,7 @@ class CustomPattern(TypedDict):
 
 
 class PatternConfiguration(TypedDict):
-    pattern_config_version: str | None
+    pattern_config_version: str
     provider_pattern_overrides: list[ProviderPattern]
     custom_pattern_overrides: list[CustomPattern]
 
@@ -133,10 +133,10 @@ def update_org_pattern_configs(ctx: Context, org: Row, body: PatternSettings) ->
 
     Patterns that are not named stay as they are. With `pattern_config_version`, the request fails
     with 409 if the configuration has changed since that version. The same holds for each custom
-    pattern.
+    pattern. Null is no version to compare.
     """
-    if "pattern_config_version" in body:
-        given = body["pattern_config_version"]
+    given = body.get("pattern_config_version")
+    if given is not None:
         secret_patterns.check_version(ctx.db, org["id"], given)
     before = secret_patterns.version(ctx.db, org["id"])
     providers = _once("provider", body.get("provider_pattern_settings", []))

@@ -1,5 +1,6 @@
 """Secret scanning patterns of an organization: which of them block a push."""
 
+import re
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -70,7 +71,8 @@ def custom(setting: str, **given: Any) -> Row:
 
 async def test_patterns_have_a_default_setting(hub: httpx.AsyncClient) -> None:
     shown = await listed(hub)
-    assert shown["pattern_config_version"] is None
+    assert re.fullmatch("[0-9a-f]{64}", shown["pattern_config_version"])
+    assert (await listed(hub))["pattern_config_version"] == shown["pattern_config_version"]
     assert shown["custom_pattern_overrides"] == []
     slugs = [each["slug"] for each in shown["provider_pattern_overrides"]]
     assert slugs == sorted(slugs)
@@ -120,9 +122,12 @@ async def test_settings_of_providers_patterns(
 async def test_an_edit_without_a_change_keeps_the_version(
     hub: httpx.AsyncClient, store: Store
 ) -> None:
-    first = (await hub.patch(AT)).json()
-    assert first["pattern_config_version"]
-    for body in ({}, provider("not-set"), {"provider_pattern_settings": []}):
+    unchanged = await hub.patch(AT)
+    assert (
+        unchanged.json()["pattern_config_version"] == (await listed(hub))["pattern_config_version"]
+    )
+    first = (await hub.patch(AT, json=provider("disabled"))).json()
+    for body in ({}, provider("disabled"), {"provider_pattern_settings": []}):
         assert (await hub.patch(AT, json=body)).json() == first
     assert len(bodies(store, "secret_scanning_pattern_configuration")) == 1
 
@@ -133,17 +138,19 @@ async def test_an_edit_without_a_change_keeps_the_version(
 async def test_a_change_with_an_old_version_is_refused(
     hub: httpx.AsyncClient, store: Store
 ) -> None:
-    body = provider("enabled") | {"pattern_config_version": None}
+    before = (await listed(hub))["pattern_config_version"]
+    body = provider("enabled") | {"pattern_config_version": before}
     first = (await hub.patch(AT, json=body)).json()
-    # Two clients read that there was no version. The second client's change comes too late.
+    # Two clients read the first version. The second client's change comes too late.
     assert_error(await hub.patch(AT, json=body | provider("disabled")), 409, STALE)
     again = provider("disabled") | first
     assert (await hub.patch(AT, json=again)).status_code == 200
     assert_error(await hub.patch(AT, json=again), 409, STALE)
     assert (await pattern(hub, NPM))["setting"] == "disabled"
     # If a request has no version, the hub does not compare any.
-    assert (await hub.patch(AT, json=provider("not-set"))).status_code == 200
-    assert len(bodies(store, "secret_scanning_pattern_configuration")) == 3
+    for setting, none in (("not-set", {}), ("enabled", {"pattern_config_version": None})):
+        assert (await hub.patch(AT, json=provider(setting) | none)).status_code == 200
+    assert len(bodies(store, "secret_scanning_pattern_configuration")) == 4
 
 
 async def test_an_unexpected_version_is_refused(hub: httpx.AsyncClient) -> None:
@@ -191,13 +198,14 @@ async def test_one_wrong_pattern_refuses_the_whole_change(
     hub: httpx.AsyncClient, store: Store, acme: Row
 ) -> None:
     store.do(secret_patterns.put_reported, acme["id"], OWN)
+    first = (await listed(hub))["pattern_config_version"]
     for bad, status in (
         (custom("enabled", custom_pattern_version="x"), 409),
         (custom("enabled", token_type="cp_2"), 422),
     ):
         assert_error(await hub.patch(AT, json=provider("disabled") | bad), status)
     assert (await pattern(hub, NPM))["setting"] == "not-set"
-    assert (await listed(hub))["pattern_config_version"] is None
+    assert (await listed(hub))["pattern_config_version"] == first
 
 
 # Refusals
