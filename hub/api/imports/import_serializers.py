@@ -108,7 +108,8 @@ large_file = row_serializer(PorterLargeFile)
 def source_import(urls: Urls, repo: Row, row: Row) -> SourceImport:
     """Serialize an import."""
     url = urls.source_import(repo)
-    percent = row["import_percent"] if row["status"] == "importing" else None
+    importing = row["status"] == "importing"
+    percent = (row["import_percent"] or 0) if importing else None
     shown: SourceImport = {
         "vcs": row["vcs"],
         "use_lfs": row["use_lfs"],
@@ -119,7 +120,7 @@ def source_import(urls: Urls, repo: Row, row: Row) -> SourceImport:
         "error_message": row["error_message"],
         "percent": percent,
         "import_percent": percent,
-        "commit_count": row["commit_count"],
+        "commit_count": (row["commit_count"] or 0) if importing else row["commit_count"],
         "push_percent": row["push_percent"],
         "has_large_files": row["large_files_count"] > 0,
         "large_files_size": -(-row["large_files_size"] // GIGABYTE),

@@ -32,6 +32,7 @@ CHANGE = OnRepo(role="admin", scopes=("repo",), kinds=("personal",))
 EVENT = "repository_import"
 SVN = re.compile(r"svn://(?P<host>\[[^\]]*\]|[^/?#:]*)(?P<port>:[^/?#]*)?(?P<path>.*)", re.I | re.S)
 SVN_PORT = ":3690"
+ADDRESS = re.compile(r"[^@\s]+@[^@\s]+")
 
 Line = Annotated[str, MaxLen(1000), Field(pattern=r"^[^\x00-\x1f\x7f]*$")]
 Vcs = Literal["subversion", "git", "mercurial", "tfvc"]
@@ -46,7 +47,10 @@ class Retired(TypedDict):
     deprecated: Deprecation
 
 
-RETIRED: Retired = {"setting": "imports", "deprecated": Deprecation("2024-04-12")}
+RETIRED: Retired = {
+    "setting": "imports",
+    "deprecated": Deprecation("2024-04-12", sunset="2024-04-12"),
+}
 
 
 class NewImport(TypedDict, total=False):
@@ -197,13 +201,21 @@ def get_commit_authors(ctx: Context, repo: Row, page: SincePaging) -> list[Porte
 def map_commit_author(ctx: Context, repo: Row, author: Row, body: AuthorChange) -> PorterAuthor:
     """Map a commit author
 
-    The history is rewritten with it, even if the import is complete.
+    The history is rewritten with it, even if the import is complete. A new address has the form
+    `name@host`.
     """
+    _check_address(author["email"], body.get("email", author["email"]))
     wanted = {"name": author["name"], "email": author["email"], **body}
     if wanted != {"name": author["name"], "email": author["email"]}:
         imports.remap(ctx.db, repo["id"])
         author = import_contents.rename(ctx.db, author, **wanted)
     return import_serializers.author(ctx.urls, repo, author)
+
+
+def _check_address(before: str, given: str) -> None:
+    # The source may have other addresses. Commits have local hosts too, so the host may be any.
+    if given != before and not ADDRESS.fullmatch(given):
+        raise _invalid("email", "The address must have the form name@host.")
 
 
 @ops("GET /repos/{owner}/{repo}/import/large_files", LOOK, **RETIRED)

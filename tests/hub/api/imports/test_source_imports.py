@@ -70,6 +70,9 @@ async def test_an_import_is_started_and_shown(client: httpx.AsyncClient, store: 
     }
     assert await shown(client) == fresh
     row = taken(store)
+    store.do(import_rounds.report_progress, row, {"status": "importing"})
+    now = await shown(client)
+    assert (now["percent"], now["import_percent"], now["commit_count"]) == (0, 0, 0)
     news = {"status": "importing", "vcs": "git", "import_percent": 40, "commit_count": 7}
     store.do(import_rounds.report_progress, row, news)
     now = await shown(client)
@@ -329,6 +332,16 @@ async def test_an_author_is_mapped(
     assert (await shown(client))["status"] == "mapping"
 
 
+async def test_an_author_keeps_an_address_of_the_source(
+    client: httpx.AsyncClient, store: Store, seed: Any, authors: list[Row]
+) -> None:
+    found = [Author("s", "svn", "svn")]
+    store.do(import_contents.put_authors, seed.hello["id"], found)
+    (one,) = (await client.get(f"{AT}/authors")).json()
+    answer = await client.patch(one["url"], json={"name": "Ada", "email": "svn"})
+    assert (answer.status_code, answer.json()["email"]) == (200, "svn")
+
+
 async def test_wrong_names_of_authors_are_refused(
     client: httpx.AsyncClient, authors: list[Row]
 ) -> None:
@@ -338,6 +351,8 @@ async def test_wrong_names_of_authors_are_refused(
         {"email": "a>b"},
         {"name": "a\nb"},
         {"name": "x" * 321},
+        {"email": "notmail"},
+        {"email": "@tower.example"},
         {"login": "ada"},
     ):
         assert_error(await client.patch(authors[0]["url"], json=wrong), 422)
@@ -390,3 +405,4 @@ async def test_source_imports_announce_their_deprecation(client: httpx.AsyncClie
     await started(client)
     answer = await client.get(AT)
     assert answer.headers["Deprecation"] == "Fri, 12 Apr 2024 00:00:00 GMT"
+    assert answer.headers["Sunset"] == "Fri, 12 Apr 2024 00:00:00 GMT"
