@@ -1,6 +1,7 @@
 """Access to operations on the enterprise that the path names first."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 from hub.auth.access import Access
 from hub.auth.credentials import Caller
@@ -16,9 +17,17 @@ NO_MANAGER = "Must be an owner or a billing manager of the enterprise."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OnEnterprise(Access):
-    """Membership of the enterprise, or `enterprise_role` in it: one of enterprises.ROLES."""
+    """Membership of the enterprise, or `enterprise_role` in it: one of enterprises.ROLES.
+
+    With `permitted`, a member's fine-grained token with the permission replaces the role.
+    """
 
     enterprise_role: str = "member"
+    permitted: bool = False
+
+    def or_permitted(self) -> Self:
+        """Return an access in which a fine-grained token with the permission needs no role."""
+        return replace(self, permitted=True)
 
     def see(self, db: Connection, caller: Caller | None, row: Row) -> None:
         """Check the caller's role and token.
@@ -32,6 +41,8 @@ class OnEnterprise(Access):
             raise Missing("enterprise")
         check_kind(self.kinds, caller)
         check_token(self.permissions, caller, self.scopes)
+        if self.permitted and caller.kind == "fine_grained":
+            return
         if enterprises.ROLES.index(role) < enterprises.ROLES.index(self.enterprise_role):
             raise Forbidden(NOT_AN_OWNER if self.enterprise_role == "owner" else NO_MANAGER)
 

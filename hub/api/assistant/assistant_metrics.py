@@ -23,7 +23,7 @@ READ = on_enterprise(
     "read",
     rank="billing_manager",
     scopes=("manage_billing:assistant", "read:enterprise"),
-)
+).or_permitted()
 OFF = "The usage metrics policy of the enterprise is not enabled everywhere."
 
 

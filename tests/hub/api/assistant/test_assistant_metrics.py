@@ -174,7 +174,16 @@ async def test_metrics_need_an_owner_or_a_billing_manager(
         assert answer.status_code == status, role
     reading = {"kind": "fine_grained", "permissions": {"enterprise_assistant_metrics": "read"}}
     assert (await client.get(at, headers=headers(store, world.ben, **reading))).status_code == 200
+    store.do(enterprises.join, world.enterprise["id"], world.ben["id"], "member")
+    # A member's fine-grained token with the permission needs no role.
+    assert (await client.get(at, headers=headers(store, world.ben, **reading))).status_code == 200
+    by_app = reading | {"kind": "app_user"}
+    assert_error(await client.get(at, headers=headers(store, world.ben, **by_app)), 403)
+    for lacking in ({}, {"enterprise_teams": "read"}):
+        other = {"kind": "fine_grained", "permissions": lacking}
+        assert_error(await client.get(at, headers=headers(store, world.ben, **other)), 403)
     stranger = store.do(using, "moon").ann
+    assert_error(await client.get(at, headers=headers(store, stranger, **reading)), 404)
     assert_error(await client.get(at, headers=headers(store, stranger)), 404)
 
 
