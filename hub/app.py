@@ -254,7 +254,7 @@ def _no_operation(services: Services) -> Endpoint:
         beside = prefix if _within(path, prefix) else prefix.removesuffix(VERSION)
         family = not_served.family_of(path.removeprefix(beside))
         if family is not None:
-            raise NotServed(family.title, services.documentation, family.place)
+            raise NotServed(family.place)
         raise Missing("operation")
 
     return wrap(services, work, headers=API, door="api")

@@ -36,6 +36,7 @@ from store.errors import Busy, Conflict, Gone, Invalid, Missing, Unavailable
 
 log = logging.getLogger("tocsin.hub")
 retry_after = ThrottledLog(log)
+MISSING = "Not Found"
 
 
 class HubError(Exception):
@@ -111,14 +112,11 @@ class NotFound(HubError):
 class NotServed(HubError):
     """The platform has such a path, and this server does not. `place` is where the manual says so.
 
-    `documentation` is the beginning of the manual's URLs.
+    Clients compare the message, so it is the one for other missing things.
     """
 
-    def __init__(self, family: str, documentation: str, place: str) -> None:
-        super().__init__(
-            f"Not Found: this server does not serve {family[0].lower()}{family[1:]}."
-            f" See {documentation}{place}"
-        )
+    def __init__(self, place: str) -> None:
+        super().__init__(MISSING)
         self.place = place
 
 
@@ -252,7 +250,7 @@ def message_of(error: Exception, status: int, request_id: str) -> str:
         log.error("request %s failed", request_id, exc_info=error)
         return f"Server Error. Its cause is in the log under the request id {request_id}."
     if isinstance(error, Missing):
-        return "Not Found"
+        return MISSING
     if isinstance(error, Unavailable):
         retry_after.warning("request %s was answered 503: %s", request_id, error)
         return "The service cannot reach its data right now. Please try again in a moment."

@@ -6,7 +6,7 @@ from hub.openapi.not_served import FAMILIES
 INTRODUCTION = """\
 Answers have the URLs that the platform's answers have. Every URL that names one of the
 [operations](operations.md) leads there. The paths on this page exist on the platform, and this
-server does not have them. It answers a GET with 404, and the message names this page."""
+server does not have them. It answers a GET with 404, and `documentation_url` names this page."""
 
 
 def not_served() -> str:

@@ -96,7 +96,7 @@ async def test_rules_protect_branches(client: httpx.AsyncClient, store: Store, s
     whole = (await client.get(f"{HELLO}/branches/release/1")).json()
     assert (whole["protected"], whole["protection"]) == (True, {"enabled": True})
     page = f"{BASE}/docs/reference/not-served#settings-of-repositories"
-    content = assert_error(await client.get(whole["protection_url"]), 404)
+    content = assert_error(await client.get(whole["protection_url"]), 404, "Not Found")
     assert content["documentation_url"] == page
 
 
