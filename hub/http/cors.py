@@ -25,7 +25,7 @@ def preflight(methods: Iterable[str]) -> Response:
     return Response(
         204,
         headers=[
-            ORIGIN,
+            *HEADERS,
             (b"access-control-allow-methods", ", ".join(methods).encode()),
             (b"access-control-allow-headers", ALLOWED_HEADERS.encode()),
             (b"access-control-max-age", b"86400"),

@@ -29,7 +29,7 @@ async def test_the_same_is_not_sent_again(client: httpx.AsyncClient) -> None:
     assert len(tag) == 64 + 4
     again = await client.get(HOOKS, headers={"If-None-Match": tag})
     assert (again.status_code, again.content) == (304, b"")
-    assert again.headers["ETag"] == tag
+    assert again.headers["ETag"] == tag.removeprefix("W/")
     assert "Content-Type" not in again.headers
     assert "Content-Length" not in again.headers
     for name in ("Vary", "Cache-Control", "X-OAuth-Scopes", "X-Service-Api-Version-Selected"):

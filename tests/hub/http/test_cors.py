@@ -27,6 +27,7 @@ async def test_a_preflight_request_is_answered(
     assert set(answer.headers["Access-Control-Allow-Methods"].split(", ")) == methods
     taken = answer.headers["Access-Control-Allow-Headers"].split(", ")
     assert {"Authorization", "Content-Type", "X-Service-Api-Version"} <= set(taken)
+    assert "ETag" in answer.headers["Access-Control-Expose-Headers"].split(", ")
     assert answer.headers["Access-Control-Max-Age"] == "86400"
     assert "Access-Control-Allow-Credentials" not in answer.headers
 

@@ -767,7 +767,7 @@ async def test_unchanged_answers_are_not_sent_again(
             conditional = {**headers, "If-None-Match": asked}
             answer = await anyone.request(method, at, headers=conditional)
             assert (answer.status_code, answer.content) == (304, b"")
-            assert answer.headers["ETag"] == tag
+            assert answer.headers["ETag"] == tag.removeprefix("W/")
             assert "Content-Type" not in answer.headers
     changed = await ask(at, {**headers, "If-None-Match": 'W/"x"'})
     same(whole, changed)
