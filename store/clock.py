@@ -56,6 +56,11 @@ def compact(moment: int) -> str:
     return iso(moment).translate(str.maketrans("", "", "-:"))
 
 
+def spaced(moment: int) -> str:
+    """Format a time for a header, in whole seconds: `2026-11-21 07:33:00 UTC`."""
+    return iso(moment).replace("T", " ").replace("Z", " UTC")
+
+
 def iso_micro(moment: int) -> str:
     """Format a time with microseconds, for records: `2026-11-21T07:33:00.123456Z`."""
     whole = datetime.fromtimestamp(moment // SECOND, UTC)

@@ -26,6 +26,7 @@ from hub.http.response import Header, header
 from store import Connection, Row
 from store.accounts import tokens
 from store.accounts.permissions import LEVELS
+from store.clock import spaced
 from store.errors import Missing
 from store.repositories import repositories
 
@@ -33,6 +34,7 @@ REFUSALS = {
     "admin": "Must have admin rights to Repository.",
     "write": "Must have push access to Repository.",
 }
+EXPIRATION = "Service-Authentication-Token-Expiration"
 PERMISSIONLESS = "allows_permissionless_access=true"
 
 Credentials = Literal["token", "any", "password", "app", "jwt", "none"]
@@ -76,7 +78,7 @@ class Access:
         return self.scopes + self.public_scopes
 
     def headers(self, caller: Caller) -> list[Header]:
-        """Return the response headers that list the token's scopes and the accepted ones.
+        """Return the response headers that list the token's scopes, the accepted ones, and its end.
 
         If tokens of this kind are rejected, no accepted scopes or permissions are listed.
         """
@@ -88,6 +90,8 @@ class Access:
         elif applies:
             held = "; ".join(f"{name}={level}" for name, level in self.permissions)
             found.append(header("X-Accepted-Service-Permissions", held or PERMISSIONLESS))
+        if caller.expires_at is not None:
+            found.append(header(EXPIRATION, spaced(caller.expires_at)))
         return found
 
     @property

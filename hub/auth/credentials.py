@@ -38,6 +38,8 @@ class Caller:
     repositories: frozenset[int] | None = None
     installation_id: int | None = None
     """The installation that acts; None for a token that acts for a user."""
+    expires_at: int | None = None
+    """When the token expires, in microseconds; None for one that does not."""
 
     @property
     def account(self) -> dict[str, Any]:
@@ -176,4 +178,5 @@ def caller_of(row: Row) -> Caller:
         row["target_id"],
         row["repositories"],
         row["installation_id"],
+        row["expires_at"],
     )

@@ -9,7 +9,7 @@ EXPOSED = (
     " X-RateLimit-Remaining, X-RateLimit-Used, X-RateLimit-Resource, X-RateLimit-Reset,"
     " X-OAuth-Scopes, X-Accepted-OAuth-Scopes, X-Accepted-Service-Permissions, X-Poll-Interval,"
     " X-Service-Media-Type, X-Service-Api-Version-Selected, X-Service-Request-Id, Deprecation,"
-    " Sunset"
+    " Sunset, Service-Authentication-Token-Expiration"
 )
 ALLOWED_HEADERS = (
     "Authorization, Content-Type, If-Match, If-Modified-Since, If-None-Match,"

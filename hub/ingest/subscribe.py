@@ -63,7 +63,6 @@ def subscribe(services: Services) -> Handler:
             authorize_request, services, request, ACCESS, COST, None
         )
         assert caller is not None, "this access requires a token"
-        request.response_headers = ACCESS.headers(caller)
         wish = await _read_request(services, request)
         await services.store.read(_topic, caller, wish)
         if wish.mode == "subscribe":

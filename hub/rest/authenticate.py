@@ -81,6 +81,7 @@ def authorize_request(
         who = _identify(db, services, request, access)
     except HubError as error:
         refusal = error
+    request.caller_headers = () if who.caller is None else access.headers(who.caller)
     if request.rate_charge is None and services.limits is not None:
         refusal = _charge(db, services, request, who, cost, refusal)
     found = services.vocabulary.header(request.headers, b"api-version")

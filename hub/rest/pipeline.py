@@ -121,8 +121,6 @@ def _admit(
     request.response_headers = [] if operation.deprecated is None else [header("Link", plan.link)]
     who = authorize_request(db, services, request, needed, plan.cost, operation.media)
     caller = who.caller
-    if caller is not None:
-        request.response_headers += needed.headers(caller)
     if request.version not in operation.versions:
         raise Missing("operation")
     if operation.setting is not None and not getattr(services.settings, operation.setting):

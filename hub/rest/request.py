@@ -4,7 +4,7 @@ Each event that the hub accepts comes in one. Creating it and reading five heade
 microseconds, and 2.4 with Starlette's class.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl
@@ -31,6 +31,8 @@ class Request:
     headers: dict[bytes, bytes] = field(init=False)
     response_headers: list[Header] = field(default_factory=list)
     """Headers for the response, also if it is an error."""
+    caller_headers: Sequence[Header] = ()
+    """Headers for the response about the caller's token, once it is known."""
     rate_charge: RateCharge | None = None
     """The charge against the rate limit, once it was made."""
     person: Caller | HubError | None = None

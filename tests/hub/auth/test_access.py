@@ -11,7 +11,7 @@ from hub.api.hooks import hook_deliveries, hooks
 from hub.http.error_headings import ERRORS_PAGE, operation_place
 from store import Connection, Store
 from store.accounts import accounts, tokens
-from store.clock import MovableClock
+from store.clock import MovableClock, parse
 from store.repositories import repositories
 
 HOOKS = "/repos/octo/hello/hooks"
@@ -165,6 +165,38 @@ async def test_access_by_scopes(
             assert "scopes: " in content["message"]
     hidden = await anyone.get("/repos/octo/vault/hooks", headers=header)
     assert hidden.status_code == (200 if reads else 404)
+
+
+@pytest.mark.parametrize(
+    ("path", "headers", "status"),
+    [
+        (HOOKS, {"Accept": "text/html"}, 415),
+        (HOOKS, {"X-Service-Api-Version": "1999-01-01"}, 400),
+        ("/nothing/at/all", {}, 404),
+        ("/repos/octo/hello/contents", {}, 404),
+    ],
+)
+async def test_early_refusals_name_the_scopes_of_the_token(
+    anyone: httpx.AsyncClient, store: Store, seed: Any, path: str, headers: Any, status: int
+) -> None:
+    known = token(store, seed.octo["id"], scopes=["repo"])
+    answer = await anyone.get(path, headers=known | headers)
+    assert (answer.status_code, answer.headers.get("X-OAuth-Scopes")) == (status, "repo")
+    assert len(answer.headers.get_list("X-OAuth-Scopes")) == 1
+    assert "X-OAuth-Scopes" not in (await anyone.get(path, headers=headers)).headers
+
+
+@pytest.mark.parametrize("kind", ["personal", "fine_grained"])
+async def test_answers_name_the_expiry_of_the_token(
+    anyone: httpx.AsyncClient, store: Store, seed: Any, kind: str
+) -> None:
+    name, ends = "Service-Authentication-Token-Expiration", parse("2026-12-24T10:00:00.5Z")
+    limited = token(store, seed.octo["id"], kind=kind, expires_at=ends)
+    for path in (HOOKS, "/nothing"):
+        answer = await anyone.get(path, headers=limited)
+        assert answer.headers[name] == "2026-12-24 10:00:00 UTC"
+        endless = token(store, seed.octo["id"], kind=kind)
+        assert name not in (await anyone.get(path, headers=endless)).headers
 
 
 @pytest.mark.parametrize(

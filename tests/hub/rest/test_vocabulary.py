@@ -17,6 +17,7 @@ from hub.rest.vocabulary import Vocabulary
 from hub.settings import HubSettings
 from store import Connection, Store
 from store.accounts import accounts, tokens
+from store.clock import parse
 from store.delivery import events
 
 WORDS = {"service": "github", "assistant": "copilot", "devenv": "codespace"}
@@ -118,6 +119,17 @@ async def test_permissions_have_the_names_of_the_vocabulary(
     value, _ = store.do(lambda db: tokens.create(db, seed.octo["id"], kind="fine_grained"))
     answer = await mapped.get(HOOKS, headers={"Authorization": f"token {value}"})
     assert answer.headers["X-Accepted-GitHub-Permissions"] == "webhooks=read"
+
+
+async def test_the_expiry_of_a_token_has_the_name_of_the_vocabulary(
+    mapped: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
+    ends = parse("2026-12-24T10:00:00Z")
+    value, _ = store.do(lambda db: tokens.create(db, seed.octo["id"], expires_at=ends))
+    answer = await mapped.get(HOOKS, headers={"Authorization": f"token {value}"})
+    name = "GitHub-Authentication-Token-Expiration"
+    assert answer.headers[name] == "2026-12-24 10:00:00 UTC"
+    assert name in answer.headers["Access-Control-Expose-Headers"].split(", ")
 
 
 async def test_scopes_are_mapped(mapped: httpx.AsyncClient, store: Store, seed: Any) -> None:
