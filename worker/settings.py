@@ -1,5 +1,7 @@
 """The settings of the worker."""
 
+from hashlib import sha256
+from importlib.metadata import version
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, field_validator
@@ -11,6 +13,8 @@ from store.settings import DataSettings, ImportSettings, UsageSettings, WebSubSe
 
 DAY = 86_400
 EVERY_TOPIC = "*/*/events/*"
+# The platform's has seven hexadecimal digits of its version, and receivers check the form.
+USER_AGENT = f"GitHub-Hookshot/{sha256(version('tocsin').encode()).hexdigest()[:7]}"
 PRUNE_AT, REPORTS_AT = "*/10 * * * *", "10 0 * * *"
 
 
@@ -138,7 +142,7 @@ class WorkerSettings(WebSubSettings, ImportSettings, UsageSettings, MailSettings
         return value
 
     user_agent: str = Field(
-        "GitHub-Hookshot/tocsin",
+        USER_AGENT,
         pattern=r"^[!-~]+( [!-~]+)*$",
         description="User-Agent of deliveries; receivers for the platform check its beginning",
     )

@@ -9,7 +9,7 @@ from worker_harness import Gate, WorkerHarness, settle
 
 from store.errors import Unusable
 from worker.http.guard import Guard, Refused
-from worker.settings import WorkerSettings
+from worker.settings import USER_AGENT, WorkerSettings
 
 
 def settings(**changes: object) -> WorkerSettings:
@@ -25,7 +25,7 @@ async def test_the_next_delivery_is_made_by_them(harness: WorkerHarness) -> None
     await harness.event()
     await until(lambda: harness.states()["delivered"] == 2)
     first, second = harness.network.posts
-    assert first.headers["user-agent"] == "GitHub-Hookshot/tocsin"
+    assert first.headers["user-agent"] == USER_AGENT
     assert second.headers["user-agent"] == "GitHub-Hookshot/other"
     assert (first.deadline, second.deadline) == (10, 3)
 
@@ -119,7 +119,7 @@ async def test_wrong_settings_change_nothing(harness: WorkerHarness) -> None:
     harness.hook()
     await harness.event()
     await until(lambda: harness.states()["delivered"] == 1)
-    assert harness.network.posts[0].headers["user-agent"] == "GitHub-Hookshot/tocsin"
+    assert harness.network.posts[0].headers["user-agent"] == USER_AGENT
 
 
 async def test_stopping_begins_once(harness: WorkerHarness) -> None:

@@ -15,6 +15,7 @@ from worker.delivery import send
 from worker.http.answer import MAX_BODY
 from worker.http.guard import Guard
 from worker.http.transport import Transport
+from worker.settings import USER_AGENT
 
 MASK = "********"
 SECRET = "s3cret-value"
@@ -260,7 +261,7 @@ async def test_a_refused_attempt_shows_all_that_would_have_been_sent(
     assert headers["X-Service-Event"] == headers["X-GitHub-Event"] == "push"
     assert headers["X-GitHub-Hook-ID"] == "1"
     assert headers["Content-Type"] == "application/json"
-    assert headers["User-Agent"] == "GitHub-Hookshot/tocsin"
+    assert headers["User-Agent"] == USER_AGENT
 
 
 async def test_a_rebound_name_is_refused_at_the_delivery(

@@ -14,9 +14,11 @@ from standardwebhooks import Webhook, WebhookVerificationError
 from waiting import until
 from worker_harness import Post, WorkerHarness, said
 
+from hub import __version__
 from store.clock import SECOND, MovableClock
 from store.delivery import deliveries
 from store.hooks.hook_targets import SYSTEM, organization
+from worker.settings import USER_AGENT
 
 PAYLOAD = json.dumps(
     {"ref": "refs/heads/main", "text": "a+b & c=d %41 ü 日本\n"}, indent=1
@@ -43,7 +45,7 @@ async def test_the_headers_of_a_delivery(harness: WorkerHarness) -> None:
     assert post.head.startswith(b"POST /a%20b?c=d HTTP/1.1\r\n")
     expected = {
         "host": "h1.example:8443",
-        "user-agent": "GitHub-Hookshot/tocsin",
+        "user-agent": USER_AGENT,
         "accept": "*/*",
         "content-type": "application/json",
         "content-length": str(len(PAYLOAD)),
@@ -81,6 +83,11 @@ async def test_headers_name_the_target_of_organization_and_system_hooks(
         assert headers["x-service-hook-installation-target-id"] == str(target.id)
         (attempt,) = await harness.recorded(hook_id, 1)
         assert attempt["repo_id"] == harness.repo["id"]
+
+
+def test_the_user_agent_has_the_platform_s_form() -> None:
+    digits = hashlib.sha256(__version__.encode()).hexdigest()[:7]
+    assert f"GitHub-Hookshot/{digits}" == USER_AGENT
 
 
 async def test_the_prefixes_and_the_user_agent_are_settings(harness: WorkerHarness) -> None:
