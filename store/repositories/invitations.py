@@ -109,16 +109,16 @@ def invite(
 ) -> tuple[Row, bool]:
     """Invite an account, or renew its invitation with this role. Return it, and whether it is new.
 
-    It expires after 7 days, in whole seconds, or at `ends`. If it is `counted` and the repository
-    has sent 50 in a day, raise TooManyInvitations.
+    It expires after 7 days, in whole seconds, or at `ends`. If it is new and `counted`, and the
+    repository has sent 50 in a day, raise TooManyInvitations.
     """
     db.alone(f"invitations of {repo_id}")
-    if counted:
-        _count_in(db, repo_id)
     ends = ends or (db.now + LIFETIME) // SECOND * SECOND
     before = open_to(db, repo_id, invitee_id)
     if before is not None:
         return _renewed(db, before, inviter_id, role, ends), False
+    if counted:
+        _count_in(db, repo_id)
     row = db.one(
         "INSERT INTO repository_invitation (repo_id, invitee_id, inviter_id, role, created_at,"
         " expires_at) VALUES (:repo_id, :invitee_id, :inviter_id, :role, :now, :ends)"

@@ -31,6 +31,9 @@ READ = on_repo("administration", "read", role="admin", scopes=SCOPES).or_has(
     "private_repository_invitations", "read"
 )
 WRITE = on_repo("administration", "write", role="admin", scopes=SCOPES)
+CHANGE = on_repo(
+    "administration", "write", role="admin", scopes=SCOPES, public_scopes=("public_repo",)
+)
 # Roles that have other names in requests.
 WORDS = {"pull": "read", "push": "write"}
 
@@ -61,7 +64,7 @@ def list_invitations(ctx: Context, repo: Row, page: NumberedPaging) -> list[Repo
 
 @ops(
     "PATCH /repos/{owner}/{repo}/invitations/{invitation_id}",
-    WRITE,
+    CHANGE,
     emits=("repository_invitation.edited",),
 )
 def update_invitation(

@@ -250,18 +250,21 @@ async def test_wrong_invitations_are_refused(
 async def test_fifty_invitations_a_day_are_allowed(
     hub: httpx.AsyncClient, store: Store, seed: Any, clock: MovableClock
 ) -> None:
-    store.do(guests, 53)
+    store.do(guests, 54)
     for number in range(50):
         shown = await invite(hub, f"guest-{number}")
         if number == 0:
             clock.advance(3600)
             await hub.delete(f"{SENT}/{shown['id']}")
     before = reported(store)
-    for login in ("guest-51", "guest-1"):
-        answer = await hub.put(f"{PEOPLE}/{login}")
-        assert_error(answer, 403)
-        assert answer.headers["Retry-After"] == str(23 * 3600 + 1)
+    answer = await hub.put(f"{PEOPLE}/guest-51")
+    assert_error(answer, 403)
+    assert answer.headers["Retry-After"] == str(23 * 3600 + 1)
     assert reported(store) == before
+    # A change of an open invitation is no new one.
+    for permission in ("read", "write"):
+        changed = await hub.put(f"{PEOPLE}/guest-1", json={"permission": permission})
+        assert (changed.status_code, changed.json()["permissions"]) == (201, permission)
     # Each repository has its own limit of 50. A day later, the first invitation no longer counts.
     other = await hub.put("/repos/octo/vault/collaborators/reader")
     assert other.status_code == 201
@@ -345,6 +348,11 @@ async def test_invitations_need_a_fitting_token(
         # Without access, the private repository is not found.
         expected = 200 if sent == 200 else 404
         assert (await hub.get(vault, headers=given)).status_code == expected
+    # A public repository's invitation may be changed with `public_repo` too.
+    shown = await invite(hub)
+    public = token(store, seed.octo, scopes=["public_repo"])
+    assert (await hub.patch(f"{SENT}/{shown['id']}", headers=public)).status_code == 200
+    assert_error(await hub.patch(f"{vault}/1", headers=public), 404)
     # The scope `repo:invite` gives no access to other resources of a private repository.
     given = token(store, seed.octo, scopes=["repo:invite"])
     assert_error(await hub.get("/repos/octo/vault/subscribers", headers=given), 404)
