@@ -15,8 +15,8 @@ EventData = tuple[Row | None, dict[str, Any]]
 
 
 def sent_by(user: SimpleUser | None) -> dict[str, Any]:
-    """Return the payload's `sender` member; empty if the user is not known."""
-    return {} if user is None else {"sender": user}
+    """Return the payload's `sender` member; empty if the user is not known (id 0)."""
+    return {} if user is None or not user["id"] else {"sender": user}
 
 
 def payloads(

@@ -169,7 +169,7 @@ def repositories(urls: Urls, db: Connection, repos: Sequence[Row]) -> list[Minim
         subscribers, stars = counted[repo["id"]]
         key = licensed.get(repo["id"])
         shown = {
-            **_described(urls, repo, owners[repo["owner_id"]]),
+            **described(urls, repo, owners[repo["owner_id"]]),
             "license": None if key is None else license_simple(urls, key),
             "stargazers_count": stars,
             "watchers_count": stars,
@@ -180,7 +180,8 @@ def repositories(urls: Urls, db: Connection, repos: Sequence[Row]) -> list[Minim
     return found
 
 
-def _described(urls: Urls, repo: Row, owner: SimpleUser) -> dict[str, Any]:
+def described(urls: Urls, repo: Row, owner: SimpleUser) -> dict[str, Any]:
+    """Return the members that follow from a repository and its owner alone."""
     url = urls.repository(repo)
     return {
         "id": repo["id"],

@@ -19,38 +19,6 @@ from store.hooks.event_names import HUB_EVENTS
 CONTRACTS = Path(__file__).parents[1] / "contract"
 # The specified operations, and the operations around them that clients call first.
 PARTS = ("contract.json", "around.json")
-# Members of schemas that are null until an event brings their value: the hub invents no values.
-BRANCHES = (
-    *("head/label", "head/ref", "head/sha", "head/user", "head/repo"),
-    *("base/label", "base/ref", "base/sha"),
-)
-UNKNOWN = {
-    "check-suite": ("head_commit",),
-    "auto-merge": ("commit_title", "commit_message"),
-    "pull-request": (
-        *BRANCHES,
-        "user",
-        "review_comments",
-        "maintainer_can_modify",
-        "commits",
-        "additions",
-        "deletions",
-        "changed_files",
-    ),
-    # A label need not have a description.
-    "pull-request-simple": (*BRANCHES, "labels/[]/description"),
-    "workflow-run": (
-        "head_sha",
-        "path",
-        "run_number",
-        "event",
-        "workflow_id",
-        "workflow_url",
-        "check_suite_url",
-        "head_repository",
-        "display_title",
-    ),
-}
 # Statuses that the request pipeline may send for any operation.
 OF_ALL = {"301", "304", "307"}
 Json = dict[str, Any]
@@ -153,20 +121,9 @@ def in_json_schema(schema: Any) -> Any:
 @cache
 def contract() -> Described:
     """The contract: the shapes and statuses that the platform's clients expect."""
-    whole = reduce(_merged, (json.loads((CONTRACTS / name).read_bytes()) for name in PARTS))
-    for schema, names in UNKNOWN.items():
-        for name in names:
-            _may_be_null(whole["components"]["schemas"][schema], name.split("/"))
-    return Described(whole)
-
-
-def _may_be_null(schema: Json, path: list[str]) -> None:
-    *within, name = path
-    for segment in within:
-        schema = schema["items"] if segment == "[]" else schema["properties"][segment]
-    members = schema["properties"]
-    assert name in members, f"there is no {'/'.join(path)}"
-    members[name] = {"anyOf": [members[name], {"enum": [None]}]}
+    return Described(
+        reduce(_merged, (json.loads((CONTRACTS / name).read_bytes()) for name in PARTS))
+    )
 
 
 def _merged(one: Json, other: Json) -> Json:

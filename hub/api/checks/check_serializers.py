@@ -116,11 +116,11 @@ class SimpleCommit(TypedDict):
 class WholeCheckSuite(CheckSuite):
     """A check suite with its repository.
 
-    `head_commit` is null if neither its platform nor a push has described the commit.
+    If neither its platform nor a push has described the commit, `head_commit` has only its id.
     """
 
     repository: MinimalRepository
-    head_commit: SimpleCommit | None
+    head_commit: SimpleCommit
 
 
 def check_runs(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[CheckRun]:
@@ -202,7 +202,8 @@ def whole_check_suites(
         {
             **shown[row["id"]],
             "repository": within,
-            "head_commit": head_commit(row["head_commit"] or pushed.get(row["head_sha"])),
+            "head_commit": head_commit(row["head_commit"] or pushed.get(row["head_sha"]))
+            or _undescribed(row),
         }
         for row in rows
     ]
@@ -220,6 +221,18 @@ def head_commit(stored: str | None) -> SimpleCommit | None:
         "timestamp": iso(found["timestamp"]),
         "author": _person(found["author"]),
         "committer": _person(found["committer"]),
+    }
+
+
+def _undescribed(row: Row) -> SimpleCommit:
+    """Return the commit of a suite if only its id is known. Its time is the suite's."""
+    return {
+        "id": row["head_sha"],
+        "tree_id": "",
+        "message": "",
+        "timestamp": iso(row["created_at"]),
+        "author": None,
+        "committer": None,
     }
 
 

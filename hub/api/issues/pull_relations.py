@@ -9,6 +9,7 @@ from typing import Any, Literal, Self
 
 from typing_extensions import TypedDict
 
+from hub.api.repositories import stand_ins
 from hub.rest.serializers import SimpleUser, simple_user, simple_users
 from hub.rest.urls import Urls
 from store import Connection, Row
@@ -17,20 +18,23 @@ from store.repositories import repositories as stored
 
 
 class AutoMerge(TypedDict):
-    enabled_by: SimpleUser | None
+    enabled_by: SimpleUser
     merge_method: Literal["merge", "squash", "rebase"]
-    commit_title: str | None
-    commit_message: str | None
+    commit_title: str
+    commit_message: str
 
 
 class PullBranch(TypedDict):
-    """A branch of a pull request. `repo` and `user` are null if they are not known here."""
+    """A branch of a pull request. The id of `repo` and of `user` is 0 if they are not known here.
 
-    label: str | None
-    ref: str | None
-    sha: str | None
-    user: SimpleUser | None
-    repo: dict[str, Any] | None
+    The texts are empty if no event has reported them.
+    """
+
+    label: str
+    ref: str
+    sha: str
+    user: SimpleUser
+    repo: dict[str, Any]
 
 
 RepositoriesSerializer = Callable[[Sequence[Row]], Sequence[Mapping[str, Any]]]
@@ -48,6 +52,8 @@ class PullRelations:
     """Owners of the heads' repositories, by login in lower case."""
     repositories: Mapping[str, Mapping[str, Any]]
     """By full name in lower case: those that everybody with access to this one may see."""
+    hidden: frozenset[str]
+    """Full names in lower case of those that not everybody with access to this one may see."""
 
     @classmethod
     def of(
@@ -69,35 +75,41 @@ class PullRelations:
         known = {login: simple_user(urls, row) for login, row in owners.items()}
         found = stored.find_all(db, names).values()
         seen = [row for row in found if not row["private"] or row["id"] == repo["id"]]
+        hidden = {row["full_name"].lower() for row in found if row not in seen}
         shown = {
             row["full_name"].lower(): one
             for row, one in zip(seen, serialize_repositories(seen), strict=True)
         }
-        return cls(urls, repo, simple_users(urls, db, ids), known, shown)
+        return cls(urls, repo, simple_users(urls, db, ids), known, shown, frozenset(hidden))
 
     def branch(self, row: Row, end: str, full_name: str | None) -> PullBranch:
         """Serialize the `head` or `base`, which is in the repository of this name."""
-        owner = full_name.partition("/")[0] if full_name else None
-        ref = row[f"{end}_ref"]
+        owner = full_name.partition("/")[0] if full_name else stand_ins.GHOST
+        ref = row[f"{end}_ref"] or ""
+        known = self.logins.get(owner.lower())
         return {
-            "label": f"{owner}:{ref}" if owner and ref else ref,
+            "label": f"{owner}:{ref}" if full_name and ref else ref,
             "ref": ref,
-            "sha": row[f"{end}_sha"],
-            "user": self.logins.get(owner.lower()) if owner else None,
+            "sha": row[f"{end}_sha"] or "",
+            "user": known or stand_ins.account(self.urls, owner),
             "repo": self._repository(full_name),
         }
 
-    def _repository(self, full_name: str | None) -> dict[str, Any] | None:
-        found = self.repositories.get(full_name.lower()) if full_name else None
-        return None if found is None else {**found}
+    def _repository(self, full_name: str | None) -> dict[str, Any]:
+        name = (full_name or "").lower()
+        if name in self.repositories:
+            return {**self.repositories[name]}
+        base = self.repositories[self.repo["full_name"].lower()]
+        shown_name = None if name in self.hidden else full_name
+        return stand_ins.fork(self.urls, self.repo, base, shown_name)
 
     def auto_merge(self, given: Mapping[str, Any] | None) -> AutoMerge | None:
         """Serialize the merge that happens once all requirements are met."""
         if given is None:
             return None
         return {
-            "enabled_by": self.people.get(given["enabled_by"]),
+            "enabled_by": self.people.get(given["enabled_by"]) or stand_ins.account(self.urls),
             "merge_method": given["merge_method"],
-            "commit_title": given["commit_title"],
-            "commit_message": given["commit_message"],
+            "commit_title": given["commit_title"] or "",
+            "commit_message": given["commit_message"] or "",
         }

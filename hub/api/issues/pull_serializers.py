@@ -1,7 +1,7 @@
 """Serializer of pull requests, as far as they are known here.
 
 A pull request is an issue with a head, a base, and what platforms report about it. Members that no
-event has reported are null.
+event has reported are null, or empty, false or 0 where clients expect a value.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ from hub.api.issues.pull_relations import (
     PullRelations,
     RepositoriesSerializer,
 )
-from hub.api.repositories import full_serializers
+from hub.api.repositories import full_serializers, stand_ins
 from hub.http.media import PLAIN, Media
 from hub.rest import serializers
 from hub.rest.context import Context
@@ -64,6 +64,12 @@ class PullRequestLinks(TypedDict):
     statuses: PullRequestLink
 
 
+class PullLabel(Label):
+    """A label. `description` is empty if it has none."""
+
+    description: str  # type: ignore[misc]  # lists of pull requests allow no null
+
+
 class PullRequestSimple(TypedDict):
     """A pull request in a list. The media type decides which of the body members are present."""
 
@@ -83,11 +89,11 @@ class PullRequestSimple(TypedDict):
     state: Literal["open", "closed"]
     locked: bool
     title: str
-    user: SimpleUser | None
+    user: SimpleUser
     body: NotRequired[str | None]
     body_text: NotRequired[str | None]
     body_html: NotRequired[str | None]
-    labels: list[Label]
+    labels: list[PullLabel]
     milestone: Milestone | None
     active_lock_reason: str | None
     created_at: str
@@ -108,7 +114,7 @@ class PullRequestSimple(TypedDict):
 
 
 class PullRequest(PullRequestSimple):
-    """A pull request. Numbers that no event has reported are null."""
+    """A pull request. Numbers that no event has reported are 0."""
 
     merged: bool
     mergeable: bool | None
@@ -116,12 +122,12 @@ class PullRequest(PullRequestSimple):
     mergeable_state: str
     merged_by: SimpleUser | None
     comments: int
-    review_comments: int | None
-    maintainer_can_modify: bool | None
-    commits: int | None
-    additions: int | None
-    deletions: int | None
-    changed_files: int | None
+    review_comments: int
+    maintainer_can_modify: bool
+    commits: int
+    additions: int
+    deletions: int
+    changed_files: int
 
 
 def several(
@@ -176,6 +182,8 @@ def _one(relations: PullRelations, issue: Mapping[str, Any], row: Row) -> PullRe
         **_urls(relations, issue, row),
         "id": number,
         "node_id": node_id("PullRequest", number),
+        "user": issue["user"] or stand_ins.account(relations.urls),
+        "labels": [{**one, "description": one["description"] or ""} for one in issue["labels"]],
         "draft": bool(row["draft"]),
         "head": relations.branch(row, "head", row["head_repo"]),
         "base": relations.branch(row, "base", relations.repo["full_name"]),
@@ -189,11 +197,11 @@ def _one(relations: PullRelations, issue: Mapping[str, Any], row: Row) -> PullRe
 
 
 def _details(relations: PullRelations, details: Mapping[str, Any]) -> dict[str, Any]:
-    flags = (*pull_details.FLAGS, "maintainer_can_modify")
-    values = {name: details.get(name) for name in flags}
+    flags = {name: details.get(name) for name in pull_details.FLAGS}
     return {
-        **{name: details.get(name) for name in pull_details.SIZES},
-        **{name: None if flag is None else bool(flag) for name, flag in values.items()},
+        **{name: details.get(name, 0) for name in pull_details.SIZES},
+        **{name: None if flag is None else bool(flag) for name, flag in flags.items()},
+        "maintainer_can_modify": bool(details.get("maintainer_can_modify")),
         "mergeable_state": details.get("mergeable_state", "unknown"),
         "auto_merge": relations.auto_merge(details.get("auto_merge")),
         "requested_reviewers": [

@@ -48,7 +48,8 @@ def list_(
 ) -> list[PullRequestSimple]:
     """List pull requests
 
-    Without a filter, the open ones, the newest first. Members that no event has reported are null.
+    Without a filter, the open ones, the newest first. Members that no event has reported are null,
+    empty, false or 0.
     """
     chosen = _chosen(ctx, query)
     page.count(lambda most: pull_queries.count(ctx.db, repo["id"], chosen, most))
@@ -60,7 +61,8 @@ def list_(
 def get(ctx: Context, repo: Row, pull: Row) -> PullRequest:
     """Get a pull request
 
-    Members that no event has reported are null. The diff is not known here (406).
+    Members that no event has reported are null, empty, false or 0. The diff is not known here
+    (406).
     """
     (one,) = pull_serializers.for_caller(ctx, repo, [pull])
     return one

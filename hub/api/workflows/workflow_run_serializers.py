@@ -1,8 +1,11 @@
-"""Serializer of workflow runs. Members that no event has reported are null."""
+"""Serializer of workflow runs.
+
+Members that no event has reported are null, or empty or 0 where clients expect a value.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NotRequired, Self
+from typing import Any, NotRequired, Self, cast
 
 import orjson
 from typing_extensions import TypedDict
@@ -10,6 +13,7 @@ from typing_extensions import TypedDict
 from hub.api.checks import minimal_pulls
 from hub.api.checks.check_serializers import SimpleCommit, head_commit
 from hub.api.checks.minimal_pulls import PullRequestMinimal
+from hub.api.repositories import stand_ins
 from hub.rest.repository_serializers import MinimalRepository, repositories
 from hub.rest.serializers import SimpleUser, node_id, simple_users, time
 from hub.rest.urls import Urls
@@ -25,22 +29,22 @@ class ReferencedWorkflow(TypedDict):
 
 
 class WorkflowRun(TypedDict):
-    """A workflow run. Members that no event has reported are null."""
+    """A workflow run. Members that no event has reported are null, empty or 0."""
 
     id: int
     name: str | None
     node_id: str
     check_suite_id: NotRequired[int]
     head_branch: str | None
-    head_sha: str | None
-    path: str | None
-    run_number: int | None
+    head_sha: str
+    path: str
+    run_number: int
     run_attempt: int
     referenced_workflows: list[ReferencedWorkflow] | None
-    event: str | None
+    event: str
     status: str
     conclusion: str | None
-    workflow_id: int | None
+    workflow_id: int
     url: str
     html_url: str
     pull_requests: list[PullRequestMinimal] | None
@@ -51,16 +55,16 @@ class WorkflowRun(TypedDict):
     run_started_at: NotRequired[str]
     jobs_url: str
     logs_url: str
-    check_suite_url: str | None
+    check_suite_url: str
     artifacts_url: str
     cancel_url: str
     rerun_url: str
     previous_attempt_url: str | None
-    workflow_url: str | None
+    workflow_url: str
     head_commit: SimpleCommit | None
     repository: MinimalRepository
-    head_repository: MinimalRepository | None
-    display_title: str | None
+    head_repository: MinimalRepository
+    display_title: str
 
 
 @dataclass(slots=True)
@@ -71,6 +75,8 @@ class RunRelations:
     people: Mapping[int, SimpleUser]
     repositories: Mapping[str, MinimalRepository]
     """By full name in lower case: those that everybody with access to this one may see."""
+    hidden: frozenset[str]
+    """Full names in lower case of those that not everybody with access to this one may see."""
 
     @classmethod
     def of(cls, urls: Urls, db: Connection, repo: Row, runs: Iterable[Row]) -> Self:
@@ -82,11 +88,22 @@ class RunRelations:
         rows = [row for row in found.values() if not row["private"] or row["id"] == repo["id"]]
         shown = repositories(urls, db, rows)
         named = {one["full_name"].lower(): one for one in shown}
-        return cls(repo, simple_users(urls, db, ids), named)
+        hidden = {row["full_name"].lower() for row in found.values() if row not in rows}
+        return cls(repo, simple_users(urls, db, ids), named, frozenset(hidden))
 
-    def repository(self, full_name: str | None) -> MinimalRepository | None:
-        """Return a repository, or None if it is not known or not for everybody."""
-        return None if full_name is None else self.repositories.get(full_name.lower())
+    @property
+    def repository(self) -> MinimalRepository:
+        """The repository of the runs."""
+        return self.repositories[self.repo["full_name"].lower()]
+
+    def head_repository(self, urls: Urls, full_name: str | None) -> MinimalRepository:
+        """Return the repository of a head. If no event has named it, it is the runs' own."""
+        name = (full_name or self.repo["full_name"]).lower()
+        if name in self.repositories:
+            return self.repositories[name]
+        shown_name = None if name in self.hidden else full_name
+        fork = stand_ins.fork(urls, self.repo, {**self.repository}, shown_name)
+        return cast("MinimalRepository", fork)
 
 
 def workflow_runs(
@@ -100,30 +117,28 @@ def workflow_runs(
 
 def _run(urls: Urls, run: Row, around: RunRelations, *, pulls: bool) -> WorkflowRun:
     repo, details = around.repo, run["details"]
-    within = around.repository(repo["full_name"])
-    assert within is not None, "it is among them"
     shown: WorkflowRun = {
         "id": run["number"],
         "name": run["name"] or None,
         "node_id": node_id("WorkflowRun", run["number"]),
         "head_branch": run["head_branch"],
-        "head_sha": run["head_sha"],
-        "path": details.get("path"),
-        "run_number": details.get("run_number"),
+        "head_sha": run["head_sha"] or "",
+        "path": details.get("path", ""),
+        "run_number": details.get("run_number", 0),
         "run_attempt": run["attempt"],
         "referenced_workflows": details.get("called"),
-        "event": run["event"],
+        "event": run["event"] or "",
         "status": run["status"],
         "conclusion": run["conclusion"],
-        "workflow_id": details.get("workflow_id"),
+        "workflow_id": details.get("workflow_id", 0),
         **_urls(urls, repo, run),  # type: ignore[typeddict-item]  # its names are not literals
         "pull_requests": _pulls(urls, repo, details) if pulls else None,
         "created_at": iso(run["created_at"]),
         "updated_at": iso(run["reported_at"] or run["created_at"]),
         "head_commit": head_commit(details.get("head_commit")),
-        "repository": within,
-        "head_repository": around.repository(details.get("head_repo")),
-        "display_title": details.get("display_title"),
+        "repository": around.repository,
+        "head_repository": around.head_repository(urls, details.get("head_repo")),
+        "display_title": details.get("display_title") or run["name"] or "",
     }
     for name, value in _optional(run, around).items():
         if value is not None:
@@ -150,12 +165,12 @@ def _urls(urls: Urls, repo: Row, run: Row) -> dict[str, str | None]:
         "html_url": f"{urls.page(repo)}/actions/runs/{run['number']}",
         "jobs_url": f"{url}/jobs",
         "logs_url": f"{url}/logs",
-        "check_suite_url": None if suite is None else urls.check_suite(repo, suite),
+        "check_suite_url": "" if suite is None else urls.check_suite(repo, suite),
         "artifacts_url": f"{url}/artifacts",
         "cancel_url": f"{url}/cancel",
         "rerun_url": f"{url}/rerun",
         "previous_attempt_url": before,
-        "workflow_url": None if workflow is None else urls.workflow(repo, workflow),
+        "workflow_url": "" if workflow is None else urls.workflow(repo, workflow),
     }
 
 

@@ -92,7 +92,7 @@ def list_workflow_runs_for_repo(
 def get_workflow_run(ctx: Context, repo: Row, run: Row, query: PullsWanted) -> WorkflowRun:
     """Get a workflow run
 
-    Members that no event has reported are null.
+    Members that no event has reported are null, empty or 0.
     """
     (shown,) = workflow_run_serializers.workflow_runs(
         ctx.urls, ctx.db, repo, [run], pulls=not query.get("exclude_pull_requests", False)

@@ -62,7 +62,7 @@ async def test_a_pull_request_is_created_with_head_and_base(
     assert (base["label"], base["sha"]) == ("octo:main", MAIN)
     assert head["repo"]["full_name"] == base["repo"]["full_name"] == "octo/hello"
     assert (shown["mergeable"], shown["mergeable_state"]) == (None, "unknown")
-    assert {shown[name] for name in ("commits", "additions", "changed_files")} == {None}
+    assert {shown[name] for name in ("commits", "additions", "changed_files")} == {0}
     assert shown["maintainer_can_modify"] is True
     assert (await hub.get(f"{PULLS}/1")).json() == shown
     issue = (await hub.get(f"{HELLO}/issues/1")).json()

@@ -91,15 +91,18 @@ async def test_all_fields_that_a_platform_sends_are_shown(
     assert not listed.keys() & {"merged", "mergeable", "comments", *SIZES}
 
 
-async def test_fields_that_no_event_brought_are_null(
+async def test_fields_that_no_event_brought_are_null_or_empty(
     hub: httpx.AsyncClient, platform: Platform
 ) -> None:
     platform.report("issues", "opened", issue=issue(3, pull_request={}))
     shown = (await hub.get(f"{PULLS}/3")).json()
-    assert {shown[name] for name in (*SIZES, "mergeable", "maintainer_can_modify")} == {None}
+    assert {shown[name] for name in SIZES} == {0}
+    assert (shown["mergeable"], shown["maintainer_can_modify"]) == (None, False)
     assert shown["mergeable_state"] == "unknown"
-    ends = {"label": None, "ref": None, "sha": None, "user": None, "repo": None}
-    assert shown["head"] == ends
+    head = shown["head"]
+    assert (head["label"], head["ref"], head["sha"]) == ("", "", "")
+    assert (head["user"]["login"], head["repo"]["full_name"]) == ("ghost", "ghost/hello")
+    assert shown["base"]["repo"]["full_name"] == "octo/hello"
 
 
 async def test_later_payloads_change_their_fields_only(
@@ -127,16 +130,31 @@ async def test_heads_in_other_repositories(
     store.do(repositories.create, robin["id"], "hello")
     hidden = store.do(accounts.create, "hidden")
     store.do(repositories.create, hidden["id"], "hello", private=True)
-    for number, source in ((1, FORK), (2, {"full_name": "hidden/hello"}), (3, None)):
+    there, elsewhere = {"full_name": "hidden/hello"}, {"full_name": "far/fork"}
+    for number, source in ((1, FORK), (2, there), (3, None), (4, elsewhere)):
         reported(platform, number, head={"ref": "b", "sha": SHA, "repo": source})
-    heads = [(await hub.get(f"{PULLS}/{number}")).json()["head"] for number in (1, 2, 3)]
-    assert [head["label"] for head in heads] == ["robin:b", "hidden:b", "b"]
-    assert [head["repo"] and head["repo"]["full_name"] for head in heads] == [
+    heads = [(await hub.get(f"{PULLS}/{number}")).json()["head"] for number in (1, 2, 3, 4)]
+    assert [head["label"] for head in heads] == ["robin:b", "hidden:b", "b", "far:b"]
+    assert [head["repo"]["full_name"] for head in heads] == [
         "robin/hello",
-        None,
-        None,
+        "ghost/hello",
+        "ghost/hello",
+        "far/fork",
     ]
-    assert [head["user"] and head["user"]["login"] for head in heads] == ["robin", "hidden", None]
+    assert [head["user"]["login"] for head in heads] == ["robin", "hidden", "ghost", "far"]
+
+
+async def test_an_unknown_fork_does_not_look_like_the_base(
+    hub: httpx.AsyncClient, platform: Platform
+) -> None:
+    elsewhere = {"full_name": "far/fork"}
+    reported(platform, 1, head={"ref": "b", "sha": SHA, "repo": elsewhere})
+    shown = (await hub.get(f"{PULLS}/1")).json()
+    fork, base = shown["head"]["repo"], shown["base"]["repo"]
+    assert (fork["id"], fork["fork"], fork["owner"]["login"]) == (0, True, "far")
+    assert fork["url"] == f"{BASE}/repos/far/fork"
+    assert "octo/hello" not in str(fork)
+    assert fork.keys() == base.keys() - {"permissions"}
 
 
 async def test_filters_and_orders(hub: httpx.AsyncClient, platform: Platform) -> None:

@@ -71,13 +71,18 @@ async def test_a_workflow_run_is_shown(hub: httpx.AsyncClient, platform: Platfor
     assert without == shown | {"pull_requests": None}
 
 
-async def test_unknown_fields_of_a_run_are_null(hub: httpx.AsyncClient, platform: Platform) -> None:
+async def test_unknown_fields_of_a_run_are_null_or_empty(
+    hub: httpx.AsyncClient, platform: Platform
+) -> None:
     job = {"id": 5, "run_id": 1, "name": "lint", "status": "queued", "head_sha": SHA}
     platform.report("workflow_job", "queued", workflow_job=job)
     shown = (await hub.get(f"{RUNS}/1")).json()
     assert (shown["head_sha"], shown["status"]) == (SHA, "queued")
-    unknown = ("name", "path", "run_number", "event", "workflow_id", "head_commit", "display_title")
-    assert {shown[name] for name in (*unknown, "pull_requests", "head_repository")} == {None}
+    assert {shown[name] for name in ("name", "head_commit", "pull_requests")} == {None}
+    empty = ("path", "event", "display_title", "check_suite_url", "workflow_url")
+    assert {shown[name] for name in empty} == {""}
+    assert (shown["run_number"], shown["workflow_id"]) == (0, 0)
+    assert shown["head_repository"] == shown["repository"]
     assert not {"actor", "check_suite_id", "run_started_at"} & shown.keys()
 
 
@@ -95,10 +100,14 @@ async def test_fields_missing_from_a_later_payload_are_kept(
 async def test_a_private_repository_of_a_fork_is_not_shown(
     hub: httpx.AsyncClient, platform: Platform
 ) -> None:
-    for number, name in ((1, "octo/vault"), (2, "nobody/here")):
+    for number, name, shown in (
+        (1, "octo/vault", "ghost/hello"),
+        (2, "nobody/here", "nobody/here"),
+    ):
         reported = run(number, head_repository={"full_name": name})
         platform.report("workflow_run", "completed", workflow_run=reported)
-        assert (await hub.get(f"{RUNS}/{number}")).json()["head_repository"] is None
+        found = (await hub.get(f"{RUNS}/{number}")).json()["head_repository"]
+        assert (found["full_name"], found["id"]) == (shown, 0)
 
 
 async def test_workflow_runs_are_filtered(hub: httpx.AsyncClient, platform: Platform) -> None:

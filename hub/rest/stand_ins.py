@@ -1,0 +1,47 @@
+"""Stand-ins for accounts and repositories that are not known here, where clients expect one.
+
+A repository from elsewhere must not look like the one that it was forked from: clients decide by
+the name whether they trust its code.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from hub.rest.repository_serializers import described
+from hub.rest.serializers import SimpleUser, simple_user
+from hub.rest.urls import Urls
+from store import Row
+
+GHOST = "ghost"
+UNKNOWN: Row = {
+    "id": 0,
+    "fork": 1,
+    "archived": 0,
+    "description": None,
+    "homepage": None,
+    "language": None,
+    "topics": "[]",
+    "size": 0,
+    "forks": 0,
+    "pushed_at": None,
+}
+COUNTS = ("stargazers_count", "watchers_count", "watchers", "subscribers_count", "open_issues")
+
+
+def account(urls: Urls, login: str = GHOST) -> SimpleUser:
+    """Return an account of which at most the login is known. Its id is 0."""
+    return simple_user(urls, {"id": 0, "login": login, "kind": "User", "site_admin": 0})
+
+
+def fork(urls: Urls, repo: Row, shown: Mapping[str, Any], full_name: str | None) -> dict[str, Any]:
+    """Return a fork of a repository of which at most the name is known. Its id is 0.
+
+    `shown` is the serialized form of the repository. The fork has the same members, except
+    `permissions`.
+    """
+    full_name = full_name or f"{GHOST}/{repo['name']}"
+    owner, _, name = full_name.partition("/")
+    row = repo | UNKNOWN | {"name": name, "full_name": full_name}
+    known = {"license": None, "svn_url": urls.page(row), "open_issues_count": 0}
+    found = dict.fromkeys(COUNTS, 0) | known | described(urls, row, account(urls, owner))
+    return {name: found.get(name, value) for name, value in shown.items() if name != "permissions"}
