@@ -53,6 +53,11 @@ def negotiate(accept: str, params: tuple[str, ...]) -> Media:
     )
 
 
+def accepts_text(accept: str) -> bool:
+    """Return whether an Accept header allows plain text."""
+    return Accept(accept).quality("text/plain").weight > 0
+
+
 def _negotiate(accept: str, params: tuple[str, ...]) -> Media:
     asked = Accept(accept)
     offers: dict[Media, tuple[str, ...]] = {PLAIN: USUAL}

@@ -15,6 +15,7 @@ from hub.auth.quotas import RateStatus
 from hub.http import conditional
 from hub.http.error_headings import operation_place
 from hub.http.errors import WriteRequired
+from hub.http.media import accepts_text
 from hub.http.response import Header, Response, TypedReply, header, set_media_type
 from hub.http.routing import Endpoint, path_of
 from hub.rest import auditing, redirects, resolve
@@ -119,7 +120,8 @@ def _admit(
     operation = plan.operation
     needed = operation.access
     request.response_headers = [] if operation.deprecated is None else [header("Link", plan.link)]
-    who = authorize_request(db, services, request, needed, plan.cost, operation.media)
+    forms = _forms(operation, request.accept)
+    who = authorize_request(db, services, request, needed, plan.cost, forms)
     caller = who.caller
     if request.version not in operation.versions:
         raise Missing("operation")
@@ -137,6 +139,11 @@ def _admit(
     if first is not None and last is not None:
         needed.reach(db, caller, first, last)
     return who, found
+
+
+def _forms(operation: Operation, accept: str) -> tuple[str, ...] | None:
+    """Return the media type parameters to choose among; None if the answer is plain text."""
+    return None if operation.answer is str and accepts_text(accept) else operation.media
 
 
 def _before_handler(

@@ -135,6 +135,22 @@ async def test_the_server_describes_itself(client: httpx.AsyncClient) -> None:
     assert (await client.get("/meta")).json() == {"verifiable_password_authentication": True}
 
 
+@pytest.mark.parametrize(
+    ("accept", "status"),
+    [
+        ("text/plain", 200),
+        ("text/*", 200),
+        ("text/plain; charset=utf-8", 200),
+        ("application/json", 200),
+        ("text/plain;q=0", 415),
+        ("image/png", 415),
+    ],
+)
+async def test_zen_is_plain_text(client: httpx.AsyncClient, accept: str, status: int) -> None:
+    answer = await client.get("/zen", headers={"Accept": accept})
+    assert answer.status_code == status
+
+
 async def test_zen_has_a_sentence_for_each_day(
     client: httpx.AsyncClient, clock: MovableClock
 ) -> None:
