@@ -14,7 +14,7 @@ from hub.admin.administrators import AdminAuth
 from hub.admin.observability import Observability
 from hub.api.assistant import downloads, usage
 from hub.api.hooks import signing_keys
-from hub.auth.access import public
+from hub.auth.access import AnyCaller
 from hub.http import cors
 from hub.http.error_headings import operation_place
 from hub.http.errors import NotServed
@@ -246,10 +246,13 @@ def _overlapping_paths() -> list[str]:
 
 def _no_operation(services: Services) -> Endpoint:
     """Return the endpoint for paths of the API that no operation has."""
-    anybody, prefix = public(), services.urls.prefix
+    anybody, prefix = AnyCaller(anyone=True), services.urls.prefix
 
     async def work(request: Request) -> Response:
-        await services.store.read(authorize_request, services, request, anybody, RequestCost())
+        # Whatever form the client accepts, the path is missing.
+        await services.store.read(
+            authorize_request, services, request, anybody, RequestCost(), None
+        )
         path = path_of(request.scope)
         beside = prefix if _within(path, prefix) else prefix.removesuffix(VERSION)
         family = not_served.family_of(path.removeprefix(beside))

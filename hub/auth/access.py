@@ -37,7 +37,7 @@ REFUSALS = {
 EXPIRATION = "Service-Authentication-Token-Expiration"
 PERMISSIONLESS = "allows_permissionless_access=true"
 
-Credentials = Literal["token", "any", "password", "app", "jwt", "none"]
+Credentials = Literal["token", "any", "password", "app", "jwt", "all", "none"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,6 +179,13 @@ class Public(Access):
     """No restriction."""
 
     credentials: ClassVar[Credentials] = "any"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnyCaller(Access):
+    """No restriction, also for the JSON web token of an app. No operation has this access."""
+
+    credentials: ClassVar[Credentials] = "all"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

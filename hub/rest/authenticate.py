@@ -112,7 +112,9 @@ def _identify(db: Connection, services: Services, request: Request, access: Acce
     if access.credentials == "jwt":
         return Principal(None, app_jwt.authenticate_app(db, credentials.require(value)))
     if value is not None and app_jwt.has_form(value):
-        app_jwt.authenticate_app(db, value)
+        app = app_jwt.authenticate_app(db, value)
+        if access.credentials == "all":
+            return Principal(None, app)
         raise Forbidden(f"{RESOURCE}{KINDS['installation']}")
     token = credentials.token_of(request.headers)
     if token is not None:

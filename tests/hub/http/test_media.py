@@ -67,6 +67,15 @@ async def test_other_media_types_are_refused(client: httpx.AsyncClient, accept: 
     assert_error(answer, 415, message)
 
 
+@pytest.mark.parametrize("accept", ["application/vnd.github.v3.raw", "text/plain", "image/png"])
+async def test_a_path_that_is_not_served_is_missing_in_every_form(
+    client: httpx.AsyncClient, accept: str
+) -> None:
+    for path in ("/nope", "/repos/octo/hello/contents/README.md"):
+        answer = await client.get(path, headers={"Accept": accept})
+        assert answer.status_code == 404, answer.text
+
+
 async def test_missing_rights_are_reported_before_media_types(client: httpx.AsyncClient) -> None:
     client.headers["Accept"] = "text/html"
     assert_error(await client.get(HOOKS, headers={"Authorization": "token x"}), 401)

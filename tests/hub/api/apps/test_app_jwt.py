@@ -74,6 +74,16 @@ async def test_a_token_has_no_other_characters(installed: Installed, added: str)
     assert_error(await installed.ask("GET", "/app", token), 401)
 
 
+@pytest.mark.parametrize(
+    ("method", "path"), [("PUT", "/app"), ("GET", "/app/hook"), ("GET", "/nope")]
+)
+async def test_a_path_that_is_not_served_is_missing_for_an_app(
+    installed: Installed, method: str, path: str
+) -> None:
+    assert_error(await installed.ask(method, path, installed.jwt()), 404)
+    assert_error(await installed.ask(method, path, installed.jwt(exp=-9)), 401, EXPIRED)
+
+
 async def test_a_token_expires(installed: Installed, clock: MovableClock) -> None:
     token = installed.jwt()
     clock.advance(299)
