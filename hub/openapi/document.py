@@ -140,6 +140,8 @@ def needs(access: Access) -> str:
 
 def _needs_body(operation: Operation) -> bool:
     assert operation.body is not None
+    if operation.needs_body:
+        return True
     try:
         operation.body.validate_json(NONE, strict=True)
     except ValidationError:

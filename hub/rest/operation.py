@@ -57,6 +57,8 @@ class OperationOptions(TypedDict, total=False):
     """How long it waits while its handler returns NothingYet."""
     bodies: int
     """How many times the usual limit its body may be large."""
+    needs_body: bool
+    """Whether it refuses a request without a body, even if no member of the body is required."""
     deprecated: Deprecation
     since: str
     """The first version of the API that has it."""
@@ -124,6 +126,7 @@ class Operation:
     before: Before | None
     waits: Waits | None
     bodies: int
+    needs_body: bool
     deprecated: Deprecation | None
     versions: tuple[str, ...]
     """The API versions that have it."""
@@ -217,6 +220,7 @@ def derive(
         before=details.get("before"),
         waits=details.get("waits"),
         bodies=details.get("bodies", 1),
+        needs_body=details.get("needs_body", False),
         deprecated=details.get("deprecated"),
         versions=_versions(details),
         per_page=(details.get("default_per_page", DEFAULT), details.get("max_per_page", MOST)),

@@ -29,7 +29,7 @@ from hub.rest.paging import Paging, link_header
 from hub.rest.request import Request
 from hub.rest.resolve import GoneOrMoved
 from hub.rest.response_plan import ResponsePlan, plan_of, response_of
-from hub.rest.validation import read_body, read_query
+from hub.rest.validation import read_body, read_query, require_body
 from hub.rest.versions import DEFAULT
 from store import Connection, Row
 from store.errors import Gone, Missing
@@ -108,6 +108,8 @@ async def _prepare(services: Services, operation: Operation, request: Request) -
         raw = await services.intake.read(request.headers, request.receive, most)
         services.intake.give_back(len(raw))
         raw = services.vocabulary.translate_request(raw)
+        if operation.needs_body:
+            require_body(raw)
         request.body = read_body(operation.body, raw, only_object=operation.only_object)
     if operation.before is not None:
         await operation.before(services, request.body)

@@ -41,6 +41,12 @@ def read_body(adapter: TypeAdapter[Any], raw: bytes, *, only_object: bool = True
         raise _rejected(error) from None
 
 
+def require_body(raw: bytes) -> None:
+    """Check that a request has a body. Raises Rejected if not."""
+    if not raw.strip(JSON_WHITESPACE):
+        raise Rejected("Invalid request.\n\nA body wasn't supplied.")
+
+
 def read_query(adapter: TypeAdapter[Any], query: Mapping[str, str]) -> Any:
     """Validate query parameters against their declared type; undeclared ones are ignored.
 

@@ -40,7 +40,13 @@ def get_webhook_config_for_app(ctx: Context) -> serializers.HookConfig:
     return serializers.hook_config(_hook(ctx))
 
 
-@ops("PATCH /app/hook/config", ITSELF, before=check_hook_config, emits=("ping",))
+@ops(
+    "PATCH /app/hook/config",
+    ITSELF,
+    before=check_hook_config,
+    needs_body=True,
+    emits=("ping",),
+)
 def update_webhook_config_for_app(
     ctx: Context, body: AppHookConfigChange
 ) -> serializers.HookConfig:

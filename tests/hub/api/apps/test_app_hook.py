@@ -62,6 +62,12 @@ class TestConfiguration:
         answer = await installed.itself("PATCH", "/app/hook/config", json=body)
         assert answer.status_code == 422
 
+    async def test_a_missing_body_is_refused(self, installed: Any) -> None:
+        await configured(installed)
+        for content, status in ((b"", 422), (b" \n", 422), (b"null", 400), (b"{}", 200)):
+            answer = await installed.itself("PATCH", "/app/hook/config", content=content)
+            assert answer.status_code == status, answer.text
+
     async def test_a_token_of_an_installation_is_refused(self, installed: Any, seed: Any) -> None:
         await configured(installed)
         answer = await installed.ask("GET", "/app/hook/config", installed.token())
