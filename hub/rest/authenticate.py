@@ -112,16 +112,21 @@ def _identify(db: Connection, services: Services, request: Request, access: Acce
     if access.credentials == "jwt":
         return Principal(None, app_jwt.authenticate_app(db, credentials.require(value)))
     if value is not None and app_jwt.has_form(value):
-        app = app_jwt.authenticate_app(db, value)
-        if access.credentials == "all":
-            return Principal(None, app)
-        raise Forbidden(f"{RESOURCE}{KINDS['installation']}")
+        return Principal(None, _app_anywhere(db, access, value))
     token = credentials.token_of(request.headers)
     if token is not None:
         return Principal(credentials.authenticate(db, token), None)
     if not access.anyone:
         raise Unauthenticated("Requires authentication")
     return Principal(None, None)
+
+
+def _app_anywhere(db: Connection, access: Access, value: str) -> Row:
+    """Return the app of a JSON web token. Raises Forbidden where only accounts have access."""
+    app = app_jwt.authenticate_app(db, value)
+    if access.credentials != "all":
+        raise Forbidden(f"{RESOURCE}{KINDS['installation']}")
+    return app
 
 
 def subject_of(services: Services, request: Request, who: Principal) -> RateSubject:
