@@ -4,13 +4,22 @@ from dataclasses import dataclass
 
 from hub.auth.access import Access
 from hub.auth.credentials import Caller
-from hub.auth.token_rights import ALL, Permission, check_kind, check_sign_on, check_token, suffices
+from hub.auth.token_rights import (
+    ALL,
+    Permission,
+    check_kind,
+    check_sign_on,
+    check_token,
+    covers,
+    suffices,
+)
 from hub.http.errors import Forbidden
 from store import Connection, Row
 from store.accounts import organizations, sso
 from store.errors import Missing
 
 NOT_AN_OWNER = "Must be an owner of the organization."
+NOT_A_MEMBER = "Must be a member of the organization."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +32,9 @@ class OnOrg(Access):
 
     owner: bool = False
     hidden: bool = False
-    """Whether the answer is 404 for members who are no owners too."""
+    """Whether the answer is 404 for members who are no owners too, and without the scope."""
+    known: bool = False
+    """Whether the answer is 403 for accounts that are no members, instead of 404."""
 
     @property
     def requirement(self) -> str:
@@ -37,19 +48,25 @@ class OnOrg(Access):
         """Check the caller's role and token.
 
         Raises Missing for everybody but members (or owners, if `hidden`), and for tokens limited to
-        another account; otherwise Forbidden.
+        another account; otherwise Forbidden. The fields `hidden` and `known` say more.
         """
         assert caller is not None, "this access requires a token"
         role = self.role_of(db, caller, row)
-        if role is None or caller.target_id not in (None, row["id"]):
+        if caller.target_id not in (None, row["id"]):
             raise Missing("organization")
-        if self.hidden and role != "admin":
+        if role is None:
+            raise Forbidden(NOT_A_MEMBER) if self.known else Missing("organization")
+        if self.hidden and (role != "admin" or _lacks_scope(self, caller)):
             raise Missing("organization")
         check_kind(self.kinds, caller)
         check_token(self.permissions, caller, self.accepted)
         check_sign_on(db, caller, row["id"], row["login"])
         if self.owner and role != "admin":
             raise Forbidden(NOT_AN_OWNER)
+
+
+def _lacks_scope(access: OnOrg, caller: Caller) -> bool:
+    return caller.has_scopes and not covers(caller, access.accepted)
 
 
 def may_do(
@@ -76,6 +93,7 @@ def on_org(
     *,
     owner: bool = False,
     hidden: bool = False,
+    known: bool = False,
     scopes: tuple[str, ...],
     public_scopes: tuple[str, ...] = (),
     kinds: tuple[str, ...] = ALL,
@@ -85,6 +103,7 @@ def on_org(
         permissions=((permission, level),),
         owner=owner,
         hidden=hidden,
+        known=known,
         scopes=scopes,
         public_scopes=public_scopes,
         kinds=kinds,

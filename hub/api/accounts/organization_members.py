@@ -19,7 +19,7 @@ from store.errors import Invalid, Missing
 
 ops = OperationGroup("orgs", org=organizations.by_login, username=accounts.by_login)
 
-READ = on_org("members", "read", scopes=("read:org",))
+READ = on_org("members", "read", known=True, scopes=("read:org",))
 MINE = on_user("members", "read", scopes=("read:org",))
 
 
@@ -97,7 +97,10 @@ def check_public_membership_for_user(ctx: Context, org: Row, username: Row) -> N
 
 @ops("GET /orgs/{org}/memberships/{username}", READ)
 def get_membership_for_user(ctx: Context, org: Row, username: Row) -> OrganizationMembership:
-    """Get organization membership for a user"""
+    """Get organization membership for a user
+
+    403 if the caller is no member of the organization.
+    """
     return _serialize(ctx, org, username, _role(ctx, org, username))
 
 

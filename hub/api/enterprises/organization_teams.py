@@ -22,6 +22,7 @@ from store.errors import Missing
 
 ops = OperationGroup("teams", org=organizations.by_login, team_slug=organization_teams.find)
 
+LIST = on_org("members", "read", known=True, scopes=("read:org",))
 READ = on_org("members", "read", scopes=("read:org",))
 
 
@@ -47,12 +48,13 @@ class TeamMember(SimpleUser):
     role: Literal["member", "maintainer"]
 
 
-@ops("GET /orgs/{org}/teams", READ)
+@ops("GET /orgs/{org}/teams", LIST)
 def list_(ctx: Context, org: Row, page: NumberedPaging, query: TeamQuery) -> list[ListedTeam]:
     """List teams
 
     The teams that the caller may see: owners see secret ones too, members only their own. Teams of
-    the enterprise that are assigned to the organization are listed with them.
+    the enterprise that are assigned to the organization are listed with them. 403 if the caller is
+    no member of the organization.
     """
     kind, viewer = query.get("team_type", "all"), _viewer(ctx, org)
     page.total = organization_teams.count(ctx.db, org["id"], viewer, kind)

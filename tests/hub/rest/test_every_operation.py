@@ -37,7 +37,7 @@ from hub.auth.app_access import AsInstallation
 from hub.auth.app_jwt import UNREADABLE
 from hub.auth.enterprise_access import NO_MANAGER, OnEnterprise
 from hub.auth.enterprise_access import NOT_AN_OWNER as NO_ENTERPRISE_OWNER
-from hub.auth.organization_access import NOT_AN_OWNER, OnOrg
+from hub.auth.organization_access import NOT_A_MEMBER, NOT_AN_OWNER, OnOrg
 from hub.auth.token_rights import ALL, CLASSIC
 from hub.http.conditional import date
 from hub.http.error_headings import ERRORS_PAGE, operation_place
@@ -331,8 +331,7 @@ async def test_a_missing_scope_is_refused(ask: Asked, world: World, operation: O
             if not access.takes_scopes:
                 await ask.passes(path(operation, world), headers)
                 continue
-            answer = await ask.refused(path(operation, world), headers, 403)
-            assert answer.json()["message"].startswith("This needs a token with one of these scop")
+            answer = await without_scope(ask, world, operation, headers)
             assert answer.headers["X-OAuth-Scopes"] == ", ".join(scopes)
             assert answer.headers["X-Accepted-OAuth-Scopes"] == ", ".join(access.accepted)
 
@@ -348,15 +347,29 @@ async def test_a_token_without_scopes_changes_nothing(
     for kind in CLASSIC:
         for scopes in ([], ["gist"], others):
             headers = world.token(kind=kind, scopes=scopes)
-            answer = await ask.refused(path(operation, world), headers, 403)
+            answer = await without_scope(ask, world, operation, headers)
             accepted = answer.headers.get("X-Accepted-OAuth-Scopes")
             if kind not in access.kinds:
                 assert accepted is None, "no scope suffices"
                 continue
             assert wanted, "some scope suffices"
             assert accepted == wanted
-            message = "This needs a token with one of these scopes: "
-            assert answer.json()["message"].startswith(message)
+
+
+async def without_scope(
+    ask: Asked, world: World, operation: Operation, headers: dict[str, str]
+) -> httpx.Response:
+    """Check the answer for a token without the scope, and return it."""
+    at, access = path(operation, world), operation.access
+    if isinstance(access, OnOrg) and access.hidden:
+        answer = await ask.refused(at, headers, 404)
+        same(answer, await ask.refused(path(operation, world, org="nobody"), headers, 404))
+        return answer
+    answer = await ask.refused(at, headers, 403)
+    if "X-Accepted-OAuth-Scopes" in answer.headers:
+        message = "This needs a token with one of these scopes: "
+        assert answer.json()["message"].startswith(message)
+    return answer
 
 
 def opening(accepted: Iterable[str]) -> set[str]:
@@ -430,8 +443,12 @@ async def test_a_missing_membership_is_refused(
     member, elsewhere = world.store.do(pusher), world.umbra.account["id"]
     for kind in access.kinds:
         what = enough(operation, kind)
+        stranger = world.token(world.reader.account, kind=kind, **what)
+        if access.known:
+            await ask.refused(at, stranger, 403, NOT_A_MEMBER)
+            await ask.refused(absent, stranger, 404)
         for outsider in (
-            world.token(world.reader.account, kind=kind, **what),
+            *([] if access.known else [stranger]),
             *([] if kind in CLASSIC else [world.token(kind=kind, target_id=elsewhere, **what)]),
         ):
             same(await ask.refused(at, outsider, 404), await ask.refused(absent, outsider, 404))
@@ -526,7 +543,10 @@ async def test_every_operation_answers_404_for_unknown_rows(
         # A public operation shows the rows of other owners, too.
         if stands.other is not None and not isinstance(operation.access, Public):
             at = path(operation, world, **{name: str(stands.other(world))})
-            same(absent, await ask.refused(at, headers, 404))
+            if isinstance(operation.access, OnOrg) and operation.access.known:
+                await ask.refused(at, headers, 403, NOT_A_MEMBER)
+            else:
+                same(absent, await ask.refused(at, headers, 404))
 
 
 @each

@@ -151,7 +151,7 @@ async def test_memberships_of_outsiders(
 ) -> None:
     assert_error(await client.get("/orgs/acme/memberships/reader", headers=owner), 404)
     headers = token(store, seed.reader, scopes=["read:org"])
-    assert_error(await client.get("/orgs/acme/memberships/bella", headers=headers), 404)
+    assert_error(await client.get("/orgs/acme/memberships/bella", headers=headers), 403)
     assert_error(await client.get("/user/memberships/orgs/acme", headers=headers), 404)
 
 

@@ -6,6 +6,7 @@ import httpx
 import pytest
 from assertions import BASE, assert_error
 
+from hub.auth.organization_access import NOT_A_MEMBER
 from store import Row, Store
 from store.accounts import accounts, teams, tokens
 from store.enterprises import (
@@ -126,5 +127,6 @@ async def test_members_of_a_team(
 
 
 async def test_outsiders_see_no_teams(client: httpx.AsyncClient, by: dict[str, Headers]) -> None:
-    for path in (TEAMS, f"{TEAMS}/day", f"{TEAMS}/day/members"):
+    assert_error(await client.get(TEAMS, headers=by["reader"]), 403, NOT_A_MEMBER)
+    for path in (f"{TEAMS}/day", f"{TEAMS}/day/members"):
         assert_error(await client.get(path, headers=by["reader"]), 404, "Not Found")

@@ -176,7 +176,8 @@ async def test_a_hook_is_hidden_from_all_but_owners(
     for answer in (of_another_organization, hidden, await owner.get(HOOKS, headers=member)):
         assert_error(answer, 404)
     other = headers(store, seed.octo, scopes=["repo", "admin:org"])
-    assert_error(await owner.get(HOOKS, headers=other), 403)
+    for path in (HOOKS, f"{HOOKS}/{hook['id']}", f"{HOOKS}/{hook['id']}/config"):
+        assert_error(await owner.get(path, headers=other), 404)
     fine = {"kind": "fine_grained", "permissions": {"organization_hooks": "read"}}
     reads = headers(store, seed.octo, **fine)
     assert (await owner.get(HOOKS, headers=reads)).status_code == 200
