@@ -16,6 +16,12 @@ OWNERS = {
 }
 """The way in which the account `who` belongs to repositories, to SQL for their owners."""
 
+KNOWN = (
+    " AND (m.public = 1 OR m.account_id = :known_to OR m.organization_id IN"
+    " (SELECT k.organization_id FROM membership k WHERE k.account_id = :known_to))"
+)
+"""SQL for the memberships that the account `known_to` knows."""
+
 AFFILIATIONS = ("owner", "collaborator", "organization_member")
 """The ways in which an account belongs to a repository."""
 
@@ -33,13 +39,16 @@ class RepositoryFilter:
     """The repositories that a viewer may see and that pass all filters. None does not filter.
 
     `among` are the only ids that pass. `who` is an account that belongs to them in one of the
-    ways `affiliations`. They were updated after `since` and before `before`, in microseconds.
+    ways `affiliations`. The account `known_to` knows public memberships, its own, and those in its
+    organizations. If it is given, no others count. They were updated after `since` and before
+    `before`, in microseconds.
     """
 
     viewer: RepositoryViewer
     owner_id: int | None = None
     among: Collection[int] | None = None
     who: int | None = None
+    known_to: int | None = None
     affiliations: Collection[str] = AFFILIATIONS
     private: bool | None = None
     fork: bool | None = None
@@ -86,7 +95,8 @@ def _belonging(
     selected of each owner's.
     """
     parts = []
-    owners = [OWNERS[name] for name in chosen.affiliations if name in OWNERS]
+    known = {} if chosen.known_to is None else {"organization_member": KNOWN}
+    owners = [OWNERS[one] + known.get(one, "") for one in chosen.affiliations if one in OWNERS]
     if owners:
         of_each = f"SELECT r.id {FROM} WHERE r.owner_id = o.id AND {first}"
         parts.append(
@@ -120,6 +130,8 @@ def _where(db: Connection, chosen: RepositoryFilter) -> tuple[str, dict[str, Any
         given["among"] = json_array(chosen.among)
     if chosen.who is not None:
         given["who"] = chosen.who
+        if chosen.known_to is not None and "organization_member" in chosen.affiliations:
+            given["known_to"] = chosen.known_to
     return " AND ".join(parts), given
 
 

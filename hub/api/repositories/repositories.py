@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 from hub.api.repositories import full_serializers
 from hub.api.repositories.full_serializers import FullRepository, ListedRepository, Repository
 from hub.auth.access import on_repo, public, signed_in
+from hub.auth.token_rights import suffices
 from hub.auth.viewing import viewer_of
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
@@ -109,15 +110,25 @@ def list_for_user(
 ) -> list[ListedRepository]:
     """List repositories for a user
 
-    Public ones only.
+    Public ones only. Those of organizations are left out if the caller may not know that the user
+    is a member.
     """
     chosen = RepositoryFilter(
         viewer_of(ctx.caller),
         who=username["id"],
+        known_to=_seer(ctx, username),
         affiliations=TYPES[query.get("type", "owner")],
         private=False,
     )
     return full_serializers.listed(ctx, _page(ctx, chosen, page, query, "full_name"))
+
+
+def _seer(ctx: Context, user: Row) -> int:
+    """Return the account that may see concealed memberships of a user; 0 for none."""
+    if ctx.caller is None:
+        return 0
+    may = suffices((("members", "read"),), ctx.caller, ("read:org",))
+    return ctx.caller.account_id if may or ctx.caller.account_id == user["id"] else 0
 
 
 @ops("GET /orgs/{org}/repos", public())

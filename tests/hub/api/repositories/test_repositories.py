@@ -9,7 +9,7 @@ from hub_client import anonymously
 from platform_events import report
 
 from store import Row, Store
-from store.accounts import accounts, tokens
+from store.accounts import accounts, memberships, tokens
 from store.issues import issues
 from store.projection import projection_table
 from store.repositories import repositories
@@ -150,6 +150,24 @@ async def test_the_list_of_a_user_has_public_repositories_only(
     assert names(await client.get("/users/reader/repos?type=member")) == ["octo/hello"]
     found = names(await client.get("/users/octo/repos?type=all"))
     assert found == ["acme/fork", "acme/tools", "octo/hello"]
+
+
+@pytest.mark.parametrize("kind", ["member", "all"])
+async def test_a_concealed_membership_shows_no_repositories(
+    client: httpx.AsyncClient, store: Store, seed: Any, acme: Row, kind: str
+) -> None:
+    path = f"/users/octo/repos?type={kind}"
+    own = [] if kind == "member" else ["octo/hello"]
+    shared = ["acme/fork", "acme/tools", *own]
+    reads = token(store, seed.reader, scopes=["read:org"])
+    assert names(await anonymously(client, path)) == own
+    assert names(await client.get(path, headers=reads)) == own
+    assert names(await client.get(path, headers=token(store, seed.octo))) == shared
+    store.do(accounts.join, acme["id"], seed.reader["id"], "member")
+    assert names(await client.get(path, headers=reads)) == shared
+    assert names(await client.get(path, headers=token(store, seed.reader))) == own
+    store.do(memberships.publicize, acme["id"], seed.octo["id"], True)
+    assert names(await anonymously(client, path)) == shared
 
 
 @pytest.mark.parametrize(
