@@ -41,6 +41,8 @@ AFFILIATIONS = {
     "direct": (GRANTED, OWNER),
     "outside": (OUTSIDE,),
 }
+# The sources of the roles in a list. An account has its highest role, whatever it is listed for.
+ROLE_SOURCES = AFFILIATIONS | {"direct": AFFILIATIONS["all"]}
 
 
 def page(
@@ -59,10 +61,7 @@ def page(
     """
     found, given = _ranked(repo, affiliation, least)
     columns = prefixed("a", accounts.COLUMNS)
-    entries = " UNION ALL ".join(
-        f"{sql} AND {account_id} = a.id" for sql, account_id in AFFILIATIONS[affiliation]
-    )
-    highest = f"SELECT max(f.rank) FROM ({entries}) AS f"
+    highest = _highest(affiliation, "a.id")
     rows = paging.listed_page(
         db,
         f"SELECT {columns}, ({highest}) AS rank FROM account a",
@@ -84,9 +83,20 @@ def count(db: Connection, repo: Row, affiliation: str, least: str, most: int = E
 def _ranked(repo: Row, affiliation: str, least: str) -> tuple[str, dict[str, Any]]:
     """Return SQL for the ids of the accounts. Some are there more than once."""
     entries = " UNION ALL ".join(sql for sql, _ in AFFILIATIONS[affiliation])
-    sql = f"SELECT e.id FROM ({entries}) AS e WHERE e.rank >= :least"
+    rank = "e.rank"
+    if ROLE_SOURCES[affiliation] != AFFILIATIONS[affiliation]:
+        rank = f"({_highest(affiliation, 'e.id')})"
+    sql = f"SELECT e.id FROM ({entries}) AS e WHERE {rank} >= :least"
     given = {"id": repo["id"], "least": ROLES.index(least), "owner_id": repo["owner_id"]}
     return sql, given if affiliation == "outside" else given | {"highest": len(ROLES) - 1}
+
+
+def _highest(affiliation: str, wanted_id: str) -> str:
+    """Return SQL for the highest rank of the account with an id, which is SQL too."""
+    entries = " UNION ALL ".join(
+        f"{sql} AND {account_id} = {wanted_id}" for sql, account_id in ROLE_SOURCES[affiliation]
+    )
+    return f"SELECT max(f.rank) FROM ({entries}) AS f"
 
 
 def belongs(db: Connection, repo: Row, account: Row) -> bool:
