@@ -126,6 +126,8 @@ class OnRepo(Access):
     """
 
     author: bool = False
+    refusal: str | None = None
+    """The message for a caller without the role; None for the usual one."""
 
     def or_anyone(self) -> Self:
         """Return an access that also allows requests without credentials to public repositories."""
@@ -134,6 +136,10 @@ class OnRepo(Access):
     def or_author(self) -> Self:
         """Return an access that also allows the author."""
         return replace(self, author=True)
+
+    def refusing(self, message: str) -> Self:
+        """Return an access that refuses a caller without the role with this message."""
+        return replace(self, refusal=message)
 
     def see(self, db: Connection, caller: Caller | None, row: Row) -> None:
         check(db, self, caller, row, "read" if self.author else self.role)
@@ -260,7 +266,8 @@ def check(
         _check_in_repo(db, access, caller, repo)
     needed = needed or access.role or "read"
     if not repositories.at_least(role, needed):
-        raise Forbidden(REFUSALS.get(needed, f"Must have {needed} rights to Repository."))
+        usual = REFUSALS.get(needed, f"Must have {needed} rights to Repository.")
+        raise Forbidden(access.refusal or usual)
 
 
 def may_see(db: Connection, access: OnRepo, caller: Caller | None, repo: Row) -> bool:

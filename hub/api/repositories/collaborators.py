@@ -20,7 +20,7 @@ from store.repositories import collaborators, repositories
 ops = OperationGroup("repos", username=accounts.by_login)
 
 WRITER = on_repo("metadata", "read", role="write")
-READ = on_repo("metadata", "read")
+PUSHER = WRITER.refusing("Must have push access to view collaborator permission.")
 # Older clients know three permissions only.
 COARSE = {"admin": "admin", "maintain": "write", "write": "write", "triage": "read", "read": "read"}
 
@@ -76,7 +76,7 @@ def check_collaborator(ctx: Context, repo: Row, username: Row) -> None:
         raise Missing("collaborator")
 
 
-@ops("GET /repos/{owner}/{repo}/collaborators/{username}/permission", READ)
+@ops("GET /repos/{owner}/{repo}/collaborators/{username}/permission", PUSHER)
 def get_collaborator_permission_level(
     ctx: Context, repo: Row, username: Row
 ) -> CollaboratorPermission:

@@ -421,7 +421,8 @@ async def test_a_missing_role_is_refused(ask: Asked, world: World, operation: Op
             if operation.body is not None:
                 await ask.passes(at, headers)
         else:
-            message = REFUSALS.get(needed, f"Must have {needed} rights to Repository.")
+            usual = REFUSALS.get(needed, f"Must have {needed} rights to Repository.")
+            message = getattr(operation.access, "refusal", None) or usual
             await ask.refused(at, headers, 403, message)
 
 

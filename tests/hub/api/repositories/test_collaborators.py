@@ -68,6 +68,15 @@ async def test_collaborators_and_their_roles(
     assert roles(await client.get(f"{TOOLS}/collaborators?{query}")) == wanted
 
 
+async def test_an_owner_with_a_granted_role_is_shown_as_admin(
+    client: httpx.AsyncClient, store: Store, seed: Any, people: dict[str, Row]
+) -> None:
+    store.do(repositories.grant, people["tools"]["id"], seed.octo["id"], "write")
+    for query in ("affiliation=all", "affiliation=direct", "affiliation=direct&permission=admin"):
+        answer = await client.get(f"{TOOLS}/collaborators?{query}")
+        assert roles(answer)["octo"] == "admin", query
+
+
 async def test_a_user_s_repository_has_its_owner(client: httpx.AsyncClient) -> None:
     assert roles(await client.get("/repos/octo/hello/collaborators")) == {"octo": "admin"}
     direct = await client.get("/repos/octo/hello/collaborators?affiliation=direct")
@@ -119,6 +128,16 @@ async def test_the_permission_and_role_of_a_user_are_shown(
 async def test_everybody_may_read_a_public_repository(client: httpx.AsyncClient) -> None:
     found = (await client.get("/repos/octo/hello/collaborators/reader/permission")).json()
     assert found["permission"] == "read"
+
+
+async def test_permissions_are_shown_to_pushers_only(
+    client: httpx.AsyncClient, store: Store, seed: Any, people: dict[str, Row]
+) -> None:
+    message = "Must have push access to view collaborator permission."
+    for path, account in ((TOOLS, people["dora"]), ("/repos/octo/hello", seed.reader)):
+        headers = token(store, account, scopes=["repo"])
+        answer = await client.get(f"{path}/collaborators/octo/permission", headers=headers)
+        assert_error(answer, 403, message)
 
 
 # Teams of a repository
