@@ -21,10 +21,9 @@ from hub.rest.context import Context
 from hub.rest.group import OperationGroup
 from hub.rest.interaction_check import check_archived, check_interaction
 from store import Row
-from store.errors import Gone
 from store.issues import issue_changes, issues
 from store.issues.issue_changes import IssueChange
-from store.repositories import author_association, repository_details
+from store.repositories import author_association
 
 ops = OperationGroup("issues", issue_number=issues.get)
 
@@ -77,8 +76,7 @@ def create(ctx: Context, repo: Row, body: NewIssue) -> Issue:
     interaction limit excludes the caller, 410 if the repository has no issues.
     """
     check_archived(repo)
-    if not repository_details.details(ctx.db, [repo["id"]])[repo["id"]]["has_issues"]:
-        raise Gone("Issues are disabled for this repo")
+    issue_rules.check_enabled(ctx.db, repo)
     issue_rules.check_title(body["title"])
     author_id = issue_rules.account_id(ctx)
     check_interaction(ctx.db, repo, author_id)

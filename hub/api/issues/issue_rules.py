@@ -12,10 +12,10 @@ from hub.http.errors import Forbidden
 from hub.rest.context import Context
 from hub.rest.interaction_check import check_archived
 from hub.rest.validation import Text
-from store import Row
-from store.errors import Invalid
+from store import Connection, Row
+from store.errors import Gone, Invalid
 from store.issues import issue_changes, labels, milestones
-from store.repositories import assignable, repositories
+from store.repositories import assignable, repositories, repository_details
 
 MOST_LABELS, MOST_ASSIGNEES = 100, 10
 
@@ -49,6 +49,12 @@ def may(ctx: Context, repo: Row, role: str) -> bool:
     """Return whether the caller has a role in the repository."""
     assert ctx.caller is not None, "this access requires a token"
     return repositories.at_least(repositories.role_of(ctx.db, repo, ctx.caller.account), role)
+
+
+def check_enabled(db: Connection, repo: Row) -> None:
+    """Check that a repository has issues. Raises Gone if they are switched off."""
+    if not repository_details.details(db, [repo["id"]])[repo["id"]]["has_issues"]:
+        raise Gone("Issues are disabled for this repo")
 
 
 def opened(ctx: Context, repo: Row, issue: Row) -> Row:

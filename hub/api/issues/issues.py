@@ -7,6 +7,7 @@ from typing_extensions import TypedDict
 
 from hub.api.issues import issue_serializers
 from hub.api.issues.body_forms import FORMS
+from hub.api.issues.issue_rules import check_enabled
 from hub.api.issues.issue_serializers import Issue
 from hub.auth.access import on_repo
 from hub.http.numbers import natural
@@ -51,13 +52,14 @@ class IssueQuery(TypedDict, total=False):
     since: Moment
 
 
-@ops("GET /repos/{owner}/{repo}/issues", ISSUES, errors=(422,), **FORMS)
+@ops("GET /repos/{owner}/{repo}/issues", ISSUES, errors=(410, 422), **FORMS)
 def list_for_repo(ctx: Context, repo: Row, page: NumberedPaging, query: IssueQuery) -> list[Issue]:
     """List repository issues
 
     Issues and pull requests, which have the member `pull_request`. Without a filter, the open ones,
-    the newest first.
+    the newest first. 410 if the repository has no issues.
     """
+    check_enabled(ctx.db, repo)
     chosen = _chosen(query)
     page.count(lambda most: issue_queries.count(ctx.db, repo["id"], chosen, most))
     rows = issue_queries.page(ctx.db, repo["id"], chosen, limit=page.limit, offset=page.offset)

@@ -256,7 +256,9 @@ async def test_a_repository_without_issues(
     sql = "UPDATE repository SET has_issues = 0 WHERE id = :id"
     store.do(lambda db: db.execute(sql, id=seed.hello["id"]))
     answer = await hub.post(ISSUES, json={"title": "Hm"})
-    assert_error(answer, 410, "Issues are disabled for this repo")
+    answers = [answer, await hub.get(ISSUES), await hub.get(f"{ISSUES}/events")]
+    for one in answers:
+        assert_error(one, 410, "Issues are disabled for this repo")
 
 
 async def test_an_edit_of_title_and_text_is_recorded(
