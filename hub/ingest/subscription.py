@@ -64,7 +64,7 @@ def _suits(db: Connection, hook: Row, wanted: Subscription) -> bool:
         return True
     if hook["content_type"] != _content_type(wanted):
         return False
-    return wanted.secret is None or hook_secrets.has(db, hook, wanted.secret)
+    return wanted.secret is None or hook_secrets.has_secret(db, hook, wanted.secret)
 
 
 def unsubscribe(ctx: Context, repo: Row, wanted: Subscription) -> Row | None:

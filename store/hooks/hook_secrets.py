@@ -50,6 +50,12 @@ def previous_secret(db: Connection, hook: Row) -> tuple[str, int] | None:
         return None
 
 
+def overlap_end(db: Connection, hook: Row) -> int | None:
+    """Return the end of the running overlap in microseconds. Return None if none runs."""
+    until: int | None = hook["previous_until"]
+    return until if until is not None and until > db.now else None
+
+
 def rotated_columns(db: Connection, hook: Row, changes: dict[str, Any]) -> Row:
     """Return the `secret`, `previous_secret` and `previous_until` that a hook has after `changes`.
 
@@ -61,7 +67,7 @@ def rotated_columns(db: Connection, hook: Row, changes: dict[str, Any]) -> Row:
     if not 0 <= overlap <= MOST_OVERLAP:
         raise Invalid("secrets may overlap for 7 days at most", field="secret_overlap")
     kept = {name: hook[name] for name in ("secret", "previous_secret", "previous_until")}
-    if "secret" in changes and not has(db, hook, changes["secret"]):
+    if "secret" in changes and not has_secret(db, hook, changes["secret"]):
         secret = changes["secret"]
         both = bool(overlap and secret) and hook["secret"] is not None
         return {
@@ -74,7 +80,7 @@ def rotated_columns(db: Connection, hook: Row, changes: dict[str, Any]) -> Row:
     return kept
 
 
-def has(db: Connection, hook: Row, secret: str | None) -> bool:
+def has_secret(db: Connection, hook: Row, secret: str | None) -> bool:
     """Return whether this is the hook's secret. None and an empty one stand for no secret."""
     if hook["secret"] is None or not secret:
         return hook["secret"] is None and not secret

@@ -87,12 +87,23 @@ def _read(private: str) -> bytes:
         raise Invalid(str(error), field="private_key", resource="Hook") from None
 
 
+def is_present(db: Connection, hook_id: int, private: str | None) -> bool:
+    """Return whether a given private key is the hook's present one. Raises Invalid."""
+    return private is not None and has_key(db, hook_id, _read(private))
+
+
 def has_key(db: Connection, hook_id: int, seed: bytes) -> bool:
     """Return whether this is a hook's present key."""
     public = b64encode(ed25519.public_of(seed)).decode()
     return any(
         row["public"] == public and row["ends_at"] is None for row in public_keys(db, hook_id)
     )
+
+
+def overlap_end(db: Connection, hook_id: int) -> int | None:
+    """Return the end of the running overlap in microseconds. Return None if none runs."""
+    ends = (row["ends_at"] for row in public_keys(db, hook_id) if row["ends_at"] is not None)
+    return max(ends, default=None)
 
 
 def end_overlap(db: Connection, hook: Row) -> None:

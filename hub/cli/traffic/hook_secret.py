@@ -8,10 +8,17 @@ import click
 from hub.cli.console import options, output
 from hub.cli.console.grammar import command
 from hub.cli.traffic.hook import HOOK_ID, find
-from hub.cli.traffic.rotation import excluded_by_end, overlapping, until
+from hub.cli.traffic.rotation import excluded_by_end, overlapping, refuse_third, until
 from store import Connection, Row, Store
 from store.errors import Invalid
-from store.hooks import hooks
+from store.hooks import hook_secrets, hooks
+
+
+def _rotate(db: Connection, /, hook_id: int, value: str, overlap: int) -> Row:
+    hook = find(db, hook_id)
+    if not hook_secrets.has_secret(db, hook, value):
+        refuse_third(hook_secrets.overlap_end(db, hook), overlap, "secret")
+    return hooks.update(db, hook, secret=value, overlap=overlap)
 
 
 def _change(db: Connection, /, hook_id: int, **changes: Any) -> Row:
@@ -45,7 +52,7 @@ def rotate_secret(store: Store, hook_id: int, secret: str | None, overlap: int, 
     value = secrets.token_hex(32) if given is None else given
     if not value:
         raise Invalid("a new secret must have at least one character")
-    row = store.do(_change, hook_id, secret=value, overlap=overlap)
+    row = store.do(_rotate, hook_id, value, overlap)
     if given is None:
         click.echo(value)
         output.print_note("this is the hook's secret, which is not shown again")

@@ -5,7 +5,7 @@ import click
 from hub.cli.console import options, output
 from hub.cli.console.grammar import command
 from hub.cli.traffic.hook import HOOK_ID, find
-from hub.cli.traffic.rotation import excluded_by_end, overlapping, until
+from hub.cli.traffic.rotation import excluded_by_end, overlapping, refuse_third, until
 from store import Connection, Row, Store
 from store.crypto import ed25519
 from store.hooks import signing_keys
@@ -35,6 +35,8 @@ def rotate_key(store: Store, hook_id: int, key: str | None, overlap: int, end: b
         if end:
             signing_keys.end_overlap(db, hook)
         else:
+            if not signing_keys.is_present(db, hook_id, given):
+                refuse_third(signing_keys.overlap_end(db, hook_id), overlap, "key")
             signing_keys.rotate(db, hook, given, overlap)
         return signing_keys.public_keys(db, hook_id)
 

@@ -8,6 +8,7 @@ import click
 from hub.cli.console import output
 from hub.cli.console.arguments import DurationType
 from hub.cli.console.exclusions import Exclusion
+from store.errors import Conflict
 
 
 def overlapping(noun: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -26,6 +27,19 @@ def overlapping(noun: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]
 def excluded_by_end(option: str) -> Exclusion:
     """Return what --end excludes: --overlap, and the option for the new secret or key."""
     return Exclusion("--end", [option, "--overlap"], "it ends an overlap, and changes nothing else")
+
+
+def refuse_third(ends_at: int | None, overlap: int, noun: str) -> None:
+    """Raise Conflict if an overlap runs and another one is asked for.
+
+    The former secret or key would no longer sign, although its receiver may still need it.
+    """
+    if ends_at is not None and overlap:
+        when = output.plain(output.format_time(ends_at))
+        raise Conflict(
+            f"the former {noun} still signs until {when}: end the overlap first, with --end, then"
+            f" create a new {noun}"
+        )
 
 
 def until(moment: int | None) -> str:

@@ -8,6 +8,7 @@ import orjson
 from hub.api.hooks.signing_keys import url_of
 from hub.ingest import hook_events
 from hub.ui import quiet_times
+from hub.ui.formatting import moment
 from hub.ui.hook_form.shown_access import shown_access
 from hub.ui.mail.hook_panel import hook_mail
 from hub.ui.pages import deliveries
@@ -175,11 +176,21 @@ def rotate_secret(ctx: ViewContext) -> RenderedPage:
     The old one also signs for another day.
     """
     hook, _, _ = changeable_hook(ctx)
+    _refuse_third(hook_secrets.overlap_end(ctx.db, hook), "secret")
     value = secrets.token_hex(32)
     had = hook["secret"] is not None
     hook = hooks.update(ctx.db, hook, secret=value, overlap=hook_secrets.OVERLAP)
     values = {"hook": hook, "secret": value, "had": had, "until": hook["previous_until"]}
     return RenderedPage("secret.html", values)
+
+
+def _refuse_third(until: int | None, noun: str) -> None:
+    """Raise Conflict if an overlap runs: a third secret or key would replace the former one."""
+    if until is not None:
+        raise Conflict(
+            f"The former {noun} still signs until {moment(until)}. End the overlap first, then"
+            f" create a new {noun}."
+        )
 
 
 @ui.act(f"{PATH}/secret/end")
@@ -194,6 +205,7 @@ def end_overlap(ctx: ViewContext) -> ActionResult:
 def rotate_key(ctx: ViewContext) -> ActionResult:
     """Give the hook a new signing key. The old one also signs for another day."""
     hook, _, place = changeable_hook(ctx)
+    _refuse_third(signing_keys.overlap_end(ctx.db, hook["id"]), "key")
     signing_keys.rotate(ctx.db, hook)
     return ActionResult(place, "The new key signs from now on.", fields=("key",))
 

@@ -265,6 +265,10 @@ def test_a_hooks_secret_is_exchanged(run, listed, store: Store, hook_id):
     assert former(store, hook_id) == "hush"
     (row,) = listed("hook", "list")
     assert row["two_secrets_until"].startswith("20")
+    refused = run("hook", "rotate-secret", hook_id, code=5)
+    assert "the former secret still signs until 20" in refused.stderr
+    assert former(store, hook_id) == "hush"
+    run("hook", "rotate-secret", hook_id, "--secret", new)
     said = run("hook", "rotate-secret", hook_id, "--secret", "-", "--overlap", "0s", stdin="a\n")
     assert said.stdout == ""
     assert store.look(hooks.secret_of, store.look(hooks.by_id, hook_id)) == "a"

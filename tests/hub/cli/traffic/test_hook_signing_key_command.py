@@ -27,6 +27,9 @@ def test_a_key_is_made_rotated_and_imported(run, store: Store, hook_id):
     second = made.stdout.strip()
     assert "the old one also signs until" in made.stderr
     assert keys(run, hook_id) == [second, first]
+    refused = run("hook", "rotate-key", hook_id, code=5)
+    assert "end the overlap first, with --end" in refused.stderr
+    assert keys(run, hook_id) == [second, first]
     imported = run("hook", "rotate-key", hook_id, "--key", "-", "--overlap", "0s", stdin=f"{KEY}\n")
     assert imported.stdout.strip() == PUBLIC
     assert KEY not in imported.output

@@ -317,6 +317,21 @@ class TestOne:
             assert value not in str(entries)
             assert SECRET not in str(entries)
 
+    async def test_a_second_rotation_leaves_the_former_secret(self, world: World) -> None:
+        at = f"/ui/hooks/{world.good['id']}"
+        async with open_dashboard(world.store, world.seed.token) as browser:
+            await browser.post(f"{at}/secret", on=at)
+            answer = await browser.post(f"{at}/secret", on=at)
+            assert answer.status_code == 409
+            assert "The former secret still signs until 20" in (text := text_of(answer.text))
+            assert "End the overlap first, then create a new secret." in text
+            row = world.store.look(hooks.by_id, world.good["id"])
+            former = world.store.look(hook_secrets.previous_secret, row)
+            assert former is not None
+            assert former[0] == SECRET
+            await browser.post(f"{at}/secret/end", on=at)
+            assert (await browser.post(f"{at}/secret", on=at)).status_code == 200
+
     async def test_each_change_is_in_the_audit_log(self, world: World) -> None:
         at = f"/ui/hooks/{world.good['id']}"
         async with open_dashboard(world.store, world.seed.token) as browser:
@@ -547,6 +562,10 @@ class TestSigningKey:
             page = await browser.page(at)
             assert len(set(re.findall(r"whpk_[\w+/=]+", page))) == 2
             assert "Former key" in page
+            answer = await browser.post(f"{at}/key", on=at)
+            assert answer.status_code == 409
+            assert "The former key still signs until" in text_of(answer.text)
+            assert first in await browser.page(at)
             assert "/.well-known/webhook-keys/" in page
             assert (await browser.post(f"{at}/key/end", on=at)).status_code == 303
             page = await browser.page(at)
