@@ -73,6 +73,17 @@ def create(db: Connection, chosen: ReplaySelection, asked_by: str) -> Row:
     return row
 
 
+def find_open(db: Connection, chosen: ReplaySelection, asked_by: str) -> Row | None:
+    """Return this person's unfinished replay of a selection. Return None if there is none."""
+    rows = db.all(
+        f"SELECT {COLUMNS} FROM replaying WHERE ended_at IS NULL AND asked_by = :asked_by"
+        " ORDER BY id LIMIT :most",
+        asked_by=asked_by,
+        most=MOST_OPEN,
+    )
+    return next((row for row in rows if selection_of(row) == chosen), None)
+
+
 def _check_open(db: Connection, asked_by: str) -> None:
     many = db.value(
         "SELECT count(*) FROM replaying WHERE ended_at IS NULL AND asked_by = :asked_by",

@@ -11,12 +11,13 @@ from hub.ui.lists.newest import NewestList
 from hub.ui.lists.paging import query
 from hub.ui.lists.sorting import Sorting
 from hub.ui.replay.counting import ReplayCount
-from hub.ui.replay.selection import describe, selected
+from hub.ui.replay.selection import LONGEST, describe, selected
 from hub.ui.section import ROOT, ActionResult, PanelUpdate, Section
 from hub.ui.view_context import ViewContext
 from store import Row
 from store.clock import DAY
 from store.delivery import replay_runs
+from store.delivery.replay_selection import ReplaySelection
 from store.errors import Invalid, Missing
 from store.hooks import hooks
 from store.hooks.event_names import PLATFORM_EVENTS
@@ -41,8 +42,6 @@ LIST = NewestList(
 FIELDS = ("repository", "hook", "event", "status", "since", "until")
 # The number of selections that the page itself counts. The stream counts the rest.
 SELECTIONS_AT_ONCE = 5
-# A field may hold the ids of some hundred hooks.
-LONGEST = 2_000
 # The page itself counts this many events. The stream counts the rest, this many at a time.
 AT_ONCE, COUNTED = 1_000, 10_000
 KINDS = {"done": "good", "cancelled": "none", "under way": "busy", "waiting": "busy"}
@@ -153,12 +152,18 @@ def start_replay(ctx: ViewContext) -> ActionResult:
     chosen = selected(ctx, asked)
     for one in chosen:
         _check_change(ctx, one.repo_id, one.hook_id)
-    runs = [replay_runs.create(ctx.db, one, ctx.viewer.name)["id"] for one in chosen]
+    runs = [_started(ctx, one)["id"] for one in chosen]
     if len(runs) > 1:
         notice = f"The worker runs {len(runs)} replays, one for each repository."
         return ActionResult(f"{ROOT}/replay", notice, ids={"replays": runs})
     notice = "The worker runs the replay; this page may be closed."
     return ActionResult(f"{ROOT}/replay/{runs[0]}", notice, ids={"replay": runs[0]})
+
+
+def _started(ctx: ViewContext, chosen: ReplaySelection) -> Row:
+    """Return a new replay, or else the viewer's replay of this selection that has not ended."""
+    same = replay_runs.find_open(ctx.db, chosen, ctx.viewer.name)
+    return same or replay_runs.create(ctx.db, chosen, ctx.viewer.name)
 
 
 @ui.page("/replay/{run_id}", "replay_run.html")

@@ -1,5 +1,6 @@
 """The selections that the replay form asks for."""
 
+from hub.http.errors import HubError
 from hub.ui.datetime_fields import moment_of
 from hub.ui.formatting import pluralize
 from hub.ui.lists.filters import hooks_named
@@ -7,10 +8,17 @@ from hub.ui.view_context import ViewContext, natural
 from store.delivery.replay_selection import ReplaySelection
 from store.errors import Invalid, Missing
 from store.hooks import hooks
+from store.hooks.event_names import HUB_EVENTS, PLATFORM_EVENTS
 from store.repositories import repositories
 
 # The maximum of repositories to which the hooks of a form belong: each is a replay of its own.
 MOST_SELECTIONS = 20
+# The maximum of hooks that a form may name.
+MOST_HOOKS = 500
+# The characters of a field, so that it holds the ids of so many hooks.
+LONGEST = 20 * MOST_HOOKS
+FAILED = "failed"
+EVENTS = PLATFORM_EVENTS | HUB_EVENTS
 
 
 def selected(ctx: ViewContext, asked: dict[str, str]) -> list[ReplaySelection]:
@@ -18,15 +26,16 @@ def selected(ctx: ViewContext, asked: dict[str, str]) -> list[ReplaySelection]:
 
     Raises Invalid, Missing or Forbidden if it is not valid.
     """
+    _check_words(asked)
     since, until = _moment(asked, "since"), _moment(asked, "until")
     if since is not None and until is not None and since >= until:
         raise _invalid("until", "The end must be after the beginning.")
     hook_ids = _several(ctx, asked)
     if len(hook_ids) > 1:
-        by_repository = _by_repository(ctx, hook_ids)
+        places = _places(ctx, hook_ids)
     else:
         hook_id, repo_id = _of(ctx, {**asked, "hook": str(hook_ids[0]) if hook_ids else ""})
-        by_repository = {repo_id: (hook_id, None)}
+        places = [(repo_id, hook_id, None)]
     return [
         ReplaySelection(
             since,
@@ -34,27 +43,53 @@ def selected(ctx: ViewContext, asked: dict[str, str]) -> list[ReplaySelection]:
             repo_id,
             hook_id,
             asked["event"] or None,
-            asked["status"] == "failed",
+            asked["status"] == FAILED,
             several,
         )
-        for repo_id, (hook_id, several) in by_repository.items()
+        for repo_id, hook_id, several in places
     ]
 
 
-Chosen = dict[int | None, tuple[int | None, tuple[int, ...] | None]]
+def _check_words(asked: dict[str, str]) -> None:
+    """Raise Invalid for a status or an event that the form does not have."""
+    if asked["status"] not in ("", FAILED):
+        raise _invalid("status", "The status is failed, or empty.")
+    name, dot, action = asked["event"].partition(".")
+    if name and (name not in EVENTS or (dot and not action)):
+        raise _invalid("event", f"There is no event {asked['event'][:100]!r}.")
+    if name == "ping":
+        raise _invalid("event", "Pings are not replayed. A button on a hook's page sends one.")
 
 
-def _by_repository(ctx: ViewContext, hook_ids: list[int]) -> Chosen:
+Places = list[tuple[int | None, int | None, tuple[int, ...] | None]]
+
+
+def _places(ctx: ViewContext, hook_ids: list[int]) -> Places:
+    """Return the repository of each selection, and its hook or hooks.
+
+    A hook without a repository has a selection of its own.
+    """
     grouped: dict[int, list[int]] = {}
     for hook_id, repo_id in hooks.repository_ids(ctx.db, hook_ids):
         grouped.setdefault(repo_id, []).append(hook_id)
-    if not grouped:
-        raise Missing("hook")
-    if len(grouped) > MOST_SELECTIONS:
+    in_repositories = {one for ids in grouped.values() for one in ids}
+    others = [one for one in hook_ids if one not in in_repositories]
+    for hook_id in others:
+        _check_hook(ctx, hook_id)
+    if len(grouped) + len(others) > MOST_SELECTIONS:
         raise _invalid("hook", "The hooks belong to too many repositories. Choose one of these.")
     for repo_id in grouped:
         ctx.viewer.repository(ctx.db, repo_id)
-    return {repo_id: (None, tuple(ids)) for repo_id, ids in grouped.items()}
+    places: Places = [(repo_id, None, tuple(ids)) for repo_id, ids in grouped.items()]
+    return places + [(None, hook_id, None) for hook_id in others]
+
+
+def _check_hook(ctx: ViewContext, hook_id: int) -> None:
+    """Raise Invalid if the viewer may not see this hook, or if there is none."""
+    try:
+        ctx.viewer.hook(ctx.db, hook_id)
+    except (HubError, Missing):
+        raise _invalid("hook", f"There is no hook {hook_id}, or you may not see it.") from None
 
 
 def _of(ctx: ViewContext, asked: dict[str, str]) -> tuple[int | None, int | None]:
@@ -82,10 +117,13 @@ def _of(ctx: ViewContext, asked: dict[str, str]) -> tuple[int | None, int | None
 def _several(ctx: ViewContext, asked: dict[str, str]) -> list[int]:
     """Return the ids of the hooks that a text names: ids, or a part of URLs. Empty for all hooks.
 
-    Raises Missing or Forbidden if there is none.
+    Raises Missing or Forbidden if there is none, and Invalid if there are too many.
     """
     text = asked["hook"]
-    ids = [natural(part) for part in text.split(",")]
+    parts = [part.strip() for part in text.split(",")]
+    if len(parts) > MOST_HOOKS or len(text) >= LONGEST:
+        raise _invalid("hook", f"Name at most {MOST_HOOKS} hooks.")
+    ids = dict.fromkeys(map(natural, parts))
     if not text or None not in ids:
         return [one for one in ids if one is not None]
     repo_ids = ctx.repositories()
@@ -94,9 +132,11 @@ def _several(ctx: ViewContext, asked: dict[str, str]) -> list[int]:
         repo = repositories.find(ctx.db, owner, name)
         repo_ids = [] if repo is None else [ctx.viewer.repository(ctx.db, repo["id"])["id"]]
     _, found = hooks_named(ctx, text, repo_ids)
-    if not found:
+    # A search also finds hooks that were deleted, and hooks without a repository.
+    chosen = [hook_id for hook_id, _ in hooks.repository_ids(ctx.db, found or [])]
+    if not chosen:
         raise Missing("hook")
-    return found
+    return chosen
 
 
 def _moment(asked: dict[str, str], name: str) -> int | None:
@@ -117,8 +157,10 @@ def describe(chosen: list[ReplaySelection], asked: dict[str, str]) -> str:
     first = chosen[0]
     what = f"{first.event} events" if first.event else "events"
     where = f" of {asked['repository']}" if asked["repository"] else ""
-    where = f" of {len(chosen)} repositories" if len(chosen) > 1 else where
+    inside = sum(one.repo_id is not None for one in chosen)
+    where = f" of {inside} repositories" if inside > 1 else where
     several = sum(len(one.hook_ids or ()) for one in chosen)
+    several += sum(one.hook_id is not None for one in chosen) if several or len(chosen) > 1 else 0
     to = f" to hook {first.hook_id}" if first.hook_id else " to all hooks that are subscribed now"
     to = f" to {pluralize(several, 'hook')}" if several else to
     left_out = ", only failed deliveries" if first.failed else ""

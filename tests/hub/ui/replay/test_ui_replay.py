@@ -18,6 +18,7 @@ from store.audit import audit_search
 from store.clock import MovableClock
 from store.delivery import replay_runs
 from store.delivery.replay_selection import ReplaySelection
+from store.hooks import hook_targets, hooks
 
 
 async def test_the_count_comes_first_and_sends_nothing(store: Store, seed: Any) -> None:
@@ -74,6 +75,13 @@ async def test_a_replay_is_asked_for_followed_and_cancelled(store: Store, seed: 
         ("hook=1&since=yesterday", "'yesterday' is not a time"),
         ("hook=1&since=2026-11-21T07:33&until=2026-11-21T07:33", "The end must be after"),
         ("hook=1&since=999999-01-01", "is not a time"),
+        ("hook=1&status=nosuch", "The status is failed, or empty."),
+        ("hook=1&event=nosuch", "There is no event 'nosuch'."),
+        ("hook=1&event=issues.", "There is no event 'issues.'."),
+        ("hook=1&event=ping", "Pings are not replayed."),
+        ("hook=1,999", "There is no hook 999"),
+        (f"hook={'1,' * 500}2", "Name at most 500 hooks."),
+        (f"hook=1,{'0' * 10_000}2", "Name at most 500 hooks."),
     ],
 )
 async def test_a_wrong_selection_is_shown_with_the_reason(
@@ -213,6 +221,63 @@ async def test_several_hooks_are_one_replay_for_each_repository(store: Store, se
         sql = "SELECT hook_id, count(*) FROM delivery WHERE redelivery = 1 GROUP BY 1 ORDER BY 1"
         assert store.look(lambda db: db.tuples(sql)) == [(one, 3), (two, 3), (three, 1)]
         assert "to 2 hooks" in text_of(await browser.page("/ui/replay/1"))
+
+
+async def test_a_wrong_selection_starts_no_replay(store: Store, seed: Any) -> None:
+    store.do(hook, seed.hello, "push")
+    async with open_dashboard(store, seed.token) as browser:
+        for wrong in ({"status": "nosuch"}, {"event": "nosuch"}, {"hook": "1,999"}):
+            form = {"hook": "1", **wrong}
+            answer = await browser.post("/ui/replay/start", form, on="/ui/replay")
+            assert answer.status_code == 422, wrong
+        assert store.look(replay_runs.page, limit=9) == []
+
+
+async def test_five_hundred_hooks_fit_and_count_once(store: Store, seed: Any) -> None:
+    def fill_store(db: Any) -> list[int]:
+        made = [hook(db, seed.hello, "push", url=f"https://ci.example/{n}")["id"] for n in range(2)]
+        arrive(db, seed.hello["id"], 1)
+        return made
+
+    one, two = store.do(fill_store)
+    async with open_dashboard(store, seed.token) as browser:
+        for named in (f"{one},{one},{two}", ",".join(["0000000000001"] * 499 + [str(two)])):
+            said = text_of(await browser.page(f"/ui/replay?hook={named}&count=1"))
+            assert "to 2 hooks" in said
+            assert "Deliveries to be created 2" in said
+
+
+async def test_a_hook_without_a_repository_has_a_replay_of_its_own(store: Store, seed: Any) -> None:
+    def fill_store(db: Any) -> tuple[int, int]:
+        own = hooks.create(db, hook_targets.SYSTEM, url="https://all.example/", events=["push"])
+        return hook(db, seed.hello, "push")["id"], own["id"]
+
+    one, own = store.do(fill_store)
+    async with open_dashboard(store, store.do(operator)) as browser:
+        page = f"/ui/replay?hook={one},{own}&count=1"
+        assert "to 2 hooks" in text_of(await browser.page(page))
+        await browser.post("/ui/replay/start", {"hook": f"{one},{own}"}, on=page)
+        runs = store.look(replay_runs.page, limit=9)
+        assert [(run["hook_id"], run["hook_ids"]) for run in runs] == [
+            (own, None),
+            (None, f"[{one}]"),
+        ]
+
+
+async def test_a_second_start_leads_to_the_replay_that_runs(store: Store, seed: Any) -> None:
+    store.do(hook, seed.hello, "push")
+    store.do(arrive, seed.hello["id"], 1)
+    async with open_dashboard(store, seed.token) as browser:
+        for form, number in (
+            ({"hook": "1"}, 1),
+            ({"hook": "1"}, 1),
+            ({"hook": "1", "event": "push"}, 2),
+        ):
+            answer = await browser.post("/ui/replay/start", form, on="/ui/replay")
+            assert answer.headers["location"] == f"/ui/replay/{number}"
+        await browser.post("/ui/replay/1/cancel", on="/ui/replay/1")
+        answer = await browser.post("/ui/replay/start", {"hook": "1"}, on="/ui/replay")
+        assert answer.headers["location"] == "/ui/replay/3"
 
 
 async def test_replays_to_hooks_of_others_are_refused(store: Store, seed: Any) -> None:
