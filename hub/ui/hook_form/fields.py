@@ -11,6 +11,7 @@ from hub.ui.hook_form import access
 from hub.ui.hook_form.access import AccessFields
 from hub.ui.hook_form.options import OPTIONS
 from store import Row
+from store.errors import Invalid
 from store.hooks.event_names import (
     HUB_EVENTS,
     OPERATIONAL_EVENTS,
@@ -72,7 +73,15 @@ class HookFields:
     def _secret(self) -> dict[str, str]:
         if self.secret == "new":  # noqa: S105 - a key of SECRETS
             return {"secret": secrets.token_hex(32)}
-        return {"secret": self.own_secret} if self.secret == "own" else {}  # noqa: S105 - the same
+        if self.secret not in SECRETS or (self.secret == "own" and not self.own_secret):  # noqa: S105 - the same
+            raise _wrong_secret("Enter your own secret, or choose another way")
+        if self.secret == "none" and self.own_secret:  # noqa: S105 - the same
+            raise _wrong_secret("Choose to use your own secret, or leave it empty")
+        return {"secret": self.own_secret} if self.own_secret else {}
+
+
+def _wrong_secret(message: str) -> Invalid:
+    return Invalid(message, field="own_secret", resource="Hook")
 
 
 def own_events(kind: HookKind) -> list[str]:

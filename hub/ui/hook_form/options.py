@@ -39,10 +39,11 @@ class OptionField:
 
     def _number(self, text: str) -> Any:
         try:
-            value = int(text) if self.is_whole else float(text)
+            number = float(text)
+            value = int(text) if self.is_whole else number
         except ValueError:
             return text.strip()
-        return value if math.isfinite(value) else text.strip()
+        return value if math.isfinite(number) else text.strip()
 
     def text(self, value: Any) -> str:
         """Return the text that the field shows for a value."""

@@ -1,9 +1,9 @@
 """Validation of a hook's form by the API's own types, with each error beside its field."""
 
+import json
 from functools import cache
 from typing import Any
 
-import orjson
 from pydantic import TypeAdapter, ValidationError
 
 from hub.api.hooks.hook_requests import HookChange, NewHook
@@ -12,6 +12,7 @@ from hub.ui.hook_form import access
 from hub.ui.hook_form.options import OPTIONS
 from store.errors import Invalid, Missing
 
+TOO_DEEP = "The filter has too many levels."
 # The form's field for a field that the API or the store names in an error.
 FIELDS = {"config": "url", "secret": "own_secret"}
 
@@ -45,7 +46,10 @@ def _checked(kind: Any, body: dict[str, Any]) -> Any:
     if not body["config"]["url"]:
         raise Mistakes({"url": "Enter the URL that receives the deliveries."})
     try:
-        return _adapter(kind).validate_json(orjson.dumps(body), strict=True)
+        # orjson refuses numbers that need more than 64 bits.
+        return _adapter(kind).validate_json(json.dumps(body), strict=True)
+    except RecursionError:
+        raise Mistakes({"filter": TOO_DEEP}) from None
     except ValidationError as error:
         raise Mistakes(_messages(error)) from None
 
@@ -54,9 +58,12 @@ def _messages(error: ValidationError) -> dict[str, str]:
     found: dict[str, str] = {}
     for one in error.errors(include_url=False, include_context=False, include_input=False):
         path = [str(part) for part in one["loc"]]
-        name = _field_at(path, one["msg"])
+        if not path:  # only the filter has levels, and no other field breaks the form of JSON
+            return {"filter": TOO_DEEP}
+        message = one["msg"].removeprefix("Value error, ")
+        name = _field_at(path, message)
         member = f"{path[-1]}: " if name == "batch" != path[-1] else ""
-        found.setdefault(FIELDS.get(name, name), f"{member}{one['msg']}.")
+        found.setdefault(FIELDS.get(name, name), f"{member}{message}.")
     return found
 
 

@@ -15,7 +15,7 @@ from hub.ui.pages.hook import PATH, changeable_hook
 from hub.ui.section import ROOT, ActionResult, RenderedPage, Section
 from hub.ui.view_context import ViewContext
 from store import Row
-from store.errors import Invalid, Missing
+from store.errors import Conflict, Invalid, Missing
 from store.hooks.event_names import FITTING
 from store.hooks.hook_targets import repository, target_of
 from store.repositories import repositories
@@ -27,6 +27,9 @@ TEMPLATE = "hook_form.html"
 SUGGESTED = 100
 LABELS = {"url": "URL", "own_secret": "Secret", "retries": "Retry schedule"} | access.LABELS
 """The labels of fields, if their names do not say the same."""
+OPENED = "opened"
+"""The field with the time of the hook's last change when the form was opened."""
+STALE = "The hook has changed since you opened this form. Reload it and make your change again."
 CREATED = "The hook has been created. A ping is on its way to it."
 
 
@@ -36,6 +39,7 @@ def form_values(ctx: ViewContext, shown: HookFields, hook: Row | None = None) ->
     return {
         "fields": shown,
         "hook": hook,
+        "opened": ctx.form.get(OPENED) or (str(hook["updated_at"]) if hook else ""),
         "platform": {name: meaning(name) for name in sorted(FITTING[kind])},
         "own": {name: meaning(name) for name in fields.own_events(kind)},
         "options": OPTIONS,
@@ -143,5 +147,7 @@ def _show_change_again(ctx: ViewContext, error: Invalid) -> RenderedPage:
 def change_hook(ctx: ViewContext) -> ActionResult:
     """Change a hook. Options that the form does not have stay as they are."""
     hook, _, place = changeable_hook(ctx)
+    if ctx.form.get(OPENED, str(hook["updated_at"])) != str(hook["updated_at"]):
+        raise Conflict(STALE)
     api.changed(ctx.context(), hook, ctx.prepared)
     return ActionResult(place, "The hook has been changed.", fields=tuple(ctx.prepared))

@@ -11,6 +11,7 @@ from ui_world import SECRET, World
 
 from store import Row, Store
 from store.audit import audit_log
+from store.clock import MovableClock
 from store.hooks import hook_pauses, hooks
 
 URL = "https://receiver.example/new"
@@ -117,6 +118,18 @@ class TestNewHook:
             ({"repository": "octo/none"}, "repository", "no repository"),
             ({"repository": ""}, "repository", "no repository"),
             ({"secret": "own", "own_secret": "********"}, "own_secret", "Asterisks"),
+            ({"secret": "own"}, "own_secret", "Enter your own secret, or choose another way."),
+            ({"secret": "nosuch"}, "own_secret", "Enter your own secret, or choose another way."),
+            ({"own_secret": "hush"}, "own_secret", "Choose to use your own secret"),
+            ({"concurrency": "9" * 20}, "concurrency", "less than or equal to 1000"),
+            ({"concurrency": "9" * 400}, "concurrency", "valid integer"),
+            ({"concurrency": "9" * 5000}, "concurrency", "valid integer"),
+            ({"timeout": "9" * 400}, "timeout", "valid number"),
+            ({"batch": f"max_events={'9' * 20}"}, "batch", "less than or equal to 100"),
+            *(
+                ({"filter": '{"a":' * levels + "1" + "}" * levels}, "filter", "levels")
+                for levels in (30, 230, 300, 1000)
+            ),
             ({"secret": "own", "own_secret": "x" * 1025}, "own_secret", "at most 1024"),
         ],
     )
@@ -128,6 +141,7 @@ class TestNewHook:
             assert status == 422
             (message,) = re.findall(rf'id="{name}-wrong">(.*?)</p>', page)
             assert said in message
+            assert "Value error" not in page
             assert f'href="#{name}"' in page
             # The form keeps the other values.
             assert re.search(r'name="events" value="issues" checked', page) or "events" in wrong
@@ -183,6 +197,22 @@ class TestChangedHook:
             assert re.search(r'name="url"[^>]*value="ftp://x"', page)
             assert re.search(r'name="rate"[^>]*value="7"', page)
             assert changed(world, world.good)["version"] == world.good["version"]
+
+    async def test_a_form_of_an_earlier_hook_changes_nothing(
+        self, world: World, clock: MovableClock
+    ) -> None:
+        at = f"/ui/hooks/{world.good['id']}/edit"
+        async with open_dashboard(world.store, world.seed.token) as browser:
+            (opened,) = re.findall(r'name="opened" value="(\d+)"', await browser.page(at))
+            form = {**NEW, "opened": opened}
+            clock.advance(seconds=1)
+            status, page = await posted(browser, at, at, **form | {"url": ""})
+            assert (status, f'name="opened" value="{opened}"' in page) == (422, True)
+            assert (await posted(browser, at, at, **form))[0] == 303
+            status, page = await posted(browser, at, at, **form | {"url": f"{URL}/2"})
+            assert status == 409
+            assert "Reload it and make your change again." in text_of(page)
+            assert changed(world, world.good)["url"] == URL
 
     async def test_users_without_write_access_cannot_change_a_hook(self, world: World) -> None:
         at = f"/ui/hooks/{world.good['id']}"
