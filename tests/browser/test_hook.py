@@ -34,6 +34,20 @@ async def test_a_ping_appears_by_itself(visit, mine):
     await expect(attempts.get_by_text("No deliveries yet")).to_be_hidden()
 
 
+async def test_a_double_click_sends_one_ping(visit, mine):
+    guest = await visit("ada")
+    page = await guest.go(mine)
+    sent = []
+    page.on("request", lambda one: sent.append(one.url) if one.method == "POST" else None)
+    await page.get_by_role("button", name="Send a ping").dblclick()
+    await expect(page.get_by_role("status").first).to_contain_text("A ping has been queued")
+    assert [url.rpartition("/")[2] for url in sent] == ["ping"]
+    await page.go_back()
+    await page.get_by_role("button", name="Send a ping").click()
+    await expect(page.get_by_role("status").first).to_contain_text("A ping has been queued")
+    assert len(sent) == 2
+
+
 async def test_another_secret_is_shown_once(visit, mine):
     guest = await visit("ada")
     page = await guest.go(mine)

@@ -107,18 +107,42 @@ for (const name of ["renewed", "htmx:afterSwap"]) {
   document.addEventListener(name, () => { refreshTimes(); showZone(); });
 }
 
+// A second click sends a form no second time. The button is not disabled, because a browser leaves out
+// the value of a disabled button, and some browsers keep it disabled after a reload.
+const PATIENCE = 10000;
+
+function hold(form, button) {
+  form.dataset.held = "";
+  if (button) button.setAttribute("aria-disabled", "true");
+  // The browser may stay on the page: somebody stops the request, or the answer is a file.
+  setTimeout(() => release(form), PATIENCE);
+}
+
+function release(form) {
+  delete form.dataset.held;
+  for (const field of form.elements) field.removeAttribute("aria-disabled");
+}
+
+function isPost(event) {
+  return ((event.submitter && event.submitter.getAttribute("formmethod")) || event.target.method) === "post";
+}
+
 // Ask before an action that cannot be undone.
 document.addEventListener("submit", (event) => {
+  if ("held" in event.target.dataset) event.preventDefault();
+  if (event.defaultPrevented) return;
   const question = event.target.dataset.confirm || (event.submitter && event.submitter.dataset.confirm);
   if (question && !confirm(question)) event.preventDefault();
   else if (local) {
     turnFields(event.target, false);
     event.target.dataset.sent = "";
   }
+  if (!event.defaultPrevented && isPost(event)) hold(event.target, event.submitter);
 });
 
 // A browser may bring a page back with the fields in UTC, as the form was sent.
 addEventListener("pageshow", () => {
+  document.querySelectorAll("form[data-held]").forEach(release);
   for (const form of document.querySelectorAll("form[data-sent]")) {
     delete form.dataset.sent;
     if (local) turnFields(form, true);
