@@ -14,6 +14,8 @@ from hub.ui.templating import render
 from hub.ui.viewer import OPERATORS_ONLY, DashboardViewer
 from store import Connection
 
+# The query with which the sign-in page says that an action was not performed.
+ENDED = "?ended=1"
 NOBODY = DashboardViewer()
 
 
@@ -56,7 +58,7 @@ def redirect_to_sign_in(visit: SessionRequest) -> Response:
     query = request.scope["query_string"].decode("latin-1")
     wanted = here + (f"?{query}" if query else "")
     back = f"?next={quote(wanted, safe='')}" if request.scope["method"] == "GET" else ""
-    place = f"{ROOT}/sign-in{back}"
+    place = f"{ROOT}/sign-in{back or ENDED}"
     if b"hx-request" in request.headers:
         return Response(200, b"", [header("HX-Redirect", place), *PAGE])
     return Response(303, b"", [header("Location", place), *PAGE, *visit.headers])

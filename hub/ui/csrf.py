@@ -9,6 +9,10 @@ from hub.rest.request import Request
 FIELD, HEADER = "csrf", b"x-csrf-token"
 
 
+class NotFromForm(Forbidden):
+    """The request does not come from a form of the dashboard that is up to date."""
+
+
 def token_of(cookie: str) -> str:
     """Return the form token that belongs to a cookie."""
     return hmac.new(cookie.encode(), b"tocsin form", hashlib.sha256).hexdigest()
@@ -24,13 +28,13 @@ def check(request: Request, cookie: str | None, given: str, origin: str) -> None
         raise _forged()
     given = request.text(HEADER) or given
     if cookie is None or not hmac.compare_digest(token_of(cookie).encode(), given.encode()):
-        raise Forbidden(
+        raise NotFromForm(
             "This form is out of date. Go back, reload the page, and submit the form again."
         )
 
 
-def _forged() -> Forbidden:
-    return Forbidden(
+def _forged() -> NotFromForm:
+    return NotFromForm(
         "This request did not come from a page of this dashboard. If it did, and there is a proxy:"
         " the proxy must pass on the browser's Host header, or base_url must name that host."
     )

@@ -3,8 +3,9 @@
 from hub.http.errors import message_of, status_of
 from hub.rest.context import Services
 from hub.rest.request import Request
+from hub.ui.csrf import NotFromForm
 from hub.ui.section import RenderedPage
-from store.errors import Invalid
+from store.errors import Invalid, Missing
 
 TITLES = {
     400: "The request could not be read",
@@ -24,7 +25,10 @@ REMEDIES = {
     503: "The database is busy or cannot be reached. Try again in a moment. On the server,"
     " `tocsin doctor` shows more.",
 }
-ELSE = "Go back and try again. If the error persists, look up the request's id in the log."
+AGAIN = "Go back and try again."
+ELSE = f"{AGAIN} If the error persists, look up the request's id in the log."
+# How the message of Missing begins if it is a sentence. Otherwise it is a noun, or has a colon.
+SENTENCES = ("there is ", "hook ")
 
 
 class NotSignedIn(Exception):
@@ -35,16 +39,34 @@ def failed(services: Services, request: Request, error: Exception) -> RenderedPa
     """Return the page for an error."""
     services.measures.refused(request, error)
     status = status_of(error)
-    message = (
-        str(error) if isinstance(error, Invalid) else message_of(error, status, request.request_id)
-    )
     return RenderedPage(
         "failed.html",
         {
             "title": TITLES.get(status, "Something went wrong"),
             "status": status,
-            "message": message,
-            "remedy": REMEDIES.get(status, ELSE),
+            "message": _message(error, status, request.request_id),
+            "remedy": _remedy(error, status),
         },
         status,
     )
+
+
+def _message(error: Exception, status: int, request_id: str) -> str:
+    if isinstance(error, Invalid):
+        return str(error)
+    return _reason(error) or message_of(error, status, request_id)
+
+
+def _reason(error: Exception) -> str:
+    """Return why something is missing. It is empty if the error only names it."""
+    text = str(error)
+    if not isinstance(error, Missing) or not (": " in text or text.startswith(SENTENCES)):
+        return ""
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def _remedy(error: Exception, status: int) -> str:
+    """Return the advice. It is empty if the message itself has it."""
+    if isinstance(error, NotFromForm) or _reason(error):
+        return ""
+    return REMEDIES.get(status, AGAIN if status < 500 else ELSE)

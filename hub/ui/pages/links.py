@@ -8,7 +8,7 @@ from hub.ui.view_context import ViewContext
 from store import Row
 from store.accounts import sessions
 from store.clock import DAY
-from store.errors import Missing
+from store.errors import Invalid, Missing
 from store.hooks import hook_links
 
 ui = Section()
@@ -21,10 +21,11 @@ GONE = "this link: it has expired or was revoked"
 def make_link(ctx: ViewContext) -> RenderedPage:
     """Create a link. It is shown only this once."""
     hook, _, _ = changeable_hook(ctx)
-    days = ctx.form.get("days", "")
-    lasting = int(days) if days in map(str, DAYS) else DAYS[1]
+    days = ctx.form.get("days", str(DAYS[1]))
+    if days not in map(str, DAYS):
+        raise Invalid("A link lasts 1, 7 or 30 days.", field="days", resource="Link")
     value, link = hook_links.create(
-        ctx.db, hook["id"], ctx.form.get("note", "").strip(), ctx.viewer.name, lasting * DAY
+        ctx.db, hook["id"], ctx.form.get("note", "").strip(), ctx.viewer.name, int(days) * DAY
     )
     # The value is in the query string, because no log contains that.
     place = f"{ctx.origin}{ROOT}/shared?link={value}"

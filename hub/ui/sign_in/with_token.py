@@ -30,14 +30,15 @@ UNKNOWN = "No such token. It may have expired, or have been revoked."
 @ui.page("/sign-in", "sign_in.html", who="anyone")
 def sign_in_page(ctx: ViewContext) -> dict[str, object]:
     """Show the sign-in form."""
-    return values(ctx.services, within(ctx.asked("next", 2000)))
+    shown = values(ctx.services, within(ctx.asked("next", 2000)))
+    return {**shown, "ended": ctx.asked("ended") == "1"}
 
 
 def values(services: Services, next_: str, error: str = "") -> dict[str, object]:
     """Return the values of the sign-in page."""
     settings = services.settings
     provider = settings.openid_label if settings.openid_issuer else ""
-    return {"next": next_, "error": error, "provider": provider}
+    return {"next": next_, "error": error, "provider": provider, "ended": False}
 
 
 def within(path: str) -> str:

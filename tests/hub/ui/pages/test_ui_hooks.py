@@ -385,6 +385,14 @@ class TestLinks:
         answer = await browser.post("/ui/shared", {"link": value}, on=place)
         assert answer.status_code == 303
 
+    async def test_a_link_lasts_no_other_time(self, world: World) -> None:
+        at = f"/ui/hooks/{world.good['id']}"
+        async with open_dashboard(world.store, world.seed.token) as browser:
+            for days in ("99", "", "0", "seven"):
+                answer = await browser.post(f"{at}/links", {"days": days}, on=at)
+                assert answer.status_code == 422
+                assert "A link lasts 1, 7 or 30 days." in text_of(answer.text)
+
     async def test_a_link_shows_one_hook_and_nothing_else(self, world: World) -> None:
         (mine,) = world.send(world.good, "a")
         (theirs,) = world.send(world.failing, "b")

@@ -37,6 +37,19 @@ async def test_a_sign_in_leads_back_to_the_requested_page(
 
 
 @embedded("other tests here check stored sessions on every engine")
+async def test_an_action_without_a_session_says_that_nothing_changed(
+    store: Store, seed: Any
+) -> None:
+    async with open_dashboard(store) as browser:
+        for headers, name in (({}, "location"), ({"HX-Request": "true"}, "hx-redirect")):
+            answer = await browser.post("/ui/retry", on="/ui/sign-in", headers=headers)
+            assert answer.headers[name] == "/ui/sign-in?ended=1"
+        said = "You are signed out, and nothing was changed. Sign in and repeat it."
+        assert said in text_of(await browser.page("/ui/sign-in?ended=1"))
+        assert said not in text_of(await browser.page("/ui/sign-in"))
+
+
+@embedded("other tests here check stored sessions on every engine")
 async def test_a_link_from_another_site_is_followed_once_more_by_us(
     store: Store, seed: Any
 ) -> None:
@@ -210,7 +223,8 @@ class TestForgery:
         async with open_dashboard(store, seed.token) as browser:
             answer = await browser.post("/ui/sign-out", headers=headers)
             assert answer.status_code == 403
-            assert "did not come from a page of this dashboard" in text_of(answer.text)
+            assert "did not come from a page of this dashboard" in (text := text_of(answer.text))
+            assert "Sign in with a token" not in text
             await browser.page("/ui")
 
     @pytest.mark.parametrize("given", ["", "0" * 64, "é", None])
@@ -221,7 +235,8 @@ class TestForgery:
             form = {} if given is None else {"csrf": given}
             answer = await browser.client.post("/ui/sign-out", data=form, headers=SAME)
             assert answer.status_code == 403
-            assert "out of date" in text_of(answer.text)
+            assert "out of date" in (text := text_of(answer.text))
+            assert "Sign in with a token" not in text
             await browser.page("/ui")
 
     async def test_a_forged_sign_in_is_refused(self, store: Store, seed: Any) -> None:
@@ -283,6 +298,30 @@ class TestEveryPage:
             answer = await browser.get("/ui/<script>")
             assert answer.status_code == 404
             assert "<script>" not in answer.text.replace("<script src", "")
+
+    @pytest.mark.parametrize(
+        ("path", "reason"),
+        [
+            ("/ui/shared?link=x", "This link: it has expired or was revoked."),
+            ("/ui/imports", "Import: the setting imports is off."),
+            ("/ui/problem?host=x&kind=y", "Problem: it may have ended."),
+        ],
+    )
+    async def test_a_missing_page_gives_the_reason(
+        self, store: Store, seed: Any, path: str, reason: str
+    ) -> None:
+        async with open_dashboard(store, seed.token, imports=False) as browser:
+            answer = await browser.get(path)
+            assert answer.status_code == 404
+            assert reason in (text := text_of(answer.text))
+            assert "also by retention" not in text
+
+    async def test_an_error_of_input_names_no_log(self, store: Store, seed: Any) -> None:
+        async with open_dashboard(store, seed.token) as browser:
+            answer = await browser.post("/ui/retry")
+            assert answer.status_code == 422
+            assert "Select at least one delivery" in (text := text_of(answer.text))
+            assert "in the log" not in text
 
     async def test_the_theme_is_kept(self, store: Store, seed: Any) -> None:
         async with open_dashboard(store, seed.token) as browser:
