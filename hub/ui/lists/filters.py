@@ -4,10 +4,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from hub.http.errors import HubError
 from hub.ui.datetime_fields import moment_of
 from hub.ui.view_context import ViewContext, natural
 from store.clock import DAY, HOUR
 from store.database.time_range import TimeRange
+from store.errors import Missing
+from store.hooks import hooks
 from store.monitoring import name_search
 from store.repositories import repositories
 
@@ -21,6 +24,8 @@ RANGES = {
 }
 CODE = re.compile(r"([1-5])(?:xx|([0-9]{2}))")
 NO_RESPONSE = "none"
+NOT_LIMITED = "The list is not limited by it."
+TWICE = "Times and a range are given. Only the times limit the list."
 NAMES = ("range", "since", "until")
 
 
@@ -32,7 +37,7 @@ class Period:
     since: int | None = None
     until: int | None = None
     problem: str = ""
-    """The error in the times. If there is one, the period is not limited."""
+    """What does not limit the list, although the query has it."""
 
     @property
     def times(self) -> TimeRange:
@@ -52,20 +57,20 @@ def period(ctx: ViewContext, names: tuple[str, str, str] = NAMES) -> Period:
 
 
 def _period(ctx: ViewContext, chosen: dict[str, str]) -> Period:
-    if chosen["since"] or chosen["until"]:
-        chosen["range"] = ""
-    if chosen["range"] in RANGES:
-        return Period(chosen, ctx.now - RANGES[chosen["range"]][1])
+    has_times, range_ = bool(chosen["since"] or chosen["until"]), chosen["range"]
+    if range_ in RANGES and not has_times:
+        return Period(chosen, ctx.now - RANGES[range_][1])
     chosen["range"] = ""
     since, until = (moment_of(chosen[name]) for name in ("since", "until"))
     wrong = [
         chosen[n] for n, at in (("since", since), ("until", until)) if chosen[n] and at is None
     ]
     if wrong:
-        return Period(chosen, problem=f"{wrong[0]!r} is not a time such as 2026-11-21T07:33.")
+        text = f"{wrong[0]!r} is not a time such as 2026-11-21T07:33."
+        return Period(chosen, problem=f"{text} {NOT_LIMITED}")
     if since is not None and until is not None and since >= until:
-        return Period(chosen, problem="The end must be after the beginning.")
-    return Period(chosen, since, until)
+        return Period(chosen, problem=f"The end must be after the beginning. {NOT_LIMITED}")
+    return Period(chosen, since, until, TWICE if range_ in RANGES else "")
 
 
 def within(ctx: ViewContext, named: str) -> list[int] | None:
@@ -93,17 +98,28 @@ def hooks_named(
     """Return the id of the hook if the text is an id, or else the ids of hooks whose URL contains
     it.
 
-    The other one of the two is None; both are None if the text is empty. Raises Missing or
-    Forbidden for a hook that the viewer may not see.
+    The other one of the two is None; both are None if the text is empty. A number that is no id of
+    a hook may be a port in a URL.
     """
     if not text:
         return None, None
     number = natural(text)
-    if number is None:
-        return None, name_search.hooks(ctx.db, text, repo_ids, org_ids)
-    if repo_ids is not None:
-        ctx.viewer.hook(ctx.db, number)
-    return number, None
+    if number is not None and _is_visible(ctx, number, repo_ids):
+        return number, None
+    found = name_search.hooks(ctx.db, text, repo_ids, org_ids)
+    if number is not None and not found and repo_ids is None:
+        return number, None  # attempts outlive the hook, and operators may see them
+    return None, found
+
+
+def _is_visible(ctx: ViewContext, hook_id: int, repo_ids: Sequence[int] | None) -> bool:
+    if repo_ids is None:
+        return hooks.by_id(ctx.db, hook_id) is not None
+    try:
+        ctx.viewer.hook(ctx.db, hook_id)
+    except (HubError, Missing):
+        return False
+    return True
 
 
 def organizations(ctx: ViewContext, repository: str) -> list[int]:

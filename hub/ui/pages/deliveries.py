@@ -50,7 +50,7 @@ def list_deliveries(ctx: ViewContext) -> dict[str, Any]:
         "selectable": ctx.viewer.may_change_any,
         "statuses": STATUSES,
         "ranges": filters.RANGES,
-        "problem": asked.problem or _problem(chosen),
+        "problem": " ".join(filter(None, (asked.problem, _problem(chosen)))),
         "filtered": any(chosen.values()),
         "newest": "" if first else paging.first(PATH, {**chosen, "sort": sort}),
         "live": f"{PATH}/live?{following}" if is_live else "",
@@ -92,7 +92,10 @@ def _sorted(
 
 def _problem(chosen: dict[str, str]) -> str:
     if chosen["code"] and filters.status_codes(chosen["code"]) is None:
-        return f"{chosen['code']!r} is not a status code such as 503, 5xx or none."
+        text = f"{chosen['code']!r} is not a status code such as 503, 5xx or none."
+        return f"{text} {filters.NOT_LIMITED}"
+    if chosen["guid"] and chosen["text"]:
+        return "An id and a text are given. Only the id limits the list."
     return ""
 
 

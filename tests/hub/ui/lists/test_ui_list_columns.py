@@ -38,6 +38,10 @@ SORTED = (
     *("jobs", "audit", "reports", "replay", "mail", "apps", "catalogue"),
 )
 SHOWN = (*SORTED, "limits", "sessions")
+ENDING = (
+    *("deliveries", "events", "hooks", "topics", "topics/followers", "imports"),
+    *("audit", "reports", "replay", "mail", "apps"),
+)
 RENEWED = ("replay", "reports", "imports", "jobs")
 HEAD = re.compile(
     r'<th scope="col"(?: class="number")?(?: aria-sort="(\w+)")?>'
@@ -128,6 +132,17 @@ async def test_each_list_shows_how_many_match(world: World) -> None:
                 page = text_of(await browser.page(f"/ui/{name}"))
                 noun = nouns.get(name, name)
                 assert re.search(rf"\d+\s+{noun}\b", page), name
+
+
+async def test_a_page_behind_the_end_leads_to_the_first(world: World) -> None:
+    async with open_dashboard(world.store, world.operator, **SETTINGS) as browser:
+        for name in ENDING:
+            for query in ("before=1&skip=9000", "sort=-created&before=1&skip=9000"):
+                page = await browser.page(f"/ui/{name}?{query}")
+                assert "This page has no entries" in text_of(page), name
+                assert re.search(rf'href="/ui/{name}(\?sort=[^"]+)?">Show the first page', page), (
+                    name
+                )
 
 
 async def turned(browser: Browser, column: str, url: str) -> int:

@@ -59,7 +59,12 @@ async def test_problems_of_a_night_in_the_order_of_a_column(
         page = text_of(await browser.page("/ui/problems?range=1h"))
         assert "No matching problems" in page
         assert "2 problems" in text_of(await browser.page("/ui/problems"))
-        assert "'soon' is not a time" in text_of(await browser.page("/ui/problems?since=soon"))
+        page = text_of(await browser.page("/ui/problems?since=soon"))
+        assert "'soon' is not a time" in page
+        assert "The list is not limited by it." in page
+        assert await found("range=1h&since=2020-01-01T00:00") == [one, other]
+        page = text_of(await browser.page("/ui/problems?range=1h&since=2020-01-01T00:00"))
+        assert "Only the times limit the list." in page
 
 
 async def test_the_catalog_can_be_sorted_by_a_column(world: World) -> None:

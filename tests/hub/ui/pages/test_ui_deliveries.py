@@ -71,8 +71,13 @@ class TestTail:
             assert "refused <b>" in text_of(page)
             assert "retry in 5 min" in text_of(page)
             assert '<option value="failure" selected>' in page
-            answer = await browser.get(f"/ui/deliveries?hook={world.other['id']}")
-            assert answer.status_code == 403
+            # The id of another's hook is a text to search for, as the number of a port is.
+            page = await browser.page(f"/ui/deliveries?hook={world.other['id']}&code=abc")
+            assert guids(page) == []
+            assert "none. The list is not limited by it." in text_of(page)
+            page = await browser.page("/ui/deliveries?guid=ok&text=five")
+            assert guids(page) == ["ok"]
+            assert "Only the id limits the list." in text_of(page)
             browser.client.cookies.clear()
             await browser.sign_in(world.operator)
             for query, expected in asked.items():

@@ -77,8 +77,8 @@ async def test_events_can_be_selected_by_their_hook(
         page = text_of(await browser.page(f"/ui/events?hook={first['id']}"))
         assert "Only the newest events were searched" in page
     async with open_dashboard(store, seed.reader_token) as browser:
-        answer = await browser.get(f"/ui/events?hook={first['id']}")
-        assert answer.status_code in (403, 404)
+        page = await browser.page(f"/ui/events?hook={first['id']}")
+        assert "/ui/events/" not in page
 
 
 async def test_an_empty_list_explains_how_to_send_an_event(store: Store, seed: Any) -> None:

@@ -136,6 +136,25 @@ class TestList:
                 page = await browser.page(f"/ui/hooks?{query}")
                 assert set(re.findall(r"example(/\w+)", page)) == expected, query
 
+    async def test_a_number_is_the_id_of_a_hook_or_a_text(self, world: World) -> None:
+        def more(db: Any) -> tuple[int, int]:
+            url = "http://127.0.0.1:18799/port"
+            made = hooks.create(db, world.seed.hello["id"], url=url, events=["push"])
+            gone = hook(db, world.seed.hello["id"], "gone")
+            hooks.delete(db, gone)
+            return made["id"], gone["id"]
+
+        made, gone = world.store.do(more)
+        for token in (world.seed.token, world.operator):
+            async with open_dashboard(world.store, token, last=token == world.operator) as browser:
+                for text in ("18799", str(made)):
+                    page = text_of(await browser.page(f"/ui/hooks?url={text}"))
+                    assert "18799/port" in page, text
+                    assert "1 hook" in page, text
+                for text in ("9999", str(gone), "1" * 40):
+                    page = text_of(await browser.page(f"/ui/hooks?url={text}"))
+                    assert "No matching hooks" in page, text
+
     async def test_the_list_of_hooks_in_pages(self, world: World) -> None:
         def more(db: Any) -> None:
             for number in range(60):
