@@ -37,7 +37,7 @@ class Period:
     since: int | None = None
     until: int | None = None
     problem: str = ""
-    """What does not limit the list, although the query has it."""
+    """A note on parts of the query that do not limit the list."""
 
     @property
     def times(self) -> TimeRange:
