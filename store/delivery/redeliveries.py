@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from store.database.connection import Connection, Row, json_array
 from store.delivery import deliveries
+from store.ordering.delivery_states import BEHIND, WAITING
 
 
 def candidates(db: Connection, attempt_ids: Iterable[int]) -> list[Row]:
@@ -29,10 +30,24 @@ def candidates(db: Connection, attempt_ids: Iterable[int]) -> list[Row]:
 def create(db: Connection, chosen: Iterable[Row]) -> list[int]:
     """Deliver each of these candidates once more. Return the ids of the new deliveries."""
     return [
-        deliveries.redeliver(db, row["event_id"], row["hook_id"], row["repo_id"])
+        once_more(db, row["event_id"], row["hook_id"], row["repo_id"])
         # Orderings are locked in this sequence, so that no two transactions deadlock.
         for row in sorted(chosen, key=lambda row: int(row["hook_id"]))
     ]
+
+
+def once_more(db: Connection, event_id: int, hook_id: int, repo_id: int) -> int:
+    """Deliver an event to a hook once more. Return the new delivery's id.
+
+    If an earlier redelivery still waits for its first attempt, it is enough. Its id is returned.
+    """
+    waiting: int | None = db.value(
+        "SELECT max(id) FROM delivery WHERE event_id = :event_id AND hook_id = :hook_id"
+        f" AND redelivery = 1 AND attempts = 0 AND state IN ({WAITING}, {BEHIND})",
+        event_id=event_id,
+        hook_id=hook_id,
+    )
+    return waiting or deliveries.redeliver(db, event_id, hook_id, repo_id)
 
 
 def of_ids(db: Connection, delivery_ids: Iterable[int], limit: int) -> list[Row]:

@@ -18,8 +18,7 @@ from hub.ui.signature import signatures
 from hub.ui.view_context import ViewContext
 from hub.ui.viewer import DashboardViewer
 from store import Row
-from store.delivery import attempt_feed, attempts
-from store.delivery import deliveries as queue
+from store.delivery import attempt_feed, attempts, redeliveries
 from store.errors import Missing
 from store.hooks import hooks
 
@@ -95,7 +94,7 @@ def redeliver(ctx: ViewContext) -> ActionResult:
     if hook is None:
         raise Missing("hook")
     ctx.viewer.check_change(ctx.db, hook)
-    queue.redeliver(ctx.db, attempt["event_id"], hook["id"], attempt["repo_id"])
+    redeliveries.once_more(ctx.db, attempt["event_id"], hook["id"], attempt["repo_id"])
     return ActionResult(
         f"{ROOT}/hooks/{hook['id']}",
         "The redelivery has been queued, with the same id.",

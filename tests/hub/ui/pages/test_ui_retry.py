@@ -48,6 +48,20 @@ class TestRetry:
             page = text_of(await browser.page(place))
             assert "Delivered 2 of 2" in page
 
+    async def test_a_retry_that_waits_is_not_repeated(self, world: World) -> None:
+        (first,) = world.send(world.failing, "a", status_code=500)
+        form = {"attempt": [str(first)]}
+        async with open_dashboard(world.store, world.seed.token) as browser:
+            one = await browser.post("/ui/retry", form, on="/ui/deliveries")
+            two = await browser.post("/ui/retry", form, on="/ui/deliveries")
+            assert one.headers["location"] == two.headers["location"]
+            await browser.post(f"/ui/deliveries/{first}/again", on="/ui/deliveries")
+            assert len(redelivered(world)) == 1
+            tried = "UPDATE delivery SET attempts = 1 WHERE redelivery = 1"
+            world.store.do(lambda db: db.execute(tried))
+            await browser.post("/ui/retry", form, on="/ui/deliveries")
+            assert len(redelivered(world)) == 2
+
     async def test_an_ordered_hook_gets_its_retry_out_of_turn(self, world: World) -> None:
         (first,) = world.send(world.failing, "a", status_code=500)
         options = {"options": {"ordering": "hook"}}
