@@ -224,7 +224,7 @@ class HubSettings(
     @classmethod
     def _is_no_page(cls, value: str | None) -> str | None:
         path = urlsplit(value or "").path
-        if path in PAGES:
+        if path in PAGES or path.startswith("/ui/"):
             raise ValueError(f"must not end in {path}, where the hub serves a page")
         return value
 

@@ -21,7 +21,7 @@ PASSWORD = re.compile(r"(?<=[?&]password=)[^&]+")
 
 def redact_url(url: str) -> str:
     """Return the URL of a database with `...` in place of its password."""
-    scheme, separator, rest = url.partition("://")
+    scheme, separator, rest = url.partition("://") if "://" in url else ("", "", url)
     login, at, place = rest.rpartition("@")
     name, colon, password = login.partition(":")
     login = f"{name}{colon}..." if password else login

@@ -32,7 +32,7 @@ class OnOrg(Access):
 
     owner: bool = False
     hidden: bool = False
-    """Whether the answer is 404 for members who are no owners too, and without the scope."""
+    """Whether members who are no owners, and tokens without the scope, get 404 too."""
     known: bool = False
     """Whether the answer is 403 for accounts that are no members, instead of 404."""
 

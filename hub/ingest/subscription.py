@@ -52,15 +52,20 @@ def find(db: Connection, repo: Row, wanted: Subscription) -> Row | None:
     """Return the repository's hook that the subscription changes, or None if it needs a new one.
 
     A hook that lacks the event must have the wanted format and secret: its other events keep them.
+    A hook with `*` has every event.
     """
     found = hooks.of_url(db, repo["id"], wanted.callback)
     kind = _content_type(wanted)
-    found.sort(key=lambda row: (wanted.event not in row["events"], row["content_type"] != kind))
+    found.sort(key=lambda row: (not _has_event(row, wanted), row["content_type"] != kind))
     return next((row for row in found if _suits(db, row, wanted)), None)
 
 
+def _has_event(hook: Row, wanted: Subscription) -> bool:
+    return bool({wanted.event, WILDCARD} & {*hook["events"]})
+
+
 def _suits(db: Connection, hook: Row, wanted: Subscription) -> bool:
-    if wanted.event in hook["events"]:
+    if _has_event(hook, wanted):
         return True
     if hook["content_type"] != _content_type(wanted):
         return False

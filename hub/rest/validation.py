@@ -66,12 +66,12 @@ def messages_of(error: ValidationError) -> list[str]:
     """Return the errors as sentences, at most MAX_ERRORS."""
     found = error.errors(include_url=False, include_input=False)[:MAX_ERRORS]
     # A body that one form of several almost fits is not compared with the other forms.
-    inside = [one for one in found if _path(one["loc"])]
+    inside = [one for one in found if _path(one)]
     return list(dict.fromkeys(map(_field_error, inside or found)))
 
 
 def _field_error(error: ErrorDetails) -> str:
-    path = "/".join(_path(error["loc"]))
+    path = "/".join(_path(error))
     if error["type"] == "missing":
         return f'"{path}" wasn\'t supplied.'
     if error["type"] == "extra_forbidden":
@@ -83,12 +83,14 @@ def _field_error(error: ErrorDetails) -> str:
     return f"For '{path}': {message}." if path else f"For the body: {message}."
 
 
-def _path(location: tuple[int | str, ...]) -> list[str]:
+def _path(error: ErrorDetails) -> list[str]:
     """Return the path of a value, without the labels that pydantic adds for the types of unions."""
-    parts = [str(part) for part in location if "[" not in str(part)]
-    if parts and parts[0][:1].isupper():
+    parts = [str(part) for part in error["loc"] if "[" not in str(part)]
+    # These errors end with the name of a member.
+    key = error["type"] in ("missing", "extra_forbidden")
+    if parts[key:] and parts[0][:1].isupper():
         parts = parts[1:]
-    return parts[:-1] if len(parts) > 1 and parts[-1] in SIMPLE_TYPES else parts
+    return parts[:-1] if not key and len(parts) > 1 and parts[-1] in SIMPLE_TYPES else parts
 
 
 def _moment(text: object) -> int:

@@ -18,6 +18,7 @@ TITLES = {
     503: "Temporarily unavailable",
 }
 REMEDIES = {
+    409: "",
     403: "Sign in with a token that has this right. An administrator can grant it. For hooks and"
     " deliveries, it is the role admin in the repository, and the scope read:repo_hook to view or"
     " write:repo_hook to make changes.",

@@ -137,7 +137,7 @@ def remove(db: Connection, account_id: int, addresses: Iterable[str]) -> list[Ro
 
     If the account does not have all of them, raise Missing and remove none. If a verified primary
     or the last verified address is among them, raise Invalid. If an unverified primary is removed,
-    the next address becomes the primary.
+    the first verified address becomes the primary, or else the first one.
     """
     _alone(db, account_id)
     keys = {_key(address) for address in addresses}

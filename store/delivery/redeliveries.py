@@ -28,7 +28,7 @@ def candidates(db: Connection, attempt_ids: Iterable[int]) -> list[Row]:
 
 
 def create(db: Connection, chosen: Iterable[Row]) -> list[int]:
-    """Deliver each of these candidates once more. Return the ids of the new deliveries."""
+    """Deliver each of these candidates once more. Return the ids of the deliveries."""
     return [
         once_more(db, row["event_id"], row["hook_id"], row["repo_id"])
         # Orderings are locked in this sequence, so that no two transactions deadlock.
@@ -37,10 +37,11 @@ def create(db: Connection, chosen: Iterable[Row]) -> list[int]:
 
 
 def once_more(db: Connection, event_id: int, hook_id: int, repo_id: int) -> int:
-    """Deliver an event to a hook once more. Return the new delivery's id.
+    """Deliver an event to a hook once more. Return the id of the delivery.
 
-    If an earlier redelivery still waits for its first attempt, it is enough. Its id is returned.
+    If an earlier redelivery still waits for its first attempt, it is enough: no other is made.
     """
+    db.alone(f"redelivery {event_id} {hook_id}")
     waiting: int | None = db.value(
         "SELECT max(id) FROM delivery WHERE event_id = :event_id AND hook_id = :hook_id"
         f" AND redelivery = 1 AND attempts = 0 AND state IN ({WAITING}, {BEHIND})",

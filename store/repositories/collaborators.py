@@ -86,7 +86,10 @@ def _ranked(repo: Row, affiliation: str, least: str) -> tuple[str, dict[str, Any
     rank = "e.rank"
     if ROLE_SOURCES[affiliation] != AFFILIATIONS[affiliation]:
         rank = f"({_highest(affiliation, 'e.id')})"
-    sql = f"SELECT e.id FROM ({entries}) AS e WHERE {rank} >= :least"
+    sql = f"SELECT e.id FROM ({entries}) AS e"
+    if least != ROLES[0]:
+        # Without the condition, the database computes no rank of each account.
+        sql += f" WHERE {rank} >= :least"
     given = {"id": repo["id"], "least": ROLES.index(least), "owner_id": repo["owner_id"]}
     return sql, given if affiliation == "outside" else given | {"highest": len(ROLES) - 1}
 

@@ -160,6 +160,23 @@ def find_all(db: Connection, full_names: Iterable[str]) -> dict[str, Row]:
     return {row["full_name"].lower(): row for row in rows}
 
 
+def find_by_any_name(db: Connection, full_names: Iterable[str]) -> dict[str, Row]:
+    """Return the repositories that have or had these names `owner/name`, by name in lower case."""
+    wanted = {name.lower() for name in full_names}
+    found = find_all(db, wanted)
+    former = dict(
+        db.tuples(
+            f"SELECT w.owner || '/' || w.name, n.repo_id"
+            f" FROM {db.each('names', owner='text', name='text')} AS w"
+            " JOIN account o ON o.login_key = w.owner"
+            " JOIN repository_name n ON n.owner_id = o.id AND n.name_key = w.name",
+            names=json_array(sorted(name.partition("/")[::2] for name in wanted - found.keys())),
+        )
+    )
+    rows = get_required(db, set(former.values())) if former else {}
+    return found | {name: rows[repo_id] for name, repo_id in former.items()}
+
+
 def get(db: Connection, repo_id: int) -> Row | None:
     """Return the repository with this id, or None."""
     return db.one(f"{SELECT} WHERE r.id = :id", id=repo_id)

@@ -30,6 +30,11 @@ def details(db: Connection, repo_ids: Iterable[int]) -> dict[int, Row]:
     return {row["id"]: row for row in rows}
 
 
+def has_issues(db: Connection, repo_id: int) -> bool:
+    """Return whether the issues of a repository are switched on."""
+    return bool(db.value("SELECT has_issues FROM repository WHERE id = :id", id=repo_id))
+
+
 def owned(db: Connection, owner_id: int) -> Row:
     """Return the totals of an owner's repositories.
 

@@ -107,7 +107,8 @@ def delete_email_for_authenticated_user(ctx: Context, body: Body) -> None:
     """Delete an email address for the authenticated user
 
     Removes all of the addresses or none. A verified primary and the last verified address cannot be
-    removed. If an unverified primary is removed, the next address becomes the primary.
+    removed. If an unverified primary is removed, the first verified address becomes the primary,
+    or else the first one.
     """
     for row in emails.remove(ctx.db, _account_id(ctx), _addresses(body)):
         ctx.emit("email.removed", None, email=_metadata(row))

@@ -38,6 +38,7 @@ ops = OperationGroup(
 
 PERMISSION = "agent_variables"
 NO_COLLABORATOR = "Must be a collaborator in a repository of the organization."
+NO_PUSH = "Must have push access to a repository of the organization."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +49,7 @@ class AsCollaborator(OnOrg):
     """
 
     roles: tuple[str, ...]
+    refusal: str
 
     @property
     def requirement(self) -> str:
@@ -68,7 +70,7 @@ class AsCollaborator(OnOrg):
         if self.role_of(db, caller, row) == "admin":
             return
         if not self._collaborates(db, caller, row, *self.roles):
-            raise Forbidden(NO_COLLABORATOR)
+            raise Forbidden(self.refusal)
 
     def _collaborates(self, db: Connection, caller: Caller, row: Row, *roles: str) -> bool:
         viewer = viewer_of(caller, PERMISSION)
@@ -78,12 +80,16 @@ class AsCollaborator(OnOrg):
 
 
 READ = AsCollaborator(
-    permissions=((PERMISSION, "read"),), scopes=("admin:org",), roles=repositories.ROLES
+    permissions=((PERMISSION, "read"),),
+    scopes=("admin:org",),
+    roles=repositories.ROLES,
+    refusal=NO_COLLABORATOR,
 )
 WRITE = AsCollaborator(
     permissions=((PERMISSION, "write"),),
     scopes=("admin:org",),
     roles=("write", "maintain", "admin"),
+    refusal=NO_PUSH,
 )
 CHANGES: OperationOptions = {"emits": ("agent_variable.updated",)}
 

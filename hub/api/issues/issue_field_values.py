@@ -160,7 +160,7 @@ def _filled(
         # A caller with push access gets back what this request has set.
         rows = [
             row for row in rows
-            if row["field_id"] in wanted or fields[row["field_id"]]["visibility"] == "all"
+            if row["field_id"] in wanted or row["visibility"] == "all"
         ]  # fmt: skip
     return [issue_field_serializers.value(row) for row in rows]
 

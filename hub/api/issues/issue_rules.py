@@ -53,7 +53,7 @@ def may(ctx: Context, repo: Row, role: str) -> bool:
 
 def check_enabled(db: Connection, repo: Row) -> None:
     """Check that a repository has issues. Raises Gone if they are switched off."""
-    if not repository_details.details(db, [repo["id"]])[repo["id"]]["has_issues"]:
+    if not repository_details.has_issues(db, repo["id"]):
         raise Gone("Issues are disabled for this repo")
 
 

@@ -51,9 +51,8 @@ class PullRelations:
     logins: Mapping[str, SimpleUser]
     """Owners of the heads' repositories, by login in lower case."""
     repositories: Mapping[str, Mapping[str, Any]]
-    """By full name in lower case: those that everybody with access to this one may see."""
-    hidden: frozenset[str]
-    """Full names in lower case of those that not everybody with access to this one may see."""
+    """By present or former name in lower case: those that everybody with access to this one may
+    see."""
 
     @classmethod
     def of(
@@ -73,14 +72,15 @@ class PullRelations:
         names = {row["head_repo"] for row in rows if row["head_repo"]} | {repo["full_name"]}
         owners = accounts.by_logins(db, [name.partition("/")[0] for name in names])
         known = {login: simple_user(urls, row) for login, row in owners.items()}
-        found = stored.find_all(db, names).values()
-        seen = [row for row in found if not row["private"] or row["id"] == repo["id"]]
-        hidden = {row["full_name"].lower() for row in found if row not in seen}
-        shown = {
-            row["full_name"].lower(): one
-            for row, one in zip(seen, serialize_repositories(seen), strict=True)
+        found = stored.find_by_any_name(db, names)
+        seen = {
+            name: row
+            for name, row in found.items()
+            if not row["private"] or row["id"] == repo["id"]
         }
-        return cls(urls, repo, simple_users(urls, db, ids), known, shown, frozenset(hidden))
+        serialized = serialize_repositories([*seen.values()])
+        shown = dict(zip(seen, serialized, strict=True))
+        return cls(urls, repo, simple_users(urls, db, ids), known, shown)
 
     def branch(self, row: Row, end: str, full_name: str | None) -> PullBranch:
         """Serialize the `head` or `base`, which is in the repository of this name."""
@@ -100,8 +100,7 @@ class PullRelations:
         if name in self.repositories:
             return {**self.repositories[name]}
         base = self.repositories[self.repo["full_name"].lower()]
-        shown_name = None if name in self.hidden else full_name
-        return stand_ins.fork(self.urls, self.repo, base, shown_name)
+        return stand_ins.fork(self.urls, self.repo, base)
 
     def auto_merge(self, given: Mapping[str, Any] | None) -> AutoMerge | None:
         """Serialize the merge that happens once all requirements are met."""

@@ -33,15 +33,14 @@ def account(urls: Urls, login: str = GHOST) -> SimpleUser:
     return simple_user(urls, {"id": 0, "login": login, "kind": "User", "site_admin": 0})
 
 
-def fork(urls: Urls, repo: Row, shown: Mapping[str, Any], full_name: str | None) -> dict[str, Any]:
-    """Return a fork of a repository of which at most the name is known. Its id is 0.
+def fork(urls: Urls, repo: Row, shown: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a fork of a repository that is not known here. Its id is 0.
 
     `shown` is the serialized form of the repository. The fork has the same members, except
-    `permissions`.
+    `permissions`. It has the owner `ghost` in place of the reported one: a repository with that
+    name may have been private here before it was removed.
     """
-    full_name = full_name or f"{GHOST}/{repo['name']}"
-    owner, _, name = full_name.partition("/")
-    row = repo | UNKNOWN | {"name": name, "full_name": full_name}
+    row = repo | UNKNOWN | {"full_name": f"{GHOST}/{repo['name']}"}
     known = {"license": None, "svn_url": urls.page(row), "open_issues_count": 0}
-    found = dict.fromkeys(COUNTS, 0) | known | described(urls, row, account(urls, owner))
+    found = dict.fromkeys(COUNTS, 0) | known | described(urls, row, account(urls))
     return {name: found.get(name, value) for name, value in shown.items() if name != "permissions"}

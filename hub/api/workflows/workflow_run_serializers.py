@@ -74,9 +74,8 @@ class RunRelations:
     repo: Row
     people: Mapping[int, SimpleUser]
     repositories: Mapping[str, MinimalRepository]
-    """By full name in lower case: those that everybody with access to this one may see."""
-    hidden: frozenset[str]
-    """Full names in lower case of those that not everybody with access to this one may see."""
+    """By present or former name in lower case: those that everybody with access to this one may
+    see."""
 
     @classmethod
     def of(cls, urls: Urls, db: Connection, repo: Row, runs: Iterable[Row]) -> Self:
@@ -84,12 +83,14 @@ class RunRelations:
         ids = {run["actor_id"] for run in runs}
         ids |= {run["details"].get("triggering_actor_id") for run in runs}
         names = {run["details"].get("head_repo", repo["full_name"]) for run in runs}
-        found = stored.find_all(db, {*names, repo["full_name"]})
-        rows = [row for row in found.values() if not row["private"] or row["id"] == repo["id"]]
-        shown = repositories(urls, db, rows)
-        named = {one["full_name"].lower(): one for one in shown}
-        hidden = {row["full_name"].lower() for row in found.values() if row not in rows}
-        return cls(repo, simple_users(urls, db, ids), named, frozenset(hidden))
+        found = stored.find_by_any_name(db, {*names, repo["full_name"]})
+        seen = {
+            name: row
+            for name, row in found.items()
+            if not row["private"] or row["id"] == repo["id"]
+        }
+        shown = repositories(urls, db, [*seen.values()])
+        return cls(repo, simple_users(urls, db, ids), dict(zip(seen, shown, strict=True)))
 
     @property
     def repository(self) -> MinimalRepository:
@@ -101,8 +102,7 @@ class RunRelations:
         name = (full_name or self.repo["full_name"]).lower()
         if name in self.repositories:
             return self.repositories[name]
-        shown_name = None if name in self.hidden else full_name
-        fork = stand_ins.fork(urls, self.repo, {**self.repository}, shown_name)
+        fork = stand_ins.fork(urls, self.repo, {**self.repository})
         return cast("MinimalRepository", fork)
 
 

@@ -17,7 +17,7 @@ class Exclusion:
 
     def check(self, ctx: click.Context) -> None:
         """Raise click.UsageError if the command line has the option and one of the others."""
-        if not is_given(ctx, self.option):
+        if not is_given(ctx, self.option, environment=True):
             return
         for other in self.others:
             if is_given(ctx, other):
@@ -26,12 +26,14 @@ class Exclusion:
                 )
 
 
-def is_given(ctx: click.Context, option: str) -> bool:
+def is_given(ctx: click.Context, option: str, *, environment: bool = False) -> bool:
     """Return whether the command line has an option, such as --json.
 
-    Raises LookupError if the command has no such option.
+    With `environment`, an environment variable counts, too. Raises LookupError if the command has
+    no such option.
     """
     found = next((one for one in ctx.command.params if option in one.opts), None)
     if found is None:
         raise LookupError(f"{ctx.command_path} has no option {option}")
-    return ctx.get_parameter_source(found.name or "") is ParameterSource.COMMANDLINE
+    sources = [ParameterSource.COMMANDLINE, *([ParameterSource.ENVIRONMENT] if environment else [])]
+    return ctx.get_parameter_source(found.name or "") in sources

@@ -33,7 +33,7 @@ SHARES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 
 @command(
     examples=["tocsin top", "tocsin top --once"],
-    exclusions=[Exclusion("--once", ["--interval"], "it prints once, and does not update")],
+    exclusions=[Exclusion("--once", ["--interval"], "there is no second update")],
 )
 @click.option("--interval", type=SecondsType(0.2, 3600), default=2.0, show_default=True,
               help="Seconds between two updates.")  # fmt: skip

@@ -72,7 +72,7 @@ class ForwardURL(click.ParamType[str]):
     ],
     exclusions=[
         Exclusion("--forward", ["--status"], "the application answers"),
-        Exclusion("--server", ["--host", "--port"], "it fetches deliveries, and does not listen"),
+        Exclusion("--server", ["--host", "--port"], "with a server, nothing listens here"),
     ],
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")

@@ -45,7 +45,7 @@ def subscribe(
     If the repository has a hook with this URL and the event already, that hook changes and becomes
     active. It then delivers JSON, or with --form a form. Its secret stays unless you give another
     one. An empty secret means no signatures. Another event is added to the hook with this URL,
-    format and secret. If there is none, a new hook is made.
+    format and secret. If there is none, a new hook is made. Each hook is printed.
     """
     settings = configuration.settings
     api_context.validate_callback(settings, url)
@@ -53,8 +53,9 @@ def subscribe(
         full_name, url, events or (WILDCARD,), not form, options.given_secret(secret)
     )
     with options.opening(settings) as store:
-        hook, generated = store.do(subscribing.subscribe, settings, wanted)
-    _report(hook, "/".join(full_name), generated, as_json=as_json)
+        made = store.do(subscribing.subscribe, settings, wanted)
+    for hook, generated in made:
+        _report(hook, "/".join(full_name), generated, as_json=as_json)
 
 
 def _report(hook: Row, repository: str, generated: str | None, *, as_json: bool) -> None:

@@ -29,18 +29,26 @@ class SubscriptionOptions:
 
 def subscribe(
     db: Connection, settings: Settings, wanted: SubscriptionOptions
-) -> tuple[Row, str | None]:
-    """Create or change the hook. Return it, and its secret if that is a random one."""
+) -> list[tuple[Row, str | None]]:
+    """Create or change the hooks. Return each, and its secret if that is a random one.
+
+    It is one hook, unless the URL has hooks with other formats or secrets already.
+    """
     repo = lookups.repository(db, wanted.full_name)
-    generated = None
     ctx = api_context.make(db, settings, repo)
+    found: dict[int, Row] = {}
+    generated: dict[int, str] = {}
     for event in wanted.events:
         one = Subscription(event, wanted.url, wanted.json, wanted.secret)
-        if one.secret is None and subscription.find(db, repo, one) is None:
-            one.secret = generated = secrets.token_hex(32)
+        is_new = one.secret is None and subscription.find(db, repo, one) is None
+        if is_new:
+            one.secret = secrets.token_hex(32)
         subscription.check(one)
         hook = subscription.subscribe(ctx, repo, one, settings.hooks_per_event)
-    return hook, generated
+        found[hook["id"]] = hook
+        if is_new and one.secret is not None:
+            generated[hook["id"]] = one.secret
+    return [(hook, generated.get(hook_id)) for hook_id, hook in found.items()]
 
 
 def remove(db: Connection, hook_id: int) -> None:

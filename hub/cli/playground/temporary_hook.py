@@ -56,6 +56,6 @@ def _make(db: Connection, settings: Settings, wanted: SubscriptionOptions) -> in
             f"{'/'.join(wanted.full_name)} has hook {known['id']} for {wanted.url} already:"
             " choose another --port, or leave out --subscribe"
         )
-    hook, _ = subscribing.subscribe(db, settings, wanted)
+    ((hook, _),) = subscribing.subscribe(db, settings, wanted)
     hook_id: int = hook["id"]
     return hook_id

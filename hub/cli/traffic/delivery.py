@@ -41,7 +41,7 @@ def delivery() -> None:
         "tocsin delivery list --hook 1 --since 2h",
         "tocsin delivery list --follow",
     ],
-    exclusions=[Exclusion("--follow", ["--since"], "it shows attempts from now on")],
+    exclusions=[Exclusion("--follow", ["--since"], "--follow shows attempts from now on")],
 )
 @click.option("--state", type=click.Choice(kept.STATE_NAMES), help="Only deliveries in this state.")
 @click.option("--hook", "hook_id", type=IdType(), metavar="ID",

@@ -19,7 +19,7 @@ TABLE = ("id", "hook", "url", "state", "attempts", "status", "problem")
 
 @command(
     examples=["tocsin event show 7", "tocsin event show 7 --payload"],
-    exclusions=[Exclusion("--payload", ["--json", "--utc"], "it prints the payload alone")],
+    exclusions=[Exclusion("--payload", ["--json", "--utc"], "--payload prints nothing else")],
 )
 @click.argument("event_id", metavar="ID", type=IdType(), shell_complete=suggestions.event_ids)
 @click.option("--payload", "whole", is_flag=True, help="Print the payload alone, byte for byte.")

@@ -181,13 +181,12 @@ def _changed_events(
 ) -> list[str]:
     """Return the events after the change.
 
-    Raises Invalid if an event to remove is not one of the hook's, or if it is to be added, too.
+    Raises Invalid if an event to remove is to be added, too, or if the hook gets it with `*`.
     """
     for name in removed:
         if name in events or name in added:
             raise Invalid(f"the event {name!r} cannot be both added and removed")
-        if name not in hook["events"]:
-            wild = ", but to all with '*'" if WILDCARD in hook["events"] else ""
-            raise Invalid(f"hook {hook['id']} does not subscribe to {name!r} by its name{wild}")
+        if name not in hook["events"] and WILDCARD in (events or hook["events"]):
+            raise Invalid(f"hook {hook['id']} gets {name!r} with '*', and not by its name")
     wanted = [*(events or hook["events"]), *added]
     return [name for name in wanted if name not in removed]

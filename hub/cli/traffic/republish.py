@@ -32,7 +32,7 @@ def republish() -> None:
 
 @republish.command(
     examples=['tocsin republish begin --topic "ada/*/events/*" --dry-run'],
-    exclusions=[Exclusion("--dry-run", ["--rate", "--no-wait"], "it publishes nothing")],
+    exclusions=[Exclusion("--dry-run", ["--rate", "--no-wait"], "a dry run publishes nothing")],
 )
 @click.option("--topic", metavar="PATTERN", required=True,
               help="owner/repo/events/event, with * for any; or a topic's URL.")  # fmt: skip

@@ -26,7 +26,7 @@ def overlapping(noun: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]
 
 def excluded_by_end(option: str) -> Exclusion:
     """Return what --end excludes: --overlap, and the option for the new secret or key."""
-    return Exclusion("--end", [option, "--overlap"], "it ends an overlap, and changes nothing else")
+    return Exclusion("--end", [option, "--overlap"], "--end changes nothing else")
 
 
 def refuse_third(ends_at: int | None, overlap: int, noun: str) -> None:
@@ -37,8 +37,8 @@ def refuse_third(ends_at: int | None, overlap: int, noun: str) -> None:
     if ends_at is not None and overlap:
         when = output.plain(output.format_time(ends_at))
         raise Conflict(
-            f"the former {noun} still signs until {when}: end the overlap first, with --end, then"
-            f" create a new {noun}"
+            f"the former {noun} still signs until {when}, and would not after this: wait, or use"
+            f" --overlap 0s if no receiver needs an old {noun}"
         )
 
 

@@ -20,6 +20,8 @@ PAUSE = 0.25
 # The number of latest ids to query again: workers commit concurrently, so a lower id can appear
 # after a higher one.
 OVERLAP = 200
+# The most windows of past attempts that are searched for the first ones.
+WINDOWS = 50
 COLOURS = {"good": "green", "bad": "red"}
 
 
@@ -41,7 +43,7 @@ def follow(
 def _made(store: Store, wanted: AttemptFilter, first: int) -> Iterator[Row]:
     """Yield each attempt once, oldest first."""
     floor = newest = store.look(attempt_feed.latest)
-    found = store.look(_before, wanted, first, newest)
+    found = store.look(latest_attempts, wanted, first, newest)
     yield from reversed(found)
     seen = {row["id"] for row in found}
     while True:
@@ -55,8 +57,17 @@ def _made(store: Store, wanted: AttemptFilter, first: int) -> Iterator[Row]:
         time.sleep(PAUSE)
 
 
-def _before(db: Connection, wanted: AttemptFilter, first: int, newest: int) -> list[Row]:
-    return attempt_feed.page(db, wanted, limit=first, before=newest + 1).rows
+def latest_attempts(db: Connection, wanted: AttemptFilter, first: int, newest: int) -> list[Row]:
+    """Return the `first` latest attempts up to an id, newest first. Search a limited number."""
+    rows: list[Row] = []
+    before: int | None = newest + 1
+    for _ in range(WINDOWS):
+        page = attempt_feed.page(db, wanted, limit=first - len(rows), before=before)
+        rows += page.rows
+        before = page.older
+        if len(rows) >= first or before is None:
+            break
+    return rows
 
 
 def _shape(row: Row) -> Row:

@@ -154,7 +154,7 @@ def start_replay(ctx: ViewContext) -> ActionResult:
         _check_change(ctx, one.repo_id, one.hook_id)
     runs = [_started(ctx, one)["id"] for one in chosen]
     if len(runs) > 1:
-        notice = f"The worker runs {len(runs)} replays, one for each repository."
+        notice = f"The worker runs {len(runs)} replays."
         return ActionResult(f"{ROOT}/replay", notice, ids={"replays": runs})
     notice = "The worker runs the replay; this page may be closed."
     return ActionResult(f"{ROOT}/replay/{runs[0]}", notice, ids={"replay": runs[0]})

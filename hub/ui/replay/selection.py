@@ -55,7 +55,7 @@ def _check_words(asked: dict[str, str]) -> None:
     if asked["status"] not in ("", FAILED):
         raise _invalid("status", "The status is failed, or empty.")
     name, dot, action = asked["event"].partition(".")
-    if name and (name not in EVENTS or (dot and not action)):
+    if asked["event"] and (name not in EVENTS or (dot and not action)):
         raise _invalid("event", f"There is no event {asked['event'][:100]!r}.")
     if name == "ping":
         raise _invalid("event", "Pings are not replayed. A button on a hook's page sends one.")
@@ -132,8 +132,9 @@ def _several(ctx: ViewContext, asked: dict[str, str]) -> list[int]:
         repo = repositories.find(ctx.db, owner, name)
         repo_ids = [] if repo is None else [ctx.viewer.repository(ctx.db, repo["id"])["id"]]
     _, found = hooks_named(ctx, text, repo_ids)
-    # A search also finds hooks that were deleted, and hooks without a repository.
-    chosen = [hook_id for hook_id, _ in hooks.repository_ids(ctx.db, found or [])]
+    rows = [hooks.by_id(ctx.db, hook_id) for hook_id in found or ()]
+    # A search also finds hooks that were deleted.
+    chosen = [row["id"] for row in rows if row is not None and row["deleted_at"] is None]
     if not chosen:
         raise Missing("hook")
     return chosen

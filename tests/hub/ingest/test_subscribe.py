@@ -140,6 +140,16 @@ async def test_another_secret_for_another_event_is_another_hook(
     assert found == [(["push", "fork"], "first"), (["issues"], "second"), (["star"], None)]
 
 
+async def test_a_hook_with_every_event_changes_for_one_event(
+    client: httpx.AsyncClient, store: Store
+) -> None:
+    await subscribe(client, topic="/octo/hello/events/*", secret="first")
+    await subscribe(client, topic="/octo/hello/events/push.json", secret="second")
+    (hook,) = await shown(client)
+    assert (hook["config"]["content_type"], hook["events"]) == ("json", ["*", "push"])
+    assert secret_of(store, hook) == "second"
+
+
 async def test_another_callback_is_another_hook(client: httpx.AsyncClient) -> None:
     await subscribe(client)
     await subscribe(client, callback=CALLBACK + "?other")

@@ -4,7 +4,7 @@ from typing import Annotated, Any, NotRequired
 
 import pytest
 from annotated_types import MaxLen, MinLen
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, with_config
 from typing_extensions import TypedDict
 
 from hub.http.errors import Rejected
@@ -27,6 +27,12 @@ class Since(TypedDict):
     since: Moment
 
 
+@with_config({"extra": "forbid"})
+class Closed(TypedDict, total=False):
+    email: str
+
+
+CLOSED: TypeAdapter[Any] = TypeAdapter(Closed)
 FORMS: TypeAdapter[Any] = TypeAdapter(Emails | Addresses | Text)
 THING: TypeAdapter[Any] = TypeAdapter(Thing)
 
@@ -51,7 +57,8 @@ THING: TypeAdapter[Any] = TypeAdapter(Thing)
                 "For 'value': Input should be a valid integer.",
             ],
         ),
-        (FORMS, '{}', ["\"emails\" wasn't supplied."]),
+        (CLOSED, '{"Email": "x"}', ['"Email" is not a permitted key.']),
+        (FORMS, "{}", ["\"emails\" wasn't supplied."]),
         (FORMS, '{"emails": [1]}', ["For 'emails/0': Input should be a valid string."]),
         (
             FORMS,

@@ -139,9 +139,27 @@ async def test_heads_in_other_repositories(
         "robin/hello",
         "ghost/hello",
         "ghost/hello",
-        "far/fork",
+        "ghost/hello",
     ]
     assert [head["user"]["login"] for head in heads] == ["robin", "hidden", "ghost", "far"]
+
+
+async def test_heads_are_found_by_former_names(
+    hub: httpx.AsyncClient, platform: Platform, store: Store, seed: Any
+) -> None:
+    hidden = store.do(accounts.create, "hidden")
+    vault = store.do(repositories.create, hidden["id"], "topsecret", private=True)
+    there = {"full_name": "hidden/topsecret"}
+    for number, source in ((1, OWN), (2, there)):
+        reported(platform, number, head={"ref": "b", "sha": SHA, "repo": source})
+    store.do(repositories.rename, vault, "plans")
+    store.do(repositories.rename, seed.hello, "hi")
+    own, other = [(await hub.get(f"/repos/octo/hi/pulls/{n}")).json() for n in (1, 2)]
+    assert own["head"]["repo"]["id"] == own["base"]["repo"]["id"] == seed.hello["id"]
+    assert own["head"]["repo"]["full_name"] == "octo/hi"
+    assert "topsecret" not in str(other)
+    store.do(lambda db: db.execute("DELETE FROM repository WHERE id = :id", id=vault["id"]))
+    assert "topsecret" not in (await hub.get("/repos/octo/hi/pulls")).text
 
 
 async def test_an_unknown_fork_does_not_look_like_the_base(
@@ -151,8 +169,8 @@ async def test_an_unknown_fork_does_not_look_like_the_base(
     reported(platform, 1, head={"ref": "b", "sha": SHA, "repo": elsewhere})
     shown = (await hub.get(f"{PULLS}/1")).json()
     fork, base = shown["head"]["repo"], shown["base"]["repo"]
-    assert (fork["id"], fork["fork"], fork["owner"]["login"]) == (0, True, "far")
-    assert fork["url"] == f"{BASE}/repos/far/fork"
+    assert (fork["id"], fork["fork"], fork["owner"]["login"]) == (0, True, "ghost")
+    assert fork["url"] == f"{BASE}/repos/ghost/hello"
     assert "octo/hello" not in str(fork)
     assert fork.keys() == base.keys() - {"permissions"}
 

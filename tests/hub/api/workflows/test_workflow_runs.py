@@ -102,7 +102,7 @@ async def test_a_private_repository_of_a_fork_is_not_shown(
 ) -> None:
     for number, name, shown in (
         (1, "octo/vault", "ghost/hello"),
-        (2, "nobody/here", "nobody/here"),
+        (2, "nobody/here", "ghost/hello"),
     ):
         reported = run(number, head_repository={"full_name": name})
         platform.report("workflow_run", "completed", workflow_run=reported)

@@ -171,6 +171,12 @@ def test_a_forward_url_without_a_path_keeps_the_deliverys(url, target, expected)
     assert str(target_of(url, target)) == expected
 
 
+def test_a_server_from_the_environment_excludes_a_port(run, monkeypatch):
+    monkeypatch.setenv("TOCSIN_LISTEN_SERVER", "http://hub.example")
+    said = run("listen", "--subscribe", "ada/bell", "--port", "9123", code=2).stderr
+    assert "--server and --port exclude each other" in said
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

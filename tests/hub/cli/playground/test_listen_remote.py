@@ -176,7 +176,11 @@ def test_an_application_that_is_not_there_is_a_failed_attempt(start, directory, 
         (["--hook", "ada/bell/1"], 2, "--hook needs --server"),
         (["--server", "hub.example", "--token", "t"], 2, "name a hook with --hook"),
         (["--server", "hub.example", "--hook", "a/b/1"], 2, "--server needs a token"),
-        (["--server", "hub.example", "--port", "9000", "--subscribe", "a/b"], 2, "no --host"),
+        (
+            ["--server", "hub.example", "--port", "9000", "--subscribe", "a/b"],
+            2,
+            "--server and --port",
+        ),
         (["--server", "http://127.0.0.1:9", "--token", "t", "--hook", "1"], 2, "is no hook"),
     ],
 )

@@ -70,6 +70,9 @@ def test_another_format_is_another_hook_with_a_secret_of_its_own(run, directory)
     with opened(directory) as store:
         first, second = store.look(hooks.every)
     assert (first["events"], first["content_type"]) == (["push"], "form")
+    done = run("subscribe", "ada/bell", known, "--event", "issues", "--event", "push", "--json")
+    shown = json.loads("[" + done.stdout.replace("}\n{", "},{") + "]")
+    assert [(one["hook"], one["secret"]) for one in shown] == [(2, None), (1, None)]
     assert (second["events"], second["content_type"]) == (["fork", "star"], "json")
 
 

@@ -104,6 +104,8 @@ def test_a_wrong_file_is_refused_in_one_line(toml, said):
         ('base_url = "https://hub.example/{a}"', "base_url: must have a valid port, and no other"),
         ('base_url = "https://hub.example /x"', "base_url: must have a valid port, and no other"),
         ('base_url = "https://hub.example/ui/"', "base_url: must not end in /ui"),
+        ('base_url = "https://hub.example/ui/hooks"', "base_url: must not end in /ui/hooks"),
+        ('base_url = "ada:hush@hub.example"', "base_url: must be an http or https URL"),
         ('header_prefixes = ["X-A-", "x-a-"]', "header_prefixes"),
         ('header_prefixes = ["X-A-", "X-a-"]', "header_prefixes: X-A- is given twice"),
         ("max_held_bytes = 1024", "max_held_bytes must be at least max_event_bytes (max_held_bytes"

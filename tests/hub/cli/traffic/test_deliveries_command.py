@@ -269,6 +269,10 @@ def test_a_hooks_secret_is_exchanged(run, listed, store: Store, hook_id):
     assert "the former secret still signs until 20" in refused.stderr
     assert former(store, hook_id) == "hush"
     run("hook", "rotate-secret", hook_id, "--secret", new)
+    # A return to the former secret leaves both.
+    run("hook", "rotate-secret", hook_id, "--secret", "hush")
+    assert former(store, hook_id) == new
+    run("hook", "rotate-secret", hook_id, "--secret", new)
     said = run("hook", "rotate-secret", hook_id, "--secret", "-", "--overlap", "0s", stdin="a\n")
     assert said.stdout == ""
     assert store.look(hooks.secret_of, store.look(hooks.by_id, hook_id)) == "a"

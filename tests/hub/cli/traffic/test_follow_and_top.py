@@ -18,9 +18,11 @@ from statement_log import statements
 from waiting import PATIENCE, wait_until
 
 from hub.cli.operate import top
+from hub.cli.traffic import tail
 from store import Store
 from store.clock import HOUR
-from store.delivery import attempt_outcomes, deliveries, leases
+from store.delivery import attempt_feed, attempt_outcomes, deliveries, leases
+from store.delivery.attempt_filter import AttemptFilter
 from store.delivery.attempt_outcomes import Outcome
 
 ALLOWED = {"TOCSIN_ALLOW_NETWORKS": "127.0.0.0/8"}
@@ -184,6 +186,17 @@ def test_a_reader_that_goes_ends_it(store: Store, hook_id: int):
         finally:
             process.kill()
     assert (out, err) == ("0\n", "")
+
+
+def test_past_attempts_are_searched_window_by_window(store: Store, hook_id: int, monkeypatch):
+    tried(store, hook_id, 503)
+    for _ in range(3):
+        store.do(deliveries.redeliver, 1, hook_id, 1)
+        tried(store, hook_id, 200)
+    monkeypatch.setattr(attempt_feed, "WINDOW", 1)
+    wanted = AttemptFilter(repo_id=1)
+    newest = store.look(attempt_feed.latest)
+    assert len(store.look(tail.latest_attempts, wanted, 4, newest)) == 4
 
 
 def test_filtered_deliveries_cannot_be_followed(run, store: Store, hook_id: int):

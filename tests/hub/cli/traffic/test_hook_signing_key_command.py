@@ -28,7 +28,7 @@ def test_a_key_is_made_rotated_and_imported(run, store: Store, hook_id):
     assert "the old one also signs until" in made.stderr
     assert keys(run, hook_id) == [second, first]
     refused = run("hook", "rotate-key", hook_id, code=5)
-    assert "end the overlap first, with --end" in refused.stderr
+    assert "use --overlap 0s if no receiver needs an old key" in refused.stderr
     assert keys(run, hook_id) == [second, first]
     imported = run("hook", "rotate-key", hook_id, "--key", "-", "--overlap", "0s", stdin=f"{KEY}\n")
     assert imported.stdout.strip() == PUBLIC

@@ -226,7 +226,12 @@ async def test_several_hooks_are_one_replay_for_each_repository(store: Store, se
 async def test_a_wrong_selection_starts_no_replay(store: Store, seed: Any) -> None:
     store.do(hook, seed.hello, "push")
     async with open_dashboard(store, seed.token) as browser:
-        for wrong in ({"status": "nosuch"}, {"event": "nosuch"}, {"hook": "1,999"}):
+        for wrong in (
+            {"status": "nosuch"},
+            {"event": "nosuch"},
+            {"event": ".opened"},
+            {"hook": "1,999"},
+        ):
             form = {"hook": "1", **wrong}
             answer = await browser.post("/ui/replay/start", form, on="/ui/replay")
             assert answer.status_code == 422, wrong
@@ -256,6 +261,7 @@ async def test_a_hook_without_a_repository_has_a_replay_of_its_own(store: Store,
     async with open_dashboard(store, store.do(operator)) as browser:
         page = f"/ui/replay?hook={one},{own}&count=1"
         assert "to 2 hooks" in text_of(await browser.page(page))
+        assert "to hook" in text_of(await browser.page("/ui/replay?hook=all.example&count=1"))
         await browser.post("/ui/replay/start", {"hook": f"{one},{own}"}, on=page)
         runs = store.look(replay_runs.page, limit=9)
         assert [(run["hook_id"], run["hook_ids"]) for run in runs] == [
