@@ -85,12 +85,15 @@ def _field_error(error: ErrorDetails) -> str:
 
 def _path(error: ErrorDetails) -> list[str]:
     """Return the path of a value, without the labels that pydantic adds for the types of unions."""
-    parts = [str(part) for part in error["loc"] if "[" not in str(part)]
-    # These errors end with the name of a member.
-    key = error["type"] in ("missing", "extra_forbidden")
-    if parts[key:] and parts[0][:1].isupper():
+    location = [str(part) for part in error["loc"]]
+    # These errors end with the name of a member, which looks like a label if the client chose it.
+    member = [location.pop()] if error["type"] in ("missing", "extra_forbidden") else []
+    parts = [part for part in location if "[" not in part]
+    if parts and parts[0][:1].isupper():
         parts = parts[1:]
-    return parts[:-1] if not key and len(parts) > 1 and parts[-1] in SIMPLE_TYPES else parts
+    if not member and len(parts) > 1 and parts[-1] in SIMPLE_TYPES:
+        parts = parts[:-1]
+    return parts + member
 
 
 def _moment(text: object) -> int:

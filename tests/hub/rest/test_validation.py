@@ -58,6 +58,8 @@ THING: TypeAdapter[Any] = TypeAdapter(Thing)
             ],
         ),
         (CLOSED, '{"Email": "x"}', ['"Email" is not a permitted key.']),
+        (CLOSED, '{"x[": 1}', ['"x[" is not a permitted key.']),
+        (CLOSED, '{"str": 1}', ['"str" is not a permitted key.']),
         (FORMS, "{}", ["\"emails\" wasn't supplied."]),
         (FORMS, '{"emails": [1]}', ["For 'emails/0': Input should be a valid string."]),
         (
