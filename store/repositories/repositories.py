@@ -177,6 +177,17 @@ def find_by_any_name(db: Connection, full_names: Iterable[str]) -> dict[str, Row
     return found | {name: rows[repo_id] for name, repo_id in former.items()}
 
 
+def find_heads(db: Connection, repo: Row, full_names: Iterable[str]) -> dict[str, Row]:
+    """Return the repositories of heads that everybody with access to `repo` may see.
+
+    The keys are the given names, present or former ones, in lower case.
+    """
+    found = find_by_any_name(db, full_names)
+    return {
+        name: row for name, row in found.items() if not row["private"] or row["id"] == repo["id"]
+    }
+
+
 def get(db: Connection, repo_id: int) -> Row | None:
     """Return the repository with this id, or None."""
     return db.one(f"{SELECT} WHERE r.id = :id", id=repo_id)

@@ -72,14 +72,8 @@ class PullRelations:
         names = {row["head_repo"] for row in rows if row["head_repo"]} | {repo["full_name"]}
         owners = accounts.by_logins(db, [name.partition("/")[0] for name in names])
         known = {login: simple_user(urls, row) for login, row in owners.items()}
-        found = stored.find_by_any_name(db, names)
-        seen = {
-            name: row
-            for name, row in found.items()
-            if not row["private"] or row["id"] == repo["id"]
-        }
-        serialized = serialize_repositories([*seen.values()])
-        shown = dict(zip(seen, serialized, strict=True))
+        heads = stored.find_heads(db, repo, names)
+        shown = dict(zip(heads, serialize_repositories([*heads.values()]), strict=True))
         return cls(urls, repo, simple_users(urls, db, ids), known, shown)
 
     def branch(self, row: Row, end: str, full_name: str | None) -> PullBranch:

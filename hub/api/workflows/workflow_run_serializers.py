@@ -83,14 +83,9 @@ class RunRelations:
         ids = {run["actor_id"] for run in runs}
         ids |= {run["details"].get("triggering_actor_id") for run in runs}
         names = {run["details"].get("head_repo", repo["full_name"]) for run in runs}
-        found = stored.find_by_any_name(db, {*names, repo["full_name"]})
-        seen = {
-            name: row
-            for name, row in found.items()
-            if not row["private"] or row["id"] == repo["id"]
-        }
-        shown = repositories(urls, db, [*seen.values()])
-        return cls(repo, simple_users(urls, db, ids), dict(zip(seen, shown, strict=True)))
+        heads = stored.find_heads(db, repo, {*names, repo["full_name"]})
+        shown = repositories(urls, db, [*heads.values()])
+        return cls(repo, simple_users(urls, db, ids), dict(zip(heads, shown, strict=True)))
 
     @property
     def repository(self) -> MinimalRepository:
