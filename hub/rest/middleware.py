@@ -69,7 +69,8 @@ def wrap(
         if services.settings.access_log:
             access_log.record(services, request, answer.status, seconds)
         answer.headers.append((b"x-service-request-id", request_id.encode()))
-        answer.headers += [*request.response_headers, *request.caller_headers]
+        answer.headers += request.response_headers
+        answer.headers += request.caller_headers
         if headers:
             answer.headers += headers
             _add_api_headers(request, answer)

@@ -1,7 +1,7 @@
 """Stand-ins for accounts and repositories that are not known here, where clients expect one.
 
-A repository from elsewhere must not look like the one that it was forked from: clients decide by
-the name whether they trust its code.
+Clients decide by the name of a repository whether they trust its code. So an unknown fork must not
+look like its base.
 """
 
 from collections.abc import Mapping

@@ -48,8 +48,8 @@ def backup(
     The daemon keeps working meanwhile. The backup has everything that was accepted before it began.
     If FILE is a directory, or left out (`backups` in the data directory), the backup's name is the
     time. The backup does not contain the key, and without the key its secrets cannot be decrypted:
-    keep a copy of the key elsewhere, or use --with-key. Imported repositories are not in the
-    backup either: they are directories in the data directory.
+    keep a copy of the key in another place, or use --with-key. The backup does not contain imported
+    repositories either: they are directories in the data directory.
 
     With PostgreSQL, the command makes no backup. It prints the command of pg_dump to use instead,
     and ends with exit code 3.

@@ -262,8 +262,8 @@ async def test_an_installation_writes_records_of_its_organization(
     for path, body in ((RECORD, record()), (f"{RECORD}/cluster/moon", cluster(entry))):
         answer = await hub.post(path, json=body, headers=everywhere)
         assert answer.status_code == 200, answer.json()
-    elsewhere = store.do(install, [acme.bells["id"]])
-    answer = await hub.post(RECORD, json=record("b", github_repository="tools"), headers=elsewhere)
+    in_bells = store.do(install, [acme.bells["id"]])
+    answer = await hub.post(RECORD, json=record("b", github_repository="tools"), headers=in_bells)
     assert_error(answer, 404, "Not Found")
 
 

@@ -130,8 +130,8 @@ async def test_heads_in_other_repositories(
     store.do(repositories.create, robin["id"], "hello")
     hidden = store.do(accounts.create, "hidden")
     store.do(repositories.create, hidden["id"], "hello", private=True)
-    there, elsewhere = {"full_name": "hidden/hello"}, {"full_name": "far/fork"}
-    for number, source in ((1, FORK), (2, there), (3, None), (4, elsewhere)):
+    private, unknown = {"full_name": "hidden/hello"}, {"full_name": "far/fork"}
+    for number, source in ((1, FORK), (2, private), (3, None), (4, unknown)):
         reported(platform, number, head={"ref": "b", "sha": SHA, "repo": source})
     heads = [(await hub.get(f"{PULLS}/{number}")).json()["head"] for number in (1, 2, 3, 4)]
     assert [head["label"] for head in heads] == ["robin:b", "hidden:b", "b", "far:b"]
@@ -165,8 +165,8 @@ async def test_heads_are_found_by_former_names(
 async def test_an_unknown_fork_does_not_look_like_the_base(
     hub: httpx.AsyncClient, platform: Platform
 ) -> None:
-    elsewhere = {"full_name": "far/fork"}
-    reported(platform, 1, head={"ref": "b", "sha": SHA, "repo": elsewhere})
+    unknown = {"full_name": "far/fork"}
+    reported(platform, 1, head={"ref": "b", "sha": SHA, "repo": unknown})
     shown = (await hub.get(f"{PULLS}/1")).json()
     fork, base = shown["head"]["repo"], shown["base"]["repo"]
     assert (fork["id"], fork["fork"], fork["owner"]["login"]) == (0, True, "ghost")
