@@ -6,7 +6,8 @@ from typing import Literal
 
 from pydantic import Field, SecretStr, field_validator
 
-from store.settings import SettingsPart
+from store.errors import Unusable
+from store.settings import SettingsPart, read_secret
 
 LEAST_TOKEN = 16
 
@@ -77,3 +78,17 @@ def place(text: str) -> Path | tuple[str, int]:
     if found is None or int(found[3]) > 65_535:
         raise ValueError("must be host:port, [address]:port or unix:/path")
     return found[1] or found[2], int(found[3])
+
+
+def token_of(settings: AdminSettings) -> str | None:
+    """Return the administrators' token, or None.
+
+    Raises Unusable if its file cannot be read, or holds no usable token.
+    """
+    path = settings.admin_token_file
+    if path is None:
+        return None if settings.admin_token is None else settings.admin_token.get_secret_value()
+    token = read_secret("admin_token_file", path)
+    if len(token) < LEAST_TOKEN:
+        raise Unusable(f"admin_token_file: {path} holds fewer than {LEAST_TOKEN} characters")
+    return token

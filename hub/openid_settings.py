@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 
-from store.settings import LOOPBACK, SettingsPart
+from store.settings import LOOPBACK, SettingsPart, read_secret
 
 
 class OpenIDSettings(SettingsPart):
@@ -82,3 +82,15 @@ def is_secure(url: str) -> bool:
     if parts.query or parts.fragment or parts.username is not None or not parts.hostname:
         return False
     return parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK)
+
+
+def client_secret(settings: OpenIDSettings) -> str | None:
+    """Return the client's secret, or None for a public client.
+
+    Raises Unusable if the secret's file cannot be read or is empty.
+    """
+    path = settings.openid_client_secret_file
+    if path is None:
+        secret = settings.openid_client_secret
+        return None if secret is None else secret.get_secret_value()
+    return read_secret("openid_client_secret_file", path)

@@ -50,11 +50,15 @@ class SettingsPart(BaseModel):
 
     @field_validator("*", mode="before")
     @classmethod
-    def _is_no_empty_path(cls, value: Any, info: ValidationInfo) -> Any:
+    def _fits(cls, value: Any, info: ValidationInfo) -> Any:
         annotation = cls.model_fields[str(info.field_name)].annotation
-        if value == "" and Path in (annotation, *get_args(annotation)):
+        types = {annotation, *get_args(annotation)}
+        if value == "" and Path in types:
             # It would mean the current directory.
             raise ValueError("must not be empty")
+        if isinstance(value, bool) and types & {int, float} and bool not in types:
+            # It would mean 0 or 1.
+            raise ValueError("must be a number")
         return value
 
     @field_validator("*")

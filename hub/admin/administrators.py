@@ -9,7 +9,7 @@ import hmac
 
 from starlette.types import Scope
 
-from hub.admin_settings import LEAST_TOKEN, AdminSettings
+from hub.admin_settings import AdminSettings, token_of
 from hub.auth import credentials
 from hub.auth.quotas import RateSubject
 from hub.auth.token_rights import check_scopes, covers
@@ -18,8 +18,6 @@ from hub.http.errors import Blocked, Unauthenticated
 from hub.rest.context import Services
 from hub.rest.request import Request
 from store import Connection
-from store.errors import Unusable
-from store.settings import read_secret
 
 LOOK, RUN = ("read:enterprise",), ("admin:enterprise",)
 """The scopes of a site administrator's token to see the installation, and to operate it."""
@@ -155,15 +153,5 @@ def _unauthenticated() -> Unauthenticated:
 
 
 def _token_digest(settings: AdminSettings) -> bytes | None:
-    token = _token(settings)
+    token = token_of(settings)
     return None if token is None else hashlib.sha256(token.encode()).digest()
-
-
-def _token(settings: AdminSettings) -> str | None:
-    path = settings.admin_token_file
-    if path is None:
-        return None if settings.admin_token is None else settings.admin_token.get_secret_value()
-    token = read_secret("admin_token_file", path)
-    if len(token) < LEAST_TOKEN:
-        raise Unusable(f"admin_token_file: {path} holds fewer than {LEAST_TOKEN} characters")
-    return token

@@ -13,8 +13,7 @@ from hub.openid.attempt import SignInAttempt
 from hub.openid.documents import fetch
 from hub.openid.errors import ProviderUnavailable, SignInFailed
 from hub.openid.id_token import Claims, Expected, key_id, verify
-from hub.openid_settings import OpenIDSettings, is_secure
-from store.settings import read_secret
+from hub.openid_settings import OpenIDSettings, client_secret, is_secure
 
 WELL_KNOWN = "/.well-known/openid-configuration"
 # Seconds that the description and the keys are used.
@@ -188,15 +187,3 @@ def _usable_keys(given: list[Any]) -> list[Key]:
 
 def _with_query(url: str, query: str) -> str:
     return f"{url}{'&' if '?' in url else '?'}{query}"
-
-
-def client_secret(settings: OpenIDSettings) -> str | None:
-    """Return the client's secret, or None for a public client.
-
-    Raises Unusable if the secret's file cannot be read or is empty.
-    """
-    path = settings.openid_client_secret_file
-    if path is None:
-        secret = settings.openid_client_secret
-        return None if secret is None else secret.get_secret_value()
-    return read_secret("openid_client_secret_file", path)

@@ -7,7 +7,7 @@ import pytest
 from openid_site import CLIENT, SECRET
 from pydantic import ValidationError
 
-from hub.openid import provider
+from hub.openid_settings import client_secret
 from hub.settings import HubSettings
 from store.errors import Unusable
 
@@ -30,11 +30,11 @@ def test_the_secret_is_never_shown(tmp_path: Path) -> None:
     given = {"openid_issuer": "https://tower.example", "openid_client_id": CLIENT}
     made = HubSettings(**given, openid_client_secret=SECRET)
     assert SECRET not in repr(made)
-    assert provider.client_secret(made) == SECRET
+    assert client_secret(made) == SECRET
     path = tmp_path / "secret"
     path.write_text(f"{SECRET}\n")
-    assert provider.client_secret(HubSettings(**given, openid_client_secret_file=path)) == SECRET
-    assert provider.client_secret(HubSettings(**given)) is None
+    assert client_secret(HubSettings(**given, openid_client_secret_file=path)) == SECRET
+    assert client_secret(HubSettings(**given)) is None
 
 
 @pytest.mark.parametrize("content", [None, b"", b" \n", b"\xff" * 20])
@@ -44,4 +44,4 @@ def test_a_file_without_a_secret_is_refused(tmp_path: Path, content: bytes | Non
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(Unusable, match="openid_client_secret_file"):
-        provider.client_secret(HubSettings(**given, openid_client_secret_file=path))
+        client_secret(HubSettings(**given, openid_client_secret_file=path))

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from hub import admin_settings
 from hub.cli.console import options, output
 from hub.cli.console.grammar import command
 from hub.cli.operate import doctor_data as data
@@ -23,12 +24,16 @@ from hub.cli.service.configuration import (
     unknown_variables,
 )
 from hub.cli.service.daemon_record import ORIGIN, effective
+from hub.cli.service.start_errors import start_errors
 from store import Store
 from store.clock import Clock
 from store.crypto import key_file
 from store.crypto.vault import Vault
 from store.database.opening import exists, is_server_url, open_unmigrated, sqlite_path
 from store.errors import StoreError, Unusable
+
+ANY = ("0.0.0.0", "::")  # noqa: S104 - they are compared
+"""The hosts that mean all addresses of this machine."""
 
 
 @command(examples=["tocsin doctor"])
@@ -111,17 +116,33 @@ def _settings(settings: Settings) -> Iterator[Finding]:
     for name in unknown_variables():
         fine = False
         yield warning(about, f"{name} is no setting", f"unset {name}, or correct its name")
-    if settings.base_url is None and settings.host in ("0.0.0.0", "::"):  # noqa: S104 - it is compared
+    if settings.base_url is None and settings.host in ANY:
         fine = False
         said = f"links begin with {settings.root()}, which clients cannot open"
         yield warning(about, said, "set base_url to the URL that clients use")
-    if settings.tls_certificate is not None:
-        tls.load(settings)
+    for error in start_errors(settings):
+        fine = False
+        yield bad(about, error, "correct the setting or its file: tocsin cannot start")
+    if fine:
         for complaint in tls.problems(settings, Clock().now()):
             fine = False
             yield warning(about, complaint, "correct the setting, or get another certificate")
+    if _is_taken(settings):
+        fine = False
+        said = "admin_bind is the address on which the API is served"
+        yield warning(about, said, "choose another port; only a worker alone can start like this")
     if fine:
         yield good(about, "the settings are valid")
+
+
+def _is_taken(settings: Settings) -> bool:
+    """Return whether the listener for administrators would need the API's port."""
+    if settings.admin_bind is None or settings.port == 0:
+        return False
+    match admin_settings.place(settings.admin_bind):
+        case host, port if port == settings.port:
+            return host == settings.host or host in ANY or settings.host in ANY
+    return False
 
 
 def _machine(settings: Settings, database: Path | None) -> Iterator[Finding]:

@@ -13,6 +13,7 @@ from hub.cli.service.configuration import Settings
 from hub.cli.service.daemon_record import DaemonRecord
 from hub.cli.service.hub_callbacks import HubCallbacks
 from hub.cli.service.notify import Notifier
+from hub.cli.service.start_errors import start_errors
 from store import Store
 from worker.delivery.watchdog import Watchdog
 
@@ -97,6 +98,8 @@ class Daemon:
         later = [name for name in fixed if getattr(wanted, name) != getattr(old, name)]
         if later:
             log.warning("in force only after a restart: %s", ", ".join(later))
+            for error in start_errors(wanted):
+                log.warning("a restart would fail: %s", error)
         changed = _changed(old, settings)
         log.info("settings read again; changed: %s", ", ".join(changed) or "none")
         return changed

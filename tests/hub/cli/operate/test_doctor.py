@@ -137,6 +137,51 @@ def test_links_that_lead_nowhere_are_named(examine, well, monkeypatch):
     examine()
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"admin_token_file": "{}"}, "admin_token_file: cannot read {}: "),
+        ({"openid_client_secret_file": "{}"}, "openid_client_secret_file: cannot read {}: "),
+        (
+            {
+                "mail_host": "127.0.0.1",
+                "mail_from": "a@b.example",
+                "mail_user": "mill",
+                "mail_password_file": "{}",
+            },
+            "mail_password_file: cannot read {}: ",
+        ),
+        ({"tls_certificate": "{}"}, "cannot read {}: "),
+    ],
+)
+def test_a_file_that_a_start_needs_is_looked_for(examine, well, monkeypatch, tmp_path, given, said):
+    path = tmp_path / "absent"
+    for name, value in given.items():
+        monkeypatch.setenv(f"TOCSIN_{name.upper()}", value.format(path))
+    finding = worst(examine(code=2)["settings"])
+    assert finding["said"] == f"{said.format(path)}No such file or directory"
+    assert finding["remedy"] == "correct the setting or its file: tocsin cannot start"
+
+
+@pytest.mark.parametrize(
+    ("admin_bind", "host", "taken"),
+    [
+        ("127.0.0.1:8765", "127.0.0.1", True),
+        ("127.0.0.1:8765", "0.0.0.0", True),
+        ("[::]:8765", "127.0.0.1", True),
+        ("127.0.0.1:8766", "127.0.0.1", False),
+        ("127.0.0.2:8765", "127.0.0.1", False),
+        ("unix:/run/admin", "127.0.0.1", False),
+    ],
+)
+def test_an_address_for_two_listeners_is_found(examine, well, monkeypatch, admin_bind, host, taken):
+    monkeypatch.setenv("TOCSIN_ADMIN_BIND", admin_bind)
+    monkeypatch.setenv("TOCSIN_HOST", host)
+    monkeypatch.setenv("TOCSIN_BASE_URL", "https://hub.example")
+    finding = worst(examine(code=int(taken))["settings"])
+    assert (finding["said"] == "admin_bind is the address on which the API is served") is taken
+
+
 def test_there_is_nothing_yet(examine, fresh):
     assert worst(examine(code=2)["database"])["remedy"].startswith("start tocsin")
     assert list(fresh.iterdir()) == []

@@ -178,6 +178,18 @@ def test_a_pair_that_is_wrong_changes_nothing(manager, issued):
     assert "in force only after a restart: tls_certificate, tls_key\n" in said
 
 
+def test_a_file_for_the_next_start_is_looked_for_at_a_reload(manager, issued):
+    """TLS begins with a restart. An error that would end it is reported while the daemon runs."""
+    (issued.folder / "tocsin.toml").write_text("port = 0\nlog_level = 'info'\n")
+    manager.start()
+    manager.until("^READY=1$")
+    configured(issued.folder, tls_certificate=f"{issued.folder}/absent.pem")
+    assert "stay as they were" not in reloaded(manager)
+    manager.signal(signal.SIGTERM)
+    _, said = manager.ended()
+    assert f"a restart would fail: cannot read {issued.folder}/absent.pem" in said
+
+
 def test_an_encrypted_key_is_opened_with_the_password(manager, issued):
     number = issued.issue("one", password=b"open sesame")
     (issued.folder / "password").write_text("open sesame\n")
