@@ -35,6 +35,12 @@ class Seen:
     came: Counter[bytes] = field(default_factory=Counter)
     answered: set[bytes] = field(default_factory=set)
 
+    def copy(self) -> "Seen":
+        """Return what was seen until now."""
+        # In this order, so that no delivery counts as open that is answered meanwhile.
+        came = Counter(self.came)
+        return Seen(came, set(self.answered))
+
     @property
     def open(self) -> set[bytes]:
         """Deliveries that have had no answer."""
@@ -71,18 +77,30 @@ def _killed(directory: Path) -> Killed:
     with _receiving(seen) as port:
         made = store.do(world.make, subscribers=SUBSCRIBERS, port=port)
         with serving(directory) as server:
-            kill = partial(os.kill, server.pid, signal.SIGKILL)
-            asyncio.run(_load(server.port, made["token"], kill))
-        was_open, answered, came = seen.open, set(seen.answered), Counter(seen.came)
+            kill = partial(_kill, server.pid, seen)
+            before = asyncio.run(_load(server.port, made["token"], kill))
         with serving(directory):
             world.finished(store)
     store.shut()
-    again = {key for key, many in seen.came.items() if many > came[key] > 0}
-    return Killed(len(was_open), len(again), len(again & answered))
+    again = {key for key, many in seen.came.items() if many > before.came[key] > 0}
+    return Killed(len(before.open), len(again), len(again & before.answered))
 
 
-async def _load(port: int, token: str, kill: Callable[[], None]) -> None:
-    """Post events at a steady pace over one connection, and then kill the server."""
+def _kill(pid: int, seen: Seen) -> Seen:
+    """Kill a server. Return what had been seen until then.
+
+    Answers that the receiver gives after that reach nobody, and must not count.
+    """
+    before = seen.copy()
+    os.kill(pid, signal.SIGKILL)
+    return before
+
+
+async def _load(port: int, token: str, kill: Callable[[], Seen]) -> Seen:
+    """Post events at a steady pace over one connection, and then kill the server.
+
+    Return what `kill` does.
+    """
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     for number in range(EVENTS):
         await asyncio.sleep(PAUSE)
@@ -92,8 +110,9 @@ async def _load(port: int, token: str, kill: Callable[[], None]) -> None:
             raise RuntimeError(head.decode("latin-1"))
         await reader.readexactly(content_length(head))
     await asyncio.sleep(random.uniform(0, PAUSE))
-    kill()
+    before = kill()
     writer.close()
+    return before
 
 
 @contextlib.contextmanager
