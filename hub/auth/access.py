@@ -114,7 +114,7 @@ class Access:
         """Check the caller against the first row of the path. Raises Forbidden or Missing."""
 
     def reach(self, db: Connection, caller: Caller | None, first: Row, last: Row) -> None:
-        """Check the caller against the last row of the path. Raises Forbidden."""
+        """Check the caller against the last row of the path. Raises Forbidden or Missing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,7 +29,7 @@ COLUMNS = (
     f"id, {TARGETS}, url, content_type, secret, insecure_ssl, active, events, options,"
     " disabled_reason, failing_since, version, created_at, updated_at, previous_secret,"
     " previous_until, secret_taken, held_until, paused_at, key_set,"
-    " option_secrets, certificate_ends_at, pause_reason, handshake, handshake_rate"
+    " option_secrets, certificate_ends_at, pause_reason, handshake, handshake_rate, oauth_app_id"
 )
 # The indexes on URLs have this many characters of them.
 INDEXED = 500
@@ -62,12 +62,14 @@ def create(
     active: bool = True,
     options: dict[str, Any] | None = None,
     most: int = 0,
+    oauth_app_id: int | None = None,
 ) -> Row:
     """Create a hook of a target. A number is the id of a repository.
 
-    `most` limits the target's hooks that one event may have (0: no limit). Raises Invalid if an
-    event is unknown or does not fit the target, if the hook would repeat another one, or if an
-    event has `most` hooks already.
+    `most` limits the target's hooks that one event may have (0: no limit). `oauth_app_id` is
+    the OAuth application whose token creates the hook. Raises Invalid if an event is unknown or
+    does not fit the target, if the hook would repeat another one, or if an event has `most` hooks
+    already.
     """
     target = as_target(target)
     chosen = hook_subscriptions.check_events(events, target.kind)
@@ -76,10 +78,10 @@ def create(
     row = db.one(
         f"INSERT INTO hook ({TARGETS}, url, content_type, secret, insecure_ssl, active,"
         " events, options, option_secrets, certificate_ends_at, handshake, handshake_rate, filter,"
-        " pull, created_at, updated_at)"
+        " pull, oauth_app_id, created_at, updated_at)"
         " VALUES (:repo_id, :org_id, :app_id, :url, :content_type, :secret, :insecure_ssl,"
         " :active, :events, :options, :option_secrets, :certificate_ends_at, :handshake,"
-        " :handshake_rate, :filter, :pull, :now, :now)"
+        " :handshake_rate, :filter, :pull, :oauth_app_id, :now, :now)"
         f" RETURNING {COLUMNS}",
         **target.columns,
         url=url,
@@ -89,6 +91,7 @@ def create(
         active=int(active),
         events=json.dumps(chosen),
         **option_columns.columns(db, target.kind, None, options or {}, url),
+        oauth_app_id=oauth_app_id,
         now=db.now,
     )
     assert row is not None

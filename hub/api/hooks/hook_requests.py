@@ -111,7 +111,9 @@ async def check_token_url(services: Services, options: DeliveryOptions | None) -
         raise Invalid(message, field="oauth2", code="custom", resource="Hook") from None
 
 
-def created(ctx: Context, target: HookTarget, body: Mapping[str, Any]) -> Row:
+def created(
+    ctx: Context, target: HookTarget, body: Mapping[str, Any], oauth_app_id: int | None = None
+) -> Row:
     """Create a hook as a request describes it, and send it a ping."""
     hook = hooks.create(
         ctx.db,
@@ -120,6 +122,7 @@ def created(ctx: Context, target: HookTarget, body: Mapping[str, Any]) -> Row:
         active=body.get("active", True),
         options=merged({}, body.get("delivery")),
         most=ctx.hooks_per_event,
+        oauth_app_id=oauth_app_id,
         **settled(body["config"]),
     )
     hook_events.ping(ctx, hook)

@@ -8,7 +8,7 @@ from typing import Literal, NotRequired
 from pydantic import with_config
 from typing_extensions import TypedDict
 
-from hub.api.hooks.hook_access import OF_ORGANIZATION, TO_ORGANIZATION
+from hub.api.hooks.hook_access import OF_ORGANIZATION, TO_ORGANIZATION, creator_of
 from hub.api.hooks.hook_requests import (
     Events,
     HookConfigChange,
@@ -27,7 +27,7 @@ from hub.rest.paging import NumberedPaging
 from hub.rest.serializers import OrganizationHook
 from store import Row
 from store.accounts import organizations
-from store.hooks import hooks
+from store.hooks import hook_creators, hooks
 from store.hooks.hook_options import DeliveryOptions
 from store.hooks.hook_targets import organization
 
@@ -57,10 +57,14 @@ class OrganizationHookConfigChange(HookConfigChange, total=False):
 
 @ops("GET /orgs/{org}/hooks", OF_ORGANIZATION)
 def list_webhooks(ctx: Context, org: Row, page: NumberedPaging) -> list[OrganizationHook]:
-    """List organization webhooks"""
-    target = organization(org["id"])
-    page.count(lambda most: hooks.count(ctx.db, target, most))
-    rows = hooks.page(ctx.db, target, limit=page.limit, offset=page.offset)
+    """List organization webhooks
+
+    An OAuth application sees only the hooks that were created with its tokens, and no other token
+    sees these. This holds for all operations on an organization's hooks.
+    """
+    listed = (ctx.db, org["id"], creator_of(ctx.caller))
+    page.count(lambda most: hook_creators.count(*listed, most))
+    rows = hook_creators.page(*listed, limit=page.limit, offset=page.offset)
     return [serializers.organization_hook(ctx.urls, org, row) for row in rows]
 
 
@@ -73,7 +77,7 @@ def create_webhook(ctx: Context, org: Row, body: NewOrganizationHook) -> Organiz
     settings for its deliveries. 422 if one of its events has as many hooks of the organization as
     the setting hooks_per_event allows.
     """
-    hook = created(ctx, organization(org["id"]), body)
+    hook = created(ctx, organization(org["id"]), body, creator_of(ctx.caller))
     return serializers.organization_hook(ctx.urls, org, hook)
 
 

@@ -242,7 +242,9 @@ CREATE TABLE hook (
     pause_reason TEXT,
     handshake TEXT,                     -- pending, granted or failed; NULL: none is asked for
     handshake_rate BIGINT,              -- how many requests a minute the receiver allows
-    pull SMALLINT NOT NULL DEFAULT 0    -- 1: its receiver fetches the deliveries
+    pull SMALLINT NOT NULL DEFAULT 0,   -- 1: its receiver fetches the deliveries
+    -- For an organization's hook: the OAuth application whose token created it. NULL: a user did.
+    oauth_app_id BIGINT REFERENCES app (id) ON DELETE SET NULL
 );
 
 -- The keys with which hooks' deliveries are signed.
@@ -266,6 +268,8 @@ CREATE INDEX hook_listed ON hook (repo_id, id) WHERE deleted_at IS NULL;
 CREATE INDEX hook_organization ON hook (org_id, id) WHERE org_id IS NOT NULL;
 
 CREATE INDEX hook_app ON hook (app_id, id) WHERE app_id IS NOT NULL;
+
+CREATE INDEX hook_oauth_app ON hook (oauth_app_id) WHERE oauth_app_id IS NOT NULL;
 
 -- A new hook is compared with the target's hooks of its URL. PostgreSQL cannot index long texts.
 

@@ -7,7 +7,7 @@ import pytest
 from assertions import BASE, assert_error, attempted, bodies, waiting
 
 from store import Row, Store
-from store.accounts import accounts, tokens
+from store.accounts import accounts, apps, tokens
 from store.delivery import outbox
 from store.hooks import hooks
 from store.repositories import repositories
@@ -182,6 +182,78 @@ async def test_a_hook_is_hidden_from_all_but_owners(
     reads = headers(store, seed.octo, **fine)
     assert (await owner.get(HOOKS, headers=reads)).status_code == 200
     assert_error(await owner.delete(f"{HOOKS}/{hook['id']}", headers=reads), 403)
+
+
+def of_application(store: Store, account: Row, name: str) -> dict[str, str]:
+    _, app = store.do(apps.create, account["id"], name, url=f"https://{name}.example/")
+    return headers(store, account, kind="oauth", scopes=["admin:org_hook"], app_id=app["id"])
+
+
+async def hook_ids(owner: httpx.AsyncClient, sent: dict[str, str]) -> list[int]:
+    answer = await owner.get(HOOKS, headers=sent)
+    assert answer.status_code == 200
+    return [hook["id"] for hook in answer.json()]
+
+
+async def test_an_oauth_application_sees_only_its_own_hooks(
+    owner: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
+    mill, kiln = (of_application(store, seed.octo, name) for name in ("mill", "kiln"))
+    users = (await made(owner))["id"]
+    other = {"name": "web", "config": {**CONFIG, "url": "https://mill.example/in"}}
+    answer = await owner.post(HOOKS, json=other, headers=mill)
+    assert answer.status_code == 201
+    own = answer.json()["id"]
+    assert await hook_ids(owner, mill) == [own]
+    assert await hook_ids(owner, kiln) == []
+    assert await hook_ids(owner, {}) == [users]
+    first = await owner.get(f"{HOOKS}?per_page=1")
+    assert "Link" not in first.headers, "the number of pages counts hooks that are not listed"
+    assert (await owner.get(f"{HOOKS}/{own}", headers=mill)).status_code == 200
+    assert (await owner.get(f"{HOOKS}/{users}")).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", ""),
+        ("PATCH", ""),
+        ("DELETE", ""),
+        ("GET", "/config"),
+        ("PATCH", "/config"),
+        ("GET", "/deliveries"),
+        ("GET", "/deliveries/{delivery}"),
+        ("POST", "/deliveries/{delivery}/attempts"),
+        ("POST", "/pings"),
+        ("GET", "/events"),
+        ("GET", "/keys"),
+        ("POST", "/keys"),
+        ("DELETE", "/keys/former"),
+    ],
+)
+async def test_the_hook_of_an_oauth_application_is_hidden_from_other_tokens(
+    owner: httpx.AsyncClient, store: Store, seed: Any, method: str, path: str
+) -> None:
+    mill, kiln = (of_application(store, seed.octo, name) for name in ("mill", "kiln"))
+    body = {"name": "web", "config": CONFIG, "delivery": {"signatures": ["v1a"]}}
+    hook = (await owner.post(HOOKS, json=body, headers=mill)).json()
+    attempted(store, hook["id"])
+    (delivery,) = (await owner.get(f"{HOOKS}/{hook['id']}/deliveries", headers=mill)).json()
+    at = f"{HOOKS}/{hook['id']}" + path.format(delivery=delivery["id"])
+    for other in ({}, kiln):
+        answer = await owner.request(method, at, json={}, headers=other)
+        assert_error(answer, 404)
+    assert (await owner.request(method, at, json={}, headers=mill)).is_success
+
+
+async def test_hooks_of_a_removed_oauth_application_belong_to_the_users(
+    owner: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
+    mill = of_application(store, seed.octo, "mill")
+    hook = (await owner.post(HOOKS, json={"name": "web", "config": CONFIG}, headers=mill)).json()
+    assert await hook_ids(owner, {}) == []
+    store.do(lambda db: db.execute("DELETE FROM app WHERE name = 'mill'"))
+    assert await hook_ids(owner, {}) == [hook["id"]]
 
 
 async def test_a_filter_is_tested_with_events_of_the_organization(
