@@ -12,7 +12,6 @@ from store import Connection, Row
 from store.accounts import apps, tokens
 from store.accounts.installation_rights import InstallationReach
 
-SCOPED = ("personal", "oauth")
 # If the token is sent as the user name, the password must be one of these.
 NO_PASSWORD = ("", "x-oauth-basic")
 SUSPENDED = "This installation has been suspended"
@@ -53,7 +52,7 @@ class Caller:
     @property
     def has_scopes(self) -> bool:
         """Return whether the token has scopes instead of permissions."""
-        return self.kind in SCOPED
+        return self.kind in tokens.SCOPED
 
     def reaches(self, repo: Row) -> bool:
         """Return whether the token covers this repository."""

@@ -7,7 +7,7 @@ import hashlib
 import json
 import re
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from hmac import compare_digest
 from urllib.parse import urlsplit
 
@@ -55,7 +55,9 @@ def create(
     """
     client_secret = secrets.token_hex(20) if client_secret is None else client_secret
     client_id = secrets.token_hex(10) if client_id is None else client_id
+    events = checked_events(events)
     _check(name, url, kind, client_id)
+    _check_rights(name, kind, permissions, events)
     made = db.value(
         "INSERT INTO app (owner_id, kind, name, name_key, slug, url, description, permissions,"
         " events, public, client_id, secret_hash, created_at, updated_at) VALUES (:owner_id,"
@@ -69,7 +71,7 @@ def create(
         url=url,
         description=description,
         permissions=_written(permissions or {}),
-        events=json.dumps(checked_events(events)),
+        events=json.dumps(events),
         public=int(public),
         client_id=client_id,
         hash=_hash(client_secret),
@@ -112,6 +114,18 @@ def _check(name: str, url: str, kind: str, client_id: str) -> None:
     if not CLIENT_ID.fullmatch(client_id):
         raise Invalid("a client id is 8 to 20 of A-Z, a-z, 0-9, '.', '_', '-'", field="client_id")
     check_url(url, "url")
+
+
+def _check_rights(
+    name: str, kind: str, permissions: Mapping[str, str] | None, events: Sequence[str]
+) -> None:
+    """Raise Invalid if an app of this kind would ignore its permissions or events."""
+    if kind != "integration" and (permissions or events):
+        field = "permissions" if permissions else "events"
+        raise Invalid(
+            f"only an integration has permissions and events, and {name} is an OAuth app",
+            field=field,
+        )
 
 
 def check_url(url: str, field: str) -> None:
@@ -161,16 +175,20 @@ class AppFields(TypedDict):
 def update(db: Connection, app_id: int, **fields: Unpack[AppFields]) -> None:
     """Change an application, and the most permissions its tokens may have.
 
-    Installations get no further permissions by that: their accounts accept them first.
+    Installations get no further permissions by that: their accounts accept them first. Raises
+    Invalid for bad values.
     """
     check_url(fields["url"], "url")
+    app, events = get(db, app_id), checked_events(fields["events"])
+    assert app is not None, "the caller has found it"
+    _check_rights(app["name"], app["kind"], fields["permissions"], events)
     db.execute(
         "UPDATE app SET url = :url, description = :description, permissions = :permissions,"
         " events = :events, public = :public, updated_at = :now WHERE id = :id",
         url=fields["url"],
         description=fields["description"],
         permissions=_written(fields["permissions"]),
-        events=json.dumps(checked_events(fields["events"])),
+        events=json.dumps(events),
         public=int(fields["public"]),
         now=db.now,
         id=app_id,

@@ -33,15 +33,12 @@ def issue(
     """Permit the application to act for the user. Return the value and the row of a new token.
 
     An integration's token has permissions: by default all of the application's. Other applications'
-    tokens have scopes. Raises Invalid for more permissions than the application has.
+    tokens have scopes. Raises Invalid for more permissions than the application has, and as
+    `tokens.create` does.
     """
     integration = app["kind"] == "integration"
-    if integration and scopes:
-        raise Invalid("this app's tokens have permissions, not scopes", field="scopes")
     if integration:
         permissions = narrowed(app["permissions"], permissions)
-    elif permissions:
-        raise Invalid("this app's tokens have scopes, not permissions", field="permissions")
     ensure(db, app["id"], account_id)
     return tokens.create(
         db,

@@ -6,7 +6,7 @@ import re
 import secrets
 import string
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
 import orjson
@@ -29,6 +29,8 @@ KINDS = {
 }
 ALPHABET = string.digits + string.ascii_uppercase + string.ascii_lowercase
 BODY, CHECK = 30, 6
+SCOPED = ("personal", "oauth")
+"""The kinds whose tokens have scopes. All others have permissions."""
 SHAPE = re.compile(rf"(?:{'|'.join(KINDS.values())})[0-9A-Za-z]{{{BODY + CHECK}}}")
 
 # Scope to the scopes that it includes. Source: the specification, Authentication 5.
@@ -145,6 +147,8 @@ def create(
         raise Invalid(
             f"{kind!r} is not a kind of token: use one of {', '.join(KINDS)}", field="kind"
         )
+    scopes = list(scopes)
+    _check_rights(kind, scopes, permissions)
     if value is not None and not is_well_formed(value):
         raise Invalid("the value given is not a token: prefix or checksum is wrong", field="token")
     if kind == "installation" and expires_at is None:
@@ -180,6 +184,16 @@ def create(
     if expires_at is not None:
         jobs.notify_worker(db)
     return value, row
+
+
+def _check_rights(kind: str, scopes: Sequence[str], permissions: Mapping[str, str] | None) -> None:
+    """Raise Invalid if a token of this kind would ignore its scopes or permissions."""
+    if kind in SCOPED and permissions:
+        raise Invalid(
+            f"a token of the kind {kind} has scopes, and no permissions", field="permissions"
+        )
+    if kind not in SCOPED and scopes:
+        raise Invalid(f"a token of the kind {kind} has permissions, and no scopes", field="scopes")
 
 
 def find(db: Connection, value: str) -> Row | None:

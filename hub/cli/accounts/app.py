@@ -1,7 +1,5 @@
 """`tocsin app`: applications that hold tokens of users, or act for themselves."""
 
-from collections.abc import Sequence
-
 import click
 
 from hub.cli.console import lookups, options, output, suggestions
@@ -163,8 +161,6 @@ def add(
     application.
     """
 
-    _check_kind(kind, name, permissions, events)
-
     def make(db: Connection) -> tuple[str, Row]:
         return apps.create(
             db,
@@ -185,12 +181,6 @@ def add(
         click.echo(row["client_id"])
         click.echo(secret)
     output.print_note(f"made app {row['name']}; its client secret is not shown again")
-
-
-def _check_kind(kind: str, name: str, permissions: Sequence[object], events: Sequence[str]) -> None:
-    """Raise Invalid if an app of this kind has no permissions and events, and is to have some."""
-    if kind != "integration" and (permissions or events):
-        raise Invalid(f"only an integration has permissions and events, and {name} is an OAuth app")
 
 
 @app.command(examples=["tocsin app edit Lab --url https://new-lab.example/"])
@@ -219,7 +209,6 @@ def edit(
 
     def change(db: Connection) -> None:
         row = lookups.app(db, name)
-        _check_kind(row["kind"], name, permissions, events)
         app_hooks.update_app(
             db,
             row["id"],

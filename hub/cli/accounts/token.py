@@ -1,17 +1,15 @@
 """`tocsin token`: tokens with which programs authenticate."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import click
 
-from hub.auth.credentials import SCOPED
 from hub.cli.console import lookups, options, output, suggestions
 from hub.cli.console.arguments import DurationType, IdType, PairType, distinct_names
 from hub.cli.console.grammar import noun
 from hub.cli.console.removal import agree
 from store import Connection, Row, Store
-from store.accounts import apps, grants, tokens
+from store.accounts import grants, tokens
 from store.apps import installation_tokens
 from store.errors import Invalid
 
@@ -87,15 +85,12 @@ def add(
             "expires_at": None if expires is None else db.now + expires,
         }
         if app is not None and kind is None:
-            issuer = lookups.app(db, app)
-            _check_rights(apps.KINDS[issuer["kind"]], scopes, permissions)
-            return grants.issue(db, issuer, account_id, **given)
+            return grants.issue(db, lookups.app(db, app), account_id, **given)
         if app is not None:
             del given["scopes"], given["fingerprint"]
             return installation_tokens.create(
                 db, lookups.installation(db, app, login), wanted=given.pop("permissions"), **given
             )
-        _check_rights(kind or "personal", scopes, permissions)
         return tokens.create(db, account_id, kind=kind or "personal", **given)
 
     unknown = sorted(set(scopes) - tokens.SCOPES)
@@ -105,14 +100,6 @@ def add(
     value, row = store.do(make)
     click.echo(value)
     output.print_note(f"token {row['id']} of {login}; this value is not shown again")
-
-
-def _check_rights(kind: str, scopes: Sequence[str], permissions: Sequence[object]) -> None:
-    """Raise Invalid if a token of this kind would ignore its scopes or permissions."""
-    if kind in SCOPED and permissions:
-        raise Invalid(f"a token of the kind {kind} has scopes, and no permissions")
-    if kind not in SCOPED and scopes:
-        raise Invalid(f"a token of the kind {kind} has permissions, and no scopes")
 
 
 @token.command("list", examples=["tocsin token list"])

@@ -33,13 +33,14 @@ def made(world: World, name: str = "Lab", **given: object) -> tuple[str, Row]:
 
 
 def test_an_app_has_the_given_values(world: World) -> None:
-    secret, app = made(world, description="tries things", permissions={"contents": "read"})
+    given = {"kind": "integration", "permissions": {"contents": "read"}}
+    secret, app = made(world, description="tries things", **given)
     hashed = app.pop("secret_hash")
     assert app == {
         "id": app["id"],
         "owner_id": world.user["id"],
         "owner": "ada",
-        "kind": "oauth",
+        "kind": "integration",
         "name": "Lab",
         "slug": "lab",
         "url": "https://lab.example/",
@@ -47,11 +48,12 @@ def test_an_app_has_the_given_values(world: World) -> None:
         "permissions": {"contents": "read"},
         "events": [],
         "public": True,
-        "bot_id": None,
+        "bot_id": app["bot_id"],
         "client_id": app["client_id"],
         "created_at": world.now,
         "updated_at": world.now,
     }
+    assert app["bot_id"] is not None
     assert len(app["client_id"]) == 20
     assert len(secret) == 40
     assert secret not in str(app) + hashed
@@ -122,8 +124,19 @@ def test_apps_are_listed_with_their_tokens(world: World) -> None:
     ]
 
 
-def test_an_app_changes(world: World) -> None:
+@pytest.mark.parametrize("ignored", [{"permissions": {"checks": "read"}}, {"events": ["push"]}])
+def test_an_oauth_app_has_no_permissions_and_events(
+    world: World, ignored: dict[str, object]
+) -> None:
+    with pytest.raises(Invalid, match="Lab is an OAuth app"):
+        made(world, **ignored)
     _, app = made(world)
+    with pytest.raises(Invalid, match="Lab is an OAuth app"):
+        world.store.do(lambda db: apps.update(db, app["id"], **UNCHANGED | ignored))
+
+
+def test_an_app_changes(world: World) -> None:
+    _, app = made(world, kind="integration")
     world.clock.advance(5)
     world.store.do(
         apps.update,

@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from typing import Any
 
 import pytest
 from store_world import World
@@ -47,12 +48,28 @@ def test_a_malformed_token_is_known_without_a_look_up(change) -> None:
     assert not is_well_formed(change(tokens.new_value("personal")))
 
 
+@pytest.mark.parametrize(
+    ("kind", "ignored", "field"),
+    [
+        ("personal", {"permissions": {"contents": "read"}}, "permissions"),
+        ("oauth", {"permissions": {"contents": "read"}}, "permissions"),
+        ("fine_grained", {"scopes": ["repo"]}, "scopes"),
+        ("app_user", {"scopes": ["repo"]}, "scopes"),
+    ],
+)
+def test_rights_that_a_token_would_ignore_are_refused(
+    world: World, kind: str, ignored: dict[str, Any], field: str
+) -> None:
+    with pytest.raises(Invalid) as refused:
+        world.store.do(tokens.create, world.user["id"], kind=kind, **ignored)
+    assert refused.value.field == field
+
+
 def test_a_token_is_found_by_its_value(world: World) -> None:
     value, made = world.store.do(
         tokens.create,
         world.user["id"],
         scopes=["repo", "user"],
-        permissions={"contents": "read"},
         note="laptop",
     )
     assert made["last_eight"] == value[-8:]
@@ -64,7 +81,7 @@ def test_a_token_is_found_by_its_value(world: World) -> None:
         "account_id": world.user["id"],
         "kind": "personal",
         "scopes": frozenset({"repo", "user"}),
-        "permissions": {"contents": "read"},
+        "permissions": {},
         "expires_at": None,
         "login": "ada",
         "site_admin": 0,

@@ -73,3 +73,29 @@ def test_a_token_with_its_defaults_is_unchanged(load: Any, wanted: dict[str, Any
 )
 def test_a_given_key_that_differs_is_refused(load: Any, wanted: dict[str, Any]) -> None:
     assert "this token exists with other values" in load(wanted, code=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        ({"permissions": {"issues": "read"}}, "a token of the kind personal has scopes"),
+        ({"kind": "fine_grained", "scopes": ["repo"]}, "a token of the kind fine_grained has perm"),
+        ({"app": "Mill", "scopes": ["repo"]}, "a token of the kind app_user has permissions"),
+    ],
+)
+def test_rights_that_a_token_would_ignore_are_refused(
+    load: Any, wanted: dict[str, Any], said: str
+) -> None:
+    assert said in load({"user": "ada", "note": "new", **wanted}, code=2).stderr
+
+
+@pytest.mark.parametrize("ignored", [{"permissions": {"issues": "read"}}, {"events": ["push"]}])
+def test_rights_that_an_oauth_application_would_ignore_are_refused(
+    run: Any, ignored: dict[str, Any]
+) -> None:
+    oauth = {"name": "Lab", "owner": "ada", "url": "https://lab.example/", "kind": "oauth"}
+    wrong = {"users": [{"login": "ada"}], "apps": [{**oauth, **ignored}]}
+    said = "only an integration has permissions and events, and Lab is an OAuth app"
+    assert said in run("load", "-", code=2, stdin=json.dumps(wrong)).stderr
+    run("load", "-", stdin=json.dumps({**wrong, "apps": [oauth]}))
+    assert said in run("load", "-", code=2, stdin=json.dumps(wrong)).stderr
