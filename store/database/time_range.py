@@ -22,9 +22,10 @@ class TimeRange:
         They limit the ids of the table, which the query calls `alias`: the times in `column` rise
         with the ids, so that the query reads no row outside the range. The ids are below `before`.
         """
-        first = None if self.since is None else first_id_since(db, table, column, self.since)
+        time = f"e.{column}"
+        first = None if self.since is None else first_id_since(db, table, time, self.since)
         ends = [before]
-        ends += [] if self.until is None else [first_id_since(db, table, column, self.until)]
+        ends += [] if self.until is None else [first_id_since(db, table, time, self.until)]
         end = min((one for one in ends if one is not None), default=None)
         limits = {"first": (f"{alias}.id >= :first", first), "end": (f"{alias}.id < :end", end)}
         chosen = {name: limit for name, limit in limits.items() if limit[1] is not None}

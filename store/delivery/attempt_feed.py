@@ -7,13 +7,22 @@ newest attempts is searched. The result then has the id from which to continue.
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from store.clock import MINUTE, SECOND
 from store.database import paging
 from store.database.connection import Connection, Row, json_array
 from store.database.id_search import first_id_since
+from store.database.time_range import TimeRange
 from store.delivery import attempt_filter
 from store.delivery.attempt_filter import AttemptFilter
 
 WINDOW = 2_000
+# Attempts are recorded when they have ended, so their ids rise with their ends, and not with their
+# starts: one that ends with a time-out started before many with lower ids.
+ENDED = "e.started_at + e.duration"
+# An attempt is usually recorded at most so many microseconds after it has ended.
+LATE = 5 * SECOND
+# An attempt takes at most about so many microseconds. The setting `timeout` is at most 120 s.
+LONGEST = 3 * MINUTE
 LATEST = 2**62
 COLUMNS = (
     "a.id, a.delivery_id, a.hook_id, a.event_id, a.repo_id, a.number, a.redelivery, a.started_at,"
@@ -193,9 +202,18 @@ def select(
     )
 
 
-def first_since(db: Connection, at: int) -> int:
-    """Return the lowest id of the attempts recorded at about a time or later."""
-    return first_id_since(db, "attempt", "started_at", at)
+def id_range(db: Connection, times: TimeRange) -> tuple[int, int | None]:
+    """Return the lowest id of the attempts that may have started in `times`.
+
+    Also return the lowest id above them, or None without an end. In between, there may be attempts
+    that started earlier or later.
+    """
+    first, before = 0, None
+    if times.since is not None:
+        first = first_id_since(db, "attempt", ENDED, times.since - LATE)
+    if times.until is not None:
+        before = first_id_since(db, "attempt", ENDED, times.until + LONGEST)
+    return first, before
 
 
 def latest(db: Connection) -> int:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from store.database.connection import Connection, json_array
+from store.database.time_range import ALWAYS, TimeRange
 from store.delivery.attempts import FAILED, SUCCEEDED
 from store.hooks.event_names import EventPattern
 
@@ -19,7 +20,8 @@ class AttemptFilter:
     `repo_ids` finds the attempts of the repositories' own hooks. `repo_id` finds the attempts for
     events of one repository, to any hook.
     `status` is success or failure. `codes` is the lowest and the highest status code, (0, 0) for
-    attempts without a response. `first` and `before` limit the ids.
+    attempts without a response. `first` and `before` limit the ids. `times` limits the starts, and
+    `attempt_feed.id_range` returns the ids for it.
     """
 
     repo_ids: Sequence[int] | None = None
@@ -32,6 +34,7 @@ class AttemptFilter:
     first: int = 0
     before: int | None = None
     repo_id: int | None = None
+    times: TimeRange = ALWAYS
 
     @property
     def narrowed(self) -> bool:
@@ -53,10 +56,16 @@ class AttemptFilter:
 
 
 def indexed(wanted: AttemptFilter) -> str:
-    """Return the conditions that an index supports."""
+    """Return the conditions that an index supports, or that few attempts of the ids do not meet."""
     failed = f" AND {FAILED.replace('a.', 'x.')}" if wanted.failed else ""
     # An id is a number, so it is safe here.
-    return f"x.id < :before AND x.id >= {wanted.first:d}{failed}"
+    return f"x.id < :before AND x.id >= {wanted.first:d}{failed}{_started(wanted.times, 'x')}"
+
+
+def _started(times: TimeRange, alias: str) -> str:
+    """Return the conditions on the start of an attempt."""
+    since = "" if times.since is None else f" AND {alias}.started_at >= {times.since:d}"
+    return since + ("" if times.until is None else f" AND {alias}.started_at < {times.until:d}")
 
 
 def hooks(db: Connection, wanted: AttemptFilter) -> str:
@@ -107,7 +116,7 @@ def conditions(
 
 def _within(db: Connection, wanted: AttemptFilter) -> tuple[str, dict[str, Any]]:
     """Return the conditions on the ids, the hooks and the repositories, and their parameters."""
-    where = f" AND a.id >= {wanted.first:d}"
+    where = f" AND a.id >= {wanted.first:d}{_started(wanted.times, 'a')}"
     given: dict[str, Any] = {}
     if wanted.before is not None:
         where += f" AND a.id < {wanted.before:d}"

@@ -93,7 +93,7 @@ def first_event_since(db: Connection, at: int) -> int:
 
     If there is no such event, return an id above all others.
     """
-    return first_id_since(db, "event", "received_at", at)
+    return first_id_since(db, "event", "e.received_at", at)
 
 
 def id_range(db: Connection, chosen: ReplaySelection) -> tuple[int, int]:

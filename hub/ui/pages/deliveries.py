@@ -11,6 +11,7 @@ from hub.ui.lists.sorting import Sorting
 from hub.ui.section import ROOT, PanelUpdate, Section
 from hub.ui.view_context import ViewContext
 from store import Row
+from store.database.time_range import ALWAYS
 from store.delivery import attempt_feed, attempt_text
 from store.delivery.attempt_filter import AttemptFilter
 from store.delivery.listing import attempt_list
@@ -121,8 +122,9 @@ def _filter(ctx: ViewContext, asked: Period) -> tuple[dict[str, str], AttemptFil
         hook_ids,
         pattern,
         filters.status_codes(chosen["code"]),
-        0 if asked.since is None else attempt_feed.first_since(ctx.db, asked.since),
-        None if asked.until is None else attempt_feed.first_since(ctx.db, asked.until),
+        *attempt_feed.id_range(ctx.db, asked.times),
+        # A range such as the last hour need not be exact, and its attempts are counted by an index.
+        times=ALWAYS if asked.chosen["range"] else asked.times,
     )
 
 

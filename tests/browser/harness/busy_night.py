@@ -45,8 +45,9 @@ class Night:
     failing: int
     """A hook whose receiver answered 503 for some hours, and is repaired."""
     refused: int
-    """The attempt at 03:12 that was answered 422."""
+    """The attempt at 03:12, or soon after, that was answered 422."""
     refused_at: datetime
+    """The minute of that attempt."""
     word_guid: str
     """The delivery id of the event that has WORD in its payload."""
 
@@ -178,23 +179,27 @@ def _health(db: Connection, first_hook: int) -> None:
 
 
 def _extremes(db: Connection, first_hook: int, first_event: int) -> Night:
-    """Change two payloads: a receiver refused one at 03:12, and the other one contains WORD."""
-    at = _refused_at(db.now)
-    stamp = int(at.timestamp()) * SECOND
+    """Change two payloads: a receiver refused one at 03:12, and the other one contains WORD.
+
+    With few events, the first attempt after 03:12 is some minutes later.
+    """
+    night = _refused_at(db.now)
     row = db.one(
-        "SELECT a.id, a.event_id, a.delivery_id FROM attempt a WHERE a.started_at >= :at"
+        "SELECT a.id, a.event_id, a.delivery_id, a.started_at FROM attempt a"
+        " WHERE a.started_at >= :at"
         " AND a.id >= (SELECT min(id) FROM attempt WHERE event_id = :first) AND a.hook_id = :hook"
         " ORDER BY a.id LIMIT 1",
-        at=stamp,
+        at=int(night.timestamp()) * SECOND,
         first=first_event,
         hook=first_hook,
     )
     assert row is not None
+    # The time of the attempt stays: lists expect attempts in the order of their times.
+    at = datetime.fromtimestamp(row["started_at"] / SECOND, UTC).replace(second=0, microsecond=0)
     db.execute(
         "UPDATE attempt SET status_code = 422, response_head = 'HTTP/1.1 422 Unprocessable',"
-        " response_body = :said, started_at = :at WHERE id = :id",
+        " response_body = :said WHERE id = :id",
         said=SAID,
-        at=stamp + 20 * SECOND,
         id=row["id"],
     )
     db.execute("UPDATE delivery SET state = 2 WHERE id = :id", id=row["delivery_id"])

@@ -1,6 +1,7 @@
 """Queries of the dashboard's lists: backlogs, unhealthy hooks, names, times, and query plans."""
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,10 +9,12 @@ from store_world import URL, World
 
 from store import Connection
 from store.alerts import problems
-from store.clock import HOUR, SECOND
+from store.clock import HOUR, MINUTE, SECOND
 from store.database.id_search import first_id_since
+from store.database.time_range import TimeRange
 from store.delivery import attempt_feed, attempt_outcomes, deliveries
 from store.delivery.attempt_filter import AttemptFilter
+from store.delivery.listing import attempt_list
 from store.hooks import hook_health, hook_targets, hooks
 from store.hooks.event_names import EventPattern, parse_pattern
 from store.monitoring import backlog, minute_counters, name_search, stats
@@ -133,18 +136,47 @@ def test_event_filters(text: str, name: str | None, part: str | None) -> None:
     assert parse_pattern(text) == (name, None if part is None else EventPattern(part))
 
 
-def test_an_attempt_is_found_by_its_time(world: World) -> None:
+def test_rows_are_found_by_their_time(world: World) -> None:
+    time = "e.started_at + e.duration"
+    assert world.store.look(first_id_since, "attempt", time, 0) == 1
     hook, lease = world.hook("push"), world.lease()
-    assert world.store.look(first_id_since, "attempt", "started_at", 0) == 1
     began = world.now
     for number in range(9):
         world.arrive(f"g-{number}")
         (claimed,) = world.claim(lease, hook["id"])
-        world.store.do(attempt_outcomes.record, [world.outcome(lease, claimed)])
+        world.store.do(attempt_outcomes.record, [world.outcome(lease, claimed, duration=0)])
         world.clock.advance(10)
     for number in range(10):
         at = began + number * 10 * SECOND
-        assert world.store.look(attempt_feed.first_since, at) == number + 1
+        assert world.store.look(first_id_since, "attempt", time, at) == number + 1
+
+
+def test_attempts_of_a_period_are_found_by_their_start(world: World) -> None:
+    """A slow attempt is recorded after quick ones that started later.
+
+    Every fifth attempt takes two minutes. A search for starts alone would be misled by these.
+    """
+    hook, lease = world.hook("push"), world.lease()
+    recorded: list[tuple[int, int]] = []
+    for number in range(60):
+        world.arrive(f"g-{number}")
+        (claimed,) = world.claim(lease, hook["id"])
+        took = 120 * SECOND if number % 5 == 0 else 0
+        started_at = world.now - took
+        outcome = world.outcome(lease, claimed, started_at=started_at, duration=took)
+        world.store.do(attempt_outcomes.record, [outcome])
+        recorded.append((number + 1, started_at))
+        world.clock.advance(10)
+    first = recorded[0][1]
+    for minute in range(-1, 13):
+        times = TimeRange(first + minute * MINUTE, first + (minute + 1) * MINUTE)
+        ids = world.store.look(attempt_feed.id_range, times)
+        for shown in (AttemptFilter(None, hook["id"]), AttemptFilter()):
+            narrowed = replace(shown, first=ids[0], before=ids[1], times=times)
+            page = world.store.look(attempt_feed.page, narrowed, limit=50)
+            expected = [number for number, at in recorded if times.since <= at < times.until]
+            assert sorted(row["id"] for row in page.rows) == expected
+            assert world.store.look(attempt_list.count, narrowed).many == len(expected)
 
 
 # With this many rows, both engines prefer an index.
@@ -152,6 +184,7 @@ MANY = 20_000
 FILTERS = (
     AttemptFilter(),
     AttemptFilter(first=2_000, before=2_500),
+    AttemptFilter(first=2_000, before=2_500, times=TimeRange(2_100, 2_400)),
     AttemptFilter(codes=(500, 599)),
     AttemptFilter(pattern=EventPattern("issues.opened")),
     AttemptFilter(hook_ids=[1, 2, 3], codes=(0, 0), first=10),
@@ -218,7 +251,7 @@ def plans(db: Connection, postgres: bool) -> list[str]:
     backlog.of_repositories(noting, [1])
     for filtered in FILTERS:
         attempt_feed.page(noting, filtered, limit=50)
-    attempt_feed.first_since(noting, 1_000)
+    attempt_feed.id_range(noting, TimeRange(1_000, 2_000))
     problems.list_all(noting, None)
     word = "EXPLAIN " if postgres else "EXPLAIN QUERY PLAN "
     lines = [str(row[-1]) for sql, given in asked for row in db.tuples(word + sql, **given)]
