@@ -1,6 +1,7 @@
 """`python -m tests.benchmarks [NAME ...]`: figures beside their references and targets."""
 
 import importlib
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -58,6 +59,8 @@ PAGE = Path(__file__).parents[2] / "hub" / "docs" / "explanation" / "performance
 @click.option("--write", is_flag=True, help="Write all figures into the manual's tables.")
 def main(names: tuple[str, ...], rounds: int, quick: bool, markdown: bool, write: bool) -> None:
     """Measure all figures, or the named ones."""
+    # So that the end of this process ends the daemons that it has started.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     if write and (names or quick):
         raise click.UsageError("--write writes all figures, of full rounds")
     if quick:
