@@ -68,7 +68,15 @@ class PayloadFilter:
         else:
             failed = next((term for term in self.terms if not term.holds(document)), None)
             said = "one element does not satisfy all conditions" if failed is None else str(failed)
-        return None if said is None else f"filter: {said}"[:MOST_REASON]
+        return None if said is None else _as_reason(said)
+
+
+def _as_reason(said: str) -> str:
+    """Return the text that is stored with the delivery.
+
+    PostgreSQL accepts no NUL in it. A filter that is older than `check` may hold one.
+    """
+    return f"filter: {said}"[:MOST_REASON].replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 
 def _said(outcome: CelResult) -> str:
@@ -78,8 +86,10 @@ def _said(outcome: CelResult) -> str:
 
 
 def check(source: Any) -> None:
-    """Raise FilterError if a filter cannot be used."""
+    """Raise FilterError if a hook cannot be given this filter."""
     PayloadFilter(source)
+    # This is not part of the class, because a filter that is stored already must stay in use.
+    _check_names(source, ())
 
 
 def load(text: str) -> PayloadFilter | None:
@@ -120,13 +130,24 @@ def _measure(value: Any, path: Path, depth: int) -> int:
     """Return the number of values in a filter. Raises FilterError if they are nested too deeply."""
     if depth > MOST_DEPTH + 1:
         raise FilterError(path, f"the filter is nested deeper than {MOST_DEPTH} levels")
-    if isinstance(value, dict):
-        items = list(value.items())
-    elif isinstance(value, list):
-        items = [(str(number), one) for number, one in enumerate(value)]
-    else:
+    if not isinstance(value, dict | list):
         return 1
-    return sum(_measure(one, (*path, str(name)), depth + 1) for name, one in items)
+    return sum(_measure(one, (*path, name), depth + 1) for name, one in _items(value))
+
+
+def _check_names(value: Any, path: Path) -> None:
+    for name, one in _items(value):
+        if "\0" in name:
+            raise FilterError((*path, name), "the name of a member must not hold a NUL")
+        _check_names(one, (*path, name))
+
+
+def _items(value: Any) -> list[tuple[str, Any]]:
+    """Return the members of an object, or the elements of a list by number."""
+    if isinstance(value, dict):
+        return [(str(name), one) for name, one in value.items()]
+    found = value if isinstance(value, list) else ()
+    return [(str(number), one) for number, one in enumerate(found)]
 
 
 def _weight(value: Any, name: str = "") -> int:

@@ -17,6 +17,8 @@ def check(pointer: str) -> str:
         raise ValueError(f"a JSON Pointer has {LONGEST} characters at most")
     if "~" in pointer.replace("~0", "").replace("~1", ""):
         raise ValueError("in a JSON Pointer, ~ is written ~0, and / in a name is written ~1")
+    if "\0" in pointer:
+        raise ValueError("a JSON Pointer must not hold a NUL")
     return pointer
 
 

@@ -58,6 +58,13 @@ def test_filtered_deliveries_are_on_record(world: World, notifier: FakeNotifier)
     assert [row["state"] for row in shown] == ["filtered", "waiting"]
 
 
+def test_a_nul_in_a_stored_filter_is_replaced_in_the_reason(world: World) -> None:
+    world.hook("push", options={"filter": {"payload": {"a\0": "x"}}})
+    assert world.arrive(body=b'{"a":"x"}').filtered
+    (left_out,) = world.rows()
+    assert left_out["reason"] == 'filter: payload.a\ufffd does not satisfy $eq "x"'
+
+
 def test_filtered_deliveries_are_counted(world: World) -> None:
     tags = world.hook("push", options=TAGS)["id"]
     for number in range(3):

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +11,7 @@ from store.filters.conditions import FilterError
 from store.filters.document import document_of
 from store.filters.dry_run import TOGETHER, dry_run
 from store.filters.operators import OPERATORS
-from store.filters.payload_filter import PayloadFilter, load
+from store.filters.payload_filter import PayloadFilter, check, load
 
 LABELS = {"labels": [{"name": "bug", "color": "red"}, {"name": "wip", "color": "blue"}]}
 
@@ -174,6 +175,16 @@ def test_bad_filters_name_the_place(source: Any, message: str) -> None:
     with pytest.raises(FilterError) as caught:
         PayloadFilter(source)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [{"payload": {"a\0": 1}}, {"$or": [{"payload": {"a": {"$not": {"b\0": 1}}}}]}],
+)
+def test_a_member_name_with_a_nul_is_refused_unless_it_is_stored(source: Any) -> None:
+    with pytest.raises(FilterError, match="the name of a member must not hold a NUL"):
+        check(source)
+    assert load(orjson.dumps(source).decode()) is not None
 
 
 def test_depth_is_bounded() -> None:

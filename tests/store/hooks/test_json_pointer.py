@@ -45,7 +45,7 @@ def test_a_pointer_leads_to_its_value(pointer: str, value: object) -> None:
     assert json_pointer.resolve(DOCUMENT, json_pointer.check(pointer)) == value
 
 
-@pytest.mark.parametrize("pointer", ["", "foo", "/a~2", "/a~", "/" + "a" * 512])
+@pytest.mark.parametrize("pointer", ["", "foo", "/a~2", "/a~", "/a\0", "/" + "a" * 512])
 def test_invalid_pointers_are_rejected(pointer: str) -> None:
     with pytest.raises(ValueError, match="JSON Pointer"):
         json_pointer.check(pointer)
