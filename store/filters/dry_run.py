@@ -83,6 +83,13 @@ def _shortened(value: Any) -> Any:
     try:
         text = orjson.dumps(value).decode()
     except orjson.JSONEncodeError:
-        # Numbers beyond 64 bits have no JSON in the answers.
-        return str(value)[:MOST_TEXT]
+        # Numbers beyond 64 bits and values that are nested deeply have no JSON in the answers.
+        return _as_text(value)[:MOST_TEXT]
     return value if len(text) <= MOST_TEXT else f"{text[:MOST_TEXT]}..."
+
+
+def _as_text(value: Any) -> str:
+    try:
+        return str(value)
+    except RecursionError:
+        return "a value that is nested too deeply"

@@ -1,5 +1,6 @@
 """The payload of an event for the hook of an app: it names the installation that it is for."""
 
+import contextlib
 from typing import Any
 
 import orjson
@@ -18,7 +19,10 @@ def with_installation(body: bytes, installation_id: int) -> bytes:
     if MEMBER in body:
         payload = orjson.loads(body)
         if "installation" in payload:
-            return orjson.dumps({**payload, "installation": named})
+            # The library does not write a payload that is nested deeply. Parsers use the last of
+            # two members with the same name.
+            with contextlib.suppress(orjson.JSONEncodeError):
+                return orjson.dumps({**payload, "installation": named})
     members = body.strip()[:-1].rstrip()
     comma = b"" if members == b"{" else b","
     return b'%b%b"installation":%b}' % (members, comma, orjson.dumps(named))

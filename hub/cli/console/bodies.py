@@ -1,30 +1,27 @@
 """Bodies of requests and responses, for people."""
 
 import click
-import orjson
 
 from hub.cli.console import output
+from hub.ui.json_excerpt import excerpt
 
 # The maximum of characters of a body that a person sees. --json prints the whole body.
 SHOWN = 2_000
 
 
-def show_body(mark: str, text: str, *, whole: bool = False) -> None:
-    """Print a body, each line behind `mark`. If not `whole`, print its first SHOWN characters."""
-    for line in (text if whole else shortened(text)).splitlines():
+def show_body(mark: str, text: str) -> None:
+    """Print a body, each line behind `mark`."""
+    for line in text.splitlines():
         click.echo(mark + output.printable(line, lines=True))
 
 
 def pretty(body: bytes) -> str:
-    """Return a body for people: JSON with indents, and anything else unchanged."""
-    try:
-        return orjson.dumps(orjson.loads(body), option=orjson.OPT_INDENT_2).decode()
-    except orjson.JSONDecodeError:
-        return body.decode(errors="replace")
+    """Return the beginning of a body: JSON with indents, and anything else unchanged."""
+    text, is_cut = excerpt(body, SHOWN)
+    return f"{text}\n... and more" if is_cut else text
 
 
-def shortened(text: str, most: int = SHOWN) -> str:
-    """Return the first `most` characters of a text, and the number of the others."""
-    if len(text) <= most:
-        return text
-    return f"{text[:most]}\n... {len(text) - most} characters more"
+def shortened(text: str) -> str:
+    """Return the beginning of a text, and the number of the other characters."""
+    left = len(text) - SHOWN
+    return f"{text[:SHOWN]}\n... {left} characters more" if left > 0 else text

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.text import Text
 
 from hub.cli.console import output
-from hub.cli.console.bodies import pretty, shortened
+from hub.cli.console.bodies import pretty
 from hub.cli.playground.received_request import ReceivedRequest
 from hub.cli.playground.receiver import ReceivedDelivery, ReceiverAnswer
 from hub.ui import formatting
@@ -97,7 +97,7 @@ def _first_line(answer: ReceiverAnswer) -> str:
 
 def _print_body(console: Console, body: bytes) -> None:
     if body.strip():
-        text = output.printable(shortened(pretty(body)), lines=True)
+        text = output.printable(pretty(body), lines=True)
         console.print(Text(text), soft_wrap=True)
 
 

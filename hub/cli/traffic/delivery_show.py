@@ -4,7 +4,7 @@ import click
 
 from hub.cli.console import lookups, options, output, suggestions
 from hub.cli.console.arguments import IdType
-from hub.cli.console.bodies import pretty, show_body
+from hub.cli.console.bodies import pretty, shortened, show_body
 from hub.cli.console.grammar import command
 from hub.cli.traffic.delivery import shape
 from store import Connection, Row, Store
@@ -78,4 +78,4 @@ def _show_attempt(attempt: Row) -> None:
         for name, value in (headers or {}).items():
             click.echo(f"  {mark}{output.printable(f'{name}: {value}')}")
     if attempt["response_body"]:
-        show_body("  < ", attempt["response_body"])
+        show_body("  < ", shortened(attempt["response_body"]))

@@ -34,7 +34,8 @@ def show(store: Store, event_id: int, whole: bool, as_json: bool) -> None:
     if whole:
         _print_payload(event_id, body)
     elif as_json:
-        payload = None if body is None else orjson.loads(body)
+        # Its JSON is printed as it is, because the printer refuses values that are nested deeply.
+        payload = None if body is None else orjson.Fragment(body)
         click.echo(output.dumps({**head, "payload": payload, "deliveries": made}))
     else:
         output.print_record(head, as_json=False)

@@ -19,7 +19,16 @@ from store.delivery.listing.event_page import EventFilter
 
 # Payloads that are read, and members that are shown.
 READ, MOST_SHOWN = 5, 150
-KINDS = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
+# The kinds of elements are named for so many lists in one another.
+MOST_NESTED = 3
+KINDS = {
+    str: "string",
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    type(None): "null",
+    list: "list",
+}
 
 
 @dataclass(slots=True)
@@ -84,10 +93,10 @@ def _members(payload: dict[str, Any]) -> Iterator[tuple[str, Any]]:
             yield from ((f"{name}.{inner}", one) for inner, one in value.items())
 
 
-def _kind(value: Any) -> str:
+def _kind(value: Any, depth: int = 0) -> str:
     if isinstance(value, dict):
         return "object"
-    if isinstance(value, list):
-        inner = dict.fromkeys(_kind(one) for one in value)
+    if isinstance(value, list) and depth < MOST_NESTED:
+        inner = dict.fromkeys(_kind(one, depth + 1) for one in value)
         return f"list of {' or '.join(inner)}" if inner else "list"
     return KINDS[type(value)]

@@ -1,16 +1,13 @@
 """One delivery attempt: request, response, timing, and redelivery."""
 
-import contextlib
-import json
 from typing import Any
-
-import orjson
 
 from hub.ui import status_text
 from hub.ui.charts.waterfall import waterfall
 from hub.ui.comparison.attempts import AttemptComparison, compare
 from hub.ui.curl import command
 from hub.ui.formatting import masked
+from hub.ui.json_excerpt import excerpt
 from hub.ui.pages import deliveries
 from hub.ui.payload_bytes import content_of
 from hub.ui.section import ROOT, ActionResult, Section
@@ -103,10 +100,8 @@ def redeliver(ctx: ViewContext) -> ActionResult:
 
 
 def readable(body: bytes | None) -> dict[str, Any] | None:
-    """Return a body as text, indented if it is JSON, and the number of characters left out."""
+    """Return the beginning of a body as text, indented if it is JSON. Return None for None."""
     if body is None:
         return None
-    text = body.decode("utf-8", "replace")
-    with contextlib.suppress(ValueError):
-        text = json.dumps(orjson.loads(body), indent=2, ensure_ascii=False)
-    return {"text": text[:MOST_SHOWN], "left": max(len(text) - MOST_SHOWN, 0), "is_empty": not text}
+    text, is_cut = excerpt(body, MOST_SHOWN)
+    return {"text": text, "is_cut": is_cut, "is_empty": not text}

@@ -8,6 +8,7 @@ from hub.http.body import read_object
 from hub.http.errors import Malformed
 from hub.ui.catalog.examples import example_of
 from hub.ui.hook_form.trial import EVENTS
+from hub.ui.json_excerpt import excerpt
 from hub.ui.pages.hook import PATH, hook_with_example
 from hub.ui.section import ActionResult, RenderedPage, Section
 from hub.ui.view_context import ViewContext
@@ -23,6 +24,8 @@ from store.hooks.trial import TrialAnswer, TrialRequest
 ui = Section()
 
 TEMPLATE = "hook_send.html"
+# The limit of an example with indents in the form. A longer one is shown without them.
+MOST_INDENTED = 512 * 1024
 
 
 def _event(ctx: ViewContext, hook: Row, named: str) -> str:
@@ -56,7 +59,7 @@ def _request(
         secret = hooks.secret_of(ctx.db, hook)
         keys = signing_keys.wanted_keys(ctx.db, hook["id"], hook["options"])
         body = orjson.dumps(orjson.loads(payload))
-    except (Unusable, orjson.JSONDecodeError):
+    except (Unusable, orjson.JSONDecodeError, orjson.JSONEncodeError):
         return None
     if trials is None:
         return None
@@ -84,7 +87,8 @@ def plan_send(ctx: ViewContext) -> dict[str, Any]:
     hook, repo, _ = hook_with_example(ctx)
     event = _event(ctx, hook, ctx.asked("event", 100))
     example = example_of(ctx, repo, event)
-    text = orjson.dumps(orjson.loads(example.body), option=orjson.OPT_INDENT_2).decode()
+    text, is_cut = excerpt(example.body, MOST_INDENTED)
+    text = example.body.decode() if is_cut else text
     return _values(ctx, hook, repo, event, text, example.origin)
 
 
@@ -94,9 +98,13 @@ def _prepare(ctx: ViewContext) -> dict[str, Any]:
     if ctx.form.get("event") not in EVENTS:
         raise Invalid("There is no such event.", field="event")
     try:
-        return read_object(ctx.form.get("payload", "").encode())
+        payload = read_object(ctx.form.get("payload", "").encode())
+        orjson.dumps(payload)
     except Malformed as error:
         raise Invalid(f"{error}.", field="payload") from None
+    except orjson.JSONEncodeError:
+        raise Invalid("The payload is nested too deeply.", field="payload") from None
+    return payload
 
 
 def _show_again(ctx: ViewContext, error: Invalid) -> RenderedPage:

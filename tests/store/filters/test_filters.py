@@ -239,6 +239,13 @@ class TestDryRun:
         assert [one.path for one in bad.failed] == ["event", "payload.b"]
         assert [one.path for one in bad.matched] == ["payload.a"]
 
+    @pytest.mark.parametrize("depth", [300, 1000])
+    def test_a_deep_value_is_shown_as_text(self, depth: int) -> None:
+        payload = {"a": orjson.loads(b"[" * depth + b"]" * depth)}
+        found = dry_run(PayloadFilter({"payload": {"a": 1}}), document_of("push", None, payload))
+        (failed,) = found.failed
+        assert isinstance(failed.found[0], str)
+
     def test_conditions_must_hold_for_one_element_together(self) -> None:
         filter_ = PayloadFilter({"payload": {"labels": {"name": "bug", "color": "blue"}}})
         document = document_of("issues", None, LABELS)

@@ -224,6 +224,7 @@ class TestTheInstallationOfAnEvent:
         b'{"a":1}',
         b'{"installation":{"id":9,"more":1},"a":1}',
         b'{"a":{"installation":1}}',
+        b'{"installation":1,"a":' + b"[" * 300 + b"]" * 300 + b"}",
     ],
 )
 def test_a_payload_names_one_installation(body: bytes) -> None:

@@ -35,10 +35,19 @@ def test_an_event_has_head_payload_and_deliveries(run, hook_id, monkeypatch):
     assert "none: no hook of ada/bell wanted fork" in run("event", "show", 3).stderr
 
 
+def test_a_payload_that_is_nested_deeply_is_shown(run, store: Store, hook_id):
+    body = '{"a":' + "[" * 300 + "1" + "]" * 300 + "}"
+    run("emit", "push", "ada/bell", "--file", "-", stdin=body.encode())
+    assert '"a": [\n' in run("event", "show", 4).stdout
+    assert json.dumps(shown(run, 4)["payload"], separators=(",", ":")) == body
+    delivery = shown(run, 4)["deliveries"][0]["id"]
+    assert '"a": [\n' in run("delivery", "show", delivery).stdout
+
+
 def test_a_payload_is_bounded_and_whole_on_demand(run, store: Store, hook_id):
     body = json.dumps({"text": "x" * 5000}).encode()
     run("emit", "push", "ada/bell", "--file", "-", stdin=body)
-    assert "characters more" in run("event", "show", 4).stdout
+    assert "... and more" in run("event", "show", 4).stdout
     assert run("event", "show", 4, "--payload").stdout == body.decode()
     assert shown(run, 4)["payload"] == {"text": "x" * 5000}
 

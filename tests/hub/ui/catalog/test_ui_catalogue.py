@@ -106,8 +106,12 @@ async def test_members_of_a_platform_event_are_those_of_its_latest_payloads(
     world.send(
         world.good, "a", name="issues", body=b'{"action":"opened","issue":{"id":1,"body":null}}'
     )
+    deep = b"[" * 900 + b"]" * 900
     world.send(
-        world.good, "b", name="issues", body=b'{"issue":{"id":2,"body":"x"},"labels":["a",1]}'
+        world.good,
+        "b",
+        name="issues",
+        body=b'{"issue":{"id":2,"body":"x"},"labels":["a",1],"deep":%b}' % deep,
     )
     world.send(world.good, "c", name="issues", body=b"no JSON")
     world.send(world.other, "d", name="issues", body=b'{"hidden":true}')
@@ -119,6 +123,7 @@ async def test_members_of_a_platform_event_are_those_of_its_latest_payloads(
             "issue object 2 of 2",
             "issue.body string or null 2 of 2",
             "labels list of string or integer 1 of 2",
+            "deep list of list of list of list 1 of 2",
         ):
             assert row in page, row
         assert "hidden" not in page
@@ -129,6 +134,6 @@ async def test_members_of_a_platform_event_are_those_of_its_latest_payloads(
         assert "huge" not in page
         monkeypatch.setattr("hub.ui.catalog.seen_members.MOST_SHOWN", 2)
         page = text_of(await browser.page("/ui/catalogue/issues"))
-        assert "3 members more" in page
+        assert "4 members more" in page
         # The hub's own events have a schema, so that the page needs no payloads.
         assert "had them" not in await browser.page("/ui/catalogue/agent_variable")

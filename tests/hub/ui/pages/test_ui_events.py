@@ -124,7 +124,16 @@ async def test_a_large_payload_is_shown_to_a_bound(store: Store, seed: Any) -> N
     async with open_dashboard(store, seed.token) as browser:
         html = await browser.page(f"/ui/events/{event}")
     assert len(html) < 100_000
-    assert "more characters are not shown" in text_of(html)
+    assert "The rest is not shown." in text_of(html)
+
+
+async def test_a_deep_payload_is_shown_to_a_bound(store: Store, seed: Any) -> None:
+    deep = b'{"a":' + b"[" * 900 + b"0," * 200_000 + b"0" + b"]" * 900 + b"}"
+    event = store.do(arrive, seed.hello["id"], body=deep)
+    async with open_dashboard(store, seed.token) as browser:
+        html = await browser.page(f"/ui/events/{event}")
+    assert len(html) < 150_000
+    assert "The rest is not shown." in text_of(html)
 
 
 async def test_older_events_are_led_to(

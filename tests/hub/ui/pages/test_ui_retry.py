@@ -181,6 +181,16 @@ class TestSend:
             assert "refs/heads/latest" in page
             assert "the payload of event" in page
 
+    async def test_an_example_that_is_nested_deeply_is_shown(self, world: World) -> None:
+        deep = '{"a":' + "[" * 300 + "1" + "]" * 300 + "}"
+        world.send(world.good, "a", body=deep.encode())
+        at = f"/ui/hooks/{world.good['id']}/send"
+        async with open_dashboard(world.store, world.seed.token) as browser:
+            assert "[[[" in re.sub(r"\s", "", await browser.page(at))
+            answer = await browser.post(at, {"event": "push", "payload": deep}, on=at)
+            assert answer.status_code == 422
+            assert "The payload is nested too deeply." in text_of(answer.text)
+
     async def test_every_event_has_an_example(self, world: World) -> None:
         at = f"/ui/hooks/{world.good['id']}/send"
         async with open_dashboard(world.store, world.seed.token) as browser:
