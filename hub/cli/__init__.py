@@ -81,6 +81,10 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
+        except click.ClickException as error:
+            # The library only declares it final. Subclasses make more of it when they are shown.
+            error.message = _printable(error.message)  # type: ignore[misc]
+            raise
         except StoreError as error:
             raise _ended(error) from None
         except OSError as error:
@@ -91,8 +95,16 @@ class Commands(click.Group):
 
 
 def _ended(error: StoreError) -> click.exceptions.Exit:
-    click.ClickException(str(error)).show()
+    click.ClickException(_printable(str(error))).show()
     return click.exceptions.Exit(exits.code_of(error))
+
+
+def _printable(message: str) -> str:
+    """Return the message of an error, which may hold text of another program, for a terminal."""
+    # Only failures need this module.
+    from hub.cli.console.plain_text import printable
+
+    return printable(message, lines=True)
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -109,4 +109,4 @@ def _default(value: Any) -> Any:
 
 def print_note(message: str) -> None:
     """Print a message for the person at the terminal to standard error, apart from the output."""
-    click.echo(message, err=True)
+    click.echo(printable(message, lines=True), err=True)

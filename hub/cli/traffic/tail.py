@@ -100,5 +100,6 @@ def _line(row: Row, now: int) -> Text:
         line.append(f"  again {formatting.ago(row['due_at'], now)}", style="not dim yellow")
     elif kind == "bad":
         line.append("  dead", style="not dim bold red")
-    line.append(f"  hook {row['hook_id']}  {output.printable(row['url'])}  {row['guid']}")
+    place = f"  hook {row['hook_id']}  {row['url']}  {row['guid']}"
+    line.append(output.printable(place))
     return line

@@ -6,11 +6,15 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
+from click import ClickException, Group
+from click.testing import CliRunner
 
 from hub.cli import main
 from hub.cli.console import exits
+from store.errors import StoreError
 
 NOBODY = 65_534
 URL = "https://receiver.example/"
@@ -137,6 +141,16 @@ def test_unencodable_characters_are_escaped(run):
     environment = {**os.environ, "PYTHONIOENCODING": "latin-1"}
     done = subprocess.run(command, env=environment, capture_output=True, check=True)
     assert "B\xf3b \\u9418" in done.stdout.decode("latin-1")
+
+
+@pytest.mark.parametrize("error", [StoreError("it says \x1b[2J"), ClickException("\x1b[2J")])
+def test_control_characters_of_other_programs_are_escaped(
+    error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Group, "invoke", Mock(side_effect=error))
+    said = CliRunner().invoke(main, ["status"]).output
+    assert "\\x1b[2J" in said
+    assert "\x1b" not in said
 
 
 def test_a_secret_that_is_no_utf8_is_a_usage_error(run):

@@ -106,6 +106,11 @@ def test_markup_and_control_characters_stay_text(capsys, terminal):
     assert r"[red]\x1b[2J\n\x9b\t" in text
 
 
+def test_control_characters_of_a_note_are_escaped(capsys):
+    output.print_note("hook \x1b[2J\nof another hub")
+    assert capsys.readouterr().err == "hook \\x1b[2J\nof another hub\n"
+
+
 def test_control_characters_and_tabs_are_no_new_fields(capsys):
     assert shown([{"name": "a\tb\nc"}], capsys) == "a\\tb\\nc\n"
 
