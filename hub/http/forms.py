@@ -1,7 +1,7 @@
 """Parsing of urlencoded and multipart forms, with limits; only text fields are kept."""
 
+import re
 from collections.abc import Iterable
-from email.message import Message
 from urllib.parse import parse_qsl
 
 from starlette.types import Scope
@@ -12,6 +12,9 @@ MAX_FIELDS = 64
 BROKEN = "Problems parsing the form"
 URLENCODED = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data"
+# A parameter of a header's value. The quantifiers are possessive, so that the search is linear.
+PARAMETER = re.compile(rb';\s*+([^\s;="]++)\s*+=\s*+(?:"((?:[^"\\]|\\.)*+)"|([^;]*+))', re.DOTALL)
+ESCAPED = re.compile(rb"\\(.)", re.DOTALL)
 
 
 class Form(dict[str, str]):
@@ -56,7 +59,7 @@ def read_form(scope: Scope, body: bytes, most: int = MAX_FIELDS) -> Form:
 
 def _read_multipart(content_type: bytes, body: bytes, most: int) -> Form:
     """Parse a form of RFC 7578: between two delimiters, each part has headers and a value."""
-    boundary = _parameter(content_type, "boundary").encode("latin-1")
+    boundary = _parameter(content_type, b"boundary")
     _, *parts = (b"\r\n" + body).split(b"\r\n--" + boundary, most + 1)
     if not boundary or not parts or not parts.pop().startswith(b"--"):
         raise Malformed(BROKEN)
@@ -69,8 +72,8 @@ def _field(part: bytes) -> tuple[str, str]:
     found = [line.partition(b":") for line in headers]
     named = {name.strip().lower(): value for name, _, value in found}
     disposition = named.get(b"content-disposition", b"")
-    name = _parameter(disposition, "name")
-    if padding.strip() or not name or _parameter(disposition, "filename"):
+    name = _parameter(disposition, b"name").decode(errors="replace")
+    if padding.strip() or not name or _parameter(disposition, b"filename"):
         raise Malformed(BROKEN)
     try:
         return name, content.decode()
@@ -78,13 +81,9 @@ def _field(part: bytes) -> tuple[str, str]:
         raise Malformed(BROKEN) from None
 
 
-def _parameter(value: bytes, name: str) -> str:
+def _parameter(value: bytes, name: bytes) -> bytes:
     """Return a parameter of a header's value, without its quotes. Empty if there is none."""
-    header = Message()
-    header["content-type"] = value.decode("latin-1")
-    found = header.get_param(name)
-    return (
-        found.encode("latin-1", "replace").decode("utf-8", "replace")
-        if isinstance(found, str)
-        else ""
-    )
+    for given, quoted, bare in PARAMETER.findall(value):
+        if given.lower() == name:
+            return ESCAPED.sub(rb"\1", quoted) or bytes(bare.strip())
+    return b""

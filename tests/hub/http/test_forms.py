@@ -1,5 +1,7 @@
 """Forms: urlencoded and multipart ones, as clients send them."""
 
+import time
+
 import pytest
 
 from hub.http.errors import Malformed
@@ -28,6 +30,9 @@ def part(name: str, value: bytes, more: bytes = b"") -> bytes:
          {"a": "1"}),
         (BOUNDARY, part("a", "ä\r\n--y\r\n\r\n".encode()) + b"--x--", {"a": "ä\r\n--y\r\n\r\n"}),
         (BOUNDARY, part("ä", b"") + b"--x--", {"ä": ""}),
+        (BOUNDARY, part('a\\"b\\\\;', b"") + b"--x--", {'a"b\\;': ""}),
+        (BOUNDARY, part("a", b"1", b'; filename=""; filename*=b') + b"--x--", {"a": "1"}),
+        ("multipart/form-data; x=y;BOUNDARY = \xff ; z", b"--\xff--", {}),
         (BOUNDARY, part("a", b"1") + part("a", b"2") + b"--x--", {"a": "2"}),
         (BOUNDARY, part("a", b"1") * MAX_FIELDS + b"--x--", {"a": "1"}),
         (BOUNDARY, b"--x--", {}),
@@ -37,6 +42,19 @@ def part(name: str, value: bytes, more: bytes = b"") -> bytes:
 )  # fmt: skip
 def test_fields_of_forms_are_read(content_type: str, body: bytes, expected: dict[str, str]) -> None:
     assert read(content_type, body) == expected
+
+
+@pytest.mark.parametrize("parts", [b";", b'"', b'\\"', b'x="', b"x ", b"; x", b'; x="', b" \\"])
+def test_long_parameters_take_no_time(parts: bytes) -> None:
+    long = b'; y="' + parts * 50_000
+    began = time.process_time()
+    for content_type, body in (
+        (f"multipart/form-data{long.decode()}", b"--x--"),
+        (BOUNDARY, b"--x\r\nContent-Disposition: form-data%b\r\n\r\n\r\n--x--" % long),
+    ):
+        with pytest.raises(Malformed):
+            read(content_type, body)
+    assert time.process_time() - began < 1
 
 
 @pytest.mark.parametrize(
