@@ -1,6 +1,5 @@
 """The dashboard's cookies: reading, setting and deleting them."""
 
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import quote, unquote
 
 from hub.http.response import Header, header
@@ -18,13 +17,13 @@ YEAR = 365 * 24 * 3600
 
 
 def read(request: Request) -> dict[str, str]:
-    """Return the request's cookies by name; empty if they cannot be parsed."""
-    jar: SimpleCookie = SimpleCookie()
-    try:
-        jar.load(request.text(b"cookie") or "")
-    except CookieError:
-        return {}
-    return {name: unquote(one.value) for name, one in jar.items()}
+    """Return the dashboard's own cookies by name. Their names begin like SESSION.
+
+    The parser of the standard library needs seconds for a long value in quotes.
+    """
+    pairs = (one.partition("=") for one in (request.text(b"cookie") or "").split(";"))
+    named = ((name.strip(), value) for name, _, value in pairs)
+    return {name: unquote(value.strip()) for name, value in named if name.startswith(SESSION)}
 
 
 def set_cookie(

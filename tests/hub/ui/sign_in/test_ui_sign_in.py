@@ -1,6 +1,7 @@
 """Signing in to the dashboard, the end of sessions, and the headers of every page."""
 
 import re
+import time
 from typing import Any
 
 import pytest
@@ -336,6 +337,15 @@ class TestEveryPage:
             for cookie in ('"', "tocsin_ui=;;;", "a b=c", "tocsin_ui=%ff%00", "=" * 5000):
                 answer = await browser.get("/ui", headers={"Cookie": cookie})
                 assert answer.status_code == 303, cookie
+
+    async def test_only_the_dashboard_s_own_cookies_are_read(self, store: Store, seed: Any) -> None:
+        long = 'a="' + '\\"' * 100_000 + '"'
+        began = time.process_time()
+        async with open_dashboard(store) as browser:
+            cookie = f"tocsin_ui_theme=%64ark; {long}; b==;c"
+            answer = await browser.get("/ui/sign-in", headers={"Cookie": cookie})
+        assert 'data-theme="dark"' in answer.text
+        assert time.process_time() - began < 5
 
 
 @embedded("other tests here check stored sessions on every engine")
