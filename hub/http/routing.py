@@ -160,8 +160,10 @@ def _any(
     if node.slashed is not None:
         ends += [(node.slashed, end) for end in range(at + 1, len(segments) + 1)]
     for behind, end in ends:
-        values[mark:] = [unquote("/".join(segments[at:end]))]
+        # The text follows at the end of the search, which may try each segment of a long path.
+        values[mark:] = [""]
         found = _find(behind, segments, end, values)
         if found is not None:
+            values[mark] = unquote("/".join(segments[at:end]))
             return found
     return None

@@ -1,5 +1,6 @@
 """Routing of paths whose parameters may hold slashes."""
 
+import time
 from collections.abc import Mapping
 
 import pytest
@@ -61,3 +62,10 @@ async def test_parameters_with_slashes(path: str) -> None:
 )
 async def test_unknown_paths_have_no_route(path: str) -> None:
     assert await found(path) is None
+
+
+@pytest.mark.parametrize("path", ["/commits/", "/branches/"])
+async def test_a_long_path_takes_no_time(path: str) -> None:
+    began = time.process_time()
+    await found(path + "a%20/" * 50_000)
+    assert time.process_time() - began < 2
