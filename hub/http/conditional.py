@@ -63,7 +63,7 @@ def _has(asked: Mapping[bytes, bytes], tag: bytes, last_modified: int | None) ->
         return False
     try:
         at = parsedate_to_datetime(since.decode("latin-1"))
-    except ValueError:
+    except (ValueError, OverflowError):
         return False
     if at.tzinfo is None:
         at = at.replace(tzinfo=UTC)

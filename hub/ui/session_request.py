@@ -48,7 +48,7 @@ class SessionRequest:
             return ours
         named = self.request.text(b"origin") or ""
         # A proxy may have terminated TLS, but the host still identifies the page.
-        if urlsplit(named).netloc.lower() == host:
+        if named.partition("://")[2].lower() == host:
             return named
         return f"{self.request.scope['scheme']}://{host}"
 

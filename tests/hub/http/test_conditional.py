@@ -125,6 +125,9 @@ def get_thing(ctx: Context) -> list[str]:
         ("yesterday", 200),
         ("", 200),
         ("Fri, 99 Nov 2026 10:00:00 GMT", 200),
+        (f"Fri, 20 Nov {'9' * 20} 10:00:00 GMT", 200),
+        (f"Fri, 20 Nov 2026 10:00:00 +{'9' * 20}", 200),
+        ("Mon, 01 Jan 0001 00:00:00 +2359", 200),
     ],
 )
 async def test_if_modified_since_is_compared(store: Any, since: str, status: int) -> None:
