@@ -10,6 +10,7 @@ from hub.http.errors import Malformed
 
 MAX_FIELDS = 64
 BROKEN = "Problems parsing the form"
+NUL = "A form must not hold a NUL"
 URLENCODED = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data"
 # A parameter of a header's value. The quantifiers are possessive, so that the search is linear.
@@ -35,20 +36,31 @@ def kind_of(content_type: bytes) -> str:
 
 
 def read_urlencoded(body: bytes, most: int = MAX_FIELDS) -> Form:
-    """Parse an urlencoded form of at most `most` fields. Raises Malformed for anything else."""
+    """Parse an urlencoded form of at most `most` fields, without a NUL.
+
+    Raises Malformed for anything else.
+    """
     try:
         pairs = parse_qsl(
             body.decode(), keep_blank_values=True, errors="strict", max_num_fields=most
         )
     except ValueError:
         raise Malformed(BROKEN) from None
-    return Form(pairs)
+    return _checked(pairs)
+
+
+def _checked(pairs: Iterable[tuple[str, str]]) -> Form:
+    """Return the form. Raises Malformed if a text holds a NUL, which not every database accepts."""
+    form = Form(pairs)
+    if any("\0" in text for pair in form.pairs for text in pair):
+        raise Malformed(NUL)
+    return form
 
 
 def read_form(scope: Scope, body: bytes, most: int = MAX_FIELDS) -> Form:
     """Parse a form of either kind. A body of another Content-Type has no fields.
 
-    Raises Malformed if the form cannot be parsed, or has more than `most` fields.
+    Raises Malformed if the form cannot be parsed, has more than `most` fields, or holds a NUL.
     """
     content_type = dict(scope["headers"]).get(b"content-type", b"")
     kind = kind_of(content_type)
@@ -63,7 +75,7 @@ def _read_multipart(content_type: bytes, body: bytes, most: int) -> Form:
     _, *parts = (b"\r\n" + body).split(b"\r\n--" + boundary, most + 1)
     if not boundary or not parts or not parts.pop().startswith(b"--"):
         raise Malformed(BROKEN)
-    return Form(map(_field, parts))
+    return _checked(map(_field, parts))
 
 
 def _field(part: bytes) -> tuple[str, str]:

@@ -193,20 +193,20 @@ class Dashboard:
     ) -> Any:
         if act.prepare is None:
             return None
-        return act.prepare(self.context(db, visit, act.who, form=_clean_form(form)))
+        return act.prepare(self.context(db, visit, act.who, form=form))
 
     def _render_refused(
         self, db: Connection, visit: SessionRequest, act: Action, form: Form, error: Invalid
     ) -> RenderedPage:
         assert act.refused is not None, "the caller has checked it"
-        ctx = self.context(db, visit, act.who, form=_clean_form(form))
+        ctx = self.context(db, visit, act.who, form=form)
         shown = act.refused(ctx, error)
         return RenderedPage(shown.template, {**_of_viewer(ctx), **shown.values}, 422)
 
     def _perform_action(
         self, db: Connection, visit: SessionRequest, act: Action, form: Form, prepared: Any
     ) -> ActionResult | RenderedPage:
-        ctx = self.context(db, visit, act.who, form=_clean_form(form), prepared=prepared)
+        ctx = self.context(db, visit, act.who, form=form, prepared=prepared)
         actor = visit.actor()
         result = act.act(ctx)
         fields = result.fields if isinstance(result, ActionResult) else ()

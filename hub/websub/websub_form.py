@@ -3,10 +3,10 @@
 import ipaddress
 import re
 from dataclasses import dataclass
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import urlsplit
 
 from hub.http.errors import Malformed
-from hub.http.forms import MAX_FIELDS
+from hub.http.forms import read_urlencoded
 from hub.http.numbers import natural
 
 MODES = ("subscribe", "unsubscribe", "publish")
@@ -25,13 +25,7 @@ class WebSubForm:
     """
 
     def __init__(self, body: bytes) -> None:
-        try:
-            self._pairs = parse_qsl(
-                body.decode(), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS
-            )
-        except ValueError:
-            raise Malformed("the body is not a form in UTF-8") from None
-        self._fields = dict(self._pairs)
+        self._fields = read_urlencoded(body)
 
     def get(self, name: str) -> str:
         """Return a field's value: the last one if it is repeated, empty if it is missing."""
@@ -39,7 +33,9 @@ class WebSubForm:
 
     def every(self, *names: str) -> list[str]:
         """Return the values of all fields with these names, without duplicates."""
-        return list(dict.fromkeys(value for name, value in self._pairs if name in names and value))
+        return list(
+            dict.fromkeys(value for name, value in self._fields.pairs if name in names and value)
+        )
 
     def mode(self) -> str:
         """Return the requested mode. Raises Malformed for an unknown one."""

@@ -50,6 +50,11 @@ class HostedTopic:
     repo: str
     key: str
 
+    @property
+    def has_nul(self) -> bool:
+        """Return whether a name holds a NUL, so that no database has such a topic."""
+        return "\0" in f"{self.owner}{self.repo}{self.key}"
+
 
 def hub_url(services: Services) -> str:
     """Return the URL that subscribers post to."""
@@ -73,7 +78,8 @@ def hosted_topic_of(services: Services, url: str) -> HostedTopic | None:
         start = ORIGIN.sub(lambda found: found[0].lower(), root) + "/"
         found = OWN_PATH.fullmatch(url[len(start) :]) if url.startswith(start) else None
         if found is not None:
-            return HostedTopic(unquote(found[1]), unquote(found[2]), found[3] or unquote(found[4]))
+            place = HostedTopic(*map(unquote, (found[1], found[2], found[3] or found[4])))
+            return None if place.has_nul else place
     return None
 
 

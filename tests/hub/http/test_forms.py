@@ -62,6 +62,10 @@ def test_long_parameters_take_no_time(parts: bytes) -> None:
     [
         (BOUNDARY, b""),
         (BOUNDARY, b"nonsense"),
+        (BOUNDARY, part("a", b"\0") + b"--x--"),
+        (BOUNDARY, part("a\0", b"1") + b"--x--"),
+        ("application/x-www-form-urlencoded", b"a=%00"),
+        ("application/x-www-form-urlencoded", b"a%00=b"),
         (BOUNDARY, part("a", b"1")),
         (BOUNDARY, part("a", b"1")[:-2]),
         (BOUNDARY, part("a", b"1") * (MAX_FIELDS + 1) + b"--x--"),

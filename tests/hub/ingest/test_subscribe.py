@@ -335,6 +335,12 @@ async def test_broken_forms_are_refused(
     assert_error(answer, 400, "Problems parsing the form")
 
 
+async def test_a_nul_in_a_subscription_is_refused(client: httpx.AsyncClient) -> None:
+    for changes in ({"callback": f"{CALLBACK}/\0"}, {"secret": "a\0b"}):
+        answer = await client.post(f"{ORIGIN}/hub", data=form(**changes))
+        assert_error(answer, 400, "A form must not hold a NUL")
+
+
 async def test_a_body_that_is_no_form_is_refused(client: httpx.AsyncClient) -> None:
     assert_error(await client.post("/hub", json=form()), 422, "hub.mode is missing")
     assert_error(await client.post("/hub"), 422, "hub.mode is missing")

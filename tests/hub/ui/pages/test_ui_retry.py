@@ -165,7 +165,7 @@ class TestSend:
                 await browser.page(f"/ui/replay?hook={world.good['id']}&count=1")
             )
 
-    @pytest.mark.parametrize("payload", ["", "{", "[1]", '"x"', "\0"])
+    @pytest.mark.parametrize("payload", ["", "{", "[1]", '"x"'])
     async def test_a_payload_has_to_be_an_object(self, world: World, payload: str) -> None:
         at = f"/ui/hooks/{world.good['id']}/send"
         async with open_dashboard(world.store, world.seed.token) as browser:
