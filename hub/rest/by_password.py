@@ -8,6 +8,7 @@ from typing_extensions import TypedDict
 from hub.auth.access import as_user
 from hub.rest.context import Context
 from hub.rest.operation import Deprecation
+from hub.rest.validation import Text
 from store.accounts import apps
 from store.errors import Missing
 
@@ -15,13 +16,13 @@ USER = as_user()
 # The platform has announced the end of these operations; older clients still call them.
 LEAVE_OUT = Deprecation("2020-02-14", sunset="2020-11-13")
 
-Text = Annotated[str, MaxLen(255)]
+ShortText = Annotated[Text, MaxLen(255)]
 
 
 class OfApp(TypedDict, total=False):
     """The query of a list that can be limited to one application."""
 
-    client_id: Text
+    client_id: ShortText
 
 
 def account_of(ctx: Context) -> int:

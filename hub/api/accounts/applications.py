@@ -11,6 +11,7 @@ from hub.api.accounts.app_serializers import Authorization
 from hub.auth.app_access import as_app
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
+from hub.rest.validation import Text
 from store import Row
 from store.accounts import accounts, app_tokens, authorizations, grants
 from store.errors import Invalid, Missing
@@ -24,17 +25,17 @@ Id = Annotated[int, Ge(0), Lt(2**63)]
 
 
 class AccessToken(TypedDict):
-    access_token: str
+    access_token: Text
 
 
 class ScopedTokenRequest(TypedDict, total=False):
-    access_token: Required[str]
-    target: Annotated[str, MaxLen(100)]
+    access_token: Required[Text]
+    target: Annotated[Text, MaxLen(100)]
     target_id: Id
-    repositories: Annotated[list[Annotated[str, MaxLen(100)]], MaxLen(MOST_REPOSITORIES)]
+    repositories: Annotated[list[Annotated[Text, MaxLen(100)]], MaxLen(MOST_REPOSITORIES)]
     repository_ids: Annotated[list[Id], MaxLen(MOST_REPOSITORIES)]
     permissions: Annotated[
-        dict[Annotated[str, MaxLen(100)], Literal["read", "write", "admin"]], MaxLen(200)
+        dict[Annotated[Text, MaxLen(100)], Literal["read", "write", "admin"]], MaxLen(200)
     ]
 
 

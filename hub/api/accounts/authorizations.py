@@ -8,11 +8,12 @@ from typing_extensions import TypedDict
 from hub.api.accounts import app_events, app_serializers
 from hub.api.accounts.app_serializers import Authorization
 from hub.http.response import TypedReply
-from hub.rest.by_password import LEAVE_OUT, USER, OfApp, Text, account_of, filtered
+from hub.rest.by_password import LEAVE_OUT, USER, OfApp, ShortText, account_of, filtered
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
 from hub.rest.paging import NumberedPaging
 from hub.rest.resolve import text
+from hub.rest.validation import Text
 from store import Row
 from store.accounts import apps, authorizations
 from store.accounts.authorizations import TokenFields
@@ -27,20 +28,20 @@ ops = OperationGroup(
 ops.declare_events(authorization=app_events.AuthorizationEvent)
 ops.declare_serializers(authorization=app_events.expired)
 
-Scopes = Annotated[list[Annotated[str, MaxLen(100)]], MaxLen(100)]
-Url = Annotated[str, MaxLen(2048)]
-Secret = Annotated[str, MaxLen(40)]
+Scopes = Annotated[list[Annotated[Text, MaxLen(100)]], MaxLen(100)]
+Url = Annotated[Text, MaxLen(2048)]
+Secret = Annotated[Text, MaxLen(40)]
 
 
 class Description(TypedDict, total=False):
     scopes: Scopes | None
-    note: Text | None
+    note: ShortText | None
     note_url: Url | None
-    fingerprint: Text | None
+    fingerprint: ShortText | None
 
 
 class NewAuthorization(Description, total=False):
-    client_id: Annotated[str, MaxLen(20)]
+    client_id: Annotated[Text, MaxLen(20)]
     client_secret: Secret
 
 

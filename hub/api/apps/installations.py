@@ -15,7 +15,7 @@ from hub.http.errors import Forbidden
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
 from hub.rest.paging import NumberedPaging
-from hub.rest.validation import Moment
+from hub.rest.validation import Moment, Text
 from store import Row
 from store.accounts import accounts, organizations
 from store.apps import installation_repositories, installation_tokens, installations
@@ -32,13 +32,13 @@ ops = OperationGroup(
 
 ITSELF = as_integration()
 MOST_REPOSITORIES, MOST_PERMISSIONS = 500, 200
-Name = Annotated[str, MaxLen(100)]
+Name = Annotated[Text, MaxLen(100)]
 Id = Annotated[int, Ge(0), Lt(2**63)]
 
 
 class InstallationQuery(TypedDict, total=False):
     since: Moment
-    outdated: Annotated[str, MaxLen(10)]
+    outdated: Annotated[Text, MaxLen(10)]
 
 
 class NewToken(TypedDict, total=False):

@@ -38,7 +38,7 @@ class DevenvMachineQuery(TypedDict, total=False):
     """
 
     location: Annotated[Text, MaxLen(100)]
-    client_ip: Annotated[str, MaxLen(100), AfterValidator(_address)]
+    client_ip: Annotated[Text, MaxLen(100), AfterValidator(_address)]
     ref: Annotated[Text, MaxLen(255)]
 
 

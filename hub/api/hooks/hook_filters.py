@@ -9,6 +9,7 @@ from typing_extensions import TypedDict
 from hub.api.hooks.hook_access import OF_ORGANIZATION, READ
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
+from hub.rest.validation import Text
 from store import Connection, Row
 from store.accounts import organizations
 from store.delivery import events, filtering
@@ -32,8 +33,8 @@ class FilterTest(TypedDict, total=False):
 
     filter: Filter
     event_id: Annotated[int, Ge(1), Le(2**63 - 1)]
-    event: Annotated[str, MaxLen(100)]
-    action: Annotated[str, MaxLen(100)]
+    event: Annotated[Text, MaxLen(100)]
+    action: Annotated[Text, MaxLen(100)]
     payload: dict[str, Any]
 
 

@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 from hub.ingest import hook_events
 from hub.rest import serializers
 from hub.rest.context import Context, Services
+from hub.rest.validation import Text
 from store import Row
 from store.clock import SECOND
 from store.errors import Invalid
@@ -17,8 +18,8 @@ from store.hooks import hook_secrets, hooks
 from store.hooks.hook_options import DeliveryOptions
 from store.hooks.hook_targets import HookTarget
 
-Url = Annotated[str, MaxLen(2048)]
-Events = Annotated[list[Annotated[str, MaxLen(100)]], MaxLen(200)]
+Url = Annotated[Text, MaxLen(2048)]
+Events = Annotated[list[Annotated[Text, MaxLen(100)]], MaxLen(200)]
 
 
 # Explicit, because otherwise the rule of an enclosing type would apply here too.
@@ -31,7 +32,7 @@ class NewHookConfig(TypedDict, total=False):
 
     url: Url
     content_type: Literal["json", "form"]
-    secret: Annotated[str, MaxLen(1024)] | None
+    secret: Annotated[Text, MaxLen(1024)] | None
     # Two unions, because many schema tools only support enums of one type.
     insecure_ssl: Literal["0", "1"] | Literal[0, 1]
 

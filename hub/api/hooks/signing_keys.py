@@ -14,6 +14,7 @@ from hub.rest.context import Context, Services
 from hub.rest.group import OperationGroup
 from hub.rest.request import Handler, Request
 from hub.rest.urls import Urls
+from hub.rest.validation import Text
 from store import Row
 from store.accounts import organizations
 from store.clock import SECOND, iso
@@ -54,7 +55,7 @@ class SigningKeys(TypedDict):
 class NewSigningKey(TypedDict, total=False):
     """A new key: `whsk_` and base64, or a random one. `overlap` is in seconds."""
 
-    private_key: Annotated[str, MaxLen(200)]
+    private_key: Annotated[Text, MaxLen(200)]
     overlap: Annotated[int, Ge(0), Le(keys.MOST_OVERLAP // SECOND)]
 
 

@@ -16,6 +16,7 @@ from hub.http.response import TypedReply
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
 from hub.rest.paging import NumberedPaging
+from hub.rest.validation import Text
 from store import Row
 from store.accounts import accounts
 from store.errors import Invalid
@@ -50,7 +51,7 @@ class NewCollaborator(TypedDict, total=False):
     Without it, a new collaborator gets push, and an existing one keeps the present role.
     """
 
-    permission: str
+    permission: Text
 
 
 @ops("GET /repos/{owner}/{repo}/invitations", READ)

@@ -15,7 +15,7 @@ from hub.auth.viewing import viewer_of
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
 from hub.rest.paging import NumberedPaging
-from hub.rest.validation import Moment
+from hub.rest.validation import Moment, Text
 from store import Row
 from store.accounts import accounts, organizations
 from store.errors import Invalid
@@ -76,7 +76,7 @@ class OwnRepositoriesQuery(SortQuery, total=False):
     """
 
     visibility: Literal["all", "public", "private"]
-    affiliation: Annotated[str, AfterValidator(_affiliations)]
+    affiliation: Annotated[Text, AfterValidator(_affiliations)]
     type: Literal["all", "owner", "public", "private", "member"]
     since: Moment
     before: Moment

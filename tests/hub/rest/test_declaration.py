@@ -1,5 +1,7 @@
 """The parts of an operation's declaration, and the operation that the hub derives from it."""
 
+import re
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,9 +15,12 @@ from hub.http.routing import Routes, path_of
 from hub.operations import OPERATIONS
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
+from hub.rest.operation import Operation
 from store import Connection, Row
 
 ANY = on_repo("metadata", "read")
+# The database gets no text of these models itself: functions check them, or JSON holds them.
+SAFE = {"Answer", "ClientCredentials", "ClientTls", "DeliveryOptions", "PathOrdering"}
 PATH = "/repos/{owner}/{repo}/things/{thing_id}"
 
 
@@ -39,6 +44,28 @@ def test_a_declaration_has_all_that_an_operation_needs() -> None:
         "repos/delete-thing", "Delete a thing", "DELETE", PATH
     )  # fmt: skip
     assert (one.status, one.writes, one.body, one.arguments) == (204, True, None, {"thing"})
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.id)
+def test_texts_of_bodies_and_queries_refuse_a_nul(operation: Operation) -> None:
+    for declared in (operation.body, operation.query):
+        schema = {} if declared is None else declared.json_schema()
+        kept = {name: one for name, one in schema.get("$defs", {}).items() if name not in SAFE}
+        places = [*texts_with_nul({**schema, "$defs": kept}, "")]
+        assert not places, "use hub.rest.validation.Text"
+
+
+def texts_with_nul(schema: Any, place: str) -> Iterator[str]:
+    """The places of texts that may hold a NUL."""
+    if isinstance(schema, list):
+        for one in schema:
+            yield from texts_with_nul(one, place)
+    elif isinstance(schema, dict):
+        is_free = schema.get("type") == "string" and not schema.keys() & {"enum", "const", "format"}
+        if is_free and re.search(schema.get("pattern", ""), "a\0b"):
+            yield place
+        for name, one in schema.items():
+            yield from texts_with_nul(one, f"{place}/{name}")
 
 
 def test_access_has_no_default() -> None:

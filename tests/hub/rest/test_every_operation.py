@@ -5,6 +5,7 @@ that its path can name are in `operations_world`.
 """
 
 import itertools
+import re
 from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -42,6 +43,7 @@ from hub.auth.token_rights import ALL, CLASSIC
 from hub.http.conditional import date
 from hub.http.error_headings import ERRORS_PAGE, operation_place
 from hub.http.media import PARAMS
+from hub.openapi import examples
 from hub.operations import OPERATIONS
 from hub.rate_limit_settings import RATE_LIMITS
 from hub.rest.operation import Operation
@@ -52,6 +54,7 @@ from store.accounts import accounts, tokens
 from store.accounts.permissions import LEVELS
 from store.audit import audit_search
 from store.clock import MovableClock, parse
+from store.database.sqlite.connections import SqliteSession
 from store.repositories import repositories
 
 UNLIMITED = dict.fromkeys(RATE_LIMITS, 1_000_000)
@@ -671,6 +674,76 @@ def objects_of(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for shape in (schema, *schema.get("anyOf", ())):
         named = shape.get("$ref", "").rpartition("/")[2]
         yield defs[named] if named else shape
+
+
+@pytest.fixture
+def strict_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let SQLite refuse a text with a NUL, as PostgreSQL does."""
+    run = SqliteSession.run
+
+    def checked(db: SqliteSession, sql: str, given: Any) -> Any:
+        rows = re.findall(r"json_each\(:(\w+)\)", sql)
+        for name, value in given.items() if isinstance(given, dict) else enumerate(given):
+            if isinstance(value, str):
+                assert "\0" not in value, sql
+                assert name not in rows or "\\u0000" not in value, sql
+        return run(db, sql, given)
+
+    monkeypatch.setattr(SqliteSession, "run", checked)
+
+
+@with_body
+async def test_a_nul_in_a_body_is_no_server_error(
+    elsewhere: tuple[httpx.AsyncClient, World], operation: Operation, strict_texts: None
+) -> None:
+    client, world = elsewhere
+    at, headers = path(operation, world), first(operation, world)
+    for body in bodies_with_nul(operation):
+        answer = await client.request(operation.method, at, headers=headers, json=body)
+        assert answer.status_code < 500, body
+
+
+def bodies_with_nul(operation: Operation) -> Iterator[dict[str, Any]]:
+    """Bodies with the required members and one more. One of its texts has a NUL in each body."""
+    content = own().content
+    asked = content["paths"][operation.path][operation.method.lower()]["requestBody"]["content"]
+    schema = asked["application/json"]["schema"]
+    if "$ref" in schema:
+        schema = content["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+    for shape in schema.get("anyOf", [schema]):
+        members = examples.value(content, shape)
+        if isinstance(members, dict):
+            needed = {name: members[name] for name in shape.get("required", ())}
+            for name, value in members.items():
+                yield from ({**needed, name: one} for one in with_nul(value))
+
+
+def with_nul(value: Any) -> Iterator[Any]:
+    """The value with a NUL in one of its texts or names, for each of them."""
+    if isinstance(value, str):
+        yield "a\0b"
+    elif isinstance(value, list):
+        for at, one in enumerate(value):
+            yield from ([*value[:at], two, *value[at + 1 :]] for two in with_nul(one))
+    elif isinstance(value, dict):
+        yield {"a\0b": "x"}
+        for name, one in value.items():
+            yield from ({**value, name: two} for two in with_nul(one))
+
+
+@each
+async def test_a_nul_in_a_url_is_no_server_error(
+    ask: Asked, world: World, operation: Operation, strict_texts: None
+) -> None:
+    headers = first(operation, world)
+    described = own().content["paths"][operation.path][operation.method.lower()]
+    asked = [one["name"] for one in described.get("parameters", ()) if one.get("in") == "query"]
+    places = [path(operation, world, **{name: "a%00b"}) for name in parameters(operation)]
+    if not operation.writes:
+        places += [f"{path(operation, world)}?{name}=a%00b" for name in asked]
+    for at in places:
+        answer = await ask(at, headers)
+        assert answer.status_code < 500, at
 
 
 @with_body
