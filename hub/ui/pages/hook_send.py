@@ -63,6 +63,8 @@ def _request(
         return None
     if trials is None:
         return None
+    # The request does not depend on the filter, which new rules may refuse.
+    options = option_secrets.revealed(ctx.db, hook) | {"filter": None}
     return trials.build(
         TrialRequest(
             repo_id=0 if repo is None else repo["id"],
@@ -76,7 +78,7 @@ def _request(
             body=body,
             hook_id=hook["id"],
             keys=keys,
-            options=DeliveryOptions.model_validate(option_secrets.revealed(ctx.db, hook)),
+            options=DeliveryOptions.model_validate(options),
         )
     )
 

@@ -191,6 +191,14 @@ class TestSend:
             assert answer.status_code == 422
             assert "The payload is nested too deeply." in text_of(answer.text)
 
+    async def test_a_filter_of_an_older_version_does_no_harm(self, world: World) -> None:
+        options = {"filter": {"payload": {"a\0": 1}}}
+        world.store.do(hooks.update, world.good, options=options)
+        token = world.seed.token
+        async with open_dashboard(world.store, token, trials=Trials()) as browser:
+            page = await browser.page(f"/ui/hooks/{world.good['id']}/send")
+        assert "POST https://receiver.example/good" in page
+
     async def test_every_event_has_an_example(self, world: World) -> None:
         at = f"/ui/hooks/{world.good['id']}/send"
         async with open_dashboard(world.store, world.seed.token) as browser:
