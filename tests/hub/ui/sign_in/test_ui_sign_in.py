@@ -185,20 +185,20 @@ async def test_the_administrators_token(store: Store, seed: Any) -> None:
 async def test_operators_are_administrators_with_an_enterprise_scope(store: Store) -> None:
     root = store.do(lambda db: accounts.create(db, "root", site_admin=True))
 
-    def make(db: Connection, kind: str, scope: str) -> str:
-        return tokens.create(db, root["id"], kind=kind, scopes=[scope])[0]
+    def make(db: Connection, kind: str, scopes: list[str]) -> str:
+        return tokens.create(db, root["id"], kind=kind, scopes=scopes)[0]
 
     async with open_dashboard(store) as browser:
-        for kind, scope, expected in (
-            ("personal", "read:enterprise", True),
-            ("personal", "admin:enterprise", True),
-            ("personal", "admin:org", False),
-            ("personal", "repo", False),
-            ("fine_grained", "admin:enterprise", False),
-            ("oauth", "admin:enterprise", False),
+        for kind, scopes, expected in (
+            ("personal", ["read:enterprise"], True),
+            ("personal", ["admin:enterprise"], True),
+            ("personal", ["admin:org"], False),
+            ("personal", ["repo"], False),
+            ("fine_grained", [], False),
+            ("oauth", ["admin:enterprise"], False),
         ):
             browser.client.cookies.clear()
-            await browser.sign_in(store.do(make, kind, scope))
+            await browser.sign_in(store.do(make, kind, scopes))
             assert ("operator" in text_of(await browser.page("/ui"))) is expected
 
 
