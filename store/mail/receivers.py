@@ -1,5 +1,7 @@
 """The receivers of mails about a hook: the people who administer what the hook belongs to."""
 
+from dataclasses import dataclass, field
+
 from store.accounts.role_grants import GRANTS
 from store.alerts.alerts import INSTALLATION
 from store.database.connection import Connection, Row
@@ -22,14 +24,43 @@ _GRANTED = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Administrators:
+    """The administrators of a hook: an SQL condition on accounts `a`, and its parameters."""
+
+    condition: str
+    given: dict[str, int] = field(default_factory=dict)
+
+
+SITE = Administrators("a.site_admin = 1")
+
+
 def of_hook(db: Connection, hook_id: int) -> list[Row]:
     """Return `id`, `login` and `email` of the accounts that get mail about a hook.
 
     For INSTALLATION and for hooks of the whole installation these are the site administrators. A
     hook that is gone has no receivers.
     """
+    found = _administrators(db, hook_id)
+    if found is None:
+        return []
+    query = _REACHED.format(chosen=found.condition)
+    return db.all(query, hook_id=hook_id, most=MOST, **found.given)
+
+
+def administers(db: Connection, account_id: int, hook_id: int) -> bool:
+    """Return whether an account may get mail about a hook, if it has subscribed and an address."""
+    found = _administrators(db, hook_id)
+    if found is None:
+        return False
+    query = f"SELECT 1 FROM account a WHERE a.id = :account_id AND {found.condition}"
+    return db.value(query, account_id=account_id, **found.given) is not None
+
+
+def _administrators(db: Connection, hook_id: int) -> Administrators | None:
+    """Return the administrators of what a hook belongs to. Return None if the hook is gone."""
     if hook_id == INSTALLATION:
-        return _reached(db, hook_id, "a.site_admin = 1")
+        return SITE
     hook = db.one(
         "SELECT h.repo_id, h.org_id, h.app_id, COALESCE(r.owner_id, h.org_id, p.owner_id)"
         " AS owner_id FROM hook h LEFT JOIN repository r ON r.id = h.repo_id"
@@ -37,18 +68,13 @@ def of_hook(db: Connection, hook_id: int) -> list[Row]:
         hook_id=hook_id,
     )
     if hook is None:
-        return []
+        return None
     if hook["owner_id"] is None:
-        return _reached(db, hook_id, "a.site_admin = 1")
+        return SITE
     given = {"owner_id": hook["owner_id"]}
     if hook["repo_id"] is None:
-        return _reached(db, hook_id, f"a.id IN ({_OWNERS})", **given)
-    given["repo_id"] = hook["repo_id"]
-    return _reached(db, hook_id, f"a.id IN ({_OWNERS}{_GRANTED})", **given)
-
-
-def _reached(db: Connection, hook_id: int, chosen: str, **given: int) -> list[Row]:
-    return db.all(_REACHED.format(chosen=chosen), hook_id=hook_id, most=MOST, **given)
+        return Administrators(f"a.id IN ({_OWNERS})", given)
+    return Administrators(f"a.id IN ({_OWNERS}{_GRANTED})", given | {"repo_id": hook["repo_id"]})
 
 
 def address_of(db: Connection, account_id: int) -> str | None:
