@@ -85,8 +85,12 @@ def create_cluster_deployment_records_job(
 def get_cluster_deployment_records_job(
     ctx: Context, org: Row, cluster: str, job: Row
 ) -> DeploymentJob:
-    """Get a cluster deployment records job"""
-    if job["cluster"] != cluster:
+    """Get a cluster deployment records job
+
+    Its errors may name private repositories. So a job is for the account that created it, and for
+    owners of the organization whose token shows all of its private repositories. Others get 404.
+    """
+    if job["cluster"] != cluster or not _may_read(ctx, org, job):
         raise Missing("job")
     shown: DeploymentJob = {
         "job_id": job["id"],
@@ -97,3 +101,12 @@ def get_cluster_deployment_records_job(
     if job["started_at"] is not None:
         shown["started_at"] = iso(job["started_at"])
     return shown
+
+
+def _may_read(ctx: Context, org: Row, job: Row) -> bool:
+    assert ctx.caller is not None, "this access requires a token"
+    if job["account_id"] == ctx.caller.account_id:
+        return True
+    seen = deployments.viewer(ctx)
+    shows_all = seen.private and seen.repositories is None
+    return shows_all and organizations.role_of(ctx.db, org, ctx.caller.account) == "admin"
