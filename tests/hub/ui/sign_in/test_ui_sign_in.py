@@ -8,8 +8,9 @@ from dashboard_client import SAME, open_dashboard, text_of
 from engines import embedded
 
 from hub.ui.headers import POLICY
-from store import Connection, Store
-from store.accounts import accounts, sessions, tokens
+from store import Connection, Row, Store
+from store.accounts import accounts, apps, sessions, tokens
+from store.apps import installation_tokens, installations
 from store.audit import audit_log
 from store.clock import SECOND, MovableClock
 from store.errors import Unavailable
@@ -157,6 +158,28 @@ async def test_a_session_ends_when_its_token_expires(
         await browser.page("/ui")
         clock.advance(seconds=2)
         assert (await browser.get("/ui")).status_code == 303
+
+
+async def test_sessions_of_a_suspended_installation_are_refused(store: Store, seed: Any) -> None:
+    def make(db: Connection) -> tuple[Row, str]:
+        given = {"url": "https://mill.example/", "permissions": {"repository_hooks": "write"}}
+        _, app = apps.create(db, seed.octo["id"], "Mill", kind="integration", **given)
+        installation = installations.create(db, app, seed.octo)
+        return installation, installation_tokens.create(db, installation)[0]
+
+    installation, token = store.do(make)
+    async with open_dashboard(store, token) as browser:
+        await browser.page("/ui")
+        async with browser.listening("/ui/deliveries/live") as heard:
+            await heard.until("begin")
+            store.do(installations.suspend, installation)
+            assert (await browser.get("/ui")).status_code == 303
+            assert "event: ended" in await heard.until("ended")
+        refused = await browser.sign_in(token)
+        assert refused.status_code == 403
+        assert "This installation has been suspended" in text_of(refused.text)
+        store.do(installations.unsuspend, installation)
+        await browser.page("/ui")
 
 
 async def test_a_session_ends_unused_and_after_a_week(
