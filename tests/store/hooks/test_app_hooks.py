@@ -10,7 +10,9 @@ from store_world import URL, World
 from store import Connection, Row
 from store.accounts import accounts, apps
 from store.apps import app_hooks, installation_repositories, installations
-from store.delivery import replay_selection
+from store.delivery import event_counts, replay_selection, subscribers
+from store.delivery.listing import topic_list
+from store.delivery.listing.topic_list import TopicFilter
 from store.delivery.replay_selection import ReplaySelection
 from store.errors import Conflict, Invalid
 from store.formats.installed import with_installation
@@ -232,3 +234,15 @@ def test_a_payload_names_one_installation(body: bytes) -> None:
     assert made.count(b'"node_id"') == 1
     node = "MDIzOkludGVncmF0aW9uSW5zdGFsbGF0aW9uNw=="
     assert orjson.loads(made) == {**known, "installation": {"id": 7, "node_id": node}}
+
+
+def test_the_subscribers_of_a_repository_leave_out_hooks_of_apps(mill: Installed) -> None:
+    chosen = mill.repos[0]["id"]
+    mill.do(installation_repositories.choose, mill.on, [chosen])
+    own = mill.do(hooks.create, chosen, url=URL, events=["push"])
+    assert mill.do(subscribers.counts_by_event, chosen) == {"push": {"hooks": 1, "followers": 0}}
+    (listed,) = mill.do(subscribers.hooks_of_event, chosen, "push", 9)
+    assert listed["id"] == own["id"]
+    assert mill.do(event_counts.subscribers, [chosen]) == {"push": 1}
+    assert mill.do(topic_list.count, TopicFilter([chosen], event="issues")).many == 0
+    assert mill.do(subscribers.hook_ids, chosen) == ([own["id"]], [mill.hook["id"]])
