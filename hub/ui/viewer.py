@@ -108,6 +108,14 @@ class DashboardViewer:
             raise Missing("hook")
         return hook, None if hook["repo_id"] is None else repositories.get(db, hook["repo_id"])
 
+    def may_see(self, db: Connection, hook_id: int) -> bool:
+        """Return whether there is a hook with this id that they may see."""
+        try:
+            self.hook(db, hook_id)
+        except (HubError, Missing):
+            return False
+        return True
+
     def _check(
         self, db: Connection, hook: Row, of_repository: OnRepo, of_organization: OnOrg
     ) -> Row | None:
