@@ -12,6 +12,35 @@ AUTHORIZED = (
 )
 
 
+def every_repository(db: Connection, token_id: int | None) -> list[int] | None:
+    """Return the ids of the repositories that a site administrator's token may see; None for all.
+
+    If the single sign-on of an organization does not authorise the token, these are the newest
+    ones of all other owners, in the order of their ids.
+    """
+    refusing = f"SELECT 1 FROM account o WHERE o.sso = 1 AND NOT {AUTHORIZED} LIMIT 1"
+    if db.value(refusing, token_id=token_id) is None:
+        return None
+    rows = db.tuples(
+        "SELECT r.id FROM repository r JOIN account o ON o.id = r.owner_id"
+        f" WHERE {AUTHORIZED} ORDER BY r.id DESC LIMIT :most",
+        token_id=token_id,
+        most=MOST,
+    )
+    return [number for (number,) in reversed(rows)]
+
+
+def every_organization(db: Connection, token_id: int | None) -> list[int]:
+    """Return the ids of the organizations that a site administrator's token may see."""
+    rows = db.tuples(
+        f"SELECT o.id FROM account o WHERE o.kind = 'Organization' AND {AUTHORIZED}"
+        " ORDER BY o.id DESC LIMIT :most",
+        token_id=token_id,
+        most=MOST,
+    )
+    return [number for (number,) in rows]
+
+
 def organizations(
     db: Connection, account_id: int, token_id: int | None, target_id: int | None = None
 ) -> list[int]:

@@ -24,6 +24,7 @@ CREATE TABLE account (
 );
 
 CREATE INDEX account_site_admin ON account (id) WHERE site_admin = 1;
+CREATE INDEX account_sso ON account (id) WHERE sso = 1;
 
 CREATE TABLE membership (
     organization_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
