@@ -10,7 +10,7 @@ from hub.http.errors import BEARER, Forbidden, Unauthenticated
 from hub.http.response import header
 from store import Connection, Row
 from store.accounts import apps, tokens
-from store.accounts.installation_rights import InstallationReach
+from store.accounts.app_rights import InstallationReach
 
 # If the token is sent as the user name, the password must be one of these.
 NO_PASSWORD = ("", "x-oauth-basic")
