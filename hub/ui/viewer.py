@@ -68,6 +68,16 @@ class DashboardViewer:
         rows = administrators.repositories(db, caller.account_id, caller.token_id, caller.target_id)
         return [row["id"] for row in rows if caller.reaches(row)]
 
+    def hidden_owners(self, db: Connection) -> list[int]:
+        """Return the organizations whose repositories are all that `repositories` leaves out.
+
+        It is empty if `repositories` has another reason, or is None.
+        """
+        caller = self.caller
+        if self.is_unbound or caller is None or not (may(caller) and _is_everywhere(caller)):
+            return []
+        return administrators.refusing(db, caller.token_id)
+
     def organizations(self, db: Connection) -> list[int]:
         """Return the ids of organizations whose hooks they may see, beside `repositories`."""
         caller = self.caller

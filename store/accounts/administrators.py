@@ -12,14 +12,22 @@ AUTHORIZED = (
 )
 
 
+def refusing(db: Connection, token_id: int | None) -> list[int]:
+    """Return the ids of the organizations whose single sign-on does not authorise the token."""
+    rows = db.tuples(
+        f"SELECT o.id FROM account o WHERE o.sso = 1 AND NOT {AUTHORIZED} ORDER BY o.id",
+        token_id=token_id,
+    )
+    return [number for (number,) in rows]
+
+
 def every_repository(db: Connection, token_id: int | None) -> list[int] | None:
     """Return the ids of the repositories that a site administrator's token may see; None for all.
 
-    If the single sign-on of an organization does not authorise the token, these are the newest
-    ones of all other owners, in the order of their ids.
+    If an organization is `refusing`, these are the newest ones of all others, in the order of
+    their ids.
     """
-    refusing = f"SELECT 1 FROM account o WHERE o.sso = 1 AND NOT {AUTHORIZED} LIMIT 1"
-    if db.value(refusing, token_id=token_id) is None:
+    if not refusing(db, token_id):
         return None
     rows = db.tuples(
         "SELECT r.id FROM repository r JOIN account o ON o.id = r.owner_id"

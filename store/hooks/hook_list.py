@@ -49,7 +49,7 @@ class HookFilter:
 
     `org_ids` adds hooks of organizations. `state` is a key of STATES.
     `event` selects hooks that get it. `since` and `until` limit when it was created. `upto` keeps
-    out hooks with a higher id.
+    out hooks with a higher id, and `hidden_owners` the hooks of these owners and repositories.
     """
 
     repo_ids: Sequence[int] | None = None
@@ -60,6 +60,7 @@ class HookFilter:
     since: int | None = None
     until: int | None = None
     upto: int | None = None
+    hidden_owners: Sequence[int] = ()
 
     def sql(self, db: Connection) -> tuple[str, dict[str, Any]]:
         """Return what follows FROM, and its parameters."""
@@ -92,6 +93,10 @@ class HookFilter:
         if self.hook_ids is not None:
             where.append(f"h.id IN (SELECT id FROM {db.each('hooks', id='integer')} AS s)")
             given["hooks"] = json_array(self.hook_ids)
+        if self.hidden_owners:
+            hidden = f"(SELECT id FROM {db.each('hidden', id='integer')} AS u)"
+            where.append(f"(o.id IS NULL OR o.id NOT IN {hidden})")
+            given["hidden"] = json_array(self.hidden_owners)
         return f"{source}{NAMED} WHERE {' AND '.join(where)}", given
 
 

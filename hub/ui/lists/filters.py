@@ -87,6 +87,15 @@ def within(ctx: ViewContext, named: str) -> list[int] | None:
     return name_search.repositories(ctx.db, named, mine)
 
 
+def scope(ctx: ViewContext, named: str) -> tuple[list[int] | None, list[int]]:
+    """Return the repositories as `within` does, and the owners to leave out of them.
+
+    A list that can leave out owners needs no ids of all other repositories, which may be too many.
+    """
+    hidden = [] if named else ctx.viewer.hidden_owners(ctx.db)
+    return (None, hidden) if hidden else (within(ctx, named), [])
+
+
 def hooks_named(
     ctx: ViewContext,
     text: str,

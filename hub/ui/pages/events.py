@@ -61,7 +61,7 @@ def list_events(ctx: ViewContext) -> dict[str, Any]:
 
 def _filter(ctx: ViewContext, chosen: dict[str, str], asked: filters.Period) -> EventFilter:
     name, pattern = parse_pattern(chosen["event"])
-    repo_ids = filters.within(ctx, chosen["repository"])
+    repo_ids, hidden = filters.scope(ctx, chosen["repository"])
     org_ids = filters.organizations(ctx, chosen["repository"])
     return EventFilter(
         None if asked.until is None else first_event_since(ctx.db, asked.until),
@@ -71,6 +71,7 @@ def _filter(ctx: ViewContext, chosen: dict[str, str], asked: filters.Period) -> 
         pattern=pattern,
         first=0 if asked.since is None else first_event_since(ctx.db, asked.since),
         hook_ids=filters.hook_ids(ctx, chosen["hook"], repo_ids, org_ids),
+        hidden_owners=hidden,
     )
 
 

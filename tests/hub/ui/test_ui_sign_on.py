@@ -4,14 +4,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from assertions import attempted
 from dashboard_client import open_dashboard, text_of
 from ui_world import World, deliver, hook
 
 from store import Connection, Row, Store
-from store.accounts import accounts, sso, tokens
+from store.accounts import accounts, administrators, sso, tokens
 from store.delivery import outbox
 from store.hooks import hooks
-from store.hooks.hook_targets import organization
+from store.hooks.hook_targets import SYSTEM, organization
 from store.repositories import repositories
 
 ADMIN = "the administrators' token"
@@ -77,7 +78,7 @@ async def pages(store: Store, token: str, **settings: Any) -> dict[str, str]:
         return {path: await browser.page(f"/ui{path}") for path in LISTS}
 
 
-async def test_lists_leave_out_what_refuses_the_token(store: Store, guarded: Guarded) -> None:
+async def test_lists_leave_out_owners_that_refuse_the_token(store: Store, guarded: Guarded) -> None:
     for path, page in (await pages(store, guarded.token)).items():
         shown = text_of(page)
         assert not [one for one in HIDDEN if one in shown], path
@@ -95,6 +96,21 @@ async def test_other_owners_stay_in_the_lists(store: Store, guarded: Guarded) ->
     assert "receiver.example/guild" in found["/hooks"]
 
 
+async def test_lists_of_hooks_deliveries_and_events_name_no_repositories(
+    store: Store, guarded: Guarded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(administrators, "MOST", 0)
+    made = store.do(hooks.create, SYSTEM, url="https://receiver.example/all", events=["push"])
+    store.do(outbox.emit, "ping", None, 0, {"zen": "Ring once."}, only_hook=made["id"])
+    attempted(store, made["id"])
+    found = await pages(store, guarded.token)
+    assert "octo/hello" not in found["/topics"]
+    for path in ("/hooks", "/deliveries", "/events"):
+        assert "octo/hello" in found[path], path
+    for path in ("/hooks", "/deliveries"):
+        assert f'href="/ui/hooks/{made["id"]}"' in found[path], path
+
+
 async def test_the_administrators_token_sees_every_owner(store: Store, guarded: Guarded) -> None:
     found = await pages(store, ADMIN, admin_token=ADMIN)
     assert "acme/kit" in found["/topics"]
@@ -102,7 +118,7 @@ async def test_the_administrators_token_sees_every_owner(store: Store, guarded: 
     assert "hush" in found["/catalogue/issues"]
 
 
-async def test_what_refuses_the_token_is_neither_shown_nor_replayed(
+async def test_owners_that_refuse_the_token_are_not_replayed(
     store: Store, guarded: Guarded
 ) -> None:
     async with open_dashboard(store, guarded.token) as browser:
