@@ -43,7 +43,7 @@ async def prune(
 ) -> None:
     """Delete everything that is older than its retention.
 
-    Most transactions delete up to `batch` rows. `pause` seconds pass between two of them.
+    Most transactions delete, or examine, up to `batch` rows. `pause` seconds pass between two.
 
     This covers:
     - bodies, attempts, events and deleted hooks;
@@ -60,9 +60,9 @@ async def prune(
     drop_all = partial(_drop_in_batches, store, batch, pause)
     bodies = now - round(settings.keep_bodies * SECOND)
     attempts = now - round(settings.keep_attempts * SECOND)
-    await drop_all(retention.drop_bodies, bodies)
+    await _drop_in_steps(store, batch, pause, retention.drop_bodies, bodies)
     await drop_all(retention.drop_attempts, attempts)
-    await drop_all(retention.drop_events, attempts)
+    await _drop_in_steps(store, batch, pause, retention.drop_events, attempts)
     await store.note(retention.drop_hooks, attempts)
     await store.note(_drop_websub, attempts)
     await drop_all(hook_secrets.drop_expired, now)
@@ -89,6 +89,29 @@ async def prune(
 def _drop_websub(db: Connection, before: int) -> None:
     websub.drop(db, before)
     websub_requests.drop(db)
+
+
+async def _drop_in_steps(
+    store: Store,
+    batch: int,
+    pause: float,
+    drop: Callable[[Connection, int, int, int], retention.Step],
+    before: int,
+) -> None:
+    """Let `drop` examine all old events, some in each transaction.
+
+    Each run begins at the oldest: what had to stay in the last run may go in this one.
+    """
+    total, reached = 0, 0
+    while True:
+        step = await store.note(drop, before, batch, reached)
+        total += step.dropped
+        if step.reached is None:
+            break
+        reached = step.reached
+        await asyncio.sleep(pause)
+    if total:
+        log.info("%s: %d", drop.__name__, total)
 
 
 async def _drop_in_batches(
