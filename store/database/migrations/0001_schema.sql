@@ -414,6 +414,10 @@ CREATE INDEX delivery_leased ON delivery (lease_id, due_at) WHERE lease_id IS NO
 CREATE INDEX delivery_ordered ON delivery (hook_id, ordering_key, out_of_turn, sequence)
     WHERE ordering_key IS NOT NULL AND state IN (0, 4);
 
+-- The same whatever their key is: finds out whether all before a barrier have ended.
+CREATE INDEX delivery_in_sequence ON delivery (hook_id, sequence)
+    WHERE ordering_key IS NOT NULL AND state IN (0, 4) AND out_of_turn = 0;
+
 CREATE TABLE attempt (
     id {id},
     delivery_id BIGINT NOT NULL,
