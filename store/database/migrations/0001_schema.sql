@@ -705,7 +705,7 @@ CREATE TABLE subscription (
     PRIMARY KEY (repo_id, event, hook_id)
 );
 
-CREATE INDEX subscription_hook ON subscription (hook_id);
+CREATE INDEX subscription_hook ON subscription (hook_id, repo_id);
 
 -- The same for hooks that get the events of an owner's repositories, whichever these are. So their
 -- number does not grow with the repositories.
@@ -716,7 +716,7 @@ CREATE TABLE owner_subscription (
     PRIMARY KEY (owner_id, event, hook_id)
 );
 
-CREATE INDEX owner_subscription_hook ON owner_subscription (hook_id);
+CREATE INDEX owner_subscription_hook ON owner_subscription (hook_id, owner_id);
 
 CREATE TABLE label (
     id {id},

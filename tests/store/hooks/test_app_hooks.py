@@ -1,5 +1,6 @@
 """The hook of an app: which events reach it, wherever the app is installed."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,6 +54,17 @@ class Installed:
         app = self.do(apps.get, self.app["id"])
         self.do(app_hooks.update_app, app["id"], **{n: app[n] for n in names} | changes)
         self.app = self.do(apps.get, app["id"])
+
+
+CHANGES: list[Callable[[Installed], Any]] = [
+    lambda mill: mill.do(installations.suspend, mill.on),
+    lambda mill: mill.do(installations.unsuspend, mill.on),
+    lambda mill: mill.do(installation_repositories.choose, mill.on, [mill.repos[0]["id"]]),
+    lambda mill: mill.do(installation_repositories.choose, mill.on, None),
+    lambda mill: mill.do(installations.accept, mill.on, mill.app, {"contents": "read"}),
+    lambda mill: mill.do(installations.remove, mill.on),
+]
+"""Changes of Mill's installation, the last of which ends it."""
 
 
 @pytest.fixture
@@ -131,6 +143,27 @@ class TestEventsReachTheHook:
         assert mill.reached("g-2")
         mill.do(installations.remove, mill.on)
         assert not mill.reached("g-3")
+
+    def test_a_change_of_one_installation_leaves_the_others(self, mill: Installed) -> None:
+        user = mill.do(accounts.get, mill.world.repo["owner_id"])
+        theirs = {"repo_id": mill.world.repo["id"]}
+        mill.do(installations.create, mill.app, user, repositories=[theirs["repo_id"]])
+        for number, change in enumerate(CHANGES):
+            change(mill)
+            assert mill.reached(f"g-{number}", **theirs)
+        assert not mill.reached("g-mine")
+
+    def test_a_change_of_one_installation_writes_no_rows_of_others(self, mill: Installed) -> None:
+        """Otherwise the changes of an app with many installations would get slower and slower."""
+        user = mill.do(accounts.get, mill.world.repo["owner_id"])
+        mill.do(installations.create, mill.app, user)
+        gone = "DELETE FROM owner_subscription WHERE owner_id = :id"
+        assert mill.do(lambda db: db.execute(gone, id=user["id"])) > 1
+        for number, change in enumerate(CHANGES):
+            change(mill)
+            assert not mill.reached(f"g-{number}", repo_id=mill.world.repo["id"])
+        mill.edit(events=[*EVENTS, "create"])
+        assert mill.reached("g-all", repo_id=mill.world.repo["id"])
 
     def test_an_inactive_or_deleted_hook_gets_nothing(self, mill: Installed) -> None:
         mill.do(hooks.update, mill.hook, active=False)
