@@ -13,12 +13,12 @@ from store.text_index import portions
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step over the old events, which examines a limited number of them."""
+    """One step over old rows, which examines a limited number of them."""
 
     dropped: int
     """How many were deleted."""
     reached: int | None
-    """The last event that was examined, from which the next step goes on. None: it is done."""
+    """The last row that was examined, from which the next step goes on. None: it is done."""
 
 
 def drop_bodies(db: Connection, before: int, limit: int, after: int = 0) -> Step:

@@ -14,7 +14,7 @@ from store.assistant.usage_days import of_moment as day_of
 from store.audit import audit_check
 from store.clock import DAY, HOUR, SECOND
 from store.delivery import replay_runs, retention
-from store.delivery.websub import websub, websub_requests
+from store.delivery.websub import websub, websub_foreign, websub_requests
 from store.hooks import hook_secrets, signing_keys
 from store.mail import outbox
 from store.monitoring import hook_tallies, minute_counters
@@ -47,7 +47,7 @@ async def prune(
 
     This covers:
     - bodies, attempts, events and deleted hooks;
-    - ended WebSub subscriptions and requests, and expired secrets;
+    - ended WebSub subscriptions and requests, topics that nobody follows, and expired secrets;
     - ended leases of pull hooks;
     - alerts that are over, and mails that were sent or failed;
     - counts of each minute and of each hook, and sessions and links of the dashboard;
@@ -65,6 +65,7 @@ async def prune(
     await _drop_in_steps(store, batch, pause, retention.drop_events, attempts)
     await store.note(retention.drop_hooks, attempts)
     await store.note(_drop_websub, attempts)
+    await _drop_in_steps(store, batch, pause, websub_foreign.drop_unfollowed, attempts)
     await drop_all(hook_secrets.drop_expired, now)
     await drop_all(signing_keys.drop_expired, now)
     await drop_all(alerts.drop, attempts)
@@ -98,7 +99,7 @@ async def _drop_in_steps(
     drop: Callable[[Connection, int, int, int], retention.Step],
     before: int,
 ) -> None:
-    """Let `drop` examine all old events, some in each transaction.
+    """Let `drop` examine all rows that may be old, some in each transaction.
 
     Each run begins at the oldest: what had to stay in the last run may go in this one.
     """

@@ -179,5 +179,9 @@ def test_the_hooks_of_an_account_are_the_ones_that_have_it_as_receiver(store: St
         for account in (ada, bob, cy, eve, root, mute, tower):
             mine = {number for number in ids if account["id"] in expected[number]}
             assert receivers.hooks_of(db, account["id"], ids) == mine, account["login"]
+        # Without an address, or after unsubscribing, they are no receivers and still administer it.
+        for account, number in ((mute, ids[4]), (eve, ids[1]), (root, INSTALLATION)):
+            assert receivers.administers(db, account["id"], number)
+        assert not receivers.administers(db, cy["id"], ids[0])
 
     store.do(check)

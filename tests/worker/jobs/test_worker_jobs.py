@@ -177,6 +177,23 @@ async def test_deleted_hooks_go_with_their_attempts(harness: WorkerHarness) -> N
     assert harness.store.look(hooks.by_id, hook_id) is None
 
 
+async def test_fetched_topics_go_when_their_last_fetch_is_old(harness: WorkerHarness) -> None:
+    def add(db: Connection) -> None:
+        for number in range(7):
+            db.execute(
+                "INSERT INTO websub_topic (key, url, fetched_at) VALUES (:key, :key, :now)",
+                key=f"k{number}",
+                now=db.now,
+            )
+
+    harness.store.do(add)
+    for days, left in ((29, 7), (31, 0)):
+        harness.clock.advance(days * DAY)
+        await prune_few_at_a_time(harness.store, WorkerSettings())
+        many = harness.store.look(lambda db: db.value("SELECT count(*) FROM websub_topic"))
+        assert many == left
+
+
 async def test_others_get_their_turn_between_batches(
     harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
