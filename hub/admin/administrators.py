@@ -11,10 +11,10 @@ from starlette.types import Scope
 
 from hub.admin_settings import AdminSettings, token_of
 from hub.auth import credentials
-from hub.auth.quotas import RateSubject
 from hub.auth.token_rights import check_scopes, covers
 from hub.http.client_address import is_loopback
 from hub.http.errors import Blocked, Unauthenticated
+from hub.rest.authenticate import has_too_many
 from hub.rest.context import Services
 from hub.rest.request import Request
 from store import Connection
@@ -92,9 +92,7 @@ class AdminAuth:
                 db, credentials.require(credentials.token_of(request.headers))
             )
         except Unauthenticated:
-            limits = self._services.limits
-            subject = RateSubject("address", self._services.clients.address(request.scope))
-            if limits is not None and limits.record_bad_token(db, subject):
+            if has_too_many(db, self._services, request):
                 raise Blocked from None
             raise
 

@@ -16,7 +16,7 @@ class StoreGauges(MetricSet):
         self.backlog = GaugeMetric(
             "tocsin_backlog_deliveries",
             "Pending deliveries: due, later (waiting for their next attempt), or held by workers;"
-            f" counted up to {MOST:,}, without paused hooks and pull hooks",
+            f" each counted up to {MOST:,}, without paused hooks and pull hooks",
             ("state",),
         )
         self.oldest = GaugeMetric(

@@ -10,7 +10,7 @@ from hub.http.errors import BEARER, Forbidden, Unauthenticated
 from hub.http.response import header
 from store import Connection, Row
 from store.accounts import apps, tokens
-from store.accounts.installation_rights import InstallationReach
+from store.accounts.app_rights import InstallationReach
 
 # If the token is sent as the user name, the password must be one of these.
 NO_PASSWORD = ("", "x-oauth-basic")
@@ -158,13 +158,13 @@ def authenticate(db: Connection, token: str) -> Caller:
     row = tokens.find(db, token)
     if row is None:
         raise Unauthenticated("Bad credentials")
-    if row.get("suspended"):
-        raise Forbidden(SUSPENDED)
     return caller_of(row)
 
 
 def caller_of(row: Row) -> Caller:
-    """Return the caller for a token's row."""
+    """Return the caller for a token's row. Raises Forbidden if its installation is suspended."""
+    if row.get("suspended"):
+        raise Forbidden(SUSPENDED)
     return Caller(
         row["account_id"],
         row["login"],

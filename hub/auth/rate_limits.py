@@ -13,6 +13,8 @@ from store.clock import SECOND
 HOUR, MINUTE = 3600, 60
 READ, WRITE = 1, 5
 """The points of a request that reads, and of one that writes."""
+CORE = "core"
+"""The category whose status requests without a category report."""
 POINTS, CONTENT, CONTENT_HOURLY, BAD_TOKENS = "points", "content", "content/hour", "bad tokens"
 
 
@@ -48,19 +50,22 @@ class RateLimits:
         points: int = READ,
         created: bool = False,
     ) -> RateCharge:
-        """Charge a request of this category.
+        """Charge a request of this category. Without a category, charge only the other limits.
 
-        Raises Exhausted or TooFast if a limit is reached; then nothing is charged.
+        Raises Exhausted or TooFast if a limit is reached; then nothing is charged. Without category
+        and points, the request is free.
         """
+        if not category and not points:
+            return self.peek(db, subject)
         now = db.now // SECOND
-        quota = self.quotas(subject)[category]
+        quota = self.quotas(subject)[category or CORE]
         wanted = [(POINTS, self._points, points)]
         if created:
             wanted += [(CONTENT, self._content, 1), (CONTENT_HOURLY, self._content_hourly, 1)]
         counts = self.counters.of(db, subject.key)
         with self.counters.lock:
-            count = self._count(counts, subject, category, quota, now)
-            if count.used >= quota.limit:
+            count = self._count(counts, subject, category or CORE, quota, now)
+            if category and count.used >= quota.limit:
                 status = RateStatus(category, quota.limit, count.used, count.end)
                 raise Exhausted(f"API rate limit exceeded for {subject.shown}", status.headers())
             charge = RateCharge(subject, quota, count)
@@ -69,12 +74,13 @@ class RateLimits:
                 if one.used + amount > limit.limit:
                     raise TooFast(one.end - now, charge.status.headers())
             self._begin(charge)
-            for one, amount in [(count, 1), *((one, amount) for one, _, amount in counted)]:
+            charge.charged = bool(category)
+            own = [(count, 1)] if category else []
+            for one, amount in [*own, *((one, amount) for one, _, amount in counted)]:
                 self.counters.take(one, amount)
-            charge.charged = True
         return charge
 
-    def peek(self, db: Connection, subject: RateSubject, category: str = "core") -> RateCharge:
+    def peek(self, db: Connection, subject: RateSubject, category: str = CORE) -> RateCharge:
         """Return a charge with the caller's status, without charging anything."""
         counts = self.counters.of(db, subject.key)
         quota = self.quotas(subject)[category]
@@ -114,7 +120,7 @@ class RateLimits:
         charge.at_work = True
 
     def end(self, charge: RateCharge | None) -> None:
-        """Mark the request as finished. Must be called on the event loop."""
+        """Mark the request as finished, or as one that waits. Must be called on the event loop."""
         if charge is not None and charge.at_work:
             charge.at_work = False
             key = charge.subject.key

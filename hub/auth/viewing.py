@@ -1,8 +1,13 @@
-"""The viewer of a list of repositories or of their contents."""
+"""The viewer of a list of repositories or of their contents, and of a repository in a body."""
 
+from hub.auth import access
+from hub.auth.access import on_repo
 from hub.auth.credentials import Caller
+from hub.http.errors import Forbidden
+from store import Connection, Row
 from store.accounts import tokens
 from store.accounts.viewers import RepositoryViewer
+from store.errors import Missing
 
 
 def viewer_of(caller: Caller | None, permission: str = "metadata") -> RepositoryViewer:
@@ -22,3 +27,16 @@ def viewer_of(caller: Caller | None, permission: str = "metadata") -> Repository
         target_id=caller.target_id,
         repositories=caller.repositories,
     )
+
+
+def may_read(db: Connection, caller: Caller | None, repo: Row, permission: str) -> bool:
+    """Return whether the caller could read this part of a repository at the repository's own path.
+
+    It is the check for a repository that a body or a query names. Its answer must not say why a
+    repository is refused: a refused one is as one that does not exist.
+    """
+    try:
+        access.check(db, on_repo(permission, "read").or_anyone(), caller, repo)
+    except (Missing, Forbidden):
+        return False
+    return True

@@ -85,6 +85,8 @@ class IngestEndpoints:
         """Accept a signed webhook: POST /events."""
         if kind_of(request.headers.get(b"content-type", b"")) in NDJSON:
             return await self._batches.take(request)
+        # An Authorization header, which some forges can add, plays no part here.
+        request.credentials = "signature"
         signature = signature_of(request.headers)
         candidates = await self._sources.candidates(request.query.get("source"))
         name = event_envelope.first(request.headers, event_envelope.EVENT_HEADERS)

@@ -79,7 +79,7 @@ def _follow(db: Connection, query: Mapping[str, str], change: Change | None) -> 
         "refused": "",
         "account_gone": False,
         "changed": change is not None,
-        "hooks": [*subscriptions.names_of(db, wanted.hook_ids).values()],
+        "hooks": [*subscriptions.names_of(db, wanted.account_id, wanted.hook_ids).values()],
         "subscribed": len(left) < len(wanted.hook_ids),
     }
 

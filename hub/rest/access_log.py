@@ -1,8 +1,8 @@
-"""The access log. It never holds a query string, a header or a body."""
+"""The access log. It never holds a query string, a header, a body, or a secret in a path."""
 
 import logging
 
-from hub.http.routing import path_of
+from hub.http.secret_paths import shown_path
 from hub.rest.context import Services
 from hub.rest.request import Request
 
@@ -13,7 +13,7 @@ MAX_PATH = 300
 
 def record(services: Services, request: Request, status: int, seconds: float) -> None:
     """Log one answered request. `seconds` is the time until the response was ready."""
-    path = path_of(request.scope)[:MAX_PATH]
+    path = shown_path(request.scope)[:MAX_PATH]
     method = request.scope["method"]
     about = {
         "method": method,

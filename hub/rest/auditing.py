@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from hub.auth.credentials import Caller
-from hub.http.routing import path_of
+from hub.http.secret_paths import shown_path
 from hub.rest.context import Services
 from hub.rest.request import Request
 from store import Connection, Row
@@ -34,11 +34,12 @@ def record(
 ) -> None:
     """Add an audit entry in the transaction of the change.
 
-    The target is the request's path unless `target` is given.
+    The target is the request's path, without a secret in it, unless `target` is given.
     """
-    path = path_of(request.scope).removeprefix(services.urls.prefix) if target is None else target
+    if target is None:
+        target = shown_path(request.scope).removeprefix(services.urls.prefix)
     entry = AuditEntry(
-        actor, action, path, str(status), request.request_id, fields=fields, ids=dict(ids or {})
+        actor, action, target, str(status), request.request_id, fields=fields, ids=dict(ids or {})
     )
     audit_log.add(db, entry)
 

@@ -19,6 +19,7 @@ from hub.rest.context import Services
 from hub.rest.request import Request
 from hub.rest.vocabulary import written
 from store import Connection, Row
+from store.errors import StoreError
 
 NO_USER_AGENT = (
     "Request forbidden by administrative rules. Please make sure your request has a User-Agent"
@@ -34,7 +35,11 @@ class Principal(NamedTuple):
 
 
 class RequestCost(NamedTuple):
-    """The rate limit category a request counts for (empty: none) and its price in points."""
+    """The rate limit category that a request counts for (empty: none), and its price in points.
+
+    A request without category and points is free. It counts for nothing, not even as a concurrent
+    one.
+    """
 
     category: str = "core"
     points: int = READ
@@ -152,13 +157,35 @@ def _charge(
     limits = services.limits
     assert limits is not None, "called only if there are limits"
     subject = subject_of(services, request, who)
-    if not cost.category:
-        request.rate_charge = limits.peek(db, subject)
-        return refusal
     request.rate_charge = limits.charge(
         db, subject, cost.category, points=cost.points, created=cost.created
     )
     is_bad = isinstance(refusal, Unauthenticated) and b"authorization" in request.headers
-    if is_bad and request.person is None and limits.record_bad_token(db, subject):
+    if is_bad and request.person is None and has_too_many(db, services, request):
         return Blocked()
     return refusal
+
+
+def has_too_many(db: Connection, services: Services, request: Request) -> bool:
+    """Count a wrong token. Return whether its address had sent too many before."""
+    if services.limits is None:
+        return False
+    subject = RateSubject("address", services.clients.address(request.scope))
+    return services.limits.record_bad_token(db, subject)
+
+
+async def count_wrong_token(services: Services, request: Request, error: Exception) -> Exception:
+    """Count the token of a request if it was wrong and no rate limit has counted it.
+
+    Return the error to answer: `error`, or Blocked after too many wrong tokens.
+    """
+    is_wrong = isinstance(error, Unauthenticated) and b"authorization" in request.headers
+    # Administrators may have a valid token that does not suffice. Their endpoints count themselves.
+    if not is_wrong or request.rate_charge is not None or request.credentials != "token":
+        return error
+    try:
+        beyond = await services.store.read(has_too_many, services, request)
+    except StoreError:
+        # The token is wrong all the same.
+        return error
+    return Blocked() if beyond else error

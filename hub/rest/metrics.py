@@ -20,7 +20,7 @@ ENTRANCES = (
     "other",
 )
 OUTCOMES = ("answered", "refused", "failed")
-KINDS = {kind: kind for kind in ("token", "password", "app", "admin")} | {"jwt": "app"}
+KINDS = {kind: kind for kind in ("token", "password", "app", "admin", "signature")} | {"jwt": "app"}
 
 
 class HubMetrics(MetricSet):

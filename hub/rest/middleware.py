@@ -18,6 +18,7 @@ from hub.http.errors import (
 from hub.http.response import Header, Response, header
 from hub.http.routing import Endpoint
 from hub.rest import access_log
+from hub.rest.authenticate import count_wrong_token
 from hub.rest.context import Services
 from hub.rest.request import Handler, Request
 from store.database.log_context import LOG_CONTEXT
@@ -60,7 +61,8 @@ def wrap(
             )
             return
         except Exception as error:  # the one place where all errors are answered
-            answer = _failed(services, request, error, reference, request_id)
+            shown = await count_wrong_token(services, request, error)
+            answer = _failed(services, request, shown, reference, request_id)
         finally:
             if services.limits is not None and headers:
                 services.limits.end(request.rate_charge)

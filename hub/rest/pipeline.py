@@ -93,6 +93,9 @@ async def _respond_later(
             answer, who, _ = await services.store.write(_perform, services, plan, request, True)
             if not isinstance(answer, NothingYet):
                 return answer, who
+            # A receiver that waits must not use up its account's concurrent requests.
+            if services.limits is not None:
+                services.limits.end(request.rate_charge)
             await poll.wait(answer.next_at)
 
 

@@ -32,7 +32,9 @@ def plan_of(services: Services, operation: Operation) -> tuple[ResponsePlan, tup
     if operation.deprecated is not None:
         headers += _deprecation(operation.deprecated)
         link = _sunset_headers(services, operation.deprecated, operation_place(operation.id))
-    points = operation.points or (WRITE if operation.writes else READ)
+    points = operation.points
+    if points is None:
+        points = WRITE if operation.writes else READ
     plan = ResponsePlan(
         operation,
         RequestCost(operation.category, points, operation.created),

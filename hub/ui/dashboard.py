@@ -116,6 +116,7 @@ class Dashboard:
         """Return the handler of the stream, in which a browser follows all its live views."""
 
         async def run(visit: SessionRequest) -> Response:
+            await self.services.store.read(visit.authenticate, self.admins)
             return Stream(self, visit)
 
         return self.guarded(run)

@@ -7,12 +7,13 @@ from urllib.parse import urlsplit
 
 from hub.admin.administrators import AdminAuth, operates
 from hub.auth.credentials import caller_of
+from hub.http.errors import Forbidden
 from hub.http.response import Header
 from hub.rest.context import Services
 from hub.rest.request import Request
 from hub.ui import cookies, csrf
 from hub.ui.viewer import DashboardViewer
-from store import Connection
+from store import Connection, Row
 from store.accounts import sessions
 from store.audit.audit_log import Actor
 from store.clock import SECOND
@@ -114,8 +115,7 @@ class SessionRequest:
             if found["operator"] == admins.mark:
                 self.viewer = DashboardViewer(operator=True)
         elif found["token"] is not None:
-            caller = caller_of(found["token"])
-            self.viewer = DashboardViewer(caller, operator=operates(caller))
+            self.viewer = _token_viewer(found["token"])
         return self.viewer
 
     def sign_in_origin(self, method: sessions.SignInMethod) -> sessions.SignInOrigin:
@@ -131,3 +131,12 @@ class SessionRequest:
             return Actor(caller.login, "token", caller.account_id, caller.token_id, address)
         name = "nobody" if self.viewer is None else self.viewer.name
         return Actor(name, "token" if name == "administrator" else "link", address=address)
+
+
+def _token_viewer(row: Row) -> DashboardViewer | None:
+    """Return the viewer with this token; None while its installation is suspended."""
+    try:
+        caller = caller_of(row)
+    except Forbidden:
+        return None
+    return DashboardViewer(caller, operator=operates(caller))

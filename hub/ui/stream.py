@@ -25,6 +25,7 @@ from hub.ui.errors import NotSignedIn
 from hub.ui.headers import SAFE
 from hub.ui.section import Audience, LiveStream, PanelUpdate
 from hub.ui.session_request import SessionRequest
+from hub.ui.stream_places import StreamPlace, StreamPlaces
 from hub.ui.templating import render
 from hub.ui.view_context import ViewContext
 from store import Connection
@@ -33,8 +34,8 @@ from store.monitoring.stats import DeliveryStats
 
 # In seconds: between two polls, between two heartbeats, and until the browser must reconnect.
 PACE, BEAT, LONGEST = 0.5, 15.0, 600.0
-# The maximum number of streams in a process, and of views in a stream.
-MOST, MOST_VIEWS = 200, 32
+# The maximum number of views in a stream.
+MOST_VIEWS = 32
 HEADERS = ((b"content-type", b"text/event-stream; charset=utf-8"), (b"x-accel-buffering", b"no"))
 
 
@@ -103,14 +104,13 @@ def views(dashboard: LivePages, visit: SessionRequest) -> list[LiveView]:
 class Stream(Response):
     """Polls for updates and sends them. The viewer is authorized again each time.
 
-    It answers 503 if MOST streams are open.
+    It answers 503 if the process has no place. If it loses its place, it ends with `crowded`.
     """
 
-    open = 0
+    places = StreamPlaces()
 
     def __init__(self, dashboard: LivePages, visit: SessionRequest) -> None:
-        full = Stream.open >= MOST
-        super().__init__(503 if full else 200, b"", [*HEADERS, *SAFE])
+        super().__init__(503 if Stream.places.is_full() else 200, b"", [*HEADERS, *SAFE])
         self._dashboard, self._visit = dashboard, visit
         self._views = views(dashboard, visit)
 
@@ -119,22 +119,25 @@ class Stream(Response):
             await super().__call__(scope, receive, send)
             return
         headers = self.headers
-        Stream.open += 1
+        place = Stream.places.take(self._visit)
         gone = asyncio.create_task(_gone(receive))
         try:
             await send({"type": "http.response.start", "status": 200, "headers": headers})
-            async for text in self._texts(gone):
+            async for text in self._texts(gone, place):
                 body = text.encode()
                 await send({"type": "http.response.body", "body": body, "more_body": True})
             await send({"type": "http.response.body", "body": b""})
         finally:
-            Stream.open -= 1
+            Stream.places.leave(place)
             gone.cancel()
 
-    async def _texts(self, gone: "asyncio.Task[None]") -> AsyncIterator[str]:
+    async def _texts(self, gone: "asyncio.Task[None]", place: StreamPlace) -> AsyncIterator[str]:
         began = said = time.monotonic()
         yield _event("begin", {})
         while not gone.done() and self._dashboard.observability.phase != "ending":
+            if place.lost:
+                yield _event("crowded", {})
+                return
             try:
                 text = await self._updates()
             except NotSignedIn:

@@ -54,22 +54,37 @@ class DashboardViewer:
         return self.operator and self.caller is None
 
     def repositories(self, db: Connection) -> list[int] | None:
-        """Return the ids of repositories whose hooks they may see, at most 5,000; None for all."""
+        """Return the ids of repositories whose hooks they may see, at most 5,000; None for all.
+
+        Repositories are left out whose owner's single sign-on does not authorise the token.
+        """
         if self.is_unbound:
             return None
         caller = self.caller
         if caller is None or not may(caller):
             return []
-        if caller.site_admin and caller.target_id is None and caller.repositories is None:
-            return None
+        if _is_everywhere(caller):
+            return administrators.every_repository(db, caller.token_id)
         rows = administrators.repositories(db, caller.account_id, caller.token_id, caller.target_id)
         return [row["id"] for row in rows if caller.reaches(row)]
 
+    def hidden_owners(self, db: Connection) -> list[int]:
+        """Return the organizations whose repositories are all that `repositories` leaves out.
+
+        It is empty if `repositories` has another reason, or is None.
+        """
+        caller = self.caller
+        if self.is_unbound or caller is None or not (may(caller) and _is_everywhere(caller)):
+            return []
+        return administrators.refusing(db, caller.token_id)
+
     def organizations(self, db: Connection) -> list[int]:
-        """Return the ids of organizations whose hooks they may see as owners."""
+        """Return the ids of organizations whose hooks they may see, beside `repositories`."""
         caller = self.caller
         if caller is None or not may(caller, OF_ORGANIZATION):
             return []
+        if _is_everywhere(caller):
+            return administrators.every_organization(db, caller.token_id)
         return administrators.organizations(
             db, caller.account_id, caller.token_id, caller.target_id
         )
@@ -83,15 +98,18 @@ class DashboardViewer:
             access.check(db, READ, self.caller, repo)
         return repo
 
-    def left_of(self, db: Connection, repo_id: int) -> Row | None:
+    def left_of(self, db: Connection, repo_id: int, org_id: int = 0) -> Row | None:
         """Return a repository whose hooks they may see.
 
-        If it does not exist any more, returns None to operators, who may see its remaining data.
-        Raises Missing or Forbidden.
+        If it does not exist any more, returns None to operators, who may see its remaining data,
+        and data of the organization `org_id` without a repository. Raises Missing or Forbidden.
         """
         if not self.operator or repositories.get(db, repo_id) is not None:
             return self.repository(db, repo_id)
         self.check_token(READ)
+        organization = accounts.get(db, org_id) if org_id else None
+        if organization is not None and self.caller is not None:
+            token_rights.check_sign_on(db, self.caller, org_id, organization["login"])
         return None
 
     def hook(self, db: Connection, hook_id: int) -> tuple[Row, Row | None]:
@@ -107,6 +125,14 @@ class DashboardViewer:
         if self.hook_id != hook_id:
             raise Missing("hook")
         return hook, None if hook["repo_id"] is None else repositories.get(db, hook["repo_id"])
+
+    def may_see(self, db: Connection, hook_id: int) -> bool:
+        """Return whether there is a hook with this id that they may see."""
+        try:
+            self.hook(db, hook_id)
+        except (HubError, Missing):
+            return False
+        return True
 
     def _check(
         self, db: Connection, hook: Row, of_repository: OnRepo, of_organization: OnOrg
@@ -210,3 +236,8 @@ def may(caller: Caller, wanted: Access = READ) -> bool:
     except Forbidden:
         return False
     return True
+
+
+def _is_everywhere(caller: Caller) -> bool:
+    """Return whether a token is a site administrator's, and not limited to some repositories."""
+    return caller.site_admin and caller.target_id is None and caller.repositories is None

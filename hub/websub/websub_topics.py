@@ -4,13 +4,12 @@ import re
 from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
-from hub.auth import access, credentials
-from hub.auth.access import on_repo
 from hub.http import conditional
 from hub.http.accept import Accept
 from hub.http.response import Header, Response, header
 from hub.rest.context import Services
 from hub.rest.request import Request
+from hub.websub import topic_access
 from store import Connection, Row
 from store.delivery.websub import websub_feeds
 from store.delivery.websub.websub_topics import (
@@ -24,10 +23,6 @@ from store.errors import Missing
 from store.hooks.event_names import HUB_EVENTS, PLATFORM_EVENTS
 from store.repositories import repositories
 
-READ = on_repo("contents", "read").or_anyone()
-# The access to topics of events outside PUBLIC_EVENTS, which may reveal what only administrators
-# of the repository may see.
-ADMINISTER = on_repo("webhooks", "read", role="admin", scopes=("read:repo_hook", "repo"))
 OWN_PATH = re.compile(
     r"([^/?#]+)/([^/?#]+)/(?:(events\.(?:json|atom))|events/([^/?#]+?)(?:\.json)?)"
 )
@@ -125,11 +120,11 @@ class TopicReader:
         return await self._services.store.read(self._answer, request, key)
 
     def _answer(self, db: Connection, request: Request, key: str) -> Response:
-        repo = _check_visible(db, request, key)
+        repo, events = topic_access.check_visible(db, request, key)
         topic = topic_of(self._services, repo, key)
         offered = not repo["private"] and key in PUBLIC_EVENTS | FEEDS.keys()
         hub = hub_url(self._services) if offered else None
-        answer, changed_at = _content(db, topic, hub)
+        answer, changed_at = _content(db, topic, hub, events)
         if hub is not None:
             answer.headers.append(header("Link", link(hub, topic.self_url)))
         answer.headers.append(FRESH_PRIVATE if repo["private"] else FRESH)
@@ -143,26 +138,13 @@ def link(hub: str, self_url: str) -> str:
     return f'<{hub}>; rel="hub", <{self_url}>; rel="self"'
 
 
-def _check_visible(db: Connection, request: Request, key: str) -> Row:
-    token = credentials.token_of(request.headers)
-    caller = None if token is None else credentials.authenticate(db, token)
-    repo = repositories.find(db, request.values["owner"], request.values["repo"])
-    if repo is None:
-        raise Missing("repository")
-    needed = READ if key in PUBLIC_EVENTS | FEEDS.keys() else ADMINISTER
-    if caller is None and not needed.anyone:
-        # An anonymous client must not learn whether a private repository exists.
-        access.check(db, READ, None, repo)
-        credentials.require(token)
-    access.check(db, needed, caller, repo)
-    return repo
-
-
-def _content(db: Connection, topic: Topic, hub: str | None) -> tuple[Response, int | None]:
+def _content(
+    db: Connection, topic: Topic, hub: str | None, events: frozenset[str]
+) -> tuple[Response, int | None]:
     kind = header("Content-Type", content_type(topic.key))
     if topic.key in FEEDS:
-        return Response(200, websub_feeds.feed(db, topic, hub), [kind]), None
-    row = websub_feeds.latest(db, topic.repo_id, topic.key, drafts=hub is None)
+        return Response(200, websub_feeds.feed(db, topic, hub, names=events), [kind]), None
+    row = websub_feeds.latest(db, topic.repo_id, topic.key)
     if row is None:
         # A topic can be subscribed to before its first event.
         return Response(204), None

@@ -12,6 +12,43 @@ AUTHORIZED = (
 )
 
 
+def refusing(db: Connection, token_id: int | None) -> list[int]:
+    """Return the ids of the organizations whose single sign-on does not authorise the token."""
+    rows = db.tuples(
+        f"SELECT o.id FROM account o WHERE o.sso = 1 AND NOT {AUTHORIZED} ORDER BY o.id",
+        token_id=token_id,
+    )
+    return [number for (number,) in rows]
+
+
+def every_repository(db: Connection, token_id: int | None) -> list[int] | None:
+    """Return the ids of the repositories that a site administrator's token may see; None for all.
+
+    If an organization is `refusing`, these are the newest ones of all others, in the order of
+    their ids.
+    """
+    if not refusing(db, token_id):
+        return None
+    rows = db.tuples(
+        "SELECT r.id FROM repository r JOIN account o ON o.id = r.owner_id"
+        f" WHERE {AUTHORIZED} ORDER BY r.id DESC LIMIT :most",
+        token_id=token_id,
+        most=MOST,
+    )
+    return [number for (number,) in reversed(rows)]
+
+
+def every_organization(db: Connection, token_id: int | None) -> list[int]:
+    """Return the ids of the organizations that a site administrator's token may see."""
+    rows = db.tuples(
+        f"SELECT o.id FROM account o WHERE o.kind = 'Organization' AND {AUTHORIZED}"
+        " ORDER BY o.id DESC LIMIT :most",
+        token_id=token_id,
+        most=MOST,
+    )
+    return [number for (number,) in rows]
+
+
 def organizations(
     db: Connection, account_id: int, token_id: int | None, target_id: int | None = None
 ) -> list[int]:

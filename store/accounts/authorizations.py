@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 import orjson
 from typing_extensions import TypedDict, Unpack
 
-from store.accounts import grants, tokens
+from store.accounts import app_rights, grants, tokens
 from store.database import paging
 from store.database.connection import ENDLESS, Connection, Row
 from store.errors import Invalid, Missing
@@ -15,7 +15,8 @@ RESOURCE = "OauthAccess"
 COLUMNS = (
     "t.id, t.account_id, t.kind, t.hash, t.last_eight, t.note, t.note_url, t.scopes,"
     " t.permissions, t.fingerprint, t.created_at, t.updated_at, t.expires_at, t.app_id,"
-    " t.target_id, t.repositories, p.name AS app_name, p.url AS app_url, p.client_id"
+    " t.target_id, t.repositories, p.name AS app_name, p.url AS app_url, p.client_id,"
+    " p.permissions AS most"
 )
 SELECT = f"SELECT {COLUMNS} FROM token t LEFT JOIN app p ON p.id = t.app_id"
 # A user manages unexpired personal and OAuth tokens. Tokens of installations and tokens with
@@ -216,6 +217,9 @@ def decode_row(row: Row) -> Row:
     """Decode the JSON columns of a row of SELECT."""
     row["scopes"] = orjson.loads(row["scopes"])
     row["permissions"] = orjson.loads(row["permissions"])
+    most = row.pop("most")
+    if most is not None and row["kind"] == "app_user":
+        row["permissions"] = app_rights.of_user(row["permissions"], orjson.loads(most))
     if row["repositories"] is not None:
         row["repositories"] = orjson.loads(row["repositories"])
     return row

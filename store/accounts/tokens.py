@@ -11,7 +11,7 @@ from functools import cache
 
 import orjson
 
-from store.accounts import installation_rights
+from store.accounts import app_rights
 from store.accounts.permissions import checked
 from store.clock import HOUR
 from store.database.connection import Connection, Row
@@ -199,9 +199,9 @@ def _check_rights(kind: str, scopes: Sequence[str], permissions: Mapping[str, st
 def find(db: Connection, value: str) -> Row | None:
     """Return the unexpired token with this value, or None.
 
-    It has its account's `login` and `site_admin`. If it has a `target_id`, it can access only that
-    account's repositories, and only `repositories` of these unless that is None. A token made
-    `by_password` has no access to organizations that enforce single sign-on.
+    It has its account's `login` and `site_admin`. With a `target_id`, it can access that account's
+    repositories alone, and only `repositories` of these unless that is None. With `by_password`, it
+    has no access where single sign-on is enforced. An app's token is limited to the app's rights.
     """
     return by_hash(db, digest(value))
 
@@ -222,7 +222,7 @@ def by_hash(db: Connection, hashed: str) -> Row | None:
     row["permissions"] = orjson.loads(row["permissions"])
     if row["repositories"] is not None:
         row["repositories"] = frozenset(orjson.loads(row["repositories"]))
-    return row if row["installation_id"] is None else installation_rights.limit_token(db, row)
+    return app_rights.limit_token(db, row)
 
 
 def list_all(db: Connection) -> list[Row]:

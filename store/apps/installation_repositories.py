@@ -60,7 +60,7 @@ def choose(db: Connection, installation: Row, repositories: Iterable[int] | None
             now=db.now,
             id=installation["id"],
         )
-        app_subscriptions.sync(db, installation["app_id"])
+        app_subscriptions.sync_account(db, installation["app_id"], installation["account_id"])
     return bool(changed or chosen)
 
 

@@ -60,7 +60,7 @@ def create(
         raise Conflict(f"the app {app['name']!r} is installed on {account['login']} already")
     if repositories is not None:
         installation_repositories.set_chosen(db, made, account["id"], repositories)
-    app_subscriptions.sync(db, app["id"])
+    app_subscriptions.sync_account(db, app["id"], account["id"])
     return required(db, made)
 
 
@@ -242,7 +242,7 @@ def accept(db: Connection, installation: Row, app: Row, accepted: Mapping[str, s
 def _synced(db: Connection, installation: Row, changed: bool) -> bool:
     """Update the subscriptions of the app's hook after a change. Return whether there was one."""
     if changed:
-        app_subscriptions.sync(db, installation["app_id"])
+        app_subscriptions.sync_account(db, installation["app_id"], installation["account_id"])
     return changed
 
 
@@ -272,7 +272,7 @@ def unsuspend(db: Connection, installation: Row) -> bool:
 def remove(db: Connection, installation: Row) -> None:
     """Delete an installation and its tokens."""
     db.execute("DELETE FROM installation WHERE id = :id", id=installation["id"])
-    app_subscriptions.sync(db, installation["app_id"])
+    app_subscriptions.sync_account(db, installation["app_id"], installation["account_id"])
 
 
 def of_app(

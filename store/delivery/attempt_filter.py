@@ -22,6 +22,7 @@ class AttemptFilter:
     `status` is success or failure. `codes` is the lowest and the highest status code, (0, 0) for
     attempts without a response. `first` and `before` limit the ids. `times` limits the starts, and
     `attempt_feed.id_range` returns the ids for it.
+    `hidden_owners` leaves out the events of these owners and their repositories.
     """
 
     repo_ids: Sequence[int] | None = None
@@ -35,13 +36,14 @@ class AttemptFilter:
     before: int | None = None
     repo_id: int | None = None
     times: TimeRange = ALWAYS
+    hidden_owners: Sequence[int] = ()
 
     @property
     def narrowed(self) -> bool:
         """Return whether the filter has a condition that no index supports."""
         success = self.status == "success"
         conditions = (self.event, self.pattern, self.codes, success, self.repo_id)
-        return any(one not in ("", None, False) for one in conditions)
+        return any(one not in ("", None, False) for one in (*conditions, bool(self.hidden_owners)))
 
     @property
     def of_many_hooks(self) -> bool:
@@ -107,6 +109,13 @@ def conditions(
     if wanted.repo_id is not None:
         where += " AND a.repo_id = :repo_id"
         given["repo_id"] = wanted.repo_id
+    if wanted.hidden_owners:
+        hidden = f"(SELECT id FROM {db.each('hidden', id='integer')} AS u)"
+        where += (
+            f" AND e.org_id NOT IN {hidden} AND NOT EXISTS (SELECT 1 FROM repository z"
+            f" WHERE z.id = a.repo_id AND z.owner_id IN {hidden})"
+        )
+        given["hidden"] = json_array(wanted.hidden_owners)
     if within:
         condition, named = _within(db, wanted)
         where += condition

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from store.database.connection import Connection, json_array
 from store.delivery.incoming import EXAMPLE_SOURCE
+from store.delivery.subscribers import NOT_OF_APP
 from store.hooks.event_names import FITTING, WILDCARD
 
 # The newest events that are counted.
@@ -44,6 +45,7 @@ def by_name(
 def subscribers(db: Connection, repo_ids: Sequence[int] | None) -> Counter[str]:
     """Return how many hooks of these repositories (None: of all targets) get each event."""
     where, given = _within(db, repo_ids, "s")
+    where += "" if repo_ids is None else f" AND {NOT_OF_APP}"
     found: Counter[str] = Counter()
     rows = db.tuples(
         f"SELECT s.event, count(*) FROM subscription s WHERE s.hook_id > 0{where} GROUP BY s.event",

@@ -4,50 +4,64 @@ Ids grow with time, so the low end of the key has the oldest rows, without an in
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from store.database.connection import Connection, json_array
 from store.ordering.delivery_states import BEHIND, WAITING
 from store.text_index import portions
 
 
-def drop_bodies(db: Connection, before: int, limit: int) -> int:
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step over old rows, which examines a limited number of them."""
+
+    dropped: int
+    """How many were deleted."""
+    reached: int | None
+    """The last row that was examined, from which the next step goes on. None: it is done."""
+
+
+def drop_bodies(db: Connection, before: int, limit: int, after: int = 0) -> Step:
     """Delete the bodies of events received before a time, except those with a waiting delivery.
 
-    Return how many were deleted. If fewer than `limit`, none is left.
+    It examines the next `limit` events after the event `after`.
     """
-
-    def drop(ids: str) -> int:
-        portions.mark_events(db, ids)
-        return db.execute(
-            "UPDATE event SET body = NULL WHERE id IN"
-            f" (SELECT id FROM {db.each('ids', id='integer')} AS w)"
-            " AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.event_id = event.id"
-            f" AND d.state IN ({WAITING}, {BEHIND}))",
-            ids=ids,
-        )
-
-    return _in_windows(db, "body IS NOT NULL AND id > :after", before, limit, drop)
+    return _step(db, "body IS NOT NULL AND id > :after", before, limit, after, _drop_bodies)
 
 
-def _in_windows(
-    db: Connection, kept: str, before: int, limit: int, drop: Callable[[str], int]
-) -> int:
-    """Pass the ids of old events to `drop`, `limit` at a time, until it has deleted `limit` of them
-    or no more are left. Events that must stay do not hide the ones behind them.
+def _drop_bodies(db: Connection, ids: str) -> int:
+    gone = db.tuples(
+        "UPDATE event SET body = NULL WHERE id IN"
+        f" (SELECT id FROM {db.each('ids', id='integer')} AS w)"
+        " AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.event_id = event.id"
+        f" AND d.state IN ({WAITING}, {BEHIND})) RETURNING id",
+        ids=ids,
+    )
+    if gone:
+        portions.mark_events(db, json_array(sorted(event_id for (event_id,) in gone)))
+    return len(gone)
+
+
+def _step(
+    db: Connection,
+    kept: str,
+    before: int,
+    limit: int,
+    after: int,
+    drop: Callable[[Connection, str], int],
+) -> Step:
+    """Pass the old ones of the next `limit` events to `drop`.
+
+    Events that must stay do not hide the ones behind them, because the next step begins after them.
     """
-    dropped, after = 0, 0
-    while dropped < limit:
-        rows = db.tuples(
-            f"SELECT id, received_at FROM event WHERE {kept} ORDER BY id LIMIT :limit",
-            after=after,
-            limit=limit,
-        )
-        old = [event_id for event_id, received_at in rows if received_at < before]
-        dropped += drop(json_array(old))
-        if len(old) < limit:
-            break
-        after = old[-1]
-    return dropped
+    rows = db.tuples(
+        f"SELECT id, received_at FROM event WHERE {kept} ORDER BY id LIMIT :limit",
+        after=after,
+        limit=limit,
+    )
+    old = [event_id for event_id, received_at in rows if received_at < before]
+    dropped = drop(db, json_array(old)) if old else 0
+    return Step(dropped, rows[-1][0] if old and len(rows) == limit else None)
 
 
 def drop_attempts(db: Connection, before: int, limit: int) -> int:
@@ -62,13 +76,13 @@ def drop_attempts(db: Connection, before: int, limit: int) -> int:
     return len(old)
 
 
-def drop_events(db: Connection, before: int, limit: int) -> int:
-    """Delete events received before a time, with their deliveries. Return the number of events.
+def drop_events(db: Connection, before: int, limit: int, after: int = 0) -> Step:
+    """Delete events received before a time, with their deliveries.
 
-    An event stays while a delivery of it waits or an attempt is kept. If the number is less than
-    `limit`, none is left to delete.
+    An event stays while a delivery of it waits or an attempt is kept. It examines the next `limit`
+    events after the event `after`.
     """
-    return _in_windows(db, "id > :after", before, limit, lambda ids: _drop_events(db, ids))
+    return _step(db, "id > :after", before, limit, after, _drop_events)
 
 
 def _drop_events(db: Connection, ids: str) -> int:

@@ -6,17 +6,21 @@ from store.database.connection import Connection, Row, json_array
 from store.database.list_order import Matches, matches_of
 from store.database.time_range import ALWAYS, TimeRange
 from store.hooks.event_names import WILDCARD
+from store.hooks.hook_targets import EVERYWHERE
+
+NOT_OF_APP = "s.hook_id NOT IN (SELECT id FROM hook WHERE app_id IS NOT NULL)"
+"""SQL for: the subscription `s` is none of an app's hook, which only operators may see."""
 
 
 def counts_by_event(db: Connection, repo_id: int) -> dict[str, Row]:
     """Return the number of `hooks` and of `followers` (WebSub subscriptions) for each event.
 
-    Hooks that subscribe to all events are counted under WILDCARD.
+    Hooks that subscribe to all events are counted under WILDCARD. Hooks of apps are left out.
     """
     rows = db.all(
         "SELECT s.event, sum(CASE WHEN s.hook_id > 0 THEN 1 ELSE 0 END) AS hooks,"
         " sum(CASE WHEN s.hook_id < 0 THEN 1 ELSE 0 END) AS followers"
-        " FROM subscription s WHERE s.repo_id = :repo_id GROUP BY s.event",
+        f" FROM subscription s WHERE s.repo_id = :repo_id AND {NOT_OF_APP} GROUP BY s.event",
         repo_id=repo_id,
     )
     return {
@@ -26,19 +30,36 @@ def counts_by_event(db: Connection, repo_id: int) -> dict[str, Row]:
 
 
 def hooks_of_event(db: Connection, repo_id: int, event: str, limit: int) -> list[Row]:
-    """Return the hooks that subscribe to an event, with `url`, `active`, and `every`.
+    """Return the repository's hooks that subscribe to an event.
 
-    `every` is 1 if the hook subscribes to all events, else 0.
+    They have `url`, `active`, and `every`, which is 1 if the hook subscribes to all events, else 0.
     """
     return db.all(
         "SELECT h.id, h.url, h.active, CASE WHEN s.event = :every THEN 1 ELSE 0 END AS every"
         " FROM subscription s JOIN hook h ON h.id = s.hook_id"
-        " WHERE s.repo_id = :repo_id AND s.event IN (:event, :every) ORDER BY h.id LIMIT :limit",
+        " WHERE s.repo_id = :repo_id AND h.repo_id = :repo_id AND s.event IN (:event, :every)"
+        " ORDER BY h.id LIMIT :limit",
         repo_id=repo_id,
         event=event,
         every=WILDCARD,
         limit=limit,
     )
+
+
+def hook_ids(db: Connection, repo_id: int) -> tuple[list[int], list[int]]:
+    """Return the ids of a repository's own hooks, and of other hooks that get its events."""
+    own = db.tuples(
+        "SELECT id FROM hook WHERE repo_id = :repo_id AND deleted_at IS NULL ORDER BY id",
+        repo_id=repo_id,
+    )
+    others = db.tuples(
+        "SELECT s.hook_id FROM repository r JOIN owner_subscription s"
+        f" ON s.owner_id IN (r.owner_id, {EVERYWHERE}) WHERE r.id = :repo_id"
+        " UNION SELECT s.hook_id FROM subscription s JOIN hook h ON h.id = s.hook_id"
+        " WHERE s.repo_id = :repo_id AND h.repo_id IS NULL ORDER BY 1",
+        repo_id=repo_id,
+    )
+    return [number for (number,) in own], [number for (number,) in others]
 
 
 def subscription_counts(db: Connection, repo_id: int) -> dict[str, int]:

@@ -24,11 +24,35 @@ COVERING = (
 
 
 def sync(db: Connection, app_id: int) -> None:
-    """Update the subscriptions of an app's hook to match its installations."""
-    for hook in db.all("SELECT id, active FROM hook WHERE app_id = :id", id=app_id):
+    """Update the subscriptions of an app's hook to match all its installations."""
+    _alone(db, app_id)
+    for hook in _hooks(db, app_id):
         remove(db, hook["id"])
         if hook["active"]:
-            _add(db, app_id, hook["id"])
+            _add(db, hook["id"], _installations(db, app_id, "i.app_id = :app_id"))
+
+
+def sync_account(db: Connection, app_id: int, account_id: int) -> None:
+    """Update the subscriptions of an app's hook to match its installation on one account.
+
+    The cost does not grow with the installations on other accounts.
+    """
+    _alone(db, app_id)
+    on_account = "i.app_id = :app_id AND i.account_id = :account_id"
+    for hook in _hooks(db, app_id):
+        _remove_of_account(db, hook["id"], account_id)
+        if hook["active"]:
+            found = _installations(db, app_id, on_account, account_id=account_id)
+            _add(db, hook["id"], found)
+
+
+def _alone(db: Connection, app_id: int) -> None:
+    """Lock the subscriptions, so that each change sees the rows of the change before it."""
+    db.alone(f"subscriptions of app {app_id}")
+
+
+def _hooks(db: Connection, app_id: int) -> list[Row]:
+    return db.all("SELECT id, active FROM hook WHERE app_id = :id", id=app_id)
 
 
 def remove(db: Connection, hook_id: int) -> None:
@@ -37,10 +61,23 @@ def remove(db: Connection, hook_id: int) -> None:
         db.execute(f"DELETE FROM {table} WHERE hook_id = :id", id=hook_id)
 
 
-def _add(db: Connection, app_id: int, hook_id: int) -> None:
+def _remove_of_account(db: Connection, hook_id: int, account_id: int) -> None:
+    given = {"hook_id": hook_id, "account_id": account_id}
+    db.execute(
+        "DELETE FROM owner_subscription WHERE hook_id = :hook_id AND owner_id = :account_id",
+        **given,
+    )
+    db.execute(
+        "DELETE FROM subscription WHERE hook_id = :hook_id AND repo_id IN"
+        " (SELECT r.id FROM repository r WHERE r.owner_id = :account_id)",
+        **given,
+    )
+
+
+def _add(db: Connection, hook_id: int, found: list[Row]) -> None:
     wide: list[tuple[object, ...]] = []
     chosen: list[tuple[object, ...]] = []
-    for row in _installations(db, app_id):
+    for row in found:
         events = _events(row)
         if row["every_repository"]:
             wide += [(row["account_id"], event, hook_id) for event in events]
@@ -55,12 +92,13 @@ def _add(db: Connection, app_id: int, hook_id: int) -> None:
     db.insert_many("subscription", "repo_id, event, hook_id", chosen)
 
 
-def _installations(db: Connection, app_id: int) -> list[Row]:
+def _installations(db: Connection, app_id: int, which: str, **given: int) -> list[Row]:
     return db.all(
         "SELECT i.id, i.account_id, i.every_repository, i.permissions, i.events, p.permissions"
         " AS most, p.events AS asked FROM installation i JOIN app p ON p.id = i.app_id"
-        " WHERE i.app_id = :app_id AND i.suspended_at IS NULL ORDER BY i.id",
+        f" WHERE {which} AND i.suspended_at IS NULL ORDER BY i.id",
         app_id=app_id,
+        **given,
     )
 
 

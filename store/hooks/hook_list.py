@@ -1,13 +1,14 @@
-"""The list of hooks: by health, event, age and endpoint, in several orders."""
+"""Lists of hooks: by health, event, age and endpoint, in several orders, or by their creator."""
 
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from store.database.connection import Connection, Row, json_array
+from store.database import paging
+from store.database.connection import ENDLESS, Connection, Row, json_array
 from store.database.list_order import Matches, SortOrder, matches_of
-from store.hooks import hook_health
+from store.hooks import hook_health, hooks
 from store.hooks.event_names import FITTING, WILDCARD
 from store.hooks.hook_targets import NAMED
 from store.monitoring import name_search
@@ -35,6 +36,11 @@ COLUMNS = {
     ),
     "created": ("h.id",),
 }
+OF_CREATOR = (
+    "FROM hook WHERE org_id = :org_id AND COALESCE(oauth_app_id, 0) = :creator"
+    " AND deleted_at IS NULL"
+)
+"""SQL for the hooks of an organization that an OAuth application created, or its users (0)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +49,7 @@ class HookFilter:
 
     `org_ids` adds hooks of organizations. `state` is a key of STATES.
     `event` selects hooks that get it. `since` and `until` limit when it was created. `upto` keeps
-    out hooks with a higher id.
+    out hooks with a higher id, and `hidden_owners` the hooks of these owners and repositories.
     """
 
     repo_ids: Sequence[int] | None = None
@@ -54,6 +60,7 @@ class HookFilter:
     since: int | None = None
     until: int | None = None
     upto: int | None = None
+    hidden_owners: Sequence[int] = ()
 
     def sql(self, db: Connection) -> tuple[str, dict[str, Any]]:
         """Return what follows FROM, and its parameters."""
@@ -86,6 +93,10 @@ class HookFilter:
         if self.hook_ids is not None:
             where.append(f"h.id IN (SELECT id FROM {db.each('hooks', id='integer')} AS s)")
             given["hooks"] = json_array(self.hook_ids)
+        if self.hidden_owners:
+            hidden = f"(SELECT id FROM {db.each('hidden', id='integer')} AS u)"
+            where.append(f"(o.id IS NULL OR o.id NOT IN {hidden})")
+            given["hidden"] = json_array(self.hidden_owners)
         return f"{source}{NAMED} WHERE {' AND '.join(where)}", given
 
 
@@ -124,3 +135,24 @@ def latest(db: Connection) -> int:
     """Return the highest id of a hook, or 0."""
     found: int = db.value("SELECT max(id) FROM hook") or 0
     return found
+
+
+def page_of_creator(
+    db: Connection, organization_id: int, oauth_app_id: int | None, *, limit: int, offset: int = 0
+) -> list[Row]:
+    """Return a page of an organization's hooks that an OAuth application created, oldest first.
+
+    None means the hooks that users created.
+    """
+    query = f"SELECT {hooks.COLUMNS} {OF_CREATOR} ORDER BY id"
+    creator = oauth_app_id or 0
+    found = paging.page(db, query, limit, offset, org_id=organization_id, creator=creator)
+    return [hooks.decode_row(row) for row in found]
+
+
+def count_of_creator(
+    db: Connection, organization_id: int, oauth_app_id: int | None, most: int = ENDLESS
+) -> int:
+    """Return how many hooks `page_of_creator` has, up to `most`."""
+    query = f"SELECT id {OF_CREATOR}"
+    return paging.count(db, query, most, org_id=organization_id, creator=oauth_app_id or 0)

@@ -9,8 +9,8 @@ from store.database.connection import Connection, Row, json_array
 from store.database.time_range import ALWAYS, TimeRange
 from store.mail import outbox, receivers
 
-# Accounts for which one transaction makes mails at most.
-MOST = 100
+# The accounts for which one transaction makes mails at most, and the hooks after which it ends.
+MOST, MOST_HOOKS = 100, 1_000
 _WAITING = "n.mail_id IS NULL"
 
 
@@ -41,8 +41,8 @@ def next_due(db: Connection) -> int | None:
     return found
 
 
-def make_mails(db: Connection, limits: MailLimits) -> int:
-    """Make a mail for each account whose notices are due. Return the number of accounts.
+def make_mails(db: Connection, limits: MailLimits) -> bool:
+    """Make a mail for each account whose notices are due. Return whether some may be left.
 
     If an account or all of them have reached the limit of an hour, the notices wait until the hour
     has passed.
@@ -53,17 +53,21 @@ def make_mails(db: Connection, limits: MailLimits) -> int:
         now=db.now,
         most=MOST,
     )
+    hooks = 0
     for (account_id,) in rows:
         free_at = outbox.free_at(db, limits.per_hour, limits.total_per_hour, account_id)
         if free_at > db.now:
             _postpone(db, account_id, free_at)
         else:
-            _make(db, account_id)
-    return len(rows)
+            hooks += _make(db, account_id)
+        if hooks >= MOST_HOOKS:
+            return True
+    return len(rows) == MOST
 
 
-def _make(db: Connection, account_id: int) -> None:
-    _drop_unwanted(db, account_id)
+def _make(db: Connection, account_id: int) -> int:
+    """Make the mail of an account. Return how many hooks its notices were about."""
+    hooks = _drop_unwanted(db, account_id)
     address = receivers.address_of(db, account_id)
     waiting = "mail_id IS NULL AND account_id = :account_id"
     if address is None:
@@ -75,24 +79,22 @@ def _make(db: Connection, account_id: int) -> None:
             mail_id=mail_id,
             account_id=account_id,
         )
+    return hooks
 
 
-def _drop_unwanted(db: Connection, account_id: int) -> None:
+def _drop_unwanted(db: Connection, account_id: int) -> int:
     """Delete notices that are too old, and about hooks for which the account gets no mail by now.
 
-    It may have unsubscribed, or no longer administer them.
+    It may have unsubscribed, or no longer administer them. Return how many hooks there were.
     """
     waiting = "mail_id IS NULL AND account_id = :account_id"
-    hook_ids = db.tuples(
+    rows = db.tuples(
         "SELECT DISTINCT a.hook_id FROM mail_notice JOIN alert a ON a.id = alert_id"
-        f" WHERE {waiting} ORDER BY a.hook_id",
+        f" WHERE {waiting}",
         account_id=account_id,
     )
-    left = [
-        hook_id
-        for (hook_id,) in hook_ids
-        if all(row["id"] != account_id for row in receivers.of_hook(db, hook_id))
-    ]
+    hook_ids = {hook_id for (hook_id,) in rows}
+    left = sorted(hook_ids - receivers.hooks_of(db, account_id, hook_ids))
     db.execute(
         f"DELETE FROM mail_notice WHERE {waiting} AND (created_at <= :old OR alert_id IN"
         " (SELECT a.id FROM alert a WHERE a.hook_id IN"
@@ -102,6 +104,7 @@ def _drop_unwanted(db: Connection, account_id: int) -> None:
         old=db.now - 2 * outbox.GIVE_UP,
         left=json_array(left),
     )
+    return len(hook_ids)
 
 
 def _postpone(db: Connection, account_id: int, until: int) -> None:

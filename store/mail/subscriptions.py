@@ -5,6 +5,7 @@ from collections.abc import Collection
 from store.alerts.alerts import INSTALLATION
 from store.database.connection import Connection, Row, json_array
 from store.hooks.hook_targets import NAMED, NAMES, name_of
+from store.mail import receivers
 from store.monitoring.name_search import host_of
 
 # The limit of hooks in the list from which an account has unsubscribed.
@@ -46,10 +47,11 @@ def unsubscribed(db: Connection, account_id: int, hook_ids: Collection[int]) -> 
     return {number for (number,) in rows}
 
 
-def names_of(db: Connection, hook_ids: Collection[int]) -> dict[int, str]:
-    """Return what people call these hooks, by id: `hook 7 of octo/hello (ci.example)`.
+def names_of(db: Connection, account_id: int, hook_ids: Collection[int]) -> dict[int, str]:
+    """Return the names of these hooks for an account: `hook 7 of octo/hello (ci.example)`.
 
-    Hooks that are gone are left out.
+    If the account does not administer a hook any more, its name is only `hook 7`. Hooks that are
+    gone are left out.
     """
     rows = db.all(
         f"SELECT h.id, h.url, {NAMES} FROM hook h{NAMED} WHERE h.deleted_at IS NULL AND h.id IN"
@@ -57,9 +59,14 @@ def names_of(db: Connection, hook_ids: Collection[int]) -> dict[int, str]:
         ids=json_array(hook_ids),
     )
     whole = {INSTALLATION: "the whole installation"} if INSTALLATION in hook_ids else {}
-    return whole | {
-        row["id"]: f"hook {row['id']} of {name_of(row)} ({host_of(row['url'])})" for row in rows
-    }
+    return whole | {row["id"]: _name(db, account_id, row) for row in rows}
+
+
+def _name(db: Connection, account_id: int, row: Row) -> str:
+    plain = f"hook {row['id']}"
+    if not receivers.administers(db, account_id, row["id"]):
+        return plain
+    return f"{plain} of {name_of(row)} ({host_of(row['url'])})"
 
 
 def list_left(db: Connection, account_id: int) -> list[Row]:
@@ -70,5 +77,5 @@ def list_left(db: Connection, account_id: int) -> list[Row]:
         account_id=account_id,
         most=MOST,
     )
-    names = names_of(db, [hook_id for (hook_id,) in rows])
+    names = names_of(db, account_id, [hook_id for (hook_id,) in rows])
     return [{"hook_id": hook_id, "name": name} for hook_id, name in names.items()]

@@ -12,8 +12,8 @@ from store.jobs import jobs
 
 # Counts end at this number.
 MOST = 250_000
-# The limit of hooks that are searched for the longest wait.
-MOST_HOOKS = 10_000
+# The limit of hooks whose waiting deliveries are counted, or searched for the longest wait.
+MOST_HOOKS = 50_000
 # The deliveries of paused hooks wait for an operator, and the ones of pull hooks for a receiver: no
 # worker is late with them.
 WITHHELD = (
@@ -21,6 +21,8 @@ WITHHELD = (
     " SELECT o.hook_id FROM hook_ordering o WHERE o.stopped = 1 UNION ALL"
     " SELECT q.id FROM hook q WHERE q.pull = 1)"
 )
+# Deliveries `x` that wait and that nobody has claimed: exactly the ones in an index.
+_FREE = "x.state = 0 AND x.lease_id IS NULL"
 # A delivery that is due for longer than this is late.
 LATE = 10 * MINUTE
 # Workers renew their leases every five seconds.
@@ -105,21 +107,20 @@ def collect(db: Connection) -> DeliveryStats:
 def oldest_due_at(db: Connection) -> int | None:
     """Return the due time of the delivery that has been due longest, claimed or not, or None.
 
-    If more than 10,000 hooks have deliveries, only the first of them are searched.
+    If more than 50,000 hooks have deliveries, only the first of them are searched.
     """
     moments = [moment for moment in (_oldest_free(db), _oldest_held(db)) if moment is not None]
     return min(moments, default=None)
 
 
 def _oldest_free(db: Connection) -> int | None:
-    waiting = "x.state = 0 AND x.lease_id IS NULL"
     found: int | None = db.value(
         "WITH RECURSIVE w (hook_id, step) AS ("
-        f" SELECT min(x.hook_id), 1 FROM delivery x WHERE {waiting}"
-        f" UNION ALL SELECT (SELECT min(x.hook_id) FROM delivery x WHERE {waiting}"
+        f" SELECT min(x.hook_id), 1 FROM delivery x WHERE {_FREE}"
+        f" UNION ALL SELECT (SELECT min(x.hook_id) FROM delivery x WHERE {_FREE}"
         " AND x.hook_id > w.hook_id), w.step + 1"
         " FROM w WHERE w.hook_id IS NOT NULL AND w.step < :most)"
-        f" SELECT min(f.due_at) FROM (SELECT (SELECT min(x.due_at) FROM delivery x WHERE {waiting}"
+        f" SELECT min(f.due_at) FROM (SELECT (SELECT min(x.due_at) FROM delivery x WHERE {_FREE}"
         " AND x.hook_id = w.hook_id) AS due_at FROM w WHERE w.hook_id IS NOT NULL"
         f" AND w.hook_id NOT IN {WITHHELD}) AS f",
         most=MOST_HOOKS,
@@ -142,19 +143,37 @@ def _oldest_held(db: Connection) -> int | None:
 def count_waiting(db: Connection) -> tuple[int, int, int]:
     """Return how many deliveries are due, how many of them for long, and how many will be due.
 
-    Paused hooks and pull hooks are left out.
+    Paused hooks and pull hooks are left out. Each number has its own limit, so that none hides
+    another. If more than 50,000 hooks have deliveries, only the first of them are searched.
     """
-    counted = db.tuples(
-        "SELECT count(*), sum(CASE WHEN f.due_at <= :now THEN 1 ELSE 0 END),"
-        " sum(CASE WHEN f.due_at <= :late THEN 1 ELSE 0 END)"
-        " FROM (SELECT x.due_at FROM delivery x WHERE x.state = 0 AND x.lease_id IS NULL"
-        f" AND x.hook_id NOT IN {WITHHELD} ORDER BY x.hook_id, x.due_at LIMIT :most) AS f",
+    rows = db.tuples(
+        "WITH RECURSIVE w (hook_id, step, late, fresh, later) AS ("
+        f" SELECT min(x.hook_id), 1, 0, 0, 0 FROM delivery x WHERE {_FREE}"
+        f" UNION ALL SELECT (SELECT min(x.hook_id) FROM delivery x WHERE {_FREE}"
+        f" AND x.hook_id > w.hook_id), w.step + 1, {_count('late', 'x.due_at <= :late')},"
+        f" {_count('fresh', 'x.due_at > :late AND x.due_at <= :now')},"
+        f" {_count('later', 'x.due_at > :now')}"
+        " FROM w WHERE w.hook_id IS NOT NULL AND w.step <= :hooks)"
+        " SELECT max(w.late), max(w.fresh), max(w.later) FROM w",
         now=db.now,
         late=db.now - LATE,
         most=MOST,
+        hooks=MOST_HOOKS,
     )
-    every, due, late = (int(value or 0) for value in counted[0])
-    return due, late, every - due
+    late, fresh, later = (min(value, MOST) for value in rows[0])
+    return min(late + fresh, MOST), late, later
+
+
+def _count(name: str, when: str) -> str:
+    """Return SQL for the sum `name` with the deliveries of the hook of `w` for which `when` holds.
+
+    A sum that has reached the limit, and a hook to which no worker sends, add no cost.
+    """
+    return (
+        f"CASE WHEN w.{name} >= :most OR w.hook_id IN {WITHHELD} THEN w.{name} ELSE w.{name} +"
+        f" (SELECT CAST(count(*) AS INTEGER) FROM (SELECT x.due_at FROM delivery x WHERE {_FREE}"
+        f" AND x.hook_id = w.hook_id AND {when} LIMIT :most) AS c) END"
+    )
 
 
 def count_held(db: Connection) -> int:

@@ -22,6 +22,10 @@ GONE = 410
 THROTTLED = 429
 # In seconds: the delay after a 429 beyond the schedule's end, if the schedule's last delay is 0.
 THROTTLED_DELAY = 60.0
+# Seconds. Attempts that were answered 429 may exceed the schedule, and its last delay may be tiny.
+LEAST_DELAY = 1.0
+# A delivery is dead after so many attempts, whatever was answered.
+MOST_ATTEMPTS = 10_000
 DISABLE, ABORT = "disable", "abort-message"
 
 
@@ -215,14 +219,16 @@ def _disable_reason(reply: Reply) -> str | None:
 
 
 def _delay(policy: Policy, number: int, spent: int) -> float | None:
-    """Return the seconds until the next attempt. Return None if `spent` has no retry left."""
-    if spent >= len(policy.retries):
+    """Return the seconds until the next attempt. Return None if `spent` has no retry left, or
+    after MOST_ATTEMPTS.
+    """
+    if spent >= len(policy.retries) or number >= MOST_ATTEMPTS:
         return None
     if number < len(policy.retries):
         nominal = policy.retries[number]
     else:
         # Attempts that were answered 429 use up no retry, so they may exceed the schedule.
-        nominal = policy.retries[-1] or THROTTLED_DELAY
+        nominal = max(policy.retries[-1] or THROTTLED_DELAY, LEAST_DELAY)
     return nominal * random.uniform(1 - policy.jitter, 1 + policy.jitter)  # noqa: S311 - spreads load, keeps no secret
 
 

@@ -78,6 +78,10 @@ class Claimer:
             self.mark(lane)
             if not lane.end_hold(now):
                 self.retry_timer.schedule(lane, lane.held_until)
+            elif lane.queue:
+                # A group that was being committed when the hold began may have filled the lane so
+                # far that no claim includes it.
+                self._start(lane)
         self.claim_soon()
 
     def claim_soon(self) -> None:

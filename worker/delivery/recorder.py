@@ -93,14 +93,7 @@ class Recorder:
     async def _write(self, outcomes: list[Outcome]) -> None:
         many, started_at = len(outcomes), self._store.clock.now()
         try:
-            disabled = await self._record(outcomes)
-        except Exception:
-            # A programming error must not stop all deliveries. The deliveries of this group stay
-            # leased: if they were sent again, recording their outcomes would fail again.
-            log.exception(
-                "%d outcomes are not recorded; a restart of the worker sends them again", many
-            )
-            outcomes, disabled = [], set()
+            outcomes, disabled = await self._recorded(outcomes)
         finally:
             self._writing -= 1
         if self._waiting:
@@ -112,6 +105,29 @@ class Recorder:
         log_dead(outcomes)
         self._tally(outcomes)
         self._on_recorded(outcomes, disabled)
+
+    async def _recorded(self, outcomes: list[Outcome]) -> tuple[list[Outcome], set[int]]:
+        """Record a group. Return the outcomes that are recorded, and the hooks that they disabled.
+
+        If a programming error prevents that, record them one by one, so that an outcome that cannot
+        be recorded costs only itself. Its delivery stays leased: if it was sent again, recording
+        its outcome would fail again.
+        """
+        try:
+            return outcomes, await self._record(outcomes)
+        except Exception:
+            if len(outcomes) == 1:
+                log.exception(
+                    "the outcome of delivery %d is not recorded; a restart of the worker sends it"
+                    " again",
+                    outcomes[0].delivery_id,
+                )
+                return [], set()
+        # Followers of an ordered delivery come after it in a group. They are recorded before it, so
+        # that nobody gets their turn meanwhile.
+        each = [await self._recorded([outcome]) for outcome in reversed(outcomes)]
+        disabled = set().union(*(hooks for _, hooks in each))
+        return [outcome for one, _ in each for outcome in one], disabled
 
     def _tally(self, outcomes: Sequence[Outcome]) -> None:
         attempt_outcomes.tally(self._tallies, outcomes)

@@ -9,7 +9,7 @@ from hmac import digest
 
 from store import Connection
 from store.delivery.websub import websub
-from store.delivery.websub.websub_feeds import is_published
+from store.delivery.websub.publication import is_published
 from store.delivery.websub.websub_topics import FEEDS, Topic
 from store.errors import Unusable
 from store.formats.formats import Rendered

@@ -14,7 +14,7 @@ from store.assistant.usage_days import of_moment as day_of
 from store.audit import audit_check
 from store.clock import DAY, HOUR, SECOND
 from store.delivery import replay_runs, retention
-from store.delivery.websub import websub, websub_requests
+from store.delivery.websub import websub, websub_foreign, websub_requests
 from store.hooks import hook_secrets, signing_keys
 from store.mail import outbox
 from store.monitoring import hook_tallies, minute_counters
@@ -43,11 +43,11 @@ async def prune(
 ) -> None:
     """Delete everything that is older than its retention.
 
-    Most transactions delete up to `batch` rows. `pause` seconds pass between two of them.
+    Most transactions delete, or examine, up to `batch` rows. `pause` seconds pass between two.
 
     This covers:
     - bodies, attempts, events and deleted hooks;
-    - ended WebSub subscriptions and requests, and expired secrets;
+    - ended WebSub subscriptions and requests, topics that nobody follows, and expired secrets;
     - ended leases of pull hooks;
     - alerts that are over, and mails that were sent or failed;
     - counts of each minute and of each hook, and sessions and links of the dashboard;
@@ -60,11 +60,12 @@ async def prune(
     drop_all = partial(_drop_in_batches, store, batch, pause)
     bodies = now - round(settings.keep_bodies * SECOND)
     attempts = now - round(settings.keep_attempts * SECOND)
-    await drop_all(retention.drop_bodies, bodies)
+    await _drop_in_steps(store, batch, pause, retention.drop_bodies, bodies)
     await drop_all(retention.drop_attempts, attempts)
-    await drop_all(retention.drop_events, attempts)
+    await _drop_in_steps(store, batch, pause, retention.drop_events, attempts)
     await store.note(retention.drop_hooks, attempts)
     await store.note(_drop_websub, attempts)
+    await _drop_in_steps(store, batch, pause, websub_foreign.drop_unfollowed, attempts)
     await drop_all(hook_secrets.drop_expired, now)
     await drop_all(signing_keys.drop_expired, now)
     await drop_all(alerts.drop, attempts)
@@ -89,6 +90,29 @@ async def prune(
 def _drop_websub(db: Connection, before: int) -> None:
     websub.drop(db, before)
     websub_requests.drop(db)
+
+
+async def _drop_in_steps(
+    store: Store,
+    batch: int,
+    pause: float,
+    drop: Callable[[Connection, int, int, int], retention.Step],
+    before: int,
+) -> None:
+    """Let `drop` examine all rows that may be old, some in each transaction.
+
+    Each run begins at the oldest: what had to stay in the last run may go in this one.
+    """
+    total, reached = 0, 0
+    while True:
+        step = await store.note(drop, before, batch, reached)
+        total += step.dropped
+        if step.reached is None:
+            break
+        reached = step.reached
+        await asyncio.sleep(pause)
+    if total:
+        log.info("%s: %d", drop.__name__, total)
 
 
 async def _drop_in_batches(

@@ -44,7 +44,7 @@ class MailSender:
 
     async def run(self) -> None:
         """Make the mails that are due, and send them. If the server cannot be used, they wait."""
-        while await self._store.write(notices.make_mails, self._limits) == notices.MOST:
+        while await self._store.write(notices.make_mails, self._limits):
             pass
         if overdue := await self._store.write(outbox.fail_overdue):
             self._mails.add("failed", many=overdue)

@@ -13,7 +13,7 @@ from hub.rest.context import Context
 from hub.rest.group import OperationGroup
 from hub.rest.paging import NumberedPaging
 from store import Row
-from store.accounts import installation_rights, tokens
+from store.accounts import app_rights, tokens
 from store.apps import installations
 from store.errors import Missing
 from store.repositories import repository_lists
@@ -88,7 +88,7 @@ def list_installation_repos_for_authenticated_user(
     every = installation["every_repository"]
     among = None
     if not every:
-        among = installation_rights.selected_repositories(ctx.db, installation["id"])
+        among = app_rights.selected_repositories(ctx.db, installation["id"])
     chosen = RepositoryFilter(
         viewer_of(ctx.caller), owner_id=installation["account_id"], among=among
     )

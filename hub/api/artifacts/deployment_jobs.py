@@ -85,15 +85,29 @@ def create_cluster_deployment_records_job(
 def get_cluster_deployment_records_job(
     ctx: Context, org: Row, cluster: str, job: Row
 ) -> DeploymentJob:
-    """Get a cluster deployment records job"""
+    """Get a cluster deployment records job
+
+    Its errors repeat what was sent, and may name private repositories. They are for the account
+    that created the job, and for owners whose token shows all private repositories of the
+    organization. For others `errors` is empty.
+    """
     if job["cluster"] != cluster:
         raise Missing("job")
     shown: DeploymentJob = {
         "job_id": job["id"],
         "status": job["status"],
         "total_count": job["total_count"],
-        "errors": job["errors"],
+        "errors": job["errors"] if _shows_errors(ctx, org, job) else [],
     }
     if job["started_at"] is not None:
         shown["started_at"] = iso(job["started_at"])
     return shown
+
+
+def _shows_errors(ctx: Context, org: Row, job: Row) -> bool:
+    assert ctx.caller is not None, "this access requires a token"
+    if job["account_id"] == ctx.caller.account_id:
+        return True
+    seen = deployments.viewer(ctx)
+    shows_all = seen.private and seen.repositories is None
+    return shows_all and organizations.role_of(ctx.db, org, ctx.caller.account) == "admin"

@@ -27,7 +27,7 @@ from hub.rest.paging import NumberedPaging
 from hub.rest.serializers import OrganizationHook
 from store import Row
 from store.accounts import organizations
-from store.hooks import hook_creators, hooks
+from store.hooks import hook_list, hooks
 from store.hooks.hook_options import DeliveryOptions
 from store.hooks.hook_targets import organization
 
@@ -63,8 +63,8 @@ def list_webhooks(ctx: Context, org: Row, page: NumberedPaging) -> list[Organiza
     sees these. This holds for all operations on an organization's hooks.
     """
     listed = (ctx.db, org["id"], creator_of(ctx.caller))
-    page.count(lambda most: hook_creators.count(*listed, most))
-    rows = hook_creators.page(*listed, limit=page.limit, offset=page.offset)
+    page.count(lambda most: hook_list.count_of_creator(*listed, most))
+    rows = hook_list.page_of_creator(*listed, limit=page.limit, offset=page.offset)
     return [serializers.organization_hook(ctx.urls, org, row) for row in rows]
 
 

@@ -38,7 +38,8 @@ org_ops = ops.mount("orgs", org=organizations.by_login, hook_id=hooks.get_of_org
 
 DEFAULT_LEASE = 60
 ANONYMOUS = "anonymous"
-# A receiver asks as often as there are deliveries: it spends no hourly limit, and few points.
+# A receiver asks as often as there are deliveries: it spends no hourly limit, and few points. While
+# it waits for a delivery, it does not count as a concurrent request.
 # Attempts are the record of what it does.
 FETCHING: Frequent = {"category": "", "points": 1, "audited": False}
 

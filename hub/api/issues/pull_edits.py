@@ -11,6 +11,7 @@ from hub.api.issues.issue_rules import Body, Title
 from hub.api.issues.pull_serializers import PullRequest
 from hub.api.issues.text_and_state import change_state, change_texts
 from hub.auth.access import on_repo
+from hub.auth.viewing import may_read
 from hub.http.errors import Forbidden
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
@@ -145,23 +146,22 @@ def _ends(ctx: Context, repo: Row, body: NewPullRequest) -> Row:
 def _source(ctx: Context, repo: Row, body: NewPullRequest) -> tuple[Row, str]:
     """Return the repository and the branch of the head.
 
-    Raises Invalid if the caller may not see the repository or it does not exist, and Forbidden if
+    Raises Invalid if the caller may not read the repository or it does not exist, and Forbidden if
     the caller may not write to it.
     """
     owner, colon, branch = body["head"].rpartition(":")
     name = body.get("head_repo", repo["name"])
     found = repositories.find(ctx.db, owner, name) if colon else repo
-    if found is None or not _seen(ctx, found):
+    if found is None or not _is_seen(ctx, repo, found):
         raise _wrong(f"there is no repository {owner}/{name}", "head", "invalid")
     if not issue_rules.may(ctx, found, "write"):
         raise Forbidden(f"Must have push access to {found['full_name']}.")
     return found, branch
 
 
-def _seen(ctx: Context, source: Row) -> bool:
-    assert ctx.caller is not None, "this access requires a token"
-    reached = not source["private"] or ctx.caller.reaches(source)
-    return reached and issue_rules.may(ctx, source, "read")
+def _is_seen(ctx: Context, repo: Row, source: Row) -> bool:
+    # The access of the path has checked its own repository.
+    return source["id"] == repo["id"] or may_read(ctx.db, ctx.caller, source, "contents")
 
 
 def _sha(ctx: Context, repo: Row, branch: str, field: str) -> str:

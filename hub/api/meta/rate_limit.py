@@ -43,7 +43,7 @@ class RateLimitOverview(TypedDict):
     rate: NotRequired[Annotated[RateLimit, UntilVersion("2026-03-10")]]
 
 
-@ops("GET /rate_limit", public(), category="", conditional=False, errors=(404,))
+@ops("GET /rate_limit", public(), category="", points=0, conditional=False, errors=(404,))
 def get(ctx: Context) -> RateLimitOverview:
     """Get rate limit status for the authenticated user
 

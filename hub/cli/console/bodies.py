@@ -3,7 +3,7 @@
 import click
 
 from hub.cli.console import output
-from hub.ui.json_excerpt import excerpt
+from hub.http.json_excerpt import excerpt
 
 # The maximum of characters of a body that a person sees. --json prints the whole body.
 SHOWN = 2_000

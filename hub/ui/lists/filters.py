@@ -4,12 +4,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from hub.http.errors import HubError
 from hub.ui.datetime_fields import moment_of
 from hub.ui.view_context import ViewContext, natural
 from store.clock import DAY, HOUR
 from store.database.time_range import TimeRange
-from store.errors import Missing
 from store.hooks import hooks
 from store.monitoring import name_search
 from store.repositories import repositories
@@ -89,6 +87,15 @@ def within(ctx: ViewContext, named: str) -> list[int] | None:
     return name_search.repositories(ctx.db, named, mine)
 
 
+def scope(ctx: ViewContext, named: str) -> tuple[list[int] | None, list[int]]:
+    """Return the repositories as `within` does, and the owners to leave out of them.
+
+    A list that can leave out owners needs no ids of all other repositories, which may be too many.
+    """
+    hidden = [] if named else ctx.viewer.hidden_owners(ctx.db)
+    return (None, hidden) if hidden else (within(ctx, named), [])
+
+
 def hooks_named(
     ctx: ViewContext,
     text: str,
@@ -115,11 +122,7 @@ def hooks_named(
 def _is_visible(ctx: ViewContext, hook_id: int, repo_ids: Sequence[int] | None) -> bool:
     if repo_ids is None:
         return hooks.by_id(ctx.db, hook_id) is not None
-    try:
-        ctx.viewer.hook(ctx.db, hook_id)
-    except (HubError, Missing):
-        return False
-    return True
+    return ctx.viewer.may_see(ctx.db, hook_id)
 
 
 def organizations(ctx: ViewContext, repository: str) -> list[int]:

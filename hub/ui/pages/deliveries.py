@@ -111,7 +111,7 @@ def _filter(ctx: ViewContext, asked: Period) -> tuple[dict[str, str], AttemptFil
         "text": ctx.asked("text"),
         **asked.chosen,
     }
-    repo_ids = filters.within(ctx, chosen["repository"])
+    repo_ids, hidden = filters.scope(ctx, chosen["repository"])
     hook_id, hook_ids = filters.hooks_named(ctx, chosen["hook"], repo_ids)
     name, pattern = parse_pattern(chosen["event"])
     return chosen, AttemptFilter(
@@ -125,6 +125,7 @@ def _filter(ctx: ViewContext, asked: Period) -> tuple[dict[str, str], AttemptFil
         *attempt_feed.id_range(ctx.db, asked.times),
         # A range such as the last hour need not be exact, and its attempts are counted by an index.
         times=ALWAYS if asked.chosen["range"] else asked.times,
+        hidden_owners=hidden,
     )
 
 

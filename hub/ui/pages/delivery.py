@@ -2,12 +2,12 @@
 
 from typing import Any
 
+from hub.http.json_excerpt import excerpt
 from hub.ui import status_text
 from hub.ui.charts.waterfall import waterfall
 from hub.ui.comparison.attempts import AttemptComparison, compare
 from hub.ui.curl import command
 from hub.ui.formatting import masked
-from hub.ui.json_excerpt import excerpt
 from hub.ui.pages import deliveries
 from hub.ui.payload_bytes import content_of
 from hub.ui.section import ROOT, ActionResult, Section

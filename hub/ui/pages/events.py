@@ -61,7 +61,7 @@ def list_events(ctx: ViewContext) -> dict[str, Any]:
 
 def _filter(ctx: ViewContext, chosen: dict[str, str], asked: filters.Period) -> EventFilter:
     name, pattern = parse_pattern(chosen["event"])
-    repo_ids = filters.within(ctx, chosen["repository"])
+    repo_ids, hidden = filters.scope(ctx, chosen["repository"])
     org_ids = filters.organizations(ctx, chosen["repository"])
     return EventFilter(
         None if asked.until is None else first_event_since(ctx.db, asked.until),
@@ -71,6 +71,7 @@ def _filter(ctx: ViewContext, chosen: dict[str, str], asked: filters.Period) -> 
         pattern=pattern,
         first=0 if asked.since is None else first_event_since(ctx.db, asked.since),
         hook_ids=filters.hook_ids(ctx, chosen["hook"], repo_ids, org_ids),
+        hidden_owners=hidden,
     )
 
 
@@ -143,7 +144,7 @@ def show_event(ctx: ViewContext) -> dict[str, Any]:
         raise Missing("event")
     org_ids = None if ctx.repositories() is None else ctx.organizations()
     if org_ids is None or event["org_id"] not in org_ids:
-        ctx.viewer.left_of(ctx.db, event["repo_id"])
+        ctx.viewer.left_of(ctx.db, event["repo_id"], event["org_id"])
     found = event_queries.deliveries_of(ctx.db, event["id"], DELIVERIES, org_ids)
     return {
         "event": event_row(event),

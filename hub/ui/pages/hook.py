@@ -22,7 +22,7 @@ from store.delivery import deliveries as queue
 from store.delivery.attempt_filter import AttemptFilter
 from store.errors import Conflict
 from store.hooks import hook_links, hook_secrets, hooks, pull_urls, signing_keys
-from store.hooks.hook_targets import target_of
+from store.hooks.hook_targets import HookTarget, target_of
 from store.monitoring import name_search
 from store.ordering import operations
 from store.pull import consumers
@@ -115,12 +115,17 @@ def hook_with_example(ctx: ViewContext) -> tuple[Row, Row | None, str]:
     """Return a hook that the viewer may change, its examples' repository, and its page's path.
 
     The examples of a hook of an organization, or of the installation, are of the newest repository
-    whose events it gets. The repository is None if there is none.
+    whose events it gets. The repository is None if there is none, and for the hook of an app.
     """
     hook, repo, place = changeable_hook(ctx)
-    if repo is None:
-        repo = repositories.newest(ctx.db, target_of(hook).id or None)
-    return hook, repo, place
+    return hook, repo or _newest_repository(ctx, target_of(hook)), place
+
+
+def _newest_repository(ctx: ViewContext, target: HookTarget) -> Row | None:
+    if target.kind == "app":
+        # An account that installed it need not have accepted the event of the example.
+        return None
+    return repositories.newest(ctx.db, target.id or None)
 
 
 @ui.act(f"{PATH}/ping")

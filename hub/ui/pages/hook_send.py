@@ -6,10 +6,10 @@ import orjson
 
 from hub.http.body import read_object
 from hub.http.errors import Malformed
+from hub.http.json_excerpt import excerpt
 from hub.ui.catalog.examples import example_of
 from hub.ui.hook_form.trial import EVENTS
-from hub.ui.json_excerpt import excerpt
-from hub.ui.pages.hook import PATH, hook_with_example
+from hub.ui.pages.hook import PATH, changeable_hook, hook_with_example
 from hub.ui.section import ActionResult, RenderedPage, Section
 from hub.ui.view_context import ViewContext
 from store import Row
@@ -35,9 +35,7 @@ def _event(ctx: ViewContext, hook: Row, named: str) -> str:
     return next((name for name in hook["events"] if name in EVENTS), "push")
 
 
-def _values(
-    ctx: ViewContext, hook: Row, repo: Row | None, event: str, payload: str, origin: str
-) -> dict[str, Any]:
+def _values(ctx: ViewContext, hook: Row, event: str, payload: str, origin: str) -> dict[str, Any]:
     return {
         "hook": hook,
         "events": EVENTS,
@@ -45,14 +43,12 @@ def _values(
         "subscribed": event in hook["events"] or "*" in hook["events"],
         "payload": payload,
         "origin": origin,
-        "request": _request(ctx, hook, repo, event, payload),
+        "request": _request(ctx, hook, event, payload),
         "wrong": {},
     }
 
 
-def _request(
-    ctx: ViewContext, hook: Row, repo: Row | None, event: str, payload: str
-) -> TrialAnswer | None:
+def _request(ctx: ViewContext, hook: Row, event: str, payload: str) -> TrialAnswer | None:
     """Return the request that the hook would get, or None if it cannot be built."""
     trials = ctx.services.trials
     try:
@@ -67,7 +63,7 @@ def _request(
     options = option_secrets.revealed(ctx.db, hook) | {"filter": None}
     return trials.build(
         TrialRequest(
-            repo_id=0 if repo is None else repo["id"],
+            repo_id=hook["repo_id"] or 0,
             target=target_of(hook),
             url=hook["url"],
             content_type=hook["content_type"],
@@ -91,12 +87,12 @@ def plan_send(ctx: ViewContext) -> dict[str, Any]:
     example = example_of(ctx, repo, event)
     text, is_cut = excerpt(example.body, MOST_INDENTED)
     text = example.body.decode() if is_cut else text
-    return _values(ctx, hook, repo, event, text, example.origin)
+    return _values(ctx, hook, event, text, example.origin)
 
 
 def _prepare(ctx: ViewContext) -> dict[str, Any]:
     """Return the payload in the form. Raises Invalid if it is no JSON object."""
-    hook_with_example(ctx)
+    changeable_hook(ctx)
     if ctx.form.get("event") not in EVENTS:
         raise Invalid("There is no such event.", field="event")
     try:
@@ -110,16 +106,16 @@ def _prepare(ctx: ViewContext) -> dict[str, Any]:
 
 
 def _show_again(ctx: ViewContext, error: Invalid) -> RenderedPage:
-    hook, repo, _ = hook_with_example(ctx)
+    hook, _, _ = changeable_hook(ctx)
     payload, event = ctx.form.get("payload", ""), ctx.form.get("event", "")
-    values = _values(ctx, hook, repo, _event(ctx, hook, event), payload, "yours")
+    values = _values(ctx, hook, _event(ctx, hook, event), payload, "yours")
     return RenderedPage(TEMPLATE, {**values, "wrong": {error.field or "payload": str(error)}})
 
 
 @ui.act(f"{PATH}/send", prepare=_prepare, refused=_show_again)
 def send_event(ctx: ViewContext) -> ActionResult:
-    """Send the payload to this hook alone, as an event."""
-    hook, repo, place = hook_with_example(ctx)
+    """Send the payload to this hook alone, as an event of the hook's own target."""
+    hook, _, place = changeable_hook(ctx)
     if not hook["active"]:
         raise Conflict("The hook is off, so it receives nothing. Switch it on first.")
     action = ctx.prepared.get("action")
@@ -127,10 +123,11 @@ def send_event(ctx: ViewContext) -> ActionResult:
         ctx.db,
         ctx.form["event"],
         action[:100] if isinstance(action, str) else None,
-        0 if repo is None else repo["id"],
+        # An event of the example's repository would be shown to this repository's administrators.
+        hook["repo_id"] or 0,
         orjson.dumps(ctx.prepared),
         hook["id"],
-        org_id=(hook["org_id"] or 0) if repo is None else 0,
+        org_id=hook["org_id"] or 0,
     )
     return ActionResult(
         place,

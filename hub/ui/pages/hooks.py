@@ -44,7 +44,7 @@ def list_hooks(ctx: ViewContext) -> dict[str, Any]:
 
 
 def _filter(ctx: ViewContext, chosen: dict[str, str], asked: filters.Period) -> HookFilter:
-    repo_ids = filters.within(ctx, chosen["repository"])
+    repo_ids, hidden = filters.scope(ctx, chosen["repository"])
     org_ids = filters.organizations(ctx, chosen["repository"])
     return HookFilter(
         repo_ids,
@@ -55,6 +55,7 @@ def _filter(ctx: ViewContext, chosen: dict[str, str], asked: filters.Period) -> 
         asked.since,
         asked.until,
         ctx.asked_number("upto") or hook_list.latest(ctx.db),
+        hidden,
     )
 
 

@@ -195,7 +195,10 @@ def cancel_replay(ctx: ViewContext) -> ActionResult:
 
 
 def _found(ctx: ViewContext) -> Row:
-    """Return the replay, if the viewer may see it. Raises Missing or Forbidden if not."""
+    """Return the replay, if the viewer may see it. Raises Missing or Forbidden if not.
+
+    It has no `url` if the viewer may not see its hook.
+    """
     run = replay_runs.get(ctx.db, ctx.number("run_id"))
     if run["repo_id"] is not None:
         ctx.viewer.repository(ctx.db, run["repo_id"])
@@ -203,7 +206,9 @@ def _found(ctx: ViewContext) -> Row:
         if run["hook_id"] is None:
             raise Missing("replay")
         ctx.viewer.hook(ctx.db, run["hook_id"])
-    return run
+    if run["url"] is None or ctx.viewer.may_see(ctx.db, run["hook_id"]):
+        return run
+    return {**run, "url": None}
 
 
 def _may_change(ctx: ViewContext, run: Row) -> bool:

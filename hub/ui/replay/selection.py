@@ -1,10 +1,10 @@
 """The selections that the replay form asks for."""
 
-from hub.http.errors import HubError
 from hub.ui.datetime_fields import moment_of
 from hub.ui.formatting import pluralize
 from hub.ui.lists.filters import hooks_named
 from hub.ui.view_context import ViewContext, natural
+from store.delivery import subscribers
 from store.delivery.replay_selection import ReplaySelection
 from store.errors import Invalid, Missing
 from store.hooks import hooks
@@ -35,7 +35,7 @@ def selected(ctx: ViewContext, asked: dict[str, str]) -> list[ReplaySelection]:
         places = _places(ctx, hook_ids)
     else:
         hook_id, repo_id = _of(ctx, {**asked, "hook": str(hook_ids[0]) if hook_ids else ""})
-        places = [(repo_id, hook_id, None)]
+        places = [(repo_id, hook_id, _receivers(ctx, repo_id, hook_id))]
     return [
         ReplaySelection(
             since,
@@ -86,10 +86,8 @@ def _places(ctx: ViewContext, hook_ids: list[int]) -> Places:
 
 def _check_hook(ctx: ViewContext, hook_id: int) -> None:
     """Raise Invalid if the viewer may not see this hook, or if there is none."""
-    try:
-        ctx.viewer.hook(ctx.db, hook_id)
-    except (HubError, Missing):
-        raise _invalid("hook", f"There is no hook {hook_id}, or you may not see it.") from None
+    if not ctx.viewer.may_see(ctx.db, hook_id):
+        raise _invalid("hook", f"There is no hook {hook_id}, or you may not see it.")
 
 
 def _of(ctx: ViewContext, asked: dict[str, str]) -> tuple[int | None, int | None]:
@@ -112,6 +110,19 @@ def _of(ctx: ViewContext, asked: dict[str, str]) -> tuple[int | None, int | None
     if repo_id is None and hook_id is None and ctx.repositories() is not None:
         raise _invalid("repository", "Choose a repository or a hook.")
     return hook_id, repo_id
+
+
+def _receivers(
+    ctx: ViewContext, repo_id: int | None, hook_id: int | None
+) -> tuple[int, ...] | None:
+    """Return the hooks that get a replay of a repository which names no hook; None for all.
+
+    Others than the repository's own hooks get it only if the viewer may change them.
+    """
+    if repo_id is None or hook_id is not None or ctx.repositories() is None:
+        return None
+    own, others = subscribers.hook_ids(ctx.db, repo_id)
+    return (*own, *ctx.viewer.changeable(ctx.db, others))
 
 
 def _several(ctx: ViewContext, asked: dict[str, str]) -> list[int]:
@@ -160,9 +171,15 @@ def describe(chosen: list[ReplaySelection], asked: dict[str, str]) -> str:
     where = f" of {asked['repository']}" if asked["repository"] else ""
     inside = sum(one.repo_id is not None for one in chosen)
     where = f" of {inside} repositories" if inside > 1 else where
-    several = sum(len(one.hook_ids or ()) for one in chosen)
-    several += sum(one.hook_id is not None for one in chosen) if several or len(chosen) > 1 else 0
-    to = f" to hook {first.hook_id}" if first.hook_id else " to all hooks that are subscribed now"
-    to = f" to {pluralize(several, 'hook')}" if several else to
     left_out = ", only failed deliveries" if first.failed else ""
-    return f"{what}{where}{to}{left_out}"
+    return f"{what}{where}{_receivers_in_words(chosen)}{left_out}"
+
+
+def _receivers_in_words(chosen: list[ReplaySelection]) -> str:
+    first = chosen[0]
+    if first.hook_id and len(chosen) == 1:
+        return f" to hook {first.hook_id}"
+    if first.hook_id is None and first.hook_ids is None:
+        return " to all hooks that are subscribed now"
+    many = sum(1 if one.hook_ids is None else len(one.hook_ids) for one in chosen)
+    return f" to {pluralize(many, 'hook')}"

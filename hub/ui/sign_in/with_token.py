@@ -4,10 +4,10 @@ from collections.abc import Awaitable, Callable
 
 from hub.admin.administrators import AdminAuth
 from hub.auth.credentials import caller_of
-from hub.auth.quotas import RateSubject
 from hub.http.errors import Blocked, Forbidden, Unauthenticated
 from hub.http.response import Response, header
 from hub.rest import auditing
+from hub.rest.authenticate import has_too_many
 from hub.rest.context import Services
 from hub.rest.request import Handler
 from hub.ui import cookies
@@ -50,8 +50,7 @@ def within(path: str) -> str:
 
 def count_failure(db: Connection, services: Services, visit: SessionRequest) -> None:
     """Count a failed sign-in from the client's address. Raises Blocked after too many."""
-    subject = RateSubject("address", services.clients.address(visit.request.scope))
-    if services.limits is not None and services.limits.record_bad_token(db, subject):
+    if has_too_many(db, services, visit.request):
         raise Blocked
 
 

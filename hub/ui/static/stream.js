@@ -47,6 +47,8 @@ class LiveConnection {
     });
     hear("begin", () => { this.wait = 0; sent.forEach((view) => view.state("open")); });
     hear("reconnect", () => this.open());
+    // The session has too many connections, and a newer one has this place.
+    hear("crowded", () => { this.wait = LATEST; this.lost(source); });
     hear("ended", () => { source.close(); sent.forEach((view) => view.state("ended")); });
     hear("update", (message) => {
       const view = sent[message.view];

@@ -1,4 +1,5 @@
 -- The whole schema. Times are microseconds since the epoch in UTC; flags are 0 or 1; JSON is text.
+-- A foreign key has an index, so that deleting the row that it names scans no table.
 -- {id} is the engine's type of a generated integer key, {blob} its type of bytes.
 
 -- Accounts, credentials and repositories.
@@ -24,6 +25,7 @@ CREATE TABLE account (
 );
 
 CREATE INDEX account_site_admin ON account (id) WHERE site_admin = 1;
+CREATE INDEX account_sso ON account (id) WHERE sso = 1;
 
 CREATE TABLE membership (
     organization_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
@@ -92,6 +94,8 @@ CREATE TABLE star (
 
 CREATE INDEX star_listed ON star (repo_id, starred_at, account_id);
 
+CREATE INDEX star_account ON star (account_id);
+
 -- Applications, and the tokens that they hold for users.
 
 CREATE TABLE app (
@@ -114,6 +118,10 @@ CREATE TABLE app (
     updated_at BIGINT NOT NULL
 );
 
+CREATE INDEX app_owner ON app (owner_id);
+
+CREATE INDEX app_bot ON app (bot_id) WHERE bot_id IS NOT NULL;
+
 -- The public halves of the keys with which apps sign their requests for tokens.
 CREATE TABLE app_key (
     id {id},
@@ -133,6 +141,8 @@ CREATE TABLE app_manifest (
     expires_at BIGINT NOT NULL
 );
 
+CREATE INDEX app_manifest_owner ON app_manifest (owner_id);
+
 -- Apps on users and organizations.
 CREATE TABLE installation (
     id {id},
@@ -151,6 +161,9 @@ CREATE TABLE installation (
 CREATE INDEX installation_account ON installation (account_id, id);
 
 CREATE INDEX installation_listed ON installation (app_id, id);
+
+CREATE INDEX installation_suspended_by ON installation (suspended_by)
+    WHERE suspended_by IS NOT NULL;
 
 CREATE TABLE installation_repository (
     installation_id BIGINT NOT NULL REFERENCES installation (id) ON DELETE CASCADE,
@@ -193,6 +206,8 @@ CREATE INDEX token_app ON token (app_id, account_id) WHERE app_id IS NOT NULL;
 -- Tokens are found by their expiry.
 CREATE INDEX token_expiry ON token (expires_at, id) WHERE expires_at IS NOT NULL;
 
+CREATE INDEX token_target ON token (target_id) WHERE target_id IS NOT NULL;
+
 -- Platforms that post their events here, each signed with its own secret.
 CREATE TABLE source (
     id {id},
@@ -201,6 +216,8 @@ CREATE TABLE source (
     owner_id BIGINT REFERENCES account (id),    -- if set, only this account's repositories
     created_at BIGINT NOT NULL
 );
+
+CREATE INDEX source_owner ON source (owner_id) WHERE owner_id IS NOT NULL;
 
 -- Hooks. A hook has one target: a repository, an organization, or, if it names neither, the whole
 -- installation. Each target has a column of its own, so that its hooks are deleted with it.
@@ -397,6 +414,10 @@ CREATE INDEX delivery_leased ON delivery (lease_id, due_at) WHERE lease_id IS NO
 CREATE INDEX delivery_ordered ON delivery (hook_id, ordering_key, out_of_turn, sequence)
     WHERE ordering_key IS NOT NULL AND state IN (0, 4);
 
+-- The same whatever their key is: finds out whether all before a barrier have ended.
+CREATE INDEX delivery_in_sequence ON delivery (hook_id, sequence)
+    WHERE ordering_key IS NOT NULL AND state IN (0, 4) AND out_of_turn = 0;
+
 CREATE TABLE attempt (
     id {id},
     delivery_id BIGINT NOT NULL,
@@ -525,6 +546,8 @@ CREATE TABLE token_authorization (
     PRIMARY KEY (token_id, organization_id)
 );
 
+CREATE INDEX token_authorization_organization ON token_authorization (organization_id);
+
 -- Grants: a user permits an application to act. They outlive their tokens.
 CREATE TABLE app_grant (
     id {id},
@@ -537,6 +560,8 @@ CREATE TABLE app_grant (
 
 -- Grants are listed by account.
 CREATE INDEX app_grant_account ON app_grant (account_id, id);
+
+CREATE INDEX app_grant_app ON app_grant (app_id);
 
 -- The secret of an account's one-time passwords.
 CREATE TABLE one_time (
@@ -558,7 +583,7 @@ CREATE TABLE watching (
 
 CREATE INDEX watching_watchers ON watching (repo_id, created_at, account_id) WHERE subscribed = 1;
 
-CREATE INDEX watching_account ON watching (account_id, created_at, repo_id) WHERE subscribed = 1;
+CREATE INDEX watching_account ON watching (account_id, subscribed, created_at, repo_id);
 
 -- The addresses of an account. The first one becomes the primary.
 CREATE TABLE email (
@@ -680,7 +705,7 @@ CREATE TABLE subscription (
     PRIMARY KEY (repo_id, event, hook_id)
 );
 
-CREATE INDEX subscription_hook ON subscription (hook_id);
+CREATE INDEX subscription_hook ON subscription (hook_id, repo_id);
 
 -- The same for hooks that get the events of an owner's repositories, whichever these are. So their
 -- number does not grow with the repositories.
@@ -691,7 +716,7 @@ CREATE TABLE owner_subscription (
     PRIMARY KEY (owner_id, event, hook_id)
 );
 
-CREATE INDEX owner_subscription_hook ON owner_subscription (hook_id);
+CREATE INDEX owner_subscription_hook ON owner_subscription (hook_id, owner_id);
 
 CREATE TABLE label (
     id {id},
@@ -729,6 +754,8 @@ CREATE TABLE milestone (
 -- Milestones without a due date come last.
 CREATE INDEX milestone_due
     ON milestone (repo_id, state, coalesce(due_on, 4611686018427387904), number);
+
+CREATE INDEX milestone_creator ON milestone (creator_id) WHERE creator_id IS NOT NULL;
 
 -- Issues, and the fields that pull requests share with them.
 CREATE TABLE issue (
@@ -774,6 +801,12 @@ CREATE INDEX issue_open ON issue (repo_id)
 -- Finds the authors of pull requests in a repository.
 CREATE INDEX issue_pull_author ON issue (repo_id, author_id) WHERE is_pull = 1;
 
+-- Also lists the issues of an author in a repository.
+CREATE INDEX issue_author ON issue (author_id, repo_id, created_at, id, is_pull)
+    WHERE author_id IS NOT NULL;
+
+CREATE INDEX issue_closed_by ON issue (closed_by_id) WHERE closed_by_id IS NOT NULL;
+
 CREATE TABLE issue_label (
     issue_id BIGINT NOT NULL REFERENCES issue (id) ON DELETE CASCADE,
     label_id BIGINT NOT NULL REFERENCES label (id) ON DELETE CASCADE,
@@ -787,6 +820,8 @@ CREATE TABLE issue_assignee (
     account_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
     PRIMARY KEY (issue_id, account_id)
 );
+
+CREATE INDEX issue_assignee_account ON issue_assignee (account_id);
 
 -- The fields of a pull request beyond its issue.
 CREATE TABLE pull (
@@ -813,6 +848,8 @@ CREATE INDEX pull_head ON pull (repo_id, head_sha);
 
 -- Finds the pull requests of a branch when it is pushed or deleted.
 CREATE INDEX pull_branch ON pull (repo_id, head_ref);
+
+CREATE INDEX pull_merged_by ON pull (merged_by_id) WHERE merged_by_id IS NOT NULL;
 
 -- The cursor of the projection of events onto the state: one row, after the first events.
 CREATE TABLE reflection (
@@ -873,6 +910,8 @@ CREATE INDEX commit_comment_repository ON commit_comment (repo_id, id);
 
 CREATE INDEX commit_comment_commit ON commit_comment (repo_id, commit_id, id);
 
+CREATE INDEX commit_comment_author ON commit_comment (author_id) WHERE author_id IS NOT NULL;
+
 -- Events of issues and pull requests, and comments on them.
 
 CREATE TABLE issue_event (
@@ -899,6 +938,10 @@ CREATE INDEX issue_event_timeline ON issue_event (issue_id, shown, created_at, i
 
 CREATE INDEX issue_event_subject ON issue_event (subject_id, kind) WHERE subject_id IS NOT NULL;
 
+-- Also finds whether an issue mentions somebody.
+CREATE INDEX issue_event_actor ON issue_event (actor_id, issue_id, kind)
+    WHERE actor_id IS NOT NULL;
+
 -- Comments on issues and pull requests, reviews, and comments on a line.
 CREATE TABLE issue_comment (
     id {id},
@@ -923,6 +966,10 @@ CREATE TABLE issue_comment (
 CREATE INDEX issue_comment_issue ON issue_comment (issue_id, kind, number);
 
 CREATE INDEX issue_comment_pinned ON issue_comment (issue_id) WHERE pinned_at IS NOT NULL;
+
+CREATE INDEX issue_comment_author ON issue_comment (author_id) WHERE author_id IS NOT NULL;
+
+CREATE INDEX issue_comment_pinned_by ON issue_comment (pinned_by_id) WHERE pinned_by_id IS NOT NULL;
 
 -- Custom fields that an organization defines for issues, and their values.
 
@@ -990,6 +1037,8 @@ CREATE TABLE foreign_app (
     updated_at BIGINT NOT NULL,
     UNIQUE (number, slug)
 );
+
+CREATE INDEX foreign_app_owner ON foreign_app (owner_id) WHERE owner_id IS NOT NULL;
 
 -- All checks of one commit by one app.
 CREATE TABLE check_suite (
@@ -1107,6 +1156,10 @@ CREATE TABLE workflow_run (
 
 CREATE INDEX workflow_run_created ON workflow_run (repo_id, created_at, id);
 
+-- Also lists a user's runs in a repository.
+CREATE INDEX workflow_run_actor ON workflow_run (actor_id, repo_id, created_at, id)
+    WHERE actor_id IS NOT NULL;
+
 CREATE TABLE workflow_job (
     id {id},
     repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
@@ -1185,6 +1238,8 @@ CREATE TABLE commit_status (
 CREATE INDEX commit_status_commit ON commit_status (repo_id, sha, created_at, id);
 
 CREATE INDEX commit_status_context ON commit_status (repo_id, sha, context_key, created_at, id);
+
+CREATE INDEX commit_status_creator ON commit_status (creator_id) WHERE creator_id IS NOT NULL;
 
 -- The results of a repository's or organization's rules at a push.
 CREATE TABLE rule_suite (
@@ -1440,6 +1495,10 @@ CREATE INDEX deployment_job_waiting ON deployment_job (created_at, id) WHERE end
 
 CREATE INDEX deployment_job_ended ON deployment_job (ended_at) WHERE ended_at IS NOT NULL;
 
+CREATE INDEX deployment_job_organization ON deployment_job (organization_id);
+
+CREATE INDEX deployment_job_account ON deployment_job (account_id) WHERE account_id IS NOT NULL;
+
 -- The deployments that are still to be recorded.
 CREATE TABLE deployment_job_entry (
     job_id BIGINT NOT NULL REFERENCES deployment_job (id) ON DELETE CASCADE,
@@ -1489,6 +1548,8 @@ CREATE TABLE cap_bypass (
     PRIMARY KEY (repo_id, account_id)
 );
 
+CREATE INDEX cap_bypass_account ON cap_bypass (account_id);
+
 -- Open invitations to collaborate. Answered, withdrawn and expired ones are deleted.
 CREATE TABLE repository_invitation (
     id {id},
@@ -1505,6 +1566,9 @@ CREATE INDEX repository_invitation_repository ON repository_invitation (repo_id,
 CREATE INDEX repository_invitation_invitee ON repository_invitation (invitee_id, id);
 
 CREATE INDEX repository_invitation_expiry ON repository_invitation (expires_at, id);
+
+CREATE INDEX repository_invitation_inviter ON repository_invitation (inviter_id)
+    WHERE inviter_id IS NOT NULL;
 
 -- Recent invitations of a repository, including ended ones, for its limit.
 CREATE TABLE invitation_sent (
@@ -1583,6 +1647,9 @@ CREATE TABLE enterprise_team_organization (
     PRIMARY KEY (team_id, organization_id)
 );
 
+CREATE INDEX enterprise_team_organization_owner
+    ON enterprise_team_organization (organization_id);
+
 CREATE TABLE enterprise_team_member (
     team_id BIGINT NOT NULL REFERENCES enterprise_team (id) ON DELETE CASCADE,
     account_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
@@ -1647,6 +1714,8 @@ CREATE TABLE assistant_team (
     PRIMARY KEY (organization_id, team_id)
 );
 
+CREATE INDEX assistant_team_team ON assistant_team (team_id);
+
 CREATE TABLE assistant_seat (
     id {id},
     organization_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
@@ -1665,6 +1734,10 @@ CREATE TABLE assistant_seat (
 CREATE INDEX assistant_seat_page ON assistant_seat (organization_id, id);
 
 CREATE INDEX assistant_seat_expiry ON assistant_seat (expires_at, id) WHERE expires_at IS NOT NULL;
+
+CREATE INDEX assistant_seat_account ON assistant_seat (account_id);
+
+CREATE INDEX assistant_seat_team ON assistant_seat (team_id) WHERE team_id IS NOT NULL;
 
 -- How many seats end at each time. A list of seats has their number, which takes long to count.
 CREATE TABLE assistant_seat_tally (
@@ -1758,6 +1831,8 @@ CREATE TABLE source_import (
 );
 
 CREATE INDEX source_import_due ON source_import (due_at, repo_id) WHERE due_at IS NOT NULL;
+
+CREATE INDEX source_import_account ON source_import (account_id) WHERE account_id IS NOT NULL;
 
 -- The authors of its commits and tags, and their new names.
 CREATE TABLE import_author (

@@ -30,7 +30,8 @@ class EventFilter:
 
     It limits ids from `first` and below `before`, one name or a pattern of names, and repositories
     (None: every event, also those without a repository). `hook_ids` selects events with a delivery
-    to one of these hooks, and `unwanted` events without a delivery.
+    to one of these hooks, and `unwanted` events without a delivery. `hidden_owners` leaves out
+    events of these owners and their repositories.
     """
 
     before: int | None = None
@@ -40,12 +41,14 @@ class EventFilter:
     pattern: EventPattern | None = None
     first: int = 0
     hook_ids: Sequence[int] | None = None
+    hidden_owners: Sequence[int] = ()
 
     @property
     def narrowed(self) -> bool:
         """Return whether the filter has a condition for which events are examined one by one."""
         found = (self.name, self.pattern, self.hook_ids)
-        return self.unwanted or any(one is not None for one in found)
+        others = self.unwanted or bool(self.hidden_owners)
+        return others or any(one is not None for one in found)
 
     @property
     def looked(self) -> int:
@@ -120,6 +123,8 @@ def _found(db: Connection, wanted: EventFilter, looked: int) -> tuple[list[int],
     else:
         ids, floor = _of_repositories(db, wanted)
     ids = [event_id for event_id in ids if event_id >= wanted.first]
+    if wanted.hidden_owners:
+        ids = _of_others(db, ids, wanted.hidden_owners)
     if wanted.unwanted:
         ids = _unwanted(db, ids)
     if wanted.hook_ids is not None:
@@ -142,6 +147,17 @@ def _in_repositories(db: Connection, wanted: EventFilter, hook_ids: Sequence[int
     if wanted.repo_ids is not None:
         repos &= set(wanted.repo_ids)
     return replace(wanted, repo_ids=sorted(repos))
+
+
+def _of_others(db: Connection, ids: list[int], owner_ids: Sequence[int]) -> list[int]:
+    rows = db.tuples(
+        f"SELECT w.id FROM {db.each('ids', id='integer')} AS w JOIN event e ON e.id = w.id"
+        " LEFT JOIN repository r ON r.id = e.repo_id WHERE COALESCE(r.owner_id, e.org_id) NOT IN"
+        f" (SELECT id FROM {db.each('hidden', id='integer')} AS u) ORDER BY w.id DESC",
+        ids=json_array(ids),
+        hidden=json_array(owner_ids),
+    )
+    return [row[0] for row in rows]
 
 
 def _to_hooks(db: Connection, ids: list[int], hook_ids: Sequence[int]) -> list[int]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from store.database.connection import Connection, Row, json_array
 from store.database.list_order import Matches, SortOrder, matches_of
+from store.delivery.subscribers import NOT_OF_APP
 from store.hooks.event_names import WILDCARD
 
 COUNTS = {
@@ -45,7 +46,7 @@ class TopicFilter:
         if self.event:
             where.append(
                 "EXISTS (SELECT 1 FROM subscription s WHERE s.repo_id = r.id"
-                " AND s.event IN (:event, :every))"
+                f" AND s.event IN (:event, :every) AND {NOT_OF_APP})"
             )
             given |= {"event": self.event, "every": WILDCARD}
         if self.hook_ids is not None:

@@ -14,6 +14,8 @@ import orjson
 from store.clock import iso
 from store.database import body_codec
 from store.database.connection import Connection, Row, json_array
+from store.delivery.incoming import EXAMPLE_SOURCE
+from store.delivery.websub.publication import is_hidden, is_published, part, read
 from store.delivery.websub.websub_topics import PUBLIC_EVENTS, Topic
 
 if TYPE_CHECKING:
@@ -27,8 +29,6 @@ LATEST = 2**62
 READ = 64 * 1024
 ATOM = "http://www.w3.org/2005/Atom"
 SUBJECTS = ("issue", "pull_request", "discussion", "release", "milestone", "label", "forkee")
-# Actions of events about a field of issues.
-FIELDS = ("field_added", "field_removed")
 NAMED = ("title", "name", "tag_name", "full_name")
 
 
@@ -44,70 +44,68 @@ class FeedEntry:
     author: str | None
 
 
-def is_published(name: str, body: bytes) -> bool:
-    """Return whether everybody may see this event.
+def latest(db: Connection, repo_id: int, name: str) -> Row | None:
+    """Return the latest published event of this name with its `body`; None without one.
 
-    A draft release is visible only to users with write access, and a field of issues may be visible
-    only to the members of an organization.
+    Examples do not count.
     """
-    if name == "release":
-        return not _part(_read(body), "release").get("draft")
-    if name == "issues" and b'"issue_field"' in body:
-        return _part(_read(body), "issue_field").get("visibility") == "all"
-    return True
-
-
-def latest(db: Connection, repo_id: int, name: str, *, drafts: bool) -> Row | None:
-    """Return the latest event of this name with its `body`, or None if no body is kept."""
     rows = db.all(
         "SELECT id, received_at, body FROM event WHERE repo_id = :repo_id AND name = :name"
-        f" AND body IS NOT NULL ORDER BY id DESC LIMIT {1 if drafts else BEHIND}",
+        f" AND body IS NOT NULL AND source_id <> {EXAMPLE_SOURCE} ORDER BY id DESC LIMIT {BEHIND}",
         repo_id=repo_id,
         name=name,
     )
     for row in rows:
         body = body_codec.decompress(row["body"])
-        if drafts or is_published(name, body):
+        if is_published(name, body):
             return {**row, "body": body}
     return None
 
 
-def feed(db: Connection, topic: Topic, hub: str | None, until: int = LATEST) -> bytes:
-    """Return the feed as it was after the event `until`. `hub` is the hub's URL, or None."""
-    names = f"{db.each('names', name='text')} AS w"
+def feed(
+    db: Connection,
+    topic: Topic,
+    hub: str | None,
+    until: int = LATEST,
+    *,
+    names: frozenset[str] = PUBLIC_EVENTS,
+) -> bytes:
+    """Return the feed as it was after the event `until`, with the events of these names.
+
+    `hub` is the hub's URL, or None. Hidden events are left out.
+    """
+    rows = db.all(
+        "SELECT id, name, action, received_at, source_id,"
+        " CASE WHEN size <= :most THEN body END AS body"
+        f" FROM event WHERE id IN (SELECT id FROM {db.each('ids', id='integer')} AS w)"
+        " ORDER BY id DESC",
+        most=READ,
+        ids=json_array(_last(db, topic, until, names)),
+    )
+    entries = [_entry(topic, row) for row in rows if not is_hidden(row)]
+    return (_atom if topic.key == "events.atom" else _json)(topic, hub, entries)
+
+
+def _last(db: Connection, topic: Topic, until: int, names: frozenset[str]) -> list[int]:
+    """Return the ids of the last events up to `until`. It reads nothing but an index."""
     last = (
         "SELECT x.id FROM event x WHERE x.repo_id = :repo_id AND x.name = w.name"
         f" AND x.id <= :until ORDER BY x.id DESC LIMIT {MANY}"
     )
     ids = db.tuples(
-        f"SELECT e.id FROM {names} {db.lateral('event', 'e', last)}"
+        f"SELECT e.id FROM {db.each('names', name='text')} AS w {db.lateral('event', 'e', last)}"
         f" ORDER BY e.id DESC LIMIT {MANY}",
-        names=json_array(sorted(PUBLIC_EVENTS)),
+        names=json_array(sorted(names)),
         repo_id=topic.repo_id,
         until=until,
     )
-    rows = db.all(
-        "SELECT id, name, action, received_at, CASE WHEN size <= :most THEN body END AS body"
-        f" FROM event WHERE id IN (SELECT id FROM {db.each('ids', id='integer')} AS w)"
-        " ORDER BY id DESC",
-        most=READ,
-        ids=json_array(row[0] for row in ids),
-    )
-    entries = [_entry(topic, row) for row in rows if not _is_hidden(row)]
-    return (_atom if topic.key == "events.atom" else _json)(topic, hub, entries)
-
-
-def _is_hidden(row: Row) -> bool:
-    if row["name"] != "release" and row["action"] not in FIELDS:
-        return False
-    # The body is needed to decide. Without it, the event might be hidden.
-    return row["body"] is None or not is_published(row["name"], body_codec.decompress(row["body"]))
+    return [row[0] for row in ids]
 
 
 def _entry(topic: Topic, row: Row) -> FeedEntry:
     payload = _payload(row["body"])
     action = row["action"] or _text(payload.get("action"))
-    sender = _part(payload, "sender").get("login")
+    sender = part(payload, "sender").get("login")
     author = _text(sender) or None
     at = iso(row["received_at"])
     url, subject = _subject(payload)
@@ -123,30 +121,17 @@ def _entry(topic: Topic, row: Row) -> FeedEntry:
 
 
 def _payload(packed: bytes | None) -> dict[str, Any]:
-    return {} if packed is None else _read(body_codec.decompress(packed))
-
-
-def _read(body: bytes) -> dict[str, Any]:
-    try:
-        found = orjson.loads(body)
-    except orjson.JSONDecodeError:
-        return {}
-    return found if isinstance(found, dict) else {}
+    return {} if packed is None else read(body_codec.decompress(packed))
 
 
 def _subject(payload: dict[str, Any]) -> tuple[str | None, str]:
     """Return the URL and the name of the event's subject."""
-    for part in SUBJECTS:
-        thing = _part(payload, part)
+    for name in SUBJECTS:
+        thing = part(payload, name)
         if thing:
             named = next((_text(thing[name]) for name in NAMED if thing.get(name)), "")
             return _web(thing.get("html_url")), named
     return _web(payload.get("compare")), _text(payload.get("ref"))
-
-
-def _part(payload: dict[str, Any], name: str) -> dict[str, Any]:
-    found = payload.get(name)
-    return found if isinstance(found, dict) else {}
 
 
 def _text(value: object) -> str:

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 from store.clock import MINUTE, SECOND
 from store.database import uuid7
-from store.database.connection import Connection, Row
+from store.database.connection import Connection, Row, json_array
 from store.delivery import events
 from store.delivery.incoming import IncomingEvent
+from store.delivery.retention import Step
 from store.delivery.websub import websub
 from store.delivery.websub.websub_topics import CONTENT_EVENT, Topic
 from store.ordering.delivery_states import DELIVERED, WAITING
@@ -180,3 +181,26 @@ def _send(db: Connection, event_id: int, subscriptions: set[int]) -> None:
         db.insert_many("delivery", "event_id, hook_id, repo_id, state, due_at", rows)
         notifier = db.notifier
         db.after_commit(lambda: notifier.wake([row[1] for row in rows]))
+
+
+def drop_unfollowed(db: Connection, before: int, limit: int, after: int = 0) -> Step:
+    """Delete topics without subscribers that were fetched before a time and are not due.
+
+    If somebody follows such a topic later, its next announced change brings it back. It examines
+    the next `limit` topics after the topic `after`.
+    """
+    rows = db.tuples(
+        "SELECT id FROM websub_topic WHERE id > :after ORDER BY id LIMIT :limit",
+        after=after,
+        limit=limit,
+    )
+    dropped = db.execute(
+        "DELETE FROM websub_topic WHERE id IN"
+        f" (SELECT id FROM {db.each('ids', id='integer')} AS w) AND fetched_at < :before"
+        " AND due_at IS NULL AND taken_until <= :now AND NOT EXISTS (SELECT 1 FROM websub x"
+        " WHERE x.repo_id = 0 AND x.topic_key = websub_topic.key AND x.ended_at IS NULL)",
+        ids=json_array(topic_id for (topic_id,) in rows),
+        before=before,
+        now=db.now,
+    )
+    return Step(dropped, rows[-1][0] if len(rows) == limit else None)

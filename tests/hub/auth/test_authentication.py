@@ -237,6 +237,44 @@ async def test_too_many_wrong_tokens(anyone: httpx.AsyncClient, seed: Any) -> No
     assert (await anyone.get(HOOKS, headers=good)).status_code == 200
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "kind"),
+    [
+        ("POST", f"{HOOKS}/9/dequeue", "application/json"),
+        ("GET", "/rate_limit", "application/json"),
+        ("POST", "/octo/hello/events/push", "application/json"),
+        ("GET", "/octo/hello/events/push", "application/json"),
+        ("POST", "/events", "application/x-ndjson"),
+        ("POST", "/usage", "application/x-ndjson"),
+        ("GET", "/admin/metrics", "application/json"),
+    ],
+)
+async def test_wrong_tokens_are_counted_at_every_endpoint(
+    store: Store, seed: Any, settings: HubSettings, method: str, path: str, kind: str
+) -> None:
+    chosen = settings.model_copy(update={"websub": True})
+    async with open_client(store, chosen) as client:
+        client.event_hooks = {}
+        unknown = {"Authorization": f"Bearer {tokens.new_value('personal')}", "Content-Type": kind}
+        for _ in range(3):
+            answer = await client.request(method, path, content=b"{}", headers=unknown)
+            assert_error(answer, 401, "Bad credentials")
+        answer = await client.request(method, path, content=b"{}", headers=unknown)
+        assert_error(answer, 403, TOO_MANY)
+        good = {"Authorization": f"Bearer {seed.token}", "Content-Type": "application/json"}
+        accepted = await client.post("/octo/hello/events/push", content=b"{}", headers=good)
+        assert accepted.status_code == 202
+
+
+async def test_a_wrong_signature_is_no_wrong_token(store: Store, settings: HubSettings) -> None:
+    headers = {"X-Hub-Signature-256": "sha256=00", "Authorization": "Bearer of-a-forge"}
+    async with open_client(store, settings) as client:
+        client.event_hooks = {}
+        for _ in range(5):
+            answer = await client.post("/events", content=b"{}", headers=headers)
+            assert answer.status_code == 401
+
+
 @pytest.fixture
 def client_secret(store: Store, seed: Any) -> str:
     """The secret of an application whose client id is lab-client."""

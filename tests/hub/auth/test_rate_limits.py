@@ -148,6 +148,21 @@ async def test_points_a_minute(store: Store, seed: Any, clock: MovableClock) -> 
     await store.close()
 
 
+async def test_fetching_costs_points_and_nothing_else(store: Store, seed: Any) -> None:
+    limits = {"points_per_minute": 4, "rate_limits": {"core": 1}}
+    async with client_of(store, seed.token, **limits) as client:
+        for name in ("dequeue", "ack", "nack", "extend"):
+            answer = await client.post(f"{HOOKS}/9/{name}")
+            assert_error(answer, 404)
+            assert reported(answer) == (1, 1, 0, "core")
+        answer = await client.post(f"{HOOKS}/9/dequeue")
+        assert "secondary rate limit" in assert_error(answer, 403)["message"]
+        # Events and the status stay free.
+        assert (await client.post("/octo/hello/events/push", json={})).status_code == 202
+        assert reported(await client.get("/rate_limit")) == (1, 1, 0, "core")
+    await store.close()
+
+
 def test_created_content_is_limited_by_minute_and_hour(store: Store, clock: MovableClock) -> None:
     counted = RateLimits(store, HubSettings(content_per_minute=3, content_per_hour=5))
 

@@ -18,7 +18,7 @@ from store.accounts import accounts, emails
 from store.alerts import alerts
 from store.alerts.alerts import INSTALLATION, NewAlert
 from store.hooks import hooks
-from store.mail import notices, outbox, receivers
+from store.mail import notices, outbox, receivers, subscriptions
 from store.registry import account_removal
 
 ONE_CLICK = {"List-Unsubscribe": "One-Click"}
@@ -108,6 +108,30 @@ async def test_looking_at_the_page_changes_nothing(post: Post, client: httpx.Asy
         assert text in answer.text
     assert (await client.head(post.header)).status_code == 200
     assert post.reached() == [True, True]
+
+
+async def test_hooks_that_an_account_no_longer_administers_have_no_name(
+    post: Post, client: httpx.AsyncClient
+) -> None:
+    def lose(db: Connection) -> None:
+        hook = hooks.get(db, post.seed.hello["id"], post.one)
+        assert hook is not None
+        hooks.update(db, hook, url="https://secret.example/")
+        db.execute(
+            "UPDATE repository SET owner_id = :owner, name = 'takeover' WHERE id = :id",
+            id=post.seed.hello["id"],
+            owner=post.seed.reader["id"],
+        )
+
+    post.store.do(lose)
+    for answer in (
+        await stranger(client).get(post.header),
+        await client.post(post.header, data=ONE_CLICK),
+    ):
+        assert f"<li>hook {post.one}</li>" in answer.text
+        assert not any(name in answer.text for name in ("secret", "takeover"))
+    rows = post.store.look(subscriptions.list_left, post.seed.octo["id"])
+    assert [row["name"] for row in rows] == [f"hook {post.one}", f"hook {post.two}"]
 
 
 async def test_each_hook_has_a_link_of_its_own(post: Post, client: httpx.AsyncClient) -> None:

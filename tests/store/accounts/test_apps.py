@@ -7,7 +7,7 @@ from engines import ENGINES, engine_url
 from store_world import World
 
 from store import Connection, Row
-from store.accounts import accounts, app_list, apps, grants, tokens
+from store.accounts import accounts, app_list, app_tokens, apps, grants, tokens
 from store.clock import SECOND
 from store.errors import Conflict, Invalid
 
@@ -236,3 +236,22 @@ def test_an_integration_s_tokens_have_permissions(world: World) -> None:
     _, plain = made(world, "Plain")
     with pytest.raises(Invalid):
         world.store.do(issue, plain, mine, permissions={"contents": "read"})
+
+
+def test_a_user_s_token_of_an_app_has_no_more_than_the_app_at_present(world: World) -> None:
+    _, app = made(world, kind="integration", permissions={"issues": "write", "contents": "read"})
+    value, _ = world.store.do(grants.issue, app, world.user["id"])
+
+    def edit(**permissions: str) -> None:
+        unchanged = {"url": app["url"], "description": None, "events": [], "public": True}
+        world.store.do(apps.update, app["id"], permissions=permissions, **unchanged)
+
+    for held, expected in (
+        ({"issues": "read"}, {"issues": "read"}),
+        ({"metadata": "read"}, {}),
+        ({"issues": "admin", "checks": "read"}, {"issues": "write"}),
+    ):
+        edit(**held)
+        assert world.store.look(tokens.find, value)["permissions"] == expected
+        seen = world.store.look(app_tokens.of_app, app["id"], value)
+        assert seen["permissions"] == expected

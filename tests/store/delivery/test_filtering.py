@@ -221,8 +221,8 @@ def test_retention_keeps_nothing_for_a_filtered_delivery(world: World) -> None:
     world.hook("push", options=TAGS)
     world.arrive("g-1", body=BRANCH)
     world.clock.advance(2 * HOUR)
-    assert world.store.do(retention.drop_bodies, world.now, 10) == 1
-    assert world.store.do(retention.drop_events, world.now, 10) == 1
+    assert world.store.do(retention.drop_bodies, world.now, 10).dropped == 1
+    assert world.store.do(retention.drop_events, world.now, 10).dropped == 1
     assert world.rows() == []
 
 

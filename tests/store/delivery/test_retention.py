@@ -10,9 +10,10 @@ from store.clock import HOUR
 from store.delivery import attempts, deliveries, event_queries, events, retention
 from store.delivery.attempt_outcomes import record
 from store.hooks import hooks
-from store.ordering.delivery_states import DEAD
+from store.ordering.delivery_states import DEAD, WAITING
+from store.text_index import portions
 
-Drop = Callable[[Any, int, int], int]
+Drop = Callable[[Any, int, int, int], retention.Step]
 
 
 @pytest.fixture
@@ -48,14 +49,23 @@ def kept_events(world: World) -> list[int]:
 
 
 def everything(world: World, drop: Drop, before: int, limit: int = 10) -> int:
-    """Delete batches until one is smaller than `limit`, as the worker does. Return the sum."""
-    total = 0
+    """Take steps over the old events until the last one, as the worker does. Return the sum."""
+    total, reached = 0, 0
     for _ in range(50):
-        many = world.store.do(drop, before, limit)
-        total += many
-        if many < limit:
+        step = world.store.do(drop, before, limit, reached)
+        total += step.dropped
+        if step.reached is None:
             return total
-    raise AssertionError("50 batches did not delete everything")
+        reached = step.reached
+    raise AssertionError("50 steps did not delete everything")
+
+
+def every_attempt(world: World, before: int, limit: int = 10) -> int:
+    """Delete batches of attempts until one is smaller than `limit`. Return the sum."""
+    total = 0
+    while many := world.store.do(retention.drop_attempts, before, limit):
+        total += many
+    return total
 
 
 class TestBodies:
@@ -94,11 +104,9 @@ class TestBodies:
         for at in range(25):
             world.arrive(f"g-{at}")
         world.clock.advance(1)
-        assert world.store.do(retention.drop_bodies, world.now, 10) == 10
-        assert len(kept_bodies(world)) == 15
-        assert world.store.do(retention.drop_bodies, world.now, 10) == 10
-        assert world.store.do(retention.drop_bodies, world.now, 10) == 5
-        assert world.store.do(retention.drop_bodies, world.now, 10) == 0
+        for dropped, left in ((10, 15), (10, 5), (5, 0), (0, 0)):
+            assert world.store.do(retention.drop_bodies, world.now, 10).dropped == dropped
+            assert len(kept_bodies(world)) == left
 
     @pytest.mark.parametrize("waiting", [1, 9, 10, 35])
     def test_go_though_older_ones_have_to_stay(self, world: World, waiting: int) -> None:
@@ -127,10 +135,10 @@ class TestAttempts:
         wait(world, hook, 1)
         finish(world, lease, hook)
         assert world.store.do(retention.drop_attempts, world.now, 10) == 10
-        assert everything(world, retention.drop_attempts, world.now) == 15
+        assert every_attempt(world, world.now) == 15
         (left,) = world.store.look(attempts.page, hook["id"], limit=100)
         assert left["started_at"] == world.now
-        assert everything(world, retention.drop_attempts, world.now) == 0
+        assert every_attempt(world, world.now) == 0
 
     def test_leave_the_delivery_as_it_is(self, world: World, lease: int) -> None:
         hook = world.hook("push")
@@ -138,7 +146,7 @@ class TestAttempts:
         finish(world, lease, hook)
         before = world.rows()
         world.clock.advance(1)
-        assert everything(world, retention.drop_attempts, world.now) == 1
+        assert every_attempt(world, world.now) == 1
         assert world.rows() == before
 
 
@@ -153,7 +161,7 @@ class TestEvents:
         before = world.now
         assert everything(world, retention.drop_events, before) == 1
         assert unwanted not in kept_events(world)
-        everything(world, retention.drop_attempts, before)
+        every_attempt(world, before)
         assert everything(world, retention.drop_events, before) == 2
         assert kept_events(world) == young
         assert [row["event_id"] for row in world.rows()] == young
@@ -165,8 +173,9 @@ class TestEvents:
         one, other = wait(world, hook, 2)
         world.claim(lease, hook["id"], limit=1)
         world.clock.advance(365 * 86_400)
-        for drop in (retention.drop_bodies, retention.drop_attempts, retention.drop_events):
-            everything(world, drop, world.now)
+        everything(world, retention.drop_bodies, world.now)
+        every_attempt(world, world.now)
+        everything(world, retention.drop_events, world.now)
         assert kept_events(world) == [one, other]
         assert kept_bodies(world) == [one, other]
         assert len(world.rows()) == 2
@@ -183,7 +192,7 @@ class TestEvents:
         world.clock.advance(1)
         before = world.now
         finish(world, lease, hook)
-        assert everything(world, retention.drop_attempts, before) == 0
+        assert every_attempt(world, before) == 0
         assert everything(world, retention.drop_events, before) == 25
         assert kept_events(world) == stay
 
@@ -194,6 +203,48 @@ class TestEvents:
         again = world.arrive("g-1", body=b"{}")
         assert not again.duplicate
         assert again.event_id > first.event_id
+
+
+@pytest.mark.parametrize("drop", [retention.drop_bodies, retention.drop_events])
+def test_one_step_examines_a_limited_number_of_events(world: World, drop: Drop) -> None:
+    stay = wait(world, world.hook("push"), 25)
+    gone = world.arrive("g-gone", name="star").event_id
+    world.clock.advance(1)
+    steps, reached = [], 0
+    for _ in range(3):
+        steps.append(world.store.do(drop, world.now, 10, reached))
+        reached = steps[-1].reached or 0
+    assert steps == [
+        retention.Step(0, stay[9]),
+        retention.Step(0, stay[19]),
+        retention.Step(1, None),
+    ]
+    assert gone not in kept_bodies(world)
+
+
+def test_a_young_event_among_old_ones_does_not_end_the_steps(world: World) -> None:
+    """A clock that was wrong for a while gives an event a later time than the ones after it."""
+    ids = [world.arrive(f"g-{at}").event_id for at in range(25)]
+    world.clock.advance(1)
+    world.store.do(
+        lambda db: db.execute(
+            "UPDATE event SET received_at = :now WHERE id = :id", now=db.now, id=ids[3]
+        )
+    )
+    assert everything(world, retention.drop_bodies, world.now) == 24
+    assert kept_bodies(world) == [ids[3]]
+
+
+def test_bodies_that_stay_do_not_make_their_texts_indexed_again(world: World, lease: int) -> None:
+    hook = world.hook("push")
+    wait(world, hook, 2)
+    finish(world, lease, hook, state=WAITING, status_code=500)
+    world.store.do(portions.add, [0])
+    world.clock.advance(1)
+    assert everything(world, retention.drop_bodies, world.now) == 0
+    portion = world.store.look(portions.next_due)
+    assert portion is not None
+    assert portion.removals == 0
 
 
 def test_deleted_hooks_go_at_their_time(world: World) -> None:

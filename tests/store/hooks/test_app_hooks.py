@@ -1,5 +1,6 @@
 """The hook of an app: which events reach it, wherever the app is installed."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,9 @@ from store_world import URL, World
 from store import Connection, Row
 from store.accounts import accounts, apps
 from store.apps import app_hooks, installation_repositories, installations
-from store.delivery import replay_selection
+from store.delivery import event_counts, replay_selection, subscribers
+from store.delivery.listing import topic_list
+from store.delivery.listing.topic_list import TopicFilter
 from store.delivery.replay_selection import ReplaySelection
 from store.errors import Conflict, Invalid
 from store.formats.installed import with_installation
@@ -51,6 +54,17 @@ class Installed:
         app = self.do(apps.get, self.app["id"])
         self.do(app_hooks.update_app, app["id"], **{n: app[n] for n in names} | changes)
         self.app = self.do(apps.get, app["id"])
+
+
+CHANGES: list[Callable[[Installed], Any]] = [
+    lambda mill: mill.do(installations.suspend, mill.on),
+    lambda mill: mill.do(installations.unsuspend, mill.on),
+    lambda mill: mill.do(installation_repositories.choose, mill.on, [mill.repos[0]["id"]]),
+    lambda mill: mill.do(installation_repositories.choose, mill.on, None),
+    lambda mill: mill.do(installations.accept, mill.on, mill.app, {"contents": "read"}),
+    lambda mill: mill.do(installations.remove, mill.on),
+]
+"""Changes of Mill's installation, the last of which ends it."""
 
 
 @pytest.fixture
@@ -129,6 +143,27 @@ class TestEventsReachTheHook:
         assert mill.reached("g-2")
         mill.do(installations.remove, mill.on)
         assert not mill.reached("g-3")
+
+    def test_a_change_of_one_installation_leaves_the_others(self, mill: Installed) -> None:
+        user = mill.do(accounts.get, mill.world.repo["owner_id"])
+        theirs = {"repo_id": mill.world.repo["id"]}
+        mill.do(installations.create, mill.app, user, repositories=[theirs["repo_id"]])
+        for number, change in enumerate(CHANGES):
+            change(mill)
+            assert mill.reached(f"g-{number}", **theirs)
+        assert not mill.reached("g-mine")
+
+    def test_a_change_of_one_installation_writes_no_rows_of_others(self, mill: Installed) -> None:
+        """Otherwise the changes of an app with many installations would get slower and slower."""
+        user = mill.do(accounts.get, mill.world.repo["owner_id"])
+        mill.do(installations.create, mill.app, user)
+        gone = "DELETE FROM owner_subscription WHERE owner_id = :id"
+        assert mill.do(lambda db: db.execute(gone, id=user["id"])) > 1
+        for number, change in enumerate(CHANGES):
+            change(mill)
+            assert not mill.reached(f"g-{number}", repo_id=mill.world.repo["id"])
+        mill.edit(events=[*EVENTS, "create"])
+        assert mill.reached("g-all", repo_id=mill.world.repo["id"])
 
     def test_an_inactive_or_deleted_hook_gets_nothing(self, mill: Installed) -> None:
         mill.do(hooks.update, mill.hook, active=False)
@@ -233,3 +268,15 @@ def test_a_payload_names_one_installation(body: bytes) -> None:
     assert made.count(b'"node_id"') == 1
     node = "MDIzOkludGVncmF0aW9uSW5zdGFsbGF0aW9uNw=="
     assert orjson.loads(made) == {**known, "installation": {"id": 7, "node_id": node}}
+
+
+def test_the_subscribers_of_a_repository_leave_out_hooks_of_apps(mill: Installed) -> None:
+    chosen = mill.repos[0]["id"]
+    mill.do(installation_repositories.choose, mill.on, [chosen])
+    own = mill.do(hooks.create, chosen, url=URL, events=["push"])
+    assert mill.do(subscribers.counts_by_event, chosen) == {"push": {"hooks": 1, "followers": 0}}
+    (listed,) = mill.do(subscribers.hooks_of_event, chosen, "push", 9)
+    assert listed["id"] == own["id"]
+    assert mill.do(event_counts.subscribers, [chosen]) == {"push": 1}
+    assert mill.do(topic_list.count, TopicFilter([chosen], event="issues")).many == 0
+    assert mill.do(subscribers.hook_ids, chosen) == ([own["id"]], [mill.hook["id"]])

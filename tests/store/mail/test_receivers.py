@@ -145,3 +145,43 @@ def test_people_can_unsubscribe_from_a_hook_and_subscribe_again(store: Store) ->
         assert logins(db, one["id"]) == ["ada"]
 
     store.do(check)
+
+
+def test_the_hooks_of_an_account_are_the_ones_that_have_it_as_receiver(store: Store) -> None:
+    def check(db: Connection) -> None:
+        ada, bob, cy, eve = (person(db, login) for login in ("ada", "bob", "cy", "eve"))
+        root = person(db, "root", site_admin=True)
+        mute = accounts.create(db, "mute", site_admin=True)
+        tower = organization(db, ada)
+        for member in (bob, cy):
+            accounts.join(db, tower["id"], member["id"], "member")
+        repo = repositories.create(db, tower["id"], "mill")
+        team = teams.create(db, tower["id"], "bells")
+        teams.join(db, team["id"], [bob["id"]])
+        team_repositories.put(db, team, repo, "admin")
+        repositories.grant(db, repo["id"], eve["id"], "admin")
+        repositories.grant(db, repo["id"], cy["id"], "maintain")
+        own = repositories.create(db, eve["id"], "own")
+        _, app = apps.create(db, bob["id"], "one", url="https://app.example/", kind="integration")
+        targets = (repo["id"], own["id"], hook_targets.organization(tower["id"]))
+        made = [hooks.create(db, one, url=URL, events=["push"]) for one in targets]
+        made += [
+            app_hooks.create(db, app, url=URL),
+            hooks.create(db, hook_targets.SYSTEM, url=URL, events=["push"]),
+            hooks.create(db, repo["id"], url=URL + "/gone", events=["push"]),
+        ]
+        hooks.delete(db, made[-1])
+        ids = [*(hook["id"] for hook in made), INSTALLATION, 77]
+        subscriptions.unsubscribe(db, eve["id"], [made[1]["id"]])
+        subscriptions.unsubscribe(db, root["id"], [INSTALLATION])
+        expected = {number: {row["id"] for row in receivers.of_hook(db, number)} for number in ids}
+        assert [len(expected[number]) for number in ids] == [3, 0, 1, 1, 1, 0, 0, 0]
+        for account in (ada, bob, cy, eve, root, mute, tower):
+            mine = {number for number in ids if account["id"] in expected[number]}
+            assert receivers.hooks_of(db, account["id"], ids) == mine, account["login"]
+        # Without an address, or after unsubscribing, they are no receivers and still administer it.
+        for account, number in ((mute, ids[4]), (eve, ids[1]), (root, INSTALLATION)):
+            assert receivers.administers(db, account["id"], number)
+        assert not receivers.administers(db, cy["id"], ids[0])
+
+    store.do(check)

@@ -10,7 +10,7 @@ from store import Connection, Store
 from store.clock import SECOND
 from store.database import migrations
 from store.delivery import attempt_outcomes, leases
-from store.hooks import hooks
+from store.hooks import hook_pauses, hooks
 from store.jobs import jobs
 from store.jobs.jobs import JobSchedule
 from store.monitoring import stats
@@ -185,6 +185,38 @@ def test_migrations_of_a_newer_program_are_counted(store: Store) -> None:
         )
     )
     assert store.look(stats.migrations_ahead) == 3
+
+
+def test_later_deliveries_of_one_hook_do_not_hide_due_ones_of_another(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stats, "MOST", 4)
+    one, other = (world.hook("push")["id"] for _ in range(2))
+    wait(world, one, 6, world.now + stats.LATE)
+    wait(world, other, 3, world.now)
+    assert world.store.look(stats.count_waiting) == (3, 0, 4)
+    wait(world, other, 2, world.now - stats.LATE)
+    assert world.store.look(stats.count_waiting) == (4, 2, 4)
+
+
+def test_deliveries_of_a_paused_hook_use_up_no_limit(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stats, "MOST", 4)
+    paused, other = world.hook("push"), world.hook("push")
+    world.store.do(hook_pauses.pause, paused)
+    wait(world, paused["id"], 6, world.now)
+    wait(world, other["id"], 1, world.now)
+    wait(world, other["id"], 1, world.now + SECOND)
+    assert world.store.look(stats.count_waiting) == (1, 0, 1)
+
+
+def wait(world: World, hook_id: int, many: int, due_at: int) -> None:
+    """Add waiting deliveries of a hook."""
+    rows = [(at, hook_id, world.repo["id"], 0, due_at) for at in range(many)]
+    world.store.do(
+        lambda db: db.insert_many("delivery", "event_id, hook_id, repo_id, state, due_at", rows)
+    )
 
 
 def test_ended_deliveries_do_not_slow_the_statistics(world: World, url: str) -> None:

@@ -11,7 +11,13 @@ from worker_harness import START
 from store.clock import SECOND
 from store.hooks.hook_options import DeliveryOptions
 from store.ordering.delivery_states import DEAD, DELIVERED, WAITING
-from worker.delivery.answer_outcome import Decision, Reply, decide, parse_retry_after
+from worker.delivery.answer_outcome import (
+    MOST_ATTEMPTS,
+    Decision,
+    Reply,
+    decide,
+    parse_retry_after,
+)
 from worker.delivery.policy import Policy, policy_for
 from worker.settings import WorkerSettings
 
@@ -96,6 +102,20 @@ def test_429_uses_up_no_retry() -> None:
     assert decide(chosen, 52, Reply(500), START, 50).state == DEAD
     # A schedule without retries has no delay to use, so a fixed one of 60 s is used.
     assert delay(decide(policy(retries=[0]), 1, Reply(429), START)) == 60
+
+
+def test_429_is_not_answered_by_attempts_without_a_pause() -> None:
+    chosen = policy(retries=[0.001, 0.001])
+    assert delay(decide(chosen, 1, Reply(429), START)) == 0.001
+    assert delay(decide(chosen, 2, Reply(429), START, 1)) == 1
+
+
+def test_a_delivery_is_dead_after_very_many_attempts() -> None:
+    chosen = policy(retries=[0, 5])
+    assert decide(chosen, MOST_ATTEMPTS - 1, Reply(429), START, MOST_ATTEMPTS - 2).state == WAITING
+    assert decide(chosen, MOST_ATTEMPTS, Reply(429), START, MOST_ATTEMPTS - 1).state == DEAD
+    assert decide(chosen, MOST_ATTEMPTS, Reply(200), START, MOST_ATTEMPTS - 1).state == DELIVERED
+    assert MOST_ATTEMPTS < 2**15, "the number of an attempt must fit its column"
 
 
 @pytest.mark.parametrize("status", [400, 413, 429, 500, 503])

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 from waiting import until
-from worker_harness import Gate, WorkerHarness
+from worker_harness import Gate, WorkerHarness, settle
 
 from store import Connection
 from store.delivery import attempt_outcomes
@@ -72,3 +72,33 @@ async def test_outcomes_that_come_during_a_write_make_one_group(
     await held
     await harness.over(delivered=len(hosts))
     assert groups == [1, len(hosts) - 1]
+
+
+async def test_an_outcome_that_cannot_be_recorded_costs_only_itself(
+    harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    record = attempt_outcomes.record
+
+    def failing(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
+        if any(outcome.hook_id == poison for outcome in outcomes):
+            raise ArithmeticError("out of range")
+        return record(db, outcomes)
+
+    monkeypatch.setattr(attempt_outcomes, "record", failing)
+    gate = harness.network.script = Gate([f"h{number}.example" for number in range(1, 6)])
+    _, poison, *_ = [harness.hook() for _ in range(5)]
+    await harness.work()
+    await harness.event()
+    await until(lambda: harness.network.in_flight[""] == 5)
+    gate.opened.set()
+    await until(lambda: harness.counts()["delivered"] == 4)
+    await settle()
+    assert harness.counts()["waiting"] == 1
+    assert harness.attempts(poison) == []
+    (delivery,) = [row for row in harness.deliveries() if row["hook_id"] == poison]
+    (said,) = [one for one in caplog.messages if "is not recorded" in one]
+    assert said.startswith(f"the outcome of delivery {delivery['id']} ")
+    monkeypatch.undo()
+    harness.crash()
+    await harness.work()
+    await harness.over(delivered=5)

@@ -1,10 +1,15 @@
 """Instructions in answers: a receiver pauses its hook, ends one delivery, or disables the hook."""
 
-import pytest
-from waiting import until
-from worker_harness import Post, WorkerHarness, said, settle
+import asyncio
+import threading
 
-from store import Row
+import pytest
+from waiting import PATIENCE, until
+from worker_harness import Gate, Post, WorkerHarness, said, settle
+
+from store import Connection, Row
+from store.delivery import events
+from store.delivery.incoming import IncomingEvent
 from worker.http.answer import ExchangeResult
 
 HOUR = 3600
@@ -85,6 +90,42 @@ async def test_an_edit_of_the_endpoint_ends_the_pause(
     # The worker finds edited hooks at its next poll, a few seconds later.
     await harness.pass_time(5)
     await until(lambda: harness.counts()["delivered"] >= 1)
+
+
+async def test_a_group_that_is_committed_during_a_pause_is_sent_after_it(
+    harness: WorkerHarness,
+) -> None:
+    """The receiver asks for a pause while a large group is committed, which then fills its lane."""
+    gate = Gate(["h1.example"])
+
+    async def script(post: Post) -> ExchangeResult:
+        await gate(post)
+        return said() if len(harness.network.posts) > 1 else said(503, head=b"Retry-After: 5")
+
+    harness.network.script = script
+    hook_id = harness.hook()
+    worker = await harness.work()
+    await harness.event()
+    await until(lambda: bool(harness.network.posts))
+    lane = worker.dispatcher.lanes.get(hook_id)
+    stored, paused = threading.Event(), threading.Event()
+
+    def slow(db: Connection, arrivals: list[IncomingEvent]) -> None:
+        events.accept_all(db, arrivals)
+        stored.set()
+        assert paused.wait(PATIENCE)
+
+    most = harness.tuning.max_queue
+    arrivals = [harness.arrival() for _ in range(most)]
+    writing = asyncio.create_task(harness.store.write(slow, arrivals))
+    await until(stored.is_set)
+    gate.opened.set()
+    await until(lambda: lane.held_until > 0)
+    paused.set()
+    await writing
+    await until(lambda: len(lane.queue) == most)
+    await harness.pass_time(5)
+    await harness.over(delivered=most + 1)
 
 
 async def test_another_edit_keeps_the_pause(harness: WorkerHarness) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 from collections import Counter
 from functools import partial
+from typing import Any
 
 import pytest
 from waiting import PATIENCE, until
@@ -176,15 +177,32 @@ async def test_deleted_hooks_go_with_their_attempts(harness: WorkerHarness) -> N
     assert harness.store.look(hooks.by_id, hook_id) is None
 
 
+async def test_fetched_topics_go_when_their_last_fetch_is_old(harness: WorkerHarness) -> None:
+    def add(db: Connection) -> None:
+        for number in range(7):
+            db.execute(
+                "INSERT INTO websub_topic (key, url, fetched_at) VALUES (:key, :key, :now)",
+                key=f"k{number}",
+                now=db.now,
+            )
+
+    harness.store.do(add)
+    for days, left in ((29, 7), (31, 0)):
+        harness.clock.advance(days * DAY)
+        await prune_few_at_a_time(harness.store, WorkerSettings())
+        many = harness.store.look(lambda db: db.value("SELECT count(*) FROM websub_topic"))
+        assert many == left
+
+
 async def test_others_get_their_turn_between_batches(
     harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order: list[str] = []
     drop = retention.drop_bodies
 
-    def spied(db: Connection, before: int, limit: int) -> int:
+    def spied(db: Connection, before: int, limit: int, after: int) -> retention.Step:
         order.append("prune")
-        return drop(db, before, limit)
+        return drop(db, before, limit, after)
 
     spied.__name__ = "drop_bodies"
     monkeypatch.setattr(retention, "drop_bodies", spied)
@@ -197,6 +215,26 @@ async def test_others_get_their_turn_between_batches(
     await pruning
     assert order.index("event") < len(order) - 1
     assert order.count("prune") == 11
+
+
+async def test_events_that_stay_are_examined_a_few_at_a_time(
+    harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[retention.Step] = []
+    drop = retention.drop_bodies
+
+    def spied(*given: Any) -> retention.Step:
+        steps.append(drop(*given))
+        return steps[-1]
+
+    spied.__name__ = "drop_bodies"
+    monkeypatch.setattr(retention, "drop_bodies", spied)
+    harness.hook()
+    await harness.events(10)
+    harness.clock.advance(8 * DAY)
+    await prune_few_at_a_time(harness.store, WorkerSettings())
+    assert [step.dropped for step in steps] == [0, 0, 0, 0]
+    assert steps[-1].reached is None
 
 
 async def test_the_worker_prunes_by_its_settings(harness: WorkerHarness) -> None:

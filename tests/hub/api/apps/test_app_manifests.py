@@ -1,11 +1,17 @@
 """Apps that are created from manifests."""
 
+import logging
 from typing import Any
 
 import jwt
 import pytest
 from assertions import assert_error, waiting
+from hub_client import open_client
 
+from hub.http.secret_paths import shown_path
+from hub.operations import OPERATIONS
+from hub.rest.resolve import PARAMETER
+from hub.settings import HubSettings
 from store import Store
 from store.apps import app_hooks, app_manifests
 from store.clock import SECOND, MovableClock
@@ -45,6 +51,31 @@ async def test_a_code_becomes_an_app_once(installed: Installed, store: Store, se
     hook = store.look(app_hooks.of, shown["id"])
     assert store.look(hooks.secret_of, hook) == shown["webhook_secret"]
     assert [row["name"] for row in waiting(store, hook["id"])] == ["ping"]
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT"])
+async def test_a_code_is_in_no_log(
+    store: Store, seed: Any, caplog: pytest.LogCaptureFixture, method: str
+) -> None:
+    code = store.do(app_manifests.create, seed.octo["id"], MANIFEST)
+    caplog.set_level(logging.INFO, "tocsin.access")
+    async with open_client(store, HubSettings(access_log=True)) as client:
+        client.event_hooks = {}
+        await client.request(method, f"/app-manifests/{code}/conversions")
+    (line,) = [one for one in caplog.records if one.name == "tocsin.access"]
+    assert line.getMessage().startswith(f"{method} /app-manifests/{{code}}/conversions: ")
+    assert code not in repr(vars(line))
+    entries = store.look(lambda db: db.all("SELECT target FROM audit"))
+    assert bool(entries) == (method == "POST")
+    assert code not in repr(entries)
+
+
+def test_a_path_that_alone_gives_access_is_hidden() -> None:
+    secret = [one for one in OPERATIONS if one.access.credentials == "none"]
+    assert secret
+    for operation in secret:
+        path = PARAMETER.sub("hidden-value", operation.path)
+        assert shown_path({"path": path}) == operation.path
 
 
 @pytest.mark.parametrize("attributes", [{}, {"url": "https://kettle.example/", "active": False}])

@@ -116,6 +116,24 @@ async def test_a_job_makes_the_same_records_as_a_request(
     assert bodies(store, "deployment_record")[-1]["action"] == "updated"
 
 
+async def test_errors_of_a_job_are_for_its_account_and_for_owners(
+    hub: httpx.AsyncClient, acme: Acme
+) -> None:
+    entry = deployment("web", github_repository="safe")
+    job = await made(hub, wanted(entry), headers=acme.by("pusher"))
+    assert job["errors"][0]["deployment"]["github_repository"] == "safe"
+    at = f"{JOBS}/{job['job_id']}"
+    for login, scope, many in (
+        ("pusher", "repo", 1),
+        ("octo", "repo", 1),
+        ("octo", "public_repo", 0),
+        ("plain", "repo", 0),
+        ("plain", "public_repo", 0),
+    ):
+        answer = await hub.get(at, headers=acme.by(login, scope))
+        assert len(answer.json()["errors"]) == many, (login, scope)
+
+
 async def test_a_cluster_has_one_job_at_a_time(
     hub: httpx.AsyncClient, store: Store, acme: Acme, work: Callable[[], Any]
 ) -> None:

@@ -231,7 +231,8 @@ async def test_others_do_not(
     hub: httpx.AsyncClient, store: Store, seed: Any, mine: Headers, kind: str
 ) -> None:
     run = await made(hub, mine)
-    other = token(store, seed, kind=kind, scopes=["repo"])
+    rights = {} if kind == "fine_grained" else {"scopes": ["repo"], "permissions": {}}
+    other = token(store, seed, kind=kind, **rights)
     for answer in (
         await hub.post(RUNS, json=NEW, headers=other),
         await hub.patch(f"{RUNS}/{run['id']}", json={}, headers=other),

@@ -50,9 +50,13 @@ class Hub:
 
 
 @pytest.fixture
-async def served(store: Store, seed: Any) -> AsyncIterator[Hub]:
+def settings() -> HubSettings:
+    return HubSettings(rate_limiting=False)
+
+
+@pytest.fixture
+async def served(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[Hub]:
     observability = Observability(store)
-    settings = HubSettings(rate_limiting=False)
     pull_queue = FetchQueue(WorkerSettings())
     app = create_app(store, settings, judge, observability=observability, pull_queue=pull_queue)
     bound = bind("127.0.0.1", 0)
@@ -90,3 +94,22 @@ async def test_a_waiting_receiver_is_answered_when_the_hub_ends(served: Hub) -> 
         await served.waiting(1)
         served.observability.phase = "ending"
         assert (await asked).json() == {"deliveries": []}
+
+
+@pytest.mark.parametrize("settings", [HubSettings(most_concurrent=1)])
+async def test_a_waiting_receiver_is_no_concurrent_request(served: Hub) -> None:
+    async with served.client() as client:
+        path = f"{served.path}/dequeue"
+        asked = asyncio.create_task(client.post(path, json={"max_wait": 60}))
+        await served.waiting(1)
+        # The first look for a delivery may still be under way.
+        statuses = []
+        while 200 not in statuses and len(statuses) < 1000:
+            statuses.append((await client.get("/repos/octo/hello")).status_code)
+        assert statuses[-1] == 200
+        assert not asked.done()
+        await client.post("/octo/hello/events/push", json={"ref": "main"})
+        answer = await asked
+        assert (answer.status_code, len(answer.json()["deliveries"])) == (200, 1)
+        # Its place was given back once, and not again at its end.
+        assert (await client.get("/repos/octo/hello")).status_code == 200

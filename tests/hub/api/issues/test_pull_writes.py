@@ -10,8 +10,8 @@ from hub_client import open_client
 from issue_world import Platform, pull
 
 from hub.settings import HubSettings
-from store import Row, Store
-from store.accounts import accounts, tokens
+from store import Connection, Row, Store
+from store.accounts import accounts, sso, tokens
 from store.clock import DAY, MovableClock
 from store.repositories import interaction_limits, pull_request_caps, refs, repositories
 
@@ -136,6 +136,39 @@ async def test_branches_of_others(
     one, other = [await hub.post(PULLS, json=body, headers=reader) for body in (hidden, absent)]
     assert assert_error(one, 422)["errors"][0]["code"] == "invalid"
     assert one.text.replace("vault", "absent") == other.text
+
+
+async def test_a_token_needs_access_to_the_repository_of_the_head(
+    hub: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
+    def prepare(db: Connection) -> list[Row]:
+        tower = accounts.create(db, "tower", kind="Organization")
+        accounts.join(db, tower["id"], seed.octo["id"], "admin")
+        sso.enforce(db, tower["id"], True)
+        return [seed.vault, repositories.create(db, tower["id"], "kit", private=True)]
+
+    def token(**given: Any) -> str:
+        return str(store.do(tokens.create, seed.octo["id"], **given)[0])
+
+    vault, kit = store.do(prepare)
+    for repo in (vault, kit):
+        branches(store, repo, tone="5" * 40)
+    narrow = {"kind": "fine_grained", "target_id": seed.octo["id"]}
+    writes = {"permissions": {"pull_requests": "write"}}
+    both = {"permissions": {"pull_requests": "write", "contents": "read"}}
+    for value, owner, name, status in (
+        (token(scopes=["public_repo"]), "octo", "vault", 422),
+        (token(scopes=["repo"]), "octo", "vault", 201),
+        (token(scopes=["repo"]), "tower", "kit", 422),
+        (token(**narrow, **writes), "octo", "vault", 422),
+        (token(**narrow, **both, repositories=[seed.hello["id"]]), "octo", "vault", 422),
+    ):
+        body = NEW | {"head": f"{owner}:tone", "head_repo": name}
+        answer = await hub.post(PULLS, json=body, headers={"Authorization": f"Bearer {value}"})
+        assert answer.status_code == status, answer.text
+        if status == 422:
+            missing = f"there is no repository {owner}/{name}"
+            assert answer.json()["errors"][0]["message"] == missing
 
 
 async def test_interaction_limits_hold_pull_requests(

@@ -6,6 +6,7 @@ import hmac
 import json
 import re
 import shlex
+from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
@@ -13,13 +14,13 @@ from dashboard_client import next_page, open_dashboard, text_of
 from engines import embedded
 from ui_world import BODY, HEAD, SECRET, World
 
-from hub.ui import stream
+from hub.ui import stream, stream_places
 from hub.ui.datetime_fields import field_of
 from store import Connection, Store
 from store.clock import HOUR, MINUTE, SECOND, MovableClock
 from store.delivery import attempt_feed
 from store.errors import Unavailable
-from store.hooks import hooks
+from store.hooks import hook_links, hooks
 
 
 @pytest.fixture
@@ -276,7 +277,7 @@ class TestLive:
     async def test_the_number_of_streams_is_bounded(
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(stream, "MOST", 1)
+        monkeypatch.setattr(stream_places, "MOST", 1)
         async with open_dashboard(world.store, world.seed.token) as browser:
             async with browser.listening("/ui/live") as heard:
                 await heard.until("begin")
@@ -284,6 +285,48 @@ class TestLive:
             async with browser.listening("/ui/live") as heard:
                 await heard.until("begin")
                 assert heard.status == 200
+
+    @embedded("the engine makes no difference")
+    @pytest.mark.parametrize("share", ["session", "user"])
+    async def test_the_newest_streams_of_a_viewer_have_the_places(
+        self, world: World, monkeypatch: pytest.MonkeyPatch, share: str
+    ) -> None:
+        monkeypatch.setitem(stream_places.SHARES, share, 2)
+        at = "/ui/deliveries/live"
+        async with (
+            open_dashboard(world.store, world.seed.token) as browser,
+            AsyncExitStack() as all_,
+        ):
+            heard = [await all_.enter_async_context(browser.listening(at)) for _ in range(2)]
+            for one in heard:
+                await one.until("begin")
+            newest = await all_.enter_async_context(browser.listening(at))
+            assert (await heard[0].until("crowded")).endswith("event: crowded\ndata: {}\n\n")
+            world.send(world.good, "after")
+            for one in (heard[1], newest):
+                await one.until("after")
+
+    @embedded("the engine makes no difference")
+    async def test_guests_have_a_part_of_the_streams(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(stream_places, "MOST", 3)
+        monkeypatch.setitem(stream_places.SHARES, "guests", 2)
+        link, _ = world.store.do(hook_links.create, world.good["id"], "", "octo", HOUR)
+        async with open_dashboard(world.store, last=False) as guest, AsyncExitStack() as all_:
+            for _ in range(4):
+                guest.client.cookies.clear()
+                await guest.post("/ui/shared", {"link": link}, on=f"/ui/shared?link={link}")
+                place = f"/ui/hooks/{world.good['id']}/live"
+                heard = await all_.enter_async_context(guest.listening(place))
+                await heard.until("begin")
+            async with (
+                open_dashboard(world.store, world.seed.token, last=False) as browser,
+                browser.listening("/ui/live") as mine,
+            ):
+                await mine.until("begin")
+                assert mine.status == 200
+        await world.store.close()
 
     @embedded("the engine makes no difference")
     async def test_the_live_stream_goes_on_after_an_outage_of_the_store(

@@ -11,12 +11,14 @@ from ui_trials import Trials
 from ui_world import World
 
 from store import Row, Store
-from store.accounts import accounts, tokens
+from store.accounts import accounts, apps, tokens
+from store.apps import app_hooks
 from store.delivery import event_queries, outbox
 from store.hooks import hook_links, hooks
 from store.hooks.hook_targets import SYSTEM, organization
 from store.repositories import repositories
 
+KIND = "integration"
 OWNING = ["repo", "admin:org_hook"]
 
 
@@ -163,7 +165,7 @@ async def test_examples_and_trials_of_an_organization_s_hook(around: Around) -> 
         sent = {"event": "push", "payload": '{"ref": "tried"}'}
         answer = await browser.post(f"{at}/send", sent, on=f"{at}/send")
         assert answer.status_code == 303, text_of(answer.text)
-        assert len(waiting(around.world.store, around.org)) == 2
+        assert [row["repo_id"] for row in waiting(around.world.store, around.org)][-1] == 0
         answer = await browser.post(f"{at}/try", {**form, "trial_event": "push"}, on=f"{at}/edit")
         assert answer.status_code == 200, text_of(answer.text)
     asked = trials.asked[-1]
@@ -190,6 +192,33 @@ async def test_examples_without_any_repository(store: Store, seed: Any) -> None:
         sent = {"event": "organization", "payload": '{"action": "member_added"}'}
         assert (await browser.post(at, sent, on=at)).status_code == 303
         assert len(waiting(store, made["id"])) == 1
+
+
+async def test_examples_of_an_app_s_hook_are_made_up(store: Store, around: Around) -> None:
+    vendor = store.do(accounts.create, "vendor")
+    _, app = store.do(apps.create, vendor["id"], "Mill", url="https://m.example/", kind=KIND)
+    assert app["id"] == around.world.seed.octo["id"]
+    made = store.do(app_hooks.create, app, url="https://receiver.example/app")
+    store.do(outbox.emit, "push", None, around.world.hidden["repo_id"], {"ref": "refs/heads/own"})
+    trials, at = Trials(), f"/ui/hooks/{made['id']}"
+    form = {"url": "https://receiver.example/app", "content_type": "json", "which": "every"}
+    async with open_dashboard(store, around.world.operator, trials=trials) as browser:
+        page = await browser.page(f"{at}/send?event=push")
+        assert "made up" in page
+        answer = await browser.post(f"{at}/try", {**form, "trial_event": "push"}, on=f"{at}/edit")
+        assert answer.status_code == 200, text_of(answer.text)
+        assert b"refs/heads/own" not in trials.asked[-1].body
+        sent = {"event": "push", "payload": '{"ref": "tried"}'}
+        assert (await browser.post(f"{at}/send", sent, on=f"{at}/send")).status_code == 303
+        assert [row["repo_id"] for row in waiting(store, made["id"])] == [0]
+
+
+async def test_an_example_for_the_installation_s_hook_has_no_repository(around: Around) -> None:
+    at = f"/ui/hooks/{around.system}/send"
+    async with open_dashboard(around.world.store, around.world.operator) as browser:
+        sent = {"event": "push", "payload": '{"ref": "tried"}'}
+        assert (await browser.post(at, sent, on=at)).status_code == 303
+        assert [row["repo_id"] for row in waiting(around.world.store, around.system)][-1] == 0
 
 
 async def test_the_form_offers_operational_events_to_the_installation_alone(

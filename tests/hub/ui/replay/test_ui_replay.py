@@ -12,13 +12,15 @@ from hub.auth import credentials
 from hub.ui.pages import replays
 from hub.ui.view_context import ViewContext
 from hub.ui.viewer import DashboardViewer
-from store import Store
-from store.accounts import tokens
+from store import Connection, Store
+from store.accounts import accounts, apps, tokens
+from store.apps import app_hooks, installations
 from store.audit import audit_search
 from store.clock import MovableClock
 from store.delivery import replay_runs
 from store.delivery.replay_selection import ReplaySelection
 from store.hooks import hook_targets, hooks
+from store.repositories import repositories
 
 
 async def test_the_count_comes_first_and_sends_nothing(store: Store, seed: Any) -> None:
@@ -296,3 +298,59 @@ async def test_replays_to_hooks_of_others_are_refused(store: Store, seed: Any) -
         answer = await browser.post("/ui/replay/start", {"hook": named}, on="/ui/replay")
         assert answer.status_code in (403, 404)
         assert store.look(replay_runs.page, limit=9) == []
+
+
+async def test_a_replay_of_a_repository_keeps_to_hooks_that_one_may_change(
+    store: Store, seed: Any
+) -> None:
+    def fill_store(db: Any) -> tuple[list[int], str, str]:
+        acme = accounts.create(db, "acme", kind="Organization")
+        accounts.join(db, acme["id"], seed.octo["id"], "admin")
+        repo = repositories.create(db, acme["id"], "engine")
+        repositories.grant(db, repo["id"], seed.reader["id"], "admin")
+        _, app = apps.create(
+            db, acme["id"], "Mill", url="https://mill.example/", kind="integration",
+            permissions={"contents": "read"}, events=["push"],
+        )  # fmt: skip
+        installations.create(db, app, acme, repositories=[repo["id"]])
+        targets = (repo["id"], hook_targets.organization(acme["id"]), hook_targets.SYSTEM)
+        made = [hooks.create(db, one, url="https://ci.example/", events=["push"])
+                for one in targets]  # fmt: skip
+        made.append(app_hooks.create(db, app, url="https://mill.example/hook"))
+        arrive(db, repo["id"], 2)
+        owner, _ = tokens.create(db, seed.octo["id"], scopes=["repo", "admin:org_hook"])
+        return [one["id"] for one in made], owner, operator(db)
+
+    def receivers(db: Connection) -> list[Any]:
+        return [*db.tuples("SELECT hook_id, count(*) FROM delivery GROUP BY 1 ORDER BY 1")]
+
+    (own, org, system, of_app), owner, root = store.do(fill_store)
+    for token, expected in (
+        (seed.reader_token, [own]),
+        (owner, [own, org]),
+        (root, [own, org, system, of_app]),
+    ):
+        store.do(lambda db: db.execute("DELETE FROM delivery"))
+        async with open_dashboard(store, token, last=False) as browser:
+            said = text_of(await browser.page("/ui/replay?repository=acme/engine&count=1"))
+            assert f"Deliveries to be created {2 * len(expected)}" in said
+            form = {"repository": "acme/engine"}
+            assert (
+                await browser.post("/ui/replay/start", form, on="/ui/replay")
+            ).status_code == 303
+        run = store.look(replay_runs.RUNS.current)
+        store.do(replay_runs.run_step, run, 100)
+        assert store.look(receivers) == [(one, 2) for one in expected]
+
+
+async def test_a_replay_hides_the_url_of_a_hook_that_the_viewer_may_not_see(
+    store: Store, seed: Any
+) -> None:
+    url = "https://siem.example/path-secret"
+    made = store.do(hooks.create, hook_targets.SYSTEM, url=url, events=["push"])
+    chosen = ReplaySelection(hook_id=made["id"], repo_id=seed.hello["id"])
+    run = store.do(replay_runs.create, chosen, "root")
+    async with open_dashboard(store, seed.token, last=False) as browser:
+        assert "siem.example" not in await browser.page(f"/ui/replay/{run['id']}")
+    async with open_dashboard(store, store.do(operator)) as browser:
+        assert url in text_of(await browser.page(f"/ui/replay/{run['id']}"))

@@ -9,8 +9,9 @@ from dashboard_client import SAME, open_dashboard, text_of
 from engines import embedded
 
 from hub.ui.headers import POLICY
-from store import Connection, Store
-from store.accounts import accounts, sessions, tokens
+from store import Connection, Row, Store
+from store.accounts import accounts, apps, sessions, tokens
+from store.apps import installation_tokens, installations
 from store.audit import audit_log
 from store.clock import SECOND, MovableClock
 from store.errors import Unavailable
@@ -176,6 +177,28 @@ async def test_a_session_ends_when_its_token_expires(
         assert (await browser.get("/ui")).status_code == 303
 
 
+async def test_sessions_of_a_suspended_installation_are_refused(store: Store, seed: Any) -> None:
+    def make(db: Connection) -> tuple[Row, str]:
+        given = {"url": "https://mill.example/", "permissions": {"repository_hooks": "write"}}
+        _, app = apps.create(db, seed.octo["id"], "Mill", kind="integration", **given)
+        installation = installations.create(db, app, seed.octo)
+        return installation, installation_tokens.create(db, installation)[0]
+
+    installation, token = store.do(make)
+    async with open_dashboard(store, token) as browser:
+        await browser.page("/ui")
+        async with browser.listening("/ui/deliveries/live") as heard:
+            await heard.until("begin")
+            store.do(installations.suspend, installation)
+            assert (await browser.get("/ui")).status_code == 303
+            assert "event: ended" in await heard.until("ended")
+        refused = await browser.sign_in(token)
+        assert refused.status_code == 403
+        assert "This installation has been suspended" in text_of(refused.text)
+        store.do(installations.unsuspend, installation)
+        await browser.page("/ui")
+
+
 async def test_a_session_ends_unused_and_after_a_week(
     store: Store, seed: Any, clock: MovableClock
 ) -> None:
@@ -202,20 +225,20 @@ async def test_the_administrators_token(store: Store, seed: Any) -> None:
 async def test_operators_are_administrators_with_an_enterprise_scope(store: Store) -> None:
     root = store.do(lambda db: accounts.create(db, "root", site_admin=True))
 
-    def make(db: Connection, kind: str, scope: str) -> str:
-        return tokens.create(db, root["id"], kind=kind, scopes=[scope])[0]
+    def make(db: Connection, kind: str, scopes: list[str]) -> str:
+        return tokens.create(db, root["id"], kind=kind, scopes=scopes)[0]
 
     async with open_dashboard(store) as browser:
-        for kind, scope, expected in (
-            ("personal", "read:enterprise", True),
-            ("personal", "admin:enterprise", True),
-            ("personal", "admin:org", False),
-            ("personal", "repo", False),
-            ("fine_grained", "admin:enterprise", False),
-            ("oauth", "admin:enterprise", False),
+        for kind, scopes, expected in (
+            ("personal", ["read:enterprise"], True),
+            ("personal", ["admin:enterprise"], True),
+            ("personal", ["admin:org"], False),
+            ("personal", ["repo"], False),
+            ("fine_grained", [], False),
+            ("oauth", ["admin:enterprise"], False),
         ):
             browser.client.cookies.clear()
-            await browser.sign_in(store.do(make, kind, scope))
+            await browser.sign_in(store.do(make, kind, scopes))
             assert ("operator" in text_of(await browser.page("/ui"))) is expected
 
 

@@ -11,10 +11,10 @@ from store.accounts import accounts
 from store.database import encrypted_columns, migrations
 from store.database.connection import Connection, Row
 from store.database.store import Store
-from store.delivery import deliveries, events, fan_out, replay_selection
+from store.delivery import deliveries, events, fan_out, replay_selection, subscribers
 from store.delivery.incoming import IncomingEvent, Receipt
 from store.delivery.replay_selection import ReplaySelection
-from store.delivery.websub import websub
+from store.delivery.websub import websub, websub_foreign
 from store.delivery.websub import websub_requests as requests
 from store.delivery.websub.websub_topics import Topic, external_topic, normalize_url
 from store.hooks import hooks
@@ -27,7 +27,10 @@ def _push(db: Connection, repo_id: int, guid: str) -> Receipt:
 
 
 def _followed(db: Connection, repo: Row, callback: str = "https://reader.example/") -> None:
-    topic = Topic(repo["id"], "push", "https://hub.example/ada/engine/events/push")
+    _follow(db, Topic(repo["id"], "push", "https://hub.example/ada/engine/events/push"), callback)
+
+
+def _follow(db: Connection, topic: Topic, callback: str) -> None:
     wish = requests.WebSubRequest(
         "subscribe", topic.self_url, topic, "https://hub.example/hub/websub", callback,
         None, 3600, None, "reader.example", "192.0.2.1",
@@ -141,3 +144,47 @@ def test_one_topic_has_one_name() -> None:
     assert normalize_url("https://x/%7Ea%2fb?%e9=é") == "https://x/~a%2Fb?%E9=%C3%A9"
     assert external_topic("https://x/%61") == external_topic("https://x/a")
     assert external_topic("https://x/%2f") != external_topic("https://x//")
+
+
+def test_fetched_topics_go_once_nobody_follows_them(store: Store) -> None:
+    names = ("gone", "followed", "due", "young")
+    topics = {name: external_topic(f"https://blog.example/{name}") for name in names}
+
+    def fetch(db: Connection) -> None:
+        for topic in topics.values():
+            _follow(db, topic, topic.self_url + "/reader")
+            assert websub_foreign.mark_changed(db, topic)
+        for row in websub_foreign.claim(db, 9):
+            websub_foreign.mark_unchanged(db, row)
+        assert websub_foreign.mark_changed(db, topics["due"])
+
+    def leave(db: Connection) -> None:
+        db.execute(
+            "UPDATE websub SET ended_at = :now WHERE topic_key <> :key",
+            now=db.now,
+            key=topics["followed"].key,
+        )
+        db.execute(
+            "UPDATE websub_topic SET fetched_at = :later WHERE key = :key",
+            later=db.now + 60_000_000,
+            key=topics["young"].key,
+        )
+
+    store.do(fetch)
+    assert steps(store) == [0, 0, 0]
+    store.do(leave)
+    assert steps(store) == [1, 0, 0]
+    left = {row["url"] for row in store.look(subscribers.list_external_topics, 9)}
+    assert left == {topic.self_url for name, topic in topics.items() if name != "gone"}
+
+
+def steps(store: Store) -> list[int]:
+    """Take steps over two topics each, until the last one. Return how many each has deleted."""
+    dropped, reached = [], 0
+    while True:
+        before = store.clock.now() + 30_000_000
+        step = store.do(websub_foreign.drop_unfollowed, before, 2, reached)
+        dropped.append(step.dropped)
+        if step.reached is None:
+            return dropped
+        reached = step.reached

@@ -1,8 +1,10 @@
-"""The rights of an installation's token, which are computed anew for each request.
+"""The rights of an app's token, which are computed anew for each request.
 
-They are what the app, the installation, the token and the selection of repositories have in common.
+A user's token has what it and the app have in common. For an installation's token, also the
+installation and its selection of repositories limit the rights.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import orjson
@@ -26,10 +28,24 @@ class InstallationReach:
 
 
 def limit_token(db: Connection, token: Row) -> Row:
-    """Limit an installation's token to what the app and the installation have at present.
+    """Limit an app's token to what the app has at present. Other tokens keep their rights.
 
-    The row gets `suspended`: whether the installation is.
+    The row of an installation's token gets `suspended`: whether the installation is.
     """
+    if token["installation_id"] is not None:
+        return _limit_to_installation(db, token)
+    if token["kind"] == "app_user" and token["app_id"] is not None:
+        most = db.value("SELECT permissions FROM app WHERE id = :id", id=token["app_id"])
+        token["permissions"] = of_user(token["permissions"], orjson.loads(most))
+    return token
+
+
+def of_user(held: Mapping[str, str], most: Mapping[str, str]) -> dict[str, str]:
+    """Return the permissions of a user's token that its app, which has `most`, still has."""
+    return permissions.common(held, permissions.METADATA | dict(most))
+
+
+def _limit_to_installation(db: Connection, token: Row) -> Row:
     found = db.one(
         "SELECT i.account_id, i.permissions, i.every_repository, i.suspended_at, p.permissions AS"
         " most FROM installation i JOIN app p ON p.id = i.app_id WHERE i.id = :id",

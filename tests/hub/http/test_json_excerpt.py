@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from hub.ui.json_excerpt import MOST_PARSED, excerpt
+from hub.http.json_excerpt import MOST_PARSED, excerpt
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,50 @@
+"""The rule for what topics publish: neither drafts, nor members' fields, nor examples."""
+
+from typing import Any
+
+import orjson
+
+from store.database import body_codec
+from store.database.connection import Row
+from store.delivery.incoming import EXAMPLE_SOURCE
+
+# Actions of events about a field of issues.
+FIELDS = ("field_added", "field_removed")
+
+
+def is_published(name: str, body: bytes) -> bool:
+    """Return whether every reader of the repository may see this event.
+
+    A draft release is visible only to users with write access, and a field of issues may be visible
+    only to the members of an organization.
+    """
+    if name == "release":
+        return not part(read(body), "release").get("draft")
+    if name == "issues" and b'"issue_field"' in body:
+        return part(read(body), "issue_field").get("visibility") == "all"
+    return True
+
+
+def is_hidden(row: Row) -> bool:
+    """Return whether a feed leaves this event out. A `body` of None is one that is not read."""
+    if row["source_id"] == EXAMPLE_SOURCE:
+        return True
+    if row["name"] != "release" and row["action"] not in FIELDS:
+        return False
+    # The body is needed to decide. Without it, the event might be hidden.
+    return row["body"] is None or not is_published(row["name"], body_codec.decompress(row["body"]))
+
+
+def read(body: bytes) -> dict[str, Any]:
+    """Return the payload in a body; an empty one if it is no JSON object."""
+    try:
+        found = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def part(payload: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return the object that is this member of a payload; an empty one if there is none."""
+    found = payload.get(name)
+    return found if isinstance(found, dict) else {}

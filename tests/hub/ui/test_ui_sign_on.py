@@ -1,0 +1,128 @@
+"""Lists of the dashboard leave out organizations that refuse a site administrator's token."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from assertions import attempted
+from dashboard_client import open_dashboard, text_of
+from ui_world import World, deliver, hook
+
+from store import Connection, Row, Store
+from store.accounts import accounts, administrators, sso, tokens
+from store.delivery import outbox
+from store.hooks import hooks
+from store.hooks.hook_targets import SYSTEM, organization
+from store.repositories import repositories
+
+ADMIN = "the administrators' token"
+SCOPES = ["repo", "admin:org_hook", "admin:enterprise"]
+LISTS = (
+    "",
+    "/problems",
+    "/hooks",
+    "/deliveries",
+    "/deliveries?text=hush",
+    "/events",
+    "/events?event=issues",
+    "/catalogue/issues",
+    "/topics",
+    "/topics/followers",
+    "/limits",
+    "/replay?count=1&repository=acme/kit",
+)
+HIDDEN = ("acme/kit", "receiver.example/kit", "receiver.example/acme", "hush")
+
+
+@dataclass
+class Guarded:
+    """acme enforces single sign-on, and guild does not. Each has a hook, and acme has acme/kit.
+
+    `token` is a site administrator's, and `event` belongs to acme alone.
+    """
+
+    acme: Row
+    kit: Row
+    token: str
+    token_id: int
+    event: int
+
+
+@pytest.fixture
+def guarded(store: Store, seed: Any) -> Guarded:
+    world = World(store, seed)
+
+    def make(db: Connection) -> Guarded:
+        acme, guild = (accounts.create(db, n, kind="Organization") for n in ("acme", "guild"))
+        for one in (acme, guild):
+            url = f"https://receiver.example/{one['login']}"
+            hooks.create(db, organization(one["id"]), url=url, events=["push"])
+        kit = repositories.create(db, acme["id"], "kit", private=True)
+        made = hook(db, kit["id"], "kit", events=["issues"])
+        deliver(db, made, ["kit-1"], name="issues", body=b'{"title":"hush"}', status_code=500)
+        member = {"organization": {"id": acme["id"], "login": "acme"}}
+        event = outbox.emit(db, "membership", "added", 0, member)
+        sso.enforce(db, acme["id"], True)
+        root = accounts.by_login(db, "root")
+        assert root is not None
+        value, row = tokens.create(db, root["id"], scopes=SCOPES)
+        return Guarded(acme, kit, value, row["id"], event.event_id)
+
+    world.send(world.good, "mine")
+    return store.do(make)
+
+
+async def pages(store: Store, token: str, **settings: Any) -> dict[str, str]:
+    """Return each list's HTML, by path."""
+    async with open_dashboard(store, token, last=False, **settings) as browser:
+        return {path: await browser.page(f"/ui{path}") for path in LISTS}
+
+
+async def test_lists_leave_out_owners_that_refuse_the_token(store: Store, guarded: Guarded) -> None:
+    for path, page in (await pages(store, guarded.token)).items():
+        shown = text_of(page)
+        assert not [one for one in HIDDEN if one in shown], path
+    store.do(sso.authorise, guarded.token_id, guarded.acme["id"])
+    found = await pages(store, guarded.token)
+    assert "acme/kit" in found["/topics"]
+    assert "hush" in found["/catalogue/issues"]
+
+
+async def test_other_owners_stay_in_the_lists(store: Store, guarded: Guarded) -> None:
+    found = await pages(store, guarded.token)
+    for path in ("/hooks", "/topics", "/deliveries", "/events"):
+        assert "octo/hello" in found[path], path
+    assert "theirs/thing" in found["/hooks"]
+    assert "receiver.example/guild" in found["/hooks"]
+
+
+async def test_lists_of_hooks_deliveries_and_events_name_no_repositories(
+    store: Store, guarded: Guarded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(administrators, "MOST", 0)
+    made = store.do(hooks.create, SYSTEM, url="https://receiver.example/all", events=["push"])
+    store.do(outbox.emit, "ping", None, 0, {"zen": "Ring once."}, only_hook=made["id"])
+    attempted(store, made["id"])
+    found = await pages(store, guarded.token)
+    assert "octo/hello" not in found["/topics"]
+    for path in ("/hooks", "/deliveries", "/events"):
+        assert "octo/hello" in found[path], path
+    for path in ("/hooks", "/deliveries"):
+        assert f'href="/ui/hooks/{made["id"]}"' in found[path], path
+
+
+async def test_the_administrators_token_sees_every_owner(store: Store, guarded: Guarded) -> None:
+    found = await pages(store, ADMIN, admin_token=ADMIN)
+    assert "acme/kit" in found["/topics"]
+    assert "receiver.example/acme" in found["/hooks"]
+    assert "hush" in found["/catalogue/issues"]
+
+
+async def test_owners_that_refuse_the_token_are_not_replayed(
+    store: Store, guarded: Guarded
+) -> None:
+    async with open_dashboard(store, guarded.token) as browser:
+        assert (await browser.get(f"/ui/events/{guarded.event}")).status_code == 403
+        form = {"since": "2026-01-01T00:00"}
+        everything = await browser.post("/ui/replay/start", form, on="/ui/replay")
+        assert everything.status_code == 422

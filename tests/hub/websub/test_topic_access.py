@@ -1,0 +1,130 @@
+"""Who may read topics, and what topics leave out for every reader."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+from hub_client import open_client
+
+from hub.settings import HubSettings
+from hub.websub.topic_access import needed_for
+from store import Connection, Store
+from store.accounts import apps, tokens
+from store.apps import installation_tokens, installations
+from store.delivery import events, outbox
+from store.delivery.incoming import IncomingEvent
+from store.delivery.websub.websub_topics import PUBLIC_EVENTS
+from store.hooks import hooks
+from store.hooks.event_names import HUB_EVENTS, PLATFORM_EVENTS
+from store.repositories import repositories
+
+ISSUE = b'{"action":"opened","issue":{"number":1,"title":"Hidden issue"}}'
+PUSH = b'{"ref":"refs/heads/main"}'
+DRAFT = b'{"action":"created","release":{"draft":true,"name":"Draft 1.0"}}'
+FIELD = b'{"action":"field_added","issue_field":{"visibility":"organization_members_only"}}'
+
+
+@pytest.fixture
+async def hub(anyio_backend: str, store: Store) -> AsyncIterator[httpx.AsyncClient]:
+    async with open_client(store, HubSettings(websub=True)) as client:
+        client.event_hooks = {}
+        yield client
+
+
+def accept(db: Connection, repo: Any, name: str, body: bytes, action: str | None = None) -> None:
+    repo_id = repo["id"]
+    arrival = IncomingEvent(repo_id, f"{name} {action}", repo_id, name, body, action)
+    events.accept(db, [arrival])
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
+
+
+def fine_grained(db: Connection, seed: Any, **permissions: str) -> str:
+    owner = seed.octo["id"]
+    return tokens.create(db, owner, kind="fine_grained", permissions=permissions, target_id=owner)[
+        0
+    ]
+
+
+def installed(db: Connection, seed: Any, **permissions: str) -> str:
+    app = apps.create(
+        db, seed.octo["id"], "Mill", url="https://m.example/", kind="integration",
+        permissions=permissions,
+    )[1]  # fmt: skip
+    return installation_tokens.create(db, installations.create(db, app, seed.octo))[0]
+
+
+@pytest.mark.parametrize("make", [fine_grained, installed])
+async def test_a_token_needs_the_permission_of_each_event(
+    hub: httpx.AsyncClient, store: Store, seed: Any, make: Any
+) -> None:
+    def prepare(db: Connection) -> str:
+        accept(db, seed.vault, "issues", ISSUE, "opened")
+        accept(db, seed.vault, "push", PUSH)
+        return str(make(db, seed, contents="read"))
+
+    headers = bearer(store.do(prepare))
+    refused = await hub.get("/octo/vault/events/issues", headers=headers)
+    assert (refused.status_code, b"Hidden" in refused.content) == (403, False)
+    assert (await hub.get("/octo/vault/events/push", headers=headers)).content == PUSH
+    feed = (await hub.get("/octo/vault/events.json", headers=headers)).json()
+    assert [item["title"] for item in feed["items"]] == ["push: refs/heads/main"]
+    whole = (await hub.get("/octo/vault/events.json", headers=bearer(seed.token))).json()
+    assert len(whole["items"]) == 2
+
+
+async def test_a_token_that_reads_hooks_needs_an_alerts_permission_too(
+    hub: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
+    def prepare(db: Connection) -> list[str]:
+        accept(db, seed.vault, "secret_scanning_alert", b"{}", "created")
+        alerts = fine_grained(db, seed, secret_scanning_alerts="read")
+        reads = fine_grained(db, seed, webhooks="read")
+        both = fine_grained(db, seed, webhooks="read", secret_scanning_alerts="read")
+        return [alerts, reads, both, tokens.create(db, seed.octo["id"], scopes=["repo"])[0]]
+
+    path = "/octo/vault/events/secret_scanning_alert"
+    statuses = [(await hub.get(path, headers=bearer(one))).status_code for one in store.do(prepare)]
+    assert statuses == [403, 403, 200, 200]
+
+
+async def test_drafts_and_fields_of_members_are_for_no_reader(
+    hub: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
+    def prepare(db: Connection) -> None:
+        repositories.grant(db, seed.vault["id"], seed.reader["id"], "read")
+        accept(db, seed.vault, "release", DRAFT, "created")
+        accept(db, seed.vault, "issues", FIELD, "field_added")
+
+    store.do(prepare)
+    for token in (seed.token, seed.reader_token):
+        for event in ("release", "issues"):
+            answer = await hub.get(f"/octo/vault/events/{event}", headers=bearer(token))
+            assert (answer.status_code, answer.content) == (204, b"")
+        feed = await hub.get("/octo/vault/events.json", headers=bearer(token))
+        assert feed.json()["items"] == []
+
+
+async def test_an_example_changes_no_topic(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
+    def prepare(db: Connection) -> None:
+        hook = hooks.create(
+            db, seed.hello["id"], url="https://r.example/", events=["push"], content_type="json"
+        )
+        accept(db, seed.hello, "push", PUSH)
+        for _ in range(25):
+            outbox.send_example(db, "push", None, seed.hello["id"], b'{"ref":"x"}', hook["id"])
+
+    store.do(prepare)
+    assert (await hub.get("/octo/hello/events/push")).content == PUSH
+    items = (await hub.get("/octo/hello/events.json")).json()["items"]
+    assert [item["title"] for item in items] == ["push: refs/heads/main"]
+
+
+def test_each_topic_needs_a_permission() -> None:
+    for key in PLATFORM_EVENTS | HUB_EVENTS:
+        needed = needed_for(key)
+        assert all(one.permissions for one in needed)
+        assert needed[0].anyone == (key in PUBLIC_EVENTS)
