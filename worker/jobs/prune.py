@@ -13,7 +13,7 @@ from store.assistant import usage
 from store.assistant.usage_days import of_moment as day_of
 from store.audit import audit_check
 from store.clock import DAY, HOUR, SECOND
-from store.delivery import replay_runs, retention
+from store.delivery import hook_removal, replay_runs, retention
 from store.delivery.websub import websub, websub_foreign, websub_requests
 from store.hooks import hook_secrets, signing_keys
 from store.mail import outbox
@@ -47,6 +47,7 @@ async def prune(
 
     This covers:
     - bodies, attempts, events and deleted hooks;
+    - waiting deliveries of removed hooks that no turn ends;
     - ended WebSub subscriptions and requests, topics that nobody follows, and expired secrets;
     - ended leases of pull hooks;
     - alerts that are over, and mails that were sent or failed;
@@ -63,6 +64,7 @@ async def prune(
     await _drop_in_steps(store, batch, pause, retention.drop_bodies, bodies)
     await drop_all(retention.drop_attempts, attempts)
     await _drop_in_steps(store, batch, pause, retention.drop_events, attempts)
+    await drop_all(_stranded, now)
     await store.note(retention.drop_hooks, attempts)
     await store.note(_drop_websub, attempts)
     await _drop_in_steps(store, batch, pause, websub_foreign.drop_unfollowed, attempts)
@@ -85,6 +87,10 @@ async def prune(
         entries = now - round(settings.keep_audit * SECOND)
         await store.write(audit_check.record_pruning, entries)
         await drop_all(audit_check.drop, entries)
+
+
+def _stranded(db: Connection, _: int, limit: int) -> int:
+    return hook_removal.end_stranded(db, limit)
 
 
 def _drop_websub(db: Connection, before: int) -> None:

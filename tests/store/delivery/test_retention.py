@@ -7,7 +7,7 @@ import pytest
 from store_world import World
 
 from store.clock import HOUR
-from store.delivery import attempts, deliveries, event_queries, events, retention
+from store.delivery import attempts, deliveries, event_queries, events, hook_removal, retention
 from store.delivery.attempt_outcomes import record
 from store.hooks import hooks
 from store.ordering.delivery_states import DEAD, WAITING
@@ -249,7 +249,7 @@ def test_bodies_that_stay_do_not_make_their_texts_indexed_again(world: World, le
 
 def test_deleted_hooks_go_at_their_time(world: World) -> None:
     kept, deleted = world.hook("push"), world.hook("push")
-    world.store.do(hooks.delete, deleted)
+    world.store.do(hook_removal.delete, deleted)
     world.clock.advance(1)
     assert world.store.do(retention.drop_hooks, world.now - 1_000_000) == 0
     assert world.store.do(retention.drop_hooks, world.now) == 1

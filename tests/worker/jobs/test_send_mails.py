@@ -17,6 +17,7 @@ from store import Connection, Row, Store
 from store.accounts import accounts, emails
 from store.alerts import alerts
 from store.clock import MovableClock
+from store.delivery import hook_removal
 from store.errors import Unusable
 from store.hooks import hooks
 from store.hooks.hook_targets import SYSTEM
@@ -397,7 +398,7 @@ async def test_a_mail_without_its_alerts_fails_with_the_reason(post: Post) -> No
     post.fail(post.world.failing, "a")
     await post.check(mail_window=0)
     await post.send()
-    post.store.do(hooks.delete, post.world.failing)
+    post.store.do(hook_removal.delete, post.world.failing)
     await post.check()
     post.clock.advance(3600)
     assert post.store.do(alerts.drop, post.clock.now(), 10) == 1

@@ -13,7 +13,7 @@ from store import Connection
 from store.audit import audit_check, audit_log, audit_search
 from store.clock import SECOND
 from store.database.metrics import CounterMetric
-from store.delivery import attempts, events, retention
+from store.delivery import attempts, events, hook_removal, retention
 from store.errors import Unavailable
 from store.hooks import hooks
 from store.jobs import jobs
@@ -168,7 +168,7 @@ async def test_waiting_deliveries_do_not_stop_pruning(harness: WorkerHarness) ->
 
 async def test_deleted_hooks_go_with_their_attempts(harness: WorkerHarness) -> None:
     hook_id = harness.hook()
-    harness.store.do(lambda db: hooks.delete(db, harness.hook_row(hook_id)))
+    harness.store.do(lambda db: hook_removal.delete(db, harness.hook_row(hook_id)))
     harness.clock.advance(29 * DAY)
     await prune(harness.store, WorkerSettings())
     assert harness.store.look(hooks.by_id, hook_id) is not None
