@@ -14,6 +14,7 @@ from store.ordering.delivery_states import DEAD, WAITING
 from store.text_index import portions
 
 Drop = Callable[[Any, int, int, int], retention.Step]
+YEAR = 365 * 86_400
 
 
 @pytest.fixture
@@ -245,6 +246,29 @@ def test_bodies_that_stay_do_not_make_their_texts_indexed_again(world: World, le
     portion = world.store.look(portions.next_due)
     assert portion is not None
     assert portion.removals == 0
+
+
+class TestFastClock:
+    @pytest.fixture(autouse=True)
+    def fast(self, world: World, lease: int) -> None:
+        """For a while, the clock is a year ahead. Nine events come, and one later."""
+        world.clock.advance(YEAR)
+        hook = world.hook("push")
+        wait(world, hook, 9)
+        finish(world, lease, hook)
+        world.clock.advance(-YEAR)
+        wait(world, hook, 1)
+        finish(world, lease, hook)
+        world.clock.advance(1)
+
+    def test_bodies_behind_its_events_go(self, world: World) -> None:
+        assert everything(world, retention.drop_bodies, world.now, limit=3) == 1
+        assert len(kept_bodies(world)) == 9
+
+    def test_attempts_and_events_behind_its_own_go(self, world: World) -> None:
+        assert every_attempt(world, world.now, limit=3) == 1
+        assert everything(world, retention.drop_events, world.now, limit=3) == 1
+        assert len(kept_events(world)) == 9
 
 
 def test_deleted_hooks_go_at_their_time(world: World) -> None:
