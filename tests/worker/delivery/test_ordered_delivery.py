@@ -272,7 +272,7 @@ async def test_deliveries_of_a_deleted_hook_are_marked_dead(harness: WorkerHarne
 BLOCKING = BY_NUMBER | {"on_exhausted": "block", "retries": [0]}
 
 
-async def test_a_deleted_hook_ends_what_waits_for_an_operator(harness: WorkerHarness) -> None:
+async def test_deliveries_behind_a_blocked_key_end_with_their_hook(harness: WorkerHarness) -> None:
     harness.network.script = Receiver({1: [500]})
     hook_id = harness.hook(options=BLOCKING)
     await harness.work()
@@ -309,7 +309,7 @@ async def test_a_request_in_flight_at_the_deletion_blocks_no_key(harness: Worker
 
 
 @pytest.mark.parametrize("row", ["stays", "goes"])
-async def test_pruning_ends_what_a_removed_hook_has_left(harness: WorkerHarness, row: str) -> None:
+async def test_pruning_ends_deliveries_of_removed_hooks(harness: WorkerHarness, row: str) -> None:
     harness.network.script = Receiver({1: [500]})
     hook_id = harness.hook(options=BLOCKING)
     await harness.work()
