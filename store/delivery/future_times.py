@@ -16,7 +16,7 @@ FOUND = (
 )
 
 
-def ignore(db: Connection, ahead: int, limit: int) -> int:
+def end_far_delays(db: Connection, ahead: int, limit: int) -> int:
     """Make deliveries due now that are due after `ahead`, and end the holds of hooks until then.
 
     `ahead` is a time in microseconds that no delay reaches. Return how many deliveries were

@@ -60,10 +60,11 @@ def end_hooks(db: Connection, target: HookTarget, reason: str) -> None:
     db.after_commit(lambda: notifier.wake(hook_ids))
 
 
-def end_stranded(db: Connection, limit: int) -> int:
+def end_stranded(db: Connection, now: int, limit: int) -> int:
     """End what earlier versions have left: ordered deliveries of removed hooks that get no turn.
 
-    Return how many deliveries of hooks without a row died. If fewer than `limit`, none is left.
+    They end at the time `now`. Return how many deliveries of hooks without a row died. If fewer
+    than `limit`, none is left.
     """
     for (hook_id,) in db.tuples(
         "SELECT DISTINCT k.hook_id FROM ordering_key k JOIN hook h ON h.id = k.hook_id"
@@ -73,7 +74,7 @@ def end_stranded(db: Connection, limit: int) -> int:
     died = 0
     for hook_id in _without_row(db):
         if died < limit:
-            died += _end(db, hook_id, limit - died)
+            died += _end(db, hook_id, now, limit - died)
     return died
 
 
@@ -92,7 +93,7 @@ def _without_row(db: Connection) -> list[int]:
     return [row[0] for row in rows]
 
 
-def _end(db: Connection, hook_id: int, limit: int) -> int:
+def _end(db: Connection, hook_id: int, now: int, limit: int) -> int:
     return db.execute(
         f"UPDATE delivery SET state = {DEAD}, due_at = :now, reason = :reason"
         f" WHERE {OPEN} AND lease_id IS NULL AND id IN (SELECT x.id FROM delivery x"
@@ -100,5 +101,5 @@ def _end(db: Connection, hook_id: int, limit: int) -> int:
         hook_id=hook_id,
         limit=limit,
         reason=GONE,
-        now=db.now,
+        now=now,
     )

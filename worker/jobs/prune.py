@@ -66,8 +66,8 @@ async def prune(
     await _drop_in_steps(store, batch, pause, retention.drop_bodies, bodies)
     await drop_all(retention.drop_attempts, attempts)
     await _drop_in_steps(store, batch, pause, retention.drop_events, attempts)
-    await drop_all(_stranded, now)
-    await drop_all(future_times.ignore, now + _longest_delay(settings))
+    await drop_all(hook_removal.end_stranded, now)
+    await drop_all(future_times.end_far_delays, now + _longest_delay(settings))
     await store.note(retention.drop_hooks, attempts)
     await store.note(_drop_websub, attempts)
     await _drop_in_steps(store, batch, pause, websub_foreign.drop_unfollowed, attempts)
@@ -96,10 +96,6 @@ def _longest_delay(settings: WorkerSettings) -> int:
     """Return the microseconds that no delivery has to wait for its next attempt."""
     longest = max(LONGEST * (1 + settings.jitter), settings.max_retry_after)
     return round(longest * SECOND) + HOUR
-
-
-def _stranded(db: Connection, _: int, limit: int) -> int:
-    return hook_removal.end_stranded(db, limit)
 
 
 def _drop_websub(db: Connection, before: int) -> None:
