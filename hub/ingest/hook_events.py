@@ -11,9 +11,8 @@ from hub.rest.serializers import SystemHook
 from hub.rest.urls import Urls
 from store import Connection, Row
 from store.accounts import accounts
-from store.delivery import attempts
+from store.delivery import attempts, hook_removal
 from store.delivery.outbox import SnapshotEvent
-from store.hooks import hooks
 from store.hooks.hook_targets import target_of
 from store.repositories import repositories
 
@@ -40,7 +39,7 @@ def delete(ctx: Context, hook: Row) -> None:
         ctx.emit(
             "meta.deleted", repo, only_hook=hook["id"], **about, hook_id=hook["id"], hook=shown
         )
-    hooks.delete(ctx.db, hook)
+    hook_removal.delete(ctx.db, hook)
 
 
 def _described(ctx: Context, hook: Row) -> tuple[Row | None, dict[str, Any], SystemHook]:

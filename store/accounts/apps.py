@@ -227,17 +227,3 @@ def decode_row(row: Row) -> Row:
         row[name] = json.loads(row[name])
     row["public"] = bool(row["public"])
     return row
-
-
-def remove(db: Connection, app_id: int) -> bool:
-    """Delete an application with its grants, installations and tokens.
-
-    Return False if there is none.
-    """
-    app = get(db, app_id)
-    if app is None:
-        return False
-    db.execute("DELETE FROM app WHERE id = :id", id=app_id)
-    if app["bot_id"] is not None:
-        bots.release(db, app["bot_id"])
-    return True

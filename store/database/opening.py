@@ -1,6 +1,7 @@
 """Opening a store: the only module that knows which engines there are."""
 
 import contextlib
+import os
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -133,12 +134,21 @@ def exists(path: Path) -> bool:
 
 
 def sqlite_path(url: str, data_dir: Path) -> Path:
-    """Return the file that a SQLite URL names. Raises Unusable for an unknown URL."""
+    """Return the file that a SQLite URL names. Raises Unusable for an unknown URL.
+
+    Symbolic links are followed. The locks and sockets are beside the file, and every process must
+    find the same ones.
+    """
     if url == "sqlite":
-        return data_dir / "tocsin.db"
+        return _followed(data_dir / "tocsin.db")
     if url.startswith("sqlite:///") and Path(url.removeprefix("sqlite://")).name:
-        return Path(url.removeprefix("sqlite://"))
+        return _followed(Path(url.removeprefix("sqlite://")))
     kind = url.split(":")[0]
     raise Unusable(
         f"store = {kind!r} is not known: use sqlite, sqlite:///path/to/file or postgresql://..."
     )
+
+
+def _followed(path: Path) -> Path:
+    # `Path.resolve` fails if links form a circle. Opening the file reports that better.
+    return Path(os.path.realpath(path))

@@ -1,6 +1,7 @@
 """Retention: the deletion of old data, in small batches, so that no other write waits long.
 
-Ids grow with time, so the low end of the key has the oldest rows, without an index on time.
+Ids grow with time, so the low end of the key has the oldest rows, without an index on time. Rows
+with a time in the future are skipped: a clock that was fast has written them.
 """
 
 from collections.abc import Callable
@@ -55,9 +56,11 @@ def _step(
     Events that must stay do not hide the ones behind them, because the next step begins after them.
     """
     rows = db.tuples(
-        f"SELECT id, received_at FROM event WHERE {kept} ORDER BY id LIMIT :limit",
+        f"SELECT id, received_at FROM event WHERE {kept} AND received_at <= :now"
+        " ORDER BY id LIMIT :limit",
         after=after,
         limit=limit,
+        now=db.now,
     )
     old = [event_id for event_id, received_at in rows if received_at < before]
     dropped = drop(db, json_array(old)) if old else 0
@@ -66,7 +69,11 @@ def _step(
 
 def drop_attempts(db: Connection, before: int, limit: int) -> int:
     """Delete attempts that began before a time. Return their number."""
-    rows = db.tuples("SELECT id, started_at FROM attempt ORDER BY id LIMIT :limit", limit=limit)
+    rows = db.tuples(
+        "SELECT id, started_at FROM attempt WHERE started_at <= :now ORDER BY id LIMIT :limit",
+        now=db.now,
+        limit=limit,
+    )
     old = [attempt_id for attempt_id, started_at in rows if started_at < before]
     portions.mark_attempts(db, old)
     db.execute(

@@ -81,10 +81,16 @@ def configure(db: Connection, hook: Row) -> None:
     )
 
 
-def stop(db: Connection, hook_id: int, *, stopped: bool) -> None:
-    """Have the deliveries of a hook wait if it is ordered, or have them wait no more."""
+def stop(db: Connection, hook_id: int) -> None:
+    """Have the deliveries of a hook wait if it is ordered."""
     db.execute(
-        "UPDATE hook_ordering SET stopped = :stopped WHERE hook_id = :id AND active = 1",
-        stopped=int(stopped),
-        id=hook_id,
+        "UPDATE hook_ordering SET stopped = 1 WHERE hook_id = :id AND active = 1", id=hook_id
     )
+
+
+def end(db: Connection, hook_id: int) -> None:
+    """Have the deliveries of a hook that is being deleted wait no more, and let none block a key.
+
+    They keep their turns.
+    """
+    db.execute("UPDATE hook_ordering SET stopped = 0, blocks = 0 WHERE hook_id = :id", id=hook_id)

@@ -298,7 +298,7 @@ def notify_changed(db: Connection, hook_id: int) -> None:
 
 def disable(db: Connection, hook_id: int, reason: str) -> None:
     """Disable a hook, for a reason that its owner can read."""
-    hook_ordering.stop(db, hook_id, stopped=True)
+    hook_ordering.stop(db, hook_id)
     hook = db.one(
         "UPDATE hook SET active = 0, disabled_reason = :reason, version = version + 1,"
         f" updated_at = :now WHERE id = :id AND active = 1 RETURNING id, {TARGETS}",
@@ -309,20 +309,3 @@ def disable(db: Connection, hook_id: int, reason: str) -> None:
     if hook is not None:
         hook_subscriptions.remove(db, hook)
     notify_changed(db, hook_id)
-
-
-def delete(db: Connection, hook: Row) -> None:
-    """Mark a hook as deleted. Retention deletes its row later, because deliveries may need it.
-
-    A pause ends, so that its last event is delivered. The worker ends what a pull hook's receiver
-    has not fetched.
-    """
-    hook_ordering.stop(db, hook["id"], stopped=False)
-    hook_subscriptions.remove(db, hook)
-    db.execute(
-        "UPDATE hook SET deleted_at = :now, active = 0, paused_at = NULL, pull = 0,"
-        " version = version + 1 WHERE id = :id",
-        id=hook["id"],
-        now=db.now,
-    )
-    notify_changed(db, hook["id"])

@@ -11,6 +11,8 @@ def _at_once(delays: list[float]) -> list[float]:
     return delays
 
 
-Delay = Annotated[float, Field(ge=0, le=7 * 86_400)]
+LONGEST = 7 * 86_400
+"""The longest delay before an attempt, in seconds, without jitter."""
+Delay = Annotated[float, Field(ge=0, le=LONGEST)]
 Retries = Annotated[list[Delay], Field(min_length=1, max_length=30), AfterValidator(_at_once)]
 """The delays in seconds before each attempt."""

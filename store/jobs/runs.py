@@ -10,6 +10,8 @@ from typing import Any
 from store.database.connection import Connection, Row
 from store.errors import StoreError
 
+FAILED = "failed"
+
 
 class StaleRun(StoreError):
     """Another worker has done this step, or the run has ended meanwhile."""
@@ -65,11 +67,18 @@ class RunTable:
 
     def cut(self, db: Connection, run_id: int) -> bool:
         """Cancel a run, and with it any step under way. Return False if no such run is open."""
+        return self._end(db, run_id, self.cancelled_outcome)
+
+    def fail(self, db: Connection, run_id: int) -> bool:
+        """End a run that cannot be continued. Return False if no such run is open."""
+        return self._end(db, run_id, FAILED)
+
+    def _end(self, db: Connection, run_id: int, outcome: str) -> bool:
         changed = db.execute(
             f"UPDATE {self.table} SET ended_at = :now, outcome = :outcome, moves = moves + 1"
             " WHERE id = :id AND ended_at IS NULL",
             now=db.now,
-            outcome=self.cancelled_outcome,
+            outcome=outcome,
             id=run_id,
         )
         return changed > 0

@@ -13,6 +13,7 @@ from store.ordering.turns import Key
 
 # A gap names this many events at most, the latest.
 MOST_GAP = 20
+UNBLOCKED = "blocked_by = NULL, blocked_event_id = NULL, blocked_at = NULL"
 
 
 @dataclass(slots=True)
@@ -97,13 +98,23 @@ def unblock(db: Connection, hook_id: int, key: str) -> bool:
     """End the block of a key. Its gap stays. Return whether it was blocked."""
     return (
         db.execute(
-            "UPDATE ordering_key SET blocked_by = NULL, blocked_event_id = NULL, blocked_at = NULL"
+            f"UPDATE ordering_key SET {UNBLOCKED}"
             " WHERE hook_id = :hook_id AND key = :key AND blocked_at IS NOT NULL",
             hook_id=hook_id,
             key=key,
         )
         > 0
     )
+
+
+def unblock_all(db: Connection, hook_id: int) -> list[Key]:
+    """End the blocks of all keys of a hook. Return these keys. Their gaps stay."""
+    rows = db.tuples(
+        f"UPDATE ordering_key SET {UNBLOCKED} WHERE hook_id = :hook_id AND blocked_at IS NOT NULL"
+        " RETURNING key",
+        hook_id=hook_id,
+    )
+    return [(hook_id, key) for (key,) in rows]
 
 
 def _free(db: Connection, one: EndedDelivery) -> None:

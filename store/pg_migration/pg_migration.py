@@ -16,11 +16,11 @@ The comparison: every row of every table is read again on both sides, compared a
 row may differ only if it was recorded as changed.
 
 The switch: it begins when the worker has ended, which finishes or releases its deliveries. The
-mover acquires the worker's lock and closes the file in one transaction: leases end, and triggers
-refuse every write, also on open connections, so that a hub answers 503. It copies the last of the
-tail, counts every table on both sides, and compares the small ones again. Then it completes the
-target in one transaction: foreign keys, and generated ids beyond all former ones. The file stays
-closed, with a record that names the new store to every program that opens it.
+mover acquires the worker's lock and closes the file in one transaction: workers' leases end, and
+triggers refuse every write, also on open connections, so that a hub answers 503. It copies the last
+of the tail, counts every table on both sides, and compares the small ones again. Then it completes
+the target in one transaction: foreign keys, and generated ids beyond all former ones. The file
+stays closed, with a record that names the new store to every program that opens it.
 
 Nothing is lost: everything that a hub accepted is in the file before it is closed, and later writes
 are refused. Nothing is delivered from both: the file is closed before the target is opened, and is

@@ -153,11 +153,14 @@ class SqliteSource:
         self._move(lambda: self.log.note(table, firsts))
 
     def refuse_writes(self, reason: str) -> None:
-        """End all leases and refuse every write from now on. Call `alone` before."""
+        """End the leases of workers and refuse every write from now on. Call `alone` before.
+
+        The consumers of pull hooks keep theirs, which are below 0: they answer after the move.
+        """
 
         def closing() -> None:
             execute = self._session.execute
-            execute("UPDATE delivery SET lease_id = NULL WHERE lease_id IS NOT NULL")
+            execute("UPDATE delivery SET lease_id = NULL WHERE lease_id > 0")
             execute("DELETE FROM lease")
             self.log.refuse_writes(reason)
             execute(

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from store.clock import SECOND
 from store.database.connection import Connection, json_array
+from store.delivery import hook_removal
 from store.hooks import hooks
 
 
@@ -46,5 +47,5 @@ def remove(db: Connection) -> list[int]:
     for hook_id in ended:
         hook = hooks.by_id(db, hook_id)
         if hook is not None:
-            hooks.delete(db, hook)
+            hook_removal.delete(db, hook)
     return ended

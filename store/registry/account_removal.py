@@ -2,12 +2,12 @@
 
 from collections import Counter
 
-from store.accounts import apps
 from store.assistant import seat_rows
 from store.database.connection import Connection, Row
-from store.delivery import sources
+from store.delivery import hook_removal, sources
 from store.errors import Conflict
 from store.hooks.hook_targets import organization
+from store.registry import app_removal
 from store.repositories import repositories, repository_removal, watching
 
 GONE = "the organization was removed"
@@ -75,9 +75,9 @@ def remove(db: Connection, account: Row) -> None:
         repo = repositories.get(db, repo_id)
         assert repo is not None, "read in the same transaction"
         repository_removal.remove(db, repo)
-    repository_removal.end_hooks(db, organization(account["id"]), GONE)
+    hook_removal.end_hooks(db, organization(account["id"]), GONE)
     for (app_id,) in db.tuples("SELECT id FROM app WHERE owner_id = :id", id=account["id"]):
-        apps.remove(db, app_id)
+        app_removal.remove(db, app_id)
     # A source without its owner could send events of all repositories.
     for (source_id,) in db.tuples("SELECT id FROM source WHERE owner_id = :id", id=account["id"]):
         sources.remove(db, source_id)

@@ -1,9 +1,10 @@
 """The removal of a repository, with all that belongs to it."""
 
 from store.database.connection import Connection, Row
+from store.delivery import hook_removal
 from store.delivery.websub import websub
-from store.hooks.hook_targets import HookTarget, repository
-from store.ordering.delivery_states import BEHIND, DEAD, WAITING
+from store.hooks.hook_targets import repository
+from store.ordering.delivery_states import BEHIND, WAITING
 
 GONE = "the repository was removed"
 
@@ -36,24 +37,5 @@ def remove(db: Connection, repo: Row) -> None:
     them. WebSub subscribers get a denial.
     """
     websub.deny(db, dict.fromkeys(websub.list_subscription_ids(db, repo["id"]), GONE))
-    end_hooks(db, repository(repo["id"]), GONE)
+    hook_removal.end_hooks(db, repository(repo["id"]), GONE)
     db.execute("DELETE FROM repository WHERE id = :id", id=repo["id"])
-
-
-def end_hooks(db: Connection, target: HookTarget, reason: str) -> None:
-    """Mark the waiting deliveries of a target's hooks as dead, before the hooks go with it."""
-    hook_ids = [
-        row[0]
-        for row in db.tuples(f"SELECT id FROM hook WHERE {target.condition}", target_id=target.id)
-    ]
-    # A worker that holds a delivery notices by itself that the hook is gone.
-    db.execute(
-        f"UPDATE delivery SET state = {DEAD}, due_at = :now, reason = :reason WHERE"
-        f" hook_id IN (SELECT id FROM hook WHERE {target.condition})"
-        f" AND state IN ({WAITING}, {BEHIND}) AND lease_id IS NULL",
-        target_id=target.id,
-        now=db.now,
-        reason=reason,
-    )
-    notifier = db.notifier
-    db.after_commit(lambda: notifier.wake(hook_ids))

@@ -7,6 +7,7 @@ from certificates import Authority
 from chromium import violations
 from playwright.async_api import expect
 
+from store.delivery import hook_removal
 from store.hooks import hooks, option_secrets
 
 
@@ -169,7 +170,7 @@ async def test_access_to_a_protected_receiver_can_be_set_up(visit, server, scrip
     with server.opened() as store:
         made = store.do(hooks.by_url, server.world.engine, url)
         options = store.look(option_secrets.revealed, made)
-        store.do(hooks.delete, made)
+        store.do(hook_removal.delete, made)
     assert options["headers"] == {"X-Api-Key": "hunter2"}
     assert options["tls"] == {"client_cert": certificate.strip(), "client_key": key.strip()}
     assert options["oauth2"] == {

@@ -18,6 +18,7 @@ from hypothesis.stateful import (
 from waiting import until
 
 from store import Connection
+from store.delivery import hook_removal
 from store.hooks import hooks
 from tests.torture.finding import Trial
 from tests.worker.worker_harness import Post, WorkerHarness, said
@@ -193,7 +194,7 @@ class Hub(RuleBasedStateMachine):
 def _delete(db: Connection, repo_id: int, hook_id: int) -> None:
     hook = hooks.get(db, repo_id, hook_id)
     if hook is not None:
-        hooks.delete(db, hook)
+        hook_removal.delete(db, hook)
 
 
 async def torture(trial: Trial) -> None:

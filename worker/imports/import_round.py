@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from store import Connection, Row, Store
-from store.errors import StoreError
+from store.errors import Busy, StoreError, Unavailable, Unusable
 from store.imports import import_contents, import_rounds, imports
 from store.imports.import_contents import Renamed
 from store.repositories import refs, repositories
@@ -111,7 +111,7 @@ class ImportRound:
             await self._fail("error", failure_message(error, self._folder))
         except TimeoutError:
             await self._fail("error", "it took longer than the setting import_timeout allows")
-        except StoreError:
+        except (Busy, Unavailable, Unusable):
             raise
         except Exception:
             # A retry would fail again.

@@ -13,9 +13,10 @@ from store.assistant import usage
 from store.assistant.usage_days import of_moment as day_of
 from store.audit import audit_check
 from store.clock import DAY, HOUR, SECOND
-from store.delivery import replay_runs, retention
+from store.delivery import future_times, hook_removal, replay_runs, retention
 from store.delivery.websub import websub, websub_foreign, websub_requests
 from store.hooks import hook_secrets, signing_keys
+from store.hooks.retries import LONGEST
 from store.mail import outbox
 from store.monitoring import hook_tallies, minute_counters
 from store.pull import pull_leases
@@ -47,6 +48,8 @@ async def prune(
 
     This covers:
     - bodies, attempts, events and deleted hooks;
+    - waiting deliveries of removed hooks that no turn ends;
+    - times of retries that are too far ahead, because the clock was fast;
     - ended WebSub subscriptions and requests, topics that nobody follows, and expired secrets;
     - ended leases of pull hooks;
     - alerts that are over, and mails that were sent or failed;
@@ -63,6 +66,8 @@ async def prune(
     await _drop_in_steps(store, batch, pause, retention.drop_bodies, bodies)
     await drop_all(retention.drop_attempts, attempts)
     await _drop_in_steps(store, batch, pause, retention.drop_events, attempts)
+    await drop_all(hook_removal.end_stranded, now)
+    await drop_all(future_times.end_far_delays, now + _longest_delay(settings))
     await store.note(retention.drop_hooks, attempts)
     await store.note(_drop_websub, attempts)
     await _drop_in_steps(store, batch, pause, websub_foreign.drop_unfollowed, attempts)
@@ -85,6 +90,12 @@ async def prune(
         entries = now - round(settings.keep_audit * SECOND)
         await store.write(audit_check.record_pruning, entries)
         await drop_all(audit_check.drop, entries)
+
+
+def _longest_delay(settings: WorkerSettings) -> int:
+    """Return the microseconds that no delivery has to wait for its next attempt."""
+    longest = max(LONGEST * (1 + settings.jitter), settings.max_retry_after)
+    return round(longest * SECOND) + HOUR
 
 
 def _drop_websub(db: Connection, before: int) -> None:

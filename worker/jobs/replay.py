@@ -9,8 +9,9 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 
-from store import Store
+from store import Row, Store
 from store.delivery import replay_runs
+from store.errors import Busy, Unavailable
 from store.jobs.runs import StaleRun
 from worker.settings import WorkerSettings
 
@@ -22,6 +23,8 @@ BATCH = 200
 PAUSE = 0.005
 # Seconds of delay that later batches may catch up on.
 AHEAD = 1.0
+# A replay fails if one of its steps has failed this often. Otherwise it would block all others.
+TRIES = 3
 
 
 async def replay(
@@ -36,10 +39,29 @@ async def replay(
     ready_at = clock()
     while (run := await store.read(replay_runs.RUNS.current)) is not None:
         try:
-            after, made = await store.write(replay_runs.run_step, run, limit)
+            after, made = await _step(store, run, limit, sleep)
         except StaleRun:
             continue
         if after["ended_at"] is not None:
             log.info("replay %d: %d deliveries", after["id"], after["made"])
         ready_at = max(ready_at, clock() - AHEAD) + made / settings.replay_rate
         await sleep(max(PAUSE, ready_at - clock()))
+
+
+async def _step(
+    store: Store, run: Row, limit: int, sleep: Callable[[float], Awaitable[None]]
+) -> tuple[Row, int]:
+    """Make a step of a replay. If that fails for good, the replay ends as failed.
+
+    Raises StaleRun as `replay_runs.run_step` does, and if the replay has failed.
+    """
+    for tries in range(1, TRIES + 1):
+        try:
+            return await store.write(replay_runs.run_step, run, limit)
+        except (StaleRun, Busy, Unavailable):
+            raise
+        except Exception:
+            log.exception("replay %d: a step failed, %d of %d times", run["id"], tries, TRIES)
+            await sleep(tries)
+    await store.write(replay_runs.RUNS.fail, run["id"])
+    raise StaleRun(f"replay {run['id']} has failed")

@@ -16,6 +16,7 @@ from store.assistant.reports import OF_A_DAY, OF_A_WINDOW, PART, ReportPart
 from store.assistant.usage_sums import SumBatch
 from store.clock import HOUR, SECOND
 from store.enterprises import enterprises
+from store.errors import Busy, Unavailable
 from worker.jobs import report_lines
 from worker.jobs.report_file import ReportDraft, open_drafts
 from worker.jobs.report_lines import EnterpriseTotals, ReportFrame
@@ -45,16 +46,37 @@ class ReportTask:
 async def make(store: Store, settings: WorkerSettings, *, part_bytes: int = PART) -> None:
     """Make all reports that are due.
 
-    Each is stored in parts of `part_bytes` bytes.
+    Each is stored in parts of `part_bytes` bytes. If reports cannot be made, the others are made
+    first, and the error is raised at the end.
     """
     report_files.clear(settings.data_dir, (store.clock.now() - HOUR) / SECOND)
     report_files.remove(settings.data_dir, await store.write(reports.give_up))
-    for row in await store.read(usage_days.unmade):
-        task = await store.read(_of_day, row["id"])
-        await _make(store, settings.data_dir, task, part_bytes)
-    for window in await store.read(usage_days.windows):
-        task = await store.read(_of_window, window)
-        await _make(store, settings.data_dir, task, part_bytes)
+    failures = await _make_each(store, settings, part_bytes, usage_days.unmade, _of_day)
+    failures += await _make_each(store, settings, part_bytes, usage_days.windows, _of_window)
+    if failures:
+        raise failures[0]
+
+
+async def _make_each(
+    store: Store,
+    settings: WorkerSettings,
+    part_bytes: int,
+    rows: Callable[[Connection], list[Row]],
+    task_of: Callable[[Connection, Row], ReportTask | None],
+) -> list[Exception]:
+    """Make the reports for each of these rows. Return the errors of those that cannot be made."""
+    failures: list[Exception] = []
+    for row in await store.read(rows):
+        try:
+            task = await store.read(task_of, row)
+            await _make(store, settings.data_dir, task, part_bytes)
+        except (Busy, Unavailable):
+            raise
+        except Exception as error:
+            # The reports of others are made all the same.
+            log.exception("reports cannot be made")
+            failures.append(error)
+    return failures
 
 
 async def prune(store: Store, settings: WorkerSettings) -> None:
@@ -77,15 +99,15 @@ def _forget(db: Connection, day: int, replaced: int) -> list[int]:
     return reports.forget(db, before_day=day, replaced_before=replaced, limit=BATCH)
 
 
-def _of_day(db: Connection, day_id: int) -> ReportTask | None:
+def _of_day(db: Connection, found: Row) -> ReportTask | None:
     # The day is read again, because usage may have been added. The newer version is made, or the
     # day is due once more.
-    row = usage_days.get(db, day_id)
+    row = usage_days.get(db, found["id"])
     if row is None:
         return None
     day = row["day"]
     return ReportTask(
-        OF_A_DAY, row["enterprise_id"], day, day, row["version"], [day_id], of_day=day_id
+        OF_A_DAY, row["enterprise_id"], day, day, row["version"], [row["id"]], of_day=row["id"]
     )
 
 

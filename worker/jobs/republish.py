@@ -10,7 +10,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 
 from store import Connection, Row, Store
-from store.errors import StoreError
+from store.errors import Busy, Unavailable
 from store.jobs.runs import StaleRun
 from store.registry import republish_runs
 from store.registry.republish_runs import NextBatch
@@ -65,7 +65,7 @@ async def _publish_next(
     limit = max(1, min(batch, run["rate"] // 4))
     try:
         return await store.write(publish_batch, run, upcoming, limit, publish)
-    except StoreError:
+    except (StaleRun, Busy, Unavailable):
         raise
     except Exception:
         return await _publish_one(store, run, upcoming, publish)
@@ -77,7 +77,7 @@ async def _publish_one(
     """Publish the first of several rows, one of which failed. If the first one fails, skip it."""
     try:
         return await store.write(publish_batch, run, upcoming, 1, publish)
-    except StoreError:
+    except (StaleRun, Busy, Unavailable):
         raise
     except Exception as error:
         name = type(error).__name__

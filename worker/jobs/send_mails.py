@@ -1,12 +1,11 @@
 """The job that makes mails of alerts, and sends them."""
 
 import logging
-from email.errors import MessageError
 from email.message import EmailMessage
 
 from store import Connection, Row, Store
 from store.clock import SECOND
-from store.errors import Unusable
+from store.errors import Busy, Unavailable, Unusable
 from store.mail import notices, outbox
 from store.mail.notices import MailLimits
 from worker.delivery.metrics import WorkerMetrics
@@ -85,7 +84,9 @@ class MailSender:
         """Return the message. Raises MailRejected if there is nothing to send."""
         try:
             message = self._compose(db, row)
-        except (ValueError, LookupError, MessageError) as error:
+        except (Busy, Unavailable, Unusable):
+            raise
+        except Exception as error:
             # One mail that cannot be written must not keep back the others.
             log.exception("mail %d cannot be composed", row["id"])
             raise MailRejected(f"it cannot be composed: {type(error).__name__}") from None

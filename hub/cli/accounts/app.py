@@ -11,6 +11,7 @@ from store.accounts import app_list, apps
 from store.apps import app_hooks, installations
 from store.errors import Invalid
 from store.hooks.event_names import PLATFORM_EVENTS, WILDCARD
+from store.registry import app_removal
 
 
 def known_events(
@@ -232,5 +233,5 @@ def remove(store: Store, name: str, yes: bool) -> None:
     found = store.look(_find, name)
     parts = {"tokens": found["tokens"], "installations": found["installations"]}
     agree(f"the application {found['name']}", parts, yes=yes)
-    store.do(lambda db: apps.remove(db, lookups.app(db, name)["id"]))
+    store.do(lambda db: app_removal.remove(db, lookups.app(db, name)["id"]))
     click.echo(f"removed app {name}")

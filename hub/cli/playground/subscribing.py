@@ -10,6 +10,7 @@ from hub.cli.traffic import api_context
 from hub.ingest import subscription
 from hub.ingest.subscription import Subscription
 from store import Connection, Row
+from store.delivery import hook_removal
 from store.hooks import hooks
 
 
@@ -55,4 +56,4 @@ def remove(db: Connection, hook_id: int) -> None:
     """Delete a hook, unless it is deleted already. It gets no event about its removal."""
     hook = hooks.by_id(db, hook_id)
     if hook is not None and hook["deleted_at"] is None:
-        hooks.delete(db, hook)
+        hook_removal.delete(db, hook)

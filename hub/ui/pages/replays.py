@@ -44,7 +44,13 @@ FIELDS = ("repository", "hook", "event", "status", "since", "until")
 SELECTIONS_AT_ONCE = 5
 # The page itself counts this many events. The stream counts the rest, this many at a time.
 AT_ONCE, COUNTED = 1_000, 10_000
-KINDS = {"done": "good", "cancelled": "none", "under way": "busy", "waiting": "busy"}
+KINDS = {
+    "done": "good",
+    "failed": "bad",
+    "cancelled": "none",
+    "under way": "busy",
+    "waiting": "busy",
+}
 
 
 @ui.page("/replay", "replay.html")

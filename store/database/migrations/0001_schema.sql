@@ -2209,7 +2209,7 @@ CREATE TABLE replaying (
     started_at BIGINT,
     moved_at BIGINT NOT NULL DEFAULT 0,
     ended_at BIGINT,
-    outcome TEXT                        -- done or cancelled
+    outcome TEXT                        -- done, failed or cancelled
 );
 
 CREATE INDEX replaying_open ON replaying (moved_at, id) WHERE ended_at IS NULL;

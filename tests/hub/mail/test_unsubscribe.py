@@ -17,6 +17,7 @@ from store import Connection, Row, Store
 from store.accounts import accounts, emails
 from store.alerts import alerts
 from store.alerts.alerts import INSTALLATION, NewAlert
+from store.delivery import hook_removal
 from store.hooks import hooks
 from store.mail import notices, outbox, receivers, subscriptions
 from store.registry import account_removal
@@ -206,7 +207,7 @@ async def test_the_link_of_a_deleted_hook_is_explained(
 ) -> None:
     hook = store.look(hooks.by_id, post.one)
     assert hook is not None
-    store.do(hooks.delete, hook)
+    store.do(hook_removal.delete, hook)
     answer = await stranger(client).get(post.links[0])
     assert "These hooks are gone" in answer.text
     assert (await client.post(post.links[0], data=ONE_CLICK)).status_code == 200

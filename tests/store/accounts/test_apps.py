@@ -10,6 +10,7 @@ from store import Connection, Row
 from store.accounts import accounts, app_list, app_tokens, apps, grants, tokens
 from store.clock import SECOND
 from store.errors import Conflict, Invalid
+from store.registry import app_removal
 
 
 @pytest.fixture(params=ENGINES)
@@ -158,10 +159,10 @@ def test_an_app_changes(world: World) -> None:
 def test_with_an_app_go_its_grants_and_tokens(world: World) -> None:
     _, app = made(world)
     value, _ = world.store.do(grants.issue, app, world.user["id"])
-    assert world.store.do(apps.remove, app["id"])
+    assert world.store.do(app_removal.remove, app["id"])
     assert world.store.look(tokens.find, value) is None
     assert world.store.look(grants.count, world.user["id"]) == 0
-    assert not world.store.do(apps.remove, app["id"])
+    assert not world.store.do(app_removal.remove, app["id"])
 
 
 def test_an_app_has_one_grant_for_each_user(world: World) -> None:

@@ -31,7 +31,15 @@ from store.database.postgres.connections import PostgresSession
 from store.database.postgres.listen import listen
 from store.database.postgres.notify import CHANNEL, PostgresNotifier, format_hooks
 from store.database.postgres.pool import ErrorTrackingConnection
-from store.delivery import attempt_outcomes, attempts, deliveries, events, fan_out, leases
+from store.delivery import (
+    attempt_outcomes,
+    attempts,
+    deliveries,
+    events,
+    fan_out,
+    hook_removal,
+    leases,
+)
 from store.errors import Invalid, Missing, Unavailable
 from store.hooks import hooks
 from store.jobs import jobs
@@ -377,7 +385,7 @@ class TestHooks:
         self, world: World, other: Store
     ) -> None:
         hook = world.hook("push")
-        world.store.do(hooks.delete, hook)
+        world.store.do(hook_removal.delete, hook)
         with pytest.raises(Missing):
             other.do(hooks.update, hook, url="https://receiver.example/new")
         assert world.arrive().deliveries == 0

@@ -262,6 +262,18 @@ class TestOneWorker:
         first.shut()
         assert second.engine.acquire_worker_lock()
 
+    def test_a_link_to_it_leads_to_the_same_locks_and_sockets(
+        self, store: Store, path: Path, tmp_path: Path
+    ) -> None:
+        (tmp_path / "links").mkdir()
+        link = tmp_path / "links" / "other.db"
+        link.symlink_to(path)
+        other = open_store(f"sqlite://{link}", data_dir=path.parent)
+        assert store.engine.acquire_worker_lock()
+        assert not other.engine.acquire_worker_lock()
+        assert other.engine.path == store.engine.path
+        other.shut()
+
     def test_a_killed_worker_frees_its_lock(self, store: Store, path: Path) -> None:
         code = (
             "import sys, time; from pathlib import Path; from store import open_store\n"

@@ -11,7 +11,15 @@ from store_world import FakeNotifier, World
 
 from store import Connection, Store
 from store.accounts import accounts
-from store.delivery import deliveries, event_queries, events, leases, outbox, replay_selection
+from store.delivery import (
+    deliveries,
+    event_queries,
+    events,
+    hook_removal,
+    leases,
+    outbox,
+    replay_selection,
+)
 from store.delivery.incoming import IncomingEvent, Receipt
 from store.delivery.replay_selection import ReplaySelection
 from store.errors import Conflict, Missing
@@ -101,7 +109,7 @@ class TestFanOut:
         assert again == [1 + at // 3 for at in range(150)]
 
     def test_an_event_reaches_no_deleted_or_disabled_hook(self, world: World) -> None:
-        world.store.do(hooks.delete, world.hook("push"))
+        world.store.do(hook_removal.delete, world.hook("push"))
         world.store.do(hooks.disable, world.hook("push")["id"], "gone")
         assert world.arrive().deliveries == 0
 

@@ -7,10 +7,9 @@ import pytest
 from statement_log import statements
 from store_world import World
 
-from store.delivery import event_queries
+from store.delivery import event_queries, hook_removal
 from store.delivery.listing import event_page
 from store.delivery.listing.event_page import EventFilter
-from store.hooks import hooks
 
 
 def pages(world: World, limit: int = 3, **given: Any) -> list[int]:
@@ -101,7 +100,7 @@ def test_the_deliveries_of_one(filled: World) -> None:
     assert {row["hook_id"] for row in rows} == {1, second["id"]}
     assert [row["state"] for row in rows] == ["waiting", "waiting"]
     assert len(filled.store.look(event_queries.deliveries_of, receipt.event_id, 1)) == 1
-    filled.store.do(hooks.delete, second)
+    filled.store.do(hook_removal.delete, second)
     assert len(filled.store.look(event_queries.deliveries_of, receipt.event_id, 10)) == 2
 
 

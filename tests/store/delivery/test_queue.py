@@ -11,7 +11,15 @@ from waiting import PATIENCE
 
 from store import Store
 from store.clock import HOUR, MINUTE, SECOND
-from store.delivery import deliveries, event_queries, events, leases, outbox, replay_selection
+from store.delivery import (
+    deliveries,
+    event_queries,
+    events,
+    hook_removal,
+    leases,
+    outbox,
+    replay_selection,
+)
 from store.delivery.attempt_outcomes import record
 from store.delivery.deliveries import ClaimedDelivery
 from store.delivery.replay_selection import ReplaySelection
@@ -132,7 +140,7 @@ class TestClaim:
         """A worker must claim such a delivery before it can mark it as dead."""
         hook = world.hook("push")
         world.arrive()
-        world.store.do(hooks.delete, hook)
+        world.store.do(hook_removal.delete, hook)
         lease = world.lease()
         (one,) = world.claim(lease, hook["id"])
         assert one.version == 2
@@ -361,7 +369,7 @@ class TestReplay:
             world.arrive(f"g-{at}")
         world.arrive("g-star", name="star")
         world.arrive("g-tea", name="tea_is_ready")
-        world.store.do(hooks.delete, old)
+        world.store.do(hook_removal.delete, old)
         push, every = world.hook("push")["id"], world.hook(WILDCARD)["id"]
         assert self.replay(world, ReplaySelection()) == sorted(
             [(f"g-{at}", hook) for at in range(5) for hook in (push, every)] + [("g-star", every)]

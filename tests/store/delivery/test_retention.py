@@ -7,13 +7,14 @@ import pytest
 from store_world import World
 
 from store.clock import HOUR
-from store.delivery import attempts, deliveries, event_queries, events, retention
+from store.delivery import attempts, deliveries, event_queries, events, hook_removal, retention
 from store.delivery.attempt_outcomes import record
 from store.hooks import hooks
 from store.ordering.delivery_states import DEAD, WAITING
 from store.text_index import portions
 
 Drop = Callable[[Any, int, int, int], retention.Step]
+YEAR = 365 * 86_400
 
 
 @pytest.fixture
@@ -247,9 +248,32 @@ def test_bodies_that_stay_do_not_make_their_texts_indexed_again(world: World, le
     assert portion.removals == 0
 
 
+class TestFastClock:
+    @pytest.fixture(autouse=True)
+    def fast(self, world: World, lease: int) -> None:
+        """For a while, the clock is a year ahead. Nine events come, and one later."""
+        world.clock.advance(YEAR)
+        hook = world.hook("push")
+        wait(world, hook, 9)
+        finish(world, lease, hook)
+        world.clock.advance(-YEAR)
+        wait(world, hook, 1)
+        finish(world, lease, hook)
+        world.clock.advance(1)
+
+    def test_bodies_behind_its_events_go(self, world: World) -> None:
+        assert everything(world, retention.drop_bodies, world.now, limit=3) == 1
+        assert len(kept_bodies(world)) == 9
+
+    def test_attempts_and_events_behind_its_own_go(self, world: World) -> None:
+        assert every_attempt(world, world.now, limit=3) == 1
+        assert everything(world, retention.drop_events, world.now, limit=3) == 1
+        assert len(kept_events(world)) == 9
+
+
 def test_deleted_hooks_go_at_their_time(world: World) -> None:
     kept, deleted = world.hook("push"), world.hook("push")
-    world.store.do(hooks.delete, deleted)
+    world.store.do(hook_removal.delete, deleted)
     world.clock.advance(1)
     assert world.store.do(retention.drop_hooks, world.now - 1_000_000) == 0
     assert world.store.do(retention.drop_hooks, world.now) == 1

@@ -11,7 +11,7 @@ from store_world import URL, World
 from store import Connection, Row
 from store.accounts import accounts, apps
 from store.apps import app_hooks, installation_repositories, installations
-from store.delivery import event_counts, replay_selection, subscribers
+from store.delivery import event_counts, hook_removal, replay_selection, subscribers
 from store.delivery.listing import topic_list
 from store.delivery.listing.topic_list import TopicFilter
 from store.delivery.replay_selection import ReplaySelection
@@ -20,6 +20,8 @@ from store.formats.installed import with_installation
 from store.hooks import app_subscriptions, hook_targets, hooks
 from store.hooks.app_events import PERMISSIONS
 from store.hooks.event_names import FITTING, UNASKED_EVENTS
+from store.ordering.delivery_states import DEAD, WAITING
+from store.registry import app_removal
 from store.repositories import repositories
 
 ASKED = {"contents": "read", "issues": "read", "members": "read"}
@@ -170,7 +172,7 @@ class TestEventsReachTheHook:
         assert not mill.reached("g-1")
         hook = mill.do(hooks.update, mill.hook, active=True)
         assert mill.reached("g-2")
-        mill.do(hooks.delete, hook)
+        mill.do(hook_removal.delete, hook)
         assert not mill.reached("g-3")
         mill.hook = mill.do(app_hooks.create, mill.app, url=URL)
         assert mill.reached("g-4")
@@ -211,9 +213,22 @@ class TestTheHook:
             mill.do(app_hooks.create, lab, url=URL)
 
     def test_goes_with_its_app(self, mill: Installed) -> None:
-        assert mill.do(apps.remove, mill.app["id"])
+        assert mill.do(app_removal.remove, mill.app["id"])
         assert mill.do(hooks.by_id, mill.hook["id"]) is None
         assert mill.do(lambda db: db.all("SELECT 1 FROM owner_subscription")) == []
+
+    def test_leaves_no_delivery_that_waits(self, mill: Installed) -> None:
+        """Not even one that waits for earlier ones of another ordering."""
+        mill.do(hooks.update, mill.hook, options={"ordering": "hook"})
+        assert mill.reached("g-1")
+        mill.do(hooks.update, mill.hook, options={"ordering": {"path": "/ref"}})
+        assert mill.reached("g-2")
+        lease = mill.world.lease()
+        (held,) = mill.world.claim(lease, mill.hook["id"])
+        mill.do(app_removal.remove, mill.app["id"])
+        rows = {row["id"]: (row["state"], row["reason"]) for row in mill.world.rows()}
+        assert rows.pop(held.id) == (WAITING, None), "its worker ends it"
+        assert [*rows.values()] == [(DEAD, app_removal.GONE)]
 
 
 def test_a_replay_reaches_the_hook_as_new_events_do(mill: Installed) -> None:

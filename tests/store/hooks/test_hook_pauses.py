@@ -5,7 +5,7 @@ from store_world import FakeNotifier, World
 
 from store import Row
 from store.clock import SECOND
-from store.delivery import deliveries
+from store.delivery import deliveries, hook_removal
 from store.delivery.attempt_outcomes import record
 from store.errors import Missing
 from store.hooks import hook_list, hook_pauses, hooks
@@ -122,7 +122,7 @@ def test_health_shows_it(world: World) -> None:
 def test_a_deleted_hook_is_not_paused(world: World) -> None:
     hook = pause(world, world.hook("push"))
     world.arrive()
-    world.store.do(hooks.delete, hook)
+    world.store.do(hook_removal.delete, hook)
     assert world.store.look(stats.collect).paused == 0
     assert len(world.claim(world.lease(), hook["id"])) == 1
     with pytest.raises(Missing):

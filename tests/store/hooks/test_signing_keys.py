@@ -6,6 +6,7 @@ from store_world import World
 from store import Row
 from store.clock import DAY, HOUR
 from store.crypto import ed25519
+from store.delivery import hook_removal
 from store.errors import Invalid
 from store.hooks import hooks, signing_keys
 
@@ -110,5 +111,5 @@ def test_the_public_set_goes_with_its_hook(world: World) -> None:
     (row,) = world.store.look(signing_keys.key_set, hook["key_set"]) or []
     assert signing_keys.public_bytes(row) == ed25519.public_of(seeds(world, hook)[0])
     assert world.store.look(signing_keys.key_set, "nothing") is None
-    world.store.do(hooks.delete, hook)
+    world.store.do(hook_removal.delete, hook)
     assert world.store.look(signing_keys.key_set, hook["key_set"]) is None

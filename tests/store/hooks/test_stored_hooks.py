@@ -8,7 +8,7 @@ from store_world import URL, World
 
 from store import Connection, Row
 from store.database.sqlite.connections import SqliteSession
-from store.delivery import attempt_outcomes, attempts
+from store.delivery import attempt_outcomes, attempts, hook_removal
 from store.errors import Invalid
 from store.hooks import hooks
 from store.hooks.event_names import FITTING
@@ -121,7 +121,7 @@ class TestTwins:
 
     def test_a_new_hook_is_no_duplicate_of_a_deleted_one(self, world: World) -> None:
         made = world.hook("push", url=URL)
-        world.store.do(hooks.delete, made)
+        world.store.do(hook_removal.delete, made)
         world.hook("push", url=URL)
 
     def test_cannot_be_made_by_a_change(self, world: World) -> None:
@@ -183,7 +183,7 @@ class TestSubscriptions:
 
     def test_end_with_the_hook(self, world: World) -> None:
         one, other = world.hook("push"), world.hook("push")
-        world.store.do(hooks.delete, one)
+        world.store.do(hook_removal.delete, one)
         assert world.store.look(subscribed) == {other["id"]: ["push"]}
         world.store.do(hooks.disable, other["id"], "410")
         assert world.store.look(subscribed) == {}
@@ -250,7 +250,7 @@ class TestDisable:
 class TestDelete:
     def test_hides_the_hook_from_everybody_but_its_deliveries(self, world: World) -> None:
         made = world.hook(url=URL)
-        world.store.do(hooks.delete, made)
+        world.store.do(hook_removal.delete, made)
         assert world.store.look(hooks.get, world.repo["id"], made["id"]) is None
         assert world.store.look(hooks.by_url, world.repo["id"], URL) is None
         assert world.store.look(hooks.page, world.repo["id"], limit=10) == []

@@ -8,6 +8,7 @@ from store import Connection, Row, Store
 from store.accounts import accounts, apps, emails, teams
 from store.alerts.alerts import INSTALLATION
 from store.apps import app_hooks
+from store.delivery import hook_removal
 from store.enterprises import team_repositories
 from store.hooks import hook_targets, hooks
 from store.mail import receivers, subscriptions
@@ -115,7 +116,7 @@ def test_a_deleted_hook_has_no_receivers(store: Store) -> None:
     def check(db: Connection) -> None:
         repo = repositories.create(db, person(db, "ada")["id"], "mill")
         hook = hooks.create(db, repo["id"], url=URL, events=["push"])
-        hooks.delete(db, hook)
+        hook_removal.delete(db, hook)
         assert logins(db, hook["id"]) == []
 
     store.do(check)
@@ -170,7 +171,7 @@ def test_the_hooks_of_an_account_are_the_ones_that_have_it_as_receiver(store: St
             hooks.create(db, hook_targets.SYSTEM, url=URL, events=["push"]),
             hooks.create(db, repo["id"], url=URL + "/gone", events=["push"]),
         ]
-        hooks.delete(db, made[-1])
+        hook_removal.delete(db, made[-1])
         ids = [*(hook["id"] for hook in made), INSTALLATION, 77]
         subscriptions.unsubscribe(db, eve["id"], [made[1]["id"]])
         subscriptions.unsubscribe(db, root["id"], [INSTALLATION])

@@ -9,7 +9,7 @@ from store_world import World
 from store import Connection, Store
 from store.clock import SECOND
 from store.database import migrations
-from store.delivery import attempt_outcomes, leases
+from store.delivery import attempt_outcomes, hook_removal, leases
 from store.hooks import hook_pauses, hooks
 from store.jobs import jobs
 from store.jobs.jobs import JobSchedule
@@ -91,8 +91,8 @@ def test_hooks_in_trouble(world: World) -> None:
     world.store.do(attempt_outcomes.record, [world.failure(lease, claimed)])
     found = look(world)
     assert (found.disabled, found.failing) == (1, 1)
-    world.store.do(hooks.delete, world.store.look(hooks.get, world.repo["id"], first["id"]))
-    world.store.do(hooks.delete, world.store.look(hooks.get, world.repo["id"], second["id"]))
+    world.store.do(hook_removal.delete, world.store.look(hooks.get, world.repo["id"], first["id"]))
+    world.store.do(hook_removal.delete, world.store.look(hooks.get, world.repo["id"], second["id"]))
     found = look(world)
     assert (found.disabled, found.failing) == (0, 0)
 

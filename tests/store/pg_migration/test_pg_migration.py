@@ -29,7 +29,7 @@ from store_world import World, make_world
 
 from store import Connection, Store, open_store
 from store.audit import audit_check, audit_log
-from store.clock import DAY, MINUTE, SECOND, MovableClock
+from store.clock import DAY, HOUR, MINUTE, SECOND, MovableClock
 from store.delivery.attempt_outcomes import record
 from store.errors import Conflict, StoreError, Unavailable, Unusable
 from store.pg_migration import comparison, source, target_connection
@@ -38,6 +38,8 @@ from store.pg_migration.pg_migration import Mover, mover
 from store.pg_migration.source import SqliteSource
 from store.pg_migration.tables import STAYS, Collision
 from store.pg_migration.target_connection import TargetConnection
+from store.pull import pull_leases
+from store.pull.pull_leases import NewLease
 
 Moving = Callable[[], AbstractContextManager[Mover]]
 SEEDS = range(3)
@@ -123,7 +125,7 @@ def test_every_value_of_every_table_arrives(
     names = store.do(fill_all)
     before = contents(store, names)
     assert all(len(rows) == 7 for rows in before.values()), "a table is not filled"
-    # Leased deliveries are free once the worker has ended.
+    # Deliveries that a worker has leased are free once it has ended.
     before["lease"] = []
     before["delivery"] = [row | {"lease_id": None} for row in before["delivery"]]
     with moving() as mover:
@@ -271,6 +273,31 @@ def test_leased_deliveries_are_due_after_the_move(
     new = make_world_of(arrived(), world)
     claimed = new.claim(new.lease(), hook["id"])
     assert sorted(one.event_id for one in claimed) == [receipt.event_id for receipt in receipts]
+
+
+def test_consumers_keep_their_leases(
+    world: World, moving: Moving, arrived: Callable[[], Store]
+) -> None:
+    """Otherwise another consumer would get the delivery before the first one has answered."""
+    hook = world.hook(url="pull:ci")
+    for number in range(2):
+        world.arrive(f"g-{number}")
+    held, free = (row["id"] for row in world.rows())
+    given = "ci", [NewLease(held, "")], world.now + HOUR
+    (lease_id,) = world.store.do(pull_leases.acquire, hook["id"], *given)
+    with moving() as mover:
+        mover.alone()
+        mover.source.refuse_writes("closed for a while")
+        mover.source.allow_writes()
+
+    def is_held(store: Store) -> bool:
+        (row,) = store.look(pull_leases.leased, [lease_id])
+        due = store.look(pull_leases.due, hook["id"], 10)
+        return row["delivery_id"] == held and [row["id"] for row in due] == [free]
+
+    assert is_held(world.store)
+    move(moving)
+    assert is_held(arrived())
 
 
 # Changes during a migration.

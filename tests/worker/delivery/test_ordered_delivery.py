@@ -9,12 +9,14 @@ import pytest
 from waiting import until
 from worker_harness import Gate, Post, WorkerHarness, said, settle
 
-from store.delivery import deliveries, events, replay_selection
+from store import Connection
+from store.delivery import deliveries, events, hook_removal, outbox, replay_selection
 from store.delivery.replay_selection import ReplaySelection
 from store.errors import Conflict
 from store.hooks import hooks
 from store.ordering import operations
 from worker.http.answer import ExchangeResult
+from worker.jobs.prune import prune
 from worker.service import Worker
 from worker.settings import WorkerSettings
 
@@ -262,9 +264,63 @@ async def test_deliveries_of_a_deleted_hook_are_marked_dead(harness: WorkerHarne
     hook_id = harness.hook(options=BY_NUMBER)
     for step in range(3):
         await harness.event(body(1, step=step))
-    harness.store.do(lambda db: hooks.delete(db, hooks.by_id(db, hook_id)))
+    harness.store.do(lambda db: hook_removal.delete(db, hooks.by_id(db, hook_id)))
     await harness.work()
     await harness.over(dead=3)
+
+
+BLOCKING = BY_NUMBER | {"on_exhausted": "block", "retries": [0]}
+
+
+async def test_deliveries_behind_a_blocked_key_end_with_their_hook(harness: WorkerHarness) -> None:
+    harness.network.script = Receiver({1: [500]})
+    hook_id = harness.hook(options=BLOCKING)
+    await harness.work()
+    for step in range(3):
+        await harness.event(body(1, step=step))
+    await harness.over(dead=1, waiting=2)
+
+    def delete(db: Connection) -> None:
+        outbox.emit(db, "meta", "deleted", harness.repo["id"], {"step": 9}, only_hook=hook_id)
+        hook_removal.delete(db, hooks.by_id(db, hook_id))
+
+    harness.store.do(delete)
+    await harness.over(dead=3, delivered=1)
+    assert harness.network.posts[-1].headers["x-github-event"] == "meta"
+    assert blocked(harness) == []
+
+
+def blocked(harness: WorkerHarness) -> list[Any]:
+    sql = "SELECT key FROM ordering_key WHERE blocked_at IS NOT NULL"
+    return harness.store.look(lambda db: db.tuples(sql))
+
+
+async def test_a_request_in_flight_at_the_deletion_blocks_no_key(harness: WorkerHarness) -> None:
+    gate = harness.network.script = Gate(["slow.example"], lambda: said(500))
+    hook_id = harness.hook("https://slow.example/hook", options=BLOCKING)
+    await harness.work()
+    for step in range(3):
+        await harness.event(body(1, step=step))
+    await until(lambda: harness.network.posts)
+    harness.store.do(lambda db: hook_removal.delete(db, hooks.by_id(db, hook_id)))
+    gate.opened.set()
+    await harness.over(dead=3)
+    assert blocked(harness) == []
+
+
+@pytest.mark.parametrize("row", ["stays", "goes"])
+async def test_pruning_ends_deliveries_of_removed_hooks(harness: WorkerHarness, row: str) -> None:
+    harness.network.script = Receiver({1: [500]})
+    hook_id = harness.hook(options=BLOCKING)
+    await harness.work()
+    for step in range(4):
+        await harness.event(body(1, step=step))
+    await harness.over(dead=1, waiting=3)
+    removed = {"stays": "UPDATE hook SET deleted_at = 1, version = 9", "goes": "DELETE FROM hook"}
+    harness.store.do(lambda db: db.execute(f"{removed[row]} WHERE id = :id", id=hook_id))
+    await prune(harness.store, WorkerSettings(), batch=2, pause=0)
+    await harness.over(dead=4)
+    assert blocked(harness) == []
 
 
 async def test_a_changed_ordering_waits_for_the_old_keys(harness: WorkerHarness) -> None:

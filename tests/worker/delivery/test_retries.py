@@ -8,7 +8,7 @@ from worker_harness import Gate, Post, WorkerHarness, said
 
 from store import Connection
 from store.clock import SECOND
-from store.delivery import deliveries, outbox
+from store.delivery import deliveries, hook_removal, outbox
 from store.hooks import hooks
 from worker.http.answer import ExchangeResult
 
@@ -276,7 +276,7 @@ async def test_claimed_deliveries_of_a_deleted_hook_are_dead(harness: WorkerHarn
     await harness.work()
     await harness.events(20)
     await until(lambda: harness.network.in_flight["h1.example"] == 2)
-    harness.store.do(lambda db: hooks.delete(db, harness.hook_row(hook_id)))
+    harness.store.do(lambda db: hook_removal.delete(db, harness.hook_row(hook_id)))
     gate.opened.set()
     await harness.over(delivered=2, dead=18)
     assert {row["reason"] for row in harness.deliveries(state="dead")} == {"the hook was deleted"}
@@ -290,7 +290,7 @@ async def test_a_deleted_hook_gets_its_meta_event_and_the_rest_die(harness: Work
         assert row is not None
         repo_id = harness.repo["id"]
         outbox.emit(db, "meta", "deleted", repo_id, {"hook_id": hook_id}, only_hook=hook_id)
-        hooks.delete(db, row)
+        hook_removal.delete(db, row)
 
     harness.network.script = succeeding
     harness.store.do(delete)

@@ -14,6 +14,7 @@ from import_place import Place
 from waiting import PATIENCE, until
 
 from store import Connection, Row, Store
+from store.errors import Missing
 from store.imports import import_contents, import_rounds, imports
 from store.repositories import refs, repositories
 from worker.imports import directories, steps
@@ -516,10 +517,14 @@ async def test_git_is_not_installed(place: GitPlace, monkeypatch: pytest.MonkeyP
     assert row["status"] == "error"
 
 
+@pytest.mark.parametrize("error", [ValueError, Missing])
 async def test_an_internal_error_is_logged_and_not_shown(
-    place: GitPlace, monkeypatch: pytest.MonkeyPatch
+    place: GitPlace, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
 ) -> None:
-    monkeypatch.setattr(steps, "Survey", None)
+    def broken(*_: Any) -> None:
+        raise error("a mistake")
+
+    monkeypatch.setattr(steps, "Survey", broken)
     row = await place.done()
     assert row["status"] == "error"
     assert row["error_message"] == (

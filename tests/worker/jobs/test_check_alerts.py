@@ -12,10 +12,11 @@ from hub.settings import HubSettings
 from hub.worker_events import WorkerEvents
 from store import Connection, Row, Store
 from store.alerts import alerts, problems, transitions
-from store.alerts.rules import EVENTS
+from store.alerts.rules import EVENTS, KEY_BLOCKED
 from store.alerts.transitions import AlertLimits
 from store.clock import DAY, MovableClock
 from store.database import body_codec
+from store.delivery import hook_removal
 from store.errors import Invalid
 from store.formats.chat import CHATS, render
 from store.formats.event_view import EventView
@@ -279,6 +280,9 @@ async def test_a_blocked_key_is_reported_once(world: World, check: Check) -> Non
     assert await check() == []
     world.store.do(stalled_keys.add_gap, died, block=True)
     assert names(await check()) == ["ordering.key_blocked"]
+    world.store.do(hook_removal.delete, world.failing)
+    await check()
+    assert world.store.look(alerts.list_open, [KEY_BLOCKED], 9, None) == []
 
 
 async def test_the_backlog_ends_below_half_of_its_limit(
@@ -337,7 +341,7 @@ async def test_deleted_and_deactivated_hooks_end_their_alerts_in_silence(
     row = world.store.look(hooks.by_id, world.good["id"])
     assert row is not None
     world.store.do(hooks.update, row, active=False)
-    world.store.do(hooks.delete, world.failing)
+    world.store.do(hook_removal.delete, world.failing)
     assert await check() == []
     clock.advance(seconds=120)
     assert await check() == []

@@ -2,11 +2,14 @@
 
 from typing import Any
 
+import pytest
 from waiting import until
 from worker_harness import WorkerHarness
 
+from store import Connection, Row
 from store.delivery import replay_runs
 from store.delivery.replay_selection import ReplaySelection
+from store.errors import Busy, Unavailable
 from worker.jobs.replay import replay
 from worker.settings import WorkerSettings
 
@@ -57,3 +60,47 @@ async def test_no_faster_than_it_may_and_not_once_cancelled(harness: WorkerHarne
     # does not move.
     assert run_of(harness, run["id"])["made"] == 6
     assert [round(seconds, 1) for seconds in slept] == [0.2, 0.4, 0.6]
+
+
+async def no_sleep(seconds: float) -> None:
+    pass
+
+
+async def test_a_step_that_cannot_be_made_blocks_no_other_replay(
+    harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    harness.hook()
+    await harness.events(3)
+    bad, good = ask(harness), ask(harness)
+    real, tried = replay_runs.run_step, 0
+
+    def step(db: Connection, run: Row, limit: int) -> Any:
+        nonlocal tried
+        if run["id"] == bad["id"]:
+            tried += 1
+            raise ValueError("a mistake")
+        return real(db, run, limit)
+
+    monkeypatch.setattr(replay_runs, "run_step", step)
+    await replay(harness.store, WorkerSettings(), sleep=no_sleep)
+    outcomes = [run_of(harness, run["id"])["outcome"] for run in (bad, good)]
+    assert (outcomes, tried) == (["failed", "done"], 3)
+
+
+@pytest.mark.parametrize("error", [Busy, Unavailable])
+async def test_a_replay_waits_for_the_store(
+    harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
+) -> None:
+    harness.hook()
+    await harness.events(3)
+    run = ask(harness)
+
+    def step(*_: Any) -> None:
+        raise error("later")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(replay_runs, "run_step", step)
+        with pytest.raises(error):
+            await replay(harness.store, WorkerSettings(), sleep=no_sleep)
+    await replay(harness.store, WorkerSettings(), sleep=no_sleep)
+    assert run_of(harness, run["id"])["outcome"] == "done"

@@ -240,6 +240,24 @@ async def test_an_interrupted_report_is_made_again(
     )
 
 
+async def test_a_report_that_cannot_be_made_keeps_back_no_other(
+    opened: Store, world: Using, settings: WorkerSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened.do(usage.record, [*some(world), world.row(BEFORE, suggestions=1)])
+    begin = reports.begin
+
+    def failing(db: Connection, kinds: Any, enterprise_id: int, first: int, *given: Any) -> Any:
+        if first == usage_days.of_iso(BEFORE):
+            raise ValueError("a mistake")
+        return begin(db, kinds, enterprise_id, first, *given)
+
+    monkeypatch.setattr(reports, "begin", failing)
+    with pytest.raises(ValueError, match="a mistake"):
+        await make(opened, settings)
+    assert current(opened, world, "users-1-day") is not None
+    assert current(opened, world, "users-1-day", BEFORE) is None
+
+
 async def test_cancelled_it_leaves_nothing(
     opened: Store, world: Using, settings: WorkerSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -27,7 +27,7 @@ from store.artifacts.storage_records import Storage
 from store.clock import DAY, SECOND, MovableClock
 from store.delivery import events, outbox
 from store.delivery.incoming import REPUBLISHED_SOURCE
-from store.errors import Conflict
+from store.errors import Conflict, Missing
 from store.hooks.event_names import WILDCARD
 from store.imports import imports
 from store.issues import issues, milestones
@@ -341,12 +341,16 @@ async def test_a_stopped_run_publishes_no_more(world: World, worker_events: Work
         world.store.do(republish_runs.cancel, run["id"])
 
 
+@pytest.mark.parametrize("error", [ValueError, Missing])
 async def test_one_that_cannot_be_published_keeps_nothing_back(
-    world: World, worker_events: WorkerEvents, caplog: pytest.LogCaptureFixture
+    world: World,
+    worker_events: WorkerEvents,
+    caplog: pytest.LogCaptureFixture,
+    error: type[Exception],
 ) -> None:
     def choking(db: Connection, resource: str, repo_id: int, rows: Sequence[Row]) -> None:
         if any(row.get("title") == "7" for row in rows):
-            raise ValueError("a secret of the payload")
+            raise error("a secret of the payload")
         worker_events.again(db, resource, repo_id, rows)
 
     world.store.do(_many, world, 12)
@@ -356,7 +360,7 @@ async def test_one_that_cannot_be_published_keeps_nothing_back(
     assert [title for title in titles if title.isdigit()] == [str(n) for n in range(12) if n != 7]
     row = world.store.look(republish_runs.get, run["id"])
     assert (row["outcome"], row["published"]) == ("done", row["total"] - 1)
-    assert "a issue cannot be published: ValueError" in caplog.text
+    assert f"a issue cannot be published: {error.__name__}" in caplog.text
     assert "a secret" not in caplog.text
 
 

@@ -17,7 +17,8 @@ from store import Connection, Row, Store
 from store.accounts import accounts, emails
 from store.alerts import alerts
 from store.clock import MovableClock
-from store.errors import Unusable
+from store.delivery import hook_removal
+from store.errors import Missing, Unusable
 from store.hooks import hooks
 from store.hooks.hook_targets import SYSTEM
 from store.mail import notices, outbox
@@ -397,7 +398,7 @@ async def test_a_mail_without_its_alerts_fails_with_the_reason(post: Post) -> No
     post.fail(post.world.failing, "a")
     await post.check(mail_window=0)
     await post.send()
-    post.store.do(hooks.delete, post.world.failing)
+    post.store.do(hook_removal.delete, post.world.failing)
     await post.check()
     post.clock.advance(3600)
     assert post.store.do(alerts.drop, post.clock.now(), 10) == 1
@@ -427,19 +428,22 @@ async def test_the_extra_is_needed(post: Post, monkeypatch: pytest.MonkeyPatch) 
     await worker.stop()
 
 
-async def test_a_mail_that_cannot_be_composed_keeps_back_no_other(post: Post) -> None:
+@pytest.mark.parametrize("error", [ValueError, TypeError, Missing])
+async def test_a_mail_that_cannot_be_composed_keeps_back_no_other(
+    post: Post, error: type[Exception]
+) -> None:
     await post.mail_people("a", "b")
     compose = MailComposer(post.base.model_copy(update={"mail_from": FROM}))
 
     def fails(db: Connection, mail: Row) -> EmailMessage | None:
         if mail["login"] == "a":
-            raise ValueError("a mistake")
+            raise error("a mistake")
         return compose(db, mail)
 
     await MailSender(post.store, post.settings(), fails, post.measures).run()
     assert post.site.receivers == ["b@people.example"]
     assert {row["login"]: row["outcome"] for row in post.outbox()} == {"a": "failed", "b": "sent"}
-    assert "cannot be composed: ValueError" in post.outbox()[1]["error"]
+    assert f"cannot be composed: {error.__name__}" in post.outbox()[1]["error"]
 
 
 async def test_an_address_in_unicode_is_sent_to_servers_that_can(post: Post) -> None:

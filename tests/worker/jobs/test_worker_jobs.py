@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 from waiting import PATIENCE, until
-from worker_harness import WorkerHarness, said
+from worker_harness import WorkerHarness, said, settle
 
 from store import Connection
 from store.audit import audit_check, audit_log, audit_search
 from store.clock import SECOND
 from store.database.metrics import CounterMetric
-from store.delivery import attempts, events, retention
+from store.delivery import attempts, events, hook_removal, retention
 from store.errors import Unavailable
 from store.hooks import hooks
 from store.jobs import jobs
@@ -168,7 +168,7 @@ async def test_waiting_deliveries_do_not_stop_pruning(harness: WorkerHarness) ->
 
 async def test_deleted_hooks_go_with_their_attempts(harness: WorkerHarness) -> None:
     hook_id = harness.hook()
-    harness.store.do(lambda db: hooks.delete(db, harness.hook_row(hook_id)))
+    harness.store.do(lambda db: hook_removal.delete(db, harness.hook_row(hook_id)))
     harness.clock.advance(29 * DAY)
     await prune(harness.store, WorkerSettings())
     assert harness.store.look(hooks.by_id, hook_id) is not None
@@ -192,6 +192,41 @@ async def test_fetched_topics_go_when_their_last_fetch_is_old(harness: WorkerHar
         await prune_few_at_a_time(harness.store, WorkerSettings())
         many = harness.store.look(lambda db: db.value("SELECT count(*) FROM websub_topic"))
         assert many == left
+
+
+@pytest.mark.parametrize("options", [{}, {"ordering": "hook"}], ids=["none", "hook"])
+async def test_retries_of_a_fast_clock_are_due_after_pruning(
+    harness: WorkerHarness, options: dict[str, str]
+) -> None:
+    harness.clock.advance(365 * DAY)
+    harness.network.script = lambda post: said(503, head=b"Retry-After: 60")
+    hook_id = harness.hook(options=options)
+    await harness.work()
+    await harness.events(4)
+    await until(lambda: harness.attempts(hook_id))
+    await harness.rest()
+    harness.clock.advance(-365 * DAY)
+    harness.network.script = lambda post: said()
+    await harness.work()
+    await settle()
+    assert harness.counts()["waiting"] == 4
+    await prune_few_at_a_time(harness.store, WorkerSettings())
+    # The worker finds changed hooks at its next poll, a few seconds later.
+    await harness.pass_time(5)
+    await harness.over(delivered=4)
+
+
+async def test_pruning_leaves_the_longest_delay(harness: WorkerHarness) -> None:
+    harness.network.script = lambda post: said(503)
+    hook_id = harness.hook(options={"retries": [0, 7 * DAY]})
+    await harness.work()
+    await harness.event()
+    await harness.recorded(hook_id, 1)
+    await prune(harness.store, WorkerSettings(jitter=1))
+    await harness.pass_time(6 * DAY)
+    assert len(harness.network.posts) == 1
+    await harness.pass_time(DAY)
+    await harness.recorded(hook_id, 2)
 
 
 async def test_others_get_their_turn_between_batches(

@@ -11,7 +11,7 @@ from worker_harness import WorkerHarness, settle
 from store import Row, Store
 from store.clock import DAY
 from store.database.wakeups import MOST_WAITERS, Waiter
-from store.delivery import deliveries
+from store.delivery import deliveries, hook_removal
 from store.errors import Busy, Invalid
 from store.hooks import hooks
 from store.hooks.hook_targets import SYSTEM
@@ -74,7 +74,7 @@ async def test_deliveries_of_a_deleted_hook_are_dead(harness: WorkerHarness) -> 
     hook_id = harness.hook("pull:ci")
     await harness.events(2)
     (leased,) = fetch(harness, hook_id, 1)
-    harness.store.do(hooks.delete, row_of(harness, hook_id))
+    harness.store.do(hook_removal.delete, row_of(harness, hook_id))
     await harness.work()
     await until(lambda: harness.states(hook_id) == {"waiting": 1, "dead": 1})
     harness.clock.advance(61)

@@ -10,6 +10,7 @@ from store import Row, Store
 from store.accounts import accounts, apps, grants, tokens
 from store.apps import installation_repositories, installations
 from store.clock import MovableClock, parse
+from store.registry import app_removal
 from store.repositories import repositories
 
 from .conftest import PERMISSIONS, Installed
@@ -324,7 +325,7 @@ async def test_installations_of_a_user(installed: Installed, store: Store, seed:
 
 async def test_an_app_goes_with_its_installations(installed: Installed, store: Store) -> None:
     token = installed.token()
-    assert store.do(apps.remove, installed.app["id"])
+    assert store.do(app_removal.remove, installed.app["id"])
     assert_error(await installed.ask("GET", "/repos/acme/kit", token), 401, "Bad credentials")
     assert_error(await installed.itself("GET", "/app"), 401, "Integration not found")
     left = store.look(accounts.by_login, "mill[bot]")

@@ -13,6 +13,7 @@ from store.checks import check_runs, check_suites
 from store.hooks import hooks
 from store.issues import pulls
 from store.projection import projection_table
+from store.registry import app_removal
 from store.repositories import refs
 
 HELLO, VAULT = "/repos/octo/hello", "/repos/octo/vault"
@@ -718,7 +719,7 @@ async def test_wrong_rerequests_of_a_check_run_are_refused(
     await changed(hub, mine, run, conclusion="failure")
     assert_error(await hub.post(path, headers=octo), 403)
     assert_error(await hub.post(f"{RUNS}/987654/rerequest", headers=mine), 404)
-    store.do(apps.remove, run["app"]["id"])
+    store.do(app_removal.remove, run["app"]["id"])
     person = token(store, seed, kind="fine_grained")
     assert_error(await hub.post(path, headers=person), 422)
     left = (await hub.get(f"{RUNS}/{run['id']}")).json()

@@ -9,7 +9,7 @@ from engines import embedded
 
 from hub.cli.traffic import replay as replay_command
 from store import Store
-from store.delivery import attempt_outcomes, rejections, replay_selection
+from store.delivery import attempt_outcomes, hook_removal, rejections, replay_selection
 from store.delivery.attempt_outcomes import Outcome
 from store.hooks import hook_secrets, hooks
 from store.ordering.delivery_states import WAITING
@@ -146,7 +146,7 @@ def test_a_delivery_is_redelivered(run, listed, hook_id):
 
 
 def test_a_deleted_hook_gets_nothing_again(run, store: Store, hook_id):
-    store.do(lambda db: hooks.delete(db, hooks.by_id(db, hook_id)))
+    store.do(lambda db: hook_removal.delete(db, hooks.by_id(db, hook_id)))
     assert "was removed" in run("delivery", "redeliver", 1, code=4).stderr
 
 

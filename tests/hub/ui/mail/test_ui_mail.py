@@ -9,7 +9,7 @@ from ui_world import World
 from store import Connection, Store
 from store.accounts import emails
 from store.clock import MovableClock
-from store.hooks import hooks
+from store.delivery import hook_removal
 from store.mail import outbox, receivers, subscriptions
 
 OCTO = "octo@people.example"
@@ -111,7 +111,7 @@ def test_hooks_that_are_gone_are_left_out(world: World) -> None:
     def leave(db: Connection) -> list[Any]:
         owner = world.seed.octo["id"]
         subscriptions.unsubscribe(db, owner, [0, world.failing["id"], world.good["id"]])
-        hooks.delete(db, world.failing)
+        hook_removal.delete(db, world.failing)
         return [row["hook_id"] for row in subscriptions.list_left(db, owner)]
 
     assert world.store.do(leave) == [0, world.good["id"]]

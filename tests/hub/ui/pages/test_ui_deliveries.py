@@ -18,9 +18,9 @@ from hub.ui import stream, stream_places
 from hub.ui.datetime_fields import field_of
 from store import Connection, Store
 from store.clock import HOUR, MINUTE, SECOND, MovableClock
-from store.delivery import attempt_feed
+from store.delivery import attempt_feed, hook_removal
 from store.errors import Unavailable
-from store.hooks import hook_links, hooks
+from store.hooks import hook_links
 
 
 @pytest.fixture
@@ -472,7 +472,7 @@ class TestOne:
 
     async def test_a_delivery_of_a_deleted_hook_cannot_be_redelivered(self, world: World) -> None:
         (number,) = world.send(world.good, "a")
-        world.store.do(hooks.delete, world.good)
+        world.store.do(hook_removal.delete, world.good)
         async with open_dashboard(world.store, world.operator) as browser:
             at = f"/ui/deliveries/{number}"
             assert "Redeliver" not in text_of(await browser.page(at))

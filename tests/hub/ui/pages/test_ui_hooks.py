@@ -12,7 +12,7 @@ from store import Store
 from store.accounts import tokens
 from store.audit import audit_log
 from store.clock import DAY, HOUR, SECOND, MovableClock
-from store.delivery import events
+from store.delivery import events, hook_removal
 from store.delivery.incoming import IncomingEvent
 from store.hooks import hook_pauses, hook_secrets, hooks
 
@@ -141,7 +141,7 @@ class TestList:
             url = "http://127.0.0.1:18799/port"
             made = hooks.create(db, world.seed.hello["id"], url=url, events=["push"])
             gone = hook(db, world.seed.hello["id"], "gone")
-            hooks.delete(db, gone)
+            hook_removal.delete(db, gone)
             return made["id"], gone["id"]
 
         made, gone = world.store.do(more)

@@ -9,7 +9,7 @@ from ui_trials import Trials
 from ui_world import SECRET, World
 
 from store import Store
-from store.delivery import deliveries
+from store.delivery import deliveries, hook_removal
 from store.hooks import hooks
 
 
@@ -103,7 +103,7 @@ class TestRetry:
     async def test_a_delivery_that_cannot_be_retried_shows_the_reason(self, world: World) -> None:
         gone = world.send(world.good, "a")[0]
         bare = world.send(world.failing, "b")[0]
-        world.store.do(hooks.delete, world.good)
+        world.store.do(hook_removal.delete, world.good)
         world.store.do(
             lambda db: db.execute("UPDATE event SET body = NULL WHERE guid = 'b'") and None
         )

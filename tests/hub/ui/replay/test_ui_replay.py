@@ -64,6 +64,12 @@ async def test_a_replay_is_asked_for_followed_and_cancelled(store: Store, seed: 
         assert "cancelled" in text_of(await browser.page("/ui/replay"))
         actions = [row["action"] for row in store.look(audit_search.page, limit=9)]
         assert actions[:2] == ["ui/cancel-replay", "ui/start-replay"]
+        await browser.post("/ui/replay/start", {"hook": str(one["id"])}, on=page)
+        assert store.do(replay_runs.RUNS.fail, 2)
+        assert "The cause is in the log of the worker" in text_of(
+            await browser.page("/ui/replay/2")
+        )
+        assert "failed" in text_of(await browser.page("/ui/replay"))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from store.accounts import accounts
 from store.database import encrypted_columns, migrations
 from store.database.connection import Connection, Row
 from store.database.store import Store
-from store.delivery import deliveries, events, fan_out, replay_selection, subscribers
+from store.delivery import deliveries, events, fan_out, hook_removal, replay_selection, subscribers
 from store.delivery.incoming import IncomingEvent, Receipt
 from store.delivery.replay_selection import ReplaySelection
 from store.delivery.websub import websub, websub_foreign
@@ -68,7 +68,7 @@ def _migrate(url: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert repo is not None
     assert store.do(_push, repo["id"], "1").deliveries == 1
     hook = store.look(hooks.every)[0]
-    store.do(hooks.delete, hook)
+    store.do(hook_removal.delete, hook)
     assert store.do(_push, repo["id"], "2").deliveries == 0
     store.do(lambda db: db.execute("DELETE FROM hook"))
     store.do(_followed, repo)

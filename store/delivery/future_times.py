@@ -1,0 +1,72 @@
+"""Times too far ahead: a clock that was fast has written them, and they are ignored.
+
+Otherwise a retry would stay away for as long as the clock was fast.
+"""
+
+from store.database.connection import Connection
+from store.delivery.deliveries import DUE
+from store.ordering.delivery_states import BEHIND
+from store.ordering.turns import OPEN
+
+WAITS = "x.state = 0 AND x.lease_id IS NULL"
+# An index has the condition OPEN. A hook is found by those that wait, so they are changed last.
+FOUND = (
+    f"x.ordering_key IS NOT NULL AND x.{OPEN} AND x.state = {BEHIND} AND x.lease_id IS NULL",
+    WAITS,
+)
+
+
+def end_far_delays(db: Connection, ahead: int, limit: int) -> int:
+    """Make deliveries due now that are due after `ahead`, and end the holds of hooks until then.
+
+    `ahead` is a time in microseconds that no delay reaches. Return how many deliveries were
+    changed. If fewer than `limit`, none is left.
+    """
+    hook_ids = _end_holds(db, ahead)
+    changed = 0
+    for hook_id in _hooks(db, ahead):
+        for condition in FOUND:
+            changed += _make_due(db, hook_id, condition, ahead, limit - changed)
+        hook_ids.append(hook_id)
+    if hook_ids:
+        notifier = db.notifier
+        db.after_commit(lambda: notifier.wake(hook_ids))
+    return changed
+
+
+def _hooks(db: Connection, ahead: int) -> list[int]:
+    """Return the hooks with deliveries that are due after `ahead`.
+
+    The query steps from hook to hook through the index, and looks at the last delivery of each.
+    """
+    rows = db.tuples(
+        f"WITH RECURSIVE w (hook_id) AS (SELECT min(x.hook_id) FROM delivery x WHERE {WAITS}"
+        f" UNION ALL SELECT (SELECT min(x.hook_id) FROM delivery x WHERE {WAITS}"
+        " AND x.hook_id > w.hook_id) FROM w WHERE w.hook_id IS NOT NULL)"
+        " SELECT w.hook_id FROM w WHERE w.hook_id IS NOT NULL"
+        f" AND EXISTS (SELECT 1 FROM delivery x WHERE {DUE} AND x.due_at > :ahead)",
+        ahead=ahead,
+    )
+    return [row[0] for row in rows]
+
+
+def _make_due(db: Connection, hook_id: int, condition: str, ahead: int, limit: int) -> int:
+    return db.execute(
+        "UPDATE delivery SET due_at = :now, in_flight_until ="
+        " CASE WHEN in_flight_until > :ahead THEN NULL ELSE in_flight_until END"
+        " WHERE lease_id IS NULL AND id IN (SELECT x.id FROM delivery x"
+        f" WHERE x.hook_id = :hook_id AND {condition} AND x.due_at > :ahead LIMIT :limit)",
+        hook_id=hook_id,
+        ahead=ahead,
+        limit=limit,
+        now=db.now,
+    )
+
+
+def _end_holds(db: Connection, ahead: int) -> list[int]:
+    rows = db.tuples(
+        "UPDATE hook SET held_until = NULL, version = version + 1 WHERE held_until > :ahead"
+        " RETURNING id",
+        ahead=ahead,
+    )
+    return [row[0] for row in rows]

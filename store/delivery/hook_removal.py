@@ -1,0 +1,105 @@
+"""The removal of hooks. A removed hook leaves no delivery that waits for ever.
+
+A deleted hook keeps its row, and the worker ends its waiting deliveries, each in its turn. If the
+row goes with the hook's target, the deliveries end before it.
+"""
+
+from store.database.connection import Connection, Row
+from store.hooks import hook_ordering, hook_subscriptions, hooks
+from store.hooks.hook_targets import HookTarget
+from store.ordering import places, stalled_keys
+from store.ordering.delivery_states import DEAD
+from store.ordering.turns import OPEN
+
+GONE = "the hook is gone"
+KEYED = f"x.ordering_key IS NOT NULL AND x.{OPEN}"
+
+
+def delete(db: Connection, hook: Row) -> None:
+    """Mark a hook as deleted. Retention deletes its row later, because deliveries may need it.
+
+    A pause ends, and blocked keys are free, so that its last event is delivered. The worker ends
+    what a pull hook's receiver has not fetched.
+    """
+    _free_keys(db, hook["id"])
+    hook_subscriptions.remove(db, hook)
+    db.execute(
+        "UPDATE hook SET deleted_at = :now, active = 0, paused_at = NULL, pull = 0,"
+        " version = version + 1 WHERE id = :id",
+        id=hook["id"],
+        now=db.now,
+    )
+    hooks.notify_changed(db, hook["id"])
+
+
+def _free_keys(db: Connection, hook_id: int) -> None:
+    """Let no key of a hook wait for an operator, now or later."""
+    orderings = hook_ordering.lock(db, [hook_id])
+    hook_ordering.end(db, hook_id)
+    keys = stalled_keys.unblock_all(db, hook_id)
+    if keys:
+        places.pass_on(db, orderings, keys)
+
+
+def end_hooks(db: Connection, target: HookTarget, reason: str) -> None:
+    """Mark the waiting deliveries of a target's hooks as dead, before the hooks go with it."""
+    hook_ids = [
+        row[0]
+        for row in db.tuples(f"SELECT id FROM hook WHERE {target.condition}", target_id=target.id)
+    ]
+    # A worker that holds a delivery notices by itself that the hook is gone.
+    db.execute(
+        f"UPDATE delivery SET state = {DEAD}, due_at = :now, reason = :reason WHERE"
+        f" hook_id IN (SELECT id FROM hook WHERE {target.condition})"
+        f" AND {OPEN} AND lease_id IS NULL",
+        target_id=target.id,
+        now=db.now,
+        reason=reason,
+    )
+    notifier = db.notifier
+    db.after_commit(lambda: notifier.wake(hook_ids))
+
+
+def end_stranded(db: Connection, now: int, limit: int) -> int:
+    """End what earlier versions have left: ordered deliveries of removed hooks that get no turn.
+
+    They end at the time `now`. Return how many deliveries of hooks without a row died. If fewer
+    than `limit`, none is left.
+    """
+    for (hook_id,) in db.tuples(
+        "SELECT DISTINCT k.hook_id FROM ordering_key k JOIN hook h ON h.id = k.hook_id"
+        " WHERE k.blocked_at IS NOT NULL AND h.deleted_at IS NOT NULL ORDER BY k.hook_id"
+    ):
+        _free_keys(db, hook_id)
+    died = 0
+    for hook_id in _without_row(db):
+        if died < limit:
+            died += _end(db, hook_id, now, limit - died)
+    return died
+
+
+def _without_row(db: Connection) -> list[int]:
+    """Return the ids of hooks that are gone and have open deliveries in an order.
+
+    The query steps through the index from hook to hook.
+    """
+    rows = db.tuples(
+        f"WITH RECURSIVE w (hook_id) AS (SELECT min(x.hook_id) FROM delivery x WHERE {KEYED}"
+        f" UNION ALL SELECT (SELECT min(x.hook_id) FROM delivery x WHERE {KEYED}"
+        " AND x.hook_id > w.hook_id) FROM w WHERE w.hook_id IS NOT NULL)"
+        " SELECT w.hook_id FROM w WHERE w.hook_id IS NOT NULL"
+        " AND NOT EXISTS (SELECT 1 FROM hook h WHERE h.id = w.hook_id)"
+    )
+    return [row[0] for row in rows]
+
+
+def _end(db: Connection, hook_id: int, now: int, limit: int) -> int:
+    return db.execute(
+        f"UPDATE delivery SET state = {DEAD}, due_at = :now, reason = :reason"
+        f" WHERE {OPEN} AND lease_id IS NULL AND id IN (SELECT x.id FROM delivery x"
+        f" WHERE x.hook_id = :hook_id AND {KEYED} AND x.lease_id IS NULL LIMIT :limit)",
+        hook_id=hook_id,
+        limit=limit,
+        reason=GONE,
+        now=now,
+    )
