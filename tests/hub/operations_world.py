@@ -19,10 +19,12 @@ from enterprises_world import TEAM, enterprise
 from hub.auth.access import Access
 from hub.auth.app_access import AsInstallation
 from hub.auth.token_rights import CLASSIC
+from hub.operations import OPERATIONS
 from hub.rest.operation import Operation
 from hub.rest.resolve import PARAMETER
 from store import Connection, Row, Store
 from store.accounts import accounts, apps, authorizations, emails, grants, memberships, tokens
+from store.accounts.permissions import LEVELS
 from store.agents import agent_variables
 from store.apps import app_hooks, app_keys, app_manifests, installation_tokens, installations
 from store.artifacts import deployment_jobs, deployment_records
@@ -434,6 +436,8 @@ def _people(db: Connection, store: Store) -> World:
     installations.create(db, mill, acme)
     installed = [installations.create(db, app, octo) for app in (mill, kiln)]
     pinged = [(_pinged(db, app), 0) for app in (mill, kiln)]
+    # The installations keep what they have accepted. A user's token has at most what mill has now.
+    apps.update(db, mill["id"], **_fields(mill) | {"permissions": _every_permission()})
     return World(store, hello, vault, *owned, lab, mill, *installed, *holdings, pinged)
 
 
@@ -534,6 +538,22 @@ def _app(db: Connection, owner: Row, name: str, kind: str) -> Row:
         client_secret=SECRET,
     )
     return app
+
+
+def _fields(app: Row) -> apps.AppFields:
+    return {
+        "url": app["url"],
+        "description": app["description"],
+        "permissions": app["permissions"],
+        "events": app["events"],
+        "public": app["public"],
+    }
+
+
+def _every_permission() -> dict[str, str]:
+    return {
+        name: LEVELS[-1] for operation in OPERATIONS for name, _ in operation.access.permissions
+    }
 
 
 def _belongings(db: Connection, account: Row, app: Row) -> Belongings:
