@@ -43,6 +43,14 @@ def read_secret(setting: str, path: Path) -> str:
     return secret
 
 
+def _has_bool(value: Any) -> bool:
+    """Return whether a value, or one in a table, is true or false."""
+    each = value.values() if isinstance(value, dict) else value
+    return any(
+        isinstance(one, bool) for one in (each if isinstance(value, dict | list) else [value])
+    )
+
+
 class SettingsPart(BaseModel):
     """Settings that become part of all settings. Its validator is made when it is used alone."""
 
@@ -56,9 +64,9 @@ class SettingsPart(BaseModel):
         if value == "" and Path in types:
             # It would mean the current directory.
             raise ValueError("must not be empty")
-        if isinstance(value, bool) and types & {int, float} and bool not in types:
+        if _has_bool(value) and types & {int, float} and bool not in types:
             # It would mean 0 or 1.
-            raise ValueError("must be a number")
+            raise ValueError("must be a number, not true or false")
         return value
 
     @field_validator("*")

@@ -18,11 +18,12 @@ from store.delivery.attempt_filter import AttemptFilter
 WINDOW = 2_000
 # Attempts are recorded when they have ended, so their ids rise with their ends, and not with their
 # starts: one that ends with a time-out started before many with lower ids.
-ENDED = "e.started_at + e.duration"
+ENDED = "COALESCE(e.recorded_at, e.started_at + e.duration)"
 # An attempt is usually recorded at most so many microseconds after it has ended.
 LATE = 5 * SECOND
-# An attempt takes at most about so many microseconds. The setting `timeout` is at most 120 s.
-LONGEST = 3 * MINUTE
+# An attempt takes at most about so many microseconds: the setting `timeout` is at most 120 s, and a
+# receiver that fetches may keep a delivery for an hour, or longer if it extends that.
+LONGEST, LONGEST_FETCHED = 3 * MINUTE, 63 * MINUTE
 LATEST = 2**62
 COLUMNS = (
     "a.id, a.delivery_id, a.hook_id, a.event_id, a.repo_id, a.number, a.redelivery, a.started_at,"
@@ -212,7 +213,9 @@ def id_range(db: Connection, times: TimeRange) -> tuple[int, int | None]:
     if times.since is not None:
         first = first_id_since(db, "attempt", ENDED, times.since - LATE)
     if times.until is not None:
-        before = first_id_since(db, "attempt", ENDED, times.until + LONGEST)
+        fetched = db.value("SELECT 1 FROM hook WHERE pull = 1 LIMIT 1") is not None
+        longest = LONGEST_FETCHED if fetched else LONGEST
+        before = first_id_since(db, "attempt", ENDED, times.until + longest)
     return first, before
 
 

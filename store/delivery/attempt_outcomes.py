@@ -22,7 +22,7 @@ LEASE = "delivery.lease_id + 0"
 INSERTED = (
     "delivery_id, hook_id, event_id, repo_id, number, redelivery, started_at, duration,"
     " status_code, error, url, address, timings, request_head, response_head, response_body,"
-    " instruction, installation_id"
+    " instruction, installation_id, recorded_at"
 )
 
 
@@ -69,6 +69,8 @@ class Outcome:
     """The delivery's place, if its hook is ordered."""
     installation_id: int | None = None
     """The installation in the payload, if the hook belongs to an app."""
+    recorded_at: int | None = None
+    """The present time, if `duration` is not the time from the start until now."""
     trace: TraceContext | None = None
     """The attempt's own place in a trace, if its span is exported."""
 
@@ -93,6 +95,7 @@ class Outcome:
             self.response_body,
             self.instruction,
             self.installation_id,
+            self.recorded_at,
         )
 
 

@@ -123,6 +123,7 @@ class Recorder:
                     outcomes[0].delivery_id,
                 )
                 return [], set()
+            log.exception("%d outcomes could not be recorded together", len(outcomes))
         # Followers of an ordered delivery come after it in a group. They are recorded before it, so
         # that nobody gets their turn meanwhile.
         each = [await self._recorded([outcome]) for outcome in reversed(outcomes)]

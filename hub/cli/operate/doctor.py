@@ -120,10 +120,11 @@ def _settings(settings: Settings) -> Iterator[Finding]:
         fine = False
         said = f"links begin with {settings.root()}, which clients cannot open"
         yield warning(about, said, "set base_url to the URL that clients use")
-    for error in start_errors(settings):
+    errors = list(start_errors(settings))
+    for error in errors:
         fine = False
         yield bad(about, error, "correct the setting or its file: tocsin cannot start")
-    if fine:
+    if not errors:
         for complaint in tls.problems(settings, Clock().now()):
             fine = False
             yield warning(about, complaint, "correct the setting, or get another certificate")

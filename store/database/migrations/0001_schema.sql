@@ -437,7 +437,9 @@ CREATE TABLE attempt (
     response_head TEXT,                 -- as received, up to a limit
     response_body TEXT,
     instruction TEXT,                   -- what the receiver asked for, such as retry-after=120
-    installation_id BIGINT              -- for an app's hook: the installation in the payload
+    installation_id BIGINT,             -- for an app's hook: the installation in the payload
+    -- For a pull hook: when the attempt was recorded, which may be long after its start.
+    recorded_at BIGINT
 );
 
 CREATE INDEX attempt_hook ON attempt (hook_id, id);

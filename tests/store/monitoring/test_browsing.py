@@ -151,24 +151,29 @@ def test_rows_are_found_by_their_time(world: World) -> None:
         assert world.store.look(first_id_since, "attempt", time, at) == number + 1
 
 
-def test_attempts_of_a_period_are_found_by_their_start(world: World) -> None:
+@pytest.mark.parametrize("fetched", [False, True], ids=["pushed", "fetched"])
+def test_attempts_of_a_period_are_found_by_their_start(world: World, fetched: bool) -> None:
     """A slow attempt is recorded after quick ones that started later.
 
-    Every fifth attempt takes two minutes. A search for starts alone would be misled by these.
+    Every fifth attempt takes two minutes, or is kept by a receiver for 50 minutes. A search for
+    starts alone would be misled by these.
     """
     hook, lease = world.hook("push"), world.lease()
+    if fetched:
+        world.hook("release", url="pull:tower")
     recorded: list[tuple[int, int]] = []
     for number in range(60):
         world.arrive(f"g-{number}")
         (claimed,) = world.claim(lease, hook["id"])
-        took = 120 * SECOND if number % 5 == 0 else 0
+        took = (50 * MINUTE if fetched else 2 * MINUTE) if number % 5 == 0 else 0
         started_at = world.now - took
-        outcome = world.outcome(lease, claimed, started_at=started_at, duration=took)
+        given = {"duration": 100, "recorded_at": world.now} if fetched else {"duration": took}
+        outcome = world.outcome(lease, claimed, started_at=started_at, **given)
         world.store.do(attempt_outcomes.record, [outcome])
         recorded.append((number + 1, started_at))
         world.clock.advance(10)
     first = recorded[0][1]
-    for minute in range(-1, 13):
+    for minute in range(-1, 63):
         times = TimeRange(first + minute * MINUTE, first + (minute + 1) * MINUTE)
         ids = world.store.look(attempt_feed.id_range, times)
         for shown in (AttemptFilter(None, hook["id"]), AttemptFilter()):

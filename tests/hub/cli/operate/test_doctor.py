@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from certificate_authority import DAY, Authority
 from clock_helpers import hasten
 from daemon import Site, tocsin
 from installation import opened, seed
@@ -161,6 +162,19 @@ def test_a_file_that_a_start_needs_is_looked_for(examine, well, monkeypatch, tmp
     finding = worst(examine(code=2)["settings"])
     assert finding["said"] == f"{said.format(path)}No such file or directory"
     assert finding["remedy"] == "correct the setting or its file: tocsin cannot start"
+
+
+def test_an_expired_certificate_is_found_beside_another_warning(
+    examine, well, monkeypatch, tmp_path
+):
+    issued = Authority(tmp_path)
+    issued.issue("old", ends=-DAY)
+    monkeypatch.setenv("TOCSIN_TLS_CERTIFICATE", str(tmp_path / "old.crt"))
+    monkeypatch.setenv("TOCSIN_TLS_KEY", str(tmp_path / "old.key"))
+    monkeypatch.setenv("TOCSIN_TIMEUOT", "5")
+    said = [one["said"] for one in examine(code=1)["settings"]]
+    assert said[0] == "TOCSIN_TIMEUOT is no setting"
+    assert any("is valid from" in one for one in said[1:])
 
 
 @pytest.mark.parametrize(
