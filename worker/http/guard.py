@@ -5,12 +5,11 @@ A name is resolved and all its addresses are judged. Exactly the judged addresse
 """
 
 import asyncio
-import socket
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 from worker.http.addresses import NETWORKS_SETTING, AddressRule, Refused
 from worker.http.endpoint import WEB, Endpoint, is_address, parse
+from worker.http.names import NameResolver
 
 __all__ = ["Endpoint", "Guard", "Refused", "Resolver"]
 
@@ -21,7 +20,6 @@ PORTS = "80,443,1024-65535"
 PORTS_SETTING = "callback_ports"
 MAX_ANSWERS = 64
 CHECK_SECONDS = 2
-RESOLVER_THREADS = 16
 # The ports that the WHATWG fetch standard blocks, because other protocols listen there.
 BAD_PORTS = frozenset([
     1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102,
@@ -49,10 +47,9 @@ class Guard:
         check_seconds: float = CHECK_SECONDS,
     ) -> None:
         self.allow(allow_networks, ports)
-        self._threads = ThreadPoolExecutor(RESOLVER_THREADS, "resolve")
-        self._resolver = resolver or self._system
+        self._names = NameResolver()
+        self._resolver = resolver or self._names.resolve
         self._check_seconds = check_seconds
-        self._asked: dict[tuple[str, int], asyncio.Task[list[str] | OSError]] = {}
 
     def allow(self, networks: Iterable[str], ports: str) -> None:
         """Apply these rules from now on. If they are invalid, raise ValueError and change
@@ -78,15 +75,14 @@ class Guard:
     async def resolve(self, endpoint: Endpoint) -> list[str]:
         """Return the addresses to dial. All of them were judged.
 
-        Raises Refused if one is forbidden, and OSError if there are none. If the caller is
-        cancelled, the look-up continues for others that wait for it.
+        Raises Refused if one is forbidden, and OSError if there are none.
         """
         if is_address(endpoint.host):
             self._rule.judge(endpoint.host)
             return [endpoint.host]
-        found = await asyncio.shield(self._resolve_once(endpoint.host, endpoint.port))
-        if isinstance(found, OSError):
-            raise found
+        found = list(dict.fromkeys(await self._resolver(endpoint.host, endpoint.port)))
+        if not found or len(found) > MAX_ANSWERS:
+            raise OSError(f"{len(found)} addresses for {endpoint.host}")
         for address in found:
             self._rule.judge(address, endpoint.host)
         return found
@@ -105,7 +101,7 @@ class Guard:
 
     def close(self) -> None:
         """Let the resolver's threads end, and drop look-ups that have not begun."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._names.close()
 
     def _check_port(self, port: int) -> None:
         if port in BAD_PORTS:
@@ -118,33 +114,6 @@ class Guard:
             self._rule.judge(host)
         elif (host == "localhost" or host.endswith(".localhost")) and not self._localhost:
             raise Refused(host, "a loopback name (RFC 6761)", NETWORKS_SETTING)
-
-    def _resolve_once(self, host: str, port: int) -> asyncio.Task[list[str] | OSError]:
-        key = host, port
-        task = self._asked.get(key)
-        if task is None:
-            task = self._asked[key] = asyncio.create_task(self._look_up(host, port))
-            task.add_done_callback(lambda _: self._asked.pop(key, None))
-        return task
-
-    async def _look_up(self, host: str, port: int) -> list[str] | OSError:
-        # An error is returned, not raised: if every caller was cancelled, asyncio would report a
-        # raised one as never retrieved.
-        try:
-            found = list(dict.fromkeys(await self._resolver(host, port)))
-        except OSError as error:
-            return error
-        if not found or len(found) > MAX_ANSWERS:
-            return OSError(f"{len(found)} addresses for {host}")
-        return found
-
-    async def _system(self, host: str, port: int) -> list[str]:
-        # The name is passed as bytes, so that the resolver gets it unchanged. The threads are
-        # separate, because other slow work shares the event loop's default pool.
-        found = await asyncio.get_running_loop().run_in_executor(
-            self._threads, socket.getaddrinfo, host.encode(), port, 0, socket.SOCK_STREAM
-        )
-        return [str(sockaddr[0]) for *_, sockaddr in found]
 
 
 def _ranges(ports: str) -> list[tuple[int, int]]:

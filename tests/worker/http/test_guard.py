@@ -465,29 +465,6 @@ async def test_an_answer_with_a_zone_or_nonsense_is_refused():
         guard.close()
 
 
-async def test_look_ups_of_one_name_are_one():
-    asked, release = [], asyncio.Event()
-
-    async def slow(host: str, port: int) -> list[str]:
-        asked.append(host)
-        await release.wait()
-        return ["8.8.8.8", "8.8.8.8"]
-
-    guard = Guard(resolver=slow)
-    endpoint = guard.endpoint("http://example.com/")
-    tasks = [asyncio.create_task(guard.resolve(endpoint)) for _ in range(5)]
-    await asyncio.sleep(0)
-    tasks[0].cancel()
-    release.set()
-    results = await asyncio.gather(*tasks, return_exceptions=True)
-    assert isinstance(results[0], asyncio.CancelledError)
-    assert results[1:] == [["8.8.8.8"]] * 4
-    assert asked == ["example.com"]
-    await guard.resolve(endpoint)
-    assert len(asked) == 2
-    guard.close()
-
-
 async def test_a_name_that_does_not_resolve_is_accepted_when_it_is_saved():
     async def never(host: str, port: int) -> list[str]:
         raise OSError("no such name")

@@ -1,0 +1,126 @@
+"""The look-ups of names by the system's resolver, so that slow names do not delay healthy ones.
+
+A look-up holds a thread until the system answers, because it cannot be ended. So each name waits
+only for names of its own kind: those whose last look-up was quick, new ones, and slow ones.
+"""
+
+import asyncio
+import contextlib
+import socket
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from threading import Lock
+from time import monotonic
+
+QUICK, NEW, SLOW = "quick", "new", "slow"
+THREADS = {QUICK: 16, NEW: 32, SLOW: 8}
+SLOW_SECONDS = 1.0
+"""A name is slow if its last look-up took as long, whether it succeeded or not."""
+FORGET_SECONDS = 600.0
+"""After this time a slow name counts as new, because its servers may work again."""
+MAX_NAMES = 10_000
+"""How many quick names, and how many slow ones, are remembered."""
+
+
+@dataclass(slots=True)
+class LookUp:
+    """A look-up that has not ended, and the number of tasks that wait for it."""
+
+    work: "Future[list[str]]"
+    waiting: int = 0
+
+
+class NameResolver:
+    """The system's resolver. Tasks that ask for one name share one look-up."""
+
+    def __init__(self) -> None:
+        self._threads = {
+            kind: ThreadPoolExecutor(many, f"resolve-{kind}") for kind, many in THREADS.items()
+        }
+        self._names = NameKinds()
+        self._open: dict[str, LookUp] = {}
+
+    async def resolve(self, host: str, _port: int) -> list[str]:
+        """Return the addresses of a name. Raises OSError if there are none.
+
+        If no task waits any more, a look-up that has not begun is dropped. One that has begun
+        continues, and the next task that asks for the name joins it.
+        """
+        look_up = self._open.get(host) or self._begin(host)
+        look_up.waiting += 1
+        try:
+            await _ended(look_up.work)
+        finally:
+            look_up.waiting -= 1
+            if not look_up.waiting:
+                look_up.work.cancel()
+        if look_up.work.cancelled():
+            raise OSError("the resolver is closed")
+        return look_up.work.result()
+
+    def close(self) -> None:
+        """Let the threads end, and drop look-ups that have not begun."""
+        for pool in self._threads.values():
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    def _begin(self, host: str) -> LookUp:
+        pool = self._threads[self._names.kind(host, monotonic())]
+        look_up = self._open[host] = LookUp(pool.submit(self._look_up, host))
+        look_up.work.add_done_callback(lambda _: self._open.pop(host, None))
+        return look_up
+
+    def _look_up(self, host: str) -> list[str]:
+        begun, found = monotonic(), False
+        try:
+            # The name is passed as bytes, so that the resolver gets it unchanged.
+            answers = socket.getaddrinfo(host.encode(), None, 0, socket.SOCK_STREAM)
+            found = True
+            return [str(sockaddr[0]) for *_, sockaddr in answers]
+        finally:
+            self._names.note(host, begun, monotonic(), found=found)
+
+
+async def _ended(work: "Future[list[str]]") -> None:
+    """Wait for the end of a look-up. If the caller is cancelled, the look-up continues."""
+    loop = asyncio.get_running_loop()
+    end = asyncio.Event()
+
+    def wake(_: object) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed, and nothing waits any more
+            loop.call_soon_threadsafe(end.set)
+
+    work.add_done_callback(wake)
+    await end.wait()
+
+
+class NameKinds:
+    """The kinds of names, by their last look-ups. Any thread may use it."""
+
+    def __init__(self, max_names: int = MAX_NAMES) -> None:
+        self._max_names = max_names
+        self._quick: dict[str, float] = {}
+        self._slow: dict[str, float] = {}
+        self._lock = Lock()
+
+    def kind(self, host: str, now: float) -> str:
+        """Return the kind of a name."""
+        if host in self._quick:
+            return QUICK
+        slow_at = self._slow.get(host)
+        return NEW if slow_at is None or slow_at + FORGET_SECONDS < now else SLOW
+
+    def note(self, host: str, begun: float, ended: float, *, found: bool) -> None:
+        """Remember how a look-up went. A name that fails fast counts as new: it delays little."""
+        slow = ended - begun >= SLOW_SECONDS
+        with self._lock:
+            self._quick.pop(host, None)
+            self._slow.pop(host, None)
+            if slow or found:
+                names = self._slow if slow else self._quick
+                names[host] = ended
+                _drop_oldest(names, self._max_names)
+
+
+def _drop_oldest(names: dict[str, float], most: int) -> None:
+    if len(names) > most:
+        del names[next(iter(names))]
