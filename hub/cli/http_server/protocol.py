@@ -234,8 +234,11 @@ class Protocol(HttpToolsProtocol):
         self._room = min(self._room + CHUNK_FRAMING, self._limiter.limits.header_bytes)
 
     def on_message_complete(self) -> None:
+        limits = self._limiter.limits
+        # The room that the body has made is not for the next request's head.
+        self._room = min(self._room, limits.header_bytes)
         if self._phase == REST:
-            self._wait(IDLE, self._limiter.limits.keep_alive_timeout)
+            self._wait(IDLE, limits.keep_alive_timeout)
         super().on_message_complete()
 
     # Responses.

@@ -184,6 +184,35 @@ async def test_bodies_are_no_heads(world):
     assert (await client.answer())[0] == 200
 
 
+async def test_a_body_makes_no_room_for_the_next_head(world, parsed):
+    world.app.may.clear()
+    client = await world.connect()
+    size = 4 * LIMITS.header_bytes
+    head = b"POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % size
+    whole = head + b"x" * size
+    await client.send(whole[:-10])
+    await until(lambda: sum(parsed) == len(whole) - 10)
+    # The server reads on: it pauses only while the application has much to take.
+    await client.send(whole[-10:])
+    await until(lambda: sum(parsed) == len(whole))
+    client.writer.write(HEAD + b"X-A: " + b"a" * size)
+    await until(lambda: world.measures.requests.values() == {("other", "431"): 1})
+    assert sum(parsed) == len(whole) + LIMITS.header_bytes
+    world.app.may.set()
+    assert (await client.answer())[0] == 200
+    assert (await client.refusal())[0] == 431
+
+
+async def test_heads_that_arrive_with_a_body_are_read(world):
+    """Requests that arrive in one piece are served, also behind a body, whatever their sum."""
+    client = await world.connect()
+    large = HEAD + b"X-A: " + b"a" * (LIMITS.header_bytes // 2) + b"\r\n\r\n"
+    body = b"POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 200000\r\n\r\n" + b"x" * 200_000
+    await client.send((body + large * 4) * 3)
+    for _ in range(15):
+        assert (await client.answer())[0] == 200
+
+
 async def test_trailers_are_no_headers(world):
     client = await world.connect()
     chunked = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
