@@ -38,20 +38,25 @@ class ClientAddresses:
     def is_proxy(self, address: str) -> bool:
         """Return whether a trusted proxy has this address."""
         try:
-            number = ipaddress.ip_address(address)
+            forms = {ipaddress.ip_address(address), _unmapped(address)}
         except ValueError:
             return False
-        return any(number in network for network in self._trusted)
+        return any(form in network for network in self._trusted for form in forms)
 
 
 def is_loopback(address: str) -> bool:
     """Return whether this is a loopback address, also an IPv4 one that is mapped to IPv6."""
     try:
-        number = ipaddress.ip_address(address)
+        return _unmapped(address).is_loopback
     except ValueError:
         return False
-    mapped = getattr(number, "ipv4_mapped", None)
-    return bool((mapped or number).is_loopback)
+
+
+def _unmapped(address: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    """Return the address. A socket for both versions of IP shows IPv4 addresses mapped to IPv6."""
+    number = ipaddress.ip_address(address)
+    mapped = number.ipv4_mapped if isinstance(number, ipaddress.IPv6Address) else None
+    return mapped or number
 
 
 def _hops(scope: Scope) -> list[str]:
@@ -73,11 +78,9 @@ def _hops(scope: Scope) -> list[str]:
 def network_of(address: str) -> str:
     """Return the address or, for IPv6, its /64 network."""
     try:
-        number = ipaddress.ip_address(address)
+        number = _unmapped(address)
     except ValueError:
         return address
     if isinstance(number, ipaddress.IPv4Address):
         return str(number)
-    if number.ipv4_mapped is not None:
-        return str(number.ipv4_mapped)
     return str(ipaddress.ip_network((int(number) >> 64 << 64, 64)))

@@ -482,6 +482,15 @@ def test_client_addresses_behind_proxies(
     assert ClientAddresses(["10.0.0.0/8"]).address(scope(peer, *forwarded)) == expected
 
 
+@pytest.mark.parametrize("trusted", ["10.0.0.0/8", "::ffff:10.0.0.0/104"])
+def test_a_proxy_is_trusted_also_on_a_socket_for_both_versions_of_ip(trusted: str) -> None:
+    """The socket of `host = "::"` shows IPv4 addresses as IPv6 ones."""
+    clients = ClientAddresses([trusted])
+    hops = ("198.51.100.7, ::ffff:10.0.0.6",)
+    assert clients.address(scope("::ffff:10.0.0.5", *hops)) == "198.51.100.7"
+    assert clients.address(scope("::ffff:192.0.2.9", *hops)) == "192.0.2.9"
+
+
 def test_no_proxy_is_trusted_by_default() -> None:
     assert ClientAddresses([]).address(scope("10.0.0.1", "192.0.2.1")) == "10.0.0.1"
 
