@@ -10,7 +10,7 @@ from worker.http.endpoint import SOURCES
 from worker.http.guard import Guard
 from worker.imports.directories import write_private_file
 from worker.imports.git import PASSWORD, USER, CommandFailed, Remote, run
-from worker.imports.git_objects import IMPORTED_REFS
+from worker.imports.git_objects import IMPORTED_REFS, lines_of
 from worker.imports.probe import ImportProblem
 from worker.imports.proxy import USER as TO_PROXY
 from worker.imports.proxy import ImportProxy, proxy_to
@@ -137,7 +137,7 @@ class SubversionFetcher:
         form = "--format=%(refname) %(objectname)"
         said = await self._git_here("for-each-ref", form, PREFIX)
         lines = []
-        for line in said.decode().splitlines():
+        for line in lines_of(said.decode()):
             name, _, oid = line.removeprefix(PREFIX).rpartition(" ")
             place = "heads/trunk" if name in TRUNKS else f"heads/{name}"
             if name.startswith("tags/"):

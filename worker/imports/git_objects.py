@@ -13,7 +13,8 @@ from typing import IO
 IMPORTED_REFS = "refs/tocsin/source/"
 OWN_REFS = "refs/tocsin/"
 MAX_OBJECT_BYTES = 64 * 1024 * 1024
-PERSON = re.compile(rb"(author|committer|tagger) (.*?) ?<([^>\n]*)>(.*)", re.DOTALL)
+# The name ends before the first `<`: otherwise the time would grow with the square of its length.
+PERSON = re.compile(rb"(author|committer|tagger) ([^<]*?) ?<([^>\n]*)>(.*)", re.DOTALL)
 
 
 class UnsupportedHistory(Exception):
@@ -47,6 +48,14 @@ def read_lines(process: Process) -> Iterator[bytes]:
     assert process.stdout is not None
     for line in process.stdout:
         yield line.rstrip(b"\n")
+
+
+def lines_of(said: str) -> list[str]:
+    """Return the lines of a program's output.
+
+    `splitlines` also splits at other characters, such as U+2028, which may be in a branch's name.
+    """
+    return said.removesuffix("\n").split("\n") if said else []
 
 
 def check_exit(process: Process) -> None:
@@ -93,7 +102,7 @@ def refs(repo: Path, place: str) -> dict[str, tuple[str, str]]:
     """Return the refs below a place: name to hash and kind."""
     form = "--format=%(refname) %(objectname) %(objecttype)"
     said = run_git(repo, "for-each-ref", form, place).decode("utf-8", "surrogateescape")
-    parted = (line.rsplit(" ", 2) for line in said.splitlines())
+    parted = (line.rsplit(" ", 2) for line in lines_of(said))
     return {name: (oid, kind) for name, oid, kind in parted}
 
 

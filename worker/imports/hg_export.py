@@ -13,7 +13,7 @@ WORK = b"refs/tocsin/work"
 TELL_EVERY = 100
 MODES = {b"": b"100644", b"x": b"100755", b"l": b"120000"}
 NOT_IN_REFS = re.compile(rb"[\x00-\x20\x7f~^:?*\[\\]+|\.\.+|@\{|//+|\.lock(?=/|$)")
-PERSON = re.compile(rb"\s*(.*?)\s*<([^<>]*)>?\s*", re.DOTALL)
+PERSON = re.compile(rb"(.*)<([^<>]*)>?", re.DOTALL)
 UNPRINTABLE = re.compile(rb"[\x00-\x1f<>]+")
 
 
@@ -58,7 +58,7 @@ def _commit(ui: Any, ctx: Any) -> None:
     if not parents:
         # Without the reset, git would make the previous commit the parent.
         ui.write(b"reset %s\n\n" % WORK)
-    when = b"%s %s" % (_person(ctx.user()), _time(*ctx.date()))
+    when = b"%s %s" % (person_of(ctx.user()), _time(*ctx.date()))
     text = ctx.description()
     ui.write(b"commit %s\nmark :%d\n" % (WORK, ctx.rev() + 1))
     ui.write(b"author %s\ncommitter %s\ndata %d\n%s\n" % (when, when, len(text), text))
@@ -76,8 +76,9 @@ def _commit(ui: Any, ctx: Any) -> None:
     ui.write(b"\n")
 
 
-def _person(user: bytes) -> bytes:
-    found = PERSON.fullmatch(user)
+def person_of(user: bytes) -> bytes:
+    """Return the name and address of a Mercurial user, as git writes them."""
+    found = PERSON.fullmatch(user.strip())
     name, email = (found[1], found[2]) if found else (user, user if b"@" in user else b"")
     name, email = (UNPRINTABLE.sub(b" ", part).strip() for part in (name, email))
     return b"%s <%s>" % (name, email) if name else b"<%s>" % email

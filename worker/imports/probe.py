@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from html import unescape
+from itertools import islice
 from urllib.parse import quote, unquote, urljoin
 
 from worker.http.addresses import Refused
@@ -21,6 +22,9 @@ REQUEST_TIMEOUT = 30.0
 MOST_PAGE = 1024 * 1024
 MOST_HOPS = 3
 MOST_CHOICES = 50
+# The links of a page that are looked at. A page may hold a hundred thousand, or a huge one.
+MOST_LINKS = 2000
+LONGEST_LINK = 4096
 AT_ONCE = 4
 GIT = "/info/refs?service=git-upload-pack"
 SMART = "application/x-git-upload-pack-advertisement"
@@ -123,7 +127,7 @@ class Probe:
         reply, last = await self._request("GET", url.rstrip("/") + "/")
         if reply.status != 200:
             return []
-        names = _names(reply.body.decode("utf-8", "replace"), last)
+        names = links_below(reply.body.decode("utf-8", "replace"), last)
         turn = asyncio.Semaphore(AT_ONCE)
 
         async def ask(name: str) -> DetectedRepository | None:
@@ -227,15 +231,20 @@ def within(url: str, project: str) -> str:
     return "/".join([url.rstrip("/"), *(quote(part, safe="~+") for part in parts)])
 
 
-def _names(page: str, url: str) -> list[str]:
+def links_below(page: str, url: str) -> list[str]:
     """Return the paths of the links on a page that lead below it."""
     found: dict[str, None] = {}
-    for groups in LINK.findall(page):
-        place = urljoin(url, unescape("".join(groups))).partition("#")[0]
+    links = dict.fromkeys("".join(groups) for groups in LINK.findall(page))
+    for link in islice(links, MOST_LINKS):
+        if len(link) > LONGEST_LINK:
+            continue
+        place = urljoin(url, unescape(link)).partition("#")[0]
         rest = unquote(place.removeprefix(url)).strip("/")
         if place.startswith(url) and rest and "?" not in rest and ".." not in rest:
             found[rest] = None
-    return [*found][:MOST_CHOICES]
+        if len(found) == MOST_CHOICES:
+            break
+    return [*found]
 
 
 def _choice(found: DetectedRepository) -> dict[str, str]:

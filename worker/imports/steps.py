@@ -13,7 +13,7 @@ import orjson
 
 from store.imports.import_contents import Author, LargeFile
 from worker.imports.git import PROGRESS, CommandFailed, LineCallback, Remote, run
-from worker.imports.git_objects import IMPORTED_REFS, OWN_REFS
+from worker.imports.git_objects import IMPORTED_REFS, OWN_REFS, lines_of
 from worker.imports.probe import ImportProblem
 
 # The folder that Python finds this package in.
@@ -55,7 +55,7 @@ class ImportSteps:
             said = await self._git("ls-remote", "--symref", "--", remote.url, HEAD, remote=remote)
         except CommandFailed as error:
             raise _denied(error, remote) or ImportProblem("error", str(error)) from None
-        for line in said.decode("utf-8", "replace").splitlines():
+        for line in lines_of(said.decode("utf-8", "replace")):
             if line.startswith("ref: refs/heads/") and line.endswith(f"\t{HEAD}"):
                 return line.removeprefix("ref: ").partition("\t")[0]
         return None
@@ -123,7 +123,7 @@ class ImportSteps:
         git_dir = f"--git-dir={self.made}"
         await self._git(git_dir, "config", "transfer.hideRefs", OWN_REFS.rstrip("/"))
         said = await self._git(git_dir, "for-each-ref", "--format=%(refname)", "refs/heads")
-        branches = said.decode("utf-8", "replace").splitlines()
+        branches = lines_of(said.decode("utf-8", "replace"))
         if branches and head not in branches:
             head = next((name for name in USUAL if name in branches), branches[0])
         if head is not None:
@@ -136,7 +136,7 @@ class ImportSteps:
         git_dir = f"--git-dir={self.made}"
         said = await self._git(git_dir, "for-each-ref", form, "refs/heads", "refs/tags")
         found = {}
-        for line in said.decode("utf-8", "replace").splitlines():
+        for line in lines_of(said.decode("utf-8", "replace")):
             name, oid, *peeled = line.split(" ")
             found[name] = next(filter(None, peeled), oid)
         return found

@@ -11,7 +11,9 @@ from worker.imports.git_objects import (
     UnsupportedHistory,
     authors_of,
     objects,
+    refs,
 )
+from worker.imports.hg_export import person_of
 from worker.imports.rewrite import rewrite
 from worker.imports.survey import author_digest, printable, survey
 
@@ -186,3 +188,22 @@ def test_authors_of_a_commit_are_read() -> None:
     content = b"author A B <a@b> 1 +0\ncommitter <c> 1 +0\n\nauthor D <d> 1 +0\n"
     assert [*authors_of(content)] == [(b"A B", b"a@b"), (b"", b"c")]
     assert len(author_digest(b"A", b"b")) == 40
+
+
+@pytest.mark.parametrize("filler", [b"<", b" ", b"<a "])
+def test_odd_authors_take_no_time_that_grows_with_their_square(filler: bytes) -> None:
+    """With such a time, this would take hours."""
+    line = b"author " + filler * 1_000_000
+    assert [*authors_of(line + b"\n\nx")] == []
+    (found,) = authors_of(line + b"<a@b> 1 +0\n\nx")
+    assert found[1].endswith(b"a@b")
+    assert b"x" in person_of(filler * 1_000_000 + b"x")
+
+
+@pytest.mark.parametrize("char", ["\u2028", "\x85"])
+def test_line_separators_in_the_name_of_a_branch(repo: Path, char: str) -> None:
+    made = commit(repo)
+    point(repo, f"heads/a{char}b", made)
+    assert refs(repo, IMPORTED_REFS) == {f"{IMPORTED_REFS}heads/a{char}b": (made, "commit")}
+    assert rewrite(repo, {}) == {"rewritten": 0}
+    assert git(repo, "rev-parse", f"refs/heads/a{char}b") == made

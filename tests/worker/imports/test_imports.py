@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin
 
 import pytest
 from engines import ENGINES, engine_url
@@ -17,7 +18,7 @@ from store import Connection, Row, Store
 from store.errors import Missing
 from store.imports import import_contents, import_rounds, imports
 from store.repositories import refs, repositories
-from worker.imports import directories, steps
+from worker.imports import directories, probe, steps
 from worker.imports.import_round import ImportPace
 from worker.jobs.run_imports import clean_up, run_imports
 
@@ -87,6 +88,20 @@ async def test_an_import_sets_default_branch_and_refs(place: GitPlace) -> None:
     assert at == git(bare, "rev-parse", "trunk")
     # An annotated tag resolves to its commit.
     assert place.store.look(refs.resolve, place.repo["id"], "v1") == at
+
+
+@pytest.mark.parametrize("char", ["\u2028", "\x85"])
+async def test_line_separators_in_the_name_of_a_branch(place: GitPlace, char: str) -> None:
+    name = f"a{char}b"
+    place.site.repository("odd", stream(branch=name))
+    bare = place.site.root / "odd.git"
+    git(bare, "symbolic-ref", "HEAD", f"refs/heads/{name}")
+    assert (await place.done("/odd.git"))["status"] == "complete"
+    repo = place.store.look(repositories.get, place.repo["id"])
+    assert repo is not None
+    assert repo["default_branch"] == name
+    at = place.store.look(refs.resolve, place.repo["id"], name)
+    assert at == git(bare, "rev-parse", f"refs/heads/{name}")
 
 
 async def test_an_empty_repository_can_be_imported(place: GitPlace) -> None:
@@ -162,6 +177,21 @@ async def test_several_projects_at_a_url(place: GitPlace) -> None:
     row = await place.work()
     assert (row["status"], row["project"], row["commit_count"]) == ("complete", "rope.git", 1)
     assert row["project_choices"] == []
+
+
+@pytest.mark.parametrize(
+    "link",
+    ["href=x ", 'href="/{n}" ', 'href="below/{n}" ', 'href="' + "&a" * 3000 + '{n}" '],
+    ids=["same", "elsewhere", "below", "long"],
+)
+def test_a_page_of_many_links_costs_little(monkeypatch: pytest.MonkeyPatch, link: str) -> None:
+    joined = []
+    monkeypatch.setattr(probe, "urljoin", lambda *parts: joined.append(parts) or urljoin(*parts))
+    page = "".join(link.replace("{n}", str(n)) for n in range(5000))
+    found = probe.links_below(page, "http://forge.example/")
+    assert len(found) <= probe.MOST_CHOICES
+    assert len(joined) <= probe.MOST_LINKS
+    assert all(len(place) <= probe.LONGEST_LINK for _, place in joined)
 
 
 async def test_the_only_project_at_a_url_is_imported(place: GitPlace) -> None:
