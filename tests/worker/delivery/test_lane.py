@@ -9,7 +9,7 @@ from worker_harness import settle
 from store.clock import SECOND, MovableClock
 from worker.delivery.lane import FIRST_WINDOW, Lane, QueuedDelivery
 from worker.delivery.policy import policy_for
-from worker.delivery.retry_timer import LONGEST_SLEEP, RetryTimer
+from worker.delivery.retry_timer import LONGEST_SLEEP, SPARE, RetryTimer
 from worker.delivery.target import Target
 from worker.settings import WorkerSettings
 from worker.tuning import DEFAULTS
@@ -232,6 +232,22 @@ async def test_the_earliest_entry_of_a_lane_counts(bell: Bell) -> None:
     assert bell.timer.pop_due() == [one]
     bell.clock.advance(6)
     assert bell.timer.pop_due() == [], "replaced entries are skipped"
+
+
+async def test_short_retries_beside_a_long_one_leave_few_entries(bell: Bell) -> None:
+    one, other = Lane(1), Lane(2)
+    far = bell.at(86_400)
+    bell.timer.schedule(other, far)
+    for _ in range(1000):
+        bell.timer.schedule(one, far)
+        bell.timer.schedule(one, bell.at(1))
+        bell.clock.advance(1)
+        assert bell.timer.pop_due() == [one]
+    bell.timer.schedule(one, far)
+    assert bell.timer.size <= 2 * 2 + SPARE
+    bell.clock.advance(86_400)
+    assert bell.timer.pop_due() == [other, one]
+    assert bell.timer.pop_due() == []
 
 
 async def test_lanes_come_in_the_order_of_their_moments(bell: Bell) -> None:
