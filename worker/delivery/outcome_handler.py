@@ -68,8 +68,8 @@ class OutcomeHandler:
         delivered = outcome.state == DELIVERED
         key = None if item.turn is None else item.turn.key
         if cooldown := self._admission.update_limits(lane, delivered=delivered, key=key):
-            message = "hook %d rests for %.0f s after %d failures in a row"
-            log.warning(message, lane.hook_id, cooldown, lane.failures)
+            rest = f"rests for {cooldown:.0f} s"
+            _report(logging.WARNING, lane, rest, f"after {lane.failures} failures in a row")
             # This precedes the recording, which never happens at once.
             outcome.cooldown_until = self._clock.now() + round(cooldown * SECOND)
             self._claimer.give_back(lane)
@@ -82,7 +82,7 @@ class OutcomeHandler:
         """
         if held_until > (now := self._clock.now()):
             seconds = (held_until - now) / SECOND
-            log.info("hook %d is held back for %.0f s: its receiver asked", lane.hook_id, seconds)
+            _report(logging.INFO, lane, "is held back", f"for {seconds:.0f} s: its receiver asked")
             lane.hold(held_until)
             self._lanes.update_full(lane)
         self._claimer.give_back(lane)
@@ -102,3 +102,12 @@ class OutcomeHandler:
             log.warning("hook %d was disabled: see its reason", hook_id)
             self._lanes.get(hook_id).forget_target()
         self._admission.wake()
+
+
+def _report(level: int, lane: Lane, rest: str, detail: str) -> None:
+    """Log a rest of a hook: at this level if it is of a new kind or length, else for debugging.
+
+    A hook that stays dead rests again every few minutes, and thousands of hooks may be dead.
+    """
+    known, lane.reported_rest = lane.reported_rest == rest, rest
+    log.log(logging.DEBUG if known else level, "hook %d %s %s", lane.hook_id, rest, detail)

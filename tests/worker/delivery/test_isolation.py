@@ -1,6 +1,8 @@
 """A failing or slow endpoint delays no other: windows, rates, breakers, the common limit."""
 
 import asyncio
+import logging
+import re
 from collections import Counter
 
 import pytest
@@ -281,6 +283,34 @@ async def test_the_breaker_opens_gives_back_probes_and_closes(
     await harness.pass_time(5)
     await harness.over(delivered=20)
     assert resting_until(harness, hook_id) is None
+
+
+async def test_a_hook_that_stays_dead_is_logged_once(
+    harness: WorkerHarness, caplog: pytest.LogCaptureFixture
+) -> None:
+    harness.tuning = Tuning(first_cooldown=FIRST_COOLDOWN, max_cooldown=2 * FIRST_COOLDOWN)
+    harness.network.script = failing
+    harness.hook(options={"breaker": 1, "concurrency": 1})
+    worker = await harness.work()
+    await harness.events(5)
+    for probes in range(1, 5):
+        await until(lambda many=probes: len(harness.network.posts) == many)
+        await until(lambda: not harness.leased())
+        hasten(2 * FIRST_COOLDOWN)
+    assert rests(caplog) == ["rests for 5 s", "rests for 10 s"]
+    harness.network.script = lambda post: said()
+    await until(lambda: harness.states()["delivered"] >= 1)
+    assert not any(lane.reported_rest for lane in worker.dispatcher.lanes), "it is news again"
+
+
+def rests(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """The rests of hooks that the log warns of."""
+    found = [
+        re.search(r"rests for \d+ s", one.getMessage())
+        for one in caplog.records
+        if one.levelno == logging.WARNING
+    ]
+    return [one[0] for one in found if one is not None]
 
 
 def resting_until(harness: WorkerHarness, hook_id: int) -> int | None:
