@@ -8,7 +8,7 @@ import httptools
 from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from hub.cli.http_server import request_head
+from hub.cli.http_server import client_end, request_head
 from hub.cli.http_server.connection_limiter import Peer, address_of
 from hub.cli.http_server.connection_phase import ENDING, HEAD, IDLE, NEW, REQUEST, REST
 from hub.cli.http_server.refusal import refusal
@@ -50,6 +50,7 @@ class Protocol(HttpToolsProtocol):
     __slots__ = (
         "_at_work",
         "_deaf",
+        "_has_ended",
         "_limiter",
         "_peer",
         "_phase",
@@ -80,6 +81,8 @@ class Protocol(HttpToolsProtocol):
         """Bytes that may still arrive before the parser has to recognize them."""
         self._deaf = False
         """Whether received data is ignored."""
+        self._has_ended = False
+        """Whether the client sends nothing more."""
         self._refusal: HubError | None = None
         self._to_discard = LINGER_BYTES
         self._at_work: RequestResponseCycle | None = None
@@ -165,6 +168,31 @@ class Protocol(HttpToolsProtocol):
             self._to_discard -= len(rest)
             if self._to_discard < 0:
                 self.transport.close()
+
+    def eof_received(self) -> bool | None:  # type: ignore[override]  # uvicorn always closes
+        """Keep the connection for the responses to complete requests. Return whether it is kept.
+
+        An incomplete request is dropped. TLS cannot be closed in one direction.
+        """
+        current = self._at_work
+        if self._phase != REQUEST or current is None or current.more_body:
+            return None
+        if not self.transport.can_write_eof():
+            return None
+        self._has_ended = True
+        self._drop_incomplete()
+        for cycle in (current, *(waiting for waiting, _ in self.pipeline)):
+            client_end.end(cycle)
+        return True
+
+    def _drop_incomplete(self) -> None:
+        if self.pipeline and self.pipeline[0][0].more_body:
+            self.pipeline.popleft()
+        if self._refusal is None:
+            newest = self.pipeline[0][0] if self.pipeline else self._at_work
+            assert newest is not None, "the caller has checked it"
+            newest.keep_alive = False
+        self._stop_parsing()
 
     def feed(self, data: bytes | memoryview) -> None:
         """Parse data from the client. Reject data that is not HTTP."""
@@ -302,7 +330,7 @@ class Protocol(HttpToolsProtocol):
     def _say(self, error: HubError) -> None:
         self._writer.flush()
         self.transport.write(self._answer(error))
-        if self.transport.can_write_eof():
+        if self.transport.can_write_eof() and not self._has_ended:
             self._wait(ENDING, LINGER)
             self.transport.write_eof()
             self.flow.resume_reading()

@@ -40,7 +40,8 @@ class LongPoll:
         self._ending = ending
         self._loop = asyncio.get_running_loop()
         self._deadline = self._loop.time() + seconds
-        self._gone = asyncio.create_task(_disconnected(receive))
+        self._receive = receive
+        self._gone: asyncio.Task[None] | None = None
 
     @property
     def over(self) -> bool:
@@ -52,23 +53,36 @@ class LongPoll:
 
         `next_at` is the time in microseconds at which a delivery will be due, or None.
 
-        Raises ClientGone if the client has disconnected, so that it gets no leases.
+        Raises ClientGone if the client has disconnected, so that it gets no leases. A client that
+        has ended its side of the connection counts as disconnected, because it may have left.
         """
+        gone = await self._watch()
         woken = asyncio.create_task(self._waiter.wait())
         try:
-            while not (woken.done() or self._is_due(next_at)):
-                if self._gone.done():
-                    raise ClientGone
+            while not gone.done():
+                if woken.done() or self._is_due(next_at):
+                    return
                 left = max(self._deadline - self._loop.time(), 0.0)
                 await asyncio.wait(
-                    [woken, self._gone],
+                    [woken, gone],
                     timeout=min(PACE, left, self._until(next_at)),
                     return_when=asyncio.FIRST_COMPLETED,
                 )
-                if self.over:
+                if self.over and not gone.done():
                     return
+            raise ClientGone
         finally:
             woken.cancel()
+
+    async def _watch(self) -> asyncio.Task[None]:
+        """Return the task that ends when the client disconnects.
+
+        It begins with the first wait: a request that does not wait is answered in any case.
+        """
+        if self._gone is None:
+            self._gone = asyncio.create_task(_disconnected(self._receive))
+            await asyncio.sleep(0)
+        return self._gone
 
     def _is_due(self, next_at: int | None) -> bool:
         return next_at is not None and next_at <= self._store.clock.now()
@@ -80,7 +94,8 @@ class LongPoll:
 
     def close(self) -> None:
         """Stop watching the connection."""
-        self._gone.cancel()
+        if self._gone is not None:
+            self._gone.cancel()
 
 
 Ending = Callable[[], bool]

@@ -36,14 +36,19 @@ class Hub:
     async def waiting(self, many: int) -> None:
         await until(lambda: self.store.wakeups.count(self.hook_id) == many)
 
-    async def wait_and_leave(self) -> None:
-        """Send a request that waits for a delivery. Disconnect once the hub waits."""
+    async def ask(self, max_wait: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """Send a request for deliveries. Return its connection."""
         address = httpx.URL(self.url)
-        _, writer = await asyncio.open_connection(address.host, address.port)
-        body = orjson.dumps({"max_wait": 60})
+        reader, writer = await asyncio.open_connection(address.host, address.port)
+        body = orjson.dumps({"max_wait": max_wait})
         head = [f"POST {self.path}/dequeue HTTP/1.1", "Host: hub", f"Content-Length: {len(body)}"]
         head += [f"{name}: {value}" for name, value in self.headers.items()]
         writer.write("\r\n".join([*head, "", ""]).encode() + body)
+        return reader, writer
+
+    async def wait_and_leave(self) -> None:
+        """Send a request that waits for a delivery. Disconnect once the hub waits."""
+        _, writer = await self.ask(60)
         await self.waiting(1)
         writer.close()
         await writer.wait_closed()
@@ -72,6 +77,37 @@ async def test_nothing_is_handed_to_a_client_that_has_left(served: Hub) -> None:
         await client.post("/octo/hello/events/push", json={"ref": "main"})
         answer = await client.post(f"{served.path}/dequeue", json={})
         assert len(answer.json()["deliveries"]) == 1
+
+
+@pytest.mark.parametrize("waits", [False, True])
+async def test_nothing_is_handed_to_a_waiting_client_that_sends_nothing_more(
+    served: Hub, waits: bool
+) -> None:
+    """Such a client may have left. It ends its side before the hub waits, or afterwards."""
+    reader, writer = await served.ask(60)
+    if waits:
+        await served.waiting(1)
+    writer.write_eof()
+    async with asyncio.timeout(PATIENCE):
+        assert await reader.read() == b""
+    await served.waiting(0)
+    async with served.client() as client:
+        await client.post("/octo/hello/events/push", json={"ref": "main"})
+        answer = await client.post(f"{served.path}/dequeue", json={})
+        assert len(answer.json()["deliveries"]) == 1
+    writer.close()
+
+
+async def test_a_client_that_sends_nothing_more_gets_due_deliveries(served: Hub) -> None:
+    async with served.client() as client:
+        await client.post("/octo/hello/events/push", json={"ref": "main"})
+    reader, writer = await served.ask(60)
+    writer.write_eof()
+    async with asyncio.timeout(PATIENCE):
+        answer = await reader.read()
+    assert answer.startswith(b"HTTP/1.1 200 ")
+    assert answer.count(b'"guid"') == 1
+    writer.close()
 
 
 async def test_several_wait_and_each_delivery_goes_to_one(served: Hub) -> None:

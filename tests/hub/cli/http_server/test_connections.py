@@ -264,6 +264,90 @@ async def test_a_disconnect_reaches_its_app_while_others_wait(world):
         await world.app.left.wait()
 
 
+POST = b"POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc"
+
+
+@pytest.fixture
+def ended(monkeypatch) -> asyncio.Event:
+    """An event that is set once the server has seen the end of a client's side."""
+    seen, former = asyncio.Event(), Protocol.eof_received
+
+    def noting(self: Protocol) -> bool | None:
+        seen.set()
+        return former(self)
+
+    monkeypatch.setattr(Protocol, "eof_received", noting)
+    return seen
+
+
+@only_plain
+@pytest.mark.parametrize("requests", [[REQUEST], [POST], [POST, REQUEST, POST]], ids=len)
+@pytest.mark.parametrize("rest", [b"", HEAD, POST[:-1]], ids=["whole", "head", "body"])
+async def test_a_client_that_sends_nothing_more_is_answered(world, ended, requests, rest):
+    """It gets the answers to its complete requests, and then the end of the connection."""
+    world.app.may.clear()
+    client = await world.connect()
+    await client.send(b"".join(requests) + rest)
+    await world.app.began.wait()
+    client.writer.write_eof()
+    if len(requests) == 1 and rest != POST[:-1]:
+        # Otherwise the server reads on only after the first answer.
+        await ended.wait()
+    world.app.may.set()
+    answers = [await client.answer() for _ in requests]
+    assert [status for status, _, _ in answers] == [200] * len(requests)
+    assert await client.ended() == b""
+    assert len(world.app.paths) in (len(requests), len(requests) + (rest == POST[:-1]))
+    await until(lambda: not world.limiter.open)
+
+
+@only_plain
+@pytest.mark.parametrize("many", [1, 2])
+async def test_a_refusal_reaches_a_client_that_sends_nothing_more(world, ended, many):
+    world.app.may.clear()
+    client = await world.connect()
+    begin = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nno number\r\n"
+    if many == 1:
+        begin = b"GET / HTTP/1.1\r\n\r\n"
+    await client.send(REQUEST * many + begin)
+    await world.app.began.wait()
+    client.writer.write_eof()
+    if many == 1:
+        # Otherwise the server reads on only after the first answer.
+        await ended.wait()
+    world.app.may.set()
+    for _ in range(many):
+        assert (await client.answer())[0] == 200
+    assert (await client.refusal())[0] == 400
+    await until(lambda: not world.limiter.open)
+    assert not world.dropped()
+
+
+@only_plain
+@pytest.mark.parametrize("sent", [b"", HEAD, POST[:-1], REQUEST], ids=["no", "head", "body", "all"])
+async def test_a_connection_without_a_request_at_work_ends_with_its_client(world, ended, sent):
+    client = await world.connect()
+    await client.send(sent)
+    if sent == REQUEST:
+        await client.answer()
+    client.writer.write_eof()
+    assert await client.ended() == b""
+    await until(lambda: not world.limiter.open)
+    assert not world.dropped()
+
+
+@only_plain
+async def test_an_app_that_waits_for_the_disconnect_gets_it_at_the_end_of_the_client(world):
+    client = await world.connect()
+    await client.send(b"GET /watch HTTP/1.1\r\nHost: x\r\n\r\n")
+    await world.app.began.wait()
+    client.writer.write_eof()
+    async with asyncio.timeout(PATIENCE):
+        await world.app.left.wait()
+    assert await client.ended() == b""
+    await until(lambda: not world.limiter.open)
+
+
 @pytest.mark.parametrize(
     ("request_", "message"),
     [
