@@ -203,13 +203,15 @@ class Dispatcher:
                 self._outcomes.finish_batch(lane, results)
             return True
         self.leased.requeue(lane, item, lease_id)
-        if lane.target is not None and lane.target.is_suspended(self._store.clock):
-            self._outcomes.suspend(lane, lane.target.held_until)
+        self._outcomes.postpone(lane, self._loop.time())
         return False
 
     async def _load_target(self, lane: Lane, item: QueuedDelivery) -> Target | None:
         known = lane.target is not None
         target = await self.targets.load(lane, item)
+        if lane.rests(self._loop.time()):
+            # The circuit breaker was open before a restart, or has opened during the read.
+            raise Withheld
         if not known:
             # The request started before the hook's rate and concurrency were known.
             lane.count_request(self._loop.time())

@@ -102,6 +102,8 @@ class Lane:
     batch_bytes: int | None = None
     """The size of a batch that the receiver may accept, after it answered 413."""
     tuning: Tuning = DEFAULTS
+    restored: bool = False
+    """Whether the hook was read, so that its earlier failures are known."""
 
     def __post_init__(self) -> None:
         self.machine = self.machine or self.host
@@ -235,6 +237,10 @@ class Lane:
         if self.held_until <= now:
             self.held_until = 0
         return not self.held_until
+
+    def rests(self, now: float) -> bool:
+        """Return whether the cooldown lasts at this time."""
+        return self.cooldown_until > now
 
     def end_cooldown(self, now: float) -> None:
         """End the cooldown if its time is over."""

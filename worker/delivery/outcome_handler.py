@@ -76,6 +76,19 @@ class OutcomeHandler:
         if outcome.held_until is not None:
             self.suspend(lane, outcome.held_until)
 
+    def postpone(self, lane: Lane, now: float) -> None:
+        """Return the deliveries of a hook to the store if nothing may be sent to it now.
+
+        `now` is the event loop's time.
+        """
+        target = lane.target
+        if target is not None and target.is_suspended(self._clock):
+            self.suspend(lane, target.held_until)
+        elif lane.rests(now):
+            self._admission.wake_after(lane, lane.cooldown_until - now)
+            self._lanes.update_full(lane)
+            self._claimer.give_back(lane)
+
     def suspend(self, lane: Lane, held_until: int) -> None:
         """Return the deliveries of a hook that is paused, or that gets nothing before a time
         (microseconds), because its receiver asked for that.

@@ -7,6 +7,7 @@ from store.endpoint_access.handshake import PENDING
 from store.endpoint_access.secret_parts import MASK
 from store.formats.cloudevents import PREFIX
 from store.formats.formats import PLATFORM, Rendered
+from store.hooks.hook_failures import Rest
 from store.trace_context import TraceContext
 from worker.delivery.payload_cache import Payload, PayloadCache
 from worker.delivery.policy import Policy
@@ -61,6 +62,10 @@ class Target:
     """The time (microseconds) at which the target ends. Nothing is sent from then on."""
     held_until: int = 0
     """The time (microseconds) before which the receiver asked for nothing."""
+    failing: bool = False
+    """Whether the latest deliveries failed, when the hook was read."""
+    rest: Rest | None = None
+    """The last rest of a failing hook, or None if its circuit breaker did not open."""
     pulled: bool = False
     """Whether the receiver fetches its deliveries. Then there is no endpoint, and no refusal."""
     app_id: int | None = None

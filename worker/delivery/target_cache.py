@@ -1,5 +1,6 @@
 """The target of each lane. It is read again from the store when its hook may have changed."""
 
+import asyncio
 import logging
 from collections.abc import Collection
 
@@ -8,6 +9,7 @@ from store.delivery import fan_out
 from store.hooks import hook_handshakes, hook_pauses
 from worker.delivery.concurrency import UNKNOWN_HOST
 from worker.delivery.lane import Lane, QueuedDelivery
+from worker.delivery.restored_lane import restore
 from worker.delivery.target import Target
 from worker.delivery.target_loader import load_target
 from worker.delivery.websub_target import load_websub_target
@@ -68,6 +70,7 @@ class TargetCache:
                 raise
             lane.target = None if found is None else found.inherit_from(lane.target)
             _set_host(lane, found)
+            restore(lane, self._store.clock.now(), asyncio.get_running_loop().time())
 
     async def _settle(self, hook_id: int, target: Target) -> bool:
         """Record that a hook is not usable, or ask for consent. Return whether it has changed."""

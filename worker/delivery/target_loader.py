@@ -11,7 +11,7 @@ from store.errors import Unusable
 from store.formats import batches
 from store.formats.cloudevents import PREFIX
 from store.formats.formats import PLATFORM, media_type
-from store.hooks import hooks, option_secrets, pull_urls, signing_keys
+from store.hooks import hook_failures, hooks, option_secrets, pull_urls, signing_keys
 from store.hooks.hook_options import SIGNATURES
 from store.hooks.hook_ordering import is_ordered
 from store.hooks.hook_targets import target_of
@@ -65,7 +65,10 @@ def _load(
         refusal = f"guard: {error}"
     except Unusable as error:
         refusal = f"secret: {error}"
-    return make_target(row, secret, endpoint, refusal, settings, signatures, db.now)
+    target = make_target(row, secret, endpoint, refusal, settings, signatures, db.now)
+    if row["failing_since"] is not None and endpoint_of is not None:
+        target.failing, target.rest = True, hook_failures.last_rest(db, row)
+    return target
 
 
 def make_target(

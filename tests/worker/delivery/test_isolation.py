@@ -11,7 +11,9 @@ from receivers import OK, Call, serving
 from waiting import until
 from worker_harness import Gate, Post, WorkerHarness, said, settle
 
+from store.clock import SECOND
 from store.delivery import events
+from store.hooks import hook_pauses
 from worker.delivery.lane import FIRST_WINDOW, Lane
 from worker.http.answer import ExchangeResult
 from worker.tuning import DEFAULTS, Tuning
@@ -318,6 +320,94 @@ def resting_until(harness: WorkerHarness, hook_id: int) -> int | None:
     sql = "SELECT resting_until FROM hook WHERE id = :id"
     found: int | None = harness.store.look(lambda db: db.value(sql, id=hook_id))
     return found
+
+
+async def opened(harness: WorkerHarness, **settings: int) -> int:
+    """Let the breaker of a new hook open twice, and restart. Return the hook's id.
+
+    Its rest lasts for 2 * FIRST_COOLDOWN seconds from the time of `harness.clock`.
+    """
+    harness.network.script = failing
+    hook_id = harness.hook(options={"breaker": 3, "concurrency": 1})
+    await harness.work()
+    await harness.events(20)
+    await until(lambda: len(harness.network.posts) == 3)
+    await until(lambda: not harness.leased())
+    hasten(FIRST_COOLDOWN)
+    await until(lambda: len(harness.network.posts) == 4)
+    await until(lambda: not harness.leased())
+    await harness.rest()
+    harness.network.posts.clear()
+    return hook_id
+
+
+async def test_an_open_breaker_stays_open_after_a_restart(harness: WorkerHarness) -> None:
+    hook_id = await opened(harness)
+    harness.clock.advance(1)
+    worker = await harness.work()
+    await until(lambda: hook_id in worker.dispatcher.local.full())
+    await harness.events(5)
+    await settle()
+    await harness.all_returned()
+    assert not harness.network.posts
+    hasten(2 * FIRST_COOLDOWN - 1)
+    await until(lambda: len(harness.network.posts) == 1)
+    await until(lambda: not harness.leased())
+    rests = resting_until(harness, hook_id)
+    assert rests == harness.clock.now() + 4 * FIRST_COOLDOWN * SECOND, "a probe doubles the rest"
+    harness.network.script = lambda post: said()
+    hasten(4 * FIRST_COOLDOWN)
+    await until(lambda: harness.states(hook_id)["delivered"] >= 20)
+    assert resting_until(harness, hook_id) is None
+
+
+async def test_one_failed_probe_opens_the_breaker_after_a_rest_that_a_restart_outlasted(
+    harness: WorkerHarness,
+) -> None:
+    hook_id = await opened(harness)
+    harness.clock.advance(60)
+    worker = await harness.work()
+    await until(lambda: hook_id in worker.dispatcher.local.full())
+    await until(lambda: not harness.leased())
+    assert len(harness.network.posts) == harness.network.most["h1.example"] == 1
+    rests = resting_until(harness, hook_id)
+    assert rests == harness.clock.now() + 4 * FIRST_COOLDOWN * SECOND
+
+
+@pytest.mark.parametrize("change", ["edit", "resume", "enable"])
+async def test_a_hook_that_was_changed_during_its_rest_is_tried_after_a_restart(
+    harness: WorkerHarness, change: str
+) -> None:
+    hook_id = await opened(harness)
+    harness.clock.advance(1)
+    row = harness.hook_row(hook_id)
+    if change == "resume":
+        row = harness.store.do(hook_pauses.pause, row)
+        harness.store.do(hook_pauses.resume, row)
+    elif change == "enable":
+        harness.edit(hook_id, active=False)
+        harness.edit(hook_id, active=True)
+    else:
+        harness.edit(hook_id, url="https://mended.example/hook")
+    harness.network.script = lambda post: said()
+    await harness.work()
+    await until(lambda: harness.states(hook_id)["delivered"] >= 10)
+
+
+async def test_a_failing_hook_gets_one_request_at_once_after_a_restart(
+    harness: WorkerHarness,
+) -> None:
+    harness.network.script = failing
+    harness.hook(options={"breaker": 0})
+    await harness.work()
+    await harness.events(20)
+    await until(lambda: len(harness.network.posts) == 20)
+    await harness.rest()
+    harness.network.most.clear()
+    await harness.work()
+    await harness.events(20)
+    await until(lambda: len(harness.network.posts) == 40)
+    assert harness.network.most["h1.example"] == 1
 
 
 async def test_events_during_a_cooldown_wait_in_the_store(harness: WorkerHarness) -> None:
