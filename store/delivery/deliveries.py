@@ -11,7 +11,7 @@ from store.delivery.attempt_outcomes import LEASE
 from store.delivery.websub import websub
 from store.errors import Invalid
 from store.hooks import hook_ordering
-from store.hooks.hook_pauses import WITHHELD
+from store.hooks.hook_pauses import WITHHELD, withholds
 from store.monitoring import minute_counters
 from store.ordering import places, redeliveries
 from store.ordering.delivery_states import BEHIND, DEAD, DELIVERED, FILTERED, WAITING
@@ -61,7 +61,7 @@ def claim(
     )
     chosen = (
         f"SELECT d.id FROM {db.each('hooks', hook_id='integer')} AS w"
-        f" {db.lateral('delivery', 'd', first)} WHERE w.hook_id NOT IN {WITHHELD}"
+        f" {db.lateral('delivery', 'd', first)} WHERE NOT {withholds('w.hook_id')}"
     )
     rows = db.tuples(
         f"UPDATE delivery SET lease_id = :lease_id WHERE id {db.chosen(chosen)}"
@@ -106,7 +106,7 @@ def next_due(db: Connection, hook_ids: str) -> dict[int, int]:
         for hook_id, due_at in db.tuples(
             f"SELECT w.hook_id, (SELECT x.due_at FROM delivery x WHERE {DUE}"
             f" ORDER BY x.due_at LIMIT 1) FROM {db.each('hooks', hook_id='integer')} AS w"
-            f" WHERE w.hook_id NOT IN {WITHHELD}",
+            f" WHERE NOT {withholds('w.hook_id')}",
             hooks=hook_ids,
         )
         if due_at is not None

@@ -1,6 +1,6 @@
 """The statement that creates the deliveries of new events, and what follows it."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from store.database.connection import Connection, json_array
@@ -10,8 +10,8 @@ from store.delivery.incoming import REPUBLISHED_SOURCE, IncomingEvent, Receipt
 from store.delivery.websub import websub
 from store.hooks import pull_hooks
 from store.hooks.event_names import FITTING, PLATFORM_EVENTS, WILDCARD
-from store.hooks.hook_ordering import ORDERED
-from store.hooks.hook_pauses import WITHHELD
+from store.hooks.hook_ordering import orders
+from store.hooks.hook_pauses import withholds
 from store.hooks.hook_targets import EVERYWHERE
 from store.monitoring import minute_counters
 from store.ordering import places
@@ -26,29 +26,32 @@ WIDER = (
 belongs to without a repository, and of the whole installation.
 """
 
+# So many full queues cost less than a query for the hooks that get an event.
+FEW = 100
+
 
 def fan_out(db: Connection, fresh: Sequence[tuple[Receipt, IncomingEvent]]) -> None:
     """Create the deliveries of new events, and count them in the receipts.
 
     After the commit, workers are notified, and receivers that fetch.
     """
-    notifier = db.notifier
-    lease = notifier.lease()
+    lease = db.notifier.lease()
+    arrived = json_array(
+        (receipt.event_id, one.repo_id, one.org_id, one.name, *_every(one.name))
+        for receipt, one in fresh
+    )
     made = db.tuples(
         "INSERT INTO delivery (event_id, hook_id, repo_id, state, due_at, lease_id)"
-        f" SELECT w.event_id, w.hook_id, w.repo_id, CASE WHEN w.hook_id IN {ORDERED}"
+        f" SELECT w.event_id, w.hook_id, w.repo_id, CASE WHEN {orders('w.hook_id')}"
         f" THEN {BEHIND} ELSE {WAITING} END, :now, CASE WHEN w.hook_id IN"
         f" (SELECT hook_id FROM {db.each('full', hook_id='integer')} AS f)"
-        f" OR w.hook_id IN {WITHHELD} THEN NULL ELSE CAST(:lease AS BIGINT) END"
+        f" OR {withholds('w.hook_id')} THEN NULL ELSE CAST(:lease AS BIGINT) END"
         f" FROM ({_subscribed(db)}) AS w ORDER BY w.event_id, w.hook_id"
         f" RETURNING id, event_id, hook_id, lease_id, state, repo_id, {filtering.FILTER}",
         now=db.now,
         lease=lease,
-        full=json_array(notifier.full()) if lease is not None else "[]",
-        events=json_array(
-            (receipt.event_id, one.repo_id, one.org_id, one.name, *_every(one.name))
-            for receipt, one in fresh
-        ),
+        full="[]" if lease is None else json_array(_full(db, arrived)),
+        events=arrived,
     )
     by_id = {receipt.event_id: (receipt, arrival) for receipt, arrival in fresh}
     if any(row[-1] for row in made):
@@ -57,6 +60,18 @@ def fan_out(db: Connection, fresh: Sequence[tuple[Receipt, IncomingEvent]]) -> N
     if any(row[4] == BEHIND for row in made):
         made, turns = _place(db, by_id, made)
     _notify_worker(db, by_id, made, turns)
+
+
+def _full(db: Connection, arrived: str) -> Collection[int]:
+    """Return the hooks, among the ones that get the events, whose queues in the worker are full.
+
+    If few are full, others may be among them.
+    """
+    full = db.notifier.full()
+    if len(full) <= FEW:
+        return full
+    rows = db.tuples(f"SELECT DISTINCT w.hook_id FROM ({_subscribed(db)}) AS w", events=arrived)
+    return [hook_id for (hook_id,) in rows if hook_id in full]
 
 
 def _place(

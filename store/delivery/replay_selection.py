@@ -15,7 +15,7 @@ from store.delivery import events, filtering
 from store.delivery.fan_out import WIDER
 from store.delivery.incoming import EXAMPLE_SOURCE
 from store.hooks.event_names import FITTING, PLATFORM_EVENTS, WILDCARD
-from store.hooks.hook_ordering import ORDERED
+from store.hooks.hook_ordering import orders
 from store.monitoring import minute_counters
 from store.ordering import places
 from store.ordering.delivery_states import BEHIND, DELIVERED, FILTERED, WAITING
@@ -216,7 +216,7 @@ def create_deliveries(
     pairs, given = _pairs(db, chosen, after, last)
     made = db.tuples(
         "INSERT INTO delivery (event_id, hook_id, repo_id, state, due_at, redelivery)"
-        f" SELECT p.event_id, p.hook_id, p.repo_id, CASE WHEN p.hook_id IN {ORDERED}"
+        f" SELECT p.event_id, p.hook_id, p.repo_id, CASE WHEN {orders('p.hook_id')}"
         f" THEN {BEHIND} ELSE {WAITING} END, :now, 1{pairs} ORDER BY p.event_id"
         f" RETURNING id, event_id, hook_id, repo_id, state, {filtering.FILTER}",
         now=db.now,

@@ -13,11 +13,24 @@ from store.database.connection import Connection, Row, json_array
 NONE, BY_HOOK, BY_REPOSITORY = "none", "hook", "repository"
 BLOCK = "block"
 
+STOPPED = "SELECT o.hook_id FROM hook_ordering o WHERE o.stopped = 1"
+"""The ids of ordered hooks that are inactive: their deliveries wait, so that none is missing."""
+
+
 ORDERED = "(SELECT o.hook_id FROM hook_ordering o WHERE o.active = 1)"
 """The ids of hooks whose new deliveries are ordered, as SQL. An index has only these."""
 
-STOPPED = "SELECT o.hook_id FROM hook_ordering o WHERE o.stopped = 1"
-"""The ids of ordered hooks that are inactive: their deliveries wait, so that none is missing."""
+
+def orders(hook_id: str) -> str:
+    """Return SQL for whether a hook is one of ORDERED. `hook_id` is SQL for its id.
+
+    The cost does not grow with ORDERED, and if that is empty, the database looks up no hook.
+    """
+    # PostgreSQL might read all of ORDERED to answer EXISTS, and does not for a scalar subquery.
+    return (
+        f"(EXISTS {ORDERED} AND"
+        f" COALESCE((SELECT o.active FROM hook_ordering o WHERE o.hook_id = {hook_id}), 0) = 1)"
+    )
 
 
 def name_of(ordering: Any) -> str:

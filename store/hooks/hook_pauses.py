@@ -16,6 +16,24 @@ WITHHELD = f"({PAUSED[1:-1]} UNION ALL SELECT q.id FROM hook q WHERE q.pull = 1)
 """The ids of hooks to which no worker sends, as SQL: paused ones, and pull hooks."""
 
 
+def withholds(hook_id: str) -> str:
+    """Return SQL for whether a hook is one of WITHHELD. `hook_id` is SQL for its id.
+
+    The cost does not grow with WITHHELD, and if that is empty, the database looks up no hook.
+    """
+    one = (
+        "SELECT CASE WHEN p.paused_at IS NULL THEN p.pull ELSE 1 END"
+        f" FROM hook p WHERE p.id = {hook_id}"
+    )
+    stopped = f"SELECT o.stopped FROM hook_ordering o WHERE o.hook_id = {hook_id}"
+    # These are scalar subqueries, as in `hook_ordering.orders`.
+    return (
+        "((EXISTS (SELECT p.id FROM hook p WHERE p.paused_at IS NOT NULL)"
+        f" OR EXISTS (SELECT q.id FROM hook q WHERE q.pull = 1)) AND COALESCE(({one}), 0) = 1"
+        f" OR EXISTS ({STOPPED}) AND COALESCE(({stopped}), 0) = 1)"
+    )
+
+
 def pause(db: Connection, hook: Row) -> Row:
     """Pause a hook. A hook that is paused already stays paused since the first time.
 

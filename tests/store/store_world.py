@@ -136,7 +136,7 @@ class FakeNotifier:
         return self.held
 
     def full(self) -> Collection[int]:
-        return tuple(self.filled)
+        return frozenset(self.filled)
 
     def dispatch(self, offers: Sequence[LeasedEvent]) -> None:
         self.offers.extend(offers)

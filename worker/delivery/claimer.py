@@ -14,7 +14,8 @@ from store.database.backoff import backoff_delay
 from store.delivery import deliveries
 from store.errors import Busy, Unavailable
 from worker.background_tasks import BackgroundTasks
-from worker.delivery.lane import Lane, LaneTable, QueuedDelivery
+from worker.delivery.lane import Lane, QueuedDelivery
+from worker.delivery.lane_table import LaneTable
 from worker.delivery.leased import LeasedDeliveries
 from worker.delivery.retry_timer import RetryTimer
 from worker.delivery.watchdog import Watchdog

@@ -17,7 +17,8 @@ from worker.delivery.answer_outcome import failed_attempt
 from worker.delivery.batches.sender import BatchSender, Result
 from worker.delivery.claimer import Claimer
 from worker.delivery.concurrency import Permit
-from worker.delivery.lane import Lane, LaneTable, QueuedDelivery
+from worker.delivery.lane import Lane, QueuedDelivery
+from worker.delivery.lane_table import LaneTable
 from worker.delivery.leased import LeasedDeliveries, LocalDispatcher
 from worker.delivery.metrics import WorkerMetrics
 from worker.delivery.outcome_handler import OutcomeHandler

@@ -6,7 +6,6 @@ fails does not delay the others.
 
 import asyncio
 from collections import deque
-from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -246,54 +245,3 @@ class Lane:
         """End the cooldown if its time is over."""
         if self.cooldown_until <= now:
             self.cooldown_until = 0.0
-
-
-class LaneTable:
-    """The lanes by hook.
-
-    A lane that has become idle stays until `remove_idle`, with the window that it has reached.
-    """
-
-    def __init__(self, tuning: Tuning = DEFAULTS) -> None:
-        self._tuning = tuning
-        self._lanes: dict[int, Lane] = {}
-        self._full: set[int] = set()
-
-    def get(self, hook_id: int) -> Lane:
-        """Return the hook's lane. Make a new one if there is none."""
-        lane = self._lanes.get(hook_id)
-        if lane is None:
-            lane = self._lanes[hook_id] = Lane(hook_id, tuning=self._tuning)
-        return lane
-
-    def __contains__(self, hook_id: object) -> bool:
-        return hook_id in self._lanes
-
-    def __iter__(self) -> Iterator[Lane]:
-        return iter(self._lanes.values())
-
-    def __len__(self) -> int:
-        return len(self._lanes)
-
-    @property
-    def full(self) -> Collection[int]:
-        """Return the hooks whose lanes are full now. May be called on any thread."""
-        return tuple(self._full)
-
-    @property
-    def cooling_down(self) -> int:
-        """Return how many endpoints are in a cooldown."""
-        return sum(1 for lane in self if lane.cooldown_until)
-
-    def update_full(self, lane: Lane) -> None:
-        """Update whether the lane counts as full."""
-        if lane.full:
-            self._full.add(lane.hook_id)
-        else:
-            self._full.discard(lane.hook_id)
-
-    def remove_idle(self) -> None:
-        """Remove the lanes that hold and expect nothing."""
-        for lane in [lane for lane in self if lane.idle]:
-            del self._lanes[lane.hook_id]
-            self._full.discard(lane.hook_id)

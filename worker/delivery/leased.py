@@ -14,7 +14,8 @@ from store.delivery import deliveries, leases
 from store.delivery.websub.websub import WEBSUB_WAKEUP
 from store.errors import Busy, Unavailable
 from store.jobs.jobs import JOBS_WAKEUP
-from worker.delivery.lane import Lane, LaneTable, QueuedDelivery
+from worker.delivery.lane import Lane, QueuedDelivery
+from worker.delivery.lane_table import LaneTable
 from worker.delivery.payload_cache import Payload, PayloadCache
 from worker.tuning import DEFAULTS, Tuning
 

@@ -11,7 +11,8 @@ from worker.delivery.admission import Admission
 from worker.delivery.batches.outcomes import decisive_of
 from worker.delivery.batches.sender import Result
 from worker.delivery.claimer import Claimer
-from worker.delivery.lane import Lane, LaneTable, QueuedDelivery
+from worker.delivery.lane import Lane, QueuedDelivery
+from worker.delivery.lane_table import LaneTable
 from worker.delivery.leased import LeasedDeliveries
 from worker.delivery.metrics import WorkerMetrics
 from worker.delivery.recorder import Recorder

@@ -20,6 +20,7 @@ from store_world import URL, FakeNotifier, Gate, World
 
 from store import Connection, Store, open_store
 from store.accounts import accounts, tokens
+from store.database import uuid7
 from store.database.sqlite import connections, engine
 from store.database.sqlite.connections import SqliteSession
 from store.delivery import (
@@ -639,6 +640,67 @@ class TestPlans:
         for name, call in calls.items():
             lines = [line for plan in plans(call) for line in plan if "TEMP B-TREE" in line]
             assert lines == allowed.get(name, []), name
+
+    @pytest.mark.parametrize("kind", ["pull", "paused", "ordered", "stopped", "full"])
+    def test_cost_the_same_if_other_hooks_are_special(self, world: World, kind: str) -> None:
+        hook = world.hook("push")
+        notifier = FakeNotifier(held=world.lease())
+        world.store.notifier = notifier
+
+        def cost() -> int:
+            return _steps(world, events.accept_all, [world.arrival(uuid7.new())]) + _steps(
+                world, deliveries.claim, [hook["id"]], notifier.held, 100
+            )
+
+        cost()
+        self._add_special(world, notifier, kind, 1_000)
+        few = cost()
+        self._add_special(world, notifier, kind, 10_000)
+        assert cost() < few + 100
+
+    def _add_special(self, world: World, notifier: FakeNotifier, kind: str, first: int) -> None:
+        """Add 1000 hooks of another repository, with ids from `first` on."""
+        ids = range(first, first + 1_000)
+        notifier.filled.update(ids if kind == "full" else ())
+        elsewhere = world.store.do(repositories.create, world.repo["owner_id"], f"r{first}")["id"]
+
+        def add(db: Connection) -> None:
+            given = "id, repo_id, url, content_type, events, options, created_at, updated_at"
+            paused = 1 if kind == "paused" else None
+            db.insert_many(
+                "hook",
+                f"{given}, pull, paused_at",
+                [
+                    (i, elsewhere, "u", "json", "[]", "{}", 1, 1, kind == "pull", paused)
+                    for i in ids
+                ],
+            )
+            if kind in ("ordered", "stopped"):
+                rows = [(i, "hook", 0, 1, kind == "stopped") for i in ids]
+                columns = "hook_id, ordering, blocks, active, stopped"
+                db.insert_many("hook_ordering", columns, rows)
+
+        world.store.do(add)
+
+
+def _steps(world: World, change: Callable[..., Any], *given: Any) -> int:
+    """Make a change. Return the number of steps of the database's virtual machine that it took."""
+    steps = 0
+
+    def count() -> int:
+        nonlocal steps
+        steps += 1
+        return 0
+
+    def counted(db: Any) -> None:
+        db._raw.set_progress_handler(count, 1)
+        try:
+            change(db, *given)
+        finally:
+            db._raw.set_progress_handler(None, 0)
+
+    world.store.do(counted)
+    return steps
 
 
 def _scanned(line: str) -> str:

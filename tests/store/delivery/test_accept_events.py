@@ -277,12 +277,13 @@ class TestTheWorker:
         assert len(offer.deliveries) == 2
         assert {row["lease_id"] for row in world.rows()} == {notifier.held}
 
+    @pytest.mark.parametrize("others", [1, 1000])
     def test_a_worker_is_woken_for_hooks_with_full_lanes(
-        self, world: World, notifier: FakeNotifier
+        self, world: World, notifier: FakeNotifier, others: int
     ) -> None:
         free, full = world.hook("push")["id"], world.hook("push", "star")["id"]
         notifier.held = world.lease()
-        notifier.filled = {full, 99}
+        notifier.filled = {full, *range(99, 99 + others)}
         world.arrive("g-1")
         world.arrive("g-2", name="star")
         assert {row["hook_id"]: row["lease_id"] for row in world.rows()} == {

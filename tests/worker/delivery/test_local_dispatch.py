@@ -118,7 +118,7 @@ async def test_a_full_lane_goes_through_the_store(
     gate.opened.set()
     await harness.over(delivered=MAX_QUEUE + 250)
     assert claims
-    assert worker.dispatcher.local.full() == ()
+    assert not worker.dispatcher.local.full()
     claims.clear()
     await harness.event()
     await harness.over(delivered=MAX_QUEUE + 251)
