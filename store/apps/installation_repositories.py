@@ -83,6 +83,11 @@ def set_chosen(
     return upsert.set_related(db, "installation_repository", CHOSEN, installation_id, wanted)
 
 
+def forget(db: Connection, repo_id: int) -> None:
+    """Remove a repository from all installations that chose it."""
+    db.execute("DELETE FROM installation_repository WHERE repo_id = :repo_id", repo_id=repo_id)
+
+
 def chosen_names(db: Connection, installation: Row, most: int) -> list[str]:
     """Return the names of the repositories that were chosen, the first `most` of them."""
     if installation["every_repository"]:

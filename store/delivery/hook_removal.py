@@ -8,11 +8,16 @@ from store.database.connection import Connection, Row
 from store.hooks import hook_ordering, hook_subscriptions, hooks
 from store.hooks.hook_targets import HookTarget
 from store.ordering import places, stalled_keys
-from store.ordering.delivery_states import DEAD
+from store.ordering.delivery_states import BEHIND, DEAD, WAITING
 from store.ordering.turns import OPEN
 
 GONE = "the hook is gone"
 KEYED = f"x.ordering_key IS NOT NULL AND x.{OPEN}"
+# The waiting deliveries that a transaction ends. All other writers wait for it.
+MOST = 5_000
+# The deliveries that have not ended, in the words of the indexes that find them. The ones that wait
+# for others end first, so that none of them is left behind a delivery that has ended.
+UNENDED = (f"{KEYED} AND x.state = {BEHIND}", f"x.state = {WAITING}")
 
 
 def delete(db: Connection, hook: Row) -> None:
@@ -47,17 +52,33 @@ def end_hooks(db: Connection, target: HookTarget, reason: str) -> None:
         row[0]
         for row in db.tuples(f"SELECT id FROM hook WHERE {target.condition}", target_id=target.id)
     ]
-    # A worker that holds a delivery notices by itself that the hook is gone.
-    db.execute(
-        f"UPDATE delivery SET state = {DEAD}, due_at = :now, reason = :reason WHERE"
-        f" hook_id IN (SELECT id FROM hook WHERE {target.condition})"
-        f" AND {OPEN} AND lease_id IS NULL",
-        target_id=target.id,
-        now=db.now,
-        reason=reason,
-    )
+    while end_deliveries(db, target, reason, MOST):
+        pass
     notifier = db.notifier
     db.after_commit(lambda: notifier.wake(hook_ids))
+
+
+def end_deliveries(db: Connection, target: HookTarget, reason: str, most: int) -> int:
+    """Mark up to `most` waiting deliveries of a target's hooks as dead. Return their number."""
+    ended = 0
+    for unended in UNENDED:
+        # A worker that holds a delivery notices by itself that the hook is gone.
+        chosen = (
+            f"SELECT x.id FROM delivery x WHERE {unended} AND x.lease_id IS NULL AND x.hook_id IN"
+            f" (SELECT id FROM hook WHERE {target.condition}) LIMIT :most"
+        )
+        ended += db.execute(
+            f"UPDATE delivery SET state = {DEAD}, due_at = :now, reason = :reason"
+            # A worker may have claimed some of them since they were chosen. The sums keep the
+            # database from using an index for this.
+            f" WHERE id {db.chosen(chosen)} AND delivery.lease_id + 0 IS NULL"
+            f" AND delivery.state + 0 IN ({WAITING}, {BEHIND})",
+            target_id=target.id,
+            now=db.now,
+            reason=reason,
+            most=most - ended,
+        )
+    return ended
 
 
 def end_stranded(db: Connection, now: int, limit: int) -> int:

@@ -6,11 +6,13 @@ from store.assistant import seat_rows
 from store.database.connection import Connection, Row
 from store.delivery import hook_removal, sources
 from store.errors import Conflict
-from store.hooks.hook_targets import organization
+from store.hooks.hook_targets import organization, repository
 from store.registry import app_removal
 from store.repositories import repositories, repository_removal, watching
 
 GONE = "the organization was removed"
+# The repositories that a transaction removes. All other writers wait for it.
+MOST = 100
 
 
 def parts(db: Connection, account: Row) -> dict[str, int]:
@@ -65,6 +67,29 @@ def check(db: Connection, account: Row) -> None:
         )
 
 
+def remove_part(db: Connection, account: Row) -> bool:
+    """Delete an account as `remove` does, or a part of what it owns if that is much.
+
+    Return whether the account is removed. If not, the next call goes on. Its tokens are deleted
+    first. Raises Conflict as `check` does.
+    """
+    check(db, account)
+    db.execute("DELETE FROM token WHERE account_id = :id", id=account["id"])
+    left = hook_removal.MOST
+    repo_ids = _repository_ids(db, account["id"])
+    for repo_id in repo_ids[:MOST]:
+        target = repository(repo_id)
+        left -= hook_removal.end_deliveries(db, target, repository_removal.GONE, left)
+        if not left:
+            return False
+        _remove_repository(db, repo_id)
+    hooks = organization(account["id"])
+    if len(repo_ids) > MOST or hook_removal.end_deliveries(db, hooks, GONE, left) == left:
+        return False
+    remove(db, account)
+    return True
+
+
 def remove(db: Connection, account: Row) -> None:
     """Delete an account with its repositories, applications, sources and tokens.
 
@@ -72,9 +97,7 @@ def remove(db: Connection, account: Row) -> None:
     """
     check(db, account)
     for repo_id in _repository_ids(db, account["id"]):
-        repo = repositories.get(db, repo_id)
-        assert repo is not None, "read in the same transaction"
-        repository_removal.remove(db, repo)
+        _remove_repository(db, repo_id)
     hook_removal.end_hooks(db, organization(account["id"]), GONE)
     for (app_id,) in db.tuples("SELECT id FROM app WHERE owner_id = :id", id=account["id"]):
         app_removal.remove(db, app_id)
@@ -85,3 +108,9 @@ def remove(db: Connection, account: Row) -> None:
     watching.forget(db, account["id"])
     seat_rows.forget(db, account["id"])
     db.execute("DELETE FROM account WHERE id = :id", id=account["id"])
+
+
+def _remove_repository(db: Connection, repo_id: int) -> None:
+    repo = repositories.get(db, repo_id)
+    assert repo is not None, "read in the same transaction"
+    repository_removal.remove(db, repo)

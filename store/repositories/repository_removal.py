@@ -39,3 +39,15 @@ def remove(db: Connection, repo: Row) -> None:
     websub.deny(db, dict.fromkeys(websub.list_subscription_ids(db, repo["id"]), GONE))
     hook_removal.end_hooks(db, repository(repo["id"]), GONE)
     db.execute("DELETE FROM repository WHERE id = :id", id=repo["id"])
+
+
+def remove_part(db: Connection, repo: Row) -> bool:
+    """Delete a repository as `remove` does, or a part of it if it has many waiting deliveries.
+
+    Return whether it is removed. If not, the next call goes on.
+    """
+    most = hook_removal.MOST
+    if hook_removal.end_deliveries(db, repository(repo["id"]), GONE, most) == most:
+        return False
+    remove(db, repo)
+    return True

@@ -61,12 +61,13 @@ def choose(ctx: Context, installation: Row, chosen: Iterable[int] | None) -> boo
 
 
 def lose(ctx: Context, repo: Row) -> None:
-    """Emit `installation_repositories.removed` for each installation that chose a repository.
+    """Remove a repository from the installations that chose it, with an event for each.
 
     Must be called while the repository still exists.
     """
     for installation in installations.with_chosen(ctx.db, repo["id"]):
         _emit_chosen(ctx, "removed", installation, {repo["id"]})
+    installation_repositories.forget(ctx.db, repo["id"])
 
 
 def _emit_chosen(ctx: Context, action: str, installation: Row, repo_ids: set[int]) -> None:

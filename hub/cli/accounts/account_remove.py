@@ -7,7 +7,7 @@ import click
 from hub.api.apps import installation_changes
 from hub.cli.console import lookups, options, suggestions
 from hub.cli.console.grammar import command
-from hub.cli.console.removal import agree
+from hub.cli.console.removal import agree, remove_in_parts
 from hub.cli.service.configuration import Configuration
 from hub.cli.traffic import api_context
 from store import Connection, Row
@@ -25,7 +25,7 @@ def remove_user(configuration: Configuration, login: str, yes: bool) -> None:
 
     Repositories, hooks, tokens, applications and sources are removed too. Events and attempts stay
     until retention deletes them. The last administrator of an organization or of the site cannot be
-    removed.
+    removed. If the command is interrupted, run it again.
     """
     _remove(configuration, login, "user", lookups.user, yes=yes)
 
@@ -38,7 +38,8 @@ def remove_organization(configuration: Configuration, login: str, yes: bool) -> 
     """Remove the organization LOGIN with all that it owns.
 
     Repositories, hooks, teams, applications and sources are removed too. Its members stay users.
-    Events and attempts stay until retention deletes them.
+    Events and attempts stay until retention deletes them. If the command is interrupted, run it
+    again.
     """
     _remove(configuration, login, "organization", lookups.organization, yes=yes)
 
@@ -56,15 +57,15 @@ def _remove(
         account_removal.check(db, row)
         return row, account_removal.parts(db, row)
 
-    def remove(db: Connection) -> None:
+    def remove_part(db: Connection) -> bool:
         row = find(db, login)
         emits = installation_changes.EMITS
         context = api_context.for_account(db, configuration.settings, row, emits)
         installation_changes.remove_all(context, row["id"])
-        account_removal.remove(db, row)
+        return account_removal.remove_part(db, row)
 
     with options.opening(configuration.settings) as store:
         row, parts = store.look(look)
         agree(f"the {noun} {row['login']}", parts, yes=yes)
-        store.do(remove)
+        remove_in_parts(store, remove_part)
     click.echo(f"removed {noun} {row['login']}")

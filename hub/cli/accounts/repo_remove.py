@@ -6,7 +6,7 @@ from hub.api.apps import installation_changes
 from hub.cli.accounts.repo import FULL_NAME
 from hub.cli.console import lookups, options
 from hub.cli.console.grammar import command
-from hub.cli.console.removal import agree
+from hub.cli.console.removal import agree, remove_in_parts
 from hub.cli.service.configuration import Configuration
 from hub.cli.traffic import api_context
 from store import Connection, Row
@@ -23,25 +23,26 @@ def remove(configuration: Configuration, full_name: tuple[str, str], yes: bool) 
     """Remove a repository with its hooks, issues and subscriptions.
 
     Nothing more is delivered to its hooks. Events and attempts stay until retention deletes them.
+    If the command is interrupted, run it again.
     """
 
     def find(db: Connection) -> tuple[Row, dict[str, int]]:
         row = _repository(db, full_name)
         return row, repository_removal.parts(db, row["id"])
 
-    def change(db: Connection) -> None:
+    def remove_part(db: Connection) -> bool:
         row = _repository(db, full_name)
         owner = accounts.get(db, row["owner_id"])
         assert owner is not None, "every repository has one"
         emits = installation_changes.EMITS
         context = api_context.for_account(db, configuration.settings, owner, emits)
         installation_changes.lose(context, row)
-        repository_removal.remove(db, row)
+        return repository_removal.remove_part(db, row)
 
     with options.opening(configuration.settings) as store:
         row, parts = store.look(find)
         agree(f"the repository {row['full_name']}", parts, yes=yes)
-        store.do(change)
+        remove_in_parts(store, remove_part)
     click.echo(f"removed repository {row['full_name']}")
 
 

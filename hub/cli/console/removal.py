@@ -1,11 +1,16 @@
 """The confirmation of removals: a command prints what it will remove, and asks first."""
 
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 
 import click
 
 from hub.ui.formatting import pluralize
+from store import Connection, Store
+
+# Seconds between two parts of a removal, so that other writers get their turn.
+PAUSE = 0.02
 
 WORDS = {
     "repositories": ("repository", "repositories"),
@@ -41,6 +46,15 @@ def agree(what: str, parts: Mapping[str, int], *, yes: bool) -> None:
     if not can_ask():
         raise click.UsageError("add --yes: there is no terminal on which to ask")
     click.confirm("Remove it?", abort=True, err=True)
+
+
+def remove_in_parts(store: Store, remove_part: Callable[[Connection], bool]) -> None:
+    """Call `remove_part` in one transaction after another, until it returns True.
+
+    A removal that was interrupted goes on when the command is run again.
+    """
+    while not store.do(remove_part):
+        time.sleep(PAUSE)
 
 
 def _and_all(parts: Mapping[str, int]) -> str:

@@ -8,6 +8,7 @@ from store.accounts import accounts, app_list, apps, tokens
 from store.delivery import deliveries, event_queries, sources
 from store.errors import Conflict
 from store.hooks import hooks
+from store.hooks.hook_targets import repository
 from store.registry import account_removal
 from store.repositories import membership_dump, repositories, repository_removal
 
@@ -92,6 +93,69 @@ def test_a_removed_account_takes_everything_it_owns_along(world: World) -> None:
     assert world.store.look(app_list.every) == []
     assert [row["name"] for row in world.store.look(sources.every)] == ["open"]
     assert world.store.look(accounts.by_login, "bob") is not None
+
+
+def waiting(world: World) -> int:
+    return [state for state, _ in states(world).values()].count("waiting")
+
+
+def test_a_repository_with_many_deliveries_goes_in_parts(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(repository_removal, "MOST", 2)
+    world.hook("push")
+    world.hook("push", options={"ordering": "hook"})
+    for number in range(3):
+        world.arrive(f"g-{number}")
+    left = []
+    while not world.store.do(repository_removal.remove_part, world.repo):
+        assert world.store.look(repositories.get, world.repo["id"]) is not None
+        left.append(waiting(world))
+    assert left == [4, 2, 0]
+    assert world.store.look(repositories.get, world.repo["id"]) is None
+    assert {*states(world).values()} == {("dead", "the repository was removed")}
+
+
+def test_an_account_with_many_repositories_goes_in_parts(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(account_removal, "MOST", 2)
+    ada = world.user
+    for number in range(4):
+        world.store.do(repositories.create, ada["id"], f"r{number}")
+    world.store.do(tokens.create, ada["id"])
+    left = []
+    while not world.store.do(account_removal.remove_part, ada):
+        assert world.store.look(tokens.list_all) == [], "the tokens go first"
+        left.append(len(world.store.look(repositories.list_all)))
+    assert left == [3, 1]
+    assert world.store.look(accounts.by_login, "ada") is None
+
+
+def test_the_deliveries_of_an_account_count_for_its_parts(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(repository_removal, "MOST", 2)
+    other = world.another_repo()
+    for repo in (world.repo, other):
+        world.hook("push", repo=repo)
+        for number in range(3):
+            world.arrive(f"{repo['id']}-{number}", repo_id=repo["id"])
+    left = []
+    while not world.store.do(account_removal.remove_part, world.user):
+        left.append(waiting(world))
+    assert left == [4, 2, 0]
+    assert world.store.look(accounts.by_login, "ada") is None
+
+
+def test_a_delivery_that_was_claimed_meanwhile_is_left_to_the_worker(world: World) -> None:
+    hook = world.hook("push")
+    world.arrive("g-1")
+    world.arrive("g-2")
+    (one,) = world.claim(world.lease(), hook["id"], limit=1)
+    target = repository(world.repo["id"])
+    assert world.store.do(repository_removal.end_deliveries, target, "over", 9) == 1
+    assert states(world)[one.id] == ("waiting", None)
 
 
 def test_the_last_administrator_of_an_organization_stays(world: World) -> None:

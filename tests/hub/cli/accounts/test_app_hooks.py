@@ -10,6 +10,7 @@ from store import Store
 from store.accounts import apps
 from store.apps import app_hooks
 from store.hooks import hooks
+from store.repositories import repository_removal
 
 pytestmark = pytest.mark.usefixtures("url")
 
@@ -91,6 +92,20 @@ def test_an_app_hears_that_a_repository_it_was_given_is_removed(run: Any, store:
     (event,) = bodies(store, "installation_repositories")
     (lost,) = event["repositories_removed"]
     assert (event["action"], lost["full_name"]) == ("removed", "ada/engine")
+
+
+@pytest.mark.usefixtures("mill")
+def test_an_app_hears_once_of_a_repository_that_goes_in_parts(
+    run: Any, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(repository_removal, "MOST", 1)
+    run("repo", "add", "ada/engine")
+    run("hook", "add", "ada/engine", "https://receiver.example/")
+    run("app", "install", "Mill", "ada", "--repo", "engine")
+    for _ in range(2):
+        run("emit", "push", "ada/engine", "--example")
+    run("repo", "remove", "ada/engine", "--yes")
+    assert len(bodies(store, "installation_repositories")) == 1
 
 
 def test_a_document_has_the_hook(run: Any, store: Store) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from hub.cli.console import removal
 from store import Store
+from store.registry import account_removal
 
 pytestmark = pytest.mark.usefixtures("url")
 
@@ -96,6 +97,25 @@ def test_a_repository_is_removed(run, listed):
     run("repo", "remove", "ada/bell", "--yes")
     assert [row["repository"] for row in listed("repo", "list")] == ["tower/clock"]
     assert listed("hook", "list") == []
+
+
+def test_an_interrupted_removal_goes_on_when_it_is_run_again(run, listed, monkeypatch):
+    run("repo", "add", "ada/chime")
+    run("repo", "add", "ada/dial")
+
+    def interrupt(seconds):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(account_removal, "MOST", 1)
+        patch.setattr(removal.time, "sleep", interrupt)
+        run("user", "remove", "ada", "--yes", code=1)
+    assert len(listed("repo", "list")) == 3
+    assert listed("hook", "list") == []
+    run("user", "remove", "ada", "--yes")
+    assert [row["repository"] for row in listed("repo", "list")] == ["tower/clock"]
+    commands = [row["what"] for row in listed("audit", "list")]
+    assert commands.count("tocsin user remove") == 2
 
 
 def test_a_user_is_shown_and_changed(run):
