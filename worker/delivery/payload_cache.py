@@ -21,6 +21,8 @@ from worker.delivery.batch_loader import BatchLoader
 # The characters that application/x-www-form-urlencoded does not escape.
 UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._*")
 MAX_BYTES = 32 * 1024 * 1024
+# The memory of a payload and of a rendering beside their bytes, as measured with small ones.
+ENTRY, RENDERING = 512, 320
 # Bytes that one read returns at most. If the events are large, it returns fewer of them.
 MAX_READ_BYTES = 4 * 1024 * 1024
 
@@ -59,8 +61,20 @@ class Payload:
     """For the hook of an app: the installation that the body names."""
     trace: TraceContext | None = None
     """The place in a trace from which the event comes, or None."""
+    keeper: "PayloadCache | None" = field(default=None, repr=False, compare=False)
+    """The cache that counts its memory, or None."""
     _form: bytes | None = None
     _rendered: dict[tuple[str, str, bool], Rendered] = field(default_factory=dict)
+
+    @property
+    def memory(self) -> int:
+        """Return about how many bytes it takes, with all forms that were built."""
+        size = ENTRY + len(self.body)
+        if self._form is not None:
+            size += len(self._form)
+        if self._rendered:
+            size += sum(map(_memory, self._rendered.values()))
+        return size
 
     def body_as(self, content_type: str) -> bytes:
         """Return the exact bytes for a hook's content type, which is `json` or `form`."""
@@ -68,6 +82,7 @@ class Payload:
             return self.body
         if self._form is None:
             self._form = form_encode(self.body)
+            self._grow(len(self._form))
         return self._form
 
     def rendered(self, format_: str, prefix: str, now: int, *, traced: bool = True) -> Rendered:
@@ -80,13 +95,22 @@ class Payload:
             trace = self.trace if traced else None
             event = EventView(self.name, self.guid, self.body, self.accepted_at or now, trace)
             known = self._rendered[format_, prefix, traced] = render(format_, event, prefix)
+            self._grow(_memory(known))
         return known
+
+    def _grow(self, size: int) -> None:
+        if self.keeper is not None:
+            self.keeper.grow(size)
+
+
+def _memory(rendered: Rendered) -> int:
+    return RENDERING + len(rendered.body) + len(rendered.headers)
 
 
 class PayloadCache:
-    """The payloads in use.
+    """The payloads in use, with all forms of them.
 
-    Beyond `max_bytes`, the least recently used ones are dropped.
+    If they take more than `max_bytes`, the least recently used ones are dropped.
     """
 
     def __init__(self, store: Store, max_bytes: int = MAX_BYTES) -> None:
@@ -105,11 +129,17 @@ class PayloadCache:
         if key in self._known:
             return self._known[key]
         self._known[key] = payload
-        self._bytes += len(payload.body)
+        payload.keeper = self
+        self.grow(payload.memory)
+        return payload
+
+    def grow(self, size: int) -> None:
+        """Count this many bytes more, and drop payloads if that is too much."""
+        self._bytes += size
         while self._bytes > self._max_bytes and len(self._known) > 1:
             _, dropped = self._known.popitem(last=False)
-            self._bytes -= len(dropped.body)
-        return payload
+            dropped.keeper = None
+            self._bytes -= dropped.memory
 
     async def get(self, event_id: int) -> Payload | None:
         """Return the event's payload. Return None if it is no longer stored."""

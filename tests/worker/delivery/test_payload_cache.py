@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from worker_harness import WorkerHarness
 
 from worker.delivery import payload_cache as module
-from worker.delivery.payload_cache import Payload, PayloadCache, form_encode
+from worker.delivery.payload_cache import ENTRY, Payload, PayloadCache, form_encode
 
 
 @given(st.binary())
@@ -73,7 +73,7 @@ async def test_one_event_to_many_form_hooks_is_encoded_once(
 
 async def test_payloads_beyond_the_size_are_read_again(harness: WorkerHarness) -> None:
     receipts = [await harness.event(bytes((65 + n,)) * 60) for n in range(3)]
-    contents = PayloadCache(harness.store, max_bytes=100)
+    contents = PayloadCache(harness.store, max_bytes=100 + 2 * ENTRY)
     for receipt in receipts:
         content = await contents.get(receipt.event_id)
         assert content is not None
@@ -85,7 +85,7 @@ async def test_payloads_beyond_the_size_are_read_again(harness: WorkerHarness) -
 
 
 async def test_the_least_recently_used_is_dropped(harness: WorkerHarness) -> None:
-    contents = PayloadCache(harness.store, max_bytes=100)
+    contents = PayloadCache(harness.store, max_bytes=100 + 2 * ENTRY)
     contents.put(1, Payload("push", "a", b"1" * 40))
     contents.put(2, Payload("push", "b", b"2" * 40))
     assert (await contents.get(1)) is not None
@@ -95,9 +95,31 @@ async def test_the_least_recently_used_is_dropped(harness: WorkerHarness) -> Non
 
 
 async def test_one_larger_than_the_size_is_kept_while_it_is_alone(harness: WorkerHarness) -> None:
-    contents = PayloadCache(harness.store, max_bytes=100)
-    contents.put(1, Payload("push", "a", b"1" * 400))
+    contents = PayloadCache(harness.store, max_bytes=100 + 2 * ENTRY)
+    contents.put(1, Payload("push", "a", b"1" * 4000))
     assert 1 in contents
+
+
+async def test_small_payloads_count_with_their_overhead(harness: WorkerHarness) -> None:
+    contents = PayloadCache(harness.store, max_bytes=10 * ENTRY)
+    for number in range(20):
+        contents.put(number, Payload("push", "a", b"{}"))
+    assert [number in contents for number in (10, 11, 19)] == [False, True, True]
+
+
+@pytest.mark.parametrize("form", ["form", "cloudevents_structured"])
+async def test_the_forms_of_a_payload_count(harness: WorkerHarness, form: str) -> None:
+    contents = PayloadCache(harness.store, max_bytes=2 * ENTRY + 250)
+    first, second = (contents.put(n, Payload("push", "a", b"1" * 100)) for n in (1, 2))
+    for payload in (first, second, first, second):
+        if form == "form":
+            payload.body_as(form)
+        else:
+            payload.rendered(form, "x", 0)
+    assert [number in contents for number in (1, 2)] == [False, True]
+    contents.put(3, Payload("push", "c", b"{}"))
+    assert (2 in contents, 3 in contents) == (form == "form", True)
+    assert contents._bytes == sum(one.memory for one in contents._known.values())
 
 
 async def test_an_unknown_event_is_none(harness: WorkerHarness) -> None:
