@@ -1,6 +1,6 @@
 """The lanes of all hooks that a worker has in memory."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from worker.delivery.lane import Lane
 from worker.tuning import DEFAULTS, Tuning
@@ -64,8 +64,9 @@ class LaneTable:
         else:
             self._full.discard(lane.hook_id)
 
-    def remove_idle(self) -> None:
-        """Remove the lanes that hold and expect nothing."""
-        for lane in [lane for lane in self if lane.idle]:
-            del self._lanes[lane.hook_id]
-            self._full.discard(lane.hook_id)
+    def remove_idle(self, lanes: Iterable[Lane]) -> None:
+        """Remove the lanes, among these, that hold and expect nothing."""
+        for lane in lanes:
+            if lane.idle:
+                del self._lanes[lane.hook_id]
+                self._full.discard(lane.hook_id)

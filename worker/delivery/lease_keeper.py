@@ -12,6 +12,7 @@ from store.clock import DAY, SECOND
 from store.delivery import deliveries, leases
 from store.errors import Busy, Unavailable
 from worker.delivery.dispatcher import Dispatcher
+from worker.slices import in_slices
 from worker.tuning import DEFAULTS, Tuning
 
 log = logging.getLogger("tocsin.worker")
@@ -104,9 +105,12 @@ class LeaseKeeper:
         """Read from the store which deliveries are due and which hooks were edited."""
         lanes, claimer = self._dispatcher.lanes, self._dispatcher.claimer
         await self._dispatcher.targets.check([*lanes])
-        for hook_id, due_at in (await self._store.read(deliveries.waiting_hooks)).items():
-            claimer.retry_timer.schedule(lanes.get(hook_id), due_at)
-        lanes.remove_idle()
+        waiting = await self._store.read(deliveries.waiting_hooks)
+        async for hooks in in_slices(waiting.items()):
+            for hook_id, due_at in hooks:
+                claimer.retry_timer.schedule(lanes.get(hook_id), due_at)
+        async for chosen in in_slices([*lanes]):
+            lanes.remove_idle(chosen)
         claimer.claim_due()
 
     def _spare_others(self) -> None:

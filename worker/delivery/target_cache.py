@@ -16,6 +16,7 @@ from worker.delivery.websub_target import load_websub_target
 from worker.endpoint_access.handshake import Handshaker
 from worker.http.guard import Guard
 from worker.settings import WorkerSettings
+from worker.slices import in_slices
 
 log = logging.getLogger("tocsin.worker")
 
@@ -90,24 +91,32 @@ class TargetCache:
 
     async def check(self, lanes: Collection[Lane]) -> None:
         """Invalidate the lanes whose hooks were edited, in case a wake-up was lost."""
-        known = {lane.hook_id for lane in lanes if lane.target is not None}
-        versions = await self._store.read(fan_out.versions, known) if known else {}
-        for lane in lanes:
-            target = lane.target
-            # A target that was read meanwhile is newer than these versions.
-            if target is None or lane.hook_id not in known:
-                continue
-            if target.version != versions.get(lane.hook_id):
-                lane.invalidate()
-                # The edit may have ended the time for which the receiver asked for nothing. If not,
-                # the hook's row still has it.
-                lane.held_until = 0
+        known: set[int] = set()
+        async for some in in_slices(lanes):
+            known.update(lane.hook_id for lane in some if lane.target is not None)
+        if not known:
+            return
+        versions = await self._store.read(fan_out.versions, known)
+        async for some in in_slices(lanes):
+            for lane in some:
+                # A target that was read meanwhile is newer than these versions.
+                if lane.target is not None and lane.hook_id in known:
+                    _compare(lane, lane.target, versions.get(lane.hook_id))
 
     def change(self, settings: WorkerSettings, lanes: Collection[Lane]) -> None:
         """Have all targets read again, with these settings."""
         self._settings = settings
         for lane in lanes:
             lane.forget_target()
+
+
+def _compare(lane: Lane, target: Target, version: int | None) -> None:
+    """Invalidate the lane if its hook has another version now."""
+    if target.version != version:
+        lane.invalidate()
+        # The edit may have ended the time for which the receiver asked for nothing. If not, the
+        # hook's row still has it.
+        lane.held_until = 0
 
 
 def _set_host(lane: Lane, target: Target | None) -> None:

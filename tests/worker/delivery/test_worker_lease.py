@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 from engines import embedded
 from waiting import until
-from worker_harness import Gate, WorkerHarness, settle
+from worker_harness import Gate, WorkerHarness, said, settle
 
 from store import Connection
 from store.clock import SECOND
 from store.delivery import deliveries, leases
 from store.errors import Unavailable, Unusable
+from worker import slices
 from worker.delivery.target_loader import load_target
 from worker.service import Worker
 from worker.settings import WorkerSettings
@@ -505,3 +506,33 @@ async def test_the_clock_is_set_back(harness: WorkerHarness, one_of_many: None) 
     await worker.poll()
     await harness.events(5)
     await harness.over(delivered=15)
+
+
+# Scanning for work.
+
+
+@embedded("its reads run on the event loop, so only the slices let other work run")
+async def test_other_work_runs_between_the_slices_of_a_scan(
+    harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    harness.network.script = lambda post: said(500)
+    for _ in range(6):
+        harness.hook(options={"retries": [0, HOUR]})
+    worker = await harness.work()
+    await harness.event()
+    await until(lambda: len(harness.network.posts) == 6)
+    await harness.all_returned()
+    monkeypatch.setattr(slices, "SLICE", 2)
+    turns = 0
+
+    async def count() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    counting = asyncio.create_task(count())
+    await worker.lease.scan()
+    counting.cancel()
+    # The lanes, their versions, the waiting hooks and the idle lanes are each looked at in slices.
+    assert turns >= 4 * 3
