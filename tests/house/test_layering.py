@@ -29,8 +29,8 @@ ORDER = {
         " workflows issues assistant imports projection registry pg_migration backup"
     ),
     "worker": (
-        "tuning background_tasks scheduler settings publishing http signing senders endpoint_access"
-        " delivery pull websub imports mail jobs job_table service"
+        "tuning background_tasks slices scheduler settings publishing http signing senders"
+        " endpoint_access delivery pull websub imports mail jobs job_table service"
     ),
     "hub": (
         "http admin_settings server_settings rate_limit_settings openid_settings settings auth rest"

@@ -3,7 +3,7 @@
 from math import log2
 
 from store.clock import SECOND
-from store.hooks.hook_failures import Rest
+from store.delivery.last_rest import Rest
 from worker.delivery.lane import Lane
 
 

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from store import Connection, Row
+from store.delivery.last_rest import last_rest
 from store.endpoint_access.handshake import is_wanted
 from store.errors import Unusable
 from store.formats import batches
 from store.formats.cloudevents import PREFIX
 from store.formats.formats import PLATFORM, media_type
-from store.hooks import hook_failures, hooks, option_secrets, pull_urls, signing_keys
+from store.hooks import hooks, option_secrets, pull_urls, signing_keys
 from store.hooks.hook_options import SIGNATURES
 from store.hooks.hook_ordering import is_ordered
 from store.hooks.hook_targets import target_of
@@ -67,7 +68,7 @@ def _load(
         refusal = f"secret: {error}"
     target = make_target(row, secret, endpoint, refusal, settings, signatures, db.now)
     if row["failing_since"] is not None and endpoint_of is not None:
-        target.failing, target.rest = True, hook_failures.last_rest(db, row)
+        target.failing, target.rest = True, last_rest(db, row)
     return target
 
 
