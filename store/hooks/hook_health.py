@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from store.database import row_lookup
 from store.database.connection import Connection, Row, json_array
@@ -206,3 +207,29 @@ def unhealthy(
     for row in rows:
         row["events"] = json.loads(row["events"])
     return with_health(db, rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """A time in which a hook gets nothing, because its circuit breaker opened."""
+
+    until: int
+    """When it ends, in microseconds. It is 0 if a person changed the hook since it began."""
+    length: int
+    """How long it is, in microseconds. It is 0 if that is not known."""
+
+
+def last_rest(db: Connection, hook: Row) -> Rest | None:
+    """Return the last rest of a failing hook. Return None if its breaker did not open."""
+    found = db.one(
+        "SELECT h.resting_until, a.started_at + a.duration AS began FROM hook h"
+        " LEFT JOIN attempt a ON a.id = (SELECT max(x.id) FROM attempt x WHERE x.hook_id = h.id)"
+        " WHERE h.id = :id AND h.resting_until IS NOT NULL AND h.failing_since IS NOT NULL",
+        id=hook["id"],
+    )
+    if found is None:
+        return None
+    until, began = found["resting_until"], found["began"]
+    if began is None:
+        return Rest(until, 0)
+    return Rest(0 if hook["updated_at"] > began else until, max(until - began, 0))

@@ -3,7 +3,7 @@
 from math import log2
 
 from store.clock import SECOND
-from store.delivery.last_rest import Rest
+from store.hooks.hook_health import Rest
 from worker.delivery.lane import Lane
 
 

@@ -3,11 +3,11 @@
 from dataclasses import dataclass, field
 
 from store.clock import Clock
-from store.delivery.last_rest import Rest
 from store.endpoint_access.handshake import PENDING
 from store.endpoint_access.secret_parts import MASK
 from store.formats.cloudevents import PREFIX
 from store.formats.formats import PLATFORM, Rendered
+from store.hooks.hook_health import Rest
 from store.trace_context import TraceContext
 from worker.delivery.payload_cache import Payload, PayloadCache
 from worker.delivery.policy import Policy

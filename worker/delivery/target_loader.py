@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from store import Connection, Row
-from store.delivery.last_rest import last_rest
 from store.endpoint_access.handshake import is_wanted
 from store.errors import Unusable
 from store.formats import batches
 from store.formats.cloudevents import PREFIX
 from store.formats.formats import PLATFORM, media_type
 from store.hooks import hooks, option_secrets, pull_urls, signing_keys
+from store.hooks.hook_health import last_rest
 from store.hooks.hook_options import SIGNATURES
 from store.hooks.hook_ordering import is_ordered
 from store.hooks.hook_targets import target_of

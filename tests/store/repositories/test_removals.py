@@ -5,7 +5,7 @@ from store_world import World
 
 from store import Row
 from store.accounts import accounts, app_list, apps, tokens
-from store.delivery import deliveries, event_queries, sources
+from store.delivery import deliveries, event_queries, hook_removal, sources
 from store.errors import Conflict
 from store.hooks import hooks
 from store.hooks.hook_targets import repository
@@ -102,7 +102,7 @@ def waiting(world: World) -> int:
 def test_a_repository_with_many_deliveries_goes_in_parts(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(repository_removal, "MOST", 2)
+    monkeypatch.setattr(hook_removal, "MOST", 2)
     world.hook("push")
     world.hook("push", options={"ordering": "hook"})
     for number in range(3):
@@ -135,7 +135,7 @@ def test_an_account_with_many_repositories_goes_in_parts(
 def test_the_deliveries_of_an_account_count_for_its_parts(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(repository_removal, "MOST", 2)
+    monkeypatch.setattr(hook_removal, "MOST", 2)
     other = world.another_repo()
     for repo in (world.repo, other):
         world.hook("push", repo=repo)
@@ -154,7 +154,7 @@ def test_a_delivery_that_was_claimed_meanwhile_is_left_to_the_worker(world: Worl
     world.arrive("g-2")
     (one,) = world.claim(world.lease(), hook["id"], limit=1)
     target = repository(world.repo["id"])
-    assert world.store.do(repository_removal.end_deliveries, target, "over", 9) == 1
+    assert world.store.do(hook_removal.end_deliveries, target, "over", 9) == 1
     assert states(world)[one.id] == ("waiting", None)
 
 

@@ -9,8 +9,8 @@ from assertions import bodies, waiting
 from store import Store
 from store.accounts import apps
 from store.apps import app_hooks
+from store.delivery import hook_removal
 from store.hooks import hooks
-from store.repositories import repository_removal
 
 pytestmark = pytest.mark.usefixtures("url")
 
@@ -98,7 +98,7 @@ def test_an_app_hears_that_a_repository_it_was_given_is_removed(run: Any, store:
 def test_an_app_hears_once_of_a_repository_that_goes_in_parts(
     run: Any, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(repository_removal, "MOST", 1)
+    monkeypatch.setattr(hook_removal, "MOST", 1)
     run("repo", "add", "ada/engine")
     run("hook", "add", "ada/engine", "https://receiver.example/")
     run("app", "install", "Mill", "ada", "--repo", "engine")
