@@ -136,8 +136,8 @@ def exists(path: Path) -> bool:
 def sqlite_path(url: str, data_dir: Path) -> Path:
     """Return the file that a SQLite URL names. Raises Unusable for an unknown URL.
 
-    Symbolic links are followed. The locks and sockets are beside the file, and every process must
-    find the same ones.
+    A symbolic link to it is followed. The locks and sockets are beside the file, and every process
+    must find the same ones.
     """
     if url == "sqlite":
         return _followed(data_dir / "tocsin.db")
@@ -150,5 +150,6 @@ def sqlite_path(url: str, data_dir: Path) -> Path:
 
 
 def _followed(path: Path) -> Path:
-    # `Path.resolve` fails if links form a circle. Opening the file reports that better.
-    return Path(os.path.realpath(path))
+    # Another path stays as the user has given it. `Path.resolve` fails if links form a circle, and
+    # opening the file reports that better.
+    return Path(os.path.realpath(path)) if path.is_symlink() else path
