@@ -78,6 +78,12 @@ def test_a_path_that_alone_gives_access_is_hidden() -> None:
         assert shown_path({"path": path}) == operation.path
 
 
+@pytest.mark.parametrize("start", ["//app-manifests//", "/App-Manifests/", "/app-manifests///"])
+def test_a_code_is_hidden_in_a_path_with_mistakes(start: str) -> None:
+    shown = shown_path({"path": f"{start}hidden-value/conversions"})
+    assert shown == f"{start}{{code}}/conversions"
+
+
 @pytest.mark.parametrize("attributes", [{}, {"url": "https://kettle.example/", "active": False}])
 async def test_a_manifest_without_an_active_hook_makes_none(
     installed: Installed, store: Store, seed: Any, attributes: dict[str, Any]
