@@ -180,7 +180,7 @@ async def count_wrong_token(services: Services, request: Request, error: Excepti
     Return the error to answer: `error`, or Blocked after too many wrong tokens.
     """
     is_wrong = isinstance(error, Unauthenticated) and b"authorization" in request.headers
-    # Administrators may have a valid token that does not suffice. Their endpoints count themselves.
+    # Administrators may have a valid token that does not suffice. `AdminAuth` counts itself.
     if not is_wrong or request.rate_charge is not None or request.credentials != "token":
         return error
     try:

@@ -247,6 +247,8 @@ async def test_too_many_wrong_tokens(anyone: httpx.AsyncClient, seed: Any) -> No
         ("POST", "/events", "application/x-ndjson"),
         ("POST", "/usage", "application/x-ndjson"),
         ("GET", "/admin/metrics", "application/json"),
+        ("GET", "/openapi.json", "application/json"),
+        ("GET", "/reference", "application/json"),
     ],
 )
 async def test_wrong_tokens_are_counted_at_every_endpoint(
