@@ -104,13 +104,13 @@ def views(dashboard: LivePages, visit: SessionRequest) -> list[LiveView]:
 class Stream(Response):
     """Polls for updates and sends them. The viewer is authorized again each time.
 
-    It answers 503 if the process has no place. If it loses its place, it ends with `crowded`.
+    It answers 503 if there is no place for it. If it loses its place, it ends with `crowded`.
     """
 
     places = StreamPlaces()
 
     def __init__(self, dashboard: LivePages, visit: SessionRequest) -> None:
-        super().__init__(503 if Stream.places.is_full() else 200, b"", [*HEADERS, *SAFE])
+        super().__init__(503 if Stream.places.is_full(visit) else 200, b"", [*HEADERS, *SAFE])
         self._dashboard, self._visit = dashboard, visit
         self._views = views(dashboard, visit)
 

@@ -6,6 +6,8 @@ from hub.ui.session_request import SessionRequest
 
 # The maximum number of streams: in a process, and of these in a session, of a user, and of all who
 # follow a link. A browser needs one for all its pages, or one for each page without SharedWorker.
+# A stream that has lost its share goes on until it notices that, or until its last bytes are sent.
+# So a group may have up to twice its share for a while.
 MOST = 200
 SHARES = {"session": 8, "user": 32, "guests": 50}
 
@@ -15,21 +17,26 @@ Group = tuple[str, str]
 
 @dataclass(eq=False, slots=True)
 class StreamPlace:
-    """The place of an open stream. If `lost`, a newer stream of one of its groups has it."""
+    """The place of an open stream. If `lost`, a newer stream of one of its groups has its share."""
 
     groups: tuple[Group, ...]
     lost: bool = False
 
 
 class StreamPlaces:
-    """The places of all open streams."""
+    """The places of all open streams, lost ones too."""
 
     def __init__(self) -> None:
         self._taken: dict[StreamPlace, None] = {}
 
-    def is_full(self) -> bool:
-        """Return whether the process has MOST open streams."""
-        return len(self._taken) >= MOST
+    def is_full(self, visit: SessionRequest) -> bool:
+        """Return whether the process has MOST streams, or a group of the viewer twice its share."""
+        return len(self._taken) >= MOST or any(
+            len(self._of(group)) >= 2 * SHARES[group[0]] for group in groups_of(visit)
+        )
+
+    def _of(self, group: Group) -> list[StreamPlace]:
+        return [one for one in self._taken if group in one.groups]
 
     def take(self, visit: SessionRequest) -> StreamPlace:
         """Take a place. If a group of the viewer has its share, its oldest stream loses its place.
@@ -38,15 +45,14 @@ class StreamPlaces:
         """
         place = StreamPlace(groups_of(visit))
         for group in place.groups:
-            of_group = [one for one in self._taken if group in one.groups]
-            if len(of_group) >= SHARES[group[0]]:
-                of_group[0].lost = True
-                self.leave(of_group[0])
+            kept = [one for one in self._of(group) if not one.lost]
+            if len(kept) >= SHARES[group[0]]:
+                kept[0].lost = True
         self._taken[place] = None
         return place
 
     def leave(self, place: StreamPlace) -> None:
-        """Give a place back."""
+        """Give a place back, when its stream has ended."""
         self._taken.pop(place, None)
 
 

@@ -307,10 +307,29 @@ class TestLive:
                 await one.until("after")
 
     @embedded("the engine makes no difference")
+    @pytest.mark.parametrize(("most", "opened"), [(3, 3), (200, 4)])
+    async def test_streams_that_lost_their_place_count_until_they_end(
+        self, world: World, monkeypatch: pytest.MonkeyPatch, most: int, opened: int
+    ) -> None:
+        monkeypatch.setattr(stream_places, "MOST", most)
+        monkeypatch.setitem(stream_places.SHARES, "session", 2)
+        monkeypatch.setattr(stream, "PACE", 60.0)  # They do not notice it.
+        at = "/ui/deliveries/live"
+        async with open_dashboard(world.store, world.seed.token) as browser:
+            async with AsyncExitStack() as all_:
+                for _ in range(opened):
+                    heard = await all_.enter_async_context(browser.listening(at))
+                    await heard.until("begin")
+                assert (await browser.get(f"/ui/stream?at={at}")).status_code == 503
+            async with browser.listening(at) as heard:
+                await heard.until("begin")
+                assert heard.status == 200
+
+    @embedded("the engine makes no difference")
     async def test_guests_have_a_part_of_the_streams(
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(stream_places, "MOST", 3)
+        monkeypatch.setattr(stream_places, "MOST", 5)
         monkeypatch.setitem(stream_places.SHARES, "guests", 2)
         link, _ = world.store.do(hook_links.create, world.good["id"], "", "octo", HOUR)
         async with open_dashboard(world.store, last=False) as guest, AsyncExitStack() as all_:
