@@ -14,6 +14,7 @@ from store.accounts import apps, tokens
 from store.apps import installation_tokens, installations
 from store.delivery import events, outbox
 from store.delivery.incoming import IncomingEvent
+from store.delivery.websub import websub_feeds
 from store.delivery.websub.websub_topics import PUBLIC_EVENTS
 from store.hooks import hooks
 from store.hooks.event_names import HUB_EVENTS, PLATFORM_EVENTS
@@ -114,7 +115,7 @@ async def test_an_example_changes_no_topic(hub: httpx.AsyncClient, store: Store,
             db, seed.hello["id"], url="https://r.example/", events=["push"], content_type="json"
         )
         accept(db, seed.hello, "push", PUSH)
-        for _ in range(25):
+        for _ in range(websub_feeds.MANY + 1):
             outbox.send_example(db, "push", None, seed.hello["id"], b'{"ref":"x"}', hook["id"])
 
     store.do(prepare)
