@@ -14,7 +14,7 @@ from store import Connection, Row
 from store.accounts import accounts, administrators
 from store.errors import Missing
 from store.hooks import hooks
-from store.hooks.hook_targets import HookTarget, target_of
+from store.hooks.hook_targets import MANY_OWNERS, HookTarget, target_of
 from store.repositories import repositories
 
 OPERATORS_ONLY = (
@@ -103,10 +103,13 @@ class DashboardViewer:
 
         If it does not exist any more, returns None to operators, who may see its remaining data,
         and data of the organization `org_id` without a repository. Raises Missing or Forbidden.
+        While an owner is hidden, the data may be that owner's, so nobody sees it.
         """
         if not self.operator or repositories.get(db, repo_id) is not None:
             return self.repository(db, repo_id)
         self.check_token(READ)
+        if repo_id and self.hidden_owners(db):
+            raise Missing("repository")
         organization = accounts.get(db, org_id) if org_id else None
         if organization is not None and self.caller is not None:
             token_rights.check_sign_on(db, self.caller, org_id, organization["login"])
@@ -134,6 +137,14 @@ class DashboardViewer:
             return False
         return True
 
+    def may_see_event(self, db: Connection, repo_id: int, org_id: int = 0) -> bool:
+        """Return whether they may see events of this repository, or else of this organization."""
+        try:
+            self.left_of(db, repo_id, org_id)
+        except (HubError, Missing):
+            return False
+        return True
+
     def _check(
         self, db: Connection, hook: Row, of_repository: OnRepo, of_organization: OnOrg
     ) -> Row | None:
@@ -149,7 +160,7 @@ class DashboardViewer:
             if not self.is_unbound:
                 access.check(db, of_repository, self.caller, repo)
             return repo
-        if target.kind in ("system", "app"):
+        if target.kind in MANY_OWNERS:
             if not self.operator:
                 raise Missing("hook")
             self.check_token(of_repository)

@@ -256,10 +256,13 @@ def list_by_guid(db: Connection, wanted: AttemptFilter, guid: str, limit: int) -
     return select(db, wanted, [number for (number,) in found], limit, within=True)
 
 
-def hook_id_of(db: Connection, attempt_id: int) -> int | None:
-    """Return the hook of an attempt, or None."""
-    found: int | None = db.value("SELECT hook_id FROM attempt WHERE id = :id", id=attempt_id)
-    return found
+def origin_of(db: Connection, attempt_id: int) -> Row | None:
+    """Return an attempt's `hook_id`, and its event's `repo_id` and `org_id`; or None."""
+    return db.one(
+        "SELECT a.hook_id, a.repo_id, e.org_id FROM attempt a JOIN event e ON e.id = a.event_id"
+        " WHERE a.id = :id",
+        id=attempt_id,
+    )
 
 
 def get_delivery(db: Connection, delivery_id: int) -> Row | None:

@@ -22,7 +22,8 @@ class AttemptFilter:
     `status` is success or failure. `codes` is the lowest and the highest status code, (0, 0) for
     attempts without a response. `first` and `before` limit the ids. `times` limits the starts, and
     `attempt_feed.id_range` returns the ids for it.
-    `hidden_owners` leaves out the events of these owners and their repositories.
+    `hidden_owners` leaves out the events of these owners and their repositories. Then it also
+    leaves out those of deleted repositories, whose owners are unknown.
     """
 
     repo_ids: Sequence[int] | None = None
@@ -112,8 +113,8 @@ def conditions(
     if wanted.hidden_owners:
         hidden = f"(SELECT id FROM {db.each('hidden', id='integer')} AS u)"
         where += (
-            f" AND e.org_id NOT IN {hidden} AND NOT EXISTS (SELECT 1 FROM repository z"
-            f" WHERE z.id = a.repo_id AND z.owner_id IN {hidden})"
+            f" AND e.org_id NOT IN {hidden} AND (a.repo_id = 0 OR EXISTS (SELECT 1"
+            f" FROM repository z WHERE z.id = a.repo_id AND z.owner_id NOT IN {hidden}))"
         )
         given["hidden"] = json_array(wanted.hidden_owners)
     if within:

@@ -16,6 +16,8 @@ COLUMNS = {"repository": "repo_id", "organization": "org_id", "app": "app_id"}
 TARGETS = ", ".join(COLUMNS.values())
 TYPES: dict[HookKind, str] = {"app": "integration"}
 """The types in the headers of deliveries, for kinds that have another name there."""
+MANY_OWNERS: tuple[HookKind, ...] = ("app", "system")
+"""The kinds whose hooks get events of many owners, so that only operators see these hooks."""
 EVERYWHERE = 0
 """The owner in `owner_subscription` of the events of the whole installation."""
 NAMES = (

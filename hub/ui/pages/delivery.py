@@ -18,6 +18,7 @@ from store import Row
 from store.delivery import attempt_feed, attempts, redeliveries
 from store.errors import Missing
 from store.hooks import hooks
+from store.hooks.hook_targets import MANY_OWNERS, target_of
 
 ui = Section()
 
@@ -65,23 +66,28 @@ def _comparison(ctx: ViewContext, attempt: Row, others: list[Row]) -> AttemptCom
 def _found(ctx: ViewContext) -> tuple[Row, Row | None]:
     """Return the attempt and its hook. Raises Missing or Forbidden."""
     number = ctx.number("delivery_id")
-    hook_id = attempt_feed.hook_id_of(ctx.db, number)
-    if hook_id is None:
+    origin = attempt_feed.origin_of(ctx.db, number)
+    if origin is None:
         raise Missing("delivery")
-    hook = _hook(ctx, ctx.viewer, hook_id)
-    attempt = attempts.get(ctx.db, hook_id, number)
+    hook = _hook(ctx, ctx.viewer, origin)
+    attempt = attempts.get(ctx.db, origin["hook_id"], number)
     if attempt is None:
         raise Missing("delivery")
     return attempt, hook
 
 
-def _hook(ctx: ViewContext, viewer: DashboardViewer, hook_id: int) -> Row | None:
-    # Operators also see attempts to deleted hooks, and WebSub deliveries, which have no hook.
-    hook = hooks.by_id(ctx.db, hook_id) if hook_id > 0 and viewer.operator else None
-    if not viewer.operator or (hook is not None and hook["deleted_at"] is None):
-        return viewer.hook(ctx.db, hook_id)[0]
-    viewer.left_of(ctx.db, 0 if hook is None else hook["repo_id"] or 0)
-    return None
+def _hook(ctx: ViewContext, viewer: DashboardViewer, origin: Row) -> Row | None:
+    """Return the hook of an attempt. Operators get None if it is deleted, and for WebSub.
+
+    Raises Missing or Forbidden.
+    """
+    hook = hooks.by_id(ctx.db, origin["hook_id"])
+    is_gone = hook is None or hook["deleted_at"] is not None
+    shown = None if is_gone and viewer.operator else viewer.hook(ctx.db, origin["hook_id"])[0]
+    if viewer.operator and (shown is None or target_of(shown).kind in MANY_OWNERS):
+        # The hook does not show whose event it was.
+        viewer.left_of(ctx.db, origin["repo_id"], origin["org_id"])
+    return shown
 
 
 @ui.act(f"{PATH}/again")

@@ -22,7 +22,7 @@ from store.delivery import deliveries as queue
 from store.delivery.attempt_filter import AttemptFilter
 from store.errors import Conflict
 from store.hooks import hook_links, hook_secrets, hooks, pull_urls, signing_keys
-from store.hooks.hook_targets import HookTarget, target_of
+from store.hooks.hook_targets import MANY_OWNERS, HookTarget, target_of
 from store.monitoring import name_search
 from store.ordering import operations
 from store.pull import consumers
@@ -39,7 +39,7 @@ def show_hook(ctx: ViewContext) -> dict[str, Any]:
     """Show a hook with its latest attempts."""
     hook, repo = ctx.viewer.hook(ctx.db, ctx.number("hook_id"))
     has_push = repo is not None and bool({"push", "*"} & set(hook["events"]))
-    found = attempt_feed.page(ctx.db, AttemptFilter(hook_id=hook["id"]), limit=SHOWN)
+    found = attempt_feed.page(ctx.db, _attempts(ctx, hook), limit=SHOWN)
     may_change = ctx.viewer.may_change(ctx.db, hook)
     return {
         "hook": {
@@ -98,7 +98,12 @@ def _speed(rows: list[Row]) -> tuple[int, int] | None:
 def follow_hook(ctx: ViewContext, state: Any) -> tuple[Any, list[PanelUpdate]]:
     """Stream new attempts."""
     hook, _ = ctx.viewer.hook(ctx.db, ctx.number("hook_id"))
-    return deliveries.new_attempts(ctx, AttemptFilter(hook_id=hook["id"]), state)
+    return deliveries.new_attempts(ctx, _attempts(ctx, hook), state)
+
+
+def _attempts(ctx: ViewContext, hook: Row) -> AttemptFilter:
+    hidden = ctx.viewer.hidden_owners(ctx.db) if target_of(hook).kind in MANY_OWNERS else []
+    return AttemptFilter(hook_id=hook["id"], hidden_owners=hidden)
 
 
 def changeable_hook(ctx: ViewContext) -> tuple[Row, Row | None, str]:
@@ -115,7 +120,8 @@ def hook_with_example(ctx: ViewContext) -> tuple[Row, Row | None, str]:
     """Return a hook that the viewer may change, its examples' repository, and its page's path.
 
     The examples of a hook of an organization, or of the installation, are of the newest repository
-    whose events it gets. The repository is None if there is none, and for the hook of an app.
+    whose events it gets. The repository is None if the viewer may not see that one or if there is
+    none, and for the hook of an app.
     """
     hook, repo, place = changeable_hook(ctx)
     return hook, repo or _newest_repository(ctx, target_of(hook)), place
@@ -125,7 +131,8 @@ def _newest_repository(ctx: ViewContext, target: HookTarget) -> Row | None:
     if target.kind == "app":
         # An account that installed it need not have accepted the event of the example.
         return None
-    return repositories.newest(ctx.db, target.id or None)
+    repo = repositories.newest(ctx.db, target.id or None)
+    return repo if repo is not None and ctx.viewer.may_see_event(ctx.db, repo["id"]) else None
 
 
 @ui.act(f"{PATH}/ping")

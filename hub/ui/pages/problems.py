@@ -108,7 +108,8 @@ def show_problem(ctx: ViewContext) -> dict[str, Any]:
     problem = _found(ctx, ctx.asked("host", LONGEST), ctx.asked("kind"))
     latest = []
     if problem.attempt_id:
-        wanted = AttemptFilter(hook_ids=problem.hook_ids, status="failure")
+        hidden = ctx.viewer.hidden_owners(ctx.db)
+        wanted = AttemptFilter(hook_ids=problem.hook_ids, status="failure", hidden_owners=hidden)
         latest = attempt_feed.page(ctx.db, wanted, limit=SHOWN).rows
     chosen = {
         "hook": ",".join(map(str, problem.hook_ids)),

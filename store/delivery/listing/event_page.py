@@ -31,7 +31,8 @@ class EventFilter:
     It limits ids from `first` and below `before`, one name or a pattern of names, and repositories
     (None: every event, also those without a repository). `hook_ids` selects events with a delivery
     to one of these hooks, and `unwanted` events without a delivery. `hidden_owners` leaves out
-    events of these owners and their repositories.
+    events of these owners and their repositories. Then it also leaves out those of deleted
+    repositories, whose owners are unknown.
     """
 
     before: int | None = None
@@ -152,7 +153,8 @@ def _in_repositories(db: Connection, wanted: EventFilter, hook_ids: Sequence[int
 def _of_others(db: Connection, ids: list[int], owner_ids: Sequence[int]) -> list[int]:
     rows = db.tuples(
         f"SELECT w.id FROM {db.each('ids', id='integer')} AS w JOIN event e ON e.id = w.id"
-        " LEFT JOIN repository r ON r.id = e.repo_id WHERE COALESCE(r.owner_id, e.org_id) NOT IN"
+        " LEFT JOIN repository r ON r.id = e.repo_id"
+        " WHERE (e.repo_id = 0 OR r.id IS NOT NULL) AND COALESCE(r.owner_id, e.org_id) NOT IN"
         f" (SELECT id FROM {db.each('hidden', id='integer')} AS u) ORDER BY w.id DESC",
         ids=json_array(ids),
         hidden=json_array(owner_ids),

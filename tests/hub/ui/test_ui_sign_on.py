@@ -10,10 +10,10 @@ from ui_world import World, deliver, hook
 
 from store import Connection, Row, Store
 from store.accounts import accounts, administrators, sso, tokens
-from store.delivery import outbox
+from store.delivery import deliveries, outbox
 from store.hooks import hooks
 from store.hooks.hook_targets import SYSTEM, organization
-from store.repositories import repositories
+from store.repositories import repositories, repository_removal
 
 ADMIN = "the administrators' token"
 SCOPES = ["repo", "admin:org_hook", "admin:enterprise"]
@@ -116,6 +116,59 @@ async def test_the_administrators_token_sees_every_owner(store: Store, guarded: 
     assert "acme/kit" in found["/topics"]
     assert "receiver.example/acme" in found["/hooks"]
     assert "hush" in found["/catalogue/issues"]
+
+
+async def test_events_of_a_deleted_repository_are_left_out_while_an_owner_is_hidden(
+    store: Store, guarded: Guarded
+) -> None:
+    event, attempt = store.look(kit_rows)
+    store.do(lambda db: repository_removal.remove(db, guarded.kit))
+    for path, page in (await pages(store, guarded.token)).items():
+        assert not [one for one in HIDDEN if one in text_of(page)], path
+    page = (await pages(store, guarded.token))["/events"]
+    assert f"/ui/events/{event}" not in page
+    async with open_dashboard(store, guarded.token, last=False) as browser:
+        for path in (f"/ui/events/{event}", f"/ui/deliveries/{attempt}"):
+            assert (await browser.get(path)).status_code == 404
+            store.do(sso.authorise, guarded.token_id, guarded.acme["id"])
+            assert "hush" in await browser.page(path)
+            store.do(unauthorise, guarded.token_id)
+
+
+def kit_rows(db: Connection) -> tuple[int, int]:
+    """Return the ids of the event of acme/kit and of its attempt."""
+    (found,) = db.tuples(
+        "SELECT e.id, a.id FROM event e JOIN attempt a ON a.event_id = e.id WHERE e.name = 'issues'"
+    )
+    return found[0], found[1]
+
+
+def unauthorise(db: Connection, token_id: int) -> None:
+    db.execute("DELETE FROM token_authorization WHERE token_id = :id", id=token_id)
+
+
+async def test_a_hook_of_the_installation_shows_nothing_of_hidden_owners(
+    store: Store, guarded: Guarded
+) -> None:
+    url = "https://receiver.example/all"
+    made = store.do(hooks.create, SYSTEM, url=url, events=["issues"])
+    event, _ = store.look(kit_rows)
+    store.do(deliveries.enqueue, event, made["id"], guarded.kit["id"], redelivery=False)
+    attempted(store, made["id"])
+    (attempt,) = store.look(
+        lambda db: db.tuples("SELECT id FROM attempt WHERE hook_id = :id", id=made["id"])
+    )[0]
+    at = f"/ui/hooks/{made['id']}"
+    async with open_dashboard(store, guarded.token, last=False) as browser:
+        assert f"/ui/deliveries/{attempt}" not in await browser.page(at)
+        shown = text_of(await browser.page(f"{at}/send?event=issues"))
+        assert "made up" in shown
+        assert not [one for one in ("acme/kit", "hush") if one in shown]
+        assert (await browser.get(f"/ui/deliveries/{attempt}")).status_code == 403
+        store.do(sso.authorise, guarded.token_id, guarded.acme["id"])
+        assert f"/ui/deliveries/{attempt}" in await browser.page(at)
+        for path in (f"{at}/send?event=issues", f"/ui/deliveries/{attempt}"):
+            assert "hush" in text_of(await browser.page(path)), path
 
 
 async def test_owners_that_refuse_the_token_are_not_replayed(
