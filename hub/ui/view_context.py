@@ -51,7 +51,7 @@ class ViewContext:
         return self._repo_ids
 
     def organizations(self) -> list[int]:
-        """Return the ids of organizations whose hooks the viewer may see, beside `repositories`."""
+        """Return what `DashboardViewer.organizations` returns."""
         return self.viewer.organizations(self.db)
 
     def has_trouble(self) -> bool:

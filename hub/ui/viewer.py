@@ -14,7 +14,7 @@ from store import Connection, Row
 from store.accounts import accounts, administrators
 from store.errors import Missing
 from store.hooks import hooks
-from store.hooks.hook_targets import MANY_OWNERS, HookTarget, target_of
+from store.hooks.hook_targets import EVERYWHERE, MANY_OWNERS, HookTarget, target_of
 from store.repositories import repositories
 
 OPERATORS_ONLY = (
@@ -79,7 +79,14 @@ class DashboardViewer:
         return administrators.refusing(db, caller.token_id)
 
     def organizations(self, db: Connection) -> list[int]:
-        """Return the ids of organizations whose hooks they may see, beside `repositories`."""
+        """Return the ids of organizations whose hooks they may see, beside `repositories`.
+
+        For operators, EVERYWHERE is among them, for the hooks of the installation and of apps.
+        """
+        everywhere = self.operator and self.caller is not None and may(self.caller)
+        return [*self._organizations(db), *([EVERYWHERE] if everywhere else [])]
+
+    def _organizations(self, db: Connection) -> list[int]:
         caller = self.caller
         if caller is None or not may(caller, OF_ORGANIZATION):
             return []

@@ -7,6 +7,7 @@ from store.database.connection import Connection, Row, json_array
 from store.delivery import deliveries
 from store.delivery.event_columns import COLUMNS
 from store.delivery.incoming import EXAMPLE_SOURCE
+from store.hooks.hook_targets import EVERYWHERE
 
 # An event's deliveries are counted up to this number.
 COUNTED = 1_000
@@ -52,13 +53,14 @@ def deliveries_of(
 ) -> list[Row]:
     """Return an event's deliveries, newest first, as `deliveries.page` returns them.
 
-    With `org_ids`, those to hooks of other organizations and of the installation are left out.
+    With `org_ids`, those to hooks of other organizations are left out, and those to hooks of the
+    installation and of apps unless EVERYWHERE is among them.
     """
     where = "d.event_id = :event_id"
     given: dict[str, Any] = {"event_id": event_id}
     if org_ids is not None:
         where += (
-            " AND (d.hook_id < 0 OR h.repo_id IS NOT NULL OR h.org_id IN"
+            f" AND (d.hook_id < 0 OR h.repo_id IS NOT NULL OR COALESCE(h.org_id, {EVERYWHERE}) IN"
             f" (SELECT id FROM {db.each('orgs', id='integer')} AS o))"
         )
         given["orgs"] = json_array(org_ids)

@@ -10,19 +10,21 @@ from store.ordering.delivery_states import BEHIND, WAITING
 def candidates(db: Connection, attempt_ids: Iterable[int]) -> list[Row]:
     """Return what a redelivery of these attempts sends: each event to each hook once.
 
-    A row has the latest `id` of the attempts, `event_id`, `hook_id`, `repo_id`, `event`, `action`,
-    `url` and `repository`, and whether the event's payload is `kept` and the hook is `there`.
+    A row has the latest `id` of the attempts, `event_id`, `hook_id`, `repo_id`, `org_id`, `event`,
+    `action`, `url` and `repository`, and whether the event's payload is `kept` and the hook is
+    `there`.
     """
     return db.all(
-        "SELECT max(a.id) AS id, a.event_id, a.hook_id, a.repo_id, e.name AS event, e.action,"
-        " COALESCE(h.url, max(a.url)) AS url, o.login || '/' || r.name AS repository,"
+        "SELECT max(a.id) AS id, a.event_id, a.hook_id, a.repo_id, e.org_id, e.name AS event,"
+        " e.action, COALESCE(h.url, max(a.url)) AS url, o.login || '/' || r.name AS repository,"
         " CASE WHEN e.body IS NULL THEN 0 ELSE 1 END AS kept,"
         " CASE WHEN h.id IS NULL OR h.deleted_at IS NOT NULL THEN 0 ELSE 1 END AS there"
         f" FROM {db.each('ids', wanted='integer')} AS w JOIN attempt a ON a.id = w.wanted"
         " JOIN event e ON e.id = a.event_id LEFT JOIN hook h ON h.id = a.hook_id"
         " LEFT JOIN repository r ON r.id = a.repo_id LEFT JOIN account o ON o.id = r.owner_id"
-        " GROUP BY a.event_id, a.hook_id, a.repo_id, e.name, e.action, h.url, o.login, r.name,"
-        " CASE WHEN e.body IS NULL THEN 0 ELSE 1 END, h.id, h.deleted_at ORDER BY 1 DESC",
+        " GROUP BY a.event_id, a.hook_id, a.repo_id, e.org_id, e.name, e.action, h.url,"
+        " o.login, r.name, CASE WHEN e.body IS NULL THEN 0 ELSE 1 END, h.id, h.deleted_at"
+        " ORDER BY 1 DESC",
         ids=json_array(attempt_ids),
     )
 

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 from store.database.connection import Connection, json_array
 from store.database.patterns import containing
+from store.hooks.hook_targets import EVERYWHERE
 
 # At most this many repositories and hooks are found, the newest ones.
 MOST_REPOSITORIES, MOST_HOOKS = 1_000, 200
@@ -45,12 +46,27 @@ def hooks(
 
 
 def hooks_of(db: Connection) -> str:
-    """Return SQL for the ids of the hooks of the repositories :repos and organizations :orgs."""
-    return " UNION ALL ".join(
+    """Return SQL for the ids of the hooks of the repositories :repos and organizations :orgs.
+
+    If EVERYWHERE is among :orgs, these include the hooks of the installation and of apps. The
+    installation itself, in the alerts about no hook, has the same id.
+    """
+    parts = [
         f"SELECT x.id FROM {db.each(given, wanted='integer')} AS t{number}"
         f" JOIN hook x ON x.{column} = t{number}.wanted"
         for number, (given, column) in enumerate((("repos", "repo_id"), ("orgs", "org_id")))
+    ]
+    everywhere = (
+        f"{EVERYWHERE} IN (SELECT t2.wanted FROM {db.each('orgs', wanted='integer')} AS t2)"
     )
+    parts += [
+        f"SELECT x.id FROM hook x WHERE {condition} AND {everywhere}"
+        for condition in (
+            "x.repo_id IS NULL AND x.org_id IS NULL AND x.app_id IS NULL",
+            "x.app_id IS NOT NULL",
+        )
+    ]
+    return " UNION ALL ".join([*parts, f"SELECT {EVERYWHERE} WHERE {everywhere}"])
 
 
 def hooks_of_host(

@@ -143,7 +143,7 @@ def show_event(ctx: ViewContext) -> dict[str, Any]:
     if event is None:
         raise Missing("event")
     org_ids = None if ctx.repositories() is None else ctx.organizations()
-    if org_ids is None or event["org_id"] not in org_ids:
+    if org_ids is None or not event["org_id"] or event["org_id"] not in org_ids:
         ctx.viewer.left_of(ctx.db, event["repo_id"], event["org_id"])
     found = event_queries.deliveries_of(ctx.db, event["id"], DELIVERIES, org_ids)
     return {

@@ -10,6 +10,7 @@ from store import Row
 from store.delivery import redeliveries
 from store.errors import Invalid
 from store.hooks import hooks
+from store.hooks.hook_targets import EVERYWHERE, MANY_OWNERS, target_of
 
 ui = Section()
 
@@ -41,6 +42,9 @@ def _visible(ctx: ViewContext, rows: list[Row]) -> list[Row]:
 
     def is_visible(row: Row) -> bool:
         hook = found[row["hook_id"]]
+        if hook is not None and target_of(hook).kind in MANY_OWNERS:
+            may_see = ctx.viewer.may_see_event(ctx.db, row["repo_id"], row["org_id"])
+            return EVERYWHERE in org_ids and may_see
         if hook is not None and hook["repo_id"] is None:
             return hook["org_id"] in org_ids
         return row["repo_id"] in repo_ids and (hook is not None or row["hook_id"] < 0)

@@ -10,6 +10,9 @@ from ui_world import World, deliver, hook
 
 from store import Connection, Row, Store
 from store.accounts import accounts, administrators, sso, tokens
+from store.alerts import alerts
+from store.alerts.alerts import NewAlert
+from store.alerts.rules import BACKLOG_HIGH
 from store.delivery import deliveries, outbox
 from store.hooks import hooks
 from store.hooks.hook_targets import SYSTEM, organization
@@ -169,6 +172,40 @@ async def test_a_hook_of_the_installation_shows_nothing_of_hidden_owners(
         assert f"/ui/deliveries/{attempt}" in await browser.page(at)
         for path in (f"{at}/send?event=issues", f"/ui/deliveries/{attempt}"):
             assert "hush" in text_of(await browser.page(path)), path
+
+
+async def test_operators_keep_the_hooks_of_the_installation(store: Store, guarded: Guarded) -> None:
+    url = "https://receiver.example/all"
+    made = store.do(hooks.create, SYSTEM, url=url, events=["push"])
+    (event, repo_id) = store.look(
+        lambda db: db.tuples("SELECT id, repo_id FROM event WHERE name = 'push'")
+    )[0]
+    store.do(deliveries.enqueue, event, made["id"], repo_id, redelivery=False)
+    attempted(store, made["id"], status=500)
+    store.do(fail, made["id"])
+    (attempt,) = store.look(
+        lambda db: db.tuples("SELECT id FROM attempt WHERE hook_id = :id", id=made["id"])
+    )[0]
+    async with open_dashboard(store, guarded.token, last=False) as browser:
+        assert "/ui/problem?host=receiver.example" in await browser.page("/ui/problems")
+        for path in ("", "/hooks?state=unhealthy", f"/events/{event}"):
+            assert f'href="/ui/hooks/{made["id"]}"' in await browser.page(f"/ui{path}"), path
+        page = await browser.page(f"/ui/retry?attempt={attempt}")
+        assert "Retry 1 delivery?" in text_of(page)
+
+
+def fail(db: Connection, hook_id: int) -> None:
+    db.execute("UPDATE hook SET failing_since = :now WHERE id = :id", now=db.now, id=hook_id)
+
+
+async def test_operators_keep_the_problems_of_the_installation(
+    store: Store, seed: Any, guarded: Guarded
+) -> None:
+    store.do(alerts.open_all, [NewAlert(BACKLOG_HIGH, alerts.INSTALLATION)])
+    async with open_dashboard(store, guarded.token, last=False) as browser:
+        assert "/ui/problem?host=installation" in await browser.page("/ui/problems")
+    async with open_dashboard(store, seed.token, last=False) as browser:
+        assert "/ui/problem?host=installation" not in await browser.page("/ui/problems")
 
 
 async def test_owners_that_refuse_the_token_are_not_replayed(
