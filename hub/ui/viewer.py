@@ -1,10 +1,10 @@
 """The dashboard's viewer, and the hooks that they may see: those that they may administer."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from hub.admin.administrators import LOOK, RUN
-from hub.api.hooks.hook_access import OF_ORGANIZATION, READ, TO_ORGANIZATION, WRITE
+from hub.api.hooks.hook_access import OF_ORGANIZATION, READ, TO_ORGANIZATION, WRITE, creator_of
 from hub.auth import access, token_rights
 from hub.auth.access import Access, OnRepo
 from hub.auth.credentials import Caller
@@ -56,7 +56,8 @@ class DashboardViewer:
     def repositories(self, db: Connection) -> list[int] | None:
         """Return the ids of repositories whose hooks they may see, at most 5,000; None for all.
 
-        Repositories are left out whose owner's single sign-on does not authorise the token.
+        Repositories are left out whose owner's single sign-on does not authorise the token. The
+        token of an OAuth application never gets None, because it may not see all hooks.
         """
         if self.is_unbound:
             return None
@@ -64,7 +65,8 @@ class DashboardViewer:
         if caller is None or not may(caller):
             return []
         if _is_everywhere(caller):
-            return administrators.every_repository(db, caller.token_id)
+            named = creator_of(caller) is not None
+            return administrators.every_repository(db, caller.token_id, named=named)
         rows = administrators.repositories(db, caller.account_id, caller.token_id, caller.target_id)
         return [row["id"] for row in rows if caller.reaches(row)]
 
@@ -74,21 +76,24 @@ class DashboardViewer:
         It is empty if `repositories` has another reason, or is None.
         """
         caller = self.caller
-        if self.is_unbound or caller is None or not (may(caller) and _is_everywhere(caller)):
+        if self.is_unbound or caller is None or creator_of(caller) is not None:
+            return []
+        if not (may(caller) and _is_everywhere(caller)):
             return []
         return administrators.refusing(db, caller.token_id)
 
     def organizations(self, db: Connection) -> list[int]:
         """Return the ids of organizations whose hooks they may see, beside `repositories`.
 
-        For operators, EVERYWHERE is among them, for the hooks of the installation and of apps.
+        For operators, EVERYWHERE is among them, for the hooks of the installation and of apps. The
+        result is empty for OAuth applications, which see only some hooks of an organization.
         """
         everywhere = self.operator and self.caller is not None and may(self.caller)
         return [*self._organizations(db), *([EVERYWHERE] if everywhere else [])]
 
     def _organizations(self, db: Connection) -> list[int]:
         caller = self.caller
-        if caller is None or not may(caller, OF_ORGANIZATION):
+        if caller is None or creator_of(caller) or not may(caller, OF_ORGANIZATION):
             return []
         if _is_everywhere(caller):
             return administrators.every_organization(db, caller.token_id)
@@ -138,19 +143,11 @@ class DashboardViewer:
 
     def may_see(self, db: Connection, hook_id: int) -> bool:
         """Return whether there is a hook with this id that they may see."""
-        try:
-            self.hook(db, hook_id)
-        except (HubError, Missing):
-            return False
-        return True
+        return _passes(self.hook, db, hook_id)
 
     def may_see_event(self, db: Connection, repo_id: int, org_id: int = 0) -> bool:
         """Return whether they may see events of this repository, or else of this organization."""
-        try:
-            self.left_of(db, repo_id, org_id)
-        except (HubError, Missing):
-            return False
-        return True
+        return _passes(self.left_of, db, repo_id, org_id)
 
     def _check(
         self, db: Connection, hook: Row, of_repository: OnRepo, of_organization: OnOrg
@@ -175,6 +172,8 @@ class DashboardViewer:
             organization = accounts.get(db, target.id)
             if organization is None or self.caller is None:
                 raise Missing("hook")
+            if creator_of(self.caller) not in (None, hook["oauth_app_id"]):
+                raise Missing("hook")
             of_organization.see(db, self.caller, organization)
         return None
 
@@ -186,24 +185,20 @@ class DashboardViewer:
 
     def may_change(self, db: Connection, hook: Row) -> bool:
         """Return whether they may change a hook."""
-        try:
-            self.check_change(db, hook)
-        except (HubError, Missing):
-            return False
-        return True
+        return _passes(self.check_change, db, hook)
 
     def changeable(self, db: Connection, hook_ids: Iterable[int]) -> list[int]:
         """Return which of these hooks they may change.
 
-        Hooks of the same target share its rights, which are checked once.
+        Hooks of the same target and creator share the rights, which are checked once.
         """
-        rights: dict[HookTarget, bool] = {}
+        rights: dict[tuple[HookTarget, int | None], bool] = {}
         found = []
         for hook in filter(None, (hooks.by_id(db, number) for number in hook_ids)):
-            target = target_of(hook)
-            if target not in rights:
-                rights[target] = self.may_change(db, hook)
-            if rights[target] and hook["deleted_at"] is None:
+            key = target_of(hook), hook["oauth_app_id"]
+            if key not in rights:
+                rights[key] = self.may_change(db, hook)
+            if rights[key] and hook["deleted_at"] is None:
                 found.append(hook["id"])
         return found
 
@@ -232,18 +227,20 @@ class DashboardViewer:
     @property
     def may_change_any(self) -> bool:
         """Return whether their token can give the right to change any hooks."""
-        if self.is_guest:
-            return False
-        try:
-            self.check_token(WRITE)
-        except Forbidden:
-            return False
-        return True
+        return not self.is_guest and _passes(self.check_token, WRITE)
 
     @property
     def may_run(self) -> bool:
         """Return whether they may operate the installation."""
         return self.operator and (self.caller is None or token_rights.covers(self.caller, RUN))
+
+
+def _passes(check: Callable[..., object], *given: object) -> bool:
+    try:
+        check(*given)
+    except (HubError, Missing):
+        return False
+    return True
 
 
 def may(caller: Caller, wanted: Access = READ) -> bool:

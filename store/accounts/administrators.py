@@ -21,13 +21,15 @@ def refusing(db: Connection, token_id: int | None) -> list[int]:
     return [number for (number,) in rows]
 
 
-def every_repository(db: Connection, token_id: int | None) -> list[int] | None:
+def every_repository(
+    db: Connection, token_id: int | None, *, named: bool = False
+) -> list[int] | None:
     """Return the ids of the repositories that a site administrator's token may see; None for all.
 
     If an organization is `refusing`, these are the newest ones of all others, in the order of
-    their ids.
+    their ids. With `named`, the result is never None.
     """
-    if not refusing(db, token_id):
+    if not named and not refusing(db, token_id):
         return None
     rows = db.tuples(
         "SELECT r.id FROM repository r JOIN account o ON o.id = r.owner_id"

@@ -10,6 +10,8 @@ from dashboard_client import open_dashboard, text_of
 from ui_trials import Trials
 from ui_world import World
 
+from hub.auth import credentials
+from hub.ui.viewer import DashboardViewer
 from store import Row, Store
 from store.accounts import accounts, apps, tokens
 from store.apps import app_hooks
@@ -109,6 +111,57 @@ async def test_an_owner_sees_and_changes_those_of_the_organization(around: Aroun
         assert (await browser.post("/ui/replay/start", chosen, on="/ui/replay")).status_code == 303
         await browser.page("/ui/replay/1")
         assert (await browser.get(f"/ui/hooks/{around.system}")).status_code == 404
+
+
+async def test_an_oauth_application_sees_and_changes_its_own(around: Around) -> None:
+    store, octo = around.world.store, around.world.seed.octo
+    acme = store.look(accounts.by_login, "acme")
+    assert acme is not None
+    _, app = store.do(apps.create, octo["id"], "Loom", url="https://loom.example/")
+    mine = store.do(
+        hooks.create,
+        organization(acme["id"]),
+        url="https://receiver.example/loom",
+        events=["push"],
+        oauth_app_id=app["id"],
+    )["id"]
+    given = {"kind": "oauth", "scopes": OWNING, "app_id": app["id"]}
+    async with open_dashboard(
+        store, store.do(tokens.create, octo["id"], **given)[0], last=False
+    ) as browser:
+        for path in ("/ui", "/ui/hooks", "/ui/deliveries", f"/ui/events/{around.event}"):
+            assert "example/org" not in await browser.page(path), path
+        for path in (f"/ui/hooks/{around.org}", f"/ui/hooks/{around.org}/edit"):
+            assert (await browser.get(path)).status_code == 404
+        assert (
+            await browser.get(f"/ui/deliveries/{around.attempt(around.org)}")
+        ).status_code == 404
+        at = f"/ui/hooks/{mine}"
+        form = {"confirm": "1"}
+        lost = await browser.post(f"/ui/hooks/{around.org}/delete", form, on=at)
+        assert lost.status_code == 404
+        assert (await browser.post(f"{at}/off", on=at)).status_code == 303
+    async with open_dashboard(store, around.token(octo, *OWNING), last=False) as browser:
+        page = await browser.page("/ui/hooks")
+        assert "example/org" in page
+        assert "example/loom" in page
+    caller = store.look(credentials.authenticate, store.do(tokens.create, octo["id"], **given)[0])
+    found = store.look(DashboardViewer(caller).changeable, [around.org, mine])
+    assert found == [mine]
+    await store.close()
+
+
+async def test_the_oauth_token_of_a_site_administrator_sees_no_other_hooks(around: Around) -> None:
+    store = around.world.store
+    root = store.look(accounts.by_login, "root")
+    assert root is not None
+    _, app = store.do(apps.create, root["id"], "Loom", url="https://loom.example/")
+    given = {"kind": "oauth", "scopes": OWNING, "app_id": app["id"]}
+    async with open_dashboard(store, store.do(tokens.create, root["id"], **given)[0]) as browser:
+        page = await browser.page("/ui/hooks")
+        assert "example/own" in page
+        for url in ("example/org", "example/system"):
+            assert url not in page
 
 
 async def test_an_owner_sees_events_of_the_organization_alone(around: Around) -> None:
