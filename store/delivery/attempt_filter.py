@@ -22,8 +22,8 @@ class AttemptFilter:
     `status` is success or failure. `codes` is the lowest and the highest status code, (0, 0) for
     attempts without a response. `first` and `before` limit the ids. `times` limits the starts, and
     `attempt_feed.id_range` returns the ids for it.
-    `hidden_owners` leaves out the events of these owners and their repositories. Then it also
-    leaves out those of deleted repositories, whose owners are unknown.
+    `hidden_owners` leaves out the events of these owners and their repositories. If there are
+    any, it also leaves out the events of deleted repositories, because their owners are unknown.
     """
 
     repo_ids: Sequence[int] | None = None

@@ -6,13 +6,14 @@ from urllib.parse import urlsplit
 
 from store.database.connection import Connection, json_array
 from store.database.patterns import containing
-from store.hooks.hook_targets import EVERYWHERE
 
 # At most this many repositories and hooks are found, the newest ones.
 MOST_REPOSITORIES, MOST_HOOKS = 1_000, 200
 # The limit of hooks whose whole URL has the part. Those are left out that have it only in the user
 # or the query.
 MOST_EXAMINED = 2_000
+# As in `store.hooks.hook_targets`, which this package may not import.
+EVERYWHERE = 0
 
 
 def repositories(db: Connection, part: str, among: Sequence[int] | None) -> list[int]:

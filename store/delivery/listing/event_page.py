@@ -31,8 +31,8 @@ class EventFilter:
     It limits ids from `first` and below `before`, one name or a pattern of names, and repositories
     (None: every event, also those without a repository). `hook_ids` selects events with a delivery
     to one of these hooks, and `unwanted` events without a delivery. `hidden_owners` leaves out
-    events of these owners and their repositories. Then it also leaves out those of deleted
-    repositories, whose owners are unknown.
+    events of these owners and their repositories. If there are any, it also leaves out the events
+    of deleted repositories, because their owners are unknown.
     """
 
     before: int | None = None
