@@ -57,17 +57,18 @@ def hooks_of(db: Connection) -> str:
         f" JOIN hook x ON x.{column} = t{number}.wanted"
         for number, (given, column) in enumerate((("repos", "repo_id"), ("orgs", "org_id")))
     ]
-    everywhere = (
-        f"{EVERYWHERE} IN (SELECT t2.wanted FROM {db.each('orgs', wanted='integer')} AS t2)"
-    )
+    everywhere = f"{db.each('orgs', wanted='integer')} AS t2"
+    # CROSS JOIN, so that SQLite does not look at any hook first.
     parts += [
-        f"SELECT x.id FROM hook x WHERE {condition} AND {everywhere}"
+        f"SELECT x.id FROM {everywhere} CROSS JOIN hook x"
+        f" WHERE t2.wanted = {EVERYWHERE} AND {condition}"
         for condition in (
             "x.repo_id IS NULL AND x.org_id IS NULL AND x.app_id IS NULL",
             "x.app_id IS NOT NULL",
         )
     ]
-    return " UNION ALL ".join([*parts, f"SELECT {EVERYWHERE} WHERE {everywhere}"])
+    parts.append(f"SELECT t2.wanted FROM {everywhere} WHERE t2.wanted = {EVERYWHERE}")
+    return " UNION ALL ".join(parts)
 
 
 def hooks_of_host(
