@@ -213,8 +213,8 @@ def id_range(db: Connection, times: TimeRange) -> tuple[int, int | None]:
     if times.since is not None:
         first = first_id_since(db, "attempt", ENDED, times.since - LATE)
     if times.until is not None:
-        fetched = db.value("SELECT 1 FROM hook WHERE pull = 1 LIMIT 1") is not None
-        longest = LONGEST_FETCHED if fetched else LONGEST
+        fetched = "SELECT 1 FROM attempt WHERE recorded_at IS NOT NULL LIMIT 1"
+        longest = LONGEST if db.value(fetched) is None else LONGEST_FETCHED
         before = first_id_since(db, "attempt", ENDED, times.until + longest)
     return first, before
 

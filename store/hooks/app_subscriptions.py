@@ -55,6 +55,15 @@ def _hooks(db: Connection, app_id: int) -> list[Row]:
     return db.all("SELECT id, active FROM hook WHERE app_id = :id", id=app_id)
 
 
+def end(db: Connection, app_id: int, hook_id: int) -> None:
+    """Remove all subscriptions of an app's hook that is deleted or disabled.
+
+    A change of an installation sees that the hook is not active, and adds none again.
+    """
+    _alone(db, app_id)
+    remove(db, hook_id)
+
+
 def remove(db: Connection, hook_id: int) -> None:
     """Remove all subscriptions of an app's hook."""
     for table in ("subscription", "owner_subscription"):

@@ -64,7 +64,7 @@ def remove(db: Connection, hook: Row) -> None:
     """Remove all subscriptions of a hook."""
     target = target_of(hook)
     if target.kind == "app":
-        app_subscriptions.remove(db, hook["id"])
+        app_subscriptions.end(db, target.id, hook["id"])
         return
     table, _ = target.subscribed
     db.execute(f"DELETE FROM {table} WHERE hook_id = :id", id=hook["id"])

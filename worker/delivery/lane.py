@@ -96,8 +96,8 @@ class Lane:
     """Whether a timer will start the lane again."""
     held_until: int = 0
     """The time (microseconds of the store's clock) before which the receiver asked for nothing."""
-    reported_rest: str = ""
-    """The rest that the log has reported, in words. Empty after a success."""
+    reported: dict[str, str] = field(default_factory=dict)
+    """By kind of rest: the rest that the log has reported. Empty after a success."""
     batch_bytes: int | None = None
     """The size of a batch that the receiver may accept, after it answered 413."""
     tuning: Tuning = DEFAULTS
@@ -186,7 +186,8 @@ class Lane:
         """Reset the failures and widen the window."""
         self.failures = 0
         self.failing_key = None
-        self.reported_rest = ""
+        if self.reported:
+            self.reported.clear()
         self.window += 1
         if self.target is not None:
             self.window = min(self.window, self.target.policy.concurrency)

@@ -69,8 +69,9 @@ class OutcomeHandler:
         delivered = outcome.state == DELIVERED
         key = None if item.turn is None else item.turn.key
         if cooldown := self._admission.update_limits(lane, delivered=delivered, key=key):
-            rest = f"rests for {cooldown:.0f} s"
-            _report(logging.WARNING, lane, rest, f"after {lane.failures} failures in a row")
+            length = f"for {cooldown:.0f} s"
+            why = f" after {lane.failures} failures in a row"
+            _report(logging.WARNING, lane, "rests", length, why)
             # This precedes the recording, which never happens at once.
             outcome.cooldown_until = self._clock.now() + round(cooldown * SECOND)
             self._claimer.give_back(lane)
@@ -96,7 +97,8 @@ class OutcomeHandler:
         """
         if held_until > (now := self._clock.now()):
             seconds = (held_until - now) / SECOND
-            _report(logging.INFO, lane, "is held back", f"for {seconds:.0f} s: its receiver asked")
+            why = f"for {seconds:.0f} s: its receiver asked"
+            _report(logging.INFO, lane, "is held back", "", why)
             lane.hold(held_until)
             self._lanes.update_full(lane)
         self._claimer.give_back(lane)
@@ -118,10 +120,11 @@ class OutcomeHandler:
         self._admission.wake()
 
 
-def _report(level: int, lane: Lane, rest: str, detail: str) -> None:
+def _report(level: int, lane: Lane, kind: str, length: str, why: str) -> None:
     """Log a rest of a hook: at this level if it is of a new kind or length, else for debugging.
 
     A hook that stays dead rests again every few minutes, and thousands of hooks may be dead.
     """
-    known, lane.reported_rest = lane.reported_rest == rest, rest
-    log.log(logging.DEBUG if known else level, "hook %d %s %s", lane.hook_id, rest, detail)
+    known = lane.reported.get(kind) == length
+    lane.reported[kind] = length
+    log.log(logging.DEBUG if known else level, "hook %d %s %s%s", lane.hook_id, kind, length, why)

@@ -1,5 +1,7 @@
 """`tocsin event show`: one event with its payload and its deliveries."""
 
+from typing import Any
+
 import click
 import orjson
 
@@ -34,8 +36,7 @@ def show(store: Store, event_id: int, whole: bool, as_json: bool) -> None:
     if whole:
         _print_payload(event_id, body)
     elif as_json:
-        # Its JSON is printed as it is, because the printer refuses values that are nested deeply.
-        payload = None if body is None else orjson.Fragment(body)
+        payload = None if body is None else _payload(body)
         click.echo(output.dumps({**head, "payload": payload, "deliveries": made}))
     else:
         output.print_record(head, as_json=False)
@@ -43,6 +44,16 @@ def show(store: Store, event_id: int, whole: bool, as_json: bool) -> None:
         show_body("  ", "no longer kept" if body is None else pretty(body))
         click.echo("\ndeliveries")
         output.print_rows(made, as_json=False, empty=_nobody(head), columns=TABLE)
+
+
+def _payload(body: bytes) -> Any:
+    """Return a payload for the printer: JSON as it is, and another one as a text."""
+    try:
+        orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return body.decode("utf-8", "replace")
+    # The printer would refuse values that are nested deeply.
+    return orjson.Fragment(body)
 
 
 def _print_payload(event_id: int, body: bytes | None) -> None:

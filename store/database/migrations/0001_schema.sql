@@ -444,6 +444,8 @@ CREATE TABLE attempt (
 
 CREATE INDEX attempt_hook ON attempt (hook_id, id);
 
+CREATE INDEX attempt_recorded ON attempt (recorded_at) WHERE recorded_at IS NOT NULL;
+
 CREATE INDEX attempt_delivery ON attempt (delivery_id);
 
 -- The index of the texts of attempts: portions of 512 ids. See store/text_index.

@@ -302,7 +302,25 @@ async def test_a_hook_that_stays_dead_is_logged_once(
     assert rests(caplog) == ["rests for 5 s", "rests for 10 s"]
     harness.network.script = lambda post: said()
     await until(lambda: harness.states()["delivered"] >= 1)
-    assert not any(lane.reported_rest for lane in worker.dispatcher.lanes), "it is news again"
+    assert not any(lane.reported for lane in worker.dispatcher.lanes), "it is news again"
+
+
+async def test_a_dead_hook_that_asks_for_pauses_is_logged_once_for_each_kind(
+    harness: WorkerHarness, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    harness.tuning = Tuning(first_cooldown=FIRST_COOLDOWN, max_cooldown=FIRST_COOLDOWN)
+    harness.network.script = lambda post: said(503, head=b"Retry-After: 60")
+    harness.hook(options={"breaker": 1, "concurrency": 1})
+    await harness.work()
+    await harness.events(5)
+    for probes in range(1, 5):
+        await until(lambda many=probes: len(harness.network.posts) == many)
+        await until(lambda: not harness.leased())
+        hasten(FIRST_COOLDOWN)
+        await harness.pass_time(60)
+    assert rests(caplog) == ["rests for 5 s"]
+    assert sum("is held back for 60 s" in one for one in caplog.messages) == 1
 
 
 def rests(caplog: pytest.LogCaptureFixture) -> list[str]:

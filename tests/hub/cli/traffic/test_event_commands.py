@@ -7,6 +7,7 @@ import pytest
 from hub.cli.console import output
 from store import Store
 from store.delivery import events
+from store.delivery.incoming import IncomingEvent
 
 pytestmark = pytest.mark.usefixtures("url")
 
@@ -42,6 +43,12 @@ def test_a_payload_that_is_nested_deeply_is_shown(run, store: Store, hook_id):
     assert json.dumps(shown(run, 4)["payload"], separators=(",", ":")) == body
     delivery = shown(run, 4)["deliveries"][0]["id"]
     assert '"a": [\n' in run("delivery", "show", delivery).stdout
+
+
+@pytest.mark.parametrize("body", [b"<feed>hello</feed>", b"", b"\xff"])
+def test_a_payload_that_is_no_json_is_shown_as_a_text(run, store: Store, hook_id, body):
+    (made,) = store.do(events.accept_all, [IncomingEvent(1, "foreign", 1, "push", body)])
+    assert shown(run, made.event_id)["payload"] == body.decode("utf-8", "replace")
 
 
 def test_a_payload_is_bounded_and_whole_on_demand(run, store: Store, hook_id):
