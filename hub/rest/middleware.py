@@ -61,8 +61,15 @@ def wrap(
             )
             return
         except Exception as error:  # the one place where all errors are answered
-            shown = await count_wrong_token(services, request, error)
-            answer = _failed(services, request, shown, reference, request_id)
+            # A name for the error would keep it, and the request's body with it, for the garbage
+            # collector.
+            answer = _failed(
+                services,
+                request,
+                await count_wrong_token(services, request, error),
+                reference,
+                request_id,
+            )
         finally:
             if services.limits is not None and headers:
                 services.limits.end(request.rate_charge)
