@@ -62,6 +62,7 @@ async def _step(
             raise
         except Exception:
             log.exception("replay %d: a step failed, %d of %d times", run["id"], tries, TRIES)
-            await sleep(tries)
+            if tries < TRIES:  # all other replays wait meanwhile
+                await sleep(tries)
     await store.write(replay_runs.RUNS.fail, run["id"])
     raise StaleRun(f"replay {run['id']} has failed")

@@ -73,6 +73,11 @@ async def test_a_step_that_cannot_be_made_blocks_no_other_replay(
     await harness.events(3)
     bad, good = ask(harness), ask(harness)
     real, tried = replay_runs.run_step, 0
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        if run_of(harness, bad["id"])["outcome"] is None:
+            slept.append(seconds)
 
     def step(db: Connection, run: Row, limit: int) -> Any:
         nonlocal tried
@@ -82,9 +87,10 @@ async def test_a_step_that_cannot_be_made_blocks_no_other_replay(
         return real(db, run, limit)
 
     monkeypatch.setattr(replay_runs, "run_step", step)
-    await replay(harness.store, WorkerSettings(), sleep=no_sleep)
+    await replay(harness.store, WorkerSettings(), sleep=sleep)
     outcomes = [run_of(harness, run["id"])["outcome"] for run in (bad, good)]
-    assert (outcomes, tried) == (["failed", "done"], 3)
+    # The good replay does not wait after the last try of the bad one.
+    assert (outcomes, tried, slept) == (["failed", "done"], 3, [1, 2])
 
 
 @pytest.mark.parametrize("error", [Busy, Unavailable])
