@@ -50,14 +50,13 @@ def _values(ctx: ViewContext, hook: Row, event: str, payload: str, origin: str) 
 
 def _request(ctx: ViewContext, hook: Row, event: str, payload: str) -> TrialAnswer | None:
     """Return the request that the hook would get, or None if it cannot be built."""
-    trials = ctx.services.trials
+    trials, body = ctx.services.trials, _body(payload)
+    if trials is None or body is None:
+        return None
     try:
         secret = hooks.secret_of(ctx.db, hook)
         keys = signing_keys.wanted_keys(ctx.db, hook["id"], hook["options"])
-        body = orjson.dumps(orjson.loads(payload))
-    except (Unusable, orjson.JSONDecodeError, orjson.JSONEncodeError):
-        return None
-    if trials is None:
+    except Unusable:
         return None
     # The request does not depend on the filter, which new rules may refuse.
     options = option_secrets.revealed(ctx.db, hook) | {"filter": None}
@@ -79,6 +78,22 @@ def _request(ctx: ViewContext, hook: Row, event: str, payload: str) -> TrialAnsw
     )
 
 
+def _body(payload: str) -> bytes | None:
+    """Return the payload as it would be sent, or None if it is no JSON."""
+    try:
+        return _encoded(orjson.loads(payload))
+    except (orjson.JSONDecodeError, Invalid):
+        return None
+
+
+def _encoded(payload: object) -> bytes:
+    """Return the payload as JSON. Raises Invalid if it is nested too deeply."""
+    try:
+        return orjson.dumps(payload)
+    except orjson.JSONEncodeError:  # a TypeError, which other code may raise by mistake
+        raise Invalid("The payload is nested too deeply.", field="payload") from None
+
+
 @ui.page(f"{PATH}/send", TEMPLATE)
 def plan_send(ctx: ViewContext) -> dict[str, Any]:
     """Show an example of an event, and the request that would carry it."""
@@ -97,11 +112,9 @@ def _prepare(ctx: ViewContext) -> dict[str, Any]:
         raise Invalid("There is no such event.", field="event")
     try:
         payload = read_object(ctx.form.get("payload", "").encode())
-        orjson.dumps(payload)
     except Malformed as error:
         raise Invalid(f"{error}.", field="payload") from None
-    except orjson.JSONEncodeError:
-        raise Invalid("The payload is nested too deeply.", field="payload") from None
+    _encoded(payload)
     return payload
 
 

@@ -10,7 +10,7 @@ from ui_world import SECRET, World
 
 from store import Store
 from store.delivery import deliveries, hook_removal
-from store.hooks import hooks
+from store.hooks import hooks, signing_keys
 
 
 @pytest.fixture
@@ -198,6 +198,18 @@ class TestSend:
         async with open_dashboard(world.store, token, trials=Trials()) as browser:
             page = await browser.page(f"/ui/hooks/{world.good['id']}/send")
         assert "POST https://receiver.example/good" in page
+
+    async def test_a_mistake_while_keys_are_read_is_not_hidden(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def wanted_keys(*_: object) -> None:
+            raise TypeError("a mistake")
+
+        monkeypatch.setattr(signing_keys, "wanted_keys", wanted_keys)
+        token = world.seed.token
+        async with open_dashboard(world.store, token, trials=Trials()) as browser:
+            answer = await browser.get(f"/ui/hooks/{world.good['id']}/send")
+        assert answer.status_code == 500
 
     async def test_every_event_has_an_example(self, world: World) -> None:
         at = f"/ui/hooks/{world.good['id']}/send"
