@@ -1,7 +1,5 @@
 """Forms: urlencoded and multipart ones, as clients send them."""
 
-import time
-
 import pytest
 
 from hub.http.errors import Malformed
@@ -45,16 +43,15 @@ def test_fields_of_forms_are_read(content_type: str, body: bytes, expected: dict
 
 
 @pytest.mark.parametrize("parts", [b";", b'"', b'\\"', b'x="', b"x ", b"; x", b'; x="', b" \\"])
-def test_long_parameters_take_no_time(parts: bytes) -> None:
-    long = b'; y="' + parts * 50_000
-    began = time.process_time()
+def test_long_parameters_take_no_time_that_grows_with_their_square(parts: bytes) -> None:
+    """With such a time, this would take hours."""
+    long = b'; y="' + parts * 1_000_000
     for content_type, body in (
         (f"multipart/form-data{long.decode()}", b"--x--"),
         (BOUNDARY, b"--x\r\nContent-Disposition: form-data%b\r\n\r\n\r\n--x--" % long),
     ):
         with pytest.raises(Malformed):
             read(content_type, body)
-    assert time.process_time() - began < 1
 
 
 @pytest.mark.parametrize(
