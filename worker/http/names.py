@@ -1,7 +1,7 @@
 """The look-ups of names by the system's resolver, so that slow names do not delay healthy ones.
 
 A look-up holds a thread until the system answers, because it cannot be ended. So each name waits
-only for names of its own kind: those whose last look-up was quick, new ones, and slow ones.
+only for names of its own kind: those whose last look-ups were quick, new ones, and slow ones.
 """
 
 import asyncio
@@ -11,13 +11,18 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from threading import Lock
 from time import monotonic
+from typing import Any, NamedTuple
 
 QUICK, NEW, SLOW = "quick", "new", "slow"
-THREADS = {QUICK: 16, NEW: 32, SLOW: 8}
+# A name that was quick may hang too. It keeps its thread until the system gives up, so quick names
+# have the most threads. A pool starts a thread only if none is free.
+THREADS = {QUICK: 64, NEW: 32, SLOW: 8}
 SLOW_SECONDS = 1.0
 """A name is slow if its last look-up took as long, whether it succeeded or not."""
 FORGET_SECONDS = 600.0
 """After this time a slow name counts as new, because its servers may work again."""
+QUICK_ANSWERS = 3
+"""A name that was slow is quick after so many quick answers in a row, and new from the first."""
 MAX_NAMES = 10_000
 """How many quick names, and how many slow ones, are remembered."""
 
@@ -93,34 +98,51 @@ async def _ended(work: "Future[list[str]]") -> None:
     await end.wait()
 
 
+class SlowName(NamedTuple):
+    """When a slow look-up ended, and the quick answers in a row since then."""
+
+    ended: float
+    answers: int = 0
+
+
 class NameKinds:
     """The kinds of names, by their last look-ups. Any thread may use it."""
 
     def __init__(self, max_names: int = MAX_NAMES) -> None:
         self._max_names = max_names
         self._quick: dict[str, float] = {}
-        self._slow: dict[str, float] = {}
+        self._slow: dict[str, SlowName] = {}
         self._lock = Lock()
 
     def kind(self, host: str, now: float) -> str:
         """Return the kind of a name."""
         if host in self._quick:
             return QUICK
-        slow_at = self._slow.get(host)
-        return NEW if slow_at is None or slow_at + FORGET_SECONDS < now else SLOW
+        slow = self._slow.get(host)
+        if slow is None or slow.answers or slow.ended + FORGET_SECONDS < now:
+            return NEW
+        return SLOW
 
     def note(self, host: str, begun: float, ended: float, *, found: bool) -> None:
-        """Remember how a look-up went. A name that fails fast counts as new: it delays little."""
-        slow = ended - begun >= SLOW_SECONDS
+        """Remember how a look-up went.
+
+        A quick name that fails fast counts as new: it delays little. A slow one remains slow.
+        """
         with self._lock:
             self._quick.pop(host, None)
-            self._slow.pop(host, None)
-            if slow or found:
-                names = self._slow if slow else self._quick
-                names[host] = ended
-                _drop_oldest(names, self._max_names)
+            slow = self._slow.pop(host, None)
+            if ended - begun >= SLOW_SECONDS:
+                slow = SlowName(ended)
+            elif slow is not None:
+                slow = slow._replace(answers=slow.answers + 1 if found else 0)
+            if slow is not None and slow.answers < QUICK_ANSWERS:
+                self._slow[host] = slow
+                _drop_oldest(self._slow, self._max_names)
+            elif found:
+                self._quick[host] = ended
+                _drop_oldest(self._quick, self._max_names)
 
 
-def _drop_oldest(names: dict[str, float], most: int) -> None:
+def _drop_oldest(names: dict[str, Any], most: int) -> None:
     if len(names) > most:
         del names[next(iter(names))]

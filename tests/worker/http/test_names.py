@@ -17,10 +17,11 @@ FOUND = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("8.8.8.8", 0))] * 2
 
 
 class System:
-    """A system's resolver and clock. Names that begin with `dead` hang until `release`."""
+    """A system's resolver and clock. Names that begin with `hanging` hang until `release`."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
+        self.hanging = "dead"
         self.release = threading.Event()
         self.begun = threading.Semaphore(0)
         self.ticks = itertools.count()
@@ -28,7 +29,7 @@ class System:
     def getaddrinfo(self, host: bytes, *_: object) -> list[tuple[object, ...]]:
         name = host.decode()
         self.asked.append(name)
-        if name.startswith("dead"):
+        if name.startswith(self.hanging):
             self.begun.release()
             assert self.release.wait(PATIENCE)
             raise socket.gaierror(socket.EAI_AGAIN, "try again")
@@ -73,6 +74,20 @@ async def test_hanging_names_delay_no_name_that_was_quick(system: System, guard:
     async with asyncio.timeout(PATIENCE):
         assert await start(guard, "healthy.example") == ["8.8.8.8"]
     await end(*dead)
+
+
+async def test_quick_names_that_hang_delay_few_other_quick_names(
+    system: System, guard: Guard, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(names, "monotonic", lambda: 0.0)
+    turning = [f"turning{n}.example" for n in range(63)]
+    await asyncio.gather(*(start(guard, name) for name in ("healthy.example", *turning)))
+    system.hanging = "turning"
+    tasks = [start(guard, name) for name in turning]
+    await system.until_begun(len(turning))
+    async with asyncio.timeout(PATIENCE):
+        assert await start(guard, "healthy.example") == ["8.8.8.8"]
+    await end(*tasks)
 
 
 async def test_slow_names_delay_no_new_name(
@@ -156,15 +171,19 @@ def test_a_look_up_may_outlive_its_event_loop(system: System, caplog: pytest.Log
     assert not caplog.records
 
 
-def test_the_last_look_up_decides_the_kind_of_a_name():
+def test_the_last_look_ups_decide_the_kind_of_a_name():
     kinds = NameKinds()
     assert kinds.kind("a.example", 0.0) == NEW
     for begun, ended, found, kind in (
         (0.0, 0.1, True, QUICK),
         (1.0, 1.1, False, NEW),
         (2.0, 2.0 + SLOW_SECONDS, False, SLOW),
-        (4.0, 4.1, True, QUICK),
-        (5.0, 5.0 + SLOW_SECONDS, True, SLOW),
+        (4.0, 4.1, True, NEW),
+        (5.0, 5.1, False, SLOW),
+        (6.0, 6.1, True, NEW),
+        (7.0, 7.1, True, NEW),
+        (8.0, 8.1, True, QUICK),
+        (9.0, 9.0 + SLOW_SECONDS, True, SLOW),
     ):
         kinds.note("a.example", begun, ended, found=found)
         assert kinds.kind("a.example", ended) == kind
@@ -174,6 +193,8 @@ def test_a_slow_name_is_new_again_after_a_while():
     kinds = NameKinds()
     kinds.note("a.example", 0.0, 10.0, found=False)
     assert kinds.kind("a.example", 10.0 + FORGET_SECONDS) == SLOW
+    assert kinds.kind("a.example", 10.1 + FORGET_SECONDS) == NEW
+    kinds.note("a.example", 0.0, 0.1, found=True)
     assert kinds.kind("a.example", 10.1 + FORGET_SECONDS) == NEW
 
 
