@@ -1,6 +1,20 @@
 """Finding rows by their time in tables whose ids grow with time, without an index of the time."""
 
+from dataclasses import dataclass
+
 from store.database.connection import Connection
+
+# How many rows `id_before_older` looks at.
+PROBES = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class RowTimes:
+    """The rows of a table whose times are compared. All parts are SQL."""
+
+    table: str
+    time: str
+    kept: str = "1 = 1"
 
 
 def first_id_since(db: Connection, table: str, time: str, at: int) -> int:
@@ -20,3 +34,34 @@ def first_id_since(db: Connection, table: str, time: str, at: int) -> int:
         at=at,
     )
     return found or 1
+
+
+def id_before_older(db: Connection, times: RowTimes, after: int, at: int) -> int | None:
+    """Return an id from `after` on that has rows earlier than `at` behind it. None: none is found.
+
+    The times need not rise with the ids. It looks at up to PROBES rows, and the ids between two are
+    an equal part of all ids behind `after`. So it misses a period only if that has fewer ids.
+    """
+    reached = after
+    for row_id, time in _probe(db, times, after):
+        if time < at:
+            return reached
+        reached = row_id
+    return None
+
+
+def _probe(db: Connection, times: RowTimes, after: int) -> list[tuple[int, int]]:
+    """Return the ids and times of rows behind the id `after`, in the sequence of their ids."""
+    rows = f"FROM {times.table} WHERE {times.kept}"
+    span = (db.value(f"SELECT max(id) {rows}") or after) - after
+    # Each row is searched from the one before it, so that a gap in the ids is passed only once.
+    found = db.tuples(
+        f"WITH RECURSIVE w (id) AS (SELECT min(id) {rows} AND id > :after"
+        f" UNION ALL SELECT (SELECT min(id) {rows} AND id >= w.id + :part)"
+        " FROM w WHERE w.id IS NOT NULL)"
+        f" SELECT w.id, (SELECT {times.time} FROM {times.table} r WHERE r.id = w.id) FROM w"
+        " WHERE w.id IS NOT NULL",
+        after=after,
+        part=span // PROBES + 1,
+    )
+    return sorted((row_id, time) for row_id, time in found)

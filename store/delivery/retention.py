@@ -1,13 +1,15 @@
 """Retention: the deletion of old data, in small batches, so that no other write waits long.
 
-Ids grow with time, so the low end of the key has the oldest rows, without an index on time. Rows
-with a time in the future are skipped: a clock that was fast has written them.
+Ids grow with time, so the low end of the key has the oldest rows, without an index on time. But a
+clock that was fast has given some rows a later time than the rows behind them. They do not keep the
+rows behind them.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from store.database.connection import Connection, json_array
+from store.database.id_search import RowTimes, id_before_older
 from store.ordering.delivery_states import BEHIND, WAITING
 from store.text_index import portions
 
@@ -19,7 +21,12 @@ class Step:
     dropped: int
     """How many were deleted."""
     reached: int | None
-    """The last row that was examined, from which the next step goes on. None: it is done."""
+    """The row from which the next step goes on. None: it is done."""
+
+
+BODIES = RowTimes("event", "received_at", "body IS NOT NULL")
+ATTEMPTS = RowTimes("attempt", "started_at")
+EVENTS = RowTimes("event", "received_at")
 
 
 def drop_bodies(db: Connection, before: int, limit: int, after: int = 0) -> Step:
@@ -27,16 +34,16 @@ def drop_bodies(db: Connection, before: int, limit: int, after: int = 0) -> Step
 
     It examines the next `limit` events after the event `after`.
     """
-    return _step(db, "body IS NOT NULL AND id > :after", before, limit, after, _drop_bodies)
+    return _step(db, BODIES, before, limit, after, _drop_bodies)
 
 
-def _drop_bodies(db: Connection, ids: str) -> int:
+def _drop_bodies(db: Connection, ids: list[int]) -> int:
     gone = db.tuples(
         "UPDATE event SET body = NULL WHERE id IN"
         f" (SELECT id FROM {db.each('ids', id='integer')} AS w)"
         " AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.event_id = event.id"
         f" AND d.state IN ({WAITING}, {BEHIND})) RETURNING id",
-        ids=ids,
+        ids=json_array(ids),
     )
     if gone:
         portions.mark_events(db, json_array(sorted(event_id for (event_id,) in gone)))
@@ -45,42 +52,45 @@ def _drop_bodies(db: Connection, ids: str) -> int:
 
 def _step(
     db: Connection,
-    kept: str,
+    times: RowTimes,
     before: int,
     limit: int,
     after: int,
-    drop: Callable[[Connection, str], int],
+    drop: Callable[[Connection, list[int]], int],
 ) -> Step:
-    """Pass the old ones of the next `limit` events to `drop`.
+    """Pass the old ones of the next `limit` rows to `drop`.
 
-    Events that must stay do not hide the ones behind them, because the next step begins after them.
+    Rows that must stay do not hide the ones behind them, because the next step begins after them.
+    If no row is old, the next step begins near the next older ones.
     """
     rows = db.tuples(
-        f"SELECT id, received_at FROM event WHERE {kept} AND received_at <= :now"
+        f"SELECT id, {times.time} FROM {times.table} WHERE {times.kept} AND id > :after"
         " ORDER BY id LIMIT :limit",
         after=after,
         limit=limit,
-        now=db.now,
     )
-    old = [event_id for event_id, received_at in rows if received_at < before]
-    dropped = drop(db, json_array(old)) if old else 0
-    return Step(dropped, rows[-1][0] if old and len(rows) == limit else None)
+    old = [row_id for row_id, time in rows if time < before]
+    dropped = drop(db, old) if old else 0
+    if len(rows) < limit:
+        return Step(dropped, None)
+    last = rows[-1][0]
+    return Step(dropped, last if old else id_before_older(db, times, last, before))
 
 
-def drop_attempts(db: Connection, before: int, limit: int) -> int:
-    """Delete attempts that began before a time. Return their number."""
-    rows = db.tuples(
-        "SELECT id, started_at FROM attempt WHERE started_at <= :now ORDER BY id LIMIT :limit",
-        now=db.now,
-        limit=limit,
-    )
-    old = [attempt_id for attempt_id, started_at in rows if started_at < before]
-    portions.mark_attempts(db, old)
-    db.execute(
+def drop_attempts(db: Connection, before: int, limit: int, after: int = 0) -> Step:
+    """Delete attempts that began before a time.
+
+    It examines the next `limit` attempts after the attempt `after`.
+    """
+    return _step(db, ATTEMPTS, before, limit, after, _drop_attempts)
+
+
+def _drop_attempts(db: Connection, ids: list[int]) -> int:
+    portions.mark_attempts(db, ids)
+    return db.execute(
         f"DELETE FROM attempt WHERE id IN (SELECT id FROM {db.each('ids', id='integer')} AS w)",
-        ids=json_array(old),
+        ids=json_array(ids),
     )
-    return len(old)
 
 
 def drop_events(db: Connection, before: int, limit: int, after: int = 0) -> Step:
@@ -89,10 +99,10 @@ def drop_events(db: Connection, before: int, limit: int, after: int = 0) -> Step
     An event stays while a delivery of it waits or an attempt is kept. It examines the next `limit`
     events after the event `after`.
     """
-    return _step(db, "id > :after", before, limit, after, _drop_events)
+    return _step(db, EVENTS, before, limit, after, _drop_events)
 
 
-def _drop_events(db: Connection, ids: str) -> int:
+def _drop_events(db: Connection, ids: list[int]) -> int:
     chosen = f"(SELECT id FROM {db.each('ids', id='integer')} AS w)"
     done = [
         row[0]
@@ -100,7 +110,7 @@ def _drop_events(db: Connection, ids: str) -> int:
             f"SELECT e.id FROM event e WHERE e.id IN {chosen} AND NOT EXISTS (SELECT 1"
             f" FROM delivery d WHERE d.event_id = e.id AND (d.state IN ({WAITING}, {BEHIND})"
             " OR EXISTS (SELECT 1 FROM attempt a WHERE a.delivery_id = d.id)))",
-            ids=ids,
+            ids=json_array(ids),
         )
     ]
     db.execute(f"DELETE FROM delivery WHERE event_id IN {chosen}", ids=json_array(done))

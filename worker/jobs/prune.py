@@ -64,7 +64,7 @@ async def prune(
     bodies = now - round(settings.keep_bodies * SECOND)
     attempts = now - round(settings.keep_attempts * SECOND)
     await _drop_in_steps(store, batch, pause, retention.drop_bodies, bodies)
-    await drop_all(retention.drop_attempts, attempts)
+    await _drop_in_steps(store, batch, pause, retention.drop_attempts, attempts)
     await _drop_in_steps(store, batch, pause, retention.drop_events, attempts)
     await drop_all(hook_removal.end_stranded, now)
     await drop_all(future_times.end_far_delays, now + _longest_delay(settings))

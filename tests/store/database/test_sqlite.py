@@ -595,8 +595,9 @@ class TestPlans:
             "attempt": lambda: store.look(attempts.get, hook["id"], 1),
             "of_delivery": lambda: store.look(attempts.of_delivery, 1),
             "latest": lambda: store.look(event_queries.latest, world.repo["id"], "push"),
-            "drop_bodies": lambda: store.do(retention.drop_bodies, 0, 10),
-            "drop_events": lambda: store.do(retention.drop_events, 0, 10),
+            "drop_bodies": lambda: store.do(retention.drop_bodies, 0, 1),
+            "drop_attempts": lambda: store.do(retention.drop_attempts, 0, 1),
+            "drop_events": lambda: store.do(retention.drop_events, 0, 1),
         }
 
     def test_scan_no_table(self, calls: Any, plans: Any) -> None:
@@ -626,6 +627,7 @@ class TestPlans:
             "attempts": ["a USING INDEX attempt_hook (hook_id=?)"],
             "last_responses": ["x USING INDEX attempt_hook (hook_id=?)"],
             "drop_bodies": ["event USING INDEX event_kept (id>?)"],
+            "drop_attempts": ["attempt USING INTEGER PRIMARY KEY (rowid>?)"],
         }
         for name, call in calls.items():
             lines = " / ".join(line for plan in plans(call) for line in plan).replace(

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from store_world import World
 
-from store.clock import HOUR
+from store.clock import HOUR, SECOND
+from store.database import id_search
 from store.delivery import attempts, deliveries, event_queries, events, hook_removal, retention
 from store.delivery.attempt_outcomes import record
 from store.hooks import hooks
@@ -14,7 +15,8 @@ from store.ordering.delivery_states import DEAD, WAITING
 from store.text_index import portions
 
 Drop = Callable[[Any, int, int, int], retention.Step]
-YEAR = 365 * 86_400
+DAY = 86_400
+KEPT = 30 * DAY
 
 
 @pytest.fixture
@@ -62,11 +64,7 @@ def everything(world: World, drop: Drop, before: int, limit: int = 10) -> int:
 
 
 def every_attempt(world: World, before: int, limit: int = 10) -> int:
-    """Delete batches of attempts until one is smaller than `limit`. Return the sum."""
-    total = 0
-    while many := world.store.do(retention.drop_attempts, before, limit):
-        total += many
-    return total
+    return everything(world, retention.drop_attempts, before, limit)
 
 
 class TestBodies:
@@ -135,7 +133,7 @@ class TestAttempts:
         world.clock.advance(10)
         wait(world, hook, 1)
         finish(world, lease, hook)
-        assert world.store.do(retention.drop_attempts, world.now, 10) == 10
+        assert world.store.do(retention.drop_attempts, world.now, 10).dropped == 10
         assert every_attempt(world, world.now) == 15
         (left,) = world.store.look(attempts.page, hook["id"], limit=100)
         assert left["started_at"] == world.now
@@ -248,27 +246,64 @@ def test_bodies_that_stay_do_not_make_their_texts_indexed_again(world: World, le
     assert portion.removals == 0
 
 
+@pytest.mark.parametrize("ahead", [DAY, 20 * DAY, 365 * DAY], ids=["day", "weeks", "year"])
 class TestFastClock:
     @pytest.fixture(autouse=True)
-    def fast(self, world: World, lease: int) -> None:
-        """For a while, the clock is a year ahead. Nine events come, and one later."""
-        world.clock.advance(YEAR)
+    def fast(self, world: World, lease: int, ahead: int) -> None:
+        """The clock is ahead while nine events come. Two events, now old, come after that."""
+        world.clock.advance(ahead)
         hook = world.hook("push")
         wait(world, hook, 9)
         finish(world, lease, hook)
-        world.clock.advance(-YEAR)
-        wait(world, hook, 1)
+        world.clock.advance(-ahead)
+        wait(world, hook, 2)
         finish(world, lease, hook)
-        world.clock.advance(1)
+        world.clock.advance(KEPT + 1)
 
     def test_bodies_behind_its_events_go(self, world: World) -> None:
-        assert everything(world, retention.drop_bodies, world.now, limit=3) == 1
+        before = world.now - KEPT * SECOND
+        assert everything(world, retention.drop_bodies, before, limit=3) == 2
         assert len(kept_bodies(world)) == 9
 
-    def test_attempts_and_events_behind_its_own_go(self, world: World) -> None:
-        assert every_attempt(world, world.now, limit=3) == 1
-        assert everything(world, retention.drop_events, world.now, limit=3) == 1
+    @pytest.mark.parametrize("limit", [3, 10])
+    def test_attempts_and_events_behind_its_own_go(self, world: World, limit: int) -> None:
+        before = world.now - KEPT * SECOND
+        assert every_attempt(world, before, limit) == 2
+        assert everything(world, retention.drop_events, before, limit) == 2
         assert len(kept_events(world)) == 9
+
+    def test_rows_of_a_fast_period_go_at_their_time(self, world: World, ahead: int) -> None:
+        world.clock.advance(ahead)
+        before = world.now - KEPT * SECOND
+        assert every_attempt(world, before, limit=3) == 11
+        assert everything(world, retention.drop_events, before, limit=3) == 11
+
+
+@pytest.mark.parametrize("drop", [retention.drop_bodies, retention.drop_events])
+def test_steps_jump_over_most_of_a_fast_period(
+    world: World, drop: Drop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(id_search, "PROBES", 10)
+    world.clock.advance(DAY)
+    fast = [world.arrive(f"fast-{at}").event_id for at in range(60)]
+    world.clock.advance(-DAY)
+    for at in range(40):
+        world.arrive(f"late-{at}")
+    world.clock.advance(1)
+    step = world.store.do(drop, world.now, 5, 0)
+    assert step.dropped == 0
+    assert fast[45] < (step.reached or 0) <= fast[-1]
+    assert everything(world, drop, world.now, limit=5) == 40
+
+
+@pytest.mark.parametrize(
+    "drop", [retention.drop_bodies, retention.drop_attempts, retention.drop_events]
+)
+def test_the_first_young_rows_end_the_steps(world: World, lease: int, drop: Drop) -> None:
+    hook = world.hook("push")
+    wait(world, hook, 30)
+    finish(world, lease, hook)
+    assert world.store.do(drop, world.now, 5, 0) == retention.Step(0, None)
 
 
 def test_deleted_hooks_go_at_their_time(world: World) -> None:
