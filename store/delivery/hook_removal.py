@@ -84,19 +84,32 @@ def end_deliveries(db: Connection, target: HookTarget, reason: str, most: int) -
 def end_stranded(db: Connection, now: int, limit: int) -> int:
     """End what earlier versions have left: ordered deliveries of removed hooks that get no turn.
 
-    They end at the time `now`. Return how many deliveries of hooks without a row died. If fewer
-    than `limit`, none is left.
+    They end at the time `now`. Return how many keys are free and how many deliveries of hooks
+    without a row died. If fewer than `limit`, none is left.
     """
-    for (hook_id,) in db.tuples(
-        "SELECT DISTINCT k.hook_id FROM ordering_key k JOIN hook h ON h.id = k.hook_id"
-        " WHERE k.blocked_at IS NOT NULL AND h.deleted_at IS NOT NULL ORDER BY k.hook_id"
-    ):
-        _free_keys(db, hook_id)
-    died = 0
+    ended = _free_stranded(db, limit)
     for hook_id in _without_row(db):
-        if died < limit:
-            died += _end(db, hook_id, now, limit - died)
-    return died
+        if ended < limit:
+            ended += _end(db, hook_id, now, limit - ended)
+    return ended
+
+
+def _free_stranded(db: Connection, limit: int) -> int:
+    """Free up to `limit` blocked keys of deleted hooks. Return their number."""
+    rows = db.tuples(
+        "SELECT k.hook_id, k.key FROM ordering_key k JOIN hook h ON h.id = k.hook_id"
+        " WHERE k.blocked_at IS NOT NULL AND h.deleted_at IS NOT NULL LIMIT :limit",
+        limit=limit,
+    )
+    keys = [(hook_id, key) for hook_id, key in rows]
+    hook_ids = {hook_id for hook_id, _ in keys}
+    orderings = hook_ordering.lock(db, hook_ids)
+    for hook_id in hook_ids:
+        hook_ordering.end(db, hook_id)
+    for hook_id, key in keys:
+        stalled_keys.unblock(db, hook_id, key)
+    places.pass_on(db, orderings, keys)
+    return len(keys)
 
 
 def _without_row(db: Connection) -> list[int]:

@@ -323,6 +323,23 @@ async def test_pruning_ends_deliveries_of_removed_hooks(harness: WorkerHarness, 
     assert blocked(harness) == []
 
 
+async def test_one_batch_frees_a_limited_number_of_keys(harness: WorkerHarness) -> None:
+    harness.network.script = lambda post: said(500)
+    for _ in range(2):
+        harness.hook(options=BLOCKING)
+    await harness.work()
+    for number in (1, 2, 3, 1, 2, 3):
+        await harness.event(body(number))
+    await harness.over(dead=6, waiting=6)
+    sql = "UPDATE hook SET deleted_at = 1, version = 9"
+    harness.store.do(lambda db: db.execute(sql))
+    for freed, left in ((4, 2), (2, 0), (0, 0)):
+        assert harness.store.do(hook_removal.end_stranded, 1, 4) == freed
+        assert len(blocked(harness)) == left
+    await harness.pass_time(5)
+    await harness.over(dead=12)
+
+
 async def test_a_changed_ordering_waits_for_the_old_keys(harness: WorkerHarness) -> None:
     receiver = harness.network.script = Receiver({1: [500]})
     hook_id = harness.hook(options=BY_NUMBER | {"retries": [0, 60]})
