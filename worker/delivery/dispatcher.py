@@ -209,7 +209,14 @@ class Dispatcher:
 
     async def _load_target(self, lane: Lane, item: QueuedDelivery) -> Target | None:
         known = lane.target is not None
-        target = await self.targets.load(lane, item)
+        try:
+            target = await self.targets.load(lane, item)
+        finally:
+            if lane.cooldown_until:
+                # The read may have restored a rest, which a timer has to end, whatever else holds
+                # the hook back.
+                left = lane.cooldown_until - self._loop.time()
+                self.admission.wake_after(lane, max(left, 0.0))
         if lane.rests(self._loop.time()):
             # The circuit breaker was open before a restart, or has opened during the read.
             raise Withheld

@@ -14,6 +14,7 @@ from worker_harness import Gate, Post, WorkerHarness, said, settle
 from store.clock import SECOND
 from store.delivery import events
 from store.hooks import hook_pauses
+from worker.delivery import target_cache
 from worker.delivery.lane import FIRST_WINDOW, Lane
 from worker.http.answer import ExchangeResult
 from worker.tuning import DEFAULTS, Tuning
@@ -390,6 +391,60 @@ async def test_one_failed_probe_opens_the_breaker_after_a_rest_that_a_restart_ou
     assert len(harness.network.posts) == harness.network.most["h1.example"] == 1
     rests = resting_until(harness, hook_id)
     assert rests == harness.clock.now() + 4 * FIRST_COOLDOWN * SECOND
+
+
+async def goes_on(harness: WorkerHarness, hook_id: int, many: int) -> None:
+    """Let much time pass, and check that `many` deliveries of a healthy hook have arrived."""
+    worker = harness.worker
+    assert worker is not None
+    for _ in range(3):
+        await harness.pass_time(60)
+        hasten(120)
+        await worker.lease.scan()
+        await settle()
+    await until(lambda: harness.states(hook_id).get("delivered", 0) == many)
+
+
+async def test_a_hook_that_rests_and_is_held_goes_on_after_a_restart(
+    harness: WorkerHarness,
+) -> None:
+    harness.network.script = lambda post: said(503, head=b"Retry-After: 60")
+    hook_id = harness.hook(options={"breaker": 1, "concurrency": 1})
+    await harness.work()
+    await harness.events(5)
+    await until(lambda: len(harness.network.posts) == 1)
+    await until(lambda: not harness.leased())
+    await harness.rest()
+    harness.clock.advance(1)
+    harness.network.script = lambda post: said()
+    worker = await harness.work()
+    await until(lambda: hook_id in worker.dispatcher.local.full())
+    await goes_on(harness, hook_id, 5)
+
+
+async def test_a_rest_that_ends_while_the_hook_is_read_again_is_over(
+    harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hook_id = await opened(harness)
+    harness.clock.advance(2 * FIRST_COOLDOWN - 1)
+    harness.network.script = lambda post: said()
+    restore = target_cache.restore
+    restored: list[Lane] = []
+
+    def slowly(lane: Lane, now: int, loop_now: float) -> None:
+        restore(lane, now, loop_now)
+        if not restored:
+            # A wake-up has the hook read again, and the second read takes two seconds.
+            lane.invalidate()
+            hasten(2)
+        restored.append(lane)
+
+    monkeypatch.setattr(target_cache, "restore", slowly)
+    await harness.work()
+    await until(lambda: len(harness.network.posts) >= 1)
+    await harness.events(3)
+    await goes_on(harness, hook_id, 23)
+    assert len(restored) >= 2
 
 
 @pytest.mark.parametrize("change", ["edit", "resume", "enable"])
