@@ -46,6 +46,15 @@ def _free_keys(db: Connection, hook_id: int) -> None:
         places.pass_on(db, orderings, keys)
 
 
+def delete_all(db: Connection, target: HookTarget) -> None:
+    """Delete all hooks of a target that is about to go, so that they get no more events."""
+    for row in db.all(
+        f"SELECT {hooks.COLUMNS} FROM hook WHERE {target.condition} AND deleted_at IS NULL",
+        target_id=target.id,
+    ):
+        delete(db, hooks.decode_row(row))
+
+
 def end_hooks(db: Connection, target: HookTarget, reason: str) -> None:
     """Mark the waiting deliveries of a target's hooks as dead, before the hooks go with it."""
     hook_ids = [

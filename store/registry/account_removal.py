@@ -1,12 +1,14 @@
 """The removal of a user or an organization, with all that belongs to it."""
 
 from collections import Counter
+from collections.abc import Iterator
 
 from store.assistant import seat_rows
 from store.database.connection import Connection, Row
 from store.delivery import hook_removal, sources
 from store.errors import Conflict
-from store.hooks.hook_targets import organization, repository
+from store.hooks.hook_targets import HookTarget, organization, repository
+from store.hooks.hook_targets import app as target_of_app
 from store.registry import app_removal
 from store.repositories import repositories, repository_removal, watching
 
@@ -78,16 +80,36 @@ def remove_part(db: Connection, account: Row) -> bool:
     left = hook_removal.MOST
     repo_ids = _repository_ids(db, account["id"])
     for repo_id in repo_ids[:MOST]:
-        target = repository(repo_id)
-        left -= hook_removal.end_deliveries(db, target, repository_removal.GONE, left)
+        left = _end(db, repository(repo_id), repository_removal.GONE, left)
         if not left:
             return False
         _remove_repository(db, repo_id)
-    hooks = organization(account["id"])
-    if len(repo_ids) > MOST or hook_removal.end_deliveries(db, hooks, GONE, left) == left:
+    if len(repo_ids) > MOST:
         return False
+    for target, reason in _own_targets(db, account):
+        left = _end(db, target, reason, left)
+        if not left:
+            return False
     remove(db, account)
     return True
+
+
+def _own_targets(db: Connection, account: Row) -> Iterator[tuple[HookTarget, str]]:
+    """Yield the targets of hooks that go with an account, beside its repositories."""
+    yield organization(account["id"]), GONE
+    for (app_id,) in db.tuples("SELECT id FROM app WHERE owner_id = :id", id=account["id"]):
+        yield target_of_app(app_id), app_removal.GONE
+
+
+def _end(db: Connection, target: HookTarget, reason: str, left: int) -> int:
+    """End up to `left` deliveries of a target's hooks. Return how many more may end.
+
+    At 0, more of them may have to end in the next part. Then the hooks get no more events.
+    """
+    left -= hook_removal.end_deliveries(db, target, reason, left)
+    if not left:
+        hook_removal.delete_all(db, target)
+    return left
 
 
 def remove(db: Connection, account: Row) -> None:

@@ -44,10 +44,11 @@ def remove(db: Connection, repo: Row) -> None:
 def remove_part(db: Connection, repo: Row) -> bool:
     """Delete a repository as `remove` does, or a part of it if it has many waiting deliveries.
 
-    Return whether it is removed. If not, the next call goes on.
+    Return whether it is removed. If not, the next call goes on, and its hooks are deleted.
     """
-    most = hook_removal.MOST
-    if hook_removal.end_deliveries(db, repository(repo["id"]), GONE, most) == most:
+    most, target = hook_removal.MOST, repository(repo["id"])
+    if hook_removal.end_deliveries(db, target, GONE, most) == most:
+        hook_removal.delete_all(db, target)
         return False
     remove(db, repo)
     return True

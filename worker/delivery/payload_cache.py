@@ -5,6 +5,7 @@ Each is built once, in each form that hooks ask for.
 
 from collections import OrderedDict
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from store import Connection, Row, Store, trace_context
 from store.delivery import events, incoming
@@ -61,7 +62,7 @@ class Payload:
     """For the hook of an app: the installation that the body names."""
     trace: TraceContext | None = None
     """The place in a trace from which the event comes, or None."""
-    keeper: "PayloadCache | None" = field(default=None, repr=False, compare=False)
+    keeper: "PayloadKeeper | None" = field(default=None, repr=False, compare=False)
     """The cache that counts its memory, or None."""
     _form: bytes | None = None
     _rendered: dict[tuple[str, str, bool], Rendered] = field(default_factory=dict)
@@ -105,6 +106,12 @@ class Payload:
 
 def _memory(rendered: Rendered) -> int:
     return RENDERING + len(rendered.body) + len(rendered.headers)
+
+
+class PayloadKeeper(Protocol):
+    """A cache of payloads that counts their memory."""
+
+    def grow(self, size: int) -> None: ...
 
 
 class PayloadCache:

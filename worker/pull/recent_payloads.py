@@ -4,7 +4,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 
 from store import Connection
-from worker.delivery.payload_cache import ENTRY, Payload, read_payloads
+from worker.delivery.payload_cache import Payload, read_payloads
 
 MAX_BYTES = 16 * 1024 * 1024
 
@@ -35,7 +35,13 @@ class RecentPayloads:
 
     def _put(self, event_id: int, payload: Payload) -> None:
         self._known[event_id] = payload
-        self._bytes += ENTRY + len(payload.body)
-        while self._bytes > self._max_bytes:
+        payload.keeper = self
+        self.grow(payload.memory)
+
+    def grow(self, size: int) -> None:
+        """Count this many bytes more, and drop payloads if that is too much."""
+        self._bytes += size
+        while self._bytes > self._max_bytes and self._known:
             _, dropped = self._known.popitem(last=False)
-            self._bytes -= ENTRY + len(dropped.body)
+            dropped.keeper = None
+            self._bytes -= dropped.memory

@@ -58,7 +58,7 @@ def show_hook(ctx: ViewContext) -> dict[str, Any]:
         "quiet_times": quiet_times.CHOICES,
         "links": hook_links.list_active(ctx.db, hook["id"]) if may_change else [],
         "events": sorted(hook["events"]),
-        **ordered_keys(ctx, hook["id"]),
+        **ordered_keys(ctx, hook),
         "pulled": (pulled := pull_urls.is_pull(hook["url"])),
         "consumers": consumers.of_hook(ctx.db, hook["id"]) if pulled else [],
         "mail": hook_mail(ctx, hook),
@@ -81,10 +81,14 @@ def _shown_keys(ctx: ViewContext, hook: Row) -> list[Row]:
     ]
 
 
-def ordered_keys(ctx: ViewContext, hook_id: int) -> dict[str, Any]:
-    """Return the ordering of a hook, or None, and its keys that have something to send."""
-    ordering = operations.overview(ctx.db, hook_id)
-    keys = [] if ordering is None else operations.keys(ctx.db, hook_id, SHOWN)
+def ordered_keys(ctx: ViewContext, hook: Row) -> dict[str, Any]:
+    """Return the ordering of a hook, or None, and its keys that have something to send.
+
+    Keys are values in payloads, so none are shown if payloads of some owners are hidden.
+    """
+    ordering = operations.overview(ctx.db, hook["id"])
+    shown = ordering is not None and not _hidden_owners(ctx, hook)
+    keys = operations.keys(ctx.db, hook["id"], SHOWN) if shown else []
     return {"ordering": ordering, "ordered_keys": keys}
 
 
@@ -102,8 +106,12 @@ def follow_hook(ctx: ViewContext, state: Any) -> tuple[Any, list[PanelUpdate]]:
 
 
 def _attempts(ctx: ViewContext, hook: Row) -> AttemptFilter:
-    hidden = ctx.viewer.hidden_owners(ctx.db) if target_of(hook).kind in MANY_OWNERS else []
-    return AttemptFilter(hook_id=hook["id"], hidden_owners=hidden)
+    return AttemptFilter(hook_id=hook["id"], hidden_owners=_hidden_owners(ctx, hook))
+
+
+def _hidden_owners(ctx: ViewContext, hook: Row) -> list[int]:
+    """Return the owners whose events to a hook they may not see."""
+    return ctx.viewer.hidden_owners(ctx.db) if target_of(hook).kind in MANY_OWNERS else []
 
 
 def changeable_hook(ctx: ViewContext) -> tuple[Row, Row | None, str]:

@@ -12,9 +12,10 @@ from hub.ui.pages.hook import PATH, changeable_hook
 from hub.ui.section import RenderedPage, Section
 from hub.ui.view_context import ViewContext
 from store import Row
-from store.delivery import event_queries, filtering
+from store.delivery import event_queries, events, filtering
 from store.errors import Conflict
 from store.filters.dry_run import TermResult
+from store.hooks.hook_targets import MANY_OWNERS, target_of
 
 ui = Section()
 
@@ -54,7 +55,18 @@ def _document(ctx: ViewContext, hook: Row, repo: Row | None) -> tuple[str, filte
     number = natural(ctx.form.get("event", "").strip())
     if number is None:
         number = _latest(ctx, hook, repo)
+    _check_owner(ctx, hook, number)
     return f"event {number}", stored_document(ctx.db, hook, number)
+
+
+def _check_owner(ctx: ViewContext, hook: Row, event_id: int) -> None:
+    """Check that they may see the owner of an event, which not every hook shows.
+
+    Raises Missing or Forbidden.
+    """
+    event = events.get(ctx.db, event_id)
+    if event is not None and target_of(hook).kind in MANY_OWNERS:
+        ctx.viewer.left_of(ctx.db, event["repo_id"], event["org_id"])
 
 
 def _latest(ctx: ViewContext, hook: Row, repo: Row | None) -> int:

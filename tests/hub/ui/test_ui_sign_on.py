@@ -197,6 +197,41 @@ async def test_a_hook_of_the_installation_shows_nothing_of_hidden_owners(
             assert "hush" in text_of(await browser.page(path)), path
 
 
+async def test_a_filter_is_not_tested_with_events_of_hidden_owners(
+    store: Store, guarded: Guarded
+) -> None:
+    options = {"filter": {"payload": {"title": "x"}}}
+    url = "https://receiver.example/all"
+    made = store.do(hooks.create, SYSTEM, url=url, events=["issues"], options=options)
+    event, _ = store.look(kit_rows)
+    at, form = f"/ui/hooks/{made['id']}", {"event": str(event), "payload": ""}
+    async with open_dashboard(store, guarded.token, last=False) as browser:
+        refused = await browser.post(f"{at}/filter", form, on=at)
+        assert refused.status_code == 403
+        assert "hush" not in refused.text
+        store.do(sso.authorise, guarded.token_id, guarded.acme["id"])
+        assert "hush" in (await browser.post(f"{at}/filter", form, on=at)).text
+
+
+async def test_keys_of_hidden_owners_are_not_shown(store: Store, guarded: Guarded) -> None:
+    options = {"ordering": {"path": "/title"}}
+    url = "https://receiver.example/all"
+    made = store.do(hooks.create, SYSTEM, url=url, events=["issues"], options=options)
+    event, _ = store.look(kit_rows)
+    store.do(deliveries.enqueue, event, made["id"], guarded.kit["id"], redelivery=False)
+    store.do(_order, made["id"])
+    async with open_dashboard(store, guarded.token, last=False) as browser:
+        assert "hush" not in text_of(await browser.page(f"/ui/hooks/{made['id']}"))
+        store.do(sso.authorise, guarded.token_id, guarded.acme["id"])
+        assert "hush" in text_of(await browser.page(f"/ui/hooks/{made['id']}"))
+
+
+def _order(db: Connection, hook_id: int) -> None:
+    """Give the waiting delivery of a hook the place that an accepted event would have."""
+    sql = "UPDATE delivery SET ordering_key = 'hush', sequence = 1 WHERE hook_id = :id"
+    db.execute(sql, id=hook_id)
+
+
 async def test_operators_keep_the_hooks_of_the_installation(store: Store, guarded: Guarded) -> None:
     url = "https://receiver.example/all"
     made = store.do(hooks.create, SYSTEM, url=url, events=["push"])

@@ -111,9 +111,26 @@ def test_a_repository_with_many_deliveries_goes_in_parts(
     while not world.store.do(repository_removal.remove_part, world.repo):
         assert world.store.look(repositories.get, world.repo["id"]) is not None
         left.append(waiting(world))
+        assert world.arrive(f"later-{left}").deliveries == 0, "its hooks get no more events"
     assert left == [4, 2, 0]
     assert world.store.look(repositories.get, world.repo["id"]) is None
     assert {*states(world).values()} == {("dead", "the repository was removed")}
+
+
+def test_an_app_with_many_deliveries_counts_for_the_parts_of_its_owner(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hook_removal, "MOST", 2)
+    _, app = world.store.do(apps.create, world.user["id"], "Loom", url="https://loom.example/")
+    hook = world.hook("push")
+    for number in range(3):
+        world.arrive(f"g-{number}")
+    sql = "UPDATE hook SET app_id = :app_id, repo_id = NULL WHERE id = :id"
+    world.store.do(lambda db: db.execute(sql, app_id=app["id"], id=hook["id"]))
+    assert not world.store.do(account_removal.remove_part, world.user)
+    assert waiting(world) == 1
+    assert world.store.do(account_removal.remove_part, world.user)
+    assert {*states(world).values()} == {("dead", "the app was removed")}
 
 
 def test_an_account_with_many_repositories_goes_in_parts(
