@@ -78,7 +78,11 @@ def _has(pid: int, mark: str) -> bool:
 
 
 def is_watcher(pid: int) -> bool:
-    return __file__.encode() in (PROC / str(pid) / "cmdline").read_bytes()
+    """Return whether a process is a watcher. One that has ended is none."""
+    try:
+        return __file__.encode() in (PROC / str(pid) / "cmdline").read_bytes()
+    except OSError:
+        return False
 
 
 def data_directory(pid: int) -> Path | None:
@@ -93,10 +97,14 @@ def data_directory(pid: int) -> Path | None:
 
 
 def end(mark: str) -> None:
-    """End all processes with a mark, and remove the servers' data directories."""
+    """End all processes with a mark, and remove the servers' data directories.
+
+    The watchers of these processes end by themselves. One that was killed would leave the directory
+    of the server that it has just ended.
+    """
     folders = set()
     ends = time.monotonic() + SOON
-    while found := left(mark):
+    while found := {pid for pid in left(mark) if not is_watcher(pid)}:
         servers = {pid: folder for pid in found if (folder := data_directory(pid)) is not None}
         folders |= {*servers.values()}
         for pid in found:
