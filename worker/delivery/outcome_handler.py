@@ -87,7 +87,6 @@ class OutcomeHandler:
         if target is not None and target.is_suspended(self._clock):
             self.suspend(lane, target.held_until)
         elif lane.rests(now):
-            self._admission.wake_after(lane, lane.cooldown_until - now)
             self._lanes.update_full(lane)
             self._claimer.give_back(lane)
 

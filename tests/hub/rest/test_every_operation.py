@@ -170,7 +170,7 @@ def untouched(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, World]:
 
 
 @pytest.fixture
-async def elsewhere(
+async def copied(
     tmp_path: Path, settings: HubSettings, untouched: tuple[Path, World]
 ) -> AsyncIterator[tuple[httpx.AsyncClient, World]]:
     """A client of a copy of the world, and the copy, which the test may change."""
@@ -513,9 +513,9 @@ def pusher(db: Any) -> Any:
 
 @each
 async def test_every_operation_accepts_its_declared_tokens(
-    elsewhere: tuple[httpx.AsyncClient, World], operation: Operation
+    copied: tuple[httpx.AsyncClient, World], operation: Operation
 ) -> None:
-    client, world = elsewhere
+    client, world = copied
     for number, (name, headers) in enumerate(let_in(operation, world).items()):
         if number and operation.writes and operation.body is None:
             # The first request has made the change, so a second one would fail.
@@ -694,9 +694,9 @@ def strict_texts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @with_body
 async def test_a_nul_in_a_body_is_no_server_error(
-    elsewhere: tuple[httpx.AsyncClient, World], operation: Operation, strict_texts: None
+    copied: tuple[httpx.AsyncClient, World], operation: Operation, strict_texts: None
 ) -> None:
-    client, world = elsewhere
+    client, world = copied
     at, headers = path(operation, world), first(operation, world)
     for body in bodies_with_nul(operation):
         answer = await client.request(operation.method, at, headers=headers, json=body)

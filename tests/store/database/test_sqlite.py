@@ -666,7 +666,7 @@ class TestPlans:
         """Add 1000 hooks of another repository, with ids from `first` on."""
         ids = range(first, first + 1_000)
         notifier.filled.update(ids if kind == "full" else ())
-        elsewhere = world.store.do(repositories.create, world.repo["owner_id"], f"r{first}")["id"]
+        other_id = world.store.do(repositories.create, world.repo["owner_id"], f"r{first}")["id"]
 
         def add(db: Connection) -> None:
             given = "id, repo_id, url, content_type, events, options, created_at, updated_at"
@@ -674,10 +674,7 @@ class TestPlans:
             db.insert_many(
                 "hook",
                 f"{given}, pull, paused_at",
-                [
-                    (i, elsewhere, "u", "json", "[]", "{}", 1, 1, kind == "pull", paused)
-                    for i in ids
-                ],
+                [(i, other_id, "u", "json", "[]", "{}", 1, 1, kind == "pull", paused) for i in ids],
             )
             if kind in ("ordered", "stopped"):
                 rows = [(i, "hook", 0, 1, kind == "stopped") for i in ids]

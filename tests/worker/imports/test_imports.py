@@ -182,7 +182,7 @@ async def test_several_projects_at_a_url(place: GitPlace) -> None:
 @pytest.mark.parametrize(
     "link",
     ["href=x ", 'href="/{n}" ', 'href="below/{n}" ', 'href="' + "&a" * 3000 + '{n}" '],
-    ids=["same", "elsewhere", "below", "long"],
+    ids=["same", "another site", "below", "long"],
 )
 def test_a_page_of_many_links_costs_little(monkeypatch: pytest.MonkeyPatch, link: str) -> None:
     joined = []
