@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import before_fork
 import pytest
 from engines import ENGINES, engine_url, open_furnished
 from forked_run import ForkedRun
@@ -188,6 +189,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         import cheap_passwords  # noqa: F401 - it replaces the cost of a hash
     if "store.delivery.outbox" in sys.modules:
         import hub_client  # noqa: F401 - it checks every event against the contract
+    if _workers(session.config):
+        before_fork.prepare(session.items)
     # Most of the present objects stay until the end, and checking them again would take time.
     gc.freeze()
     gc.set_threshold(NEW_OBJECTS)
