@@ -1,6 +1,6 @@
 """Times too far ahead: a clock that was fast has written them, and they are ignored.
 
-Otherwise a retry would stay away for as long as the clock was fast.
+Otherwise a retry or a leased delivery would stay away for as long as the clock was fast.
 """
 
 from store.database.connection import Connection
@@ -32,6 +32,20 @@ def end_far_delays(db: Connection, ahead: int, limit: int) -> int:
         notifier = db.notifier
         db.after_commit(lambda: notifier.wake(hook_ids))
     return changed
+
+
+def end_far_leases(db: Connection, ahead: int, limit: int) -> int:
+    """Let open leases of pull hooks expire now that would expire after `ahead`.
+
+    Return how many there were. If fewer than `limit`, none is left.
+    """
+    return db.execute(
+        "UPDATE pull_lease SET expires_at = :now WHERE id IN (SELECT id FROM pull_lease"
+        " WHERE ended_at IS NULL AND expires_at > :ahead LIMIT :limit)",
+        ahead=ahead,
+        limit=limit,
+        now=db.now,
+    )
 
 
 def _hooks(db: Connection, ahead: int) -> list[int]:

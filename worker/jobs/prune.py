@@ -49,7 +49,7 @@ async def prune(
     This covers:
     - bodies, attempts, events and deleted hooks;
     - waiting deliveries of removed hooks that no turn ends;
-    - times of retries that are too far ahead, because the clock was fast;
+    - times of retries and ends of leases that are too far ahead, because the clock was fast;
     - ended WebSub subscriptions and requests, topics that nobody follows, and expired secrets;
     - ended leases of pull hooks;
     - alerts that are over, and mails that were sent or failed;
@@ -67,7 +67,9 @@ async def prune(
     await _drop_in_steps(store, batch, pause, retention.drop_attempts, attempts)
     await _drop_in_steps(store, batch, pause, retention.drop_events, attempts)
     await drop_all(hook_removal.end_stranded, now)
-    await drop_all(future_times.end_far_delays, now + _longest_delay(settings))
+    far = now + _longest_delay(settings)
+    await drop_all(future_times.end_far_delays, far)
+    await drop_all(future_times.end_far_leases, far)
     await store.note(retention.drop_hooks, attempts)
     await store.note(_drop_websub, attempts)
     await _drop_in_steps(store, batch, pause, websub_foreign.drop_unfollowed, attempts)
@@ -93,7 +95,7 @@ async def prune(
 
 
 def _longest_delay(settings: WorkerSettings) -> int:
-    """Return the microseconds that no delivery has to wait for its next attempt."""
+    """Return the microseconds that no delivery has to wait for its next attempt or its lease."""
     longest = max(LONGEST * (1 + settings.jitter), settings.max_retry_after)
     return round(longest * SECOND) + HOUR
 

@@ -18,10 +18,12 @@ from store.hooks.hook_targets import SYSTEM
 from store.pull import idle_hooks, pull_leases
 from store.pull.fetching import Acknowledgement, Fetch, FetchedDelivery
 from worker.jobs.lapse import lapse, next_due
+from worker.jobs.prune import prune
 from worker.pull.fetch_queue import FetchQueue
 from worker.settings import WorkerSettings
 
 SETTINGS = WorkerSettings(retries=[0, 60], jitter=0)
+YEAR = 365 * 24 * 3600
 
 
 def fetch(harness: WorkerHarness, hook_id: int, batch: int = 10) -> list[FetchedDelivery]:
@@ -70,6 +72,20 @@ async def test_a_hook_that_begins_to_pull_gets_waiting_deliveries(harness: Worke
     assert harness.states(hook_id) == {"delivered": 1}
 
 
+async def test_leases_of_a_fast_clock_expire_after_pruning(harness: WorkerHarness) -> None:
+    hook_id = harness.hook("pull:ci")
+    await harness.events(4)
+    harness.clock.advance(YEAR)
+    fast = fetch(harness, hook_id, 3)
+    harness.clock.advance(-YEAR)
+    fetch(harness, hook_id, 1)
+    await prune(harness.store, SETTINGS, batch=2, pause=0)
+    await lapse(harness.store, SETTINGS)
+    harness.clock.advance(SETTINGS.retries[1])
+    again = fetch(harness, hook_id)
+    assert {one.delivery_id for one in again} == {one.delivery_id for one in fast}
+
+
 async def test_deliveries_of_a_deleted_hook_are_dead(harness: WorkerHarness) -> None:
     hook_id = harness.hook("pull:ci")
     await harness.events(2)
@@ -109,6 +125,7 @@ async def test_the_job_ends_leases_that_expire(harness: WorkerHarness) -> None:
     ] * 2
     assert harness.store.look(next_due) is None
     harness.clock.advance(61)
+    harness.clock.advance(SETTINGS.retries[1])
     again = fetch(harness, hook_id)
     assert [one.number for one in again] == [2, 2]
     answer(harness, hook_id, *again)
