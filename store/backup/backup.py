@@ -7,7 +7,7 @@ import contextlib
 import shutil
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from store.crypto import file_copy
 from store.crypto.file_copy import ProgressCallback
 from store.database.body_codec import zstd
 from store.database.sqlite import file
+from store.database.sqlite.private_file import BESIDE
 from store.errors import Conflict, Unavailable, Unusable, from_os_error
 
 PACKED = ".zst"
@@ -50,18 +51,20 @@ def create_backup(
     packed: bool = False,
     key: Path | None = None,
     overwrite: bool = False,
+    protected: Sequence[Path] = (),
     on_progress: ProgressCallback | None = None,
 ) -> Backup:
     """Back up a database to `target`, and its `key` file, if given, to `target`.key.
 
-    Raises Conflict if the target exists and `overwrite` is false. Raises Unusable if there is not
-    enough room, or if the copy is damaged; then nothing of it remains.
+    Raises Conflict if the target exists and `overwrite` is false, or if it is the database, a file
+    beside it, or one of the `protected` files. Raises Unusable if there is not enough room, or if
+    the copy is damaged; then nothing of it remains.
     """
     began = time.monotonic()
     keyed = None if key is None else target.with_name(target.name + KEY)
-    for path in (target, keyed):
-        if path is not None and path.exists() and not overwrite:
-            raise Conflict(f"{path} is there already: --overwrite replaces it")
+    files = [database, *(database.with_name(database.name + end) for end in BESIDE)]
+    for path in filter(None, (target, keyed)):
+        _check_target(path, [*files, *protected], overwrite=overwrite)
     try:
         with _unfinished(target) as part:
             _check_room(database, target.parent, packed=packed)
@@ -80,6 +83,19 @@ def create_backup(
         raise Unusable(f"the backup {target} cannot be created: {error}") from error
     seconds = time.monotonic() - began
     return Backup(target, size, seconds, found.events, found.latest, keyed)
+
+
+def _check_target(target: Path, installation: Iterable[Path], *, overwrite: bool) -> None:
+    for path in installation:
+        # A side file may be missing now, and be made while the backup is made.
+        if target.resolve() == path.resolve() or _is_same_file(target, path):
+            raise Conflict(f"{target} is a file of the installation: name another file")
+    if target.exists() and not overwrite:
+        raise Conflict(f"{target} is there already: --overwrite replaces it")
+
+
+def _is_same_file(one: Path, other: Path) -> bool:
+    return one.exists() and other.exists() and one.samefile(other)
 
 
 @contextlib.contextmanager

@@ -172,11 +172,7 @@ class Mover:
         if not self.closed:
             self.catch_up()
             self._refuse_company()
-            self.source.refuse_writes(
-                f"this database was closed by `tocsin migrate`: its installation is at {self.shown}"
-                " now: set store to it. If the move was interrupted,"
-                " run it again with --switch"
-            )
+            self.source.refuse_writes(self._refusal())
         began = time.monotonic()
         compared = self._finish()
         pause = time.monotonic() - began
@@ -184,6 +180,13 @@ class Mover:
         with suppress(StoreError):
             self.source.end()
         return SwitchResult(compared, pause)
+
+    def _refusal(self) -> str:
+        """Return why the database is closed after the switch. It names the target."""
+        return (
+            f"this database was closed by `tocsin migrate`: its installation is at {self.shown}"
+            " now: set store to it. If the move was interrupted, run it again with --switch"
+        )
 
     def _finish(self) -> list[TableCheck]:
         nothing_done = True
@@ -217,4 +220,5 @@ class Mover:
         """Return whether the migration that closed the database is known to be unfinished."""
         if self._target.key() is not None:
             return self._target.key() == self.source.key()
-        return self.shown in (self.source.closed() or "") and not self._target.held()
+        # The whole reason is compared, because the name of one database may begin another's.
+        return self.source.closed() == self._refusal() and not self._target.held()

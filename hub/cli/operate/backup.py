@@ -70,6 +70,7 @@ def backup(
                 packed=target.suffix == making.PACKED,
                 key=key_path(settings) if with_key else None,
                 overwrite=overwrite,
+                protected=[key_path(settings)],
                 on_progress=on_progress,
             )
         gone = [] if keep is None else making.prune_backups(target.parent, database, keep)

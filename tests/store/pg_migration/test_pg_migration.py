@@ -768,6 +768,18 @@ def test_a_finished_move_cannot_be_given_up(
         open_store("sqlite", data_dir=folder)
 
 
+def test_a_finished_move_cannot_be_given_up_with_an_empty_target_of_a_similar_name(
+    world: World, folder: Path, moving: Moving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with moving() as right:
+        shown = right.shown
+    move(moving)
+    with database() as other, mover_to(other, folder) as wrong:
+        monkeypatch.setattr(Mover, "shown", shown[:-1])
+        with pytest.raises(Unusable, match="may be finished"):
+            wrong.abandon()
+
+
 def mover_to(url: str, folder: Path) -> AbstractContextManager[Mover]:
     return mover("sqlite", url, data_dir=folder)
 

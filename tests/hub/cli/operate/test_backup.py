@@ -99,6 +99,21 @@ def test_nothing_is_overwritten_unless_asked(run, seeded):
     assert (seeded / "copy.db.key").read_bytes() == (seeded / "secret.key").read_bytes()
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["tocsin.db", "tocsin.db-wal", "secret.key", "link.db", "hard.db", "sub/../tocsin.db-shm"],
+)
+def test_a_backup_never_replaces_a_file_of_the_installation(run, seeded, name):
+    (seeded / "sub").mkdir()
+    (seeded / "link.db").symlink_to("tocsin.db")
+    (seeded / "hard.db").hardlink_to(seeded / "secret.key")
+    before = {path.name: path.read_bytes() for path in seeded.iterdir() if path.is_file()}
+    for given in ([], ["--overwrite"], ["--overwrite", "--with-key"]):
+        refused = run("backup", str(seeded / name), *given, code=5).stderr
+        assert "is a file of the installation: name another file" in refused
+    assert {path.name: path.read_bytes() for path in seeded.iterdir() if path.is_file()} == before
+
+
 def test_a_backup_can_include_the_key(run, seeded):
     said = run("backup", "copy.db", "--with-key")
     assert "can read every secret" in said.stdout
