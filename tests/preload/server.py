@@ -4,7 +4,9 @@
 JSON, together with the program's open files. The response is the id of the process.
 """
 
+import atexit
 import contextlib
+import ctypes
 import fcntl
 import gc
 import json
@@ -22,6 +24,9 @@ from pathlib import Path
 from typing import Any
 
 PACKAGES = ("store", "worker", "hub")
+# What a daemon imports only when it uses it. The codec is for the names of hosts.
+LATE = ("apscheduler.executors.asyncio", "apscheduler.triggers.cron", "encodings.idna", "uvloop",
+        "uvicorn.lifespan.on")  # fmt: skip
 LONGEST = 200_000
 """The longest request in bytes. The kernel takes no longer message."""
 MOST_FILES = 20
@@ -55,6 +60,18 @@ def import_product() -> None:
         for found in pkgutil.walk_packages(import_module(package).__path__, f"{package}."):
             if not found.name.endswith("__main__"):
                 import_module(found.name)
+    for name in LATE:
+        with contextlib.suppress(ImportError):
+            import_module(name)
+    _build_models(import_module("pydantic").BaseModel)
+
+
+def _build_models(above: Any) -> None:
+    """Build the models whose building the product defers until their first use."""
+    for model in above.__subclasses__():
+        if not model.__pydantic_complete__:
+            model.model_rebuild()
+        _build_models(model)
 
 
 def answer_starts(listener: socket.socket) -> Program:
@@ -166,6 +183,16 @@ def become(program: Program) -> None:
     run(program.path, run_name="__main__", **more)
 
 
+def keep_modules(names: list[str]) -> None:
+    """Keep the modules of these names out of the end of this process.
+
+    The end clears every module. In a fork, this copies nearly all of the server's memory.
+    """
+    for name in {*names} - {"__main__", "builtins", "sys"}:
+        module = sys.modules.pop(name, None)
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(module))
+
+
 def _open_streams() -> None:
     """Open the standard streams as Python does when it starts."""
     for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
@@ -189,7 +216,11 @@ def main() -> None:
     # Clients may connect before everything is imported, and then wait for the response.
     listener.listen(100)
     print("listening", flush=True)
+    names: list[str] = []
+    # It is registered before all others, so it is called after them.
+    atexit.register(keep_modules, names)
     import_product()
+    names += sys.modules
     gc.freeze()
     become(answer_starts(listener))
 
