@@ -8,6 +8,7 @@ import httpx
 import pytest
 from manual import ADMIN, MANUAL, blocks
 from ports import free_port
+from preload.client import write_command
 from terminal import Terminal
 from waiting import PATIENCE
 
@@ -16,12 +17,15 @@ BLOCKS = {one.name: one.text for one in blocks(PAGE, "sh")}
 
 
 @pytest.fixture
-def open_terminal(directory: Path) -> Iterator[Callable[[], Terminal]]:
+def open_terminal(
+    directory: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[[], Terminal]]:
+    programs = write_command(tmp_path_factory.mktemp("programs"))
     ports = {port: str(free_port()) for port in ("8765", "9000")}
     made: list[Terminal] = []
 
     def call() -> Terminal:
-        made.append(Terminal(directory, ports))
+        made.append(Terminal(directory, ports, programs))
         return made[-1]
 
     yield call

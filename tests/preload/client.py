@@ -3,31 +3,38 @@
 It passes signals on to the product, and ends with the product's exit code or signal.
 """
 
+from __future__ import annotations
+
 import os
-import signal
 import sys
-from pathlib import Path
-from types import FrameType
-from typing import Any
+
+# The module `signal` imports `enum`, which takes as long as the rest of a start.
+from _signal import SIG_DFL, SIGHUP, SIGINT, SIGTERM, signal
 
 from preload.starting import ask, inherited
 
-FULL = Path(sys.executable).with_name("tocsin")
-PASSED_ON = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import FrameType
+    from typing import Any
+
+FULL = os.path.join(os.path.dirname(sys.executable), "tocsin")  # noqa: PTH118, PTH120 - as above
+PASSED_ON = (SIGHUP, SIGINT, SIGTERM)
 
 
 def write_command(folder: Path) -> Path:
     """Write `tocsin` to a folder. Return the folder in which the command is."""
-    from preload.popen import CAN_FORK, preload_server
+    from preload.popen import CAN_FORK, HERE, preload_server
 
     if not CAN_FORK:
-        return FULL.parent
+        return folder.__class__(FULL).parent
     server = preload_server()
     command = folder / "tocsin"
     # Without site-packages, the command starts in a fiftieth of a second.
     command.write_text(
         f"#!{sys.executable} -IS\nimport sys\n"
-        f"sys.path.append({str(Path(__file__).parents[1])!r})\n"
+        f"sys.path.append({str(HERE.parent)!r})\n"
         f"from preload.client import run\nrun({server.name!r}, {server.inherited!r})\n",
         encoding="utf-8",
     )
@@ -42,25 +49,25 @@ def run(server: str, expected: dict[str, Any]) -> None:
     command in full.
     """
     if inherited(os.environ) != expected:
-        os.execv(FULL, [str(FULL), *sys.argv[1:]])  # noqa: S606 - the command itself
+        os.execv(FULL, [FULL, *sys.argv[1:]])  # noqa: S606 - the command itself
     program = {
         "path": "hub.cli",
         "arguments": sys.argv[1:],
         "environment": dict(os.environ),
-        "folder": str(Path.cwd()),
+        "folder": os.getcwd(),  # noqa: PTH109 - without `pathlib`
         "files": [0, 1, 2],
         "kept": True,
     }
-    with ask(server, program, [0, 1, 2]) as connection:
-        connection.recv(10)
+    connection = ask(server, program, [0, 1, 2])
+    connection.recv(10)
 
-        def pass_on(number: int, frame: FrameType | None) -> None:
-            connection.send(str(number).encode())
+    def pass_on(number: int, frame: FrameType | None) -> None:
+        connection.send(str(number).encode())
 
-        for number in PASSED_ON:
-            signal.signal(number, pass_on)
-        code = int(connection.recv(10))
+    for number in PASSED_ON:
+        signal(number, pass_on)
+    code = int(connection.recv(10))
     if code < 0:
-        signal.signal(-code, signal.SIG_DFL)
+        signal(-code, SIG_DFL)
         os.kill(os.getpid(), -code)
     sys.exit(code)
