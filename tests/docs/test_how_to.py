@@ -7,6 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 from cli_process import SECRET, Process
+from engines import open_prepared, prepare_database
 from isolating import isolate
 from manual import README, block, blocks, manual_pages, named
 from ports import free_port
@@ -14,7 +15,7 @@ from preload.client import write_command
 from terminal import Terminal
 from waiting import PATIENCE, wait_until
 
-from store import Connection, Store, open_store
+from store import Connection, Store
 from store.accounts import accounts, tokens
 from store.delivery import deliveries
 from store.repositories import repositories
@@ -66,7 +67,7 @@ class _Opened:
     """A context manager that opens the daemon's store for the length of a block."""
 
     def __init__(self, directory: Path) -> None:
-        self._store = open_store("sqlite", data_dir=directory)
+        self._store = open_prepared("sqlite", directory)
 
     def __enter__(self) -> Store:
         return self._store
@@ -104,6 +105,7 @@ def receiver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture
 def workshop(directory: Path, receiver: str) -> Iterator[Workshop]:
     made = Workshop(directory, receiver)
+    prepare_database("sqlite", directory)
     serving = Process("serve", "--port", made.ports[HUB], TOCSIN_ALLOW_NETWORKS="127.0.0.0/8")
     try:
         serving.said("at work: http")

@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from engines import open_prepared, prepare_database
 from local_server import listening
 from ports import free_port
 from waiting import PATIENCE, Stopwatch
@@ -133,11 +134,16 @@ class Site:
         self.folder = folder
         self.port = free_port()
         self.running: list[Daemon] = []
-        with self.opened() as store:
+        prepare_database("sqlite", folder)
+        with self.looking() as store:
             self.token = store.do(_people)
 
     def opened(self) -> "Opened":
         return Opened(self.folder)
+
+    def looking(self) -> "Opened":
+        """Return the same as `opened`, without the checks of a start. Polling needs no more."""
+        return Opened(self.folder, checked=False)
 
     def hook(self, receiver: Ledger, **options: Any) -> None:
         with self.opened() as store:
@@ -171,11 +177,13 @@ class Site:
 
     def rows(self) -> list[dict[str, Any]]:
         """Every delivery that is in the database."""
-        with self.opened() as store:
+        with self.looking() as store:
             return store.look(deliveries.page, limit=100_000)
 
     def states(self) -> Counter[str]:
-        return Counter(row["state"] for row in self.rows())
+        with self.looking() as store:
+            counts = store.look(deliveries.count_by_state)
+        return Counter({state: count for state, count in counts.items() if count})
 
     def integrity(self) -> str:
         with self.opened() as store:
@@ -185,11 +193,15 @@ class Site:
 class Opened:
     """A context manager that opens the site's store for a block."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, checked: bool = True) -> None:
         self._folder = folder
+        self._checked = checked
 
     def __enter__(self) -> Store:
-        self._store = open_store("sqlite", data_dir=self._folder)
+        if self._checked:
+            self._store = open_store("sqlite", data_dir=self._folder)
+        else:
+            self._store = open_prepared("sqlite", self._folder)
         return self._store
 
     def __exit__(self, *exc: object) -> None:

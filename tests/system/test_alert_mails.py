@@ -39,7 +39,7 @@ async def test_a_mail_survives_a_kill_and_its_link_unsubscribes(tmp_path: Path) 
     site = Site(tmp_path / "data")
 
     def outcomes() -> list[str]:
-        with site.opened() as store:
+        with site.looking() as store:
             return [row["outcome"] for row in store.look(outbox.list_recent, 9)]
 
     try:

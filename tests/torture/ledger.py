@@ -104,7 +104,7 @@ async def _end(site: Site, book: Book) -> None:
 
 def undone(site: Site) -> int:
     """Return the number of deliveries that are not delivered, or still leased."""
-    with site.opened() as store:
+    with site.looking() as store:
         return int(
             store.look(
                 lambda db: db.value(

@@ -106,7 +106,7 @@ class Installation:
                 process.kill()
 
 
-@dataclass
+@dataclass(slots=True)
 class Receipt:
     """A delivery as it arrived; `at` is in seconds since the epoch."""
 
@@ -124,6 +124,7 @@ class Receiver:
         self._half = ""
         self.url = f"http://127.0.0.1:{port}"
         self.receipts: list[Receipt] = []
+        self._arrived: set[tuple[str, str]] = set()
 
     def look(self) -> list[Receipt]:
         lines = (self._half + self._log.read()).split("\n")
@@ -131,7 +132,13 @@ class Receiver:
         for line in lines:
             at, path, guid, agent = line.split(" ")
             self.receipts.append(Receipt(float(at), path, guid, agent))
+            self._arrived.add((guid, path))
         return self.receipts
+
+    def arrived(self) -> set[tuple[str, str]]:
+        """Return the delivery ids and the paths of the deliveries that arrived so far."""
+        self.look()
+        return self._arrived
 
     def close(self) -> None:
         self._log.close()

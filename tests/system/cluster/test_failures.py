@@ -123,9 +123,6 @@ class Trouble(Deployment):
             assert answer.json()["message"].startswith("The service cannot reach its data")
             assert taken.seconds() < STARTS * self.started
 
-    def arrived(self) -> set[tuple[str, str]]:
-        return {(one.guid, one.path) for one in self.receiver.look()}
-
     def goes_on(self) -> float:
         """Wait until all accepted events arrive, new ones among them. Return the seconds."""
         taken = Stopwatch()
@@ -141,7 +138,7 @@ class Trouble(Deployment):
 
     def all_arrive(self) -> None:
         expected = {(guid, f"/{number}") for guid in self.accepted for number in range(2)}
-        wait_until(lambda: expected <= self.arrived(), "deliveries")
+        wait_until(lambda: expected <= self.receiver.arrived(), "deliveries")
 
     def ends_well(self) -> None:
         """Check that all is recorded, and that each process ends with 0 and leaves no lease."""
