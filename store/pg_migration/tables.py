@@ -6,6 +6,7 @@ A row is a tuple of types that both engines return alike: int, float, str, bytes
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import groupby
 from typing import Any
 
 from store.database.connection import Connection
@@ -77,8 +78,13 @@ def quoted(names: Iterable[str]) -> str:
 
 def tables_of(db: Connection) -> list[Table]:
     """Return the tables of a SQLite database that are copied, by name."""
-    names = db.tuples("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
-    return [_table(db, name) for (name,) in names if is_copied(name)]
+    columns = db.tuples(
+        "SELECT m.name, c.name, c.type, c.pk"
+        " FROM sqlite_master AS m, pragma_table_info(m.name) AS c"
+        " WHERE m.type = 'table' ORDER BY m.name, c.cid"
+    )
+    by_name = groupby(columns, key=lambda column: str(column[0]))
+    return [_table(name, [*found]) for name, found in by_name if is_copied(name)]
 
 
 def is_copied(name: str) -> bool:
@@ -86,12 +92,11 @@ def is_copied(name: str) -> bool:
     return name not in STAYS and not name.startswith(STAYING)
 
 
-def _table(db: Connection, name: str) -> Table:
-    columns = db.tuples(f"SELECT name, type, pk FROM pragma_table_info('{name}') ORDER BY cid")
-    key = sorted((column for column in columns if column[2]), key=lambda column: column[2])
-    rest = [column for column in columns if not column[2]]
-    ordered = tuple(column[0] for column in [*key, *rest])
-    return Table(name, ordered, len(key), "INT" not in key[0][1].upper())
+def _table(name: str, columns: list[Values]) -> Table:
+    key = sorted((column for column in columns if column[3]), key=lambda column: column[3])
+    rest = [column for column in columns if not column[3]]
+    ordered = tuple(column[1] for column in [*key, *rest])
+    return Table(name, ordered, len(key), "INT" not in key[0][2].upper())
 
 
 def by_key(table: Table, rows: Iterable[Values]) -> dict[Values, Values]:

@@ -27,10 +27,9 @@ AS_NOBODY = (
 Tocsin = Callable[..., PtyProcess]
 
 
-@pytest.fixture
-def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Tocsin]:
-    """Runs a program in a terminal."""
-    isolate(tmp_path, monkeypatch)
+@contextlib.contextmanager
+def terminals() -> Iterator[Tocsin]:
+    """Yield a function that runs a program in a terminal."""
     made: list[PtyProcess] = []
 
     def call(*words: str, nobody: bool = False, **environment: str) -> PtyProcess:
@@ -44,8 +43,15 @@ def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Tocsin
 
 
 @pytest.fixture
-def tocsin(terminal: Tocsin) -> Tocsin:
-    """Runs a command in a terminal."""
+def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Tocsin]:
+    """Runs a program in a terminal."""
+    isolate(tmp_path, monkeypatch)
+    with terminals() as call:
+        yield call
+
+
+def command(terminal: Tocsin) -> Tocsin:
+    """Return a function that runs a command in a terminal."""
 
     def call(*words: str, nobody: bool = False, **environment: str) -> PtyProcess:
         program = ["-c", AS_NOBODY] if nobody else ["-m", "hub.cli"]
@@ -55,14 +61,31 @@ def tocsin(terminal: Tocsin) -> Tocsin:
 
 
 @pytest.fixture
-def installation(tocsin: Tocsin) -> None:
-    """An installation with a user and a repository."""
-    daemon = tocsin("serve", "--port", "0")
-    daemon.until("at work: http")
-    daemon.type(INTERRUPT)
-    assert daemon.ended() == exits.DONE
-    for words in (["user", "add", "ada"], ["repo", "add", "ada/bell"]):
-        assert tocsin(*words).ended() == exits.DONE
+def tocsin(terminal: Tocsin) -> Tocsin:
+    """Runs a command in a terminal."""
+    return command(terminal)
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of an installation with a user and a repository."""
+    folder = tmp_path_factory.mktemp("original")
+    with pytest.MonkeyPatch.context() as patch, terminals() as terminal:
+        isolate(folder, patch)
+        tocsin = command(terminal)
+        daemon = tocsin("serve", "--port", "0")
+        daemon.until("at work: http")
+        daemon.type(INTERRUPT)
+        assert daemon.ended() == exits.DONE
+        for words in (["user", "add", "ada"], ["repo", "add", "ada/bell"]):
+            assert tocsin(*words).ended() == exits.DONE
+    return folder
+
+
+@pytest.fixture
+def installation(original: Path, tmp_path: Path) -> None:
+    """An installation with a user and a repository, in the working directory."""
+    shutil.copytree(original, tmp_path, dirs_exist_ok=True)
 
 
 def lines(process: PtyProcess, code: int) -> list[str]:
