@@ -84,12 +84,11 @@ def _close_on_error(store: Store) -> Iterator[None]:
 def _prepare(store: Store, path: Path | None) -> None:
     if path is not None:
         private_file.create(path)
-    session, now = store.engine.session(), store.clock.now()
+    now = store.clock.now()
     before = None if path is None else partial(pre_upgrade_backup.create_backup, path, now=now)
-    try:
+    # The next transaction uses the same session, because a new one would read the schema again.
+    with store.lent() as session:
         migrate(session, now, store.engine.words, before)
-    finally:
-        session.close()
     # The URL may name any file. Its permissions change only after the migration has shown that it
     # is a database.
     if path is not None:

@@ -189,7 +189,7 @@ class Store:
                 self.audit_hook(db)
             return result
 
-        with self._spared() as session:
+        with self.lent() as session:
             result = self._transact(session, True, witnessed)
             for call in session.finished:
                 call()
@@ -199,11 +199,11 @@ class Store:
         self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Run a function that only reads, in this thread."""
-        with self._spared() as session:
+        with self.lent() as session:
             return self._transact(session, False, lambda db: function(db, *args, **kwargs))
 
     @contextlib.contextmanager
-    def _spared(self) -> Iterator[Session]:
+    def lent(self) -> Iterator[Session]:
         """Lend a session for one transaction. If nothing fails, it is kept for the next one."""
         session = self._kept_or_new()
         try:
