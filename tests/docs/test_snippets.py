@@ -88,8 +88,9 @@ def compiler(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def compiled(compiler: Path) -> dict[str, Path]:
-    """The JavaScript of the drivers by the names of their blocks. One run compiles all, because the
-    compiler reads its own declarations for most of the time.
+    """The compiled drivers, by the names of their blocks.
+
+    One run makes them all, because the compiler spends most of its time on its own declarations.
     """
     (compiler / "package.json").write_text('{"type": "module"}')
     drivers = []

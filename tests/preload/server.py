@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 PACKAGES = ("store", "worker", "hub")
-# What a daemon imports only when it uses it. The codec is for the names of hosts.
+# Modules that a daemon imports late. The codec is for the names of hosts.
 LATE = ("apscheduler.executors.asyncio", "apscheduler.triggers.cron", "encodings.idna", "uvloop",
         "uvicorn.lifespan.on")  # fmt: skip
 LONGEST = 200_000
