@@ -9,10 +9,18 @@ from chromium import launched
 from daemon import ledger
 from dashboard_guests import DashboardServer, Guest, Visiting
 from playwright.async_api import Browser, expect
+from shared_contexts import SharedContexts
 from waiting import PATIENCE
 
 # On a busy machine, a page can take longer than Playwright's own timeout.
 expect.set_options(timeout=PATIENCE * 1000)
+
+FRUGAL = (
+    # A context has one process, which has already compiled the scripts for its next page.
+    "--renderer-process-limit=1",
+    # Other threads would optimize scripts that have ended before, and compete for the same memory.
+    "--js-flags=--single-threaded --min-semi-space-size=64 --max-semi-space-size=64",
+)
 
 
 @pytest.fixture(scope="package")
@@ -22,8 +30,15 @@ def anyio_backend() -> str:
 
 @pytest.fixture(scope="package")
 async def browser(anyio_backend: str) -> AsyncIterator[Browser]:
-    async with launched() as opened:
+    async with launched(*FRUGAL) as opened:
         yield opened
+
+
+@pytest.fixture(scope="package")
+async def contexts(anyio_backend: str, browser: Browser) -> AsyncIterator[SharedContexts]:
+    made = SharedContexts(browser)
+    yield made
+    await made.close()
 
 
 @pytest.fixture(scope="package")
@@ -41,8 +56,9 @@ async def server(
 
 
 @pytest.fixture
-async def visit(browser: Browser, server: DashboardServer) -> AsyncIterator[Visiting]:
-    """A function that opens a page in a new browser context: `await visit("ada")`.
+async def visit(contexts: SharedContexts, server: DashboardServer) -> AsyncIterator[Visiting]:
+    """A function that opens a page: `await visit("ada")`. Its context has no cookie but that of the
+    user, and stores nothing of earlier tests.
 
     It signs in root, ada, bob, or nobody if the login is None. `dark`, `narrow`, `scripts=False`
     and `zone` are settings of the browser. After the test, it asserts that no page has sent a
@@ -51,12 +67,12 @@ async def visit(browser: Browser, server: DashboardServer) -> AsyncIterator[Visi
     guests: list[Guest] = []
 
     async def call(login: str | None = "ada", **how: Any) -> Guest:
-        guests.append(await Guest.arrive(browser, server, login, **how))
+        guests.append(await contexts.guest(server, login, **how))
         return guests[-1]
 
     yield call
     for guest in guests:
-        await guest.context.close()
+        await contexts.leave(guest)
     for guest in guests:
         guest.watched.check()
 

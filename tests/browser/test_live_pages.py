@@ -44,7 +44,7 @@ async def test_many_pages_of_one_browser_are_live(visit, server):
 
 async def test_a_browser_without_shared_workers_is_live(visit, server):
     guest = await visit("ada")
-    await guest.context.add_init_script("delete window.SharedWorker")
+    await guest.page.add_init_script("delete window.SharedWorker")
     page = await guest.go(f"/ui/hooks/{server.world.good}")
     await live(page)
     await server.post(guid="without-workers")
@@ -55,7 +55,7 @@ async def test_a_browser_without_shared_workers_is_live(visit, server):
 async def test_a_hidden_page_continues_where_it_was(visit, server, shared):
     guest = await visit("ada")
     if not shared:
-        await guest.context.add_init_script("delete window.SharedWorker")
+        await guest.page.add_init_script("delete window.SharedWorker")
     page = await guest.go(f"/ui/hooks/{server.world.good}")
     await live(page)
     before, after = f"before-{shared}", f"after-{shared}"

@@ -6,9 +6,9 @@ import pytest
 from busy_night import NightServer
 from counted_clicks import Clicks
 from daemon import ledger
-from dashboard_guests import Guest
 from on_call_tasks import START, TASKS, Task
 from playwright.async_api import Browser
+from shared_contexts import SharedContexts
 
 
 @pytest.fixture(scope="module")
@@ -25,11 +25,11 @@ async def night(
 
 
 @pytest.mark.parametrize("task", [pytest.param(one, id=one.name) for one in TASKS])
-async def test_clicks_of(browser: Browser, night: NightServer, task: Task):
-    guest = await Guest.arrive(browser, night, "ada")
+async def test_clicks_of(contexts: SharedContexts, night: NightServer, task: Task):
+    guest = await contexts.guest(night, "ada")
     clicks = await Clicks.counted(guest.page)
     await task.steps(await guest.go(START), clicks, night)
-    await guest.context.close()
+    await contexts.leave(guest)
     guest.watched.check()
     assert clicks.many <= task.most
     # If no click is counted, the test proves nothing.

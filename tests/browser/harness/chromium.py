@@ -14,6 +14,7 @@ from playwright.async_api import (
     ConsoleMessage,
     Page,
     Request,
+    WebError,
     async_playwright,
 )
 from waiting import PATIENCE
@@ -40,12 +41,12 @@ def program() -> str:
 
 
 @asynccontextmanager
-async def launched() -> AsyncIterator[Browser]:
-    """A browser without a profile."""
+async def launched(*flags: str) -> AsyncIterator[Browser]:
+    """A browser without a profile, with these flags."""
     path = program()
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(
-            executable_path=path, args=FLAGS, timeout=PATIENCE * 1000
+            executable_path=path, args=[*FLAGS, *flags], timeout=PATIENCE * 1000
         )
         try:
             yield browser
@@ -60,9 +61,16 @@ class Watched:
         self.origins = {origin}
         self.asked: list[str] = []
         self.complaints: list[str] = []
+        self._context = context
         context.on("request", self._request)
         context.on("console", self._console)
-        context.on("weberror", lambda error: self.complaints.append(str(error.error)))
+        context.on("weberror", self._weberror)
+
+    def end(self) -> None:
+        """Watch no longer."""
+        self._context.remove_listener("request", self._request)
+        self._context.remove_listener("console", self._console)
+        self._context.remove_listener("weberror", self._weberror)
 
     def _request(self, request: Request) -> None:
         self.asked.append(request.url)
@@ -71,6 +79,9 @@ class Watched:
         # The console also reports each error status of a response, which is no fault of the page.
         if message.type == "error" and not message.text.startswith("Failed to load resource"):
             self.complaints.append(message.text)
+
+    def _weberror(self, error: WebError) -> None:
+        self.complaints.append(str(error.error))
 
     @property
     def outside(self) -> list[str]:

@@ -57,6 +57,30 @@ class DashboardServer(Site):
         return str(answer.json()["id"])
 
 
+@dataclass(frozen=True)
+class Look:
+    """The settings of a browser context."""
+
+    dark: bool = False
+    narrow: bool = False
+    scripts: bool = True
+    zone: str = "UTC"
+
+    async def context(self, browser: Browser, server: DashboardServer) -> BrowserContext:
+        """Open a browser context whose pages have this look."""
+        opened = await browser.new_context(
+            base_url=server.url,
+            viewport=NARROW if self.narrow else WIDE,
+            color_scheme="dark" if self.dark else "light",
+            java_script_enabled=self.scripts,
+            reduced_motion="reduce",
+            locale="en",
+            timezone_id=self.zone,
+        )
+        opened.set_default_timeout(PATIENCE * 1000)
+        return opened
+
+
 @dataclass
 class Guest:
     """A user of the dashboard, with an open page."""
@@ -68,27 +92,16 @@ class Guest:
 
     @classmethod
     async def arrive(
-        cls,
-        browser: Browser,
-        server: DashboardServer,
-        login: str | None,
-        *,
-        dark: bool = False,
-        narrow: bool = False,
-        scripts: bool = True,
-        zone: str = "UTC",
+        cls, browser: Browser, server: DashboardServer, login: str | None, **how: Any
     ) -> Self:
         """Open a page in a new browser context. If `login` is not None, sign in that user."""
-        context = await browser.new_context(
-            base_url=server.url,
-            viewport=NARROW if narrow else WIDE,
-            color_scheme="dark" if dark else "light",
-            java_script_enabled=scripts,
-            reduced_motion="reduce",
-            locale="en",
-            timezone_id=zone,
-        )
-        context.set_default_timeout(PATIENCE * 1000)
+        return await cls.enter(await Look(**how).context(browser, server), server, login)
+
+    @classmethod
+    async def enter(
+        cls, context: BrowserContext, server: DashboardServer, login: str | None
+    ) -> Self:
+        """Open a page in a browser context. If `login` is not None, sign in that user."""
         watched = Watched(context, server.url)
         if login is not None:
             value = server.session(login)
