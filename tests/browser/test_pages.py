@@ -5,11 +5,11 @@ With `TOCSIN_PICTURES=1`, the tests renew the pictures in the folder `pictures`.
 colour.
 """
 
-import itertools
 import os
 import re
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 from chromium import violations
@@ -23,7 +23,10 @@ from store.delivery.attempt_filter import AttemptFilter
 PICTURES = Path(__file__).parent / "pictures"
 # The height of a picture, which shows only the beginning of a long page.
 TALL = 1100
-WIDTHS = (1440, 1024, 390)
+# Each width in both colours. The browser draws the page anew for each setting that differs.
+VIEWS = (
+    (1440, "light"), (1440, "dark"), (1024, "dark"), (1024, "light"), (390, "light"), (390, "dark"),
+)  # fmt: skip
 LOOKS = {"light": {}, "dark-narrow": {"dark": True, "narrow": True}}
 
 
@@ -39,14 +42,15 @@ def test_every_page_is_among_them():
     assert unvisited(shown.path for shown in PAGES) == set()
 
 
-SHOWN = [
-    pytest.param(shown, look, id=f"{shown.login}{shown.path}-{look}")
-    for shown in PAGES
-    # Only pages with a picture, one of each kind, are also checked dark and narrow.
-    for look in (LOOKS if shown.picture else ["light"])
-]
+# Tests of the same page follow one another, so that the page is loaded once.
+EACH_PAGE = pytest.mark.parametrize(
+    "shown", [pytest.param(one, id=f"{one.login}{one.path}") for one in PAGES], scope="module"
+)
+# Only pages with a picture, one of each kind, are also checked dark and narrow.
+WITH_PICTURE = [pytest.param(one, id=f"{one.login}{one.path}") for one in PAGES if one.picture]
 
 
+SCROLLED = "document.documentElement.scrollWidth - innerWidth"
 # The innermost elements without which the page would fit.
 TOO_WIDE = """(() => {
     const root = document.documentElement, wide = root.scrollWidth, found = [];
@@ -60,18 +64,28 @@ TOO_WIDE = """(() => {
 })()"""
 
 
-@pytest.mark.parametrize(("shown", "look"), SHOWN)
-async def test_page_is_accessible_and_fits_the_window(
-    read, server: DashboardServer, shown: Shown, look: str
-):
-    guest: Guest = await read(shown.login, **LOOKS[look])
+async def _check(guest: Guest, server: DashboardServer, shown: Shown, look: str) -> None:
+    """Check a page, and take its picture if that is wanted."""
     page = await guest.go(path_of(shown, server), shown.status)
     assert await page.get_by_role("heading", level=1).count() == 1
     assert await violations(page) == []
-    scrolled = await page.evaluate("document.documentElement.scrollWidth - innerWidth")
+    scrolled = await page.evaluate(SCROLLED)
     assert scrolled <= 0, f"the page scrolls sideways: {await page.evaluate(TOO_WIDE)}"
     if shown.picture and os.environ.get("TOCSIN_PICTURES") == "1":
         await _picture(guest, PICTURES / f"{shown.picture}-{look}.png")
+
+
+@EACH_PAGE
+async def test_page_is_accessible_and_fits_the_window(read, server: DashboardServer, shown: Shown):
+    await _check(await read(shown.login), server, shown, "light")
+
+
+@pytest.mark.parametrize("pictured", WITH_PICTURE)
+async def test_dark_and_narrow_page_is_accessible_and_fits_the_window(
+    read, server: DashboardServer, pictured: Shown
+):
+    guest = await read(pictured.login, **LOOKS["dark-narrow"])
+    await _check(guest, server, pictured, "dark-narrow")
 
 
 # From this width on, rows are not shown as cards, and tables have room.
@@ -81,17 +95,20 @@ CUT = """[...document.querySelectorAll(".wide")]
     .map((one) => `${one.ariaLabel}: ${one.scrollWidth} of ${one.clientWidth}`)"""
 
 
-@pytest.mark.parametrize("shown", [pytest.param(one, id=f"{one.login}{one.path}") for one in PAGES])
+@EACH_PAGE
 async def test_page_fits_every_window(read, server: DashboardServer, shown: Shown):
     guest: Guest = await read(shown.login)
-    page = await guest.go(path_of(shown, server), shown.status)
-    for width, colours in itertools.product(WIDTHS, ("light", "dark")):
-        await page.set_viewport_size({"width": width, "height": 900})
-        await page.emulate_media(color_scheme=colours)
-        scrolled = await page.evaluate("document.documentElement.scrollWidth - innerWidth")
+    page = await guest.see(path_of(shown, server), shown.status)
+    before: tuple[Any, ...] = (None, None)
+    for width, colours in VIEWS:
+        if width != before[0]:
+            await page.set_viewport_size({"width": width, "height": 900})
+        if colours != before[1]:
+            await page.emulate_media(color_scheme=colours)
+        before = width, colours
+        scrolled, cut = await page.evaluate(f"[{SCROLLED}, {CUT}]")
         assert scrolled <= 0, f"too wide for {width}: {await page.evaluate(TOO_WIDE)}"
-        if width >= TABLES:
-            assert await page.evaluate(CUT) == [], f"cut at {width}"
+        assert width < TABLES or cut == [], f"cut at {width}"
         if len(folder := os.environ.get("TOCSIN_PICTURES", "")) > 1:
             name = re.sub(r"[^a-z0-9]+", "-", shown.path.removeprefix("/ui").lower()).strip("-")
             path = Path(folder, f"{name or 'overview'}-{shown.login}-{width}-{colours}.png")

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+from weakref import WeakSet
 
 import pytest
 from playwright.async_api import (
@@ -104,15 +105,31 @@ class Watched:
         assert self.complaints == [], self.complaints
 
 
+# The whole result of axe has megabytes. Their transfer would take longer than the checks.
+RUN = """tags => {
+    if (!globalThis.axe) globalThis.loadAxe?.();
+    return globalThis.axe && axe.run(document, {runOnly: tags, resultTypes: ['violations']})
+        .then(result => result.violations);
+}"""
+# The pages that axe has checked.
+_checked: WeakSet[Page] = WeakSet()
+
+
+async def _bring_axe(page: Page) -> None:
+    """Load axe into the document of a page. If this is the second one, later ones can load it."""
+    source = AXE.read_text(encoding="utf-8")
+    if page in _checked:
+        await page.add_init_script(f"globalThis.loadAxe = () => {{ {source} }};")
+    _checked.add(page)
+    await page.evaluate(f"{source}; null")
+
+
 async def violations(page: Page, *impacts: str) -> list[dict[str, Any]]:
     """The findings of axe on a page that have these impacts. Default: serious and critical."""
-    await page.evaluate(AXE.read_text(encoding="utf-8") + "; null")
-    # The whole result of axe has megabytes. Their transfer would take longer than the checks.
-    found = await page.evaluate(
-        "tags => axe.run(document, {runOnly: tags, resultTypes: ['violations']})"
-        ".then(result => result.violations)",
-        TAGS,
-    )
+    found = await page.evaluate(RUN, TAGS)
+    if found is None:
+        await _bring_axe(page)
+        found = await page.evaluate(RUN, TAGS)
     wanted = impacts or ("serious", "critical")
     return [
         {

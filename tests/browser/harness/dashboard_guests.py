@@ -89,6 +89,8 @@ class Guest:
     context: BrowserContext
     page: Page
     watched: Watched
+    _opened: tuple[str, int, str] | None = None
+    """The path that was opened last, its status, and the URL to which it led."""
 
     @classmethod
     async def arrive(
@@ -116,10 +118,18 @@ class Guest:
 
     async def go(self, path: str, status: int = 200) -> Page:
         """Open a path, such as `/ui/hooks`, and check the status. Return the page."""
+        self._opened = None
         answer = await self.page.goto(path)
         assert answer is not None
         assert answer.status == status, await self.page.inner_text("body")
+        self._opened = path, status, self.page.url
         return self.page
+
+    async def see(self, path: str, status: int = 200) -> Page:
+        """Do the same as `go`, but stay on the page if this path was opened last."""
+        if self._opened == (path, status, self.page.url):
+            return self.page
+        return await self.go(path, status)
 
 
 Visiting = Callable[..., Awaitable[Guest]]
