@@ -19,7 +19,9 @@ FRUGAL = (
     # A context has one process, which has already compiled the scripts for its next page.
     "--renderer-process-limit=1",
     # Other threads would optimize scripts that have ended before, and compete for the same memory.
-    "--js-flags=--single-threaded --min-semi-space-size=64 --max-semi-space-size=64",
+    "--js-flags=--single-threaded --min-semi-space-size=64 --max-semi-space-size=64"
+    # axe is compiled once, though it rests for long between two pages.
+    " --no-flush-bytecode",
 )
 
 
