@@ -59,8 +59,9 @@ async def server(
 
 @pytest.fixture
 async def visit(contexts: SharedContexts, server: DashboardServer) -> AsyncIterator[Visiting]:
-    """A function that opens a page: `await visit("ada")`. Its context has no cookie but that of the
-    user, and stores nothing of earlier tests.
+    """A function that opens a page: `await visit("ada")`.
+
+    The page remembers no earlier test.
 
     It signs in root, ada, bob, or nobody if the login is None. `dark`, `narrow`, `scripts=False`
     and `zone` are settings of the browser. After the test, it asserts that no page has sent a
