@@ -9,7 +9,9 @@ from typing import Any
 
 import requests
 import schemathesis
+from schemathesis.engine import context as engine
 from schemathesis.specs.openapi import converter
+from schemathesis.specs.openapi.coverage import _schema as coverage
 
 SECRET = os.environ.get("TOCSIN_SOURCE_SECRET", "")
 # Lists whose `since` parameter is the id after which a page begins.
@@ -31,6 +33,31 @@ def _sparing(fold: Callable[..., str]) -> Callable[..., str]:
 
 
 converter.update_quantifier = _sparing(converter.update_quantifier)
+
+
+def _written_sparingly(write: Callable[..., None]) -> Callable[..., None]:
+    def written(schema: dict[str, Any], fold: Callable[..., str]) -> None:
+        write(schema, _sparing(fold))
+
+    return written
+
+
+# The coverage phase writes them into all definitions. It also does so when it makes a string, and
+# this remains: a string of the greatest length comes from its pattern.
+coverage._update_schema_pattern = _written_sparingly(coverage._update_schema_pattern)
+
+
+def _by_itself(make: Callable[..., requests.Session]) -> Callable[..., requests.Session]:
+    def made(*given: Any, **named: Any) -> requests.Session:
+        session = make(*given, **named)
+        # Otherwise each request reads the environment's proxies and the file with passwords.
+        session.trust_env = False
+        return session
+
+    return made
+
+
+engine.make_session = _by_itself(engine.make_session)
 
 # Most objects live until the end. By default, garbage collection takes a tenth of the time.
 NEW_OBJECTS, YOUNG, OLD = 50_000, 50, 1000

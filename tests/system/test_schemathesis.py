@@ -25,6 +25,8 @@ SECONDS = 1800
 EXAMPLES = os.environ.get("TOCSIN_TEST_EXAMPLES", str(often(3, 40)))
 SEED = os.environ.get("TOCSIN_TEST_SEED", "1")
 HERE = Path(__file__).parent
+# hypothesis keeps its tables of characters here, as in other tests. Making them takes seconds.
+TABLES = HERE.parents[1] / ".hypothesis"
 # High limits: otherwise the server would refuse most requests after many failed logins.
 UNLIMITED = {
     "TOCSIN_FAILED_LOGINS": "1000000",
@@ -174,6 +176,7 @@ STAYS = (
 HOOKS = {
     "PYTHONPATH": str(HERE),
     "SCHEMATHESIS_HOOKS": "generated_requests",
+    "HYPOTHESIS_STORAGE_DIRECTORY": str(TABLES),
     "TOCSIN_SOURCE_SECRET": SECRET,
 }
 RECEIVER = "https://192.0.2.7/in"
