@@ -6,8 +6,9 @@ A new path parameter needs a line in SAMPLES, and a row in `make` that the line 
 import base64
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 from urllib.parse import urlencode
 
@@ -183,19 +184,48 @@ class World:
     def signed(self) -> Headers:
         """The header with a JSON Web Token that mill has signed."""
         now = self.store.clock.now() // SECOND
-        return bearer(signed_token(self.mill["id"], now))
+        key = ("signed", now)
+        if key not in self._tokens:
+            self._tokens[key] = signed_token(self.mill["id"], now)
+        return bearer(self._tokens[key])
 
     def state(self) -> State:
         """The rows of all tables, without the tables in COUNTS and the columns in NOTED."""
-        (version,) = self._raw.execute("PRAGMA data_version").fetchone()
+        version = self._version()
         if version != self._read[0]:
-            self._read = version, self._all()
+            self._read = version, self._rows(self._raw)
         return self._read[1]
 
-    def _all(self) -> State:
+    @contextmanager
+    def unchanged(self) -> Iterator[None]:
+        """Assert that the block changes nothing in `state`.
+
+        The rows are read only if there was a write: the older ones from a transaction that began
+        before the block. Reading them takes longer than most requests.
+        """
+        version = self._version()
+        self._older.execute("BEGIN")
+        self._older.execute("SELECT 1 FROM sqlite_master").fetchone()
+        try:
+            yield
+            if self._version() != version:
+                assert self._rows(self._raw) == self._rows(self._older)
+        finally:
+            self._older.execute("ROLLBACK")
+
+    def _version(self) -> int:
+        """A number that changes when another connection has written."""
+        (version,) = self._raw.execute("PRAGMA data_version").fetchone()
+        return int(version)
+
+    def _rows(self, raw: sqlite3.Connection) -> State:
+        return {name: raw.execute(select).fetchall() for name, select in self._selects.items()}
+
+    @cached_property
+    def _selects(self) -> dict[str, str]:
+        """The statement for each table that reads what `state` has of it."""
         names = self._raw.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-        kept = sorted({name for (name,) in names} - COUNTS)
-        return {name: self._raw.execute(self._select(name)).fetchall() for name in kept}
+        return {name: self._select(name) for name in sorted({name for (name,) in names} - COUNTS)}
 
     def _select(self, table: str) -> str:
         columns = [row[1] for row in self._raw.execute(f"PRAGMA table_info({table})")]
@@ -207,15 +237,22 @@ class World:
         return replace(self, store=store, _tokens={}, _read=(-1, {}), _manifests=0)
 
     def close(self) -> None:
-        """Close the connection that `state` uses."""
+        """Close the connections that `state` and `unchanged` use."""
         self._raw.close()
+        self._older.close()
 
     @cached_property
     def _raw(self) -> sqlite3.Connection:
-        """A separate connection: its `data_version` changes when another connection has written."""
+        return self._connected()
+
+    @cached_property
+    def _older(self) -> sqlite3.Connection:
+        return self._connected()
+
+    def _connected(self) -> sqlite3.Connection:
         engine = self.store.engine
         assert isinstance(engine, SqliteEngine)
-        return sqlite3.connect(engine.path)
+        return sqlite3.connect(engine.path, isolation_level=None)
 
 
 def bearer(value: str) -> Headers:
@@ -319,10 +356,16 @@ def path(operation: Operation, world: World, **changed: str) -> str:
     def value(name: str) -> str:
         return changed[name] if name in changed else str(sample(operation, name).own(world))
 
-    schema = {} if operation.query is None else operation.query.json_schema()
-    asked = {name: QUERIES[name](world) for name in schema.get("required", ())}
+    asked = {name: QUERIES[name](world) for name in _required(operation.id)}
     filled = PARAMETER.sub(lambda found: value(found[1]), operation.path)
     return f"{filled}?{urlencode(asked)}" if asked else filled
+
+
+@cache
+def _required(operation_id: str) -> tuple[str, ...]:
+    """The required parameters of an operation's query."""
+    (query,) = (one.query for one in OPERATIONS if one.id == operation_id)
+    return () if query is None else tuple(query.json_schema().get("required", ()))
 
 
 def private(operation: Operation, world: World, **changed: str) -> str:

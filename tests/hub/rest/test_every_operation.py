@@ -7,6 +7,7 @@ that its path can name are in `operations_world`.
 import itertools
 import re
 from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -174,8 +175,33 @@ async def copied(
     tmp_path: Path, settings: HubSettings, untouched: tuple[Path, World]
 ) -> AsyncIterator[tuple[httpx.AsyncClient, World]]:
     """A client of a copy of the world, and the copy, which the test may change."""
-    folder, made = untouched
-    store = open_copy(folder, tmp_path)
+    async with open_copied(untouched, tmp_path, settings) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def open_to_change(
+    anyone: httpx.AsyncClient,
+    world: World,
+    operation: Operation,
+    tmp_path: Path,
+    settings: HubSettings,
+    untouched: tuple[Path, World],
+) -> AsyncIterator[tuple[httpx.AsyncClient, World]]:
+    """A client and its world, which is a copy if a broken body does not stop the operation."""
+    if operation.writes and operation.body is None:
+        async with open_copied(untouched, tmp_path, settings) as opened:
+            yield opened
+    else:
+        yield anyone, world
+
+
+@asynccontextmanager
+async def open_copied(
+    untouched: tuple[Path, World], folder: Path, settings: HubSettings
+) -> AsyncIterator[tuple[httpx.AsyncClient, World]]:
+    source, made = untouched
+    store = open_copy(source, folder)
     async with open_client(store, settings) as client:
         yield client, made.moved(store)
 
@@ -194,13 +220,12 @@ class Asked:
     async def refused(
         self, at: str, headers: Headers, status: int, message: str | None = None, **how: Any
     ) -> httpx.Response:
-        before = self._world.state()
-        answer = await self(at, headers, **how)
+        with self._world.unchanged():
+            answer = await self(at, headers, **how)
         content = assert_error(answer, status, message)
         places = [operation_place(self._operation.id), f"{ERRORS_PAGE}#authentication"]
         place = content["documentation_url"].removeprefix(f"{BASE}/docs")
         assert place == places[status == 401]
-        assert self._world.state() == before
         return answer
 
     async def passes(self, at: str, headers: Headers) -> None:
@@ -513,9 +538,9 @@ def pusher(db: Any) -> Any:
 
 @each
 async def test_every_operation_accepts_its_declared_tokens(
-    copied: tuple[httpx.AsyncClient, World], operation: Operation
+    open_to_change: tuple[httpx.AsyncClient, World], operation: Operation
 ) -> None:
-    client, world = copied
+    client, world = open_to_change
     for number, (name, headers) in enumerate(let_in(operation, world).items()):
         if number and operation.writes and operation.body is None:
             # The first request has made the change, so a second one would fail.
@@ -890,3 +915,10 @@ def test_an_unknown_parameter_is_reported(world: World) -> None:
     strange = replace(OPERATIONS[0], path="/somewhere/{strange_id}")
     with pytest.raises(AssertionError, match=r"nothing stands for \{strange_id\}"):
         path(strange, world)
+
+
+def test_a_change_is_noticed(world: World) -> None:
+    with world.unchanged():
+        world.state()
+    with pytest.raises(AssertionError), world.unchanged():
+        world.store.do(somebody, "noticed")
