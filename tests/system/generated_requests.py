@@ -9,9 +9,9 @@ from typing import Any
 
 import requests
 import schemathesis
+import schemathesis.specs.openapi.coverage._schema as coverage
 from schemathesis.engine import context as engine
 from schemathesis.specs.openapi import converter
-from schemathesis.specs.openapi.coverage import _schema as coverage
 
 SECRET = os.environ.get("TOCSIN_SOURCE_SECRET", "")
 # Lists whose `since` parameter is the id after which a page begins.
@@ -35,16 +35,17 @@ def _sparing(fold: Callable[..., str]) -> Callable[..., str]:
 converter.update_quantifier = _sparing(converter.update_quantifier)
 
 
-def _written_sparingly(write: Callable[..., None]) -> Callable[..., None]:
-    def written(schema: dict[str, Any], fold: Callable[..., str]) -> None:
-        write(schema, _sparing(fold))
+def _applied_sparingly(apply: Callable[..., None]) -> Callable[..., None]:
+    def applied(schema: dict[str, Any], pattern: str, least: int | None, most: int | None) -> None:
+        if (most or 0) <= MOST_COUNTED:
+            apply(schema, pattern, least, most)
 
-    return written
+    return applied
 
 
 # The coverage phase writes them into all definitions. It also does so when it makes a string, and
 # this remains: a string of the greatest length comes from its pattern.
-coverage._update_schema_pattern = _written_sparingly(coverage._update_schema_pattern)
+coverage.apply_rewritten_pattern = _applied_sparingly(coverage.apply_rewritten_pattern)
 
 
 def _by_itself(make: Callable[..., requests.Session]) -> Callable[..., requests.Session]:
