@@ -5,7 +5,9 @@ records that they may.
 """
 
 SAID = "the audit log is only added to"
-THROUGH = "coalesce((SELECT max(through) FROM audit WHERE through IS NOT NULL), 0)"
+# A row may only release earlier ones. So the check also reads this row, and notices a forged one.
+RELEASING = "through < id"
+THROUGH = f"coalesce((SELECT max(through) FROM audit WHERE {RELEASING}), 0)"
 # The statement for a trigger that one engine does not need.
 NOTHING = "SELECT 1"
 

@@ -12,6 +12,7 @@ from store.artifacts import deployment_jobs
 from store.assistant import usage
 from store.assistant.usage_days import of_moment as day_of
 from store.audit import audit_check
+from store.audit.audit_check import Chain
 from store.clock import DAY, HOUR, SECOND
 from store.delivery import future_times, hook_removal, replay_runs, retention
 from store.delivery.websub import websub, websub_foreign, websub_requests
@@ -90,8 +91,25 @@ async def prune(
     await reports.prune(store, settings)
     if settings.keep_audit:
         entries = now - round(settings.keep_audit * SECOND)
-        await store.write(audit_check.record_pruning, entries)
+        await _release_entries(store, batch, entries)
         await drop_all(audit_check.drop, entries)
+
+
+async def _release_entries(store: Store, batch: int, before: int) -> None:
+    """Check the entries of the audit log before a time, and record that they may be deleted."""
+    last = await store.read(audit_check.last_before, before)
+    chain, more = await store.read(audit_check.start_check), last > 0
+    while more:
+        chain, more = await store.read(_check_further, chain, batch, last)
+    for problem in chain.found:
+        log.warning("the audit log, before its old entries are deleted: %s", problem)
+    if chain.count:
+        await store.write(audit_check.record_pruning, chain)
+
+
+def _check_further(db: Connection, chain: Chain, limit: int, last: int) -> tuple[Chain, bool]:
+    chain = chain.copy()
+    return chain, audit_check.check(db, chain, limit, last)
 
 
 def _longest_delay(settings: WorkerSettings) -> int:

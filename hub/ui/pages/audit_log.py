@@ -87,7 +87,7 @@ def continue_check(ctx: ViewContext, state: Any) -> tuple[Any, list[PanelUpdate]
 
 def _checked(ctx: ViewContext, chain: Chain) -> tuple[Chain, bool]:
     """Return the chain after one more step, and whether more entries follow."""
-    chain = replace(chain, problems=[*chain.problems])
+    chain = chain.copy()
     before = chain.count
     audit_check.check(ctx.db, chain, PORTION)
     return chain, chain.count - before == PORTION

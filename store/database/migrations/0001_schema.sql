@@ -1780,7 +1780,7 @@ CREATE TABLE audit (
     outcome TEXT NOT NULL,              -- a status code or another result
     request_id TEXT,
     details TEXT NOT NULL,              -- JSON object: names of changed fields, ids; never values
-    through BIGINT,                     -- rows up to this one may be deleted
+    through BIGINT,                     -- rows up to this earlier one may be deleted
     digest {blob} NOT NULL
 );
 
@@ -1792,7 +1792,7 @@ CREATE INDEX audit_actor_action ON audit (actor, action, id);
 
 CREATE INDEX audit_at ON audit (at);
 
-CREATE INDEX audit_through ON audit (through) WHERE through IS NOT NULL;
+CREATE INDEX audit_through ON audit (through) WHERE through < id;
 
 CREATE TABLE audit_chain (
     id SMALLINT PRIMARY KEY,            -- always 1

@@ -331,8 +331,17 @@ def test_the_beginning_cut_off_is_noticed(store: Store, tamper: Tampering) -> No
 # Retention.
 
 
+def release(store: Store, before: int) -> None:
+    last = store.look(audit_check.last_before, before)
+    chain = store.look(audit_check.start_check)
+    while store.look(audit_check.check, chain, 2, last):
+        pass
+    if chain.count:
+        store.do(audit_check.record_pruning, chain)
+
+
 def prune(store: Store, before: int) -> int:
-    store.do(audit_check.record_pruning, before)
+    release(store, before)
     many = 0
     while dropped := store.do(audit_check.drop, before, 2):
         many += dropped
@@ -375,7 +384,7 @@ def test_pruning_that_was_cut_off_can_be_checked_and_goes_on(
 ) -> None:
     write(store, *(entry(number) for number in range(5)))
     clock.advance(2 * DAY / SECOND)
-    store.do(audit_check.record_pruning, clock.now())
+    release(store, clock.now())
     assert store.do(audit_check.drop, 0, 2) == 2
     assert numbers(store) == [6, 5, 4, 3]
     assert problems(store) == []
@@ -388,3 +397,71 @@ def test_entries_that_were_not_pruned_cannot_be_deleted(store: Store) -> None:
     assert store.do(audit_check.drop, 1 << 60, 10) == 0
     with pytest.raises((Unavailable, sqlite3.Error)):
         store.do(lambda db: db.execute("DELETE FROM audit WHERE id = 1"))
+
+
+# Forged prunings. An attacker may add rows, but does not have the key.
+
+
+def add_forged(store: Store, through: int, at: int, digest: str = "00" * 32) -> int:
+    number, _, _ = store.look(audit_log.chain_head)
+    details = f'{{"through":{through},"digest":"{digest}"}}'
+    row = (number + 1, at, "retention", "daemon", "audit prune", "/", "done", details, through)
+    columns = "id, at, actor, via, action, target, outcome, details, through, digest"
+    store.do(lambda db: db.insert_many("audit", columns, [(*row, bytes(32))]))
+    return number + 1
+
+
+def test_a_row_that_releases_itself_releases_no_row(store: Store, clock: MovableClock) -> None:
+    """Neither the check nor the database accepts it."""
+    write(store, *(entry(number) for number in range(3)))
+    forged = add_forged(store, 4, clock.now())
+    assert forged == 4
+    for number in (2, forged):
+        sql = f"DELETE FROM audit WHERE id = {number}"
+        with pytest.raises(Unavailable, match="the audit log is only added to"):
+            store.do(lambda db, sql=sql: db.execute(sql))
+    assert store.do(audit_check.drop, 0, 10) == 0
+    chain = checked(store)
+    assert (chain.first, chain.count) == (1, 4)
+    assert chain.problems == ["entry 4 is not what was written, or the one before it is not"]
+
+
+@pytest.mark.parametrize("digest", ["00" * 32, "x"])
+def test_a_forged_pruning_is_noticed(store: Store, clock: MovableClock, digest: str) -> None:
+    """The database lets it delete the rows before, but the check covers the row itself."""
+    write(store, *(entry(number) for number in range(3)))
+    forged = add_forged(store, 3, clock.now(), digest)
+    store.do(lambda db: db.execute("DELETE FROM audit WHERE id <= 3"))
+    wrong = f"entry {forged} is not what was written, or the one before it is not"
+    assert problems(store) == [wrong]
+    write(store, entry(9))
+    assert problems(store) == [wrong]
+
+
+def test_pruning_keeps_the_problems_of_deleted_entries(store: Store, clock: MovableClock) -> None:
+    """A forged entry may be as old as the attacker likes, so that the next pruning deletes it."""
+    write(store, *(entry(number) for number in range(3)))
+    clock.advance(10 * DAY / SECOND)
+    forged = add_forged(store, 3, 0)
+    store.do(lambda db: db.execute("DELETE FROM audit WHERE id <= 3"))
+    assert prune(store, clock.now() - 5 * DAY) == 1
+    wrong = f"entry {forged} is not what was written, or the one before it is not"
+    kept = f"{wrong} (before entry {forged + 1} let it be deleted)"
+    assert numbers(store) == [forged + 1]
+    assert problems(store) == [kept]
+    write(store, entry(9))
+    assert problems(store) == [kept]
+    clock.advance(10 * DAY / SECOND)
+    assert prune(store, clock.now() - 5 * DAY) == 2
+    assert problems(store) == [], "its record was kept as long as any other entry"
+
+
+def test_pruning_stops_before_its_time_where_entries_are_missing(
+    store: Store, clock: MovableClock, tamper: Tampering
+) -> None:
+    clock.advance(10 * DAY / SECOND)
+    write(store, entry(7), entry(8))
+    tamper("DELETE FROM audit WHERE id IN (5, 6)")
+    assert prune(store, clock.now() - 5 * DAY) == 4
+    assert numbers(store) == [9, 8, 7]
+    assert problems(store) == ["entries 5 to 6 are missing"]

@@ -193,7 +193,10 @@ def test_the_audit_log_arrives_and_stays_guarded(
         mover.catch_up()
         world.clock.advance(3 * DAY / SECOND)
         world.store.do(write)
-        world.store.do(audit_check.record_pruning, world.clock.now() - DAY)
+        chain = world.store.look(audit_check.start_check)
+        last = world.store.look(audit_check.last_before, world.clock.now() - DAY)
+        assert world.store.look(audit_check.check, chain, 10, last)
+        world.store.do(audit_check.record_pruning, chain)
         assert world.store.do(audit_check.drop, 0, 10) == 4
         mover.catch_up()
         mover.switch()

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+from audit_forgery import forge
 from waiting import PATIENCE, until
 from worker_harness import WorkerHarness, said, settle
 
@@ -133,6 +134,19 @@ async def test_the_audit_log_is_kept_longest(harness: WorkerHarness) -> None:
     chain = harness.store.look(audit_check.start_check)
     harness.store.look(audit_check.check, chain, 10)
     assert (chain.first, chain.count, chain.problems) == (9, 1, [])
+
+
+async def test_pruning_checks_the_audit_log(harness: WorkerHarness) -> None:
+    actor = audit_log.Actor("ada", "token")
+    harness.store.do(audit_log.add, audit_log.AuditEntry(actor, "x", "/x", "204"))
+    harness.store.do(forge, "UPDATE audit SET actor = 'eve'")
+    harness.clock.advance(402 * DAY)
+    await prune_few_at_a_time(harness.store, WorkerSettings())
+    chain = harness.store.look(audit_check.start_check)
+    harness.store.look(audit_check.check, chain, 10)
+    assert (chain.first, chain.count) == (2, 1)
+    (problem,) = chain.problems
+    assert problem.startswith("entry 1 is not what was written")
 
 
 async def test_pruning_keeps_waiting_deliveries(harness: WorkerHarness) -> None:
