@@ -21,6 +21,8 @@ KEY = "organization_id, cluster, logical_environment, physical_environment, depl
 # The columns whose new values count as a change. A repeated record changes nothing.
 SAID = ("artifact_id", "status", "tags", "runtime_risks", "attestation_id")
 STATUSES = ("deployed", "decommissioned")
+# The longest environment, cluster and name. An index of PostgreSQL takes 2,704 bytes for all four.
+LONGEST_PLACE, LONGEST_NAME = 128, 256
 
 
 @dataclass(frozen=True, slots=True)

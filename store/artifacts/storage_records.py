@@ -1,6 +1,9 @@
 """Records of stored artifacts: one for each place in a registry."""
 
+import hashlib
 from dataclasses import asdict, dataclass
+
+import orjson
 
 from store.accounts.viewers import RepositoryViewer
 from store.artifacts import artifacts
@@ -12,7 +15,7 @@ COLUMNS = (
     "id, organization_id, artifact_id, digest, registry_url, repository, path, artifact_url,"
     " status, created_at, updated_at"
 )
-KEY = "artifact_id, registry_url, repository, path"
+KEY = "artifact_id, place"
 STATUSES = ("active", "eol", "deleted")
 
 
@@ -29,6 +32,12 @@ class Storage:
     artifact_url: str | None = None
     status: str | None = None
 
+    @property
+    def place(self) -> str:
+        """Return a digest of the place. Its parts are too long for an index of PostgreSQL."""
+        parts = self.registry_url, self.repository, self.path
+        return hashlib.sha256(orjson.dumps(parts)).hexdigest()
+
 
 def put(db: Connection, organization_id: int, named: NamedArtifact, wanted: Storage) -> Row:
     """Record an artifact's place, and replace the record of the same place.
@@ -42,6 +51,7 @@ def put(db: Connection, organization_id: int, named: NamedArtifact, wanted: Stor
     values: Row = {"artifact_id": artifact_id, **asdict(wanted)}
     if before is None:
         values |= {"organization_id": organization_id, "digest": named.key[1]}
+        values["place"] = wanted.place
         values["status"] = wanted.status or STATUSES[0]
         values |= {"created_at": db.now, "updated_at": db.now}
         upsert.insert_if_absent(db, "storage_record", values, KEY)
@@ -58,12 +68,9 @@ def put(db: Connection, organization_id: int, named: NamedArtifact, wanted: Stor
 def get(db: Connection, artifact_id: int, at: Storage) -> Row | None:
     """Return the record of an artifact at this place (COLUMNS), or None."""
     return db.one(
-        f"SELECT {COLUMNS} FROM storage_record WHERE artifact_id = :artifact_id"
-        " AND registry_url = :registry_url AND repository = :repository AND path = :path",
+        f"SELECT {COLUMNS} FROM storage_record WHERE artifact_id = :artifact_id AND place = :place",
         artifact_id=artifact_id,
-        registry_url=at.registry_url,
-        repository=at.repository,
-        path=at.path,
+        place=at.place,
     )
 
 

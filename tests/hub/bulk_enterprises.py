@@ -7,6 +7,7 @@ from enterprises_world import TEAM
 from operations_world import DIGEST, World
 
 from store import Connection
+from store.artifacts.storage_records import Storage
 from store.assistant import seat_rows
 
 
@@ -76,11 +77,15 @@ def deployed(db: Connection, world: World, n: int) -> None:
 
 def stored(db: Connection, world: World, n: int) -> None:
     columns = (
-        "organization_id, artifact_id, digest, registry_url, repository, path, artifact_url,"
+        "organization_id, artifact_id, digest, registry_url, repository, path, place, artifact_url,"
         " status, created_at, updated_at"
     )
     of = world.acme.account["id"], _artifact(db, world, n, "storages"), DIGEST
     first = (db.value("SELECT max(id) FROM storage_record") or 0) + 1
     kept = ((f"p{at}", f"https://r.example/p{at}") for at in range(first, first + n))
-    rows = [(*of, "https://r.example/", "", path, url, "active", 1, 1) for path, url in kept]
+    registry = "https://r.example/"
+    rows = [
+        (*of, registry, "", path, Storage(registry, path=path).place, url, "active", 1, 1)
+        for path, url in kept
+    ]
     db.insert_many("storage_record", columns, rows)

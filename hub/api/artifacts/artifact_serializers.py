@@ -17,6 +17,7 @@ from hub.rest.validation import Text
 from store import Connection, Row
 from store.accounts import accounts
 from store.artifacts.artifacts import ALGORITHMS, Cause, normal_digest
+from store.artifacts.deployment_records import LONGEST_NAME, LONGEST_PLACE
 from store.clock import iso
 from store.delivery.outbox import SnapshotEvent
 from store.repositories import repositories
@@ -35,9 +36,9 @@ the algorithm.
 Status = Literal["deployed", "decommissioned"]
 Risk = Literal["critical-resource", "internet-exposed", "lateral-movement", "sensitive-data"]
 ArtifactName = Annotated[Text, MinLen(1), MaxLen(256)]
-DeploymentName = Annotated[Text, MinLen(1), MaxLen(256)]
-Environment = Annotated[Text, MinLen(1), MaxLen(128)]
-Where = Annotated[Text, MaxLen(128)]
+DeploymentName = Annotated[Text, MinLen(1), MaxLen(LONGEST_NAME)]
+Environment = Annotated[Text, MinLen(1), MaxLen(LONGEST_PLACE)]
+Where = Annotated[Text, MaxLen(LONGEST_PLACE)]
 RepositoryName = Annotated[
     str, MinLen(1), MaxLen(100), StringConstraints(pattern="^[A-Za-z0-9.\\-_]+$")
 ]

@@ -1458,7 +1458,7 @@ CREATE INDEX deployment_record_artifact ON deployment_record (artifact_id);
 CREATE INDEX deployment_record_attestation ON deployment_record (attestation_id)
     WHERE attestation_id IS NOT NULL;
 
--- Where artifacts are stored. Unknown parts are empty texts, because they belong to the key.
+-- Where artifacts are stored. Unknown parts are empty texts, because they belong to the place.
 CREATE TABLE storage_record (
     id {id},
     organization_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
@@ -1467,11 +1467,12 @@ CREATE TABLE storage_record (
     registry_url TEXT NOT NULL,
     repository TEXT NOT NULL,           -- in the registry
     path TEXT NOT NULL,
+    place TEXT NOT NULL,                -- SHA-256 of the three, for finding
     artifact_url TEXT,
     status TEXT NOT NULL,               -- active, eol or deleted
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
-    UNIQUE (artifact_id, registry_url, repository, path)
+    UNIQUE (artifact_id, place)
 );
 
 CREATE INDEX storage_record_digest ON storage_record (organization_id, digest, id);

@@ -9,13 +9,21 @@ from hub.cli.state.changes import Outcome, StateChange
 from store import Connection, Row
 from store.artifacts import artifacts, deployment_records, storage_records
 from store.artifacts.artifacts import NamedArtifact
-from store.artifacts.deployment_records import Deployment, DeploymentPlace
+from store.artifacts.deployment_records import (
+    LONGEST_NAME,
+    LONGEST_PLACE,
+    Deployment,
+    DeploymentPlace,
+)
 from store.artifacts.storage_records import Storage
 from store.errors import Invalid
 
 Digest = Annotated[str, AfterValidator(artifacts.normal_digest)]
 Name = Annotated[str, Field(min_length=1, max_length=256, pattern="^[^\0]*$")]
 Text = Annotated[str, Field(max_length=512, pattern="^[^\0]*$")]
+Environment = Annotated[str, Field(min_length=1, max_length=LONGEST_PLACE, pattern="^[^\0]*$")]
+Where = Annotated[str, Field(max_length=LONGEST_PLACE, pattern="^[^\0]*$")]
+DeploymentName = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME, pattern="^[^\0]*$")]
 Risk = Literal["critical-resource", "internet-exposed", "lateral-movement", "sensitive-data"]
 OUTCOMES: dict[str | None, Outcome] = {"created": "created", "updated": "updated"}
 
@@ -68,10 +76,10 @@ class DeploymentRecordEntry(RecordEntry):
     name: Name
     version: Name | None = None
     status: Literal["deployed", "decommissioned"] = "deployed"
-    logical_environment: Name
-    physical_environment: Text = ""
-    cluster: Text = ""
-    deployment_name: Name
+    logical_environment: Environment
+    physical_environment: Where = ""
+    cluster: Where = ""
+    deployment_name: DeploymentName
     tags: dict[str, str] | None = Field(None, max_length=50)
     runtime_risks: list[Risk] | None = Field(None, max_length=4)
 

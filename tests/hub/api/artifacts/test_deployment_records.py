@@ -19,6 +19,7 @@ from artifact_world import (
 )
 from assertions import assert_error, bodies, links
 from hub_client import open_client
+from long_texts import incompressible
 from statement_log import statements
 
 from hub.settings import HubSettings
@@ -47,6 +48,17 @@ def cluster(*deployments: Row, **given: Any) -> Row:
 
 
 # Single records
+
+
+async def test_the_longest_deployment_can_be_stored(hub: httpx.AsyncClient) -> None:
+    longest = {
+        "logical_environment": incompressible(128),
+        "physical_environment": incompressible(128),
+        "cluster": incompressible(128),
+        "deployment_name": incompressible(256),
+    }
+    (one,) = (await posted(hub, RECORD, record(**longest)))["deployment_records"]
+    assert {name: one[name] for name in longest} == longest
 
 
 async def test_a_deployment_record_is_created(

@@ -8,6 +8,7 @@ import pytest
 from artifact_world import AT, Acme, digest, make, posted, records
 from assertions import assert_error, bodies
 from hub_client import open_client
+from long_texts import incompressible
 
 from hub.settings import HubSettings
 from store import Row, Store
@@ -102,6 +103,19 @@ async def test_each_place_has_one_record(
         assert (await put(hub, status=status))["status"] == status
     assert bodies(store, "storage_record")[-1]["action"] == "updated"
     assert len(await records(hub, kind="storage")) == 5
+
+
+async def test_the_longest_place_can_be_stored(hub: httpx.AsyncClient) -> None:
+    longest = {
+        "registry_url": "https://" + incompressible(248),
+        "repository": incompressible(128),
+        "path": incompressible(512),
+    }
+    first = await put(hub, **longest)
+    assert {name: first[name] for name in longest} == longest
+    assert (await put(hub, **longest))["id"] == first["id"]
+    moved = await put(hub, **longest | {"repository": "", "path": longest["repository"]})
+    assert moved["id"] != first["id"]
 
 
 async def test_storage_records_have_the_latest_name_of_their_artifact(
