@@ -10,7 +10,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from store.database.postgres.errors import redact_error, translate_errors
-from store.errors import Conflict, Unavailable, Unusable
+from store.errors import Conflict, Invalid, Unavailable, Unusable
 from store.pg_migration.tables import Collision, Values
 
 # "tocsin" in ASCII. Only one mover at a time can hold this lock.
@@ -35,7 +35,7 @@ def translate_server_errors() -> Iterator[None]:
         raise Collision(
             f"two rows of the copy have the same unique value: {redact_error(error)}"
         ) from error
-    except (psycopg.DataError, psycopg.IntegrityError) as error:
+    except (psycopg.DataError, psycopg.IntegrityError, Invalid) as error:
         raise Conflict(
             f"PostgreSQL rejects a value of the database: {redact_error(error)}"
         ) from error

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 import psycopg
 from psycopg import errors
 
-from store.errors import Contended, Unavailable, Unusable
+from store.errors import Contended, Invalid, Unavailable, Unusable
 
 Raw = psycopg.Connection[tuple[Any, ...]]
 
@@ -27,13 +27,16 @@ QUOTED = re.compile(r"([\"'])(.*?)\1")
 
 @contextlib.contextmanager
 def translate_errors() -> Iterator[None]:
-    """Raise Contended, Unavailable or Unusable in place of the driver's errors."""
+    """Raise Contended, Invalid, Unavailable or Unusable in place of the driver's errors."""
     try:
         yield
     except CONTENDED as error:
         raise Contended(
             f"the transaction conflicted with another one: {redact_error(error)}"
         ) from error
+    except errors.ProgramLimitExceeded as error:
+        # The driver counts it as an operational error, but it is the same at each try.
+        raise Invalid(f"PostgreSQL cannot store a value: {redact_error(error)}") from error
     except PASSING as error:
         raise Unavailable(
             f"the database cannot be used right now: {redact_error(error)}"

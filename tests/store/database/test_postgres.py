@@ -17,12 +17,13 @@ from typing import Any
 import psycopg
 import pytest
 from engines import engine_url
+from long_texts import incompressible
 from postgres_databases import database
 from store_world import START, FakeNotifier, World, make_world
 from waiting import PATIENCE, until, wait_until
 
 from store import Connection, Store, open_store
-from store.accounts import accounts
+from store.accounts import accounts, logins
 from store.clock import SECOND, Clock, MovableClock
 from store.database.migrations import steps
 from store.database.postgres import engine, pool
@@ -810,6 +811,12 @@ class TestOpening:
     def test_a_write_within_a_read_is_refused(self, world: World) -> None:
         with pytest.raises(Exception, match="a read does not write"):
             world.store.look(jobs.save_schedules, PLANS)
+
+    def test_a_value_too_long_for_an_index_is_invalid_at_each_try(self, store: Store) -> None:
+        name = incompressible(1_000)
+        with pytest.raises(Invalid, match="PostgreSQL cannot store a value: index row size"):
+            store.do(logins.failed, name, 60)
+        assert store.do(logins.failed, name[:500], 60) == 1
 
     def test_a_failed_statement_is_not_passed_over(self, world: World) -> None:
         def careless(db: Connection) -> None:

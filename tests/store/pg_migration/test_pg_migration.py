@@ -12,6 +12,7 @@ from typing import Any
 import psycopg
 import pytest
 from engines import no_syncs, prepare_database
+from long_texts import incompressible
 from moving_world import (
     REBUILT,
     Bustle,
@@ -28,6 +29,7 @@ from postgres_databases import database
 from store_world import World, make_world
 
 from store import Connection, Store, open_store
+from store.accounts import logins
 from store.audit import audit_check, audit_log
 from store.clock import DAY, HOUR, MINUTE, SECOND, MovableClock
 from store.delivery.attempt_outcomes import record
@@ -216,6 +218,12 @@ def test_a_nul_in_text_is_replaced(
     execute(world.store, "UPDATE account SET name = 'a' || char(0) || 'b'")
     move(moving)
     assert arrived().look(lambda db: db.value("SELECT name FROM account")) == "a\ufffdb"
+
+
+def test_a_value_too_long_for_the_target_is_refused(world: World, moving: Moving) -> None:
+    world.store.do(logins.failed, incompressible(1_000), 60)
+    with pytest.raises(Conflict, match="PostgreSQL rejects a value of the database"):
+        move(moving)
 
 
 # The finished target.
