@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO
 
-from store.crypto.file_copy import fsync
+from store.crypto import owned_files
+from store.crypto.file_copy import chown_like, fsync
 
 NAME = re.compile(r"(\d+)\.ndjson")
 PART = ".part"
@@ -18,7 +19,8 @@ PART = ".part"
 def folder(data_dir: Path) -> Path:
     """Return the directory of the files. Create it if it is missing."""
     found = data_dir / "reports"
-    found.mkdir(mode=0o700, parents=True, exist_ok=True)
+    data_dir.mkdir(parents=True, exist_ok=True)
+    owned_files.make_folder(found)
     return found
 
 
@@ -37,6 +39,7 @@ def write(target: Path) -> Iterator[IO[bytes]]:
             yield file
             file.flush()
             os.fsync(file.fileno())
+            chown_like(target.parent, Path(file.name))
             Path(file.name).replace(target)
         except BaseException:
             Path(file.name).unlink(missing_ok=True)

@@ -52,9 +52,9 @@ def make_private(path: Path) -> None:
 
 
 def chown_like(model: Path, *paths: Path) -> None:
-    """Give files to the owner of another file, if this process is root."""
+    """Give files to the owner of another file, if this process is root. Links are not followed."""
     if os.geteuid() != 0:
         return
     status = model.stat()
     for path in paths:
-        os.chown(path, status.st_uid, status.st_gid)
+        os.chown(path, status.st_uid, status.st_gid, follow_symlinks=False)

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from store import Row
+from store.crypto import owned_files
 from store.crypto.file_copy import fsync
 
 log = logging.getLogger("tocsin.worker")
@@ -38,7 +39,7 @@ class ImportDirectories:
     def begin(self, row: Row) -> Path:
         """Make the folder for a round of an import."""
         for folder in (self._work, self.stores_folder):
-            folder.mkdir(mode=0o700, exist_ok=True)
+            owned_files.make_folder(folder)
         made = self._work / f"{row['repo_id']}-{row['round']}"
         made.mkdir(mode=0o700)
         return made.absolute()
@@ -46,6 +47,7 @@ class ImportDirectories:
     def put(self, made: Path, repo_id: int) -> None:
         """Move a new store to the repository's place, and the former one aside."""
         store = self.store(repo_id)
+        owned_files.chown_tree_like(self.stores_folder, made)
         for folder, _, files in os.walk(made):
             for name in files:
                 fsync(Path(folder) / name)

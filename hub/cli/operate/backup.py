@@ -12,7 +12,7 @@ from hub.cli.console.progress import bar
 from hub.cli.service.configuration import Configuration, Settings
 from store.backup import backup as making
 from store.backup.backup import Backup
-from store.crypto import file_copy
+from store.crypto import owned_files
 from store.database.opening import is_server_url, sqlite_path
 from store.errors import Unusable
 from worker.imports.directories import ImportDirectories
@@ -99,8 +99,7 @@ def _target(
     folder = settings.data_dir / "backups" if file is None else file
     if file is None and not folder.exists():
         try:
-            folder.mkdir(mode=0o700)
-            file_copy.chown_like(settings.data_dir, folder)
+            owned_files.make_folder(folder)
         except OSError as error:
             raise Unusable(f"cannot make {folder}: {error.strerror}") from None
     if folder.is_dir():

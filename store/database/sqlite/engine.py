@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from store.clock import Clock
+from store.crypto import owned_files
 from store.crypto.vault import Vault
 from store.database import audit_triggers
 from store.database.connection import Session
@@ -65,7 +66,7 @@ class SqliteEngine:
         if self._held is not None:
             return True
         path = open_files.worker_lock_path(self.path)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = owned_files.open_file(path)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

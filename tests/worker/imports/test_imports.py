@@ -15,6 +15,7 @@ from import_place import Place
 from waiting import PATIENCE, until
 
 from store import Connection, Row, Store
+from store.crypto import owned_files
 from store.errors import Missing
 from store.imports import import_contents, import_rounds, imports
 from store.repositories import refs, repositories
@@ -70,6 +71,23 @@ async def test_a_repository_is_imported(place: GitPlace) -> None:
     assert git(place.made, "symbolic-ref", "HEAD") == "refs/heads/main"
     assert place.left() == []
     assert place.store.look(import_rounds.next_due) is None
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+async def test_a_store_belongs_to_the_owner_of_the_data_directory(
+    place: GitPlace, tmp_path: Path
+) -> None:
+    """A link is not followed, because that owner could have put it there."""
+    kept = tmp_path / "kept"
+    kept.touch()
+    os.chown(place.data_dir, 12345, 12345)
+    await place.done()
+    found = [place.data_dir / "imports", place.data_dir / "git", *place.made.rglob("*")]
+    assert len(found) > 10
+    assert {(path.stat().st_uid, path.stat().st_gid) for path in found} == {(12345, 12345)}
+    (place.made / "link").symlink_to(kept)
+    owned_files.chown_tree_like(place.data_dir, place.made)
+    assert kept.stat().st_uid == 0
 
 
 async def test_an_import_sets_default_branch_and_refs(place: GitPlace) -> None:

@@ -1,12 +1,16 @@
 """`tocsin job list` and `tocsin job run`: jobs, their times, and running one now."""
 
 import json
+import os
 import time
+from pathlib import Path
 
 import pytest
+from usage_world import many, using
 
 from store import Connection, Store
 from store.accounts import accounts
+from store.assistant import usage_days
 from store.clock import MINUTE, SECOND
 from store.delivery import event_queries, leases
 from store.jobs import jobs
@@ -55,6 +59,20 @@ def test_a_job_can_be_run_without_a_worker(run, listed, store: Store):
     # A second run has nothing to do.
     run("job", "run", "expire")
     assert len(store.look(event_queries.newest, limit=9)) == 1
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_a_job_of_root_leaves_files_of_the_owner(run, store: Store, directory: Path, url: str):
+    """A daemon of another user can use them: it could not start, or not read a report."""
+    yesterday = usage_days.iso(usage_days.of_moment(store.clock.now()) - 1)
+    store.do(many, store.do(using), yesterday, 1, 1)
+    for path in (directory, *directory.iterdir()):
+        os.chown(path, 12345, 12345)
+    run("job", "run", "reports")
+    made = {path.name: path.stat() for path in directory.rglob("*")}
+    assert ("tocsin.worker.lock" in made) == (url == "sqlite")
+    assert any(name.endswith(".ndjson") for name in made)
+    assert {(status.st_uid, status.st_gid) for status in made.values()} == {(12345, 12345)}
 
 
 def test_a_failed_job_is_reported(run, listed, store: Store, monkeypatch: pytest.MonkeyPatch):
