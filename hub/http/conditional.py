@@ -4,12 +4,27 @@ import hashlib
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import format_datetime, parsedate_to_datetime
+from typing import NewType
 
 from hub.http.response import Header, Response
 from store.clock import SECOND
 
 # Headers that a 304 does not need.
 OMITTED_HEADERS = (b"content-type", b"location")
+
+SettledTime = NewType("SettledTime", int)
+"""The time of a change, in microseconds, whose second was over when the state was read."""
+
+
+def settled(changed_at: int | None, now: int) -> SettledTime | None:
+    """Return the time of the last change if it is a validator, or else None.
+
+    HTTP dates have whole seconds, and another change can follow in the same second (RFC 9110,
+    8.8.2.2). `now` is the time at which the reading began.
+    """
+    if changed_at is None or changed_at // SECOND >= now // SECOND:
+        return None
+    return SettledTime(changed_at)
 
 
 def date(moment: int) -> bytes:
@@ -28,12 +43,11 @@ def etag(answer: Response) -> bytes:
 
 
 def apply_conditions(
-    answer: Response, asked: Mapping[bytes, bytes], last_modified: int | None
+    answer: Response, asked: Mapping[bytes, bytes], last_modified: SettledTime | None
 ) -> bool:
     """Add the validators to the response. If the client has it already, make it a 304.
 
-    Returns whether it became a 304. `asked` are the request's headers; `last_modified` is in
-    microseconds.
+    Returns whether it became a 304. `asked` are the request's headers.
     """
     tag = etag(answer)
     validators: list[Header] = [(b"etag", tag)]
@@ -52,7 +66,7 @@ def apply_conditions(
     return True
 
 
-def _has(asked: Mapping[bytes, bytes], tag: bytes, last_modified: int | None) -> bool:
+def _has(asked: Mapping[bytes, bytes], tag: bytes, last_modified: SettledTime | None) -> bool:
     tags = asked.get(b"if-none-match")
     if tags is not None:
         bare = tag.removeprefix(b"W/")

@@ -13,6 +13,7 @@ from typing import Any
 
 from hub.auth.quotas import RateStatus
 from hub.http import conditional
+from hub.http.conditional import SettledTime
 from hub.http.error_headings import operation_place
 from hub.http.errors import WriteRequired
 from hub.http.media import accepts_text
@@ -172,7 +173,7 @@ def _before_handler(
 
 def _respond_in(
     db: Connection, services: Services, plan: ResponsePlan, request: Request, writes: bool
-) -> tuple[Response, Principal, int | None]:
+) -> tuple[Response, Principal, SettledTime | None]:
     answer, who, last_modified = _perform(db, services, plan, request, writes)
     assert not isinstance(answer, NothingYet), "the declaration says for how long it waits"
     return answer, who, last_modified
@@ -180,7 +181,7 @@ def _respond_in(
 
 def _perform(
     db: Connection, services: Services, plan: ResponsePlan, request: Request, writes: bool
-) -> tuple[Response | NothingYet, Principal, int | None]:
+) -> tuple[Response | NothingYet, Principal, SettledTime | None]:
     who, found = _admit(db, services, plan, request)
     operation = plan.operation
     query = request.query
@@ -204,7 +205,7 @@ def _perform(
         set_media_type(answer, operation.family, request.media.param)
     if pages is not None:
         _add_links(services, request, found, query, pages, answer)
-    return answer, who, context.last_modified
+    return answer, who, conditional.settled(context.last_modified, db.now)
 
 
 def _record(

@@ -129,7 +129,8 @@ class TopicReader:
             answer.headers.append(header("Link", link(hub, topic.self_url)))
         answer.headers.append(FRESH_PRIVATE if repo["private"] else FRESH)
         if answer.status == 200:
-            conditional.apply_conditions(answer, request.headers, changed_at)
+            last_modified = conditional.settled(changed_at, db.now)
+            conditional.apply_conditions(answer, request.headers, last_modified)
         return answer
 
 

@@ -7,7 +7,7 @@ import pytest
 from assertions import BASE, assert_error
 
 from hub.auth.access import public
-from hub.http.conditional import apply_conditions
+from hub.http.conditional import apply_conditions, settled
 from hub.http.response import Response
 from hub.rest import pipeline
 from hub.rest.context import Context, Services
@@ -150,5 +150,26 @@ async def test_if_modified_since_is_compared(store: Any, since: str, status: int
 
 def test_if_modified_since_needs_a_known_time() -> None:
     answer = Response(200, b"[]")
-    assert not apply_conditions(answer, {b"if-modified-since": DATE.encode()}, None)
-    assert apply_conditions(answer, {b"if-modified-since": DATE.encode()}, CHANGED - SECOND)
+    since = {b"if-modified-since": DATE.encode()}
+    assert not apply_conditions(answer, since, None)
+    assert apply_conditions(answer, since, settled(CHANGED - SECOND, CHANGED))
+
+
+@pytest.mark.parametrize(
+    ("now", "status"),
+    [
+        ("2026-11-20T10:00:00.5Z", 200),
+        ("2026-11-20T10:00:00.999999Z", 200),
+        ("2026-11-20T10:00:01Z", 304),
+        # The clock was put back.
+        ("2026-11-20T09:59:59Z", 200),
+    ],
+)
+def test_a_second_that_still_runs_is_no_validator(now: str, status: int) -> None:
+    answer = Response(200, b"[]")
+    apply_conditions(answer, {b"if-modified-since": DATE.encode()}, settled(CHANGED, parse(now)))
+    assert answer.status == status
+    assert (b"last-modified" in dict(answer.headers)) == (status == 304)
+    tag = dict(answer.headers)[b"etag"]
+    again = Response(200, b"[]")
+    assert apply_conditions(again, {b"if-none-match": tag}, settled(CHANGED, parse(now)))

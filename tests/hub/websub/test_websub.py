@@ -205,6 +205,22 @@ async def test_a_topic_is_asked_for_again_only_if_it_changed(hub: Site) -> None:
     assert (await hub.client.get(hub.topic(), headers=known)).status_code == 200
 
 
+async def test_a_topic_has_a_last_modification_after_its_second(hub: Site) -> None:
+    hub.clock.stop()
+    await hub.push()
+    first = await hub.client.get(hub.topic())
+    assert "Last-Modified" not in first.headers
+    hub.clock.by += 1
+    second = await hub.client.get(hub.topic())
+    since = {"If-Modified-Since": second.headers["Last-Modified"]}
+    assert (await hub.client.get(hub.topic(), headers=since)).status_code == 304
+    await hub.push(b'{"ref": "refs/heads/other"}')
+    hub.clock.by += 600
+    assert (await hub.client.get(hub.topic(), headers=since)).status_code == 200
+    for feed in ("engine/events.json", "engine/events.atom"):
+        assert "Last-Modified" not in (await hub.client.get(hub.topic(feed))).headers
+
+
 async def test_private_topics_need_a_token_and_are_not_offered(hub: Site) -> None:
     await hub.push(path="secret/events/push")
     for path in ("secret/events/push", "secret/events"):

@@ -54,7 +54,7 @@ def make(store: Store, seed: Any, text: str = "Well *done*", sha: str = SHA, **g
 
 
 async def test_a_commit_comment_is_made(
-    hub: httpx.AsyncClient, seed: Any, reader: dict[str, str]
+    hub: httpx.AsyncClient, seed: Any, clock: Any, reader: dict[str, str]
 ) -> None:
     answer = await hub.post(
         ON,
@@ -80,9 +80,10 @@ async def test_a_commit_comment_is_made(
         "updated_at": "2026-11-21T07:33:00Z",
         "author_association": "NONE",
     }
+    clock.advance(1)
     shown = await hub.get(f"{HELLO}/comments/{number}")
     assert shown.json() == answer.json()
-    assert "Last-Modified" in shown.headers
+    assert shown.headers["Last-Modified"] == "Sat, 21 Nov 2026 07:33:00 GMT"
 
 
 async def test_a_comment_on_a_whole_commit_has_no_place(
@@ -218,6 +219,22 @@ async def test_a_commit_comment_is_edited(
     assert answer.json()["created_at"] == "2026-11-21T07:33:00Z"
     full = await hub.get(f"{HELLO}/comments/{number}", headers={"Accept": FORM.format("full")})
     assert (full.json()["body_text"], full.json()["body_html"]) == ("Hm", "<p>Hm</p>\n")
+
+
+async def test_a_second_edit_in_the_same_second_is_sent(
+    hub: httpx.AsyncClient, store: Store, seed: Any, clock: Any, octo: dict[str, str]
+) -> None:
+    one = f"{HELLO}/comments/{make(store, seed)['id']}"
+    first = await hub.get(one)
+    assert "Last-Modified" not in first.headers
+    since = {"If-Modified-Since": "Sat, 21 Nov 2026 07:33:00 GMT"}
+    assert (await hub.get(one, headers=since)).status_code == 200
+    known = {"If-None-Match": first.headers["ETag"]}
+    assert (await hub.get(one, headers=known)).status_code == 304
+    clock.advance(0.4)
+    await hub.patch(one, json={"body": "two"}, headers=octo)
+    clock.advance(3600)
+    assert (await hub.get(one, headers=known)).json()["body"] == "two"
 
 
 async def test_a_deleted_comment_is_not_found(

@@ -102,9 +102,12 @@ async def test_licenses_can_be_read_with_any_token(
     assert_error(await hub.get("/licenses", headers={"Authorization": "Bearer no"}), 401)
 
 
-async def test_a_repository_s_license(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
+async def test_a_repository_s_license(
+    hub: httpx.AsyncClient, store: Store, seed: Any, clock: Any
+) -> None:
     assert_error(await hub.get(LICENSE), 404, "Not Found")
     put(store, seed.hello)
+    clock.advance(1)
     answer = await hub.get(LICENSE)
     content = answer.json()
     sha = hashlib.sha1(b"blob %d\0" % len(TEXT) + TEXT, usedforsecurity=False).hexdigest()
