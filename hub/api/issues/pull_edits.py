@@ -9,7 +9,7 @@ from hub.api.issues import issue_change_events, issue_rules, pull_serializers
 from hub.api.issues.body_forms import FORMS
 from hub.api.issues.issue_rules import Body, Title
 from hub.api.issues.pull_serializers import PullRequest
-from hub.api.issues.text_and_state import change_state, change_texts
+from hub.api.issues.text_and_state import change_state, change_texts, check_no_other_open
 from hub.auth.access import on_repo
 from hub.auth.viewing import may_read
 from hub.http.errors import Forbidden
@@ -100,8 +100,9 @@ def create(ctx: Context, repo: Row, body: NewPullRequest) -> PullRequest:
 def update(ctx: Context, repo: Row, pull: Row, body: PullRequestEdit) -> PullRequest:
     """Update a pull request
 
-    Title, text and state. 422 for another base: a platform decides about branches. 403 if a pull
-    request creation cap excludes the author who reopens it.
+    Title, text and state. 422 for another base: a platform decides about branches. 422 if it is
+    reopened while another one of the same branches is open. 403 if a pull request creation cap
+    excludes the author who reopens it.
     """
     row = issue_rules.opened(ctx, repo, pull)
     _check_base(ctx, row, body)
@@ -127,9 +128,7 @@ def _ends(ctx: Context, repo: Row, body: NewPullRequest) -> Row:
     head, base = _sha(ctx, source, branch, "head"), _sha(ctx, repo, body["base"], "base")
     if head == base:
         raise _wrong(f"No commits between {body['base']} and {body['head']}", "head", "custom")
-    if pull_changes.open_between(ctx.db, repo, (source["full_name"], branch), body["base"]):
-        label = f"{source['owner']}:{branch}"
-        raise _wrong(f"A pull request already exists for {label}.", "head", "custom")
+    check_no_other_open(ctx, repo, (source["full_name"], branch), body["base"], "head")
     return {
         "head_ref": branch,
         "head_sha": head,

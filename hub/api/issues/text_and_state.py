@@ -9,7 +9,7 @@ from hub.rest.context import Context
 from hub.rest.interaction_check import check_pull_request_cap
 from store import Row
 from store.errors import Invalid
-from store.issues import issue_changes, issues, pulls
+from store.issues import issue_changes, issues, pull_changes, pulls
 from store.issues.issue_changes import IssueChange
 
 
@@ -42,10 +42,32 @@ def change_state(ctx: Context, repo: Row, row: Row, body: Mapping[str, Any]) -> 
 
 def _check_reopening(ctx: Context, repo: Row, pull: Row) -> None:
     """Check that a pull request can be reopened. Raises Forbidden or Invalid if not."""
-    merged = pulls.of_issues(ctx.db, [pull["id"]]).get(pull["id"], {}).get("merged_at")
-    if merged is not None:
+    known = pulls.of_issues(ctx.db, [pull["id"]]).get(pull["id"], {})
+    if known.get("merged_at") is not None:
         raise Invalid(
             "A merged pull request cannot be reopened.", field="state", resource="PullRequest"
         )
+    head = known.get("head_repo"), known.get("head_ref")
+    check_no_other_open(ctx, repo, head, known.get("base_ref"), "state")
     if pull["author_id"] == issue_rules.account_id(ctx):
         check_pull_request_cap(ctx.db, repo, pull["author_id"])
+
+
+def check_no_other_open(
+    ctx: Context, repo: Row, head: tuple[str | None, str | None], base: str | None, field: str
+) -> None:
+    """Check that no pull request from a branch of a repository (its name) to `base` is open.
+
+    Raises Invalid for this field if there is one. A platform may not have reported all three names.
+    """
+    full_name, branch = head
+    if full_name is None or branch is None or base is None:
+        return
+    if pull_changes.open_between(ctx.db, repo, (full_name, branch), base):
+        label = f"{full_name.partition('/')[0]}:{branch}"
+        raise Invalid(
+            f"A pull request already exists for {label}.",
+            field=field,
+            code="custom",
+            resource="PullRequest",
+        )

@@ -123,6 +123,14 @@ async def test_a_second_open_pull_request_of_a_branch_is_refused(
     assert "A pull request already exists for octo:tone." in str(content)
     await hub.patch(f"{HELLO}/issues/1", json={"state": "closed"})
     await made(hub, NEW)
+    for at in (PULLS, f"{HELLO}/issues"):
+        content = assert_error(await hub.patch(f"{at}/1", json={"state": "open"}), 422)
+        assert "A pull request already exists for octo:tone." in str(content)
+        assert [one["field"] for one in content["errors"]] == ["state"]
+    assert [one["number"] for one in (await hub.get(PULLS)).json()] == [2]
+    assert (await hub.patch(f"{PULLS}/2", json={"state": "open"})).status_code == 200
+    await hub.patch(f"{PULLS}/2", json={"state": "closed"})
+    assert (await hub.patch(f"{PULLS}/1", json={"state": "open"})).json()["state"] == "open"
 
 
 async def test_branches_of_others(
