@@ -116,18 +116,22 @@ def create(db: Connection, suite: Row, fields: Mapping[str, Any]) -> Row:
 
 
 def update(db: Connection, run: Row, fields: Mapping[str, Any]) -> Row:
-    """Update a run. This also ends a request to run it again."""
+    """Update a run. A status or a conclusion also ends a request to run it again."""
     lock(db, run["suite_id"])
     row = by_id(db, run["id"])
     if row is None:
         return run
-    changed = {**_kept(fields), "asked_again": 0, "updated_at": db.now}
+    ended = {"asked_again": 0} if fields.keys() & {"status", "conclusion"} else {}
+    changed = {**_kept(fields), **ended, "updated_at": db.now}
     upsert.update(db, "check_run", _kept(row), changed)
     return is_settled(db, run["id"], row)
 
 
 def ask_again(db: Connection, run: Row) -> None:
-    """Record a request to run it again. The suite is queued until the run is updated."""
+    """Record a request to run it again.
+
+    The suite is queued until the run gets a status or a conclusion.
+    """
     lock(db, run["suite_id"])
     row = by_id(db, run["id"])
     if row is not None:

@@ -173,7 +173,7 @@ def roll_up(db: Connection, suite_id: int) -> tuple[Row, bool]:
 def status_of(sorts: Mapping[check_counts.CheckKind, int]) -> Row:
     """Return the status and conclusion of a suite with these counts of latest runs.
 
-    A run that was requested again counts as queued until it is updated.
+    A run that was requested again counts as queued until it gets a status or a conclusion.
     """
     statuses = {"queued" if sort.asked_again else sort.status for sort in sorts}
     if statuses != {"completed"}:

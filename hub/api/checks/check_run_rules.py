@@ -137,7 +137,7 @@ def _state(body: NewCheckRun | CheckRunChange, before: Row, now: int) -> Row:
     conclusion, status = body.get("conclusion"), body.get("status")
     if conclusion is not None:
         _check_conclusion(conclusion)
-        ended = before.get("completed_at") or now
+        ended = _known(before, "completed_at") or now
         completed = {"conclusion": conclusion, "completed_at": body.get("completed_at", ended)}
         return {"status": "completed", **completed}
     still = status is None and before.get("status") == "completed"
@@ -152,6 +152,17 @@ def _state(body: NewCheckRun | CheckRunChange, before: Row, now: int) -> Row:
         return {"completed_at": body["completed_at"]} if "completed_at" in body else {}
     # A new status that is not `completed` restarts the run.
     return {} if status is None else {"status": status, "conclusion": None, "completed_at": None}
+
+
+def concludes(body: NewCheckRun | CheckRunChange, before: Row) -> bool:
+    """Return whether a change completes a run, or gives it another conclusion."""
+    known = _known(before, "conclusion")
+    return body.get("conclusion") not in (None, known)
+
+
+def _known(before: Row, name: str) -> Any:
+    """Return a field of a run's end. A requested run has not ended yet, and keeps its old end."""
+    return None if before.get("asked_again") else before.get(name)
 
 
 def _check_conclusion(conclusion: str) -> None:

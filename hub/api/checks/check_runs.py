@@ -124,7 +124,7 @@ def update(ctx: Context, repo: Row, check_run: Row, body: CheckRunChange) -> Che
         )
     fields = check_run_rules.changed(body, check_run, ctx.now)
     run = check_runs.update(ctx.db, check_run, fields)
-    concluded = run["conclusion"] not in (None, check_run["conclusion"])
+    concluded = check_run_rules.concludes(body, check_run)
     return _written(ctx, repo, run, body, *(("check_run.completed",) if concluded else ()))
 
 
@@ -152,9 +152,9 @@ def list_annotations(
 def rerequest_run(ctx: Context, repo: Row, check_run: Row) -> EmptyObject:
     """Rerequest a check run
 
-    Notifies the app. The run stays as it is until the app changes it or creates a new one;
-    meanwhile its suite is queued. 403 if the caller is another app; 422 if the run has not
-    completed or belongs to no app here.
+    Notifies the app. The run stays as it is until the app gives it a status or a conclusion, or
+    creates a new one; meanwhile its suite is queued. 403 if the caller is another app; 422 if the
+    run has not completed or belongs to no app here.
     """
     assert ctx.caller is not None, "this access requires a token"
     if ctx.caller.app_id not in (None, check_run["app_id"]):

@@ -701,6 +701,29 @@ async def test_a_rerequest_emits_an_event(
     assert suite_of(store, seed, run) == ("completed", "success")
 
 
+async def test_a_requested_run_completes_with_the_same_conclusion(
+    hub: httpx.AsyncClient, store: Store, seed: Any, clock: Any, mine: Headers
+) -> None:
+    run = await made(hub, mine, conclusion="success")
+    await hub.post(f"{RUNS}/{run['id']}/rerequest", headers=mine)
+    clock.advance(30)
+    await changed(hub, mine, run, output={"title": "Again", "summary": "It runs."})
+    assert suite_of(store, seed, run) == ("queued", None)
+    again = await changed(hub, mine, run, conclusion="success")
+    assert again["completed_at"] == "2026-11-21T07:33:30Z"
+    assert suite_of(store, seed, run) == ("completed", "success")
+    event = bodies(store, "check_run")[-1]
+    assert (event["action"], event["check_run"]["completed_at"]) == (
+        "completed",
+        again["completed_at"],
+    )
+    assert event["check_run"]["check_suite"]["status"] == "completed"
+    many = len(bodies(store, "check_run"))
+    clock.advance(30)
+    assert await changed(hub, mine, run, conclusion="success") == again
+    assert len(bodies(store, "check_run")) == many
+
+
 async def test_a_new_run_answers_a_request_too(
     hub: httpx.AsyncClient, store: Store, seed: Any, mine: Headers
 ) -> None:
