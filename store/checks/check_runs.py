@@ -100,7 +100,8 @@ def lock(db: Connection, suite_id: int) -> None:
 def create(db: Connection, suite: Row, fields: Mapping[str, Any]) -> Row:
     """Create a run in a suite made here. `fields` has `name`, `status` and other columns.
 
-    It is the latest of its name. If there are more than MOST_OF_A_NAME, the oldest are deleted.
+    It is the latest of its name. If there are more than MOST_OF_A_NAME, the oldest others are
+    deleted.
     """
     lock(db, suite["id"])
     values = {
@@ -153,9 +154,11 @@ def is_settled(db: Connection, run_id: int, before: Row | None) -> Row:
         names.add(before["name"])
     for name in names:
         _mark_latest(db, row["suite_id"], name, changes)
-        _trim(db, row["suite_id"], name, changes)
+        _trim(db, row, name, changes)
     check_counts.count(db, row["suite_id"], changes)
-    return by_id(db, run_id) or row
+    settled = by_id(db, run_id)
+    assert settled is not None, "it is not trimmed"
+    return settled
 
 
 def _mark_latest(db: Connection, suite_id: int, name: str, changes: Counter[CheckKind]) -> None:
@@ -172,14 +175,17 @@ def _mark_latest(db: Connection, suite_id: int, name: str, changes: Counter[Chec
         changes[sort_of({**row, "latest": 1 - row["latest"]})] -= 1
 
 
-def _trim(db: Connection, suite_id: int, name: str, changes: Counter[CheckKind]) -> None:
+def _trim(db: Connection, kept: Row, name: str, changes: Counter[CheckKind]) -> None:
+    """Delete the oldest runs with this name that are too many, except the run that is written."""
     rows = db.all(
-        "DELETE FROM check_run WHERE suite_id = :suite_id AND name = :name AND number <="
-        " (SELECT o.number FROM check_run o WHERE o.suite_id = :suite_id AND o.name = :name"
-        f" ORDER BY o.number DESC LIMIT 1 OFFSET :most) RETURNING {SORT}",
-        suite_id=suite_id,
+        "DELETE FROM check_run WHERE suite_id = :suite_id AND name = :name AND id <> :kept"
+        " AND number <= (SELECT o.number FROM check_run o WHERE o.suite_id = :suite_id"
+        " AND o.name = :name AND o.id <> :kept ORDER BY o.number DESC LIMIT 1 OFFSET :most)"
+        f" RETURNING {SORT}",
+        suite_id=kept["suite_id"],
         name=name,
-        most=MOST_OF_A_NAME,
+        kept=kept["id"],
+        most=MOST_OF_A_NAME - (name == kept["name"]),
     )
     changes.subtract(sort_of(row) for row in rows)
 

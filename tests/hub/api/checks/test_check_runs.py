@@ -437,10 +437,29 @@ async def test_the_newest_runs_of_a_name_on_a_commit_are_kept(
     assert_error(await hub.get(f"{RUNS}/{runs[0]['id']}"), 404)
     elsewhere = await made(hub, mine, head_sha="c" * 40)
     assert (await hub.get(f"{RUNS}/{elsewhere['id']}")).status_code == 200
-    await changed(hub, mine, other, name=NEW["name"])
+
+
+async def test_a_run_that_gets_the_name_of_many_newer_runs_is_kept(
+    hub: httpx.AsyncClient, store: Store, mine: Headers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(check_runs, "MOST_OF_A_NAME", 3)
+    other = await made(hub, mine, name="other")
+    runs = [await made(hub, mine) for _ in range(3)]
+    output = {"title": "t", "summary": "s", "annotations": [LINE]}
+    body = {"name": NEW["name"], "conclusion": "success", "output": output}
+    renamed = await changed(hub, mine, other, **body)
+    assert (await hub.get(f"{RUNS}/{other['id']}")).json() == renamed
+    assert renamed["output"]["annotations_count"] == 1
+    assert bodies(store, "check_run")[-1]["check_run"]["id"] == other["id"]
+    on_commit = f"{HELLO}/commits/{SHA}/check-runs"
     answer = (await hub.get(on_commit, params={"filter": "all"})).json()
+    kept = [run["id"] for run in answer["check_runs"]]
+    assert kept == [runs[2]["id"], runs[1]["id"], other["id"]]
     assert answer["total_count"] == 3
-    assert other["id"] not in [run["id"] for run in answer["check_runs"]]
+    newest = await made(hub, mine)
+    answer = (await hub.get(on_commit, params={"filter": "all"})).json()
+    kept = [run["id"] for run in answer["check_runs"]]
+    assert kept == [newest["id"], runs[2]["id"], runs[1]["id"]]
 
 
 # Lists
