@@ -153,6 +153,9 @@ def unusable(db: Connection) -> list[str]:
 
 
 def usual_event(hook: Row) -> str:
-    """Return the name of an event for a payload without one: the first that the hook wants."""
-    first: str = hook["events"][0]
+    """Return the name of an event for a payload without one: the first that the hook wants.
+
+    The hook of an app without events wants none.
+    """
+    first: str = next(iter(hook["events"]), WILDCARD)
     return "push" if first == WILDCARD else first

@@ -17,7 +17,7 @@ from hub.ui.section import ROOT, ActionResult, PanelUpdate, RenderedPage, Sectio
 from hub.ui.view_context import ViewContext
 from store import Row
 from store.crypto import ed25519
-from store.delivery import attempt_feed, event_queries
+from store.delivery import attempt_feed, event_queries, filtering
 from store.delivery import deliveries as queue
 from store.delivery.attempt_filter import AttemptFilter
 from store.errors import Conflict
@@ -58,6 +58,7 @@ def show_hook(ctx: ViewContext) -> dict[str, Any]:
         "quiet_times": quiet_times.CHOICES,
         "links": hook_links.list_active(ctx.db, hook["id"]) if may_change else [],
         "events": sorted(hook["events"]),
+        "usual_event": filtering.usual_event(hook),
         **ordered_keys(ctx, hook),
         "pulled": (pulled := pull_urls.is_pull(hook["url"])),
         "consumers": consumers.of_hook(ctx.db, hook["id"]) if pulled else [],

@@ -14,6 +14,7 @@ from store import Connection, Row, Store
 from store.accounts import accounts, apps, tokens
 from store.apps import app_hooks, app_keys, installation_repositories, installations
 from store.clock import MovableClock
+from store.hooks import hooks
 from store.repositories import repositories
 
 
@@ -123,3 +124,14 @@ async def test_apps_are_for_operators(store: Store, seed: Any, mill: Row) -> Non
     async with open_dashboard(store, seed.token) as browser:
         for path in ("/ui/apps", f"/ui/apps/{mill['app_id']}"):
             assert (await browser.get(path)).status_code == 403
+
+
+async def test_the_hook_of_an_app_without_events_has_a_page(store: Store, mill: Row) -> None:
+    hook = store.look(app_hooks.of, mill["app_id"])
+    assert hook is not None
+    store.do(hooks.update, hook, options={"filter": {"action": "opened"}})
+    at = f"/ui/hooks/{hook['id']}"
+    async with open_dashboard(store, store.do(operator)) as browser:
+        assert "OWNER/REPO/events/push" in await browser.page(at)
+        answer = await browser.post(f"{at}/filter", {"payload": '{"action": "opened"}'}, on=at)
+        assert "as the event push" in text_of(answer.text)
