@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from store.apps.event_installations import EventInstallations
 from store.database import body_codec
 from store.database.connection import Connection, Row, json_array
 from store.database.notifications import Turn
@@ -200,7 +201,8 @@ def enqueue(
         redelivery=int(redelivery),
     )
     if in_order is not None and _is_ordered(db, hook_id):
-        places.place(db, [NewDelivery(made, event_id, hook_id, repo_id)], lambda _: in_order)
+        one = NewDelivery(made, event_id, hook_id, repo_id)
+        places.place(db, [one], lambda _: in_order, EventInstallations(db))
     notifier = db.notifier
     db.after_commit(lambda: notifier.wake([hook_id]))
     return made

@@ -1,7 +1,7 @@
 """Whether an event is one of those that the hooks of a target can get."""
 
+from store.apps import event_installations
 from store.database.connection import Connection, Row
-from store.hooks import app_subscriptions
 from store.hooks.hook_targets import HookTarget
 
 
@@ -12,7 +12,7 @@ def concerns(db: Connection, event: Row, target: HookTarget) -> bool:
     if target.kind == "organization":
         return event["org_id"] == target.id or _owns(db, target.id, event["repo_id"])
     if target.kind == "app":
-        return bool(app_subscriptions.installation_of(db, target.id, event["id"]))
+        return event_installations.covers(db, target.id, event["id"])
     return True
 
 

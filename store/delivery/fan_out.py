@@ -3,6 +3,7 @@
 from collections.abc import Collection, Sequence
 from typing import Any
 
+from store.apps.event_installations import EventInstallations
 from store.database.connection import Connection, json_array
 from store.database.notifications import LeasedEvent, Turn
 from store.delivery import filtering
@@ -54,11 +55,12 @@ def fan_out(db: Connection, fresh: Sequence[tuple[Receipt, IncomingEvent]]) -> N
         events=arrived,
     )
     by_id = {receipt.event_id: (receipt, arrival) for receipt, arrival in fresh}
+    installations = EventInstallations(db)
     if any(row[-1] for row in made):
-        made = _filter(db, by_id, made)
+        made = _filter(db, by_id, made, installations)
     turns: dict[int, Turn] = {}
     if any(row[4] == BEHIND for row in made):
-        made, turns = _place(db, by_id, made)
+        made, turns = _place(db, by_id, made, installations)
     _notify_worker(db, by_id, made, turns)
 
 
@@ -78,6 +80,7 @@ def _place(
     db: Connection,
     fresh: dict[int, tuple[Receipt, IncomingEvent]],
     made: Sequence[tuple[Any, ...]],
+    installations: EventInstallations,
 ) -> tuple[list[tuple[Any, ...]], dict[int, Turn]]:
     """Put the deliveries of ordered hooks in order. Count the ones whose turn comes later.
 
@@ -88,7 +91,7 @@ def _place(
         for delivery_id, event_id, hook_id, lease_id, state, repo_id, _ in made
         if state == BEHIND
     ]
-    turns = places.place(db, ordered, lambda event_id: fresh[event_id][1].body)
+    turns = places.place(db, ordered, lambda event_id: fresh[event_id][1].body, installations)
     now = []
     for row in made:
         if row[4] == BEHIND and row[0] not in turns:
@@ -102,6 +105,7 @@ def _filter(
     db: Connection,
     fresh: dict[int, tuple[Receipt, IncomingEvent]],
     made: Sequence[tuple[Any, ...]],
+    installations: EventInstallations,
 ) -> Sequence[tuple[Any, ...]]:
     """Return the deliveries that their hooks' filters do not leave out."""
 
@@ -109,7 +113,7 @@ def _filter(
         arrival = fresh[event_id][1]
         return filtering.document(arrival.name, arrival.action, arrival.body)
 
-    kept, left_out = filtering.apply(db, made, read)
+    kept, left_out = filtering.apply(db, made, read, installations)
     for event_id, hook_id in left_out:
         receipt, arrival = fresh[event_id]
         receipt.filtered.append(hook_id)

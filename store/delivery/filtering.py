@@ -5,10 +5,12 @@ requests for one hook, such as a ping or a redelivery, are not filtered.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import orjson
 
+from store.apps.event_installations import EventInstallations
 from store.database import body_codec
 from store.database.connection import Connection, Row, json_array
 from store.errors import Invalid
@@ -17,11 +19,19 @@ from store.filters.conditions import FilterError
 from store.filters.document import EventDocument, document_of
 from store.filters.dry_run import DryRun, dry_run
 from store.filters.payload_filter import PayloadFilter
+from store.formats.installed import named_payload, with_installation
 from store.hooks.event_names import WILDCARD
 from store.ordering.delivery_states import FILTERED
 
-FILTER = "(SELECT h.filter FROM hook h WHERE h.id = delivery.hook_id)"
-"""The filter of a new delivery's hook, as SQL in RETURNING. Most hooks have none."""
+FILTER = (
+    "(SELECT CASE WHEN h.app_id IS NULL THEN h.filter"
+    " ELSE CAST(h.app_id AS TEXT) || ' ' || h.filter END"
+    " FROM hook h WHERE h.id = delivery.hook_id)"
+)
+"""The filter of a new delivery's hook, as SQL in RETURNING. Most hooks have none.
+
+An app's hook has the app's id before it. So a hook without an app costs no second look-up.
+"""
 
 # The limits of hooks whose filters are examined at once, the newest first, and of hooks that are
 # named.
@@ -52,8 +62,19 @@ def pasted(name: str, action: str | None, payload: dict[str, Any]) -> Document:
     return Document(document_of(name, action, payload), size)
 
 
+def stored_for(db: Connection, hook: Row, event_id: int) -> Document | None:
+    """Return a stored event in the form that filters describe, as a hook gets it.
+
+    Return None without its payload.
+    """
+    return _Documents(partial(stored, db), EventInstallations(db)).of(hook["app_id"], event_id)
+
+
 def stored(db: Connection, event_id: int) -> Document | None:
-    """Return a stored event in the form that filters describe. Return None without its payload."""
+    """Return a stored event in the form that filters describe, before a hook gets it.
+
+    Return None without its payload.
+    """
     row = db.one("SELECT name, action, body FROM event WHERE id = :id", id=event_id)
     if row is None or row["body"] is None:
         return None
@@ -64,6 +85,7 @@ def apply(
     db: Connection,
     made: Sequence[tuple[Any, ...]],
     read: Callable[[int], Document | None],
+    installations: EventInstallations,
 ) -> tuple[Sequence[tuple[Any, ...]], list[tuple[int, int]]]:
     """Mark the new deliveries that their hooks' filters leave out.
 
@@ -72,14 +94,15 @@ def apply(
     and only if a hook has a filter. Return the rows that are not left out, and the ids of event and
     hook for the others.
     """
-    documents: dict[int, Document | None] = {}
+    documents = _Documents(read, installations)
     reasons: dict[int, str] = {}
-    for delivery_id, event_id, *_, text in made:
-        if text is None:
-            continue
-        if event_id not in documents:
-            documents[event_id] = read(event_id)
-        reason = _reason(text, documents[event_id])
+    judged = [row for row in made if row[-1] is not None]
+    of_apps = {row[0]: _app_and_filter(row[-1]) for row in judged if row[-1][:1].isdigit()}
+    if of_apps:
+        installations.load((of_apps[row[0]][0], row[1]) for row in judged if row[0] in of_apps)
+    for delivery_id, event_id, *_, text in judged:
+        app_id, filter_ = of_apps.get(delivery_id) or (None, text)
+        reason = _reason(filter_, documents.of(app_id, event_id))
         if reason is not None:
             reasons[delivery_id] = reason
     _mark(db, reasons)
@@ -87,6 +110,46 @@ def apply(
         [row for row in made if row[0] not in reasons],
         [(row[1], row[2]) for row in made if row[0] in reasons],
     )
+
+
+def _app_and_filter(text: str) -> tuple[int, str]:
+    """Return the parts of FILTER for the hook of an app: the app's id and the filter."""
+    app_id, _, filter_ = text.partition(" ")
+    return int(app_id), filter_
+
+
+class _Documents:
+    """The events of a batch in the form that filters describe, as hooks get them.
+
+    Each is read once. The hook of an app gets it with the app's installation.
+    """
+
+    def __init__(
+        self, read: Callable[[int], Document | None], installations: EventInstallations
+    ) -> None:
+        self._read = read
+        self._installations = installations
+        self._known: dict[tuple[int, int], Document | None] = {}
+
+    def of(self, app_id: int | None, event_id: int) -> Document | None:
+        number = 0 if app_id is None else self._installations.of(app_id, event_id)
+        key = event_id, number
+        if key not in self._known:
+            self._known[key] = self._made(event_id, number)
+        return self._known[key]
+
+    def _made(self, event_id: int, number: int) -> Document | None:
+        if not number:
+            return self._read(event_id)
+        whole = self.of(None, event_id)
+        return None if whole is None else _named(whole, number)
+
+
+def _named(whole: Document, number: int) -> Document:
+    """Return an event as a hook gets it whose payload names this installation."""
+    payload = named_payload(whole.content["payload"], number)
+    content = EventDocument({**whole.content, "payload": payload})
+    return Document(content, whole.size + len(with_installation(b"{}", number)))
 
 
 def _reason(text: str, found: Document | None) -> str | None:

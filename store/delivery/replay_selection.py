@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from store.apps.event_installations import EventInstallations
 from store.clock import MINUTE
 from store.database.connection import Connection, json_array
 from store.database.id_search import first_id_since
@@ -222,24 +223,27 @@ def create_deliveries(
         now=db.now,
         **given,
     )
-    made = _filter(db, made)
+    installations = EventInstallations(db)
+    made = _filter(db, made, installations)
     ordered = [
         NewDelivery(id_, event_id, hook_id, repo_id)
         for id_, event_id, hook_id, repo_id, state, _ in made
         if state == BEHIND
     ]
     if ordered:
-        places.place(db, ordered, partial(_body, db))
+        places.place(db, ordered, partial(_body, db), installations)
     notifier = db.notifier
     hook_ids = {row[2] for row in made}
     db.after_commit(lambda: notifier.wake(hook_ids))
     return len(made), last if cut or many == looked else 0
 
 
-def _filter(db: Connection, made: Sequence[tuple[Any, ...]]) -> Sequence[tuple[Any, ...]]:
+def _filter(
+    db: Connection, made: Sequence[tuple[Any, ...]], installations: EventInstallations
+) -> Sequence[tuple[Any, ...]]:
     """Return the deliveries that their hooks' present filters do not leave out."""
     repo_ids = {row[1]: row[3] for row in made}
-    kept, left_out = filtering.apply(db, made, lambda event_id: filtering.stored(db, event_id))
+    kept, left_out = filtering.apply(db, made, partial(filtering.stored, db), installations)
     for event_id, _ in left_out:
         minute_counters.increment(db, (repo_ids[event_id], (minute_counters.FILTERED,)))
     return kept

@@ -1,7 +1,8 @@
 """Subscriptions of the hooks of apps: where an app is installed, its hook subscribes to events.
 
 An installation on all repositories of an account subscribes like a hook of an organization, and
-one on chosen repositories like a hook of each of these. So the fan-out knows nothing about apps.
+one on chosen repositories like a hook of each of these. So the fan-out finds the hook like any
+other.
 """
 
 import json
@@ -11,16 +12,6 @@ from store.accounts.permissions import METADATA
 from store.database.connection import Connection, Row
 from store.hooks.app_events import allowed
 from store.hooks.event_names import ORGANIZATION_EVENTS
-
-COVERING = (
-    "SELECT CASE WHEN e.repo_id = 0 AND e.org_id = 0 THEN 0 ELSE i.id END FROM event e"
-    " LEFT JOIN repository r ON r.id = e.repo_id LEFT JOIN installation i ON i.app_id = :app_id"
-    " AND i.suspended_at IS NULL AND i.account_id = COALESCE(r.owner_id, e.org_id)"
-    " AND (i.every_repository = 1 OR e.repo_id = 0 OR EXISTS"
-    " (SELECT 1 FROM installation_repository c WHERE c.installation_id = i.id"
-    " AND c.repo_id = e.repo_id))"
-    " WHERE e.id = :event_id"
-)
 
 
 def sync(db: Connection, app_id: int) -> None:
@@ -122,13 +113,3 @@ def _chosen(db: Connection, installation_id: int) -> list[int]:
         id=installation_id,
     )
     return [repo_id for (repo_id,) in rows]
-
-
-def installation_of(db: Connection, app_id: int, event_id: int) -> int | None:
-    """Return the id of the app's installation that covers an event now, or None.
-
-    It is None if the installation was removed or suspended, or does not cover the repository. It is
-    0 if the event belongs to no account, as a ping does.
-    """
-    found: int | None = db.value(COVERING, app_id=app_id, event_id=event_id)
-    return found

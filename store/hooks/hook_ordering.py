@@ -5,7 +5,7 @@ has the hook's last sequence number. Its lock serialises the transactions that c
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from store.database.connection import Connection, Row, json_array
@@ -63,6 +63,23 @@ def lock(db: Connection, hook_ids: Iterable[int]) -> dict[int, Row]:
     for row in rows:
         row["barriers"] = json.loads(row["barriers"])
     return {row["hook_id"]: row for row in rows}
+
+
+def apps(db: Connection, orderings: Mapping[int, Row]) -> dict[int, int]:
+    """Return the apps of these hooks, by hook, where the key is the installation in the payload.
+
+    The stored payload lacks it. Other keys are in the stored payload, so their apps are left out.
+    """
+    found = [id_ for id_, row in orderings.items() if row["ordering"].startswith("/installation")]
+    if not found:
+        return {}
+    return dict(
+        db.tuples(
+            "SELECT id, app_id FROM hook WHERE app_id IS NOT NULL AND id IN"
+            f" (SELECT id FROM {db.each('hooks', id='integer')} AS w)",
+            hooks=json_array(found),
+        )
+    )
 
 
 def configure(db: Connection, hook: Row) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+from store.apps.event_installations import EventInstallations
 from store.database.connection import Connection, Row, json_array
 from store.database.notifications import Turn
 from store.hooks import hook_ordering
@@ -25,7 +26,10 @@ class NewDelivery:
 
 
 def place(
-    db: Connection, fresh: Iterable[NewDelivery], body_of: Callable[[int], bytes | None]
+    db: Connection,
+    fresh: Iterable[NewDelivery],
+    body_of: Callable[[int], bytes | None],
+    installations: EventInstallations,
 ) -> dict[int, Turn]:
     """Give new deliveries their places, by event. Return the turns that come at once, by delivery.
 
@@ -37,7 +41,7 @@ def place(
     for ordering in orderings.values():
         if ordering["barriers"]:
             turns.lift_barriers(db, ordering)
-    numbered = _number(db, placed, orderings, PayloadKeys(body_of))
+    numbered = _number(db, placed, orderings, PayloadKeys(body_of, installations))
     keys = {(one.hook_id, turn.key) for one, turn in numbered}
     known, gaps = _open_keys(db, keys), stalled_keys.gaps(db, keys)
     taken = known | (stalled_keys.blocked(db, gaps) if gaps else set())
@@ -64,6 +68,9 @@ def _number(
 ) -> list[tuple[NewDelivery, Turn]]:
     """Return the deliveries with their keys and sequence numbers. Move the hooks' counters on."""
     numbered = []
+    apps = hook_ordering.apps(db, orderings)
+    if apps:
+        keys.load((apps[one.hook_id], one.event_id) for one in placed if one.hook_id in apps)
     keyless = dict.fromkeys(orderings, 0)
     for one in placed:
         ordering = orderings.get(one.hook_id)
@@ -71,7 +78,7 @@ def _number(
             continue
         ordering["sequence"] += 1
         name, sequence = ordering["ordering"], ordering["sequence"]
-        key = keys.key_of(name, one.event_id, one.repo_id, sequence)
+        key = keys.key_of(name, apps.get(one.hook_id), one.event_id, one.repo_id, sequence)
         keyless[one.hook_id] += key == KEYLESS and name.startswith("/")
         numbered.append((one, Turn(key, sequence)))
     db.execute(

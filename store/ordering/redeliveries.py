@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 
-from store.database.connection import Connection
+from store.apps.event_installations import EventInstallations
+from store.database.connection import Connection, Row
 from store.hooks import hook_ordering
 from store.ordering import turns
 from store.ordering.delivery_states import BEHIND
@@ -26,7 +27,7 @@ def redeliver(
     if ordering is None or not ordering["active"]:
         return None
     key, sequence = _place_of(db, event_id, hook_id) or (
-        PayloadKeys(body_of).key_of(ordering["ordering"], event_id, repo_id, 0),
+        _key_of(db, ordering, event_id, repo_id, body_of),
         None,
     )
     made: int = db.value(
@@ -42,6 +43,19 @@ def redeliver(
     )
     turns.settle(db, [(hook_id, key)], orderings)
     return made
+
+
+def _key_of(
+    db: Connection,
+    ordering: Row,
+    event_id: int,
+    repo_id: int,
+    body_of: Callable[[int], bytes | None],
+) -> str:
+    hook_id: int = ordering["hook_id"]
+    app_id = hook_ordering.apps(db, {hook_id: ordering}).get(hook_id)
+    keys = PayloadKeys(body_of, EventInstallations(db))
+    return keys.key_of(ordering["ordering"], app_id, event_id, repo_id, 0)
 
 
 def _place_of(db: Connection, event_id: int, hook_id: int) -> tuple[str, int] | None:

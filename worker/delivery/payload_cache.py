@@ -8,14 +8,13 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from store import Connection, Row, Store, trace_context
+from store.apps import event_installations
 from store.delivery import events, incoming
 from store.delivery.websub import websub, websub_feeds
 from store.delivery.websub.websub_topics import CONTENT_EVENT, JSON, Topic, content_type
 from store.formats.event_view import EventView
 from store.formats.formats import Rendered, render
 from store.formats.installed import with_installation
-from store.hooks import app_subscriptions
-from store.hooks.event_names import UNASKED_EVENTS
 from store.trace_context import TraceContext
 from worker.delivery.batch_loader import BatchLoader
 
@@ -173,9 +172,9 @@ class PayloadCache:
         Return None if it is no longer stored, or if no installation covers the event any more.
         """
         event = await self.get(event_id)
-        if event is None or event.name in UNASKED_EVENTS:
-            return event
-        number = await self._store.read(app_subscriptions.installation_of, app_id, event_id)
+        if event is None:
+            return None
+        number = await self._store.read(event_installations.named_in, app_id, event_id)
         if not number:
             return None if number is None else event
         known = self._known.get((event_id, f"installation {number}"))

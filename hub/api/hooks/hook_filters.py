@@ -88,18 +88,20 @@ def _document(db: Connection, hook: Row, body: FilterTest) -> filtering.Document
 
 
 def stored_document(db: Connection, hook: Row, event_id: int) -> filtering.Document:
-    """Return a stored event of a hook's target as filters describe it.
+    """Return a stored event of a hook's target as filters describe it, and as the hook gets it.
 
     Raises Invalid if there is none, or if its payload is no longer kept.
     """
     event, target = events.get(db, event_id), target_of(hook)
-    if event is None or event["body"] is None or not concerns(db, event, target):
+    its = event is not None and concerns(db, event, target)
+    found = filtering.stored_for(db, hook, event_id) if its else None
+    if found is None:
         raise Invalid(
             f"the {target.kind} has no event {event_id} whose payload is kept",
             field="event_id",
             resource="Hook",
         )
-    return filtering.document(event["name"], event["action"], event["body"])
+    return found
 
 
 def _term(result: TermResult) -> FilterTerm:

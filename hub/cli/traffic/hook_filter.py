@@ -64,7 +64,7 @@ def test_filter(
             action = payload.get("action")
             called = name or filtering.usual_event(hook)
             return filtering.pasted(called, action if isinstance(action, str) else None, payload)
-        found = None if event_id is None else filtering.stored(db, event_id)
+        found = None if event_id is None else filtering.stored_for(db, hook, event_id)
         if found is None:
             raise lookups.missing(f"event {event_id} with a payload", "event list")
         return found

@@ -6,21 +6,37 @@ from typing import Any
 
 import orjson
 import pytest
+from statement_log import statements
 from store_world import URL, World
 
 from store import Connection, Row
 from store.accounts import accounts, apps
-from store.apps import app_hooks, installation_repositories, installations
-from store.delivery import event_counts, hook_removal, replay_selection, subscribers
+from store.apps import (
+    app_hooks,
+    event_installations,
+    installation_repositories,
+    installations,
+)
+from store.delivery import (
+    deliveries,
+    event_counts,
+    events,
+    filtering,
+    hook_removal,
+    outbox,
+    replay_selection,
+    subscribers,
+)
+from store.delivery.incoming import IncomingEvent
 from store.delivery.listing import topic_list
 from store.delivery.listing.topic_list import TopicFilter
 from store.delivery.replay_selection import ReplaySelection
 from store.errors import Conflict, Invalid
 from store.formats.installed import with_installation
-from store.hooks import app_subscriptions, hook_targets, hooks
+from store.hooks import hook_targets, hooks
 from store.hooks.app_events import PERMISSIONS
 from store.hooks.event_names import FITTING, UNASKED_EVENTS
-from store.ordering.delivery_states import DEAD, WAITING
+from store.ordering.delivery_states import BEHIND, DEAD, FILTERED, WAITING
 from store.registry import app_removal
 from store.repositories import repositories
 
@@ -244,9 +260,7 @@ class TestTheInstallationOfAnEvent:
     def found(self, mill: Installed, **given: Any) -> int | None:
         given = {"scope": 1, "repo_id": mill.repos[0]["id"], **given}
         receipt = mill.world.arrive(f"g-{given}", **given)
-        found: int | None = mill.do(
-            app_subscriptions.installation_of, mill.app["id"], receipt.event_id
-        )
+        found: int | None = mill.do(event_installations.named_in, mill.app["id"], receipt.event_id)
         return found
 
     def test_covers_it(self, mill: Installed) -> None:
@@ -264,6 +278,104 @@ class TestTheInstallationOfAnEvent:
 
     def test_an_event_of_a_removed_repository_has_no_installation(self, mill: Installed) -> None:
         assert self.found(mill, repo_id=9_999) is None
+
+
+def everywhere(mill: Installed, **options: Any) -> tuple[int, int]:
+    """Give the hook options, install the app on another account, and return both ids."""
+    mill.do(hooks.update, mill.hook, options=options)
+    user = mill.do(accounts.get, mill.world.repo["owner_id"])
+    return mill.on["id"], mill.do(installations.create, mill.app, user)["id"]
+
+
+def arrivals(mill: Installed, *bodies: bytes) -> list[IncomingEvent]:
+    """Pushes of a repository of the organization and of the user's repository, in turn."""
+    places = [mill.repos[0]["id"], mill.world.repo["id"]] * len(bodies)
+    return [
+        IncomingEvent(1, f"guid-{number}", repo_id, "push", body)
+        for number, (repo_id, body) in enumerate(zip(places, bodies, strict=False))
+    ]
+
+
+PUSH = b'{"ref":"refs/heads/main"}'
+OTHER = b'{"installation":{"id":987654},"ref":"refs/heads/main"}'
+
+
+class TestRulesAboutThePayload:
+    """Filters and orderings judge the payload that the hook gets."""
+
+    @pytest.mark.parametrize(
+        "filter_",
+        [
+            {"payload": {"installation": {"id": {"$eq": 1}}, "ref": {"$exist": True}}},
+            {"cel": "payload.installation.id == 1 && has(payload.ref)"},
+        ],
+    )
+    def test_a_filter_finds_the_installation(self, mill: Installed, filter_: Any) -> None:
+        assert everywhere(mill, filter=filter_) == (1, 2)
+        receipts = mill.do(events.accept_all, arrivals(mill, PUSH, PUSH, OTHER, OTHER))
+        assert [bool(one.filtered) for one in receipts] == [False, True, False, True]
+        hook = mill.do(hooks.by_id, mill.hook["id"])
+        for receipt in receipts:
+            found = mill.do(filtering.stored_for, hook, receipt.event_id)
+            verdict = filtering.test(filtering.filter_of(hook), found)
+            assert verdict.matches == (not receipt.filtered)
+
+    def test_a_replay_filters_the_sent_payload(self, mill: Installed) -> None:
+        _, other = everywhere(mill)
+        mill.do(events.accept_all, arrivals(mill, PUSH, OTHER))
+        only = {"payload": {"installation": {"id": {"$eq": other}}}}
+        mill.do(hooks.update, mill.hook, options={"filter": only})
+        chosen = ReplaySelection(hook_id=mill.hook["id"])
+        mill.do(replay_selection.create_deliveries, chosen, 0, 10, 100)
+        assert [row["state"] for row in mill.world.rows()[2:]] == [FILTERED, WAITING]
+
+    def test_the_order_has_a_key_for_each_installation(self, mill: Installed) -> None:
+        pair = everywhere(mill, ordering={"path": "/installation/id"})
+        keys = [str(number) for number in pair]
+        mill.do(events.accept_all, arrivals(mill, PUSH, OTHER, OTHER, PUSH))
+        chosen = ReplaySelection(hook_id=mill.hook["id"])
+        mill.do(replay_selection.create_deliveries, chosen, 0, 10, 100)
+        rows = mill.world.rows()
+        assert [row["ordering_key"] for row in rows] == keys * 4
+        assert [row["state"] for row in rows] == [WAITING] * 2 + [BEHIND] * 6
+
+    def test_a_redelivery_has_the_key_of_its_installation(self, mill: Installed) -> None:
+        (receipt, _) = mill.do(events.accept_all, arrivals(mill, PUSH, PUSH))
+        everywhere(mill, ordering={"path": "/installation/id"})
+        place = receipt.event_id, mill.hook["id"], mill.repos[0]["id"]
+        mill.do(deliveries.redeliver, *place)
+        assert mill.world.rows()[-1]["ordering_key"] == str(mill.on["id"])
+
+    def test_events_about_the_app_keep_their_own_installation(self, mill: Installed) -> None:
+        everywhere(mill, ordering={"path": "/installation/id"})
+        hook, repo = mill.hook["id"], mill.repos[0]["id"]
+        for name in ("installation", "push"):
+            payload = {"installation": {"id": 77}}
+            mill.do(outbox.emit, name, "created", repo, payload, also_hook=hook)
+        keys = {row["ordering_key"] for row in mill.world.rows() if row["event_id"] == 1}
+        assert keys == {"77"}
+        assert mill.world.rows()[-1]["ordering_key"] == str(mill.on["id"])
+
+    def test_installations_are_looked_up_once(
+        self, mill: Installed, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        filter_ = {"payload": {"installation": {"id": {"$exist": True}}}}
+        everywhere(mill, filter=filter_, ordering={"path": "/installation/id"})
+        asked = statements(monkeypatch)
+        mill.do(events.accept_all, arrivals(mill, PUSH, PUSH, OTHER, OTHER))
+        assert len([sql for sql in asked if "LEFT JOIN installation" in sql]) == 1
+
+    def test_hooks_without_an_app_cost_no_look_up(
+        self, mill: Installed, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        options = {"filter": {"payload": {"ref": "x"}}, "ordering": {"path": "/ref"}}
+        mill.do(hooks.create, mill.repos[0]["id"], url=URL, events=["push"], options=options)
+        mill.do(app_removal.remove, mill.app["id"])
+        asked = statements(monkeypatch)
+        mill.do(events.accept_all, arrivals(mill, b'{"ref":"x"}', PUSH, PUSH))
+        rows = mill.world.rows()
+        assert [row["state"] for row in rows] == [WAITING, FILTERED]
+        assert not [sql for sql in asked if "installation i" in sql or "SELECT id, app_id" in sql]
 
 
 @pytest.mark.parametrize(

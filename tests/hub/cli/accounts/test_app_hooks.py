@@ -57,6 +57,23 @@ def test_a_hook_is_made_listed_and_changed(run: Any, listed: Any, store: Store) 
 
 
 @pytest.mark.usefixtures("mill")
+def test_a_filter_is_tested_on_the_payload_that_is_sent(run: Any, listed: Any) -> None:
+    run("repo", "add", "ada/engine")
+    run("app", "install", "Mill", "ada")
+    run("app", "hook", "Mill", URL)
+    hook = str(listed("hook", "list")[0]["id"])
+    filter_ = json.dumps({"payload": {"installation": {"id": {"$eq": 1}}}})
+    run("hook", "edit", hook, "--filter", filter_)
+    run("emit", "issues", "ada/engine", "--file", "-", stdin='{"action": "opened"}')
+    event = str(listed("event", "list")[0]["id"])
+    (made,) = listed("event", "show", event)["deliveries"]
+    assert made["state"] == "waiting"
+    assert listed("hook", "test-filter", hook, "--event", event)["matches"]
+    pasted = run("hook", "test-filter", hook, "--file", "-", stdin='{"action": "opened"}')
+    assert "leaves out" in pasted.stdout
+
+
+@pytest.mark.usefixtures("mill")
 def test_only_integrations_have_a_hook(run: Any) -> None:
     run("app", "add", "Lab", "--owner", "ada", "--url", "https://lab.example/")
     run("app", "hook", "Lab", URL, code=2)

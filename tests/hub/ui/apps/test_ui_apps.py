@@ -14,6 +14,8 @@ from store import Connection, Row, Store
 from store.accounts import accounts, apps, tokens
 from store.apps import app_hooks, app_keys, installation_repositories, installations
 from store.clock import MovableClock
+from store.delivery import events
+from store.delivery.incoming import IncomingEvent
 from store.hooks import hooks
 from store.repositories import repositories
 
@@ -124,6 +126,23 @@ async def test_apps_are_for_operators(store: Store, seed: Any, mill: Row) -> Non
     async with open_dashboard(store, seed.token) as browser:
         for path in ("/ui/apps", f"/ui/apps/{mill['app_id']}"):
             assert (await browser.get(path)).status_code == 403
+
+
+async def test_a_filter_of_its_hook_is_tested_on_the_payload_that_is_sent(
+    store: Store, seed: Any, mill: Row
+) -> None:
+    hook = store.look(app_hooks.of, mill["app_id"])
+    assert hook is not None
+    filter_ = {"payload": {"installation": {"id": {"$eq": mill["id"]}}}}
+    store.do(hooks.update, hook, options={"filter": filter_})
+    arrival = IncomingEvent(1, "g-1", seed.hello["id"], "issues", b'{"action":"opened"}')
+    (receipt,) = store.do(events.accept_all, [arrival])
+    at = f"/ui/hooks/{hook['id']}"
+    async with open_dashboard(store, store.do(operator)) as browser:
+        answer = await browser.post(f"{at}/filter", {"event": str(receipt.event_id)}, on=at)
+        assert "The event is delivered" in text_of(answer.text)
+        answer = await browser.post(f"{at}/filter", {"payload": '{"action": "opened"}'}, on=at)
+        assert "The event is filtered" in text_of(answer.text)
 
 
 async def test_the_hook_of_an_app_without_events_has_a_page(store: Store, mill: Row) -> None:
