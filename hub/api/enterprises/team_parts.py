@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from hub.api.enterprises.enterprise_events import emit_event
 from hub.rest.context import Context
 from store import Connection, Row
+from store.enterprises import enterprise_teams
 from store.errors import Invalid
 
 
@@ -38,7 +39,10 @@ class TeamPart:
     def _emit(self, ctx: Context, how: str, enterprise: Row, team: Row, rows: list[Row]) -> None:
         if rows:
             logins = [row["login"] for row in rows]
-            emit_event(ctx, f"{self.name}_{how}", enterprise, team, **{self.name: logins})
+            # The change may have changed the team as well.
+            now = enterprise_teams.find(ctx.db, enterprise["id"], str(team["id"]))
+            assert now is not None, "it has just been changed"
+            emit_event(ctx, f"{self.name}_{how}", enterprise, now, **{self.name: logins})
 
 
 def require_all(logins: Collection[str], rows: list[Row], field: str, kind: str) -> list[Row]:

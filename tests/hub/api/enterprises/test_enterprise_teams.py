@@ -12,6 +12,7 @@ from hub_client import open_client
 from hub.settings import HubSettings
 from store import Connection, Store
 from store.accounts import accounts, tokens
+from store.clock import MovableClock
 from store.enterprises import enterprises
 
 TEAMS = "/enterprises/globe/teams"
@@ -179,6 +180,18 @@ async def test_organizations_one_by_one(client: httpx.AsyncClient, store: Store,
     assert await assigned(client, team) == []
     actions = [each["action"] for each in reported(store)]
     assert actions == ["created", "organizations_added", "organizations_removed"]
+
+
+async def test_an_event_has_the_team_as_its_organizations_changed_it(
+    client: httpx.AsyncClient, store: Store, clock: MovableClock, team: str
+) -> None:
+    for action, how in (("disabled", client.put), ("all", client.delete)):
+        await client.patch(team, json={"organization_selection_type": action})
+        clock.advance(60)
+        await how(f"{team}/organizations/acme")
+        shown = (await client.get(team)).json()
+        assert shown["organization_selection_type"] == "selected"
+        assert shown.items() >= reported(store)[-1]["team"].items()
 
 
 async def test_many_organizations_at_once(
