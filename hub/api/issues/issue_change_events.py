@@ -10,7 +10,7 @@ from hub.rest.context import Context
 from hub.rest.serializers import simple_users
 from store import Row
 from store.accounts import accounts
-from store.issues import issues
+from store.issues import issues, milestones
 from store.issues.issue_changes import IssueChange
 
 
@@ -68,5 +68,7 @@ def _members(ctx: Context, repo: Row, change: IssueChange) -> dict[str, Any]:
         return {}
     if change.action in ("labeled", "unlabeled"):
         return {"label": issue_part_serializers.label(ctx.urls, repo, subject)}
-    people = simple_users(ctx.urls, ctx.db, [subject["creator_id"]])
-    return {"milestone": issue_part_serializers.milestone(ctx.urls, repo, subject, people)}
+    # The changes of the issue have changed the counts of the milestone.
+    row = milestones.of(ctx.db, [subject["id"]])[subject["id"]]
+    people = simple_users(ctx.urls, ctx.db, [row["creator_id"]])
+    return {"milestone": issue_part_serializers.milestone(ctx.urls, repo, row, people)}

@@ -301,6 +301,22 @@ async def test_closing_and_reopening_update_the_milestone(
     assert [one["action"] for one in bodies(store, "pull_request")] == ["closed"]
 
 
+async def test_events_about_milestones_count_the_issue(
+    hub: httpx.AsyncClient, platform: Platform, store: Store
+) -> None:
+    due = {"number": 4, "title": "v1.0", "open_issues": 2, "closed_issues": 0}
+    platform.report("milestone", "created", milestone=due)
+    await done(await hub.patch(ONE, json={"milestone": 4, "state": "closed"}))
+    await done(await hub.patch(ONE, json={"milestone": None}))
+    milestoned, closed, demilestoned = bodies(store, "issues")
+    assert milestoned["milestone"] == closed["issue"]["milestone"]
+    counts = [
+        (one["milestone"]["open_issues"], one["milestone"]["closed_issues"])
+        for one in (milestoned, demilestoned)
+    ]
+    assert counts == [(2, 1), (2, 0)]
+
+
 async def test_authors_without_write_access_cannot_change_labels(
     hub: httpx.AsyncClient, platform: Platform, reader: Headers, helper: Headers
 ) -> None:
