@@ -14,6 +14,7 @@ from store.database.connection import Connection, Row, json_array
 # Algorithm to its number of hexadecimal digits.
 ALGORITHMS = {"sha256": 64, "sha384": 96, "sha512": 128}
 DIGEST = re.compile(rf"(?:({'|'.join(ALGORITHMS)}):)?([0-9a-fA-F]+)")
+STORED = ("id", "repo_id", "digest", "name", "version")
 
 Cause = Literal["unauthorized", "not_found"]
 Key = tuple[int, str]
@@ -148,26 +149,27 @@ def lock(db: Connection, organization_id: int) -> None:
     db.alone(f"artifacts of {organization_id}")
 
 
-def put(db: Connection, organization_id: int, wanted: Iterable[NamedArtifact]) -> dict[Key, int]:
-    """Store artifacts. Return their ids.
+def put(db: Connection, organization_id: int, wanted: Iterable[NamedArtifact]) -> dict[Key, Row]:
+    """Store artifacts. Return them as they are then (STORED).
 
     If an artifact has several names, the first one counts. Without a version, the stored one stays.
     """
     first: dict[Key, NamedArtifact] = {}
     for one in wanted:
         first.setdefault(one.key, one)
-    rows = [
+    values = [
         (organization_id, *one.key, one.name, one.version, db.now, db.now) for one in first.values()
     ]
     made = db.insert_many(
         "artifact",
         "organization_id, repo_id, digest, name, version, created_at, updated_at",
-        rows,
+        values,
         "ON CONFLICT (repo_id, digest) DO UPDATE SET name = excluded.name,"
         " version = coalesce(excluded.version, artifact.version),"
-        " updated_at = excluded.updated_at RETURNING repo_id, digest, id",
+        " updated_at = excluded.updated_at RETURNING " + ", ".join(STORED),
     )
-    return {(repo_id, digest): artifact_id for repo_id, digest, artifact_id in made}
+    rows = [dict(zip(STORED, row, strict=True)) for row in made]
+    return {(row["repo_id"], row["digest"]): row for row in rows}
 
 
 def count(

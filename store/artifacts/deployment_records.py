@@ -75,7 +75,8 @@ def put(
     the `change`, which is `created`, `updated` or None.
     """
     artifacts.lock(db, organization_id)
-    ids = artifacts.put(db, organization_id, [one.artifact for one in wanted])
+    built = artifacts.put(db, organization_id, [one.artifact for one in wanted])
+    ids = [built[one.artifact.key]["id"] for one in wanted]
     names = [one.deployment_name for one in wanted]
     before = _at(db, organization_id, place, names)
     made = db.insert_many(
@@ -83,8 +84,8 @@ def put(
         f"{KEY}, artifact_id, digest, status, tags, runtime_risks, attestation_id, created_at,"
         " updated_at",
         [
-            _row(db, organization_id, place, _settled(one, before), ids[one.artifact.key])
-            for one in wanted
+            _row(db, organization_id, place, _settled(one, before), artifact_id)
+            for one, artifact_id in zip(wanted, ids, strict=True)
         ],
         f"ON CONFLICT ({KEY}) DO UPDATE SET artifact_id = excluded.artifact_id,"
         " digest = excluded.digest, status = excluded.status,"
@@ -95,8 +96,8 @@ def put(
     )
     after = _by_name(dict(zip(COLUMNS.split(", "), row, strict=True)) for row in made)
     old = [row["artifact_id"] for row in before.values()]
-    artifacts.count(db, "deployments", artifacts.moves(old, (ids[d.artifact.key] for d in wanted)))
-    return [_record(after[one.deployment_name], one, before) for one in wanted]
+    artifacts.count(db, "deployments", artifacts.moves(old, ids))
+    return [_record(after[one.deployment_name], built[one.artifact.key], before) for one in wanted]
 
 
 def of_digest(
@@ -185,15 +186,15 @@ def _json(value: object) -> str | None:
     return None if value is None else orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
 
 
-def _record(row: Row, one: Deployment, before: dict[str, Row]) -> Row:
-    old = before.get(one.deployment_name)
+def _record(row: Row, artifact: Row, before: dict[str, Row]) -> Row:
+    old = before.get(row["deployment_name"])
     change: str | None = "created"
     if old is not None:
         change = "updated" if any(row[name] != old[name] for name in SAID) else None
     return decode_row(row) | {
-        "repo_id": one.repo_id,
-        "name": one.name,
-        "version": one.version,
+        "repo_id": artifact["repo_id"],
+        "name": artifact["name"],
+        "version": artifact["version"],
         "change": change,
     }
 

@@ -46,7 +46,8 @@ def put(db: Connection, organization_id: int, named: NamedArtifact, wanted: Stor
     `updated` or None.
     """
     artifacts.lock(db, organization_id)
-    artifact_id = artifacts.put(db, organization_id, [named])[named.key]
+    artifact = artifacts.put(db, organization_id, [named])[named.key]
+    artifact_id = artifact["id"]
     before = get(db, artifact_id, wanted)
     values: Row = {"artifact_id": artifact_id, **asdict(wanted)}
     if before is None:
@@ -61,8 +62,7 @@ def put(db: Connection, organization_id: int, named: NamedArtifact, wanted: Stor
         upsert.update(db, "storage_record", before, changes | {"updated_at": db.now})
     after = get(db, artifact_id, wanted)
     assert after is not None, "it has just been written"
-    artifact = {"repo_id": named.key[0], "name": named.name, "version": named.version}
-    return after | artifact | {"change": _change(before, after)}
+    return artifact | after | {"change": _change(before, after)}
 
 
 def get(db: Connection, artifact_id: int, at: Storage) -> Row | None:

@@ -415,9 +415,12 @@ async def test_the_first_name_and_version_win(hub: httpx.AsyncClient, store: Sto
     )
     await posted(hub, CLUSTER, body)
     assert artifact() == {"name": "first", "version": "1", "deployments": 2}
+    stored = {"name": "first", "version": "1", "digest": digest()}
+    assert [each["artifact"] for each in bodies(store, "deployment_record")] == [stored] * 2
     # The next request renames the artifact. It has no version, so the old version stays.
     await posted(hub, CLUSTER, cluster(deployment("db", name="third")))
     assert artifact() == {"name": "third", "version": "1", "deployments": 3}
+    assert bodies(store, "deployment_record")[-1]["artifact"] == stored | {"name": "third"}
 
 
 async def test_the_same_digest_of_two_repositories(hub: httpx.AsyncClient, store: Store) -> None:

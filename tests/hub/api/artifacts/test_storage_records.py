@@ -126,6 +126,15 @@ async def test_storage_records_have_the_latest_name_of_their_artifact(
     assert {one["name"] for one in await records(hub, kind="storage")} == {"second"}
 
 
+async def test_an_event_has_the_stored_version_of_the_artifact(
+    hub: httpx.AsyncClient, store: Store
+) -> None:
+    await put(hub, version="1.0")
+    await put(hub, status="eol")
+    versions = [each["artifact"]["version"] for each in bodies(store, "storage_record")]
+    assert versions == ["1.0", "1.0"]
+
+
 async def test_records_are_returned_on_request(hub: httpx.AsyncClient) -> None:
     shown = await posted(hub, STORAGE, storage(return_records=False))
     assert shown == {"total_count": 1}
