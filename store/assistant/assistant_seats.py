@@ -102,11 +102,8 @@ def give_members(
 
 def cancel_members(db: Connection, organization_id: int) -> list[Row]:
     """Cancel seats that are neither personal nor through a team. Return the new cancellations."""
-    seats = seat_rows.of_users(db, organization_id, organizations.member_ids(db, organization_id))
-    held = teams.member_ids(db, _teams(db, organization_id))
-    return _cancel(
-        db, [row for key, row in seats.items() if not row["personal"] and key not in held]
-    )
+    members = organizations.member_ids(db, organization_id)
+    return _cancel(db, organization_id, seat_rows.of_users(db, organization_id, members))
 
 
 def manage(
@@ -132,6 +129,7 @@ def _give(
     missing = {key: team_id for key, team_id in wanted.items() if key not in before}
     seat_rows.insert(db, organization_id, missing, personal)
     seat_rows.keep(db, before.values(), personal)
+    seat_rows.assign_teams(db, before.values())
     after = seat_rows.of_users(db, organization_id, wanted)
     new = [row for key, row in after.items() if key not in before]
     refreshed = [after[key] for key, row in before.items() if row["expires_at"] is not None]
@@ -146,8 +144,7 @@ def cancel_users(db: Connection, organization_id: int, account_ids: Collection[i
     """Cancel these users' seats, except seats through a team. Return the new cancellations."""
     seats = seat_rows.of_users(db, organization_id, account_ids)
     seat_rows.release(db, [row["id"] for row in seats.values()])
-    held = teams.member_ids(db, _teams(db, organization_id))
-    return _cancel(db, [row for key, row in seats.items() if key not in held])
+    return _cancel(db, organization_id, seats)
 
 
 def cancel_teams(db: Connection, organization_id: int, team_ids: Collection[int]) -> list[Row]:
@@ -161,23 +158,36 @@ def cancel_teams(db: Connection, organization_id: int, team_ids: Collection[int]
         organization_id=organization_id,
         ids=json_array(team_ids),
     )
-    seats = seat_rows.of_users(db, organization_id, teams.member_ids(db, team_ids))
-    held = teams.member_ids(db, _teams(db, organization_id))
-    return _cancel(
-        db, [row for key, row in seats.items() if not row["personal"] and key not in held]
-    )
+    holders = _holders(db, organization_id, team_ids)
+    return _cancel(db, organization_id, seat_rows.of_users(db, organization_id, holders))
 
 
-def _teams(db: Connection, organization_id: int) -> list[int]:
+def _holders(db: Connection, organization_id: int, team_ids: Collection[int]) -> list[int]:
+    """Return the teams' members, and the users whose seats name the teams."""
     rows = db.tuples(
-        "SELECT team_id FROM assistant_team WHERE organization_id = :id", id=organization_id
+        "SELECT m.account_id FROM team_member m WHERE m.team_id IN"
+        f" (SELECT w.id FROM {db.each('ids', id='integer')} AS w)"
+        " UNION SELECT s.account_id FROM assistant_seat s"
+        " WHERE s.organization_id = :organization_id AND s.team_id IN"
+        f" (SELECT v.id FROM {db.each('ids', id='integer')} AS v)",
+        organization_id=organization_id,
+        ids=json_array(team_ids),
     )
-    return [team_id for (team_id,) in rows]
+    return [account_id for (account_id,) in rows]
 
 
-def _cancel(db: Connection, rows: list[Row]) -> list[Row]:
+def _cancel(db: Connection, organization_id: int, locked: Mapping[int, Row]) -> list[Row]:
+    """Cancel the seats that are neither personal nor through a team.
+
+    `locked` has seats by account. Return the new cancellations.
+    """
+    seat_rows.assign_teams(db, locked.values())
     _, ends = cycle(db.now)
-    ending = [row for row in rows if row["expires_at"] is None]
+    ending = [
+        row
+        for row in seat_rows.of_users(db, organization_id, locked).values()
+        if row["expires_at"] is None and row["team_id"] is None and not row["personal"]
+    ]
     seat_rows.cancel(db, ending, ends)
     if ending:
         jobs.notify_worker(db)

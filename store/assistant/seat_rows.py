@@ -12,6 +12,12 @@ COLUMNS = (
     "id, organization_id, account_id, team_id, personal, created_at, updated_at, expires_at,"
     " active_at, editor, authenticated_at"
 )
+THROUGH = (
+    "FROM assistant_team t JOIN team_member m ON m.team_id = t.team_id"
+    " WHERE t.organization_id = assistant_seat.organization_id"
+    " AND m.account_id = assistant_seat.account_id"
+)
+"""SQL for the teams with the subscription that have the seat's user as a member."""
 
 
 def of_users(
@@ -67,14 +73,17 @@ def forget(db: Connection, account_id: int) -> None:
 
 def keep(db: Connection, rows: Collection[Row], personal: bool) -> None:
     """Undo the cancellation of locked seats. If `personal`, they become personal."""
-    changed = "personal = 1" if personal else "personal = personal"
+    changed = [
+        row for row in rows if row["expires_at"] is not None or (personal and not row["personal"])
+    ]
+    value = "1" if personal else "personal"
     db.execute(
-        f"UPDATE assistant_seat SET {changed}, expires_at = NULL, updated_at = :now"
+        f"UPDATE assistant_seat SET personal = {value}, expires_at = NULL, updated_at = :now"
         f" WHERE id {_among(db)}",
-        ids=json_array(row["id"] for row in rows),
+        ids=json_array(row["id"] for row in changed),
         now=db.now,
     )
-    seat_tally.move(db, rows, None)
+    seat_tally.move(db, changed, None)
 
 
 def release(db: Connection, ids: Collection[int]) -> None:
@@ -82,6 +91,21 @@ def release(db: Connection, ids: Collection[int]) -> None:
     db.execute(
         f"UPDATE assistant_seat SET personal = 0 WHERE id {_among(db)}",
         ids=json_array(ids),
+    )
+
+
+def assign_teams(db: Connection, rows: Collection[Row]) -> None:
+    """Let locked seats name a team that gives them. The present team stays if it is one.
+
+    Without such a team, they name none. A personal seat without a team stays as it is.
+    """
+    db.execute(
+        f"UPDATE assistant_seat SET team_id = (SELECT min(t.team_id) {THROUGH}),"
+        f" updated_at = :now WHERE id {_among(db)} AND CASE WHEN team_id IS NULL"
+        f" THEN personal = 0 AND EXISTS (SELECT 1 {THROUGH})"
+        f" ELSE NOT EXISTS (SELECT 1 {THROUGH} AND t.team_id = assistant_seat.team_id) END",
+        ids=json_array(row["id"] for row in rows),
+        now=db.now,
     )
 
 

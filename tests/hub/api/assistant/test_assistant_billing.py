@@ -136,6 +136,47 @@ async def test_the_seats_of_teams(client: httpx.AsyncClient) -> None:
     assert None not in (pending["ben"], pending["cat"])
 
 
+async def test_a_seat_names_a_team_with_the_subscription(
+    client: httpx.AsyncClient, clock: MovableClock
+) -> None:
+    async def shown() -> Any:
+        return (await client.get("/orgs/acme/members/ben/assistant")).json()
+
+    await give_teams(client, "Ops", "Web Folks")
+    clock.advance(60)
+    await cancel_teams(client, "Ops")
+    found = await shown()
+    assert (found["assigning_team"]["slug"], found["updated_at"]) == ("web-folks", iso(clock.now()))
+    await cancel_teams(client, "Web Folks")
+    assert (await shown())["assigning_team"] is None
+    assert await give(client, "ben") == 1
+    assert (await shown())["assigning_team"] is None
+    await give_teams(client, "Ops")
+    await cancel(client, "ben")
+    found = await shown()
+    assert (found["assigning_team"]["slug"], found["pending_cancellation_date"]) == ("ops", None)
+
+
+async def test_a_seat_of_a_former_team_member_ends_with_the_team(
+    client: httpx.AsyncClient, store: Store
+) -> None:
+    await give_teams(client, "Ops")
+    store.do(lambda db: db.execute("DELETE FROM team_member"))
+    assert await cancel_teams(client, "Ops") == 2
+
+
+async def test_giving_a_seat_again_changes_nothing(
+    client: httpx.AsyncClient, store: Store, clock: MovableClock
+) -> None:
+    await give_teams(client, "Ops")
+    await give(client, "ann")
+    before = (await client.get(f"{AT}/seats")).json()
+    clock.advance(60)
+    assert (await give_teams(client, "Ops"), await give(client, "ann")) == (0, 0)
+    assert (await client.get(f"{AT}/seats")).json() == before
+    assert actions(store) == ["created", "created"]
+
+
 async def test_the_summary_is_counted(
     client: httpx.AsyncClient, store: Store, clock: MovableClock
 ) -> None:
