@@ -19,12 +19,12 @@ from store.issues.issue_events import IssueEventData
 class IssueChange:
     """A change: the action of its event, and the label, milestone or account that it is about.
 
-    `before` has the former values of changed texts.
+    `before` has the former values of what was edited.
     """
 
     action: str
     subject: Row | int | None = None
-    before: Mapping[str, str | None] = field(default_factory=dict)
+    before: Mapping[str, str | bool | None] = field(default_factory=dict)
 
 
 def lock(db: Connection, issue: Row) -> Row:
@@ -72,13 +72,15 @@ def set_texts(
 def set_state(
     db: Connection, issue: Row, by: int, state: str, reason: str | None
 ) -> list[IssueChange]:
-    """Close or reopen an issue. Another reason for the same state changes the reason alone."""
+    """Close or reopen an issue. A closed one is closed again for another reason.
+
+    A reason that does not fit the state counts as none.
+    """
     closed = state == "closed"
-    wanted = None if issue["is_pull"] else (reason or "completed") if closed else "reopened"
+    fitting = reason if reason in issues.CLOSING_REASONS else None
+    wanted = None if issue["is_pull"] else (fitting or "completed") if closed else "reopened"
     if issue["state"] == state:
-        if closed and reason is not None and issue["state_reason"] != wanted:
-            touch(db, issue, {"state_reason": wanted})
-        return []
+        return _close_again(db, issue, by, wanted) if closed and fitting else []
     times = {"closed_at": db.now if closed else None, "closed_by_id": by if closed else None}
     touch(db, issue, {"state": state, "state_reason": wanted, **times})
     milestones.count_issue(db, issue["milestone_id"], issue["state"], -1)
@@ -86,6 +88,15 @@ def set_state(
     action = "closed" if closed else "reopened"
     _happened(db, issue, action, by, {} if issue["is_pull"] else {"state_reason": wanted})
     return [IssueChange(action)]
+
+
+def _close_again(db: Connection, issue: Row, by: int, reason: str | None) -> list[IssueChange]:
+    """Change the reason of a closed issue. It stays closed since the same time."""
+    if issue["state_reason"] == reason:
+        return []
+    touch(db, issue, {"state_reason": reason})
+    _happened(db, issue, "closed", by, {"state_reason": reason})
+    return [IssueChange("closed")]
 
 
 def set_milestone(db: Connection, issue: Row, by: int, milestone: Row | None) -> list[IssueChange]:

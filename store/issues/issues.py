@@ -19,7 +19,8 @@ COLUMNS = (
     " created_at, updated_at, reported_at, deleted_at, moved_to, moved_number, type,"
     " type_key"
 )
-REASONS = ("completed", "reopened", "not_planned", "duplicate")
+CLOSING_REASONS = ("completed", "not_planned", "duplicate")
+REASONS = (*CLOSING_REASONS, "reopened")
 MOST_BODY = 262_144
 FIELDS: payload_reader.Readers = {
     "foreign_id": ("id", payload_reader.number),

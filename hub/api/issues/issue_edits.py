@@ -53,7 +53,10 @@ class NewIssue(IssuePeople):
 
 
 class IssueEdit(IssuePeople, total=False):
-    """A change of an issue. Members that are not given stay."""
+    """A change of an issue. Members that are not given stay.
+
+    If the `state_reason` does not fit the state, it is ignored.
+    """
 
     title: Title
     body: Body | None

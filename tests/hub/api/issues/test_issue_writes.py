@@ -301,6 +301,32 @@ async def test_closing_and_reopening_update_the_milestone(
     assert [one["action"] for one in bodies(store, "pull_request")] == ["closed"]
 
 
+async def test_another_reason_closes_an_issue_again(
+    hub: httpx.AsyncClient, platform: Platform, store: Store
+) -> None:
+    first = await done(await hub.patch(ONE, json={"state": "closed"}))
+    for change in ({"state": "closed", "state_reason": "duplicate"}, {"state": "closed"}):
+        again = await done(await hub.patch(ONE, json=change))
+        assert (again["state_reason"], again["closed_at"]) == ("duplicate", first["closed_at"])
+    reasons = [one["issue"]["state_reason"] for one in bodies(store, "issues")]
+    assert reasons == ["completed", "duplicate"]
+    timeline = (await hub.get(f"{ONE}/timeline")).json()
+    assert [one["state_reason"] for one in timeline if one["event"] == "closed"] == reasons
+
+
+async def test_a_reason_that_does_not_fit_the_state_counts_as_none(
+    hub: httpx.AsyncClient, platform: Platform, store: Store
+) -> None:
+    for state, reason, kept in (
+        ("closed", "reopened", "completed"),
+        ("closed", "reopened", "completed"),
+        ("open", "not_planned", "reopened"),
+    ):
+        shown = await done(await hub.patch(ONE, json={"state": state, "state_reason": reason}))
+        assert (shown["state"], shown["state_reason"]) == (state, kept)
+    assert [one["action"] for one in bodies(store, "issues")] == ["closed", "reopened"]
+
+
 async def test_events_about_milestones_count_the_issue(
     hub: httpx.AsyncClient, platform: Platform, store: Store
 ) -> None:
