@@ -3,9 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
+import orjson
+
 from store.database import upsert
 from store.database.connection import Connection, Row
 from store.issues import issue_changes, issues, pull_details, pulls
+from store.issues.issue_changes import IssueChange
 
 
 def create(
@@ -42,11 +45,16 @@ def open_between(db: Connection, repo: Row, head: tuple[str, str], base: str) ->
     )
 
 
-def set_maintainer_can_modify(db: Connection, issue: Row, allowed: bool) -> None:
+def set_maintainer_can_modify(db: Connection, issue: Row, allowed: bool) -> list[IssueChange]:
     """Set whether those who may write to the base may also write to the head of a pull request."""
     stored = db.value("SELECT details FROM pull WHERE issue_id = :id", id=issue["id"])
+    before = bool(orjson.loads(stored).get("maintainer_can_modify"))
+    if before == allowed:
+        return []
+    issue_changes.touch(db, issue, {})
     db.execute(
         "UPDATE pull SET details = :details WHERE issue_id = :id",
         details=pull_details.read(db, {"maintainer_can_modify": allowed}, stored),
         id=issue["id"],
     )
+    return [IssueChange("edited", before={"maintainer_can_modify": before})]

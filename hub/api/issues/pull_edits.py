@@ -106,13 +106,21 @@ def update(ctx: Context, repo: Row, pull: Row, body: PullRequestEdit) -> PullReq
     """
     row = issue_rules.opened(ctx, repo, pull)
     _check_base(ctx, row, body)
-    changes = change_texts(ctx, repo, row, body)
+    changes = _edit(ctx, repo, row, body)
     changes += change_state(ctx, repo, row, body)
-    if "maintainer_can_modify" in body:
-        pull_changes.set_maintainer_can_modify(ctx.db, row, body["maintainer_can_modify"])
     row = issue_change_events.emit(ctx, repo, row["id"], changes)
     (shown,) = pull_serializers.for_caller(ctx, repo, [row])
     return shown
+
+
+def _edit(ctx: Context, repo: Row, row: Row, body: PullRequestEdit) -> list[IssueChange]:
+    """Change the title, the text, and `maintainer_can_modify`. Return them as one change."""
+    changes = change_texts(ctx, repo, row, body)
+    if "maintainer_can_modify" in body:
+        allowed = body["maintainer_can_modify"]
+        changes += pull_changes.set_maintainer_can_modify(ctx.db, row, allowed)
+    before = {name: value for one in changes for name, value in one.before.items()}
+    return [IssueChange("edited", before=before)] if before else []
 
 
 def _check_base(ctx: Context, row: Row, body: PullRequestEdit) -> None:

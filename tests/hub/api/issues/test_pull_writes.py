@@ -12,7 +12,7 @@ from issue_world import Platform, pull
 from hub.settings import HubSettings
 from store import Connection, Row, Store
 from store.accounts import accounts, sso, tokens
-from store.clock import DAY, MovableClock
+from store.clock import DAY, MovableClock, iso
 from store.repositories import interaction_limits, pull_request_caps, refs, repositories
 
 HELLO = "/repos/octo/hello"
@@ -262,9 +262,26 @@ async def test_title_text_and_state_can_be_changed(hub: httpx.AsyncClient, store
     assert (await hub.get(f"{PULLS}/1")).json() == shown
     _, edited, closed = bodies(store, "pull_request")
     assert (edited["action"], closed["action"]) == ("edited", "closed")
-    assert edited["changes"]["title"] == {"from": "A new tone"}
+    assert edited["changes"] == {
+        "title": {"from": "A new tone"},
+        "body": {"from": None},
+        "maintainer_can_modify": {"from": True},
+    }
     again = await hub.patch(f"{PULLS}/1", json={"state": "open"})
     assert again.json()["state"] == "open"
+
+
+async def test_a_change_of_the_right_to_modify_it_is_an_event(
+    hub: httpx.AsyncClient, store: Store, clock: MovableClock
+) -> None:
+    await made(hub, NEW)
+    clock.advance(60)
+    for _ in range(2):
+        answer = await hub.patch(f"{PULLS}/1", json={"maintainer_can_modify": False})
+    _, edited = bodies(store, "pull_request")
+    assert edited["action"] == "edited"
+    for shown in (answer.json(), edited["pull_request"]):
+        assert (shown["maintainer_can_modify"], shown["updated_at"]) == (False, iso(clock.now()))
 
 
 async def test_an_unusable_base_is_refused(hub: httpx.AsyncClient) -> None:
