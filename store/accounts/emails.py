@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable
 
 from store.accounts import email_address
-from store.database import paging
+from store.database import paging, upsert
 from store.database.connection import Connection, Row, json_array
 from store.errors import Invalid, Missing
 
@@ -175,14 +175,17 @@ def _verified(db: Connection, account_id: int) -> int:
     return total
 
 
-def set_visibility(db: Connection, account_id: int, visibility: str) -> Row | None:
-    """Make the primary address `public` or `private`. Return None if there is none."""
-    return db.one(
-        "UPDATE email SET visibility = :visibility WHERE account_id = :account_id"
-        f" AND is_primary = 1 RETURNING {COLUMNS}",
-        visibility=visibility,
-        account_id=account_id,
-    )
+def set_visibility(db: Connection, account_id: int, visibility: str) -> tuple[Row, bool]:
+    """Make the primary address `public` or `private`. Return it, and whether that changes it.
+
+    Raises Missing if there is none.
+    """
+    _alone(db, account_id)
+    before = primary(db, account_id)
+    if before is None:
+        raise Missing("email")
+    after = {**before, "visibility": visibility}
+    return after, upsert.update(db, "email", before, after)
 
 
 def add_if_missing(db: Connection, account_id: int, address: str) -> bool:

@@ -53,11 +53,11 @@ def create(
 
 def update(
     db: Connection, field: Row, options: Sequence[Option] | None = None, **changes: Any
-) -> Row:
+) -> tuple[Row, bool]:
     """Change a field's name, description or visibility, and replace its options.
 
-    Removed options are removed from issues, too. Raises Invalid as `create` does, Missing if the
-    field is gone.
+    Removed options are removed from issues, too. Return the field, and whether it changes. Raises
+    Invalid as `create` does, Missing if the field is gone.
     """
     _alone(db, field["organization_id"])
     before = _again(db, field["id"])
@@ -73,7 +73,8 @@ def update(
         db.execute(
             "UPDATE issue_field SET updated_at = :now WHERE id = :id", now=db.now, id=field["id"]
         )
-    return _again(db, field["id"])
+    after = _again(db, field["id"])
+    return after, after != before
 
 
 def delete(db: Connection, field: Row) -> None:

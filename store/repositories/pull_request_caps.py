@@ -3,10 +3,12 @@
 from collections.abc import Collection
 
 from store.accounts import accounts
+from store.database import upsert
 from store.database.connection import Connection, Row, json_array, prefixed
 from store.errors import Invalid
 
-LEAST, MOST, DEFAULT = 1, 1000, 10
+LEAST, MOST = 1, 1000
+DEFAULT = {"enabled": 0, "most": 10}
 MOST_BYPASSING = 100
 # Kind of owner to the table of its caps and the table's key.
 TABLES = {
@@ -23,22 +25,21 @@ def stored(db: Connection, whose: str, key: int) -> Row | None:
 
 def get(db: Connection, whose: str, key: int) -> Row:
     """Return the cap of an `organization` or `repository`. By default it is disabled."""
-    return stored(db, whose, key) or {"enabled": 0, "most": DEFAULT}
+    return stored(db, whose, key) or DEFAULT
 
 
-def put(db: Connection, whose: str, key: int, *, enabled: bool, most: int | None = None) -> Row:
-    """Set the cap. Without `most`, its number stays."""
+def put(
+    db: Connection, whose: str, key: int, *, enabled: bool, most: int | None = None
+) -> tuple[Row, bool]:
+    """Set the cap. Without `most`, its number stays. Return the cap, and whether it changes."""
     table, column = TABLES[whose]
-    row = {"enabled": int(enabled), "most": most or get(db, whose, key)["most"]}
-    db.execute(
-        f"INSERT INTO {table} ({column}, enabled, most, updated_at)"
-        f" VALUES (:key, :enabled, :most, :now) ON CONFLICT ({column}) DO UPDATE SET"
-        " enabled = excluded.enabled, most = excluded.most, updated_at = excluded.updated_at",
-        key=key,
-        now=db.now,
-        **row,
-    )
-    return row
+    db.alone(f"cap of {whose} {key}")
+    before = stored(db, whose, key)
+    row = {"enabled": int(enabled), "most": most or (before or DEFAULT)["most"]}
+    if row != before:
+        values = {column: key, **row, "updated_at": db.now}
+        upsert.insert_or_replace(db, table, values, column)
+    return row, row != (before or DEFAULT)
 
 
 def lock(db: Connection, account_id: int) -> None:

@@ -47,6 +47,8 @@ def put(
     }
     if not subscribed and not ignored:
         return row, "ended" if remove(db, repo_id, account_id) else "nothing"
+    if row == before:
+        return row, "nothing"
     db.execute(
         f"INSERT INTO watching ({COLUMNS})"
         " VALUES (:repo_id, :account_id, :subscribed, :ignored, :created_at)"

@@ -162,6 +162,7 @@ STEPS: tuple[Step, ...] = (
     step("issues/delete-issue-field-value", "issues.field_removed", **HERE),
     step("orgs/create-issue-field", "issue_field.created", {"name": "Size", "data_type": "text"}),
     step("orgs/update-issue-field", "issue_field.edited", {"description": "how much"}),
+    step("orgs/update-issue-field", "", {"description": "how much"}),
     step("orgs/delete-issue-field", "issue_field.deleted"),
     # Issues and pull requests
     step("issues/create", "issues.opened", {"title": "A dent"}, **HERE),
@@ -342,6 +343,7 @@ STEPS: tuple[Step, ...] = (
         {"subscribed": True},
     ),
     step("activity/set-repo-subscription", "repository_subscription.updated", {"ignored": True}),
+    step("activity/set-repo-subscription", "", {"ignored": True}),
     # Interaction limits
     step("interactions/set-restrictions-for-repo", "interaction_limit.set", LIMIT),
     step("interactions/remove-restrictions-for-repo", "interaction_limit.removed"),
@@ -393,6 +395,9 @@ STEPS: tuple[Step, ...] = (
         "users/set-primary-email-visibility-for-authenticated-user",
         "email.visibility_changed",
         {"visibility": "private"},
+    ),
+    step(
+        "users/set-primary-email-visibility-for-authenticated-user", "", {"visibility": "private"}
     ),
     step("users/delete-email-for-authenticated-user", "email.removed", ["two@tower.example"]),
     # Agent variables and devenv secrets

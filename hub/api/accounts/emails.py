@@ -14,7 +14,6 @@ from hub.rest.serializers import SimpleUser
 from hub.rest.validation import Text
 from store import Row
 from store.accounts import emails
-from store.errors import Missing
 
 ops = OperationGroup("users")
 
@@ -74,10 +73,9 @@ def set_primary_email_visibility_for_authenticated_user(
 
     404 if the user has no address.
     """
-    row = emails.set_visibility(ctx.db, _account_id(ctx), body["visibility"])
-    if row is None:
-        raise Missing("email")
-    ctx.emit("email.visibility_changed", None, email=_metadata(row))
+    row, changed = emails.set_visibility(ctx.db, _account_id(ctx), body["visibility"])
+    if changed:
+        ctx.emit("email.visibility_changed", None, email=_metadata(row))
     return [_serialize(row)]
 
 

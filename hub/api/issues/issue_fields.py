@@ -99,8 +99,8 @@ def update_issue_field(
     option is also removed from the issues.
     """
     changes: dict[str, Any] = {**body}
-    row = issue_fields.update(ctx.db, issue_field, **changes)
-    return _emit(ctx, "issue_field.edited", org, row)
+    row, changed = issue_fields.update(ctx.db, issue_field, **changes)
+    return _emit(ctx, "issue_field.edited", org, row) if changed else field(row)
 
 
 @ops("DELETE /orgs/{org}/issue-fields/{issue_field_id}", WRITE, emits=("issue_field.deleted",))

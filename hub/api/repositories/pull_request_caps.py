@@ -96,9 +96,10 @@ def update_pull_request_creation_cap_for_org(
     ctx: Context, org: Row, body: CreationCapChange
 ) -> CreationCap:
     """Update the pull request creation cap for an organization"""
-    shown = _put(ctx, "organization", org["id"], body)
-    organization = organization_serializers.organization(ctx.urls, org)
-    ctx.emit(CHANGED, None, pull_request_creation_cap=shown, organization=organization)
+    shown, changed = _put(ctx, "organization", org["id"], body)
+    if changed:
+        organization = organization_serializers.organization(ctx.urls, org)
+        ctx.emit(CHANGED, None, pull_request_creation_cap=shown, organization=organization)
     return shown
 
 
@@ -126,8 +127,9 @@ def update_pull_request_creation_cap_for_repo(
     405 for private repositories, which have no cap.
     """
     _check_public(repo)
-    shown = _put(ctx, "repository", repo["id"], body)
-    ctx.emit(CHANGED, repo, pull_request_creation_cap=shown)
+    shown, changed = _put(ctx, "repository", repo["id"], body)
+    if changed:
+        ctx.emit(CHANGED, repo, pull_request_creation_cap=shown)
     return shown
 
 
@@ -168,11 +170,11 @@ def _check_public(repo: Row) -> None:
         raise NotAllowed("Only public repositories have a pull request creation cap.")
 
 
-def _put(ctx: Context, whose: str, key: int, body: CreationCapChange) -> CreationCap:
-    row = pull_request_caps.put(
+def _put(ctx: Context, whose: str, key: int, body: CreationCapChange) -> tuple[CreationCap, bool]:
+    row, changed = pull_request_caps.put(
         ctx.db, whose, key, enabled=body["enabled"], most=body.get("max_open_pull_requests")
     )
-    return _serialize(row)
+    return _serialize(row), changed
 
 
 def _serialize(row: Row) -> CreationCap:

@@ -128,11 +128,12 @@ def test_a_removed_address_is_free(store: Store, ada: Row) -> None:
 
 
 def test_visibility_is_the_primary_s(store: Store, ada: Row) -> None:
-    assert store.do(emails.set_visibility, ada["id"], "public") is None
+    with pytest.raises(Missing):
+        store.do(emails.set_visibility, ada["id"], "public")
     add(store, ada, "ada@tower.example", "a@tower.example")
-    shown = store.do(emails.set_visibility, ada["id"], "public")
-    assert shown is not None
-    assert (shown["email"], shown["visibility"]) == ("ada@tower.example", "public")
+    shown, changed = store.do(emails.set_visibility, ada["id"], "public")
+    assert (shown["email"], shown["visibility"], changed) == ("ada@tower.example", "public", True)
+    assert store.do(emails.set_visibility, ada["id"], "public") == (shown, False)
     assert store.look(emails.page, ada["id"], limit=9, offset=0, public=True) == [shown]
     assert store.look(emails.count, ada["id"], public=True) == 1
     store.do(emails.set_visibility, ada["id"], "private")

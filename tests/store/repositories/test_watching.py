@@ -52,7 +52,7 @@ def test_watching_begins_once(world: World, bob: Row) -> None:
     }
     assert world.store.look(watching.get, world.repo["id"], bob["id"]) == row
     world.clock.advance(5)
-    assert put(world, bob) == (row, "set")
+    assert put(world, bob) == (row, "nothing")
 
 
 def test_ignoring_is_no_watching_and_both_may_hold(world: World, bob: Row) -> None:

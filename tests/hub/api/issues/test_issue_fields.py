@@ -310,7 +310,8 @@ async def test_another_organizations_field(hub: httpx.AsyncClient, store: Store)
 async def test_the_hubs_own_events(hub: httpx.AsyncClient, store: Store) -> None:
     field = await make(hub)
     path = f"{FIELDS}/{field['id']}"
-    await hub.patch(path, json={"name": "Urgency"})
+    for _ in range(2):
+        await hub.patch(path, json={"name": "Urgency", "options": field["options"]})
     await hub.delete(path)
     found = bodies(store, "issue_field")
     assert [(one["action"], one["issue_field"]["name"]) for one in found] == [

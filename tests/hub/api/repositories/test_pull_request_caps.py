@@ -43,7 +43,9 @@ async def test_a_cap_of_pull_requests_is_set(
     off = {"enabled": False, "max_open_pull_requests": 10}
     assert (await hub.get(path)).json() == off
     for body, expected in (
+        ({"enabled": False}, off),
         ({"enabled": True}, off | {"enabled": True}),
+        ({"enabled": True, "max_open_pull_requests": 10}, off | {"enabled": True}),
         ({"enabled": True, "max_open_pull_requests": 1}, (True, 1)),
         ({"enabled": False}, (False, 1)),
         ({"enabled": True, "max_open_pull_requests": 1000}, (True, 1000)),
