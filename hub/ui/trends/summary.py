@@ -32,8 +32,9 @@ def summary(ctx: ViewContext, hook_ids: list[int]) -> dict[str, Any]:
     """Return the values of a page about these hooks, for the span in the query."""
     span = ctx.asked("span") if ctx.asked("span") in SPANS else USUAL
     text, minutes, step = SPANS[span]
-    until = (ctx.now // MINUTE // step + 1) * step
-    first = until - minutes
+    until = ctx.now // MINUTE + 1
+    # The whole span counts, as in lists. The first step may begin before it.
+    first = (ctx.now // MINUTE - minutes) // step * step
     found = hook_tallies.between(ctx.db, hook_ids, first, until, step)
     total = HookCounts()
     for one in found.values():

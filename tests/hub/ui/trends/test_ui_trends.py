@@ -36,6 +36,19 @@ async def test_a_hook_s_trends_cover_the_chosen_period(world: World, clock: Mova
         assert (await browser.get(f"/ui/hooks/{world.other['id']}/trends")).status_code == 403
 
 
+@pytest.mark.parametrize(
+    ("span", "seconds"), [("1h", 3_500), ("24h", 86_200), ("7d", 600_000), ("30d", 2_590_000)]
+)
+async def test_trends_and_deliveries_of_a_period_agree(
+    world: World, clock: MovableClock, span: str, seconds: int
+) -> None:
+    world.send(world.good, "one", status_code=418)
+    clock.advance(seconds=seconds)
+    async with open_dashboard(world.store, world.seed.token) as browser:
+        for page in (f"hooks/{world.good['id']}/trends?span", "deliveries?range"):
+            assert "418" in text_of(await browser.page(f"/ui/{page}={span}")), page
+
+
 async def test_all_hooks_of_a_host_that_one_may_see(world: World) -> None:
     elsewhere = world.store.do(
         hook, world.seed.hello["id"], "x", url="https://receiver.example.net/x"
