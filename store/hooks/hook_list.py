@@ -8,7 +8,8 @@ from typing import Any
 from store.database import paging
 from store.database.connection import ENDLESS, Connection, Row, json_array
 from store.database.list_order import Matches, SortOrder, matches_of
-from store.hooks import hook_health, hooks
+from store.database.patterns import containing
+from store.hooks import hook_health, hook_targets, hooks
 from store.hooks.event_names import FITTING, WILDCARD
 from store.hooks.hook_targets import NAMED
 from store.monitoring import name_search
@@ -48,8 +49,9 @@ class HookFilter:
     """A filter for hooks. `repo_ids` and `hook_ids` None mean all hooks.
 
     `org_ids` adds hooks of organizations. `state` is a key of STATES.
-    `event` selects hooks that get it. `since` and `until` limit when it was created. `upto` keeps
-    out hooks with a higher id, and `hidden_owners` the hooks of these owners and repositories.
+    `event` selects hooks that get it, and those that would get it if they were active. `since` and
+    `until` limit when it was created. `upto` keeps out hooks with a higher id, and `hidden_owners`
+    the hooks of these owners and repositories.
     """
 
     repo_ids: Sequence[int] | None = None
@@ -78,13 +80,9 @@ class HookFilter:
                 where.append(condition)
                 given[name] = value
         if self.event:
-            # The wildcard stands for some events of the platform, and for none of the hub.
-            subscribed = " UNION ALL ".join(
-                f"SELECT s.hook_id FROM {table} s WHERE s.hook_id = h.id AND s.event IN (:event"
-                + (f", '{WILDCARD}')" if self.event in every else ")")
-                for table, every in SUBSCRIPTIONS.items()
-            )
-            where.append(f"EXISTS ({subscribed})")
+            where.append(_subscribes(self.event))
+            listed = {"listed": self.event, "every": WILDCARD}
+            given |= {name: containing(json.dumps(event)) for name, event in listed.items()}
             given["event"] = self.event
         source = "hook h"
         if self.repo_ids is not None:
@@ -98,6 +96,33 @@ class HookFilter:
             where.append(f"(o.id IS NULL OR o.id NOT IN {hidden})")
             given["hidden"] = json_array(self.hidden_owners)
         return f"{source}{NAMED} WHERE {' AND '.join(where)}", given
+
+
+def _subscribes(event: str) -> str:
+    """Return the SQL condition of `HookFilter.event`, with :event, and :listed and :every in JSON.
+
+    Only active hooks have subscriptions.
+    """
+    # The wildcard stands for some events of the platform, and for none of the hub.
+    found = " UNION ALL ".join(
+        f"SELECT s.hook_id FROM {table} s WHERE s.hook_id = h.id AND s.event IN (:event"
+        + (f", '{WILDCARD}')" if event in every else ")")
+        for table, every in SUBSCRIPTIONS.items()
+    )
+    listed = f"h.events LIKE :every ESCAPE '!' AND ({_fitting(event)})"
+    return (
+        f"CASE WHEN h.active = 1 THEN EXISTS ({found})"
+        f" ELSE h.events LIKE :listed ESCAPE '!' OR ({listed}) END"
+    )
+
+
+def _fitting(event: str) -> str:
+    """Return the SQL condition on hooks whose wildcard stands for an event."""
+    columns = hook_targets.COLUMNS
+    kinds = [f"h.{name} IS NOT NULL" for kind, name in columns.items() if event in FITTING[kind]]
+    if event in FITTING["system"]:
+        kinds.append(" AND ".join(f"h.{name} IS NULL" for name in columns.values()))
+    return " OR ".join(kinds) or "1 = 0"
 
 
 NEWEST_FIRST = SortOrder("created", descending=True)

@@ -2,10 +2,11 @@
 
 import re
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from dashboard_client import next_page, open_dashboard, text_of
-from ui_world import World
+from ui_world import World, hook
 
 from store import Store
 from store.clock import HOUR, SECOND, MovableClock
@@ -134,6 +135,23 @@ class TestFilters:
                 assert "late.example" in page, query
                 assert page.count('<td class="url">') == 1, query
             assert "No matching hooks" in await browser.page("/ui/hooks?event=fork&url=late")
+
+    async def test_disabled_hooks_by_event(self, world: World) -> None:
+        everything = world.store.do(hook, world.good["repo_id"], "all", events=["*"])
+        for one in (world.failing, everything):
+            world.store.do(hooks.disable, one["id"], "it failed for 5 days")
+        async with open_dashboard(world.store, world.seed.token) as browser:
+            for event, expected in (
+                ("push", ["/all", "/failing"]), ("issues", ["/all"]), ("issue_field", []),
+                ("team", []), ("pus_", []), ("%", []),
+            ):  # fmt: skip
+                page = await browser.page(f"/ui/hooks?state=disabled&event={quote(event)}")
+                assert re.findall(r"receiver\.example(/\w+)</a>", page) == expected, event
+            page = text_of(await browser.page("/ui/catalogue/push"))
+            assert "Subscribers 4 hooks" in page
+            assert "/failing disabled octo/hello" in page
+            assert "/good octo/hello" in page
+            assert "4 hooks" in text_of(await browser.page("/ui/hooks?event=push"))
 
     async def test_topics_by_event_endpoint_and_period(
         self, world: World, clock: MovableClock
