@@ -24,7 +24,7 @@ COLUMNS = (
 # A time that is too far ahead was written by a clock that was fast. It is ignored.
 FREE = "(held_until <= :now OR held_until > :now + :hold)"
 RETRY_DUE = "(rests_until <= :now OR rests_until > :now + :longest)"
-READY = f"{FREE} AND (asked_at IS NOT NULL OR (due_at <= :now AND {RETRY_DUE}))"
+READY = f"{FREE} AND (asked_at IS NOT NULL OR due_at <= :now) AND {RETRY_DUE}"
 BOUNDS = {"hold": CLAIM_TIMEOUT, "longest": HOUR}
 
 
@@ -93,12 +93,11 @@ def ready_at(row: Row, now: int) -> int | None:
     """Return from when on a job can be claimed, or None if it is not due. READY is this in SQL."""
     if is_claimed(row, now):
         return int(row["held_until"])
-    if row["asked_at"] is not None:
-        return now
-    if row["due_at"] is None:
+    due_at = now if row["asked_at"] is not None else row["due_at"]
+    if due_at is None:
         return None
     rests = now < row["rests_until"] <= now + HOUR
-    return max(row["due_at"], row["rests_until"]) if rests else int(row["due_at"])
+    return max(due_at, row["rests_until"]) if rests else int(due_at)
 
 
 def claim(db: Connection, name: str, holder: str) -> Row | None:
@@ -136,7 +135,7 @@ def complete(db: Connection, job: Row, due_at: int | None) -> None:
 
 
 def fail(db: Connection, job: Row, error: str) -> None:
-    """Mark a claimed job as failed. It stays due, and is retried after a delay."""
+    """Mark a claimed job as failed. It stays due or requested, and is retried after a delay."""
     failures = job["failures"] + 1
     rest = backoff_delay(failures, first=FIRST_RETRY_DELAY, longest=MAX_RETRY_DELAY)
     _end(
@@ -148,6 +147,7 @@ def fail(db: Connection, job: Row, error: str) -> None:
         served_at=job["served_at"],
         failures=failures,
         rests_until=db.now + round(rest * SECOND),
+        asked_at=job["asked_at"],
     )
 
 
@@ -169,11 +169,11 @@ def _end(
     rests_until: int,
     asked_at: int | None = None,
 ) -> None:
-    # If another run was requested after the claim, the request stays.
+    # If another run was requested after the claim, the request stays, and the job does not rest.
     db.execute(
         "UPDATE job SET held_until = 0, ended_at = :now, outcome = :outcome, error = :error,"
-        " due_at = :due_at, served_at = :served_at, failures = :failures,"
-        " rests_until = :rests_until, asked_at ="
+        " due_at = :due_at, served_at = :served_at, failures = :failures, rests_until ="
+        " CASE WHEN asked_at > :started_at THEN 0 ELSE CAST(:rests_until AS BIGINT) END, asked_at ="
         " CASE WHEN asked_at > :started_at THEN asked_at ELSE CAST(:asked_at AS BIGINT) END"
         " WHERE name = :name AND holder = :holder AND ended_at IS NULL",
         now=db.now,
@@ -191,8 +191,12 @@ def _end(
 
 
 def request_run(db: Connection, name: str) -> None:
-    """Request that a job runs now. Raises Missing if no worker has scheduled it yet."""
-    if not db.execute("UPDATE job SET asked_at = :now WHERE name = :name", now=db.now, name=name):
+    """Request that a job runs now, also if it rests after a failure.
+
+    Raises Missing if no worker has scheduled it yet.
+    """
+    asked = "UPDATE job SET asked_at = :now, rests_until = 0 WHERE name = :name"
+    if not db.execute(asked, now=db.now, name=name):
         raise Missing(f"there is no job {name!r}")
     notify_worker(db)
 

@@ -98,6 +98,9 @@ async def test_jobs_are_shown_and_run(store: Store, seed: Any, clock: MovableClo
         store.do(jobs.fail, taken, "the disk is <full>")
         html = await browser.page("/ui/jobs")
         assert "the disk is &lt;full&gt;" in html
+        # It is tried again after a rest, and can be run before that.
+        assert "as soon as a worker is free" not in html
+        assert '<button aria-label="Run now: prune">' in html
         answer = await browser.post("/ui/jobs/nothing/run", on="/ui/jobs")
         assert answer.status_code == 404
         assert store.look(audit_search.page, limit=1)[0]["action"] == "ui/run-job"

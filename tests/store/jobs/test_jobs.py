@@ -112,6 +112,29 @@ def test_asked_for_it_does_not_rest(planned: World) -> None:
     assert take(planned) is not None
 
 
+def test_a_requested_run_that_fails_is_tried_again_after_a_rest(planned: World) -> None:
+    planned.store.do(jobs.save_schedules, [JobSchedule("prune", "daily", planned.now + HOUR)])
+    planned.store.do(jobs.request_run, "prune")
+    planned.store.do(jobs.fail, taken(planned), "disk full")
+    assert take(planned) is None
+    ready = jobs.ready_at(row(planned), planned.now)
+    assert ready is not None
+    assert MINUTE / 2 <= ready - planned.now <= MINUTE
+    planned.clock.advance(60)
+    planned.store.do(jobs.complete, taken(planned), planned.now + HOUR)
+    assert parts(row(planned), "asked_at", "served_at") == [None, None]
+    assert take(planned) is None
+
+
+def test_a_request_during_a_run_that_fails_does_not_rest(planned: World) -> None:
+    planned.clock.advance(60)
+    found = taken(planned)
+    planned.clock.advance(1)
+    planned.store.do(jobs.request_run, "prune")
+    planned.store.do(jobs.fail, found, "disk full")
+    assert take(planned) is not None
+
+
 def test_cut_off_it_is_as_due_as_before(planned: World) -> None:
     planned.store.do(jobs.request_run, "prune")
     planned.store.do(jobs.release, taken(planned))
