@@ -110,7 +110,7 @@ def _imports(works: JobContext) -> list[ScheduledJob]:
     if not works.settings.imports:
         return []
     run = partial(run_imports, works.store, works.settings, works.emit)
-    return [ScheduledJob("import", DataTrigger(import_rounds.next_due), run)]
+    return [ScheduledJob("import", RequestTrigger(import_rounds.next_due), run)]
 
 
 def _mail(works: JobContext) -> list[ScheduledJob]:

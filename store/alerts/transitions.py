@@ -52,9 +52,7 @@ def find(db: Connection, limits: AlertLimits) -> Changes:
         ],
         closing=[*hook_checks.freed_keys(db), *renewed],
         relapsed=hook_checks.relapsed(db),
-        died=[
-            row["hook_id"] for row in exhausted.list_before(db, db.now - JOINED, hook_checks.MOST)
-        ],
+        died=[row["hook_id"] for row in exhausted.list_older(db, JOINED, hook_checks.MOST)],
     )
     _settle(db, changes, hook_checks.over(db))
     _compare_backlog(db, changes, limits.backlog)
@@ -63,18 +61,22 @@ def find(db: Connection, limits: AlertLimits) -> Changes:
 
 def _settle(db: Connection, changes: Changes, over: Sequence[Row]) -> None:
     """Close the alerts whose conditions have been over for long enough."""
-    ended = [
-        row
-        for row in over
-        if not row["settles"]
-        or (row["well_since"] is not None and row["well_since"] <= db.now - row["settles"])
-    ]
+    ended = [row for row in over if not row["settles"] or _has_settled(db, row)]
     by_id = {row["id"]: row for row in ended}
     changes.closing += by_id
     changes.opening += hook_checks.recovered(db, by_id, by_id)
     changes.well += [
         row["id"] for row in over if row["id"] not in by_id and row["well_since"] is None
     ]
+
+
+def _has_settled(db: Connection, row: Row) -> bool:
+    """Return whether a condition has been over for long enough.
+
+    A time that lies ahead was written by a clock that was fast.
+    """
+    since = row["well_since"]
+    return since is not None and not db.now - row["settles"] < since <= db.now
 
 
 def _compare_backlog(db: Connection, changes: Changes, limit: int) -> None:

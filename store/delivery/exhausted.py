@@ -27,13 +27,17 @@ def count(db: Connection, died: Iterable[tuple[int, int]]) -> None:
         )
 
 
-def list_before(db: Connection, before: int, limit: int) -> list[Row]:
-    """Return the counts of hooks that are not silenced, if they began at a time or earlier."""
+def list_older(db: Connection, age: int, limit: int) -> list[Row]:
+    """Return the counts of hooks that are not silenced, if they began `age` microseconds ago.
+
+    A time that is as far ahead was written by a clock that was fast. It counts as old.
+    """
     return db.all(
         "SELECT hook_id, many, first_id, last_id, since, last_at FROM exhausted"
-        f" WHERE since <= :before AND hook_id NOT IN {SILENCED}"
+        f" WHERE (since <= :before OR since > :ahead) AND hook_id NOT IN {SILENCED}"
         " ORDER BY since, hook_id LIMIT :limit",
-        before=before,
+        before=db.now - age,
+        ahead=db.now + age,
         now=db.now,
         limit=limit,
     )

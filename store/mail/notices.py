@@ -116,6 +116,24 @@ def _postpone(db: Connection, account_id: int, until: int) -> None:
     )
 
 
+def end_far_delays(db: Connection, ahead: int, limit: int) -> int:
+    """Make notices and mails due now that are due after `ahead`, because the clock was fast.
+
+    `ahead` is a time in microseconds that no delay reaches. Return how many were changed. If fewer
+    than `limit`, none is left.
+    """
+    many = 0
+    for table, due_at in (("mail", "n.due_at"), ("mail_notice", f"{_WAITING} AND n.due_at")):
+        many += db.execute(
+            f"UPDATE {table} SET due_at = :now WHERE id IN"
+            f" (SELECT n.id FROM {table} n WHERE {due_at} > :ahead LIMIT :limit)",
+            ahead=ahead,
+            limit=limit - many,
+            now=db.now,
+        )
+    return many
+
+
 def count(db: Connection, mail_id: int) -> int:
     """Return how many alerts a mail is about."""
     found: int = db.value("SELECT count(*) FROM mail_notice WHERE mail_id = :id", id=mail_id)

@@ -46,19 +46,22 @@ def add(db: Connection, kind: str, address: str, account_id: int | None = None) 
 
 def free_at(db: Connection, per_hour: int, total_per_hour: int, account_id: int) -> int:
     """Return when the limits of an hour allow another mail to an account; 0 if they do now."""
-    own = "created_at > :since AND account_id = :account_id"
-    given = {"since": db.now - HOUR, "account_id": account_id}
     return max(
-        _free_at(db, own, per_hour, **given),
-        _free_at(db, "created_at > :since", total_per_hour, since=db.now - HOUR),
+        _free_at(db, per_hour, " AND account_id = :account_id", account_id=account_id),
+        _free_at(db, total_per_hour),
     )
 
 
-def _free_at(db: Connection, where: str, limit: int, **given: int) -> int:
-    """Return when the oldest of the latest `limit` mails is an hour old; 0 if there are fewer."""
+def _free_at(db: Connection, limit: int, where: str = "", **given: int) -> int:
+    """Return when the oldest of the latest `limit` mails is an hour old; 0 if there are fewer.
+
+    Mails that a fast clock has made do not count.
+    """
     found: int | None = db.value(
-        f"SELECT created_at FROM mail WHERE {where} ORDER BY created_at DESC"
-        " LIMIT 1 OFFSET :skipped",
+        f"SELECT created_at FROM mail WHERE created_at > :since AND created_at <= :now{where}"
+        " ORDER BY created_at DESC LIMIT 1 OFFSET :skipped",
+        since=db.now - HOUR,
+        now=db.now,
         skipped=limit - 1,
         **given,
     )

@@ -18,7 +18,7 @@ from store.delivery import future_times, hook_removal, replay_runs, retention
 from store.delivery.websub import websub, websub_foreign, websub_requests
 from store.hooks import hook_secrets, signing_keys
 from store.hooks.retries import LONGEST
-from store.mail import outbox
+from store.mail import notices, outbox
 from store.monitoring import hook_tallies, minute_counters
 from store.pull import pull_leases
 from store.registry import republish_runs
@@ -50,7 +50,7 @@ async def prune(
     This covers:
     - bodies, attempts, events and deleted hooks;
     - waiting deliveries of removed hooks that no turn ends;
-    - times of retries and ends of leases that are too far ahead, because the clock was fast;
+    - times of retries, mails and ends of leases that are too far ahead, because the clock was fast;
     - ended WebSub subscriptions and requests, topics that nobody follows, and expired secrets;
     - ended leases of pull hooks;
     - alerts that are over, and mails that were sent or failed;
@@ -71,6 +71,7 @@ async def prune(
     far = now + _longest_delay(settings)
     await drop_all(future_times.end_far_delays, far)
     await drop_all(future_times.end_far_leases, far)
+    await drop_all(notices.end_far_delays, now + _longest_mail_delay(settings))
     await store.note(retention.drop_hooks, attempts)
     await store.note(_drop_websub, attempts)
     await _drop_in_steps(store, batch, pause, websub_foreign.drop_unfollowed, attempts)
@@ -116,6 +117,11 @@ def _longest_delay(settings: WorkerSettings) -> int:
     """Return the microseconds that no delivery has to wait for its next attempt or its lease."""
     longest = max(LONGEST * (1 + settings.jitter), settings.max_retry_after)
     return round(longest * SECOND) + HOUR
+
+
+def _longest_mail_delay(settings: WorkerSettings) -> int:
+    """Return the microseconds that no alert and no mail has to wait."""
+    return round(max(settings.mail_window, outbox.LONGEST_DELAY) * SECOND) + HOUR
 
 
 def _drop_websub(db: Connection, before: int) -> None:

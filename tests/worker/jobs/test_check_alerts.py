@@ -223,6 +223,32 @@ async def test_exhausted_deliveries_of_five_minutes_are_one_event(
     assert await check() == []
 
 
+async def test_alerts_go_on_after_a_fast_clock_is_put_back(
+    world: World, check: Check, clock: MovableClock
+) -> None:
+    clock.advance(seconds=10 * DAYS)
+    world.send(world.failing, "a", status_code=500, state=DEAD)
+    clock.advance(seconds=-10 * DAYS)
+    found = dict(await check())
+    assert sorted(found) == ["delivery.exhausted", "hook.failing"]
+    world.send(world.failing, "b", status_code=500, state=DEAD)
+    assert await check() == []
+    clock.advance(seconds=300)
+    assert names(await check()) == ["delivery.exhausted"]
+
+
+async def test_an_alert_closes_after_a_fast_clock_is_put_back(
+    world: World, check: Check, clock: MovableClock
+) -> None:
+    world.send(world.failing, "a", status_code=503, cooldown_until=clock.now() + 60_000_000)
+    assert names(await check()) == ["hook.failing"]
+    clock.advance(seconds=10 * DAYS)
+    world.send(world.failing, "well")
+    assert await check() == []
+    clock.advance(seconds=-10 * DAYS)
+    assert names(await check()) == ["hook.recovered"]
+
+
 async def test_a_silenced_hook_begins_its_alerts_when_the_silence_ends(
     world: World, check: Check, clock: MovableClock
 ) -> None:

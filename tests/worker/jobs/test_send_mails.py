@@ -26,13 +26,14 @@ from store.repositories import repositories
 from worker.delivery.metrics import WorkerMetrics
 from worker.job_table import JobContext, build_jobs
 from worker.jobs.check_alerts import check_alerts
+from worker.jobs.prune import prune
 from worker.jobs.send_mails import MailSender, next_due
 from worker.service import Worker
 from worker.settings import WorkerSettings
 
 OCTO = "octo@people.example"
 FROM = "tocsin@forge.example"
-WINDOW = 300
+WINDOW, DAYS = 300, 86_400
 
 
 @dataclass
@@ -205,6 +206,37 @@ async def test_mails_an_hour_to_all_are_limited(post: Post) -> None:
     post.clock.advance(3600)
     assert len(await post.send(mail_per_hour_total=1)) == 1
     assert sorted(post.site.receivers) == [OCTO, "theirs@people.example"]
+
+
+async def test_mails_of_a_fast_clock_do_not_count_in_the_limits(post: Post) -> None:
+    post.clock.advance(10 * DAYS)
+    post.fail(post.world.failing, "a")
+    await post.check(mail_window=0)
+    assert len(await post.send()) == 1
+    post.clock.advance(-10 * DAYS)
+    post.fail(post.world.hidden, "b")
+    await post.check(mail_window=0)
+    assert len(await post.send(mail_per_hour=1, mail_per_hour_total=1)) == 1
+
+
+async def test_alerts_and_mails_of_a_fast_clock_are_due_after_pruning(post: Post) -> None:
+    post.clock.advance(10 * DAYS)
+    post.fail(post.world.failing, "a")
+    await post.check(mail_window=0)
+    await post.send(mail_port=1)
+    post.fail(post.world.hidden, "b")
+    await post.check()
+    post.clock.advance(-10 * DAYS)
+    assert await post.send() == []
+    await prune(post.store, post.settings(), batch=1, pause=0)
+    assert len(await post.send()) == 2
+    # Usual delays stay.
+    post.fail(post.world.good, "c")
+    await post.check(mail_window=DAYS)
+    await prune(post.store, post.settings(mail_window=DAYS), batch=1, pause=0)
+    assert await post.send() == []
+    post.clock.advance(DAYS)
+    assert len(await post.send()) == 1
 
 
 async def test_a_temporary_refusal_is_tried_again_later(post: Post) -> None:

@@ -22,11 +22,13 @@ from store.artifacts.deployment_records import Deployment
 from store.artifacts.deployment_records import DeploymentPlace as Where
 from store.assistant import assistant_seats, assistant_subscriptions, seat_rows
 from store.clock import DAY, HOUR, SECOND, MovableClock, iso, parse
+from store.imports import imports
 from store.jobs import jobs
 from store.registry import republish_runs
 from store.registry.expiring import EXPIRING
 from store.repositories import interaction_limits, invitations, repositories
 from worker.job_table import JobContext, build_jobs
+from worker.scheduler.job_runner import save_records
 from worker.scheduler.triggers import CalendarTrigger, IntervalTrigger
 from worker.settings import WorkerSettings
 
@@ -238,3 +240,13 @@ async def test_requested_jobs_run_after_the_clock_is_put_back(place: Place) -> N
     assert sorted(reported(place)) == ["deployment_record.created", "repository.edited"]
     await place.passed(86_400)
     assert len(reported(place)) == 2
+
+
+def test_an_import_begins_after_the_clock_is_put_back(place: Place) -> None:
+    repo = made(place)
+    place.clock.advance(86_400)
+    place.store.do(imports.start, repo["id"], repo["owner_id"], "https://elsewhere.example/a.git")
+    place.clock.advance(-86_400)
+    records = place.store.do(save_records, build_jobs(JobContext(place.store, SETTINGS)))
+    (row,) = [record.row for record in records if record.job.name == "import"]
+    assert jobs.ready_at(row, place.clock.now()) == place.clock.now()
