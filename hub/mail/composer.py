@@ -41,7 +41,7 @@ class MailComposer:
         self._dashboard = settings.ui
 
     def __call__(self, db: Connection, mail: Row) -> EmailMessage | None:
-        """Return the mail, or None if the alerts that it is about are no longer kept."""
+        """Return the mail, or None if no alert is left that it is about."""
         if mail["kind"] == outbox.TEST:
             return self._message(db, mail, f"{MARK} test message", TEST_TEXT)
         total = notices.count(db, mail["id"])

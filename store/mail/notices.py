@@ -67,6 +67,7 @@ def make_mails(db: Connection, limits: MailLimits) -> bool:
 
 def _make(db: Connection, account_id: int) -> int:
     """Make the mail of an account. Return how many hooks its notices were about."""
+    _drop_old(db, account_id)
     hooks = _drop_unwanted(db, account_id)
     address = receivers.address_of(db, account_id)
     waiting = "mail_id IS NULL AND account_id = :account_id"
@@ -82,28 +83,58 @@ def _make(db: Connection, account_id: int) -> int:
     return hooks
 
 
-def _drop_unwanted(db: Connection, account_id: int) -> int:
-    """Delete notices that are too old, and about hooks for which the account gets no mail by now.
+def claim(db: Connection, mail: Row, hold: int) -> Row | None:
+    """Count an attempt that begins now, as `outbox.claim` does. Return the mail as it is sent now.
 
-    It may have unsubscribed, or no longer administer them. Return how many hooks there were.
+    It loses the notices that its receiver must not get by now, and goes to their present address.
+    Return None if another process has begun an attempt.
     """
-    waiting = "mail_id IS NULL AND account_id = :account_id"
-    rows = db.tuples(
-        "SELECT DISTINCT a.hook_id FROM mail_notice JOIN alert a ON a.id = alert_id"
-        f" WHERE {waiting}",
-        account_id=account_id,
-    )
-    hook_ids = {hook_id for (hook_id,) in rows}
-    left = sorted(hook_ids - receivers.hooks_of(db, account_id, hook_ids))
+    if not outbox.claim(db, mail, hold):
+        return None
+    account_id = mail["account_id"]
+    if account_id is None:
+        return mail
+    _drop_unwanted(db, account_id, mail["id"])
+    # Without an address, no notice is left.
+    address = receivers.address_of(db, account_id) or mail["address"]
+    if address != mail["address"]:
+        outbox.set_address(db, mail["id"], address)
+    return {**mail, "address": address}
+
+
+def _drop_old(db: Connection, account_id: int) -> None:
+    """Delete notices that have waited for too long."""
     db.execute(
-        f"DELETE FROM mail_notice WHERE {waiting} AND (created_at <= :old OR alert_id IN"
-        " (SELECT a.id FROM alert a WHERE a.hook_id IN"
-        f" (SELECT id FROM {db.each('left', id='integer')} AS w)))",
+        "DELETE FROM mail_notice WHERE mail_id IS NULL AND account_id = :account_id"
+        " AND created_at <= :old",
         account_id=account_id,
         # A limit may delay a notice by an hour, and the window by a day.
         old=db.now - 2 * outbox.GIVE_UP,
-        left=json_array(left),
     )
+
+
+def _drop_unwanted(db: Connection, account_id: int, mail_id: int | None = None) -> int:
+    """Delete notices about hooks for which the account gets no mail by now.
+
+    It may have unsubscribed, or no longer administer them. These are the notices of a mail, or
+    those that wait. Return how many hooks there were.
+    """
+    chosen, given = "mail_id IS NULL AND account_id = :of", {"of": account_id}
+    if mail_id is not None:
+        chosen, given = "mail_id = :of", {"of": mail_id}
+    rows = db.tuples(
+        "SELECT DISTINCT a.hook_id FROM mail_notice JOIN alert a ON a.id = alert_id"
+        f" WHERE {chosen}",
+        **given,
+    )
+    hook_ids = {hook_id for (hook_id,) in rows}
+    if left := sorted(hook_ids - receivers.hooks_of(db, account_id, hook_ids)):
+        db.execute(
+            f"DELETE FROM mail_notice WHERE {chosen} AND alert_id IN (SELECT a.id FROM alert a"
+            f" WHERE a.hook_id IN (SELECT id FROM {db.each('left', id='integer')} AS w))",
+            left=json_array(left),
+            **given,
+        )
     return len(hook_ids)
 
 

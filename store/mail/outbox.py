@@ -99,6 +99,11 @@ def claim(db: Connection, mail: Row, hold: int) -> bool:
     return claimed > 0
 
 
+def set_address(db: Connection, mail_id: int, address: str) -> None:
+    """Send a mail to another address."""
+    db.execute("UPDATE mail SET address = :address WHERE id = :id", id=mail_id, address=address)
+
+
 def record_sent(db: Connection, mail_id: int) -> None:
     """Record that the server has accepted a mail."""
     _end(db, mail_id, SENT, None)

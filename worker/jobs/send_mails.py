@@ -18,7 +18,7 @@ log = logging.getLogger("tocsin.worker")
 
 # Mails that one run sends at most. The next run goes on.
 BATCH = 100
-NOTHING_LEFT = "the alerts that it was about are no longer kept"
+NOTHING_LEFT = "its alerts are no longer kept, or no longer for its receiver"
 
 
 def next_due(db: Connection) -> int | None:
@@ -64,10 +64,11 @@ class MailSender:
         """Send a mail and record the outcome. Raises ServerUnusable if others cannot be sent."""
         # The attempt is counted first. While this process sends the mail, no other one may begin.
         hold = round(2 * self._settings.mail_timeout * SECOND)
-        if not await self._store.write(outbox.claim, row, hold):
+        mail = await self._store.write(notices.claim, row, hold)
+        if mail is None:
             return
         try:
-            await connection.send(await self._store.read(self._composed, row))
+            await connection.send(await self._store.read(self._composed, mail))
         except (Delayed, ServerUnusable) as error:
             again = await self._store.write(outbox.record_error, row, str(error))
             self._count(row, "delayed" if again else "failed", str(error))

@@ -21,13 +21,13 @@ from store.delivery import hook_removal
 from store.errors import Missing, Unusable
 from store.hooks import hooks
 from store.hooks.hook_targets import SYSTEM
-from store.mail import notices, outbox
+from store.mail import notices, outbox, subscriptions
 from store.repositories import repositories
 from worker.delivery.metrics import WorkerMetrics
 from worker.job_table import JobContext, build_jobs
 from worker.jobs.check_alerts import check_alerts
 from worker.jobs.prune import prune
-from worker.jobs.send_mails import MailSender, next_due
+from worker.jobs.send_mails import NOTHING_LEFT, MailSender, next_due
 from worker.service import Worker
 from worker.settings import WorkerSettings
 
@@ -438,7 +438,7 @@ async def test_a_mail_without_its_alerts_fails_with_the_reason(post: Post) -> No
     (row,) = post.outbox()
     assert (row["outcome"], row["error"]) == (
         "failed",
-        "the alerts that it was about are no longer kept",
+        NOTHING_LEFT,
     )
     assert post.store.do(outbox.drop, post.clock.now() + 1, 10) == 1
 
@@ -500,3 +500,50 @@ async def test_a_former_administrator_of_a_hook_gets_no_mail(post: Post) -> None
     await post.send()
     assert post.site.receivers == [OCTO]
     assert post.store.look(next_due) is None
+
+
+async def test_a_waiting_mail_follows_the_rights_and_the_address_of_its_receiver(
+    post: Post,
+) -> None:
+    failing, good, hidden = post.world.failing, post.world.good, post.world.hidden
+
+    def add(db: Connection) -> int:
+        row = accounts.create(db, "leaver")
+        emails.add(db, row["id"], ["old@people.example"], verified=True)
+        for one in (failing, hidden):
+            repositories.grant(db, one["repo_id"], row["id"], "admin")
+        hook_ids = [one["id"] for one in (failing, good, hidden)]
+        subscriptions.unsubscribe(db, post.world.seed.octo["id"], hook_ids)
+        return int(row["id"])
+
+    def leave(db: Connection) -> None:
+        repositories.grant(db, hidden["repo_id"], leaver, "read")
+        subscriptions.unsubscribe(db, leaver, [good["id"]])
+        (new,) = emails.add(db, leaver, ["new@people.example"], verified=True)
+        emails.make_primary(db, new)
+
+    leaver = post.store.do(add)
+    for guid, one in (("a", failing), ("b", good), ("c", hidden)):
+        post.fail(one, guid)
+    await post.check(mail_window=0)
+    assert await post.send(mail_port=1) == []
+    post.store.do(leave)
+    post.clock.advance(3600)
+    (mail,) = await post.send()
+    assert post.site.receivers == ["new@people.example"]
+    assert mail["To"] == "new@people.example"
+    assert mail["Subject"].startswith(f"[tocsin] The hook {failing['id']} of octo/hello")
+    (row,) = post.store.look(notices.list_mails, 9)
+    assert (row["address"], row["alerts"]) == ("new@people.example", 1)
+
+
+async def test_a_waiting_mail_fails_if_its_receiver_must_not_get_it(post: Post) -> None:
+    post.fail(post.world.failing, "a")
+    await post.check(mail_window=0)
+    assert await post.send(mail_port=1) == []
+    hook_ids = [post.world.failing["id"]]
+    post.store.do(subscriptions.unsubscribe, post.world.seed.octo["id"], hook_ids)
+    post.clock.advance(3600)
+    assert await post.send() == []
+    (row,) = post.outbox()
+    assert (row["outcome"], row["error"]) == ("failed", NOTHING_LEFT)
