@@ -166,7 +166,9 @@ def put(db: Connection, organization_id: int, wanted: Iterable[NamedArtifact]) -
         values,
         "ON CONFLICT (repo_id, digest) DO UPDATE SET name = excluded.name,"
         " version = coalesce(excluded.version, artifact.version),"
-        " updated_at = excluded.updated_at RETURNING " + ", ".join(STORED),
+        " updated_at = CASE WHEN artifact.name = excluded.name AND"
+        " coalesce(excluded.version, artifact.version, '') = coalesce(artifact.version, '')"
+        " THEN artifact.updated_at ELSE excluded.updated_at END RETURNING " + ", ".join(STORED),
     )
     rows = [dict(zip(STORED, row, strict=True)) for row in made]
     return {(row["repo_id"], row["digest"]): row for row in rows}

@@ -67,12 +67,18 @@ def unpacked(text: str) -> Deployment:
 
 
 def put(
-    db: Connection, organization_id: int, place: DeploymentPlace, wanted: Sequence[Deployment]
+    db: Connection,
+    organization_id: int,
+    place: DeploymentPlace,
+    wanted: Sequence[Deployment],
+    *,
+    renew: bool = True,
 ) -> list[Row]:
     """Store deployments with different names. Each replaces the one with its name in this place.
 
-    Return their records: COLUMNS with tags and risks as objects, `repo_id`, `name`, `version`, and
-    the `change`, which is `created`, `updated` or None.
+    If `renew`, a record that stays the same gets a new `updated_at` too. Return the records:
+    COLUMNS with tags and risks as objects, `repo_id`, `name`, `version`, and the `change`, which is
+    `created`, `updated` or None.
     """
     artifacts.lock(db, organization_id)
     built = artifacts.put(db, organization_id, [one.artifact for one in wanted])
@@ -86,6 +92,7 @@ def put(
         [
             _row(db, organization_id, place, _settled(one, before), artifact_id)
             for one, artifact_id in zip(wanted, ids, strict=True)
+            if renew or _differs(one, artifact_id, before.get(one.deployment_name))
         ],
         f"ON CONFLICT ({KEY}) DO UPDATE SET artifact_id = excluded.artifact_id,"
         " digest = excluded.digest, status = excluded.status,"
@@ -94,7 +101,7 @@ def put(
         " attestation_id = excluded.attestation_id, updated_at = excluded.updated_at"
         f" RETURNING {COLUMNS}",
     )
-    after = _by_name(dict(zip(COLUMNS.split(", "), row, strict=True)) for row in made)
+    after = before | _by_name(dict(zip(COLUMNS.split(", "), row, strict=True)) for row in made)
     old = [row["artifact_id"] for row in before.values()]
     artifacts.count(db, "deployments", artifacts.moves(old, ids))
     return [_record(after[one.deployment_name], built[one.artifact.key], before) for one in wanted]
@@ -159,6 +166,20 @@ def _settled(one: Deployment, before: dict[str, Row]) -> Deployment:
     """Return the deployment with a status. The column cannot be null, not even in a conflict."""
     old = before.get(one.deployment_name, {"status": STATUSES[0]})
     return replace(one, status=one.status or old["status"])
+
+
+def _differs(one: Deployment, artifact_id: int, old: Row | None) -> bool:
+    """Return whether a deployment changes its record."""
+    if old is None:
+        return True
+    kept = {
+        "status": one.status,
+        "tags": _json(one.tags),
+        "runtime_risks": _json(one.runtime_risks),
+    }
+    new = {name: old[name] if value is None else value for name, value in kept.items()}
+    new |= {"artifact_id": artifact_id, "attestation_id": one.attestation_id}
+    return any(old[name] != new[name] for name in SAID)
 
 
 def _row(

@@ -39,11 +39,18 @@ class Storage:
         return hashlib.sha256(orjson.dumps(parts)).hexdigest()
 
 
-def put(db: Connection, organization_id: int, named: NamedArtifact, wanted: Storage) -> Row:
+def put(
+    db: Connection,
+    organization_id: int,
+    named: NamedArtifact,
+    wanted: Storage,
+    *,
+    renew: bool = True,
+) -> Row:
     """Record an artifact's place, and replace the record of the same place.
 
-    Return the record: COLUMNS, `repo_id`, `name`, `version`, and the `change`, which is `created`,
-    `updated` or None.
+    If `renew`, a record that stays the same gets a new `updated_at` too. Return the record:
+    COLUMNS, `repo_id`, `name`, `version`, and the `change`, which is `created`, `updated` or None.
     """
     artifacts.lock(db, organization_id)
     artifact = artifacts.put(db, organization_id, [named])[named.key]
@@ -59,7 +66,8 @@ def put(db: Connection, organization_id: int, named: NamedArtifact, wanted: Stor
         artifacts.count(db, "storages", {artifact_id: 1})
     else:
         changes = {name: value for name, value in values.items() if value is not None}
-        upsert.update(db, "storage_record", before, changes | {"updated_at": db.now})
+        moment = {"updated_at": db.now} if renew else {}
+        upsert.update(db, "storage_record", before, changes | moment)
     after = get(db, artifact_id, wanted)
     assert after is not None, "it has just been written"
     return artifact | after | {"change": _change(before, after)}

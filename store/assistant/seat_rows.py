@@ -72,7 +72,10 @@ def forget(db: Connection, account_id: int) -> None:
 
 
 def keep(db: Connection, rows: Collection[Row], personal: bool) -> None:
-    """Undo the cancellation of locked seats. If `personal`, they become personal."""
+    """Undo the cancellation of locked seats. If `personal`, they become personal.
+
+    Seats that stay the same keep their `updated_at`.
+    """
     changed = [
         row for row in rows if row["expires_at"] is not None or (personal and not row["personal"])
     ]

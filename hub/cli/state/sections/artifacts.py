@@ -54,7 +54,10 @@ class AttestationEntry(BuiltEntry):
 
 
 class RecordEntry(BuiltEntry):
-    """A record of an artifact, which is stored as the API's operation stores it."""
+    """A record of an artifact, which is stored as the API's operation stores it.
+
+    But a record that stays the same keeps its `updated_at`.
+    """
 
     def apply(self, db: Connection) -> StateChange:
         """Store the record."""
@@ -108,7 +111,7 @@ class DeploymentRecordEntry(RecordEntry):
             self.tags,
             None if self.runtime_risks is None else [*self.runtime_risks],
         )
-        (row,) = deployment_records.put(db, parent["owner_id"], self.place, [built])
+        (row,) = deployment_records.put(db, parent["owner_id"], self.place, [built], renew=False)
         return row
 
 
@@ -142,4 +145,4 @@ class StorageRecordEntry(RecordEntry):
             self.artifact_url,
             self.given("status").get("status"),
         )
-        return storage_records.put(db, parent["owner_id"], named, place)
+        return storage_records.put(db, parent["owner_id"], named, place, renew=False)

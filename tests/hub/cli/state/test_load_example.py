@@ -11,8 +11,18 @@ import yaml
 from hub.cli.state.base import StateEntry
 from hub.cli.state.load import example
 from hub.cli.state.models import StateDocument, read
+from store import Connection, Row, Store
 
 pytestmark = pytest.mark.usefixtures("url")
+
+WRITTEN = (
+    "artifact",
+    "assistant_seat",
+    "deployment_record",
+    "organization_cap",
+    "repository_cap",
+    "storage_record",
+)
 
 
 def within(value: Any) -> Iterator[StateEntry]:
@@ -40,14 +50,22 @@ def test_the_example_has_every_part_with_every_member():
     assert {f"StateDocument.{name}" for name in StateDocument.model_fields} <= given
 
 
-def test_loaded_twice_it_changes_nothing_the_second_time(run):
+def written(db: Connection) -> dict[str, list[Row]]:
+    """Return the rows of tables that their sections write without looking at them first."""
+    return {table: db.all(f"SELECT * FROM {table}") for table in WRITTEN}
+
+
+def test_loaded_twice_it_changes_nothing_the_second_time(run, store: Store):
     first = json.loads(run("load", "-", "--json", stdin=example()).stdout)["changes"]
     assert {each["outcome"] for each in first} == {"created"}
     parts = yaml.safe_load(example())
     assert len(first) == sum(len(each) for each in parts.values())
+    before = store.look(written)
+    assert all(before.values())
     second = json.loads(run("load", "-", "--json", stdin=example()).stdout)["changes"]
     assert [each for each in second if each["outcome"] != "unchanged"] == []
     assert len(second) == len(first)
+    assert store.look(written) == before
 
 
 def test_changes_call_things_by_the_names_of_their_sections(run):
