@@ -15,6 +15,8 @@ MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
 DAY = 24 * HOUR
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# A time that is later than all others.
+LATEST = 2**63 - 1
 
 
 class Clock:

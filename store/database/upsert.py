@@ -3,7 +3,7 @@
 Table and column names come from the program, never from outside.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from store.database.connection import Connection, Row, json_array
@@ -66,15 +66,21 @@ def update(db: Connection, table: str, row: Row, values: Mapping[str, Any]) -> b
 
 
 def set_related(
-    db: Connection, table: str, columns: tuple[str, str], of: int, wanted: Iterable[int]
+    db: Connection,
+    table: str,
+    columns: tuple[str, str],
+    of: int,
+    wanted: Iterable[int],
+    but: Collection[int] = (),
 ) -> bool:
     """Replace the rows of a two-column table for `of` by those with `wanted`.
 
-    Return whether any row changed.
+    Items in `but` stay present or absent. Return whether any row changed.
     """
     left, right = columns
     rows = db.tuples(f"SELECT {right} FROM {table} WHERE {left} = :of", of=of)
-    before, after = {row[0] for row in rows}, set(wanted)
+    before = {row[0] for row in rows}
+    after = {*wanted}.difference(but) | before.intersection(but)
     if gone := before - after:
         db.execute(
             f"DELETE FROM {table} WHERE {left} = :of AND {right} IN"
@@ -96,3 +102,20 @@ def is_outdated(before: Row | None, fields: Mapping[str, Any]) -> bool:
     """Return whether the payload is older than the stored row, by `reported_at`."""
     given, kept = fields.get("reported_at"), before and before["reported_at"]
     return given is not None and kept is not None and given < kept
+
+
+def is_overtaken(before: Row | None, fields: Mapping[str, Any], event: Row) -> bool:
+    """Return whether an operation changed the row after the state that an event reports."""
+    if before is None or before["changed_at"] is None:
+        return False
+    changed_at: int = before["changed_at"]
+    return moment_of(fields, event) < changed_at
+
+
+def moment_of(fields: Mapping[str, Any], event: Row) -> int:
+    """Return the latest time at which a reported object can have had these columns.
+
+    If the object has no time, it can be as late as the reception of the event.
+    """
+    moment: int = event["as_of"]
+    return moment if "reported_at" in fields else max(moment, event["received_at"])

@@ -1,5 +1,6 @@
 """Changes of comments on issues through the API, with their place in the timeline."""
 
+from store.clock import SECOND
 from store.database import external_ids, upsert
 from store.database.connection import Connection, Row
 from store.issues import issue_changes, issue_comments, issue_events, issue_references
@@ -34,7 +35,7 @@ def create(
 
 def update(db: Connection, repo: Row, issue: Row, comment: Row, by: int, body: str) -> Row:
     """Replace a comment's text."""
-    changes = {"body": body, "updated_at": db.now, "reported_at": issue_changes.whole_second(db)}
+    changes = {"body": body, "updated_at": db.now, "reported_at": db.now // SECOND * SECOND}
     upsert.update(db, "issue_comment", comment, changes)
     issue_references.references_in(db, repo, issue, body, by=by, at=db.now)
     return issue_comments.of(db, [comment["id"]])[comment["id"]]

@@ -1,7 +1,7 @@
 """Changes of issues and pull requests through the API, with their events in the timeline.
 
-A platform's event about the same issue changes the same row. One that is older than the change
-here counts as outdated.
+A platform's event about the same issue changes the same row. The parts that a change here sets are
+recorded, so that an older event does not set them back.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,8 +11,18 @@ from typing import Any
 from store.clock import SECOND
 from store.database import upsert
 from store.database.connection import Connection, Row
-from store.issues import issue_events, issue_references, issues, labels, milestones
+from store.issues import (
+    issue_events,
+    issue_field_values,
+    issue_references,
+    issues,
+    labels,
+    milestones,
+    own_changes,
+)
 from store.issues.issue_events import IssueEventData
+from store.issues.issue_field_values import Change, FieldAssignment
+from store.issues.own_changes import Part
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,22 +39,21 @@ class IssueChange:
 
 def lock(db: Connection, issue: Row) -> Row:
     """Lock an issue until the transaction ends. Return it as it is then."""
-    db.alone(f"issue {issue['id']}")
-    return issues.of(db, [issue["id"]])[issue["id"]]
+    columns = f"SELECT {issues.COLUMNS} FROM issue"
+    row = db.one(f"{columns} WHERE id = :id{db.for_update}", id=issue["id"])
+    assert row is not None, "an issue is deleted with its repository only"
+    return row
 
 
-def touch(db: Connection, issue: Row, fields: Mapping[str, Any]) -> None:
-    """Set columns of an issue, and the time of its last update."""
-    times = {"updated_at": db.now, "reported_at": whole_second(db)}
-    upsert.update(db, "issue", issue, {**fields, **times})
+def touch(
+    db: Connection, issue: Row, fields: Mapping[str, Any], items: Iterable[Part] = ()
+) -> None:
+    """Set columns of an issue, and the time of its last update.
 
-
-def whole_second(db: Connection) -> int:
-    """Return the transaction's time, rounded down to a whole second, in microseconds.
-
-    Platforms report whole seconds, and an event of the same second must not count as outdated.
+    Older payloads do not change these columns and these items back.
     """
-    return db.now // SECOND * SECOND
+    upsert.update(db, "issue", issue, {**fields, "updated_at": db.now, "changed_at": db.now})
+    own_changes.record(db, issue, fields, items)
 
 
 def _happened(
@@ -121,7 +130,7 @@ def set_labels(db: Connection, issue: Row, by: int, wanted: Iterable[Row]) -> li
     after = {row["id"]: row for row in wanted}
     if not upsert.set_related(db, "issue_label", ("issue_id", "label_id"), issue["id"], after):
         return []
-    touch(db, issue, {})
+    touch(db, issue, {}, [("label", number) for number in held.keys() ^ after.keys()])
     changes = [IssueChange("unlabeled", row) for number, row in held.items() if number not in after]
     changes += [IssueChange("labeled", row) for number, row in after.items() if number not in held]
     for change in changes:
@@ -137,7 +146,7 @@ def set_assignees(db: Connection, issue: Row, by: int, wanted: Iterable[int]) ->
     table = ("issue_assignee", ("issue_id", "account_id"))
     if not upsert.set_related(db, *table, issue["id"], after):
         return []
-    touch(db, issue, {})
+    touch(db, issue, {}, [("assignee", one) for one in {*held} ^ {*after}])
     changes = [IssueChange("unassigned", one) for one in held if one not in after]
     changes += [IssueChange("assigned", one) for one in after if one not in held]
     for change in changes:
@@ -146,10 +155,33 @@ def set_assignees(db: Connection, issue: Row, by: int, wanted: Iterable[int]) ->
     return changes
 
 
+def set_fields(
+    db: Connection, issue: Row, wanted: Mapping[int, FieldAssignment], *, instead: bool = False
+) -> list[Change]:
+    """Assign values to fields, by field id. With `instead`, clear all other fields."""
+    before = lock(db, issue)
+    return _fields_changed(db, before, issue_field_values.fill(db, before, wanted, instead=instead))
+
+
+def clear_field(db: Connection, issue: Row, field_id: int) -> list[Change]:
+    """Clear a field."""
+    before = lock(db, issue)
+    return _fields_changed(db, before, issue_field_values.empty(db, before, [field_id]))
+
+
+def _fields_changed(db: Connection, issue: Row, changes: list[Change]) -> list[Change]:
+    ids = {row["field_id"] for change in changes for row in change if row is not None}
+    if ids:
+        touch(db, issue, {}, [("field", field_id) for field_id in ids])
+    return changes
+
+
 def create(db: Connection, repo: Row, author_id: int, fields: Mapping[str, Any]) -> Row:
     """Create an issue with the next free number. `fields` has `title` and other columns."""
     db.alone(f"issue numbers of {repo['id']}")
-    values = {"author_id": author_id, "reported_at": whole_second(db), **fields}
+    # Platforms report whole seconds, and an event of the same second must not count as outdated.
+    second = db.now // SECOND * SECOND
+    values = {"author_id": author_id, "reported_at": second, **fields}
     while True:
         newest = db.value(
             "SELECT max(number) FROM issue WHERE repo_id = :repo_id", repo_id=repo["id"]

@@ -1,7 +1,7 @@
 """Issues, and the parts that pull requests share with them. Both share a repository's numbers."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import orjson
@@ -9,15 +9,16 @@ import orjson
 from store.accounts import placeholder_accounts
 from store.database import payload_reader, row_lookup, upsert
 from store.database.connection import Connection, Row, json_array
-from store.issues import issue_events, labels, milestones
+from store.issues import issue_events, labels, milestones, own_changes
 from store.issues.issue_field_options import COLORS
+from store.issues.own_changes import OwnChanges
 from store.repositories.author_association import ASSOCIATIONS
 
 COLUMNS = (
     "id, repo_id, number, foreign_id, is_pull, title, body, state, state_reason, author_id,"
-    " author_association, closed_by_id, milestone_id, locked, lock_reason, comments, closed_at,"
-    " created_at, updated_at, reported_at, deleted_at, moved_to, moved_number, type,"
-    " type_key"
+    " author_association, closed_by_id, milestone_id, locked, lock_reason, comments,"
+    " closed_at, created_at, updated_at, reported_at, changed_at,"
+    " deleted_at, moved_to, moved_number, type, type_key"
 )
 CLOSING_REASONS = ("completed", "not_planned", "duplicate")
 REASONS = (*CLOSING_REASONS, "reopened")
@@ -47,14 +48,15 @@ NAMED = re.compile(r"[A-Za-z0-9_.-]{1,100}/[A-Za-z0-9_.-]{1,100}")
 PEOPLE = {"author_id": "user", "closed_by_id": "closed_by"}
 
 
-def get(db: Connection, repo_id: int, number: int) -> Row | None:
+def get(db: Connection, repo_id: int, number: int, *, lock: bool = False) -> Row | None:
     """Return the issue or pull request with this number, or None.
 
     Deleted ones (`deleted_at`) and ones moved to another repository (`moved_to`, `moved_number`)
-    are included.
+    are included. With `lock`, it is locked until the transaction ends.
     """
+    then = db.for_update if lock else ""
     return db.one(
-        f"SELECT {COLUMNS} FROM issue WHERE repo_id = :repo_id AND number = :number",
+        f"SELECT {COLUMNS} FROM issue WHERE repo_id = :repo_id AND number = :number{then}",
         repo_id=repo_id,
         number=number,
     )
@@ -68,7 +70,8 @@ def of(db: Connection, issue_ids: Iterable[int]) -> dict[int, Row]:
 def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | None:
     """Create or update the issue in a payload, with its labels, milestone and assignees.
 
-    Return its id, or None if the payload is not valid.
+    The parts that an operation changed later stay. Return its id, or None if the payload is not
+    valid.
     """
     number = payload_reader.read_field(given, "number", payload_reader.number)
     if number is None:
@@ -76,13 +79,22 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | N
     fields = payload_reader.read_fields(given, FIELDS)
     if payload_reader.read_object(given, "pull_request") is not None:
         fields["is_pull"] = 1
-    before = get(db, repo["id"], number)
+    before = get(db, repo["id"], number, lock=True)
     if before and (before["deleted_at"] or upsert.is_outdated(before, fields)):
         return int(before["id"])
+    own = own_changes.settle(db, before, fields, event)
     fields |= _people(db, given) | _milestone(db, repo, given, event) | _type(given)
-    issue_id = _write(db, repo["id"], number, before, fields)
-    _set(db, repo, issue_id, given, event)
+    issue_id = _write(db, repo["id"], number, before, own.merged(fields))
+    _set(db, repo, issue_id, given, event, own)
     return issue_id
+
+
+def changed_later(
+    db: Connection, issue: Row | None, given: Mapping[str, Any], event: Row
+) -> OwnChanges:
+    """Return what operations changed after the state in a payload, which has `given`."""
+    fields = payload_reader.read_fields(given, FIELDS)
+    return own_changes.after(db, issue, fields, event)
 
 
 def _people(db: Connection, given: dict[str, Any]) -> Row:
@@ -120,15 +132,19 @@ def _write(db: Connection, repo_id: int, number: int, before: Row | None, fields
     return int(before["id"])
 
 
-def _set(db: Connection, repo: Row, issue_id: int, given: dict[str, Any], event: Row) -> None:
+def _set(
+    db: Connection, repo: Row, issue_id: int, given: dict[str, Any], event: Row, own: OwnChanges
+) -> None:
     assignees = placeholder_accounts.get_or_create_many(db, given, "assignees")
     if assignees is not None:
-        upsert.set_related(db, "issue_assignee", ("issue_id", "account_id"), issue_id, assignees)
+        table = ("issue_assignee", ("issue_id", "account_id"))
+        upsert.set_related(db, *table, issue_id, assignees, own.items("assignee"))
     reported = payload_reader.read_object_list(given, "labels")
     if reported is not None:
         ids = [labels.put(db, repo, each, event) for each in reported]
         known = [each for each in ids if each is not None]
-        upsert.set_related(db, "issue_label", ("issue_id", "label_id"), issue_id, known)
+        table = ("issue_label", ("issue_id", "label_id"))
+        upsert.set_related(db, *table, issue_id, known, own.items("label"))
 
 
 def assignees(db: Connection, issue_ids: Iterable[int]) -> dict[int, list[int]]:
@@ -178,6 +194,10 @@ def record_event(db: Connection, repo: Row, payload: dict[str, Any], event: Row)
     if event["action"] == "deleted":
         delete(db, issue)
     elif event["action"] == "closed" and event["sender_id"] is not None:
+        fields = payload_reader.read_fields(reported, FIELDS)
+        own = own_changes.after(db, issue, fields, event)
+        if upsert.is_outdated(issue, fields) or own.has("state"):
+            return
         # The event describes the same change as the issue, so the issue's time stays.
         closing = {"closed_by_id": event["sender_id"], "updated_at": issue["updated_at"]}
         upsert.update(db, "issue", issue, closing)

@@ -51,7 +51,7 @@ def set_maintainer_can_modify(db: Connection, issue: Row, allowed: bool) -> list
     before = bool(orjson.loads(stored).get("maintainer_can_modify"))
     if before == allowed:
         return []
-    issue_changes.touch(db, issue, {})
+    issue_changes.touch(db, issue, {}, [("maintainer_can_modify", 0)])
     db.execute(
         "UPDATE pull SET details = :details WHERE issue_id = :id",
         details=pull_details.read(db, {"maintainer_can_modify": allowed}, stored),

@@ -11,7 +11,7 @@ from typing import Any
 from store.database import payload_reader
 from store.database.connection import Connection, Row
 from store.errors import Invalid
-from store.issues import issue_field_values, issue_fields
+from store.issues import issue_field_values, issue_fields, issues
 from store.issues.issue_field_options import CHOOSING, COLORS
 from store.issues.issue_field_options import MOST as MOST_OPTIONS
 from store.issues.issue_field_values import FieldAssignment
@@ -37,11 +37,12 @@ def project(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> N
     """Project an `issues` event about a field: `field_added` (or changed) and `field_removed`."""
     if event["action"] not in ("field_added", "field_removed"):
         return
-    issue, _ = subject(db, repo, payload, event, "issue")
+    issue, change = subject(db, repo, payload, event, "issue")
     if issue is None or issue["deleted_at"] is not None or issue["moved_to"] is not None:
         return
     field = _field(db, repo, payload_reader.read_part(payload, "issue_field"), event)
-    if field is None:
+    later = issues.changed_later(db, issue, change.given, event).items("field")
+    if field is None or field["id"] in later:
         return
     if event["action"] == "field_removed":
         issue_field_values.empty(db, issue, [field["id"]])

@@ -9,12 +9,14 @@ from typing import Any
 
 from store.accounts import placeholder_accounts
 from store.checks import check_suites, commit_statuses
+from store.clock import LATEST
 from store.database import payload_reader
 from store.database.connection import Connection, Row
 from store.issues import commit_comments, issues, labels, milestones, pulls
 from store.projection import (
     branch_protection_projection,
     check_run_projection,
+    event_moment,
     issue_comment_projection,
     issue_event_projection,
     issue_field_projection,
@@ -65,10 +67,11 @@ def _milestone_event(db: Connection, repo: Row, payload: dict[str, Any], event: 
 
 MEMBERS: dict[str, Put] = {
     "repository": repository_projection.put,
-    "label": _label,
-    "milestone": _milestone,
+    # Operations lock an issue before its labels and its milestone, too.
     "issue": issues.put,
     "pull_request": pulls.put,
+    "label": _label,
+    "milestone": _milestone,
     "check_suite": check_suites.put,
     "check_run": check_run_projection.put,
     "rule_suite": rule_suites.put,
@@ -113,8 +116,9 @@ def project(db: Connection, event: Row, payload: dict[str, Any]) -> None:
     """Project an event. Parts that are not understood are ignored.
 
     `event` has id, name, action, repo_id, source_id and received_at. It gets `sender_id`, an
-    account id or None.
+    account id or None, and `as_of`, the moment of the state in the payload.
     """
+    event["as_of"] = event_moment.as_of(payload, event["received_at"])
     event["sender_id"] = placeholder_accounts.get_or_create(db, payload.get("sender"))
     placeholder_accounts.get_or_create(db, payload.get("organization"), organization=True)
     repo = repository_projection.find(db, event, payload)
@@ -129,7 +133,10 @@ def project(db: Connection, event: Row, payload: dict[str, Any]) -> None:
 
 
 def projected_events(db: Connection) -> Row:
-    """Return a trusted event of this moment, for an operator's state document."""
+    """Return a trusted event of this moment, for an operator's state document.
+
+    No operation and no deletion counts as later.
+    """
     return {
         "id": 0,
         "name": "",
@@ -137,5 +144,6 @@ def projected_events(db: Connection) -> Row:
         "repo_id": 0,
         "source_id": OPERATOR,
         "received_at": db.now,
+        "as_of": LATEST,
         "sender_id": None,
     }

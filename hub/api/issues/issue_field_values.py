@@ -23,7 +23,7 @@ from store import Connection, Row
 from store.accounts import accounts, sso
 from store.delivery.outbox import SnapshotEvent
 from store.errors import Invalid
-from store.issues import issue_field_values, issue_fields, issues
+from store.issues import issue_changes, issue_field_values, issue_fields, issues
 from store.issues.issue_field_values import Change
 
 ops = OperationGroup("issues", issue_number=issues.get, issue_field_id=issue_field_values.get)
@@ -118,7 +118,7 @@ def set_issue_field_values(
 def delete_issue_field_value(ctx: Context, repo: Row, issue: Row, issue_field: Row) -> None:
     """Delete an issue field value from an issue"""
     check_archived(repo)
-    _emit(ctx, repo, issue, issue_field_values.empty(ctx.db, issue, [issue_field["field_id"]]))
+    _emit(ctx, repo, issue, issue_changes.clear_field(ctx.db, issue, issue_field["field_id"]))
 
 
 def _belongs(ctx: Context, repo: Row) -> bool:
@@ -154,7 +154,7 @@ def _filled(
         if field["id"] in wanted:
             raise _unknown(one["field_id"], "occurs twice", "invalid")
         wanted[field["id"]] = issue_field_values.assignment_of(field, one["value"])
-    _emit(ctx, repo, issue, issue_field_values.fill(ctx.db, issue, wanted, instead=instead))
+    _emit(ctx, repo, issue, issue_changes.set_fields(ctx.db, issue, wanted, instead=instead))
     rows = issue_field_values.of_issue(ctx.db, issue["id"])
     if not _belongs(ctx, repo):
         # A caller with push access gets back what this request has set.

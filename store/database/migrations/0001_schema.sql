@@ -783,6 +783,7 @@ CREATE TABLE issue (
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
     reported_at BIGINT,                     -- the platform's time of the last update
+    changed_at BIGINT,                      -- when an operation last changed it
     deleted_at BIGINT,
     moved_to TEXT,                      -- owner/name of the repository to which it was transferred
     moved_number BIGINT,                -- its number there
@@ -818,6 +819,16 @@ CREATE TABLE issue_label (
 );
 
 CREATE INDEX issue_label_label ON issue_label (label_id);
+
+-- What operations changed in issues, until the platform reports a later state: older payloads do not
+-- change it back.
+CREATE TABLE issue_own_change (
+    issue_id BIGINT NOT NULL REFERENCES issue (id) ON DELETE CASCADE,
+    part TEXT NOT NULL,                 -- title, body, state, milestone, label, assignee, field, ...
+    item BIGINT NOT NULL,               -- the id of the label, account or field; 0 for other parts
+    changed_at BIGINT NOT NULL,
+    PRIMARY KEY (issue_id, part, item)
+);
 
 CREATE TABLE issue_assignee (
     issue_id BIGINT NOT NULL REFERENCES issue (id) ON DELETE CASCADE,

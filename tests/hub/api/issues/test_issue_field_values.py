@@ -14,7 +14,7 @@ from store_world import World
 from hub.settings import HubSettings
 from store import Connection, Row, Store
 from store.accounts import accounts, sso, tokens
-from store.clock import MovableClock
+from store.clock import MovableClock, iso
 from store.issues import issue_fields, issues
 from store.repositories import repositories
 
@@ -115,6 +115,29 @@ def body(fields: dict[str, int], **values: Any) -> dict[str, Any]:
             {"field_id": fields[kind], "value": value} for kind, value in values.items()
         ]
     }
+
+
+async def test_an_earlier_event_changes_no_value_back(
+    hub: httpx.AsyncClient,
+    platform: Platform,
+    clock: MovableClock,
+    fields: dict[str, int],
+    writer: dict[str, str],
+) -> None:
+    earlier = issue(title="Theirs", updated_at=iso(clock.now()))
+    clock.advance(60)
+    await hub.post(VALUES, json=body(fields, text="Ours", number=3), headers=writer)
+    changed = (await hub.get(ONE)).json()["updated_at"]
+    for kind, value in (("text", "Theirs"), ("date", "2026-11-21")):
+        field = {"name": f"The {kind}", "data_type": kind}
+        given = {"issue_field": field, "issue_field_value": {"value": value}}
+        platform.report("issues", "field_added", issue=earlier, **given)
+    field = {"name": "The number", "data_type": "number"}
+    platform.report("issues", "field_removed", issue=earlier, issue_field=field)
+    found = of(await hub.get(VALUES))
+    assert found == {"text": "Ours", "number": 3, "date": "2026-11-21"}
+    shown = (await hub.get(ONE)).json()
+    assert (shown["title"], shown["updated_at"]) == ("Theirs", changed)
 
 
 GOOD = [

@@ -13,7 +13,7 @@ from store_world import World
 from hub.settings import HubSettings
 from store import Store
 from store.accounts import accounts, tokens
-from store.clock import DAY, MovableClock
+from store.clock import DAY, SECOND, MovableClock, iso
 from store.repositories import interaction_limits, repositories
 
 HELLO = "/repos/octo/hello"
@@ -63,6 +63,11 @@ async def kinds(hub: httpx.AsyncClient, number: int = 1) -> list[str]:
     """The kinds of the events in the timeline of an issue."""
     answer = await hub.get(f"{ISSUES}/{number}/timeline?per_page=100")
     return [one["event"] for one in answer.json()]
+
+
+def now(clock: MovableClock, seconds: int = 0) -> str:
+    """The time `seconds` from now, as a platform reports it."""
+    return iso(clock.now() + seconds * SECOND)
 
 
 async def done(answer: httpx.Response, status: int = 200) -> Any:
@@ -270,11 +275,53 @@ async def test_an_edit_of_title_and_text_is_recorded(
     (payload,) = bodies(store, "issues")
     assert payload["changes"] == {"title": {"from": "Spelling error"}, "body": {"from": ""}}
     assert await kinds(hub) == ["renamed", "mentioned", "subscribed"]
-    # An older event of the platform changes nothing, and a newer one does.
+    # An older event of the platform does not change the title back, and a newer one does.
     platform.report("issues", "edited", issue=issue(1, title="Old"))
     assert (await hub.get(ONE)).json()["title"] == "Louder"
     platform.report("issues", "edited", issue=issue(1, title="New", updated_at="2026-12-01"))
     assert (await hub.get(ONE)).json()["title"] == "New"
+
+
+# Events that become state after an operation
+
+
+async def test_an_operation_and_an_earlier_event_both_change_an_issue(
+    hub: httpx.AsyncClient, platform: Platform, clock: MovableClock
+) -> None:
+    # The platform labels and assigns the issue, and a bot answers before the projector's turn.
+    clock.advance(10)
+    people = [{"login": "octo"}]
+    given = issue(labels=[{"name": "bug"}], assignees=people, title="Theirs", updated_at=now(clock))
+    clock.advance(1.2)
+    await done(await hub.post(f"{ONE}/labels", json={"labels": ["triage"]}))
+    await done(await hub.patch(ONE, json={"body": "Ours"}))
+    changed = (await hub.get(ONE)).json()["updated_at"]
+    platform.report("issues", "labeled", issue=given, label={"name": "bug"})
+    found = (await hub.get(ONE)).json()
+    assert [one["name"] for one in found["labels"]] == ["bug", "triage"]
+    assert [one["login"] for one in found["assignees"]] == ["octo"]
+    assert (found["title"], found["body"], found["updated_at"]) == ("Theirs", "Ours", changed)
+
+
+async def test_an_earlier_event_undoes_no_operation(
+    hub: httpx.AsyncClient, platform: Platform, clock: MovableClock
+) -> None:
+    due = {"number": 4, "title": "v1", "open_issues": 1, "closed_issues": 2, "updated_at": "2026"}
+    old = issue(labels=[{"name": "bug"}], assignees=[{"login": "octo"}], milestone=due)
+    platform.report("issues", "opened", issue=old)
+    clock.advance(60)
+    body = {"labels": ["new"], "assignees": [], "milestone": None, "state": "closed"}
+    await done(await hub.patch(ONE, json=body))
+    before = (await hub.get(ONE)).json()
+    platform.report("issues", "milestoned", issue=old, milestone=due)
+    platform.report("issues", "closed", issue=old | {"state": "closed"})
+    assert (await hub.get(ONE)).json() == before
+    assert before["closed_by"]["login"] == "octo"
+    assert before["milestone"] is None
+    platform.report("issues", "labeled", issue=old | {"updated_at": now(clock, 1)})
+    after = (await hub.get(ONE)).json()
+    assert [one["name"] for one in after["labels"]] == ["bug"]
+    assert after["state"] == "open"
 
 
 async def test_closing_and_reopening_update_the_milestone(

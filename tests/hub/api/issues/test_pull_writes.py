@@ -284,6 +284,18 @@ async def test_a_change_of_the_right_to_modify_it_is_an_event(
         assert (shown["maintainer_can_modify"], shown["updated_at"]) == (False, iso(clock.now()))
 
 
+async def test_an_earlier_event_leaves_the_head_closed_to_maintainers(
+    hub: httpx.AsyncClient, platform: Platform
+) -> None:
+    earlier = pull(2, maintainer_can_modify=True, draft=True)
+    platform.report("pull_request", "opened", pull_request=pull(2, maintainer_can_modify=True))
+    answer = await hub.patch(f"{PULLS}/2", json={"maintainer_can_modify": False})
+    assert answer.status_code == 200, answer.text
+    platform.report("pull_request", "converted_to_draft", pull_request=earlier)
+    shown = (await hub.get(f"{PULLS}/2")).json()
+    assert (shown["maintainer_can_modify"], shown["draft"]) == (False, True)
+
+
 async def test_an_unusable_base_is_refused(hub: httpx.AsyncClient) -> None:
     await made(hub, NEW)
     assert_error(await hub.patch(f"{PULLS}/1", json={"base": "tone"}), 422)
