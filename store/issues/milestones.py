@@ -9,7 +9,8 @@ from store.database.connection import Connection, Row
 
 COLUMNS = (
     "id, repo_id, number, foreign_id, title, description, state, creator_id, open_issues,"
-    " closed_issues, due_on, closed_at, created_at, updated_at, reported_at"
+    " closed_issues, open_here, closed_here, changed_at, due_on, closed_at,"
+    " created_at, updated_at, reported_at"
 )
 # The SQL of each order. Completeness is the share of closed issues.
 ORDERS = {
@@ -54,8 +55,23 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | N
     if before is None:
         return _add(db, repo["id"], number, fields)
     if not upsert.is_outdated(before, fields):
-        upsert.update(db, "milestone", before, fields)
+        upsert.update(db, "milestone", before, fields | _counts(before, fields, event))
     found: int = before["id"]
+    return found
+
+
+def _counts(before: Row, fields: Row, event: Row) -> Row:
+    """Return the columns of the counts in a payload.
+
+    If operations changed the counts later, the platform's number does not have their changes.
+    """
+    later = upsert.is_overtaken(before, fields, event)
+    found = {}
+    for state in ("open", "closed"):
+        if f"{state}_issues" in fields:
+            own = before[f"{state}_here"] if later else 0
+            found[f"{state}_here"] = own
+            found[f"{state}_issues"] = max(0, fields[f"{state}_issues"] + own)
     return found
 
 
@@ -122,12 +138,14 @@ def _in_state(repo_id: int, state: str | None) -> tuple[str, Row]:
 
 def count_issue(db: Connection, milestone_id: int | None, state: str, number: int) -> None:
     """Add a number of open or closed issues to a milestone's count."""
-    column = "open_issues" if state == "open" else "closed_issues"
+    kind = "open" if state == "open" else "closed"
+    column = f"{kind}_issues"
     db.execute(
-        f"UPDATE milestone SET {column} ="
+        f"UPDATE milestone SET {kind}_here = {kind}_here + :number, changed_at = :now, {column} ="
         f" CASE WHEN {column} + :number < 0 THEN 0 ELSE {column} + :number END WHERE id = :id",
         id=milestone_id,
         number=number,
+        now=db.now,
     )
 
 

@@ -747,6 +747,9 @@ CREATE TABLE milestone (
     creator_id BIGINT REFERENCES account (id) ON DELETE SET NULL,
     open_issues BIGINT NOT NULL DEFAULT 0,      -- as the platform counts them
     closed_issues BIGINT NOT NULL DEFAULT 0,
+    open_here BIGINT NOT NULL DEFAULT 0,        -- what operations added to the platform's counts
+    closed_here BIGINT NOT NULL DEFAULT 0,
+    changed_at BIGINT,                          -- when an operation last changed the counts
     due_on BIGINT,
     closed_at BIGINT,
     created_at BIGINT NOT NULL,

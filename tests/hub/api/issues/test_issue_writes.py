@@ -324,6 +324,31 @@ async def test_an_earlier_event_undoes_no_operation(
     assert after["state"] == "open"
 
 
+async def test_a_milestone_keeps_the_changes_by_operations(
+    hub: httpx.AsyncClient, platform: Platform, clock: MovableClock
+) -> None:
+    due = {"number": 4, "title": "v1", "open_issues": 5, "closed_issues": 2}
+    old = issue(milestone=due | {"updated_at": "2026-11-20T10:00:00Z"})
+    platform.report("issues", "milestoned", issue=old)
+
+    async def counts() -> tuple[int, int]:
+        found = (await hub.get(f"{HELLO}/milestones/4")).json()
+        return found["open_issues"], found["closed_issues"]
+
+    clock.advance(60)
+    await done(await hub.patch(ONE, json={"state": "closed"}))
+    assert await counts() == (4, 3)
+    platform.report("issues", "milestoned", issue=old)
+    assert await counts() == (4, 3)
+    # Another issue was added before the operation.
+    more = due | {"open_issues": 6, "updated_at": "2026-11-20T10:00:05Z"}
+    platform.report("issues", "milestoned", issue=issue(7, milestone=more), milestone=more)
+    assert await counts() == (5, 3)
+    later = issue(updated_at=now(clock, 1), milestone=more | {"updated_at": now(clock, 1)})
+    platform.report("issues", "edited", issue=later)
+    assert await counts() == (6, 2)
+
+
 async def test_closing_and_reopening_update_the_milestone(
     hub: httpx.AsyncClient, platform: Platform, store: Store
 ) -> None:
