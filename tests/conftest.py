@@ -99,6 +99,7 @@ LONG = {
     "tests/worker/jobs/test_index_texts.py": "thousands of texts are indexed",
     "tests/worker/pull/test_pull_model.py": "many histories are played",
     "tests/store/ordering/test_order_model.py": "many histories are played",
+    "tests/store/projection/test_issue_change_model.py": "many histories are played",
     "tests/hub/openapi/test_openapi.py::test_a_page_loads_nothing_from_outside[sqlite-/ref": (
         "each page of the reference is drawn"
     ),

@@ -6,14 +6,16 @@ from typing import Any
 from store.accounts import placeholder_accounts
 from store.database import paging, payload_reader, row_lookup, upsert
 from store.database.connection import Connection, Row
+from store.issues import deleted_comments
 from store.repositories import refs
 from store.repositories.author_association import ASSOCIATIONS
 from store.repositories.markdown import RenderedText
 
 COLUMNS = (
     "id, repo_id, foreign_id, commit_id, path, position, line, author_id, author_association,"
-    " body, html, plain, created_at, updated_at, reported_at"
+    " body, html, plain, created_at, updated_at, reported_at, changed_at"
 )
+KIND = "commit"
 MOST_BODY, MOST_PATH = 65_536, 4_096
 BODY = payload_reader.text(MOST_BODY)
 
@@ -72,7 +74,7 @@ def _forms(text: RenderedText) -> Row:
 
 def update(db: Connection, comment: Row, text: RenderedText) -> Row:
     """Replace a comment's text."""
-    changes = {**_forms(text), "updated_at": db.now}
+    changes = {**_forms(text), "updated_at": db.now, "changed_at": db.now}
     upsert.update(db, "commit_comment", comment, changes)
     return {**comment, **changes}
 
@@ -80,6 +82,8 @@ def update(db: Connection, comment: Row, text: RenderedText) -> Row:
 def delete(db: Connection, comment: Row) -> None:
     """Delete a comment."""
     db.execute("DELETE FROM commit_comment WHERE id = :id", id=comment["id"])
+    if comment["foreign_id"] is not None:
+        deleted_comments.put(db, comment["repo_id"], KIND, comment["foreign_id"], db.now)
 
 
 def get(db: Connection, repo_id: int, comment_id: int) -> Row | None:
@@ -154,7 +158,10 @@ def put_reported(db: Connection, repo: Row, payload: dict[str, Any], event: Row)
 
 
 def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | None:
-    """Create or update the comment in a payload. Return its id, or None if it is not valid."""
+    """Create or update the comment in a payload.
+
+    Return its id, or None if it is not valid or was deleted later.
+    """
     foreign_id = payload_reader.read_field(given, "id", payload_reader.number)
     if foreign_id is None:
         return None
@@ -166,8 +173,8 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | N
         fields["author_id"] = author_id
     before = by_foreign_id(db, repo["id"], foreign_id)
     if before is None:
-        return _add(db, repo["id"], foreign_id, fields)
-    if not upsert.is_outdated(before, fields):
+        return _add(db, repo["id"], foreign_id, fields, event)
+    if not upsert.is_outdated(before, fields) and not upsert.is_overtaken(before, fields, event):
         upsert.update(db, "commit_comment", before, fields)
     return int(before["id"])
 
@@ -178,9 +185,12 @@ def _rendered(given: dict[str, Any], body: str) -> RenderedText:
     return found if isinstance(found, RenderedText) and found.source == body else RenderedText(body)
 
 
-def _add(db: Connection, repo_id: int, foreign_id: int, fields: Row) -> int | None:
-    if "commit_id" not in fields:
+def _add(db: Connection, repo_id: int, foreign_id: int, fields: Row, event: Row) -> int | None:
+    deleted_at = deleted_comments.find(db, repo_id, KIND, foreign_id)
+    if "commit_id" not in fields or deleted_comments.hides(deleted_at, fields, event):
         return None
+    if deleted_at is not None:
+        deleted_comments.forget(db, repo_id, KIND, foreign_id)
     values = {
         "repo_id": repo_id,
         "foreign_id": foreign_id,

@@ -8,11 +8,13 @@ import orjson
 from store.accounts import placeholder_accounts
 from store.database import paging, payload_reader, upsert
 from store.database.connection import Connection, Row, json_array
+from store.issues import comment_counts, deleted_comments
 from store.repositories.author_association import ASSOCIATIONS
 
 COLUMNS = (
     "id, repo_id, issue_id, kind, number, author_id, author_association, body, state,"
-    " commit_id, details, pinned_at, pinned_by_id, created_at, updated_at, reported_at"
+    " commit_id, details, pinned_at, pinned_by_id, created_at, updated_at, reported_at,"
+    " changed_at, made_here"
 )
 KINDS = ("comment", "review", "line")
 UNIQUE = "repo_id, kind, number"
@@ -141,11 +143,12 @@ def decode_row(row: Row) -> Row:
 
 
 def put(
-    db: Connection, issue: Row, kind: str, given: Mapping[str, Any]
+    db: Connection, issue: Row, kind: str, given: Mapping[str, Any], event: Row
 ) -> tuple[Row | None, Row | None]:
     """Create or update a comment. Return it as it was before and as it is now.
 
-    The first is None if it is new. Both are None if the payload is not valid.
+    The first is None if it is new. Both are None if the payload is not valid, or older than a
+    deletion.
     """
     number = payload_reader.read_field(given, "id", payload_reader.number)
     if number is None:
@@ -153,8 +156,8 @@ def put(
     before = find(db, issue["repo_id"], kind, number)
     fields = _fields(db, kind, given, {} if before is None else before["details"])
     if before is None:
-        _add(db, issue, kind, number, fields)
-    elif not upsert.is_outdated(before, fields):
+        _add(db, issue, kind, number, fields, event)
+    elif not upsert.is_outdated(before, fields) and not upsert.is_overtaken(before, fields, event):
         kept = before | {"details": orjson.dumps(before["details"]).decode()}
         upsert.update(db, "issue_comment", kept, fields)
     return before, find(db, issue["repo_id"], kind, number)
@@ -171,7 +174,24 @@ def _fields(db: Connection, kind: str, given: Mapping[str, Any], before: Row) ->
     return fields if author_id is None else {**fields, "author_id": author_id}
 
 
-def _add(db: Connection, issue: Row, kind: str, number: int, fields: Row) -> None:
+def _add(db: Connection, issue: Row, kind: str, number: int, fields: Row, event: Row) -> None:
+    """Store a new comment, unless it was deleted after the state in the payload."""
+    key = (issue["repo_id"], kind, number)
+    deleted_at = deleted_comments.find(db, *key)
+    if deleted_comments.hides(deleted_at, fields, event):
+        if kind == "comment" and deleted_at == deleted_comments.FINAL:
+            comment_counts.went_unseen(db, issue["id"])
+        return
+    if deleted_at is not None:
+        deleted_comments.forget(db, *key)
+    if _insert(db, issue, kind, number, fields) and kind == "comment":
+        if deleted_at in (None, deleted_comments.FINAL):
+            comment_counts.came(db, issue["id"])
+        else:
+            comment_counts.add(db, issue["id"], 1)
+
+
+def _insert(db: Connection, issue: Row, kind: str, number: int, fields: Row) -> bool:
     values = {
         "repo_id": issue["repo_id"],
         "issue_id": issue["id"],
@@ -183,7 +203,7 @@ def _add(db: Connection, issue: Row, kind: str, number: int, fields: Row) -> Non
         "updated_at": db.now,
         **fields,
     }
-    upsert.insert_if_absent(db, "issue_comment", values, UNIQUE)
+    return upsert.insert_if_absent(db, "issue_comment", values, UNIQUE) is not None
 
 
 def pin(db: Connection, comment: Row, by: int | None, at: int | None) -> None:
@@ -197,5 +217,29 @@ def pin(db: Connection, comment: Row, by: int | None, at: int | None) -> None:
 
 
 def delete(db: Connection, comment: Row) -> None:
-    """Delete a comment."""
+    """Delete a comment for an operation."""
+    _delete(db, comment)
+    if not comment["made_here"]:
+        key = (comment["repo_id"], comment["kind"], comment["number"])
+        deleted_comments.put(db, *key, db.now)
+
+
+def delete_reported(db: Connection, issue: Row, kind: str, number: int, known: Row | None) -> None:
+    """Delete a comment that its platform has deleted. If it never came, `known` is None."""
+    key = (issue["repo_id"], kind, number)
+    earlier = deleted_comments.find(db, *key)
+    deleted_comments.put(db, *key, deleted_comments.FINAL)
+    if known is not None:
+        _delete(db, known)
+    if kind != "comment" or earlier == deleted_comments.FINAL:
+        return
+    if known is not None and known["made_here"]:
+        comment_counts.add(db, issue["id"], -1)
+    elif known is None and earlier is None:
+        comment_counts.went_unseen(db, issue["id"])
+    else:
+        comment_counts.went(db, issue["id"], listed=known is not None)
+
+
+def _delete(db: Connection, comment: Row) -> None:
     db.execute("DELETE FROM issue_comment WHERE id = :id", id=comment["id"])

@@ -9,7 +9,7 @@ import orjson
 from store.accounts import placeholder_accounts
 from store.database import payload_reader, row_lookup, upsert
 from store.database.connection import Connection, Row, json_array
-from store.issues import issue_events, labels, milestones, own_changes
+from store.issues import comment_counts, issue_events, labels, milestones, own_changes
 from store.issues.issue_field_options import COLORS
 from store.issues.own_changes import OwnChanges
 from store.repositories.author_association import ASSOCIATIONS
@@ -17,7 +17,7 @@ from store.repositories.author_association import ASSOCIATIONS
 COLUMNS = (
     "id, repo_id, number, foreign_id, is_pull, title, body, state, state_reason, author_id,"
     " author_association, closed_by_id, milestone_id, locked, lock_reason, comments,"
-    " closed_at, created_at, updated_at, reported_at, changed_at,"
+    " comments_seen, comments_unseen, closed_at, created_at, updated_at, reported_at, changed_at,"
     " deleted_at, moved_to, moved_number, type, type_key"
 )
 CLOSING_REASONS = ("completed", "not_planned", "duplicate")
@@ -32,7 +32,6 @@ FIELDS: payload_reader.Readers = {
     "author_association": payload_reader.one_of(*ASSOCIATIONS),
     "locked": payload_reader.flag,
     "lock_reason": ("active_lock_reason", payload_reader.nullable(payload_reader.text(100))),
-    "comments": payload_reader.number,
     "closed_at": payload_reader.nullable(payload_reader.timestamp),
     "created_at": payload_reader.timestamp,
     "updated_at": payload_reader.timestamp,
@@ -86,6 +85,8 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | N
     fields |= _people(db, given) | _milestone(db, repo, given, event) | _type(given)
     issue_id = _write(db, repo["id"], number, before, own.merged(fields))
     _set(db, repo, issue_id, given, event, own)
+    comments = payload_reader.read_field(given, "comments", payload_reader.number)
+    comment_counts.report(db, issue_id, before, comments)
     return issue_id
 
 

@@ -70,18 +70,16 @@ def _said(
     if issue is None or issue["deleted_at"] is not None:
         return None
     if event["action"] == "deleted":
-        known = _known(db, repo, payload, member, kind)
-        if known is not None:
-            delete_comment(db, known)
+        _delete(db, issue, kind, payload_reader.read_part(payload, member))
         return None
-    return put_comment(db, repo, issue, kind, payload_reader.read_part(payload, member))
+    return put_comment(db, repo, issue, kind, payload_reader.read_part(payload, member), event)
 
 
 def put_comment(
-    db: Connection, repo: Row, issue: Row, kind: str, given: dict[str, Any]
+    db: Connection, repo: Row, issue: Row, kind: str, given: dict[str, Any], event: Row
 ) -> Row | None:
-    """Store a comment on an issue, and its event. Return None if it is not valid."""
-    before, said = issue_comments.put(db, issue, kind, given)
+    """Store a comment on an issue, and its event. Return None if it is not valid or is deleted."""
+    before, said = issue_comments.put(db, issue, kind, given, event)
     if said is None:
         return None
     by, at = said["author_id"], said["created_at"]
@@ -93,10 +91,15 @@ def put_comment(
     return said
 
 
-def delete_comment(db: Connection, said: Row) -> None:
+def _delete(db: Connection, issue: Row, kind: str, given: dict[str, Any]) -> None:
     """Delete a comment, also from the timeline."""
-    issue_events.forget(db, STANDS[said["kind"]], said["id"])
-    issue_comments.delete(db, said)
+    number = payload_reader.read_field(given, "id", payload_reader.number)
+    if number is None:
+        return
+    known = issue_comments.find(db, issue["repo_id"], kind, number)
+    if known is not None:
+        issue_events.forget(db, STANDS[kind], known["id"])
+    issue_comments.delete_reported(db, issue, kind, number, known)
 
 
 def commit_commented(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:

@@ -547,9 +547,9 @@ def _issue(db: Connection, repo: Row, number: int, comment: int) -> tuple[int, i
     assert issue is not None
     label = {"label": {"name": "bug", "color": "ff0000"}}
     issue_events.add(db, issue, [IssueEventData("labeled", repo["owner_id"], db.now, label)])
-    issue_comment_projection.put_comment(
-        db, repo, issue, "comment", {"id": comment, "user": given["user"], "body": "Indeed"}
-    )
+    said = {"id": comment, "user": given["user"], "body": "Indeed"}
+    event = projection_table.projected_events(db)
+    issue_comment_projection.put_comment(db, repo, issue, "comment", said, event)
     (event,) = issue_events.of_issue(db, issue["id"], limit=1, offset=0)
     return number, event["id"]
 

@@ -782,6 +782,8 @@ CREATE TABLE issue (
     locked SMALLINT NOT NULL DEFAULT 0,
     lock_reason TEXT,
     comments BIGINT NOT NULL DEFAULT 0,
+    comments_seen BIGINT NOT NULL DEFAULT 0,    -- the platform's comments that came, and it still has
+    comments_unseen BIGINT NOT NULL DEFAULT 0,  -- its comments that did not come; part of comments
     closed_at BIGINT,
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
@@ -921,6 +923,7 @@ CREATE TABLE commit_comment (
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
     reported_at BIGINT,                     -- the platform's time of the last update
+    changed_at BIGINT,                      -- when an operation last changed it
     UNIQUE (repo_id, foreign_id)
 );
 
@@ -978,7 +981,18 @@ CREATE TABLE issue_comment (
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
     reported_at BIGINT,                     -- the platform's time of the last update
+    changed_at BIGINT,                      -- when an operation last changed it
+    made_here SMALLINT NOT NULL DEFAULT 0,  -- 1: an operation made it
     UNIQUE (repo_id, kind, number)
+);
+
+-- The platform's comments that were deleted: older payloads do not bring them back.
+CREATE TABLE deleted_comment (
+    repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
+    kind TEXT NOT NULL,                 -- comment, review, line or commit
+    number BIGINT NOT NULL,             -- the platform's id
+    deleted_at BIGINT NOT NULL,         -- when an operation deleted it; 2^63 - 1: the platform did
+    PRIMARY KEY (repo_id, kind, number)
 );
 
 CREATE INDEX issue_comment_issue ON issue_comment (issue_id, kind, number);

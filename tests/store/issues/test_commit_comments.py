@@ -7,6 +7,7 @@ from store_world import World
 
 from store import Connection, Row
 from store.accounts import accounts
+from store.clock import iso
 from store.issues import commit_comments
 from store.projection import projection_table
 from store.repositories.markdown import RenderedText
@@ -83,6 +84,26 @@ def test_a_later_word_wins_and_an_earlier_one_does_not(world: World) -> None:
     reflect(world, event(body="third", updated_at="2019-05-17T00:00:00Z"))
     (row,) = every(world)
     assert (row["body"], row["plain"]) == ("third", "third")
+
+
+def test_an_earlier_event_changes_no_operation_back(world: World) -> None:
+    reflect(world, event())
+    (row,) = every(world)
+    world.store.do(commit_comments.update, row, RenderedText("ours"))
+    world.clock.advance(60)
+    (edited,) = every(world)
+    reflect(world, event())
+    assert every(world) == [edited]
+    world.store.do(commit_comments.delete, edited)
+    reflect(world, event())
+    assert every(world) == []
+    world.clock.advance(60)
+    reflect(world, event(body="theirs", updated_at=iso(world.now)))
+    (back,) = every(world)
+    assert back["body"] == "theirs"
+    world.clock.advance(60)
+    reflect(world, event())
+    assert every(world) == [back]
 
 
 def test_missing_fields_keep_their_values(world: World) -> None:

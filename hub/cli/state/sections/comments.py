@@ -43,7 +43,9 @@ class IssueCommentEntry(OnIssueEntry):
     def write(self, db: Connection, parent: Row, before: object) -> None:
         """Create or update the comment. Raises Missing for an unknown issue or account."""
         row = issue_row(db, parent, self.issue)
-        said = issue_comment_projection.put_comment(db, parent, row, self.kind, self.payload(db))
+        said = issue_comment_projection.put_comment(
+            db, parent, row, self.kind, self.payload(db), projection_table.projected_events(db)
+        )
         assert said is not None, "it has an id"
         if "pinned" in self.model_fields_set and self.pinned != (said["pinned_at"] is not None):
             issue_comments.pin(db, said, said["author_id"], db.now if self.pinned else None)

@@ -349,6 +349,77 @@ async def test_a_milestone_keeps_the_changes_by_operations(
     assert await counts() == (6, 2)
 
 
+async def test_the_number_of_comments_is_the_number_of_listed_ones(
+    hub: httpx.AsyncClient, platform: Platform, clock: MovableClock
+) -> None:
+    async def counts() -> tuple[int, int]:
+        return (await hub.get(ONE)).json()["comments"], len((await hub.get(COMMENTS)).json())
+
+    await done(await hub.post(COMMENTS, json={"body": "Ours"}), 201)
+    clock.advance(10)
+    platform.report("issues", "edited", issue=issue(updated_at=now(clock)))
+    assert await counts() == (1, 1)
+    at = {"created_at": now(clock), "updated_at": now(clock)}
+    said = {"id": 5, "body": "Theirs", "user": {"login": "amy"}, **at}
+    clock.advance(2)
+    await done(await hub.post(COMMENTS, json={"body": "Ours too"}), 201)
+    given = issue(updated_at=at["updated_at"], comments=1)
+    platform.report("issue_comment", "created", issue=given, comment=said)
+    assert await counts() == (3, 3)
+    clock.advance(2)
+    assert (await hub.delete(f"{ISSUES}/comments/5")).status_code == 204
+    platform.report("issue_comment", "created", issue=given, comment=said)
+    assert await counts() == (2, 2)
+    # The platform still counts its comment, and then deletes it.
+    clock.advance(2)
+    platform.report("issues", "edited", issue=issue(updated_at=now(clock), comments=1))
+    assert await counts() == (2, 2)
+    gone = issue(updated_at=now(clock))
+    platform.report("issue_comment", "deleted", issue=gone, comment=said)
+    platform.report("issue_comment", "edited", issue=gone, comment=said)
+    assert await counts() == (2, 2)
+
+
+async def test_comments_of_a_platform_that_never_came_are_counted(
+    hub: httpx.AsyncClient, platform: Platform, clock: MovableClock
+) -> None:
+    async def count() -> int:
+        found: int = (await hub.get(ONE)).json()["comments"]
+        return found
+
+    clock.advance(10)
+    said = {"id": 5, "body": "Theirs", "user": {"login": "amy"}, "updated_at": now(clock)}
+    given = issue(updated_at=now(clock), comments=7)
+    platform.report("issue_comment", "created", issue=given, comment=said)
+    assert await count() == 7
+    await done(await hub.post(COMMENTS, json={"body": "Ours"}), 201)
+    assert await count() == 8
+    clock.advance(10)
+    assert (await hub.delete(f"{ISSUES}/comments/5")).status_code == 204
+    assert await count() == 7
+    # Some platforms report the number before the change.
+    platform.report("issue_comment", "deleted", issue=given, comment=said)
+    assert await count() == 7
+    platform.report("issues", "edited", issue=issue(updated_at=now(clock), comments=6))
+    assert await count() == 7
+
+
+async def test_a_later_event_restores_a_comment_that_an_operation_deleted(
+    hub: httpx.AsyncClient, platform: Platform, clock: MovableClock
+) -> None:
+    said = {"id": 5, "body": "one", "user": {"login": "amy"}, "updated_at": now(clock)}
+    platform.report("issue_comment", "created", issue=issue(comments=1), comment=said)
+    clock.advance(10)
+    assert (await hub.delete(f"{ISSUES}/comments/5")).status_code == 204
+    clock.advance(10)
+    platform.report("issue_comment", "created", issue=issue(comments=1), comment=said)
+    assert_error(await hub.get(f"{ISSUES}/comments/5"), 404)
+    edited = said | {"body": "two", "updated_at": now(clock)}
+    platform.report("issue_comment", "edited", issue=issue(comments=1), comment=edited)
+    assert (await hub.get(f"{ISSUES}/comments/5")).json()["body"] == "two"
+    assert (await hub.get(ONE)).json()["comments"] == 1
+
+
 async def test_closing_and_reopening_update_the_milestone(
     hub: httpx.AsyncClient, platform: Platform, store: Store
 ) -> None:
