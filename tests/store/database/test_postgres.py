@@ -17,6 +17,7 @@ from typing import Any
 import psycopg
 import pytest
 from engines import engine_url
+from issue_world import Platform, issue
 from long_texts import incompressible
 from postgres_databases import database
 from store_world import START, FakeNotifier, World, make_world
@@ -24,7 +25,7 @@ from waiting import PATIENCE, until, wait_until
 
 from store import Connection, Store, open_store
 from store.accounts import accounts, logins
-from store.clock import SECOND, Clock, MovableClock
+from store.clock import SECOND, Clock, MovableClock, iso
 from store.database.migrations import steps
 from store.database.postgres import engine, pool
 from store.database.postgres.clock import PostgresClock
@@ -43,7 +44,9 @@ from store.delivery import (
 )
 from store.errors import Invalid, Missing, Unavailable
 from store.hooks import hooks
+from store.issues import comment_changes, issue_changes, issues, labels
 from store.jobs import jobs
+from store.projection import projection_table
 from worker.http.answer import ExchangeResult
 from worker.service import Worker
 from worker.settings import WorkerSettings
@@ -414,6 +417,58 @@ async def heard(store: Store) -> AsyncIterator[list[list[int]]]:
     end = await store.listen(reported.append)
     yield reported
     end()
+
+
+class TestIssues:
+    """An operation and the projector change one issue at the same time."""
+
+    @pytest.fixture
+    def earlier(self, world: World) -> Callable[[Connection], None]:
+        """Projects an event that was accepted before the operation."""
+        Platform(world).report("issues", "opened", issue=issue())
+        world.clock.advance(10)
+        given = issue(labels=[{"name": "theirs"}], updated_at=iso(world.now))
+        event = {
+            "id": 1,
+            "name": "issues",
+            "action": "labeled",
+            "repo_id": world.repo["id"],
+            "source_id": 0,
+            "received_at": world.now,
+        }
+        world.clock.advance(2)
+        return lambda db: projection_table.project(db, dict(event), {"issue": given})
+
+    def operate(self, db: Connection, world: World) -> None:
+        row = issues.get(db, world.repo["id"], 1)
+        assert row is not None
+        row, by = issue_changes.lock(db, row), world.user["id"]
+        held = labels.of_issues(db, [row["id"]]).get(row["id"], [])
+        wanted = [*held, labels.create(db, row["repo_id"], "ours")]
+        issue_changes.set_labels(db, row, by, wanted)
+        comment_changes.create(db, world.repo, row, by, "Hm", association="NONE")
+
+    @pytest.mark.parametrize("first", ["operation", "event"])
+    def test_neither_change_is_lost(
+        self,
+        world: World,
+        other: Store,
+        url: str,
+        earlier: Callable[[Connection], None],
+        first: str,
+    ) -> None:
+        calls = [lambda db: self.operate(db, world), earlier]
+        one, two = calls if first == "operation" else reversed(calls)
+        with ThreadPoolExecutor(1) as thread:
+            with transaction(world.store) as db:
+                one(db)
+                after = thread.submit(other.do, two)
+                wait_until(lambda: waits(url), "the other change of the issue")
+            after.result(PATIENCE)
+        row = Platform(world).issue()
+        held = world.store.look(labels.of_issues, [row["id"]])[row["id"]]
+        assert [one["name"] for one in held] == ["ours", "theirs"]
+        assert row["comments"] == 1
 
 
 class TestWakeUp:
