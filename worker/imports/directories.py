@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from store import Row
@@ -48,7 +48,7 @@ class ImportDirectories:
         """Move a new store to the repository's place, and the former one aside."""
         store = self.store(repo_id)
         owned_files.chown_tree_like(self.stores_folder, made)
-        for folder, _, files in os.walk(made):
+        for folder, _, files in os.walk(made, onerror=_raise):
             for name in files:
                 fsync(Path(folder) / name)
             fsync(Path(folder))
@@ -70,17 +70,20 @@ class ImportDirectories:
         found = self._work.iterdir() if self._work.exists() else ()
         return [folder for folder in found if ROUND.fullmatch(folder.name)]
 
-    def sweep(self, unfinished: Iterable[Path], rounds: Mapping[int, int]) -> int:
+    def sweep(
+        self, unfinished: Iterable[Path], rounds: Mapping[int, int], busy: Collection[int]
+    ) -> int:
         """Remove the given folders, except the ones of current rounds. Return how many were
         removed.
 
-        `rounds` maps the ids of repositories to their current rounds. If a crash interrupted `put`,
-        the former store is moved back.
+        `rounds` maps the ids of repositories to their current rounds. The folders of repositories
+        in `busy` stay. If a crash interrupted `put`, the former store is moved back.
         """
         swept = 0
         for folder in unfinished:
             repo_id, number = map(int, folder.name.split("-"))
-            if rounds.get(repo_id) == number:
+            # A cancelled round is not current, but it may still work in its folder.
+            if repo_id in busy or rounds.get(repo_id) == number:
                 continue
             replaced = folder / REPLACED
             if replaced.exists() and not self.store(repo_id).exists():
@@ -93,6 +96,11 @@ class ImportDirectories:
         """Return the ids of the repositories that have a store."""
         names = [path.stem for path in self.stores_folder.glob("*.git")]
         return [int(name) for name in names if name.isdigit()]
+
+
+def _raise(error: OSError) -> None:
+    """Raise an error of `os.walk`, which would leave the folder out."""
+    raise error
 
 
 def write_private_file(path: Path, lines: Iterable[str], mode: int = 0o600) -> None:

@@ -1,6 +1,5 @@
 """Fetching with `git svn`. The program reaches the network only through a proxy of the worker."""
 
-import asyncio
 import re
 import shutil
 import sys
@@ -16,6 +15,7 @@ from worker.imports.proxy import USER as TO_PROXY
 from worker.imports.proxy import ImportProxy, proxy_to
 from worker.imports.steps import ROOT, ImportSteps
 from worker.imports.tunnel import SCHEME, environment
+from worker.imports.uninterrupted import in_thread
 
 PREFIX = "refs/remotes/svn/"
 TRUNKS = ("trunk", "git-svn")
@@ -76,7 +76,7 @@ class SubversionFetcher:
             if has_trunk or await self._git_here("for-each-ref", f"{PREFIX}trunk"):
                 return
             # Without a trunk, the whole repository is one branch.
-            await asyncio.to_thread(shutil.rmtree, self._steps.source)
+            await in_thread(shutil.rmtree, self._steps.source)
             self._count = 0
         await self._fetch()
 

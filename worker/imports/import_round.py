@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import logging
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +28,7 @@ from worker.imports.probe import (
     within,
 )
 from worker.imports.steps import LARGE, ImportSteps, Survey, failure_message
+from worker.imports.uninterrupted import finished, in_thread
 from worker.publishing import EventEmitter
 from worker.settings import WorkerSettings
 
@@ -136,7 +136,7 @@ class ImportRound:
                 work.result()
             finally:
                 work.cancel()
-                await asyncio.gather(work, return_exceptions=True)
+                await finished(asyncio.gather(work, return_exceptions=True))
 
     async def _save_progress(self, beats: int) -> None:
         """Record the progress, and check whether the round may continue.
@@ -153,7 +153,7 @@ class ImportRound:
             if not wanted:
                 raise ImportCancelled
         if beats % self._means.pace.size_every == 0:
-            size = await asyncio.to_thread(size_of, self._folder)
+            size = await in_thread(size_of, self._folder)
             if size > self._settings.import_max_bytes:
                 raise ImportProblem(
                     "error", "it is larger than the setting import_max_bytes allows"
@@ -181,31 +181,36 @@ class ImportRound:
             await self._set_status("pushing", push_percent=0)
             head = await self._steps.push(head)
             found = await self._steps.refs()
-            size = await asyncio.to_thread(size_of, self._steps.made)
+            size = await in_thread(size_of, self._steps.made)
             await self._set_status("pushing", push_percent=99)
-            if await self._install(ImportResult(renamed, head, found, size)):
+            if await finished(self._install(ImportResult(renamed, head, found, size))):
                 break
         log.info("import of repository %d: complete", self._row["repo_id"])
 
     async def _install(self, result: "ImportResult") -> bool:
         """Make the result the repository's store.
 
-        Return False if authors were renamed meanwhile.
+        Return False if authors were renamed meanwhile. Then the former store stays, as it does
+        after a cancellation.
         """
         made, repo_id = self._steps.made, self._row["repo_id"]
-        await asyncio.to_thread(self._places.put, made, repo_id)
+        await in_thread(self._places.put, made, repo_id)
         try:
-            return await self._store.write(_complete, self._row, result, self._means.emit)
+            is_complete = await self._store.write(_complete, self._row, result, self._means.emit)
         except ImportCancelled:
-            await asyncio.to_thread(self._places.uninstall, made, repo_id)
+            await in_thread(self._places.uninstall, made, repo_id)
             raise
+        if not is_complete:
+            await in_thread(self._places.uninstall, made, repo_id)
+            await in_thread(remove_tree, made)
+        return is_complete
 
     async def _reuse_imported(self) -> str | None:
         """Copy the history that was imported before. Return its default branch."""
         store = self._places.store(self._row["repo_id"])
         if not store.exists():
             raise ImportProblem("error", "the imported history is not here: begin the import anew")
-        await asyncio.to_thread(shutil.copytree, store, self._steps.source)
+        await self._steps.copy(store)
         return await self._steps.default()
 
     async def _fetch(self) -> str | None:

@@ -141,6 +141,13 @@ class ImportSteps:
             found[name] = next(filter(None, peeled), oid)
         return found
 
+    async def copy(self, store: Path) -> None:
+        """Copy an imported repository to `source.git`.
+
+        A program does this, because it can be killed.
+        """
+        await run("cp", "-R", "--", str(store), str(self.source), home=self.home)
+
     async def default(self) -> str | None:
         """Return the default branch of `source.git`, which an earlier import has set."""
         said = await self._git(f"--git-dir={self.source}", "symbolic-ref", HEAD)

@@ -5,6 +5,7 @@ It also cleans up after imports that were interrupted.
 
 import asyncio
 import logging
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from store import Connection, Store
@@ -14,6 +15,7 @@ from worker.http.client import GuardedClient
 from worker.http.guard import Guard, Resolver
 from worker.http.transport import Transport
 from worker.imports.directories import ImportDirectories, remove_tree
+from worker.imports.uninterrupted import in_thread
 from worker.publishing import EventEmitter
 from worker.settings import WorkerSettings
 
@@ -65,7 +67,7 @@ async def _run_all(means: "ImportContext") -> None:
                 if row is not None:
                     # The claimed import may have been interrupted before. Its old folder is
                     # abandoned.
-                    await clean_up(store, means.settings)
+                    await clean_up(store, means.settings, busy)
                     running[asyncio.ensure_future(ImportRound(means, row)())] = row["repo_id"]
                 continue
             if not running:
@@ -82,17 +84,20 @@ async def _run_all(means: "ImportContext") -> None:
         await asyncio.gather(*running, return_exceptions=True)
 
 
-async def clean_up(store: Store, settings: WorkerSettings) -> None:
-    """Remove the folders of finished imports and of deleted repositories."""
+async def clean_up(store: Store, settings: WorkerSettings, busy: Collection[int] = ()) -> None:
+    """Remove the folders of finished imports and of deleted repositories.
+
+    The folders of repositories in `busy` stay, because their imports still work in them.
+    """
     places = ImportDirectories(settings.data_dir)
     # The folders are listed before the rounds are read. A round is stored before its folder is
     # made, so no folder of a running import can be removed.
     unfinished = await asyncio.to_thread(places.unfinished)
     rounds = await store.read(import_rounds.rounds)
-    swept = await asyncio.to_thread(places.sweep, unfinished, rounds)
-    stores = await asyncio.to_thread(places.stores)
+    swept = await in_thread(places.sweep, unfinished, rounds, busy)
+    stores = [one for one in await asyncio.to_thread(places.stores) if one not in busy]
     for repo_id in await store.read(_gone, stores) if stores else ():
-        await asyncio.to_thread(remove_tree, places.store(repo_id))
+        await in_thread(remove_tree, places.store(repo_id))
         swept += 1
     if swept:
         log.info("removed %d abandoned folders of imports", swept)

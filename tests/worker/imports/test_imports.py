@@ -3,6 +3,7 @@
 import asyncio
 import os
 import shutil
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -485,6 +486,100 @@ async def test_the_worker_stops(place: GitPlace) -> None:
     place.site.pause = 0.0
     assert place.store.look(import_rounds.next_due) is not None
     assert (await place.work())["status"] == "complete"
+
+
+class HeldInstall:
+    """A pause of the thread that puts a store in place, until `go_on` is set."""
+
+    def __init__(self) -> None:
+        self.begun, self.go_on = threading.Event(), threading.Event()
+
+    def fsync(self, path: Path) -> None:
+        self.begun.set()
+        assert self.go_on.wait(PATIENCE)
+
+    def __enter__(self) -> "HeldInstall":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.go_on.set()
+
+
+async def begin_install(
+    place: GitPlace, held: HeldInstall, monkeypatch: pytest.MonkeyPatch
+) -> asyncio.Task[Row]:
+    """Import the repository, rename Ada to Eve, and hold the installation of the new store."""
+    await place.done()
+    place.rename("Ada", name="Eve")
+    monkeypatch.setattr(directories, "fsync", held.fsync)
+    work = asyncio.ensure_future(place.work())
+    await until(held.begun.is_set)
+    return work
+
+
+async def test_a_stop_during_the_installation_waits_for_it(
+    place: GitPlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with HeldInstall() as held:
+        work = await begin_install(place, held, monkeypatch)
+        for _ in range(3):
+            work.cancel()
+            await asyncio.sleep(0.05)
+        assert len(place.left()) == 1, "the folder stays while the thread works in it"
+    with pytest.raises(asyncio.CancelledError):
+        await work
+    assert place.row["status"] == "complete"
+    assert place.log()[0] == "Eve <ada@tower.example>"
+    assert git(place.made, "fsck", "--strict") == ""
+    assert place.left() == []
+
+
+async def test_a_cancellation_during_the_installation_keeps_the_former_store(
+    place: GitPlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place.pace = ImportPace(progress=0.02)
+    with HeldInstall() as held:
+        work = await begin_install(place, held, monkeypatch)
+        place.store.do(imports.delete, place.repo["id"])
+        await asyncio.sleep(0.2)
+        await clean_up(place.store, place.settings, [place.repo["id"]])
+        assert len(place.left()) == 1, "the folder stays while the thread works in it"
+    with pytest.raises(AssertionError):
+        await work
+    assert place.log()[0] == "Ada <ada@tower.example>"
+    assert git(place.made, "fsck", "--strict") == ""
+    assert place.left() == []
+
+
+async def test_a_cancelled_second_mapping_keeps_the_former_store(
+    place: GitPlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await place.done()
+    place.rename("Ada", name="Eve")
+    put, puts = directories.ImportDirectories.put, 0
+
+    def putting(*given: Any) -> None:
+        nonlocal puts
+        put(*given)
+        puts += 1
+        if puts == 1:
+            place.rename("Ada", name="Zoe")
+        else:
+            place.store.do(imports.delete, place.repo["id"])
+
+    monkeypatch.setattr(directories.ImportDirectories, "put", putting)
+    with pytest.raises(AssertionError):
+        await place.work()
+    assert puts == 2
+    assert place.log()[0] == "Ada <ada@tower.example>"
+    assert place.left() == []
+
+
+def test_a_store_that_cannot_be_read_is_not_put_in_place(tmp_path: Path) -> None:
+    places = directories.ImportDirectories(tmp_path)
+    made = tmp_path / "imports" / "7-17" / "made.git"
+    with pytest.raises(FileNotFoundError):
+        places.put(made, 7)
 
 
 def running(data_dir: Path) -> list[str]:
