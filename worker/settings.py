@@ -239,3 +239,9 @@ class WorkerSettings(WebSubSettings, ImportSettings, UsageSettings, MailSettings
         ge=1024,
         description="bytes on disk that a running import may use; beyond it, the import fails",
     )
+    import_max_memory: int = Field(
+        4 * 1024**3,
+        ge=256 * 1024**2,
+        description="bytes of memory, as address space, that each program of an import may use; "
+        "beyond it, the import fails",
+    )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from worker.http.guard import Guard
 from worker.imports.directories import write_private_file
-from worker.imports.git import CommandFailed, Remote, run
+from worker.imports.git import CommandFailed, Remote
 from worker.imports.probe import ImportProblem
 from worker.imports.proxy import USER, ImportProxy, proxy_to
 from worker.imports.steps import RESOLVED, ImportSteps
@@ -53,9 +53,8 @@ class MercurialFetcher:
         remote = self._remote
         # hg reads the password from standard input if the server asks for it.
         given = f"{remote.password or ''}\n".encode() * 3
-        home = self._steps.home
-        more = {"HGRCPATH": str(home / "hgrc"), "HGENCODING": "UTF-8"}
-        await run("hg", *command, home=home, given=given, more=more, heard=self._receiving)
+        more = {"HGRCPATH": str(self._steps.home / "hgrc"), "HGENCODING": "UTF-8"}
+        await self._steps.run("hg", *command, given=given, more=more, heard=self._receiving)
 
     def _settings(self, proxy: ImportProxy) -> Sequence[str]:
         named = self._remote.username or self._remote.password

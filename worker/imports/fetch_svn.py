@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from worker.http.endpoint import SOURCES
 from worker.http.guard import Guard
 from worker.imports.directories import write_private_file
-from worker.imports.git import PASSWORD, USER, CommandFailed, Remote, run
+from worker.imports.git import PASSWORD, USER, CommandFailed, Remote
 from worker.imports.git_objects import IMPORTED_REFS, lines_of
 from worker.imports.probe import ImportProblem
 from worker.imports.proxy import USER as TO_PROXY
@@ -93,7 +93,7 @@ class SubversionFetcher:
         self._tunnel = environment(proxy.port, TO_PROXY, proxy.token, place)
 
     async def _fetch(self, *layout: str) -> None:
-        await run("git", "init", "-q", "--bare", str(self._steps.source), home=self._steps.home)
+        await self._steps.run("git", "init", "-q", "--bare", str(self._steps.source))
         config = f"--config-dir={self._folder}"
         command = ("svn", "init", config, "--no-metadata", "--prefix=svn/", *layout)
         url = self._remote.url
@@ -113,9 +113,7 @@ class SubversionFetcher:
             **self._tunnel,
         }
         git = ("git", f"--git-dir={self._steps.source}", *command)
-        await run(
-            *git, home=self._steps.home, remote=remote, more=more, heard=self._heard, merged=True
-        )
+        await self._steps.run(*git, remote=remote, more=more, heard=self._heard, merged=True)
 
     def _settings(self, proxy: ImportProxy) -> Sequence[str]:
         return [
@@ -147,7 +145,7 @@ class SubversionFetcher:
 
     async def _git_here(self, *command: str, given: bytes | None = None) -> bytes:
         git = ("git", f"--git-dir={self._steps.source}", *command)
-        return await run(*git, home=self._steps.home, given=given)
+        return await self._steps.run(*git, given=given)
 
     def _problem(self, error: CommandFailed, proxy: ImportProxy) -> Exception:
         if proxy.refused is not None:

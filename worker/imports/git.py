@@ -6,8 +6,11 @@ they are not needed any more.
 
 import asyncio
 import contextlib
+import errno
 import os
 import re
+import resource
+import shutil
 import signal
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -44,7 +47,14 @@ SETTINGS = {
     "transfer.bundleURI": "false",
     "http.lowSpeedLimit": "1",
     "http.lowSpeedTime": "120",
+    # git maps packs into memory, and these keep within the limit of its address space.
+    "core.packedGitLimit": "512m",
+    "core.packedGitWindowSize": "32m",
+    "pack.threads": "4",
+    "pack.windowMemory": "256m",
 }
+# The shell sets the limit, because Python cannot do it safely beside threads. `$0` is the limit.
+LIMITED = ("/bin/sh", "-c", 'ulimit -v "$0" && exec "$@"')
 PROGRESS = re.compile(r"(?P<what>Compressing|Receiving|Resolving|Writing) \w+: +(?P<percent>\d+)%")
 
 
@@ -83,6 +93,8 @@ def environment(home: Path, remote: Remote | None = None) -> dict[str, str]:
     found |= {
         "HOME": str(home),
         "LC_ALL": "C",
+        # The C library would reserve much address space for each thread.
+        "MALLOC_ARENA_MAX": "2",
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_CONFIG_GLOBAL": os.devnull,
         "GIT_TERMINAL_PROMPT": "0",
@@ -105,6 +117,7 @@ def environment(home: Path, remote: Remote | None = None) -> dict[str, str]:
 async def run(
     *command: str,
     home: Path,
+    memory: int,
     remote: Remote | None = None,
     given: bytes | None = None,
     heard: LineCallback | None = None,
@@ -113,13 +126,18 @@ async def run(
 ) -> bytes:
     """Run a program and return its standard output.
 
-    `given` is its standard input, and `more` is added to its environment. `heard` is called with
-    each line of its standard error. If `merged`, standard output is treated as standard error.
-    Raises CommandFailed if the program fails. If the caller is cancelled, the program and all that
-    it has started are killed.
+    The program and each that it starts may use `memory` bytes of address space. `given` is its
+    standard input, and `more` is added to its environment. `heard` is called with each line of its
+    standard error. If `merged`, standard output is treated as standard error. Raises CommandFailed
+    if the program fails. If the caller is cancelled, the program and all that it has started are
+    killed.
     """
+    if shutil.which(command[0]) is None:
+        reason = os.strerror(errno.ENOENT)
+        raise CommandFailed(command[0], -1, [f"it cannot be started: {reason}"])
     try:
         process = await asyncio.create_subprocess_exec(
+            *_limited(memory),
             *command,
             stdin=asyncio.subprocess.DEVNULL if given is None else asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
@@ -143,6 +161,13 @@ async def run(
     if code:
         raise CommandFailed(command[0], code, [line for line in said if not PROGRESS.search(line)])
     return output
+
+
+def _limited(memory: int) -> Sequence[str]:
+    """Return the command before a program that limits its memory to this many bytes."""
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    most = memory if hard == resource.RLIM_INFINITY else min(memory, hard)
+    return *LIMITED, str(most // 1024)
 
 
 async def _write_stdin(process: asyncio.subprocess.Process, given: bytes | None) -> None:

@@ -99,7 +99,12 @@ class ImportRound:
         try:
             # Not on a thread: if this were cancelled meanwhile, nobody would remove the folder.
             self._folder = self._places.begin(self._row)
-            self._steps = ImportSteps(self._folder, self._add_progress, self._means.pace.large_file)
+            self._steps = ImportSteps(
+                self._folder,
+                self._add_progress,
+                memory=self._settings.import_max_memory,
+                large_file=self._means.pace.large_file,
+            )
             await self._run_with_timeout()
         except ImportCancelled:
             log.info("import of repository %d: cancelled or started again", self._row["repo_id"])

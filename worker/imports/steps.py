@@ -39,8 +39,11 @@ ProgressReporter = Callable[..., None]
 class ImportSteps:
     """The steps of one import, in a folder of its own, on the repository `source.git` in it."""
 
-    def __init__(self, folder: Path, report: ProgressReporter, large_file: int = LARGE) -> None:
+    def __init__(
+        self, folder: Path, report: ProgressReporter, *, memory: int, large_file: int = LARGE
+    ) -> None:
         self.home = folder
+        self._memory = memory
         self._large_file = large_file
         self.report = report
         self.source = folder / "source.git"
@@ -146,15 +149,19 @@ class ImportSteps:
 
         A program does this, because it can be killed.
         """
-        await run("cp", "-R", "--", str(store), str(self.source), home=self.home)
+        await self.run("cp", "-R", "--", str(store), str(self.source))
 
     async def default(self) -> str | None:
         """Return the default branch of `source.git`, which an earlier import has set."""
         said = await self._git(f"--git-dir={self.source}", "symbolic-ref", HEAD)
         return said.decode().strip()
 
+    async def run(self, *command: str, **how: Any) -> bytes:
+        """Run a program in the folder, with limited memory. See `worker.imports.git.run`."""
+        return await run(*command, home=self.home, memory=self._memory, **how)
+
     async def _git(self, *command: str, **how: Any) -> bytes:
-        return await run("git", *command, home=self.home, **how)
+        return await self.run("git", *command, **how)
 
     async def take_over(self, module: str, other: Path, heard: LineCallback) -> None:
         """Convert a repository of another kind on this disk to `source.git`."""
@@ -166,7 +173,7 @@ class ImportSteps:
         more = {"PYTHONPATH": ROOT, "PYTHONDONTWRITEBYTECODE": "1", "HGENCODING": "UTF-8"}
         more["HGRCPATH"] = ""
         try:
-            return await run(*command, home=self.home, more=more, **how)
+            return await self.run(*command, more=more, **how)
         except CommandFailed as error:
             raise CommandFailed(module, error.code, error.said) from None
 

@@ -159,7 +159,7 @@ async def test_git_svn_is_not_installed(
     async def failing(*command: str, **how: object) -> bytes:
         raise CommandFailed("git", 1, ["git: 'svn' is not a git command"])
 
-    monkeypatch.setattr("worker.imports.fetch_svn.run", failing)
+    monkeypatch.setattr("worker.imports.steps.run", failing)
     row = await Place(store, pretended.url, tmp_path / "data").done("/bells")
     assert (row["status"], row["vcs"], row["failed_step"]) == ("error", "subversion", "importing")
     message = "subversion repositories need the program git-svn, which is not installed"

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import shutil
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +22,7 @@ from store.errors import Missing
 from store.imports import import_contents, import_rounds, imports
 from store.repositories import refs, repositories
 from worker.imports import directories, probe, steps
+from worker.imports.git import CommandFailed, run
 from worker.imports.import_round import ImportPace
 from worker.jobs.run_imports import clean_up, run_imports
 
@@ -607,6 +609,24 @@ async def test_limits_end_an_import(place: GitPlace, setting: str, value: float)
     assert row["status"] == "error"
     assert row["failed_step"] in ("detecting", "importing")
     assert setting in row["error_message"]
+    assert place.left() == []
+
+
+async def test_programs_of_imports_have_limited_memory(tmp_path: Path) -> None:
+    memory = 1 << 30
+    asked = "ulimit -Sv; ulimit -Hv; sh -c 'ulimit -v'"
+    assert await run("sh", "-c", asked, home=tmp_path, memory=memory) == b"1048576\n" * 3
+    with pytest.raises(CommandFailed, match="MemoryError"):
+        await run(sys.executable, "-c", f"bytes({memory})", home=tmp_path, memory=memory)
+
+
+async def test_a_history_that_needs_too_much_memory_ends_the_import(place: GitPlace) -> None:
+    small, large = b"data 100\n" + b"1" * 100, b"data 200000000\n" + bytes(200_000_000)
+    place.site.repository("bomb", stream(1).replace(small, large))
+    place.start("/bomb.git")
+    row = await place.work(import_max_memory=160_000_000)
+    assert (row["status"], row["failed_step"]) == ("error", "importing")
+    assert "memory" in row["error_message"].lower()
     assert place.left() == []
 
 
