@@ -6,13 +6,14 @@ rewritten by separate programs, which do not block the worker and can be killed 
 
 import re
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
 
 IMPORTED_REFS = "refs/tocsin/source/"
 OWN_REFS = "refs/tocsin/"
 MAX_OBJECT_BYTES = 64 * 1024 * 1024
+NO_MEMORY = "error: the history needs more memory than the setting import_max_memory allows"
 # The name ends before the first `<`: otherwise the time would grow with the square of its length.
 PERSON = re.compile(rb"(author|committer|tagger) ([^<]*?) ?<([^>\n]*)>(.*)", re.DOTALL)
 
@@ -88,8 +89,9 @@ def _contents(stream: IO[bytes], max_bytes: int) -> Iterator[tuple[str, bytes]]:
         oid, _, size = line.decode().split()
         if int(size) > max_bytes:
             raise UnsupportedHistory(f"{oid} is a commit or tag of {size} bytes")
-        yield oid, stream.read(int(size))
+        content = stream.read(int(size))
         stream.read(1)
+        yield oid, content
 
 
 def commits(repo: Path) -> Iterator[tuple[str, bytes]]:
@@ -106,33 +108,44 @@ def refs(repo: Path, place: str) -> dict[str, tuple[str, str]]:
     return {name: (oid, kind) for name, oid, kind in parted}
 
 
-def tags(repo: Path) -> list[tuple[str, bytes]]:
-    """Return every annotated tag. A tag that another tag refers to comes first."""
-    found: list[tuple[str, bytes]] = []
-    wanted = [oid for oid, kind in refs(repo, IMPORTED_REFS).values() if kind == "tag"]
-    while wanted:
-        read = read_objects(repo, dict.fromkeys(wanted))
-        found = [*read, *(one for one in found if one not in read)]
-        wanted = [inner for _, content in read if (inner := _tag_within(content))]
-    return found
+def tags(repo: Path, *, max_bytes: int = MAX_OBJECT_BYTES) -> Iterator[tuple[str, bytes]]:
+    """Yield every annotated tag. A tag that another tag refers to comes first.
+
+    Raises UnsupportedHistory if one is larger than `max_bytes`.
+    """
+    known: set[str] = set()
+    with start_git(repo, "cat-file", "--batch", given=subprocess.PIPE) as reading:
+        read = _reader(reading, max_bytes)
+        for oid, kind in refs(repo, IMPORTED_REFS).values():
+            # Contents are read twice, because all of them together may be very large.
+            inner = oid if kind == "tag" else None
+            chain = []
+            while inner is not None and inner not in known:
+                known.add(inner)
+                chain.append(inner)
+                inner = _tag_within(read(inner))
+            for each in reversed(chain):
+                yield each, read(each)
+    check_exit(reading)
+
+
+def _reader(reading: Process, max_bytes: int) -> Callable[[str], bytes]:
+    """Return a function that reads an object with a running `git cat-file --batch`."""
+    assert reading.stdin is not None
+    assert reading.stdout is not None
+    asked, contents = reading.stdin, _contents(reading.stdout, max_bytes)
+
+    def read(oid: str) -> bytes:
+        asked.write(f"{oid}\n".encode())
+        asked.flush()
+        return next(contents)[1]
+
+    return read
 
 
 def _tag_within(content: bytes) -> str | None:
     lines = content.split(b"\n", 2)
     return lines[0].partition(b" ")[2].decode() if lines[1] == b"type tag" else None
-
-
-def read_objects(repo: Path, oids: Iterable[str]) -> list[tuple[str, bytes]]:
-    """Return hash and content of these objects."""
-    listed = "".join(f"{oid}\n" for oid in oids).encode()
-    said = run_git(repo, "cat-file", "--batch", given=listed)
-    found, at = [], 0
-    while at < len(said):
-        end = said.index(b"\n", at)
-        oid, _, size = said[at:end].decode().split()
-        found.append((oid, said[end + 1 : end + 1 + int(size)]))
-        at = end + 2 + int(size)
-    return found
 
 
 def authors_of(content: bytes) -> Iterator[tuple[bytes, bytes]]:

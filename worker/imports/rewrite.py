@@ -20,6 +20,7 @@ from typing import IO
 
 from worker.imports.git_objects import (
     IMPORTED_REFS,
+    NO_MEMORY,
     OWN_REFS,
     PERSON,
     UnsupportedHistory,
@@ -172,3 +173,5 @@ if __name__ == "__main__":
         json.dump(rewrite(Path(sys.argv[1]), given), sys.stdout)
     except UnsupportedHistory as problem:
         sys.exit(f"error: {problem}")
+    except MemoryError:
+        sys.exit(NO_MEMORY)

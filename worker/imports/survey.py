@@ -13,6 +13,7 @@ from pathlib import Path
 
 from worker.imports.git_objects import (
     IMPORTED_REFS,
+    NO_MEMORY,
     UnsupportedHistory,
     authors_of,
     commits,
@@ -25,7 +26,9 @@ from worker.imports.git_objects import (
 MAX_AUTHORS = 100_000
 MOST_FILES = 1_000
 MOST_REFS = 200
-LONGEST_NAME = 1_000
+# In characters. The API accepts names and addresses of this length.
+LONGEST_NAME = 320
+LONGEST_PATH = 1_000
 REPORT_EVERY = 500
 UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f]")
 
@@ -35,13 +38,13 @@ def author_digest(name: bytes, email: bytes) -> str:
     return hashlib.sha256(name + b"\0" + email).hexdigest()[:40]
 
 
-def printable(text: bytes) -> str:
-    """Return bytes of any encoding as text, without control characters."""
+def printable(text: bytes, longest: int = LONGEST_NAME) -> str:
+    """Return the beginning of bytes of any encoding as text, without control characters."""
     try:
         found = text.decode()
     except UnicodeDecodeError:
         found = text.decode("latin-1")
-    return UNPRINTABLE.sub("", found)[:LONGEST_NAME]
+    return UNPRINTABLE.sub("", found)[:longest]
 
 
 def survey(
@@ -55,23 +58,37 @@ def survey(
 
     Raises UnsupportedHistory if there are more than `max_authors` authors.
     """
-    authors: dict[tuple[bytes, bytes], None] = {}
+    authors = Authors(max_authors)
     count = 0
     for count, (_, content) in enumerate(commits(repo), 1):
-        authors |= dict.fromkeys(authors_of(content))
+        authors.add(content)
         if count % REPORT_EVERY == 0:
             report(count)
-            _check_authors(len(authors), max_authors)
     for _, content in tags(repo):
-        authors |= dict.fromkeys(authors_of(content))
-    _check_authors(len(authors), max_authors)
-    found = [(author_digest(*one), printable(one[0]), printable(one[1])) for one in authors]
-    return {"commits": count, "authors": found, "large": large_files(repo, larger_than)}
+        authors.add(content)
+    return {"commits": count, "authors": authors.found, "large": large_files(repo, larger_than)}
 
 
-def _check_authors(many: int, most: int) -> None:
-    if many > most:
-        raise UnsupportedHistory(f"its commits have more than {most} authors")
+class Authors:
+    """The authors of a history. Long names are cut, because all of them are kept in memory."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._by_digest: dict[str, tuple[str, str]] = {}
+
+    def add(self, content: bytes) -> None:
+        """Add the authors of a commit or tag. Raises UnsupportedHistory if there are too many."""
+        for name, email in authors_of(content):
+            digest = author_digest(name, email)
+            if digest not in self._by_digest:
+                self._by_digest[digest] = printable(name), printable(email)
+                if len(self._by_digest) > self._most:
+                    raise UnsupportedHistory(f"its commits have more than {self._most} authors")
+
+    @property
+    def found(self) -> list[tuple[str, str, str]]:
+        """Return digest, name and address of each author."""
+        return [(digest, *one) for digest, one in self._by_digest.items()]
 
 
 def large_files(repo: Path, larger_than: int) -> dict[str, object]:
@@ -95,11 +112,13 @@ def _places(repo: Path, wanted: set[str]) -> dict[str, tuple[str, str]]:
     """Return a ref and a path for each of these files, as far as they are found."""
     found: dict[str, tuple[str, str]] = {}
     for ref in [*refs(repo, IMPORTED_REFS)][:MOST_REFS]:
+        named = f"refs/{ref.removeprefix(IMPORTED_REFS)}".encode("utf-8", "surrogateescape")
+        name = printable(named, LONGEST_PATH)
         with start_git(repo, "rev-list", "--objects", ref, "--") as listing:
             for line in read_lines(listing):
                 oid, _, path = line.partition(b" ")
                 if oid.decode() in wanted - found.keys():
-                    found[oid.decode()] = "refs/" + ref.removeprefix(IMPORTED_REFS), printable(path)
+                    found[oid.decode()] = name, printable(path, LONGEST_PATH)
         if len(found) == len(wanted):
             break
     return found
@@ -114,3 +133,5 @@ if __name__ == "__main__":
         json.dump(survey(Path(sys.argv[1]), int(sys.argv[2]), _report), sys.stdout)
     except UnsupportedHistory as problem:
         sys.exit(f"error: {problem}")
+    except MemoryError:
+        sys.exit(NO_MEMORY)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from git_site import ADA, BOB, git, stream
+from git_site import ADA, BOB, git, person, stream
 
 from worker.imports.git_objects import (
     IMPORTED_REFS,
@@ -12,6 +12,7 @@ from worker.imports.git_objects import (
     authors_of,
     objects,
     refs,
+    tags,
 )
 from worker.imports.hg_export import person_of
 from worker.imports.rewrite import rewrite
@@ -176,6 +177,58 @@ def test_an_object_that_is_too_large_is_rejected(repo: Path) -> None:
     assert len([*objects(repo, "rev-list", "--all")]) == 1
     with pytest.raises(UnsupportedHistory, match="bytes"):
         [*objects(repo, "rev-list", "--all", max_bytes=10)]
+
+
+def test_a_tag_that_is_too_large_is_rejected(repo: Path) -> None:
+    inner = wrote(repo, "tag", tag_of(commit(repo), "commit", b"T"))
+    point(repo, "tags/t", wrote(repo, "tag", tag_of(inner, "tag", b"T" * 1000)))
+    contents = [content for _, content in tags(repo)]
+    assert [len(content) > 1000 for content in contents] == [False, True]
+    with pytest.raises(UnsupportedHistory, match="bytes"):
+        [*tags(repo, max_bytes=1000)]
+
+
+def tag_of(oid: str, kind: str, message: bytes) -> bytes:
+    head = f"object {oid}\ntype {kind}\ntag t\ntagger Ada <ada@tower.example> 1 +0000\n\n"
+    return head.encode() + message + b"\n"
+
+
+def test_a_long_chain_of_tags_is_read_in_order(repo: Path) -> None:
+    inner = commit(repo)
+    chain = []
+    for at in range(30):
+        inner = wrote(repo, "tag", tag_of(inner, "tag" if at else "commit", b"T"))
+        chain.append(inner)
+        if at % 7 == 0:
+            point(repo, f"tags/t{at}", inner)
+    point(repo, "tags/last", inner)
+    assert [oid for oid, _ in tags(repo)] == chain
+
+
+def test_long_names_of_authors_are_cut(repo: Path) -> None:
+    long = ["ä" * 5000 + ending for ending in "ab"]
+    point(repo, "heads/main", commit(repo, commit(repo, **person(long[0], "a@x"))))
+    point(repo, "heads/other", commit(repo, **person(long[1], "a@x")))
+    found = survey(repo, 100, lambda count: None)["authors"]
+    expected = {author_digest(name.encode(), b"a@x"): ("ä" * 320, "a@x") for name in long}
+    expected[author_digest(b"Ada", b"ada@tower.example")] = ("Ada", "ada@tower.example")
+    assert {digest: (name, email) for digest, name, email in found} == expected  # type: ignore[attr-defined]
+
+
+def test_many_authors_of_one_commit_are_too_many(repo: Path) -> None:
+    tree = git(repo, "write-tree").encode()
+    authors = b"".join(b"author A%d <a@x> 1 +0000\n" % at for at in range(20))
+    point(repo, "heads/main", wrote(repo, "commit", b"tree %b\n%b\nM\n" % (tree, authors)))
+    with pytest.raises(UnsupportedHistory, match="more than 5 authors"):
+        survey(repo, 100, lambda count: None, max_authors=5)
+
+
+def test_the_name_of_a_ref_can_have_any_encoding(repo: Path) -> None:
+    blob = wrote(repo, "blob", b"large" * 100)
+    named = f"{IMPORTED_REFS}tags/J".encode() + b"\xf6rg"
+    git(repo, "update-ref", "--stdin", given=b"update %b %b\n" % (named, blob.encode()))
+    found = survey(repo, 100, lambda count: None)["large"]
+    assert found["files"] == [("refs/tags/Jörg", "", blob, 500)]  # type: ignore[index]
 
 
 def test_too_many_authors(repo: Path) -> None:
