@@ -33,18 +33,27 @@ def is_due(db: Connection, but: Collection[int]) -> bool:
 def claim(db: Connection, but: Collection[int]) -> Row | None:
     """Claim the first due import in a repository except these. Return it, or None.
 
-    It gets a new round, so that a worker that claimed it before loses it.
+    It gets a new round, so that a worker that claimed it before loses it. `tries` counts its rounds
+    until one of them ends.
     """
     repo_id = _first_due(db, but)
     if repo_id is None:
         return None
     db.execute(
-        "UPDATE source_import SET round = :round, status = step, import_percent = NULL,"
-        " push_percent = NULL WHERE repo_id = :repo_id",
+        "UPDATE source_import SET round = :round, status = step, tries = tries + 1,"
+        " import_percent = NULL, push_percent = NULL WHERE repo_id = :repo_id",
         round=new_round(),
         repo_id=repo_id,
     )
     return needed(db, repo_id)
+
+
+def release(db: Connection, row: Row) -> bool:
+    """Leave the import to the next claim, without counting this round.
+
+    Return False if it is not current.
+    """
+    return _change(db, row, "tries = tries - 1", {})
 
 
 def _first_due(db: Connection, but: Collection[int]) -> int | None:

@@ -12,7 +12,7 @@ from store.jobs import jobs
 
 COLUMNS = (
     "repo_id, round, account_id, vcs_url, vcs, project, username, password, status, step, due_at,"
-    " failed_step, error_message, commit_count, authors_count, import_percent, push_percent,"
+    " tries, failed_step, error_message, commit_count, authors_count, import_percent, push_percent,"
     " use_lfs, large_files_count, large_files_size, project_choices, created_at, updated_at"
 )
 FRESH = (
@@ -61,10 +61,10 @@ def start(
     step = "detecting" if vcs is None else "importing"
     db.execute(
         "INSERT INTO source_import (repo_id, round, account_id, vcs_url, vcs, project, username,"
-        " password, status, step, due_at, use_lfs, large_files_count, large_files_size,"
+        " password, status, step, due_at, tries, use_lfs, large_files_count, large_files_size,"
         " project_choices, created_at, updated_at) VALUES (:repo_id, :round, :account_id, :vcs_url,"
-        " :vcs, :project, :username, :password, :step, :step, :now, 'undecided', 0, 0, '[]', :now,"
-        " :now)",
+        " :vcs, :project, :username, :password, :step, :step, :now, 0, 'undecided', 0, 0, '[]',"
+        " :now, :now)",
         repo_id=repo_id,
         round=new_round(),
         account_id=account_id,
@@ -115,7 +115,7 @@ def remap(db: Connection, repo_id: int) -> None:
 def _again(db: Connection, row: Row, step: str) -> Row:
     db.execute(
         "UPDATE source_import SET round = :round, status = :step, step = :step, due_at = :now,"
-        " push_percent = NULL, updated_at = :now WHERE repo_id = :repo_id",
+        " tries = 0, push_percent = NULL, updated_at = :now WHERE repo_id = :repo_id",
         round=new_round(),
         step=step,
         now=db.now,

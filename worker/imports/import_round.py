@@ -35,6 +35,9 @@ from worker.settings import WorkerSettings
 log = logging.getLogger("tocsin.worker")
 
 KINDS = ("git", "mercurial", "subversion")
+# A round without an end was cut off by a crash, which the import itself may have caused.
+MOST_TRIES = 5
+INTERRUPTED = f"it was interrupted {MOST_TRIES} times, perhaps because it needs too much memory"
 BROKEN = "The import could not be done. The cause is in the log of the worker."
 
 
@@ -97,6 +100,8 @@ class ImportRound:
         """Run the round from beginning to end, and record how it ended."""
         log.info("import of repository %d: begins", self._row["repo_id"])
         try:
+            if self._row["tries"] > MOST_TRIES:
+                raise ImportProblem("error", INTERRUPTED)
             # Not on a thread: if this were cancelled meanwhile, nobody would remove the folder.
             self._folder = self._places.begin(self._row)
             self._steps = ImportSteps(
@@ -116,7 +121,8 @@ class ImportRound:
             await self._fail("error", failure_message(error, self._folder))
         except TimeoutError:
             await self._fail("error", "it took longer than the setting import_timeout allows")
-        except (Busy, Unavailable, Unusable):
+        except (asyncio.CancelledError, Busy, Unavailable, Unusable):
+            await self._release()
             raise
         except Exception:
             # A retry would fail again.
@@ -266,6 +272,11 @@ class ImportRound:
         failed_step = self._step if status == "error" else None
         log.info("import of repository %d: %s", self._row["repo_id"], status)
         await self._finish("failure", import_rounds.stop, status, message, failed_step)
+
+    async def _release(self) -> None:
+        """Leave the import to a later round, because it is not to blame for the end of this one."""
+        with contextlib.suppress(StoreError):
+            await finished(self._store.write(import_rounds.release, self._row))
 
     async def _finish(self, outcome: str, change: Callable[..., bool], *given: Any) -> None:
         await self._store.write(_finish, self._row, outcome, self._means.emit, change, *given)

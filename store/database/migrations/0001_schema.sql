@@ -1849,6 +1849,7 @@ CREATE TABLE source_import (
     status TEXT NOT NULL,
     step TEXT NOT NULL,                 -- the worker's first step: detecting, importing or mapping
     due_at BIGINT,                      -- since when it has been due; NULL: it is not due
+    tries BIGINT NOT NULL,              -- its rounds without an end, with the current one
     failed_step TEXT,
     error_message TEXT,
     commit_count BIGINT,

@@ -79,6 +79,18 @@ def test_imports_are_claimed_in_order_and_once(
     }
 
 
+def test_rounds_without_an_end_are_counted(
+    store: Store, octo: Row, start: Callable[..., Row]
+) -> None:
+    assert start()["tries"] == 0
+    late, row = taken(store), taken(store)
+    assert row["tries"] == 2
+    assert store.do(import_rounds.release, row)
+    assert not store.do(import_rounds.release, late)
+    assert taken(store)["tries"] == 2
+    assert store.do(imports.restart, row, octo["id"], {})["tries"] == 0
+
+
 def test_a_late_worker_changes_nothing(store: Store, start: Callable[..., Row]) -> None:
     started = start()
     before, now = taken(store), taken(store)

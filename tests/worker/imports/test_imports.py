@@ -18,12 +18,12 @@ from waiting import PATIENCE, until
 
 from store import Connection, Row, Store
 from store.crypto import owned_files
-from store.errors import Missing
+from store.errors import Missing, Unavailable
 from store.imports import import_contents, import_rounds, imports
 from store.repositories import refs, repositories
 from worker.imports import directories, probe, steps
 from worker.imports.git import CommandFailed, run
-from worker.imports.import_round import ImportPace
+from worker.imports.import_round import MOST_TRIES, ImportPace
 from worker.jobs.run_imports import clean_up, run_imports
 
 PASSWORD = "open sesame / ä"
@@ -487,7 +487,35 @@ async def test_the_worker_stops(place: GitPlace) -> None:
     assert place.left() == []
     place.site.pause = 0.0
     assert place.store.look(import_rounds.next_due) is not None
+    assert place.row["tries"] == 0, "a stop is not counted"
     assert (await place.work())["status"] == "complete"
+
+
+async def test_an_import_that_crashes_often_ends(place: GitPlace) -> None:
+    place.start()
+    for _ in range(MOST_TRIES):
+        # A worker that is killed records nothing.
+        place.store.do(import_rounds.claim, [])
+    row = await place.work()
+    assert (row["status"], row["failed_step"]) == ("error", "detecting")
+    assert f"interrupted {MOST_TRIES} times" in row["error_message"]
+    assert place.outcomes == ["failure"]
+    assert place.site.seen == []
+    place.restart()
+    assert (await place.work())["status"] == "complete"
+
+
+async def test_a_database_that_is_away_is_not_counted(
+    place: GitPlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(*_: Any) -> None:
+        raise Unavailable("the database is away")
+
+    monkeypatch.setattr(steps.ImportSteps, "push", away)
+    place.start()
+    with pytest.raises(Unavailable):
+        await place.work()
+    assert place.row["tries"] == 0
 
 
 class HeldInstall:
