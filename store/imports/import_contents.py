@@ -29,18 +29,28 @@ class LargeFile(NamedTuple):
 
 
 def put_authors(db: Connection, repo_id: int, found: Sequence[Author]) -> None:
-    """Replace the authors. Known ones keep the names that they were given."""
+    """Add these authors. Known ones keep the names that they were given."""
     db.insert_many(
         "import_author",
         "repo_id, digest, remote_name, remote_id, name, email",
         [(repo_id, one.digest, one.name, one.email, one.name, one.email) for one in found],
         "ON CONFLICT (repo_id, digest) DO NOTHING",
     )
+
+
+def digests(db: Connection, repo_id: int) -> list[str]:
+    """Return the digests of all authors."""
+    rows = db.tuples("SELECT digest FROM import_author WHERE repo_id = :repo_id", repo_id=repo_id)
+    return [digest for (digest,) in rows]
+
+
+def remove_authors(db: Connection, repo_id: int, gone: Sequence[str]) -> None:
+    """Remove the authors with these digests."""
     db.execute(
-        "DELETE FROM import_author WHERE repo_id = :repo_id AND digest NOT IN"
-        f" (SELECT i.digest FROM {db.each('found', digest='text')} AS i)",
+        "DELETE FROM import_author WHERE repo_id = :repo_id AND digest IN"
+        f" (SELECT i.digest FROM {db.each('gone', digest='text')} AS i)",
         repo_id=repo_id,
-        found=json_array(one.digest for one in found),
+        gone=json_array(gone),
     )
 
 

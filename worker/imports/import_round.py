@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from store import Connection, Row, Store
+from store import Row, Store
 from store.errors import Busy, StoreError, Unavailable, Unusable
 from store.imports import import_contents, import_rounds, imports
-from store.imports.import_contents import Renamed
-from store.repositories import refs, repositories
 from worker.http.client import GuardedClient
 from worker.http.guard import Guard
+from worker.imports import round_records
 from worker.imports.directories import ImportDirectories, remove_tree, size_of
 from worker.imports.fetch_hg import MercurialFetcher
 from worker.imports.fetch_svn import SubversionFetcher
@@ -27,7 +26,15 @@ from worker.imports.probe import (
     is_svn,
     within,
 )
-from worker.imports.steps import LARGE, ImportSteps, Survey, failure_message
+from worker.imports.round_records import ImportCancelled, ImportResult
+from worker.imports.steps import (
+    BATCH,
+    LARGE,
+    RESOLVED,
+    ImportSteps,
+    Survey,
+    failure_message,
+)
 from worker.imports.uninterrupted import finished, in_thread
 from worker.publishing import EventEmitter
 from worker.settings import WorkerSettings
@@ -39,22 +46,6 @@ KINDS = ("git", "mercurial", "subversion")
 MOST_TRIES = 5
 INTERRUPTED = f"it was interrupted {MOST_TRIES} times, perhaps because it needs too much memory"
 BROKEN = "The import could not be done. The cause is in the log of the worker."
-
-
-class ImportCancelled(Exception):
-    """The import was cancelled or started again."""
-
-
-@dataclass(frozen=True, slots=True)
-class ImportResult:
-    """An imported history: the renamed authors, default branch, branches and tags, and size in
-    bytes.
-    """
-
-    names: Renamed
-    head: str | None
-    refs: dict[str, str]
-    size: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +189,7 @@ class ImportRound:
                 break
         log.info("import of repository %d: complete", self._row["repo_id"])
 
-    async def _install(self, result: "ImportResult") -> bool:
+    async def _install(self, result: ImportResult) -> bool:
         """Make the result the repository's store.
 
         Return False if authors were renamed meanwhile. Then the former store stays, as it does
@@ -207,7 +198,9 @@ class ImportRound:
         made, repo_id = self._steps.made, self._row["repo_id"]
         await in_thread(self._places.put, made, repo_id)
         try:
-            is_complete = await self._store.write(_complete, self._row, result, self._means.emit)
+            is_complete = await self._store.write(
+                round_records.complete, self._row, result, self._means.emit
+            )
         except ImportCancelled:
             await in_thread(self._places.uninstall, made, repo_id)
             raise
@@ -247,8 +240,23 @@ class ImportRound:
         survey = await self._steps.survey()
         # Progress that was not recorded yet would overwrite the final counts.
         self._progress = {}
-        await self._write(_save_survey, survey)
+        await self._write(round_records.save_survey, survey)
+        await self._save_authors(survey)
+        await self._write(import_rounds.report_progress, {"import_percent": 100})
         return head
+
+    async def _save_authors(self, survey: Survey) -> None:
+        """Replace the authors, in short changes, so that other writers do not wait for long."""
+        found: set[str] = set()
+        async for batch in survey.authors():
+            found |= {author.digest for author in batch}
+            percent = RESOLVED + (99 - RESOLVED) * len(found) // survey.authors_count
+            await self._write(round_records.save_part, percent, import_contents.put_authors, batch)
+        known = await self._store.read(import_contents.digests, self._row["repo_id"])
+        gone = [digest for digest in known if digest not in found]
+        for at in range(0, len(gone), BATCH):
+            part = gone[at : at + BATCH]
+            await self._write(round_records.save_part, 99, import_contents.remove_authors, part)
 
     async def _detect(self) -> tuple[DetectedRepository, Probe]:
         row = self._row
@@ -279,39 +287,6 @@ class ImportRound:
             await finished(self._store.write(import_rounds.release, self._row))
 
     async def _finish(self, outcome: str, change: Callable[..., bool], *given: Any) -> None:
-        await self._store.write(_finish, self._row, outcome, self._means.emit, change, *given)
-
-
-def _finish(
-    db: Connection,
-    row: Row,
-    outcome: str,
-    emit: EventEmitter,
-    change: Callable[..., bool],
-    *given: Any,
-) -> None:
-    if change(db, row, *given):
-        emit(db, "repository_import", [row | {"outcome": outcome}])
-
-
-def _save_survey(db: Connection, row: Row, survey: Survey) -> bool:
-    counts = {"commit_count": survey.commits, "authors_count": len(survey.authors)}
-    if not import_rounds.report_progress(db, row, counts | {"import_percent": 100}):
-        return False
-    repo_id = row["repo_id"]
-    import_contents.put_authors(db, repo_id, survey.authors)
-    large = {"count": survey.large_count, "size": survey.large_size}
-    import_contents.put_large_files(db, repo_id, survey.large_files, **large)
-    return True
-
-
-def _complete(db: Connection, row: Row, result: ImportResult, emit: EventEmitter) -> bool:
-    ended = import_rounds.complete(db, row, result.names)
-    if ended is None:
-        raise ImportCancelled
-    if ended:
-        refs.replace(db, row["repo_id"], result.refs)
-        branch = (result.head or "").removeprefix("refs/heads/") or None
-        repositories.imported(db, row["repo_id"], branch, result.size)
-        emit(db, "repository_import", [row | {"outcome": "success"}])
-    return ended
+        await self._store.write(
+            round_records.finish, self._row, outcome, self._means.emit, change, *given
+        )

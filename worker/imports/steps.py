@@ -5,9 +5,10 @@ Each reports its progress.
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import orjson
 
@@ -15,10 +16,13 @@ from store.imports.import_contents import Author, LargeFile
 from worker.imports.git import PROGRESS, CommandFailed, LineCallback, Remote, run
 from worker.imports.git_objects import IMPORTED_REFS, OWN_REFS, lines_of
 from worker.imports.probe import ImportProblem
+from worker.imports.uninterrupted import in_thread
 
 # The folder that Python finds this package in.
 ROOT = str(Path(__file__).resolve().parents[2])
 LARGE = 100 * 1024 * 1024
+# Authors that are read and stored at a time. Meanwhile, other changes to the database wait.
+BATCH = 1_000
 HEAD = "HEAD"
 USUAL = ("refs/heads/main", "refs/heads/master", "refs/heads/trunk")
 # Messages of git about missing or wrong credentials, which the user has to correct.
@@ -88,8 +92,10 @@ class ImportSteps:
 
     async def survey(self) -> "Survey":
         """Return the survey of the fetched history."""
-        said = await self._python("survey", str(self._large_file), heard=self._counting)
-        return Survey(orjson.loads(said))
+        authors = self.home / "authors"
+        given = (str(self._large_file), str(authors))
+        said = await self._python("survey", *given, heard=self._counting)
+        return Survey(await in_thread(orjson.loads, said), authors)
 
     def _counting(self, line: str) -> None:
         if line.startswith("commits "):
@@ -181,13 +187,24 @@ class ImportSteps:
 class Survey:
     """The survey of a fetched history: the number of commits, their authors, and large files."""
 
-    def __init__(self, said: dict[str, Any]) -> None:
+    def __init__(self, said: dict[str, Any], authors: Path) -> None:
         self.commits: int = said["commits"]
-        self.authors = [Author(*one) for one in said["authors"]]
+        self.authors_count: int = said["authors"]
+        self._authors = authors
         large = said["large"]
         self.large_files = [LargeFile(*one) for one in large["files"]]
         self.large_count: int = large["count"]
         self.large_size: int = large["size"]
+
+    async def authors(self) -> AsyncIterator[list[Author]]:
+        """Yield the authors in batches. A thread reads each, so that the event loop goes on."""
+        with self._authors.open("rb") as file:
+            while batch := await in_thread(_read_authors, file):
+                yield batch
+
+
+def _read_authors(file: IO[bytes]) -> list[Author]:
+    return [Author(*orjson.loads(line)) for line in islice(file, BATCH)]
 
 
 def _denied(error: CommandFailed, remote: Remote) -> ImportProblem | None:

@@ -1,7 +1,7 @@
 """The survey of an imported history: its commits, their authors, and its large files.
 
-Run as `python -m worker.imports.survey REPOSITORY BYTES`. It writes JSON to standard output and its
-progress to standard error.
+Run as `python -m worker.imports.survey REPOSITORY BYTES AUTHORS`. It writes the authors to a file,
+each as a line of JSON, the rest as JSON to standard output, and its progress to standard error.
 """
 
 import hashlib
@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 from worker.imports.git_objects import (
     IMPORTED_REFS,
@@ -47,13 +48,21 @@ def printable(text: bytes, longest: int = LONGEST_NAME) -> str:
     return UNPRINTABLE.sub("", found)[:longest]
 
 
+class SurveyedHistory(NamedTuple):
+    """The number of commits, digest, name and address of each author, and the large files."""
+
+    commits: int
+    authors: list[tuple[str, str, str]]
+    large: dict[str, object]
+
+
 def survey(
     repo: Path,
     larger_than: int,
     report: Callable[[int], None],
     *,
     max_authors: int = MAX_AUTHORS,
-) -> dict[str, object]:
+) -> SurveyedHistory:
     """Return the number of commits, the authors and the large files.
 
     Raises UnsupportedHistory if there are more than `max_authors` authors.
@@ -66,7 +75,7 @@ def survey(
             report(count)
     for _, content in tags(repo):
         authors.add(content)
-    return {"commits": count, "authors": authors.found, "large": large_files(repo, larger_than)}
+    return SurveyedHistory(count, authors.found, large_files(repo, larger_than))
 
 
 class Authors:
@@ -128,9 +137,17 @@ def _report(count: int) -> None:
     print(f"commits {count}", file=sys.stderr, flush=True)
 
 
+def _run(repo: Path, larger_than: int, authors: Path) -> None:
+    found = survey(repo, larger_than, _report)
+    with authors.open("w", encoding="utf-8") as file:
+        file.writelines(f"{json.dumps(one, ensure_ascii=False)}\n" for one in found.authors)
+    said = {"commits": found.commits, "authors": len(found.authors), "large": found.large}
+    json.dump(said, sys.stdout)
+
+
 if __name__ == "__main__":
     try:
-        json.dump(survey(Path(sys.argv[1]), int(sys.argv[2]), _report), sys.stdout)
+        _run(Path(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3]))
     except UnsupportedHistory as problem:
         sys.exit(f"error: {problem}")
     except MemoryError:

@@ -153,8 +153,10 @@ def test_authors_of_an_import(store: Store, start: Callable[..., Row]) -> None:
     store.do(import_contents.rename, bob, name="Robert", email="bob@tower.example")
     named = {BOB.digest: ("Robert", "bob@tower.example")}
     assert store.look(import_contents.renamed, repo_id) == named
-    # Bob is found again and keeps his new name. Ada is not, so she is deleted.
+    # Bob is found again and keeps his new name. Ada is not, so she is removed.
     store.do(import_contents.put_authors, repo_id, [BOB])
+    assert {*store.look(import_contents.digests, repo_id)} == {ADA.digest, BOB.digest}
+    store.do(import_contents.remove_authors, repo_id, [ADA.digest])
     (only,) = store.look(import_contents.authors, repo_id, limit=5)
     assert only == bob | {"name": "Robert"}
     assert store.look(import_contents.author, repo_id + 1, only["id"]) is None

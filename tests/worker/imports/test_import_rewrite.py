@@ -128,7 +128,7 @@ def test_other_encodings_and_odd_people(repo: Path) -> None:
     point(repo, "heads/odd", wrote(repo, "commit", odd))
     assert printable(b"J\xf6rg\x07") == "Jörg"
     found = survey(repo, 100, lambda count: None)
-    assert {name for _, name, _ in found["authors"]} == {"Jörg", "Ada", ""}  # type: ignore[attr-defined]
+    assert {name for _, name, _ in found.authors} == {"Jörg", "Ada", ""}
     renamed = EVE | {author_digest(b"J\xf6rg", b"j@x"): ("Jürgen", "j@x")}
     assert rewrite(repo, renamed) == {"rewritten": 1}
     shown_log = git(repo, "log", "-1", "--format=%an, %cn: %s", "--encoding=UTF-8", "latin")
@@ -209,10 +209,10 @@ def test_long_names_of_authors_are_cut(repo: Path) -> None:
     long = ["ä" * 5000 + ending for ending in "ab"]
     point(repo, "heads/main", commit(repo, commit(repo, **person(long[0], "a@x"))))
     point(repo, "heads/other", commit(repo, **person(long[1], "a@x")))
-    found = survey(repo, 100, lambda count: None)["authors"]
+    found = survey(repo, 100, lambda count: None).authors
     expected = {author_digest(name.encode(), b"a@x"): ("ä" * 320, "a@x") for name in long}
     expected[author_digest(b"Ada", b"ada@tower.example")] = ("Ada", "ada@tower.example")
-    assert {digest: (name, email) for digest, name, email in found} == expected  # type: ignore[attr-defined]
+    assert {digest: (name, email) for digest, name, email in found} == expected
 
 
 def test_many_authors_of_one_commit_are_too_many(repo: Path) -> None:
@@ -227,8 +227,8 @@ def test_the_name_of_a_ref_can_have_any_encoding(repo: Path) -> None:
     blob = wrote(repo, "blob", b"large" * 100)
     named = f"{IMPORTED_REFS}tags/J".encode() + b"\xf6rg"
     git(repo, "update-ref", "--stdin", given=b"update %b %b\n" % (named, blob.encode()))
-    found = survey(repo, 100, lambda count: None)["large"]
-    assert found["files"] == [("refs/tags/Jörg", "", blob, 500)]  # type: ignore[index]
+    found = survey(repo, 100, lambda count: None).large
+    assert found["files"] == [("refs/tags/Jörg", "", blob, 500)]
 
 
 def test_too_many_authors(repo: Path) -> None:

@@ -5,7 +5,7 @@ import os
 import shutil
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
@@ -20,8 +20,9 @@ from store import Connection, Row, Store
 from store.crypto import owned_files
 from store.errors import Missing, Unavailable
 from store.imports import import_contents, import_rounds, imports
+from store.imports.import_contents import Author
 from store.repositories import refs, repositories
-from worker.imports import directories, probe, steps
+from worker.imports import directories, import_round, probe, steps
 from worker.imports.git import CommandFailed, run
 from worker.imports.import_round import MOST_TRIES, ImportPace
 from worker.jobs.run_imports import clean_up, run_imports
@@ -392,6 +393,30 @@ async def test_the_store_is_gone(place: GitPlace) -> None:
     row = await place.work()
     assert (row["status"], row["failed_step"]) == ("error", "mapping")
     assert "begin the import anew" in row["error_message"]
+
+
+@on_each
+async def test_authors_are_stored_in_short_changes(
+    place: GitPlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put, sizes, threads = import_contents.put_authors, [], set()
+
+    def putting(db: Connection, repo_id: int, found: Sequence[Author]) -> None:
+        sizes.append((len(found), db.value("SELECT count(*) FROM import_author")))
+        put(db, repo_id, found)
+
+    def made(*given: str) -> Author:
+        threads.add(threading.current_thread())
+        return Author(*given)
+
+    monkeypatch.setattr(import_contents, "put_authors", putting)
+    monkeypatch.setattr(steps, "Author", made)
+    monkeypatch.setattr(steps, "BATCH", 1)
+    monkeypatch.setattr(import_round, "BATCH", 1)
+    row = await place.done()
+    assert sizes == [(1, 0), (1, 1)]
+    assert threading.current_thread() not in threads
+    assert (row["status"], row["authors_count"], row["import_percent"]) == ("complete", 2, 100)
 
 
 @on_each

@@ -337,7 +337,7 @@ async def test_an_author_keeps_an_address_of_the_source(
 ) -> None:
     found = [Author("s", "svn", "svn")]
     store.do(import_contents.put_authors, seed.hello["id"], found)
-    (one,) = (await client.get(f"{AT}/authors")).json()
+    *_, one = (await client.get(f"{AT}/authors")).json()
     answer = await client.patch(one["url"], json={"name": "Ada", "email": "svn"})
     assert (answer.status_code, answer.json()["email"]) == (200, "svn")
 
