@@ -15,7 +15,9 @@ from store import clock
 from store.crypto import file_copy
 from store.crypto.file_copy import ProgressCallback
 from store.database.body_codec import zstd
+from store.database.notifications import hub_socket_path, worker_socket_path
 from store.database.sqlite import file
+from store.database.sqlite.open_files import worker_lock_path
 from store.database.sqlite.private_file import BESIDE
 from store.errors import Conflict, Unavailable, Unusable, from_os_error
 
@@ -57,14 +59,13 @@ def create_backup(
     """Back up a database to `target`, and its `key` file, if given, to `target`.key.
 
     Raises Conflict if the target exists and `overwrite` is false, or if it is the database, a file
-    beside it, or one of the `protected` files. Raises Unusable if there is not enough room, or if
+    of it, or one of the `protected` files. Raises Unusable if there is not enough room, or if
     the copy is damaged; then nothing of it remains.
     """
     began = time.monotonic()
     keyed = None if key is None else target.with_name(target.name + KEY)
-    files = [database, *(database.with_name(database.name + end) for end in BESIDE)]
     for path in filter(None, (target, keyed)):
-        _check_target(path, [*files, *protected], overwrite=overwrite)
+        _check_target(path, [*_files_of(database), *protected], overwrite=overwrite)
     try:
         with _unfinished(target) as part:
             _check_room(database, target.parent, packed=packed)
@@ -85,13 +86,35 @@ def create_backup(
     return Backup(target, size, seconds, found.events, found.latest, keyed)
 
 
+def _files_of(database: Path) -> list[Path]:
+    """Return the database and the paths beside it that processes use.
+
+    If the lock file were replaced, a second worker could begin.
+    """
+    beside = [database.with_name(database.name + end) for end in BESIDE]
+    sockets = [worker_socket_path(database), hub_socket_path(database)]
+    return [database, *beside, worker_lock_path(database), *sockets]
+
+
 def _check_target(target: Path, installation: Iterable[Path], *, overwrite: bool) -> None:
+    # This comes first, because links that lead to each other cannot be resolved.
+    there = _exists(target)
     for path in installation:
         # A side file may be missing now, and be made while the backup is made.
         if target.resolve() == path.resolve() or _is_same_file(target, path):
             raise Conflict(f"{target} is a file of the installation: name another file")
-    if target.exists() and not overwrite:
+    if there and not overwrite:
         raise Conflict(f"{target} is there already: --overwrite replaces it")
+
+
+def _exists(target: Path) -> bool:
+    try:
+        target.stat()
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise from_os_error(f"the backup {target} cannot be created", error) from error
+    return True
 
 
 def _is_same_file(one: Path, other: Path) -> bool:

@@ -101,7 +101,17 @@ def test_nothing_is_overwritten_unless_asked(run, seeded):
 
 @pytest.mark.parametrize(
     "name",
-    ["tocsin.db", "tocsin.db-wal", "secret.key", "link.db", "hard.db", "sub/../tocsin.db-shm"],
+    [
+        "tocsin.db",
+        "tocsin.db-wal",
+        "tocsin.worker.lock",
+        "tocsin.worker.sock",
+        "tocsin.hub.sock",
+        "secret.key",
+        "link.db",
+        "hard.db",
+        "sub/../tocsin.db-shm",
+    ],
 )
 def test_a_backup_never_replaces_a_file_of_the_installation(run, seeded, name):
     (seeded / "sub").mkdir()
@@ -112,6 +122,15 @@ def test_a_backup_never_replaces_a_file_of_the_installation(run, seeded, name):
         refused = run("backup", str(seeded / name), *given, code=5).stderr
         assert "is a file of the installation: name another file" in refused
     assert {path.name: path.read_bytes() for path in seeded.iterdir() if path.is_file()} == before
+
+
+@pytest.mark.parametrize("name", ["loop.db", "loop.db/copy.db"])
+def test_links_that_lead_to_each_other_are_refused(run, seeded, name):
+    (seeded / "loop.db").symlink_to("other.db")
+    (seeded / "other.db").symlink_to("loop.db")
+    refused = run("backup", str(seeded / name), "--overwrite", code=1).stderr
+    assert f"the backup {seeded / name} cannot be created: Too many levels" in refused
+    assert (seeded / "loop.db").is_symlink()
 
 
 def test_a_backup_can_include_the_key(run, seeded):
