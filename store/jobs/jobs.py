@@ -170,16 +170,18 @@ def _end(
     asked_at: int | None = None,
 ) -> None:
     # If another run was requested after the claim, the request stays, and the job does not rest.
+    # The request of the claim tells it apart. Comparing times would not: a clock may be set back.
+    again = "coalesce(asked_at, -1) <> CAST(:claimed AS BIGINT)"
     db.execute(
         "UPDATE job SET held_until = 0, ended_at = :now, outcome = :outcome, error = :error,"
         " due_at = :due_at, served_at = :served_at, failures = :failures, rests_until ="
-        " CASE WHEN asked_at > :started_at THEN 0 ELSE CAST(:rests_until AS BIGINT) END, asked_at ="
-        " CASE WHEN asked_at > :started_at THEN asked_at ELSE CAST(:asked_at AS BIGINT) END"
+        f" CASE WHEN {again} THEN 0 ELSE CAST(:rests_until AS BIGINT) END, asked_at ="
+        f" CASE WHEN {again} THEN asked_at ELSE CAST(:asked_at AS BIGINT) END"
         " WHERE name = :name AND holder = :holder AND ended_at IS NULL",
         now=db.now,
         name=job["name"],
         holder=job["holder"],
-        started_at=job["started_at"],
+        claimed=-1 if job["asked_at"] is None else job["asked_at"],
         outcome=outcome,
         error=error,
         due_at=due_at,

@@ -170,6 +170,35 @@ def test_claims_and_pauses_end_when_the_clock_is_put_back(planned: World) -> Non
     assert take(planned) is not None
 
 
+@pytest.mark.parametrize("failed_before", [False, True])
+def test_a_requested_run_of_a_fast_clock_rests_after_a_failure(
+    planned: World, failed_before: bool
+) -> None:
+    planned.store.do(jobs.save_schedules, [JobSchedule("prune", "once", None)])
+    planned.clock.advance(86_400)
+    planned.store.do(jobs.request_run, "prune")
+    if failed_before:
+        planned.store.do(jobs.fail, taken(planned), "disk full")
+    planned.clock.advance(-86_400)
+    planned.store.do(jobs.fail, taken(planned), "disk full")
+    planned.clock.advance(1)
+    assert take(planned) is None
+    planned.clock.advance(3600)
+    planned.store.do(jobs.complete, taken(planned), None)
+    assert row(planned)["asked_at"] is None
+    assert take(planned) is None
+
+
+def test_a_request_stays_if_the_clock_is_put_back_during_the_run(planned: World) -> None:
+    planned.clock.advance(86_400)
+    planned.store.do(jobs.request_run, "prune")
+    found = taken(planned)
+    planned.clock.advance(-86_400)
+    planned.store.do(jobs.request_run, "prune")
+    planned.store.do(jobs.complete, found, None)
+    assert take(planned) is not None
+
+
 def test_a_running_job_is_not_rescheduled(planned: World) -> None:
     planned.clock.advance(60)
     found = taken(planned)
