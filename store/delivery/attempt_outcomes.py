@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from store.clock import HOUR
 from store.database.connection import Connection, Row, json_array
 from store.database.notifications import Turn
 from store.delivery import exhausted
@@ -226,7 +227,9 @@ def _update_hooks(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
             hook_secrets.learn(db, hook_id, taken[hook_id])
         fails = failing.get(hook_id) if active else None
         since = None if hook_id in healthy else began
-        if fails is not None and since is None and fails.state != DELIVERED:
+        # A time that is far ahead was written by a clock that was fast.
+        begins = since is None or since > db.now + HOUR
+        if begins and fails is not None and fails.state != DELIVERED:
             since = db.now
         held_until = held.get(hook_id, held_before)
         if since != began or held_until != held_before or hook_id in resting:

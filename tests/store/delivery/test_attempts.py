@@ -145,6 +145,21 @@ class TestFailingSince:
         put(world, world.failure(lease, third))
         assert state(world, hook) == (1, None, world.now)
 
+    @pytest.mark.parametrize(("fast", "since"), [(10 * 86_400, 0), (3600, 3600)])
+    def test_failing_since_begins_anew_after_a_fast_clock(
+        self, world: World, hook: Any, lease: int, fast: int, since: int
+    ) -> None:
+        first, second, third = take(world, lease, hook, 3)
+        world.clock.advance(fast)
+        put(world, world.failure(lease, first))
+        world.clock.advance(-fast)
+        began = world.now + since * SECOND
+        assert put(world, world.failure(lease, second, disable_after=5 * DAY)) == set()
+        assert state(world, hook) == (1, None, began)
+        world.clock.advance(5 * 86_400 + since)
+        late = world.failure(lease, third, disable_after=5 * DAY)
+        assert put(world, late) == {hook["id"]}
+
     def test_failing_since_is_separate_for_each_hook(
         self, world: World, hook: Any, lease: int
     ) -> None:
