@@ -87,7 +87,8 @@ def claim(db: Connection, mail: Row, hold: int) -> Row | None:
     """Count an attempt that begins now, as `outbox.claim` does. Return the mail as it is sent now.
 
     It loses the notices that its receiver must not get by now, and goes to their present address.
-    Return None if another process has begun an attempt.
+    A mail that loses its last notice is deleted: it has not failed. Return None then, and also if
+    another process has begun an attempt.
     """
     if not outbox.claim(db, mail, hold):
         return None
@@ -95,11 +96,22 @@ def claim(db: Connection, mail: Row, hold: int) -> Row | None:
     if account_id is None:
         return mail
     _drop_unwanted(db, account_id, mail["id"])
-    # Without an address, no notice is left.
+    if _drop_if_empty(db, mail["id"]):
+        return None
     address = receivers.address_of(db, account_id) or mail["address"]
     if address != mail["address"]:
         outbox.set_address(db, mail["id"], address)
     return {**mail, "address": address}
+
+
+def _drop_if_empty(db: Connection, mail_id: int) -> bool:
+    """Delete a mail without notices. Return whether it had none."""
+    gone = db.execute(
+        "DELETE FROM mail WHERE id = :id"
+        " AND NOT EXISTS (SELECT 1 FROM mail_notice n WHERE n.mail_id = :id)",
+        id=mail_id,
+    )
+    return gone > 0
 
 
 def _drop_old(db: Connection, account_id: int) -> None:

@@ -18,7 +18,6 @@ log = logging.getLogger("tocsin.worker")
 
 # Mails that one run sends at most. The next run goes on.
 BATCH = 100
-NOTHING_LEFT = "its alerts are no longer kept, or no longer for its receiver"
 
 
 def next_due(db: Connection) -> int | None:
@@ -68,7 +67,11 @@ class MailSender:
         if mail is None:
             return
         try:
-            await connection.send(await self._store.read(self._composed, mail))
+            message = await self._store.read(self._composed, mail)
+            if message is None:
+                # Its last alert went after the claim. The next claim deletes the mail.
+                return
+            await connection.send(message)
         except (Delayed, ServerUnusable) as error:
             again = await self._store.write(outbox.record_error, row, str(error))
             self._count(row, "delayed" if again else "failed", str(error))
@@ -81,19 +84,16 @@ class MailSender:
             await self._store.write(outbox.record_sent, row["id"])
             self._mails.add("sent")
 
-    def _composed(self, db: Connection, row: Row) -> EmailMessage:
-        """Return the message. Raises MailRejected if there is nothing to send."""
+    def _composed(self, db: Connection, row: Row) -> EmailMessage | None:
+        """Return the message, or None without alerts. Raises MailRejected if composing fails."""
         try:
-            message = self._compose(db, row)
+            return self._compose(db, row)
         except (Busy, Unavailable, Unusable):
             raise
         except Exception as error:
             # One mail that cannot be written must not keep back the others.
             log.exception("mail %d cannot be composed", row["id"])
             raise MailRejected(f"it cannot be composed: {type(error).__name__}") from None
-        if message is None:
-            raise MailRejected(NOTHING_LEFT)
-        return message
 
     def _count(self, row: Row, outcome: str, reason: str) -> None:
         self._mails.add(outcome)

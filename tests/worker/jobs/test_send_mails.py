@@ -27,7 +27,7 @@ from worker.delivery.metrics import WorkerMetrics
 from worker.job_table import JobContext, build_jobs
 from worker.jobs.check_alerts import check_alerts
 from worker.jobs.prune import prune
-from worker.jobs.send_mails import NOTHING_LEFT, MailSender, next_due
+from worker.jobs.send_mails import MailSender, next_due
 from worker.service import Worker
 from worker.settings import WorkerSettings
 
@@ -425,7 +425,7 @@ async def test_users_without_a_verified_address_get_no_mail(post: Post) -> None:
     assert post.store.look(next_due) is None
 
 
-async def test_a_mail_without_its_alerts_fails_with_the_reason(post: Post) -> None:
+async def test_a_mail_without_its_alerts_is_deleted(post: Post) -> None:
     post.site.rcpt = lambda address: "451 later"
     post.fail(post.world.failing, "a")
     await post.check(mail_window=0)
@@ -435,12 +435,21 @@ async def test_a_mail_without_its_alerts_fails_with_the_reason(post: Post) -> No
     post.clock.advance(3600)
     assert post.store.do(alerts.drop, post.clock.now(), 10) == 1
     assert await post.send() == []
-    (row,) = post.outbox()
-    assert (row["outcome"], row["error"]) == (
-        "failed",
-        NOTHING_LEFT,
-    )
-    assert post.store.do(outbox.drop, post.clock.now() + 1, 10) == 1
+    assert post.outbox() == []
+    assert post.counted() == {"delayed": 1}
+
+
+async def test_a_mail_that_loses_its_alerts_after_the_claim_is_deleted_later(post: Post) -> None:
+    post.fail(post.world.failing, "a")
+    await post.check(mail_window=0)
+    post.store.do(notices.make_mails, notices.MailLimits(9, 9))
+    sender = MailSender(post.store, post.settings(), lambda db, mail: None, post.measures)
+    await sender.run()
+    assert (post.site.mails, post.counted()) == ([], {})
+    post.store.do(lambda db: db.execute("DELETE FROM mail_notice"))
+    post.clock.advance(3600)
+    assert await post.send() == []
+    assert (post.outbox(), post.store.look(next_due)) == ([], None)
 
 
 async def test_a_password_file_that_is_missing_delays_the_mails(post: Post, tmp_path: Any) -> None:
@@ -537,7 +546,7 @@ async def test_a_waiting_mail_follows_the_rights_and_the_address_of_its_receiver
     assert (row["address"], row["alerts"]) == ("new@people.example", 1)
 
 
-async def test_a_waiting_mail_fails_if_its_receiver_must_not_get_it(post: Post) -> None:
+async def test_a_waiting_mail_is_deleted_if_its_receiver_must_not_get_it(post: Post) -> None:
     post.fail(post.world.failing, "a")
     await post.check(mail_window=0)
     assert await post.send(mail_port=1) == []
@@ -545,5 +554,8 @@ async def test_a_waiting_mail_fails_if_its_receiver_must_not_get_it(post: Post) 
     post.store.do(subscriptions.unsubscribe, post.world.seed.octo["id"], hook_ids)
     post.clock.advance(3600)
     assert await post.send() == []
-    (row,) = post.outbox()
-    assert (row["outcome"], row["error"]) == ("failed", NOTHING_LEFT)
+    # It has not failed, so no alarm counts it.
+    assert post.outbox() == []
+    assert post.store.look(outbox.count_unsent, 0) == 0
+    assert post.counted() == {"delayed": 1}
+    assert post.store.look(next_due) is None
