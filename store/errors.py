@@ -10,6 +10,7 @@ StoreError
     Contended    two transactions conflicted, and this one was rolled back
   Unusable     the configuration or the database cannot be used
     Absent       a file or a database does not exist
+    NotUtf8      a stored text is not UTF-8
     InUse        another process uses it
     Unprepared   something else has to be done first: a right, a program, a driver
 """
@@ -69,6 +70,10 @@ class Unusable(StoreError):
 
 class Absent(Unusable):
     """A file or a database does not exist."""
+
+
+class NotUtf8(Unusable):
+    """A stored text is not UTF-8. Something other than tocsin has written it."""
 
 
 class InUse(Unusable):

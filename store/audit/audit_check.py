@@ -4,6 +4,7 @@ After a deletion, the rest can still be checked.
 """
 
 import contextlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,6 +12,8 @@ import orjson
 
 from store.audit.audit_log import (
     CONTENT,
+    DIGEST,
+    LAST,
     PRUNED,
     Actor,
     AuditEntry,
@@ -22,11 +25,11 @@ from store.audit.audit_log import (
 from store.clock import DAY
 from store.database.audit_triggers import RELEASING, THROUGH
 from store.database.connection import Connection
+from store.errors import NotUtf8
 
 MOST_TOLD = 20
 # A pruning records so many problems of the deleted part at most.
 MOST_KEPT = 3
-LAST = (1 << 63) - 1
 PRUNER = Actor("retention", "daemon")
 
 
@@ -65,46 +68,68 @@ def start_check(db: Connection) -> Chain:
     The check itself covers the entry that released those.
     """
     found = db.tuples(
-        f"SELECT through, details FROM audit WHERE {RELEASING} ORDER BY through DESC LIMIT 1"
+        f"SELECT through, id FROM audit WHERE {RELEASING} ORDER BY through DESC LIMIT 1"
     )
     if not found:
         return Chain()
-    through, details = found[0]
-    return Chain(through, _released_digest(details), through + 1)
+    through, number = found[0]
+    return Chain(through, _released_digest(db, number), through + 1)
 
 
-def _released_digest(details: str) -> bytes:
+def _released_digest(db: Connection, number: int) -> bytes:
     """Return the digest in the details of a pruning. In forged details it may be missing."""
-    with contextlib.suppress(ValueError, TypeError, KeyError):
+    with contextlib.suppress(NotUtf8, ValueError, TypeError, KeyError):
+        details = db.value("SELECT details FROM audit WHERE id = :id", id=number)
         return bytes.fromhex(orjson.loads(details)["digest"])
     return b""
 
 
 def check(db: Connection, chain: Chain, limit: int, last: int = LAST) -> bool:
     """Check the next entries, up to `last`. Return False if there are none."""
-    rows = db.tuples(
-        f"SELECT {CONTENT}, digest FROM audit WHERE id > :after AND id <= :last"
-        " ORDER BY id LIMIT :limit",
-        after=chain.number,
-        last=last,
-        limit=limit,
-    )
+    rows = _entries(db, chain.number, last, limit)
     key = chain_key(db) if rows else b""
     for *content, digest in rows:
-        _link(chain, key, tuple(content), bytes(digest))
+        _link(chain, key, tuple(content), bytes(digest or b""))
     return bool(rows)
+
+
+def _entries(db: Connection, after: int, last: int, limit: int) -> Sequence[tuple[Any, ...]]:
+    """Return the next entries: their content, and their digest or None."""
+    where = "FROM audit WHERE id > :after AND id <= :last ORDER BY id LIMIT :limit"
+    given = {"after": after, "last": last, "limit": limit}
+    try:
+        return db.tuples(f"SELECT {CONTENT}, {DIGEST} {where}", no_bytes=b"", **given)
+    except NotUtf8:
+        return [_entry(db, number) for (number,) in db.tuples(f"SELECT id {where}", **given)]
+
+
+def _entry(db: Connection, number: int) -> tuple[Any, ...]:
+    """Return an entry. Without its content, only the number and the digest are returned."""
+    for columns in (CONTENT, "id"):
+        with contextlib.suppress(NotUtf8):
+            sql = f"SELECT {columns}, {DIGEST} FROM audit WHERE id = :id"
+            (found,) = db.tuples(sql, no_bytes=b"", id=number)
+            return found
+    raise AssertionError("numbers and bytes are always decodable")
 
 
 def _link(chain: Chain, key: bytes, content: tuple[Any, ...], digest: bytes) -> None:
     number = content[0]
     if number != chain.number + 1:
         chain.report(f"entries {chain.number + 1} to {number - 1} are missing")
-    elif digest != entry_digest(key, chain.digest, content):
+    elif not _is_genuine(key, chain.digest, content, digest):
         chain.report(f"entry {number} is not what was written, or the one before it is not")
     elif content[-1] is not None:
         chain.earlier += _problems_before(number, content[-2])
     chain.number, chain.digest = number, digest
     chain.count += 1
+
+
+def _is_genuine(key: bytes, before: bytes, content: tuple[Any, ...], digest: bytes) -> bool:
+    # No digest is made of values of other types, which SQLite stores too.
+    with contextlib.suppress(TypeError):
+        return digest == entry_digest(key, before, content)
+    return False
 
 
 def _problems_before(number: int, details: str) -> list[str]:
@@ -115,7 +140,7 @@ def _problems_before(number: int, details: str) -> list[str]:
 
 def has_digest(db: Connection, number: int, digest: str) -> bool:
     """Return whether the entry with this number has this digest (hexadecimal)."""
-    found = db.value("SELECT digest FROM audit WHERE id = :id", id=number)
+    found = db.value(f"SELECT {DIGEST} FROM audit WHERE id = :id", no_bytes=b"", id=number)
     return found is not None and bytes(found).hex() == digest.lower()
 
 
@@ -125,11 +150,13 @@ def last_before(db: Connection, before: int) -> int:
     That is so once a day at most, because the record of a pruning is an entry, too.
     """
     kept = "SELECT min(id) FROM audit WHERE id > :through"
-    through = _through(db)
-    oldest = db.value(f"SELECT at FROM audit WHERE id = ({kept})", through=through)
-    if oldest is None or oldest >= before - DAY:
+    # A forged time that is not a number is never young. Otherwise it would end all pruning.
+    young = "at BETWEEN :before AND :last"
+    given = {"through": _through(db), "last": LAST}
+    oldest = f"SELECT 1 FROM audit WHERE id = ({kept}) AND NOT ({young})"
+    if db.value(oldest, before=before - DAY, **given) is None:
         return 0
-    first = db.value(f"{kept} AND at >= :before", through=through, before=before)
+    first = db.value(f"{kept} AND {young}", before=before, **given)
     return chain_head(db)[0] if first is None else first - 1
 
 

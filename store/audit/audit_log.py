@@ -21,6 +21,10 @@ CONTENT = (
 )
 PRUNED = "audit prune"
 LONGEST, MOST_FIELDS = 500, 100
+LAST = (1 << 63) - 1
+# In SQLite, a forged value may have any type. Texts are greater than numbers, and bytes than texts.
+DIGEST = "CASE WHEN digest >= :no_bytes THEN digest END"
+"""The digest of an entry as SQL, or NULL if it is not bytes. `no_bytes` is empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +87,13 @@ def _append(db: Connection, entries: list[AuditEntry]) -> None:
 
 def chain_head(db: Connection) -> tuple[int, bytes, int]:
     """Return number, digest and time of the latest entry. An empty log has 0, empty bytes and 0."""
-    found = db.tuples("SELECT id, digest, at FROM audit ORDER BY id DESC LIMIT 1")
-    return (found[0][0], bytes(found[0][1]), found[0][2]) if found else (0, b"", 0)
+    found = db.tuples(
+        f"SELECT id, {DIGEST}, CASE WHEN at <= :last THEN at ELSE 0 END"
+        " FROM audit ORDER BY id DESC LIMIT 1",
+        no_bytes=b"",
+        last=LAST,
+    )
+    return (found[0][0], bytes(found[0][1] or b""), found[0][2]) if found else (0, b"", 0)
 
 
 def _content(number: int, at: int, entry: AuditEntry) -> tuple[Any, ...]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from store.database.connection import ReadBudgetExceeded
-from store.errors import StoreError, Unavailable, Unusable
+from store.errors import NotUtf8, StoreError, Unavailable, Unusable
 
 PASSING = {
     sqlite3.SQLITE_BUSY,
@@ -56,6 +56,9 @@ def translate(error: sqlite3.Error) -> NoReturn:
             raise ReadBudgetExceeded from None
         if code & 0xFF in PASSING:
             raise Unavailable(f"the database cannot be used right now: {error}") from error
+        # Python's driver raises this, and SQLite has no code for it.
+        if not code and "decode to UTF-8" in str(error):
+            raise NotUtf8(f"the database holds a text that is not UTF-8: {error}") from error
     # Triggers reject writes to a database that was migrated away, and changes of the audit log.
     if code == sqlite3.SQLITE_CONSTRAINT_TRIGGER:
         raise Unavailable(str(error)) from error

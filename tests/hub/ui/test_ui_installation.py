@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from audit_forgery import forge
 from dashboard_client import open_dashboard, text_of
+from engines import embedded
 from ui_rows import operator
 
 from hub.ui.pages import audit_log
@@ -168,6 +169,17 @@ async def test_the_chain_is_checked_to_its_end(
         said = text_of(await browser.page("/ui/audit/check"))
         assert "The log has been altered" in said
         assert "entry 2 is not what was written" in said
+
+
+@embedded("PostgreSQL stores no text that is not UTF-8")
+async def test_a_text_that_is_not_utf8_is_a_finding(store: Store, seed: Any) -> None:
+    root = store.do(operator)
+    changed(store, 3)
+    store.do(forge, "UPDATE audit SET actor = CAST(x'ff' AS TEXT) WHERE id = 2")
+    async with open_dashboard(store, root) as browser:
+        said = text_of(await browser.page("/ui/audit/check"))
+    assert "The log has been altered: 1 problem" in said
+    assert "entry 2 is not what was written" in said
 
 
 def _whole(db: Any) -> Any:

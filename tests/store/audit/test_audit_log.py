@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from audit_forgery import forge
+from engines import embedded
 
 from store import Connection, Row, Store, open_store
 from store.accounts import accounts
@@ -298,6 +299,39 @@ def test_a_changed_entry_is_noticed(store: Store, tamper: Tampering, change: str
         change = "details = '{\"id\":9}'"
     tamper(f"UPDATE audit SET {change} WHERE id = 3")
     assert problems(store) == ["entry 3 is not what was written, or the one before it is not"]
+
+
+@embedded("PostgreSQL stores no value of another type")
+@pytest.mark.parametrize(
+    ("change", "numbers"),
+    [
+        ("actor = CAST(x'ff' AS TEXT)", [3]),
+        ("details = x'ff'", [3]),
+        ("at = 'x'", [3]),
+        ("digest = 'x'", [3, 4]),
+        ("digest = CAST(x'ff' AS TEXT)", [3, 4]),
+        ("digest = 99999999999999", [3, 4]),
+    ],
+)
+def test_a_value_of_another_type_is_noticed(
+    store: Store, tamper: Tampering, change: str, numbers: list[int]
+) -> None:
+    tamper(f"UPDATE audit SET {change} WHERE id = 3")
+    assert problems(store) == [
+        f"entry {number} is not what was written, or the one before it is not" for number in numbers
+    ]
+
+
+@embedded("PostgreSQL stores no value of another type")
+@pytest.mark.parametrize("change", ["at = 'x'", "digest = 'x'", "digest = CAST(x'ff' AS TEXT)"])
+def test_entries_can_be_added_after_a_forged_value(
+    store: Store, tamper: Tampering, change: str
+) -> None:
+    tamper(f"UPDATE audit SET {change} WHERE id = 6")
+    write(store, entry(7))
+    assert problems(store) == [
+        "entry 6 is not what was written, or the one before it is not",
+    ]
 
 
 def test_a_missing_entry_is_noticed(store: Store, tamper: Tampering) -> None:

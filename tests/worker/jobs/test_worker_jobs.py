@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from audit_forgery import forge
+from engines import embedded
 from waiting import PATIENCE, until
 from worker_harness import WorkerHarness, said, settle
 
@@ -147,6 +148,35 @@ async def test_pruning_checks_the_audit_log(harness: WorkerHarness) -> None:
     assert (chain.first, chain.count) == (2, 1)
     (problem,) = chain.problems
     assert problem.startswith("entry 1 is not what was written")
+
+
+@embedded("PostgreSQL stores no value of another type")
+@pytest.mark.parametrize(
+    "change",
+    [
+        "actor = CAST(x'ff' AS TEXT)",
+        "details = x'ff'",
+        "at = 'x'",
+        "at = x'ff'",
+        "digest = 'x'",
+        "digest = CAST(x'ff' AS TEXT)",
+        "digest = 5",
+        "digest = 99999999999999",
+        "details = CAST(x'ff' AS TEXT), through = 0",
+        "details = '[]', through = 0",
+    ],
+)
+async def test_a_forged_value_does_not_end_pruning(harness: WorkerHarness, change: str) -> None:
+    actor = audit_log.Actor("ada", "token")
+    for days in (0, 402):
+        harness.clock.advance(days * DAY)
+        harness.store.do(audit_log.add, audit_log.AuditEntry(actor, "x", "/x", "204"))
+    harness.store.do(forge, f"UPDATE audit SET {change} WHERE id = 1")
+    await prune_few_at_a_time(harness.store, WorkerSettings())
+    chain = harness.store.look(audit_check.start_check)
+    harness.store.look(audit_check.check, chain, 10)
+    assert (chain.first, chain.number) == (2, 3)
+    assert chain.problems[0].endswith("(before entry 3 let it be deleted)")
 
 
 async def test_pruning_keeps_waiting_deliveries(harness: WorkerHarness) -> None:

@@ -118,6 +118,8 @@ def test_the_audit_log_is_verified(run, store: Store):
     found = json.loads(run("audit", "verify", "--json", code=1).stdout)
     assert len(found["problems"]) == 1
     assert found["entries"] == 4
+    store.do(forge, "UPDATE audit SET actor = CAST(x'ff' AS TEXT) WHERE id = 2")
+    assert "entry 2 is not what was written" in run("audit", "verify", code=1).stdout
 
 
 def test_there_is_one_way_to_a_store():
