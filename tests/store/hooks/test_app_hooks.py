@@ -320,6 +320,21 @@ class TestRulesAboutThePayload:
             verdict = filtering.test(filtering.filter_of(hook), found)
             assert verdict.matches == (not receipt.filtered)
 
+    @pytest.mark.parametrize(("size", "filtered"), [(159_000, True), (160_000, False)])
+    def test_a_filter_that_would_take_too_long_delivers(
+        self, mill: Installed, size: int, filtered: bool
+    ) -> None:
+        """The installation is a part of the payload's size."""
+        many = [{"a": {"$gt": number}} for number in range(100)]
+        everywhere(mill, filter={"payload": {"$or": many}})
+        body = b'{"a":[%b-1]}' % b"-1,".ljust(size - len(b'{"a":[-1]}'))
+        assert len(body) == size
+        (receipt,) = mill.do(events.accept_all, arrivals(mill, body))
+        assert bool(receipt.filtered) is filtered
+        hook = mill.do(hooks.by_id, mill.hook["id"])
+        found = mill.do(filtering.stored_for, hook, receipt.event_id)
+        assert filtering.filter_of(hook).is_too_slow(found.size) is not filtered
+
     def test_a_replay_filters_the_sent_payload(self, mill: Installed) -> None:
         _, other = everywhere(mill)
         mill.do(events.accept_all, arrivals(mill, PUSH, OTHER))

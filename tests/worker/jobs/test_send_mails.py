@@ -239,6 +239,18 @@ async def test_alerts_and_mails_of_a_fast_clock_are_due_after_pruning(post: Post
     assert len(await post.send()) == 1
 
 
+@pytest.mark.parametrize(("seconds", "mails"), [(2 * DAYS - 1, 1), (2 * DAYS, 0)])
+async def test_notices_that_have_waited_for_two_days_are_dropped(
+    post: Post, seconds: int, mails: int
+) -> None:
+    post.fail(post.world.failing, "a")
+    await post.check()
+    post.clock.advance(seconds)
+    assert len(await post.send()) == mails
+    assert len(post.outbox()) == mails
+    assert post.store.look(next_due) is None
+
+
 async def test_a_temporary_refusal_is_tried_again_later(post: Post) -> None:
     post.site.rcpt = lambda address: "451 later"
     post.fail(post.world.failing, "a")
