@@ -32,7 +32,11 @@ def details(*, maintainer_can_modify: bool) -> str:
 
 
 def open_between(db: Connection, repo: Row, head: tuple[str, str], base: str) -> Row | None:
-    """Return the open pull request from a branch of a repository (its name) to `base`, or None."""
+    """Return the open pull request from a branch of a repository (its name) to `base`, or None.
+
+    It locks the repository's open pull requests, so that none is opened meanwhile.
+    """
+    db.alone(f"open pull requests in {repo['id']}")
     full_name, branch = head
     return db.one(
         f"SELECT {pulls.COLUMNS} {pulls.FROM} WHERE p.repo_id = :repo_id"

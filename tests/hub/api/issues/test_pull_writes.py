@@ -1,18 +1,23 @@
 """Writes of pull requests through the API, and the caps on open pull requests."""
 
+import asyncio
 from collections.abc import AsyncIterator
+from pathlib import Path
+from time import sleep
 from typing import Any
 
 import httpx
 import pytest
 from assertions import BASE, assert_error, bodies
+from engines import open_prepared
 from hub_client import open_client
-from issue_world import Platform, pull
+from issue_world import Platform, issue, pull
 
 from hub.settings import HubSettings
 from store import Connection, Row, Store
 from store.accounts import accounts, sso, tokens
 from store.clock import DAY, MovableClock, iso
+from store.issues import pull_changes
 from store.repositories import interaction_limits, pull_request_caps, refs, repositories
 
 HELLO = "/repos/octo/hello"
@@ -131,6 +136,37 @@ async def test_a_second_open_pull_request_of_a_branch_is_refused(
     assert (await hub.patch(f"{PULLS}/2", json={"state": "open"})).status_code == 200
     await hub.patch(f"{PULLS}/2", json={"state": "closed"})
     assert (await hub.patch(f"{PULLS}/1", json={"state": "open"})).json()["state"] == "open"
+
+
+async def test_two_hubs_open_one_pull_request_of_a_branch(
+    hub: httpx.AsyncClient,
+    store: Store,
+    clock: MovableClock,
+    settings: HubSettings,
+    url: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for number in (1, 2):
+        await made(hub, NEW)
+        await hub.patch(f"{PULLS}/{number}", json={"state": "closed"})
+    slow = pull_changes.open_between
+
+    def look(*given: Any) -> Row | None:
+        found = slow(*given)
+        sleep(0.3)
+        return found
+
+    monkeypatch.setattr(pull_changes, "open_between", look)
+    same = store if url == "sqlite" else open_prepared(url, tmp_path, clock)
+    async with open_client(same, settings, headers=dict(hub.headers)) as other:
+        reopened = [
+            one.patch(f"{PULLS}/{number}", json={"state": "open"})
+            for number, one in enumerate((hub, other), 1)
+        ]
+        answers = await asyncio.gather(*reopened)
+        assert sorted(answer.status_code for answer in answers) == [200, 422]
+        assert len((await hub.get(PULLS)).json()) == 1
 
 
 async def test_branches_of_others(
