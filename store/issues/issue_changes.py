@@ -89,7 +89,7 @@ def set_state(
     fitting = reason if reason in issues.CLOSING_REASONS else None
     wanted = None if issue["is_pull"] else (fitting or "completed") if closed else "reopened"
     if issue["state"] == state:
-        return _close_again(db, issue, by, wanted) if closed and fitting else []
+        return _close_again(db, issue, by, wanted) if wanted and closed and fitting else []
     times = {"closed_at": db.now if closed else None, "closed_by_id": by if closed else None}
     touch(db, issue, {"state": state, "state_reason": wanted, **times})
     milestones.count_issue(db, issue["milestone_id"], issue["state"], -1)

@@ -457,6 +457,20 @@ async def test_another_reason_closes_an_issue_again(
     assert [one["state_reason"] for one in timeline if one["event"] == "closed"] == reasons
 
 
+async def test_a_closed_pull_request_is_not_closed_again_for_a_reason(
+    hub: httpx.AsyncClient, store: Store, platform: Platform
+) -> None:
+    closed = issue(9, state="closed", state_reason="completed", pull_request={"url": "x"})
+    comment = {"id": 77, "body": "x", "user": closed["user"], "created_at": closed["created_at"]}
+    platform.report("issue_comment", "created", issue=closed, comment=comment)
+    assert platform.issue(9)["is_pull"]
+    await done(
+        await hub.patch(f"{ISSUES}/9", json={"state": "closed", "state_reason": "duplicate"})
+    )
+    assert platform.issue(9)["state_reason"] == "completed"
+    assert bodies(store, "pull_request") == []
+
+
 async def test_a_reason_that_does_not_fit_the_state_counts_as_none(
     hub: httpx.AsyncClient, platform: Platform, store: Store
 ) -> None:
