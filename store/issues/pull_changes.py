@@ -7,6 +7,7 @@ import orjson
 
 from store.database import upsert
 from store.database.connection import Connection, Row
+from store.errors import Invalid
 from store.issues import issue_changes, issues, pull_details, pulls
 from store.issues.issue_changes import IssueChange
 
@@ -50,8 +51,17 @@ def open_between(db: Connection, repo: Row, head: tuple[str, str], base: str) ->
 
 
 def set_maintainer_can_modify(db: Connection, issue: Row, allowed: bool) -> list[IssueChange]:
-    """Set whether those who may write to the base may also write to the head of a pull request."""
+    """Set whether those who may write to the base may also write to the head of a pull request.
+
+    Raises Invalid if only the issue of the pull request is known.
+    """
     stored = db.value("SELECT details FROM pull WHERE issue_id = :id", id=issue["id"])
+    if stored is None:
+        raise Invalid(
+            "The branches of this pull request are not known here.",
+            field="maintainer_can_modify",
+            resource="PullRequest",
+        )
     before = bool(orjson.loads(stored).get("maintainer_can_modify"))
     if before == allowed:
         return []

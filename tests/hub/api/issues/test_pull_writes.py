@@ -332,6 +332,18 @@ async def test_an_earlier_event_leaves_the_head_closed_to_maintainers(
     assert (shown["maintainer_can_modify"], shown["draft"]) == (False, True)
 
 
+async def test_a_pull_request_without_known_branches_stays_closed_to_maintainers(
+    hub: httpx.AsyncClient, store: Store, platform: Platform
+) -> None:
+    known = issue(9, pull_request={"url": "x"})
+    platform.report("issues", "edited", issue=known)
+    answer = await hub.patch(f"{PULLS}/9", json={"title": "x", "maintainer_can_modify": True})
+    (error,) = assert_error(answer, 422)["errors"]
+    assert error["field"] == "maintainer_can_modify"
+    assert platform.issue(9)["title"] == known["title"]
+    assert bodies(store, "pull_request") == []
+
+
 async def test_an_unusable_base_is_refused(hub: httpx.AsyncClient) -> None:
     await made(hub, NEW)
     assert_error(await hub.patch(f"{PULLS}/1", json={"base": "tone"}), 422)
