@@ -12,8 +12,13 @@ from store.clock import SECOND
 # Headers that a 304 does not need.
 OMITTED_HEADERS = (b"content-type", b"location")
 
+LONGEST_WRITE = 60 * SECOND
+"""A change has the time at which its transaction began, and appears when that ends. PostgreSQL ends
+a statement that takes longer than this (`statement_timeout`).
+"""
+
 SettledTime = NewType("SettledTime", int)
-"""The time of a change, in microseconds, whose second was over when the state was read."""
+"""The time of a change, in microseconds, that no other change of its second can follow."""
 
 
 def settled(changed_at: int | None, now: int) -> SettledTime | None:
@@ -22,7 +27,7 @@ def settled(changed_at: int | None, now: int) -> SettledTime | None:
     HTTP dates have whole seconds, and another change can follow in the same second (RFC 9110,
     8.8.2.2). `now` is the time at which the reading began.
     """
-    if changed_at is None or changed_at // SECOND >= now // SECOND:
+    if changed_at is None or (changed_at + LONGEST_WRITE) // SECOND >= now // SECOND:
         return None
     return SettledTime(changed_at)
 

@@ -80,7 +80,7 @@ async def test_a_commit_comment_is_made(
         "updated_at": "2026-11-21T07:33:00Z",
         "author_association": "NONE",
     }
-    clock.advance(1)
+    clock.advance(61)
     shown = await hub.get(f"{HELLO}/comments/{number}")
     assert shown.json() == answer.json()
     assert shown.headers["Last-Modified"] == "Sat, 21 Nov 2026 07:33:00 GMT"

@@ -107,7 +107,7 @@ async def test_a_repository_s_license(
 ) -> None:
     assert_error(await hub.get(LICENSE), 404, "Not Found")
     put(store, seed.hello)
-    clock.advance(1)
+    clock.advance(61)
     answer = await hub.get(LICENSE)
     content = answer.json()
     sha = hashlib.sha1(b"blob %d\0" % len(TEXT) + TEXT, usedforsecurity=False).hexdigest()
