@@ -100,10 +100,11 @@ def lock(db: Connection, suite_id: int) -> None:
 def create(db: Connection, suite: Row, fields: Mapping[str, Any]) -> Row:
     """Create a run in a suite made here. `fields` has `name`, `status` and other columns.
 
-    It is the latest of its name. If there are more than MOST_OF_A_NAME, the oldest others are
-    deleted.
+    It is the latest of its name, and ends requests to run others with that name again. If there
+    are more than MOST_OF_A_NAME, the oldest others are deleted.
     """
     lock(db, suite["id"])
+    _answer(db, suite["id"], fields["name"])
     values = {
         "repo_id": suite["repo_id"],
         "suite_id": suite["id"],
@@ -138,6 +139,19 @@ def ask_again(db: Connection, run: Row) -> None:
     if row is not None:
         upsert.update(db, "check_run", row, {"asked_again": 1})
         is_settled(db, run["id"], row)
+
+
+def _answer(db: Connection, suite_id: int, name: str) -> None:
+    """End the requests to run the suite's runs with this name again."""
+    rows = db.all(
+        "UPDATE check_run SET asked_again = 0 WHERE suite_id = :suite_id AND name = :name"
+        f" AND asked_again = 1 RETURNING {SORT}",
+        suite_id=suite_id,
+        name=name,
+    )
+    changes = Counter(sort_of(row) for row in rows)
+    changes.subtract(sort_of({**row, "asked_again": 1}) for row in rows)
+    check_counts.count(db, suite_id, changes)
 
 
 def is_settled(db: Connection, run_id: int, before: Row | None) -> Row:

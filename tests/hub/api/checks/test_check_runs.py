@@ -752,6 +752,31 @@ async def test_a_new_run_answers_a_request_too(
     assert suite_of(store, seed, run) == ("completed", "success")
 
 
+async def test_a_run_whose_request_is_answered_has_ended(
+    hub: httpx.AsyncClient, store: Store, clock: Any, mine: Headers
+) -> None:
+    run = await made(hub, mine, conclusion="success")
+    await hub.post(f"{RUNS}/{run['id']}/rerequest", headers=mine)
+    await made(hub, mine, conclusion="success")
+    many = len(bodies(store, "check_run"))
+    clock.advance(30)
+    again = await changed(hub, mine, run, conclusion="success")
+    assert again["completed_at"] == run["completed_at"]
+    assert len(bodies(store, "check_run")) == many
+
+
+async def test_an_older_run_that_is_requested_later_completes_again(
+    hub: httpx.AsyncClient, store: Store, clock: Any, mine: Headers
+) -> None:
+    run = await made(hub, mine, conclusion="success")
+    await made(hub, mine, conclusion="success")
+    await hub.post(f"{RUNS}/{run['id']}/rerequest", headers=mine)
+    clock.advance(30)
+    again = await changed(hub, mine, run, conclusion="success")
+    assert again["completed_at"] > run["completed_at"]
+    assert bodies(store, "check_run")[-1]["action"] == "completed"
+
+
 async def test_wrong_rerequests_of_a_check_run_are_refused(
     hub: httpx.AsyncClient, store: Store, seed: Any, mine: Headers, octo: Headers
 ) -> None:
