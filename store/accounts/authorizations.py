@@ -7,7 +7,7 @@ import orjson
 from typing_extensions import TypedDict, Unpack
 
 from store.accounts import app_rights, grants, tokens
-from store.database import paging
+from store.database import paging, upsert
 from store.database.connection import ENDLESS, Connection, Row
 from store.errors import Invalid, Missing
 
@@ -137,8 +137,8 @@ def update(
     added: Iterable[str] = (),
     removed: Iterable[str] = (),
     texts: Mapping[str, str | None] | None = None,
-) -> Row:
-    """Change an authorization. Return it.
+) -> tuple[Row, bool]:
+    """Change an authorization. Return it, and whether anything changed.
 
     `scopes` replaces its scopes; `added` and `removed` change them. `texts` may have its `note`,
     `note_url` and `fingerprint`. Raises Invalid if a note or fingerprint is in use, Missing if the
@@ -148,22 +148,15 @@ def update(
     before = get(db, row["account_id"], row["id"])
     if before is None:
         raise Missing("authorization")
-    after = {key: before[key] for key in ("note", "note_url", "fingerprint")} | dict(texts or {})
-    _check_change(db, before, after)
     gone = set(removed)
-    kept = before["scopes"] if scopes is None else scopes
-    db.execute(
-        "UPDATE token SET scopes = :scopes, note = :note, note_url = :note_url,"
-        " fingerprint = :fingerprint, updated_at = :now WHERE id = :id",
-        scopes=json.dumps(
-            tokens.normalise([*(scope for scope in kept if scope not in gone), *added])
-        ),
-        now=db.now,
-        id=row["id"],
-        **after,
-    )
-    grants.touch(db, before)
-    return _made(db, row["account_id"], row["id"])
+    kept = [one for one in (before["scopes"] if scopes is None else scopes) if one not in gone]
+    after = {**(texts or {}), "scopes": json.dumps(tokens.normalise([*kept, *added]))}
+    _check_change(db, before, before | after)
+    stored = {**before, "scopes": json.dumps(before["scopes"])}
+    is_changed = upsert.update(db, "token", stored, after)
+    if is_changed:
+        grants.touch(db, before)
+    return _made(db, row["account_id"], row["id"]), is_changed
 
 
 def _check_change(db: Connection, before: Row, after: Mapping[str, str | None]) -> None:

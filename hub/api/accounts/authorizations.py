@@ -159,13 +159,14 @@ def update_authorization(
     Only one of `scopes`, `add_scopes` and `remove_scopes` may be given.
     """
     fields = fields_of(body)
-    row = authorizations.update(
+    row, is_changed = authorizations.update(
         ctx.db,
         authorization,
         texts={key: fields[key] for key in ("note", "note_url", "fingerprint") if key in body},
         **scopes_of(body, fields),
     )
-    app_events.emit(ctx, "authorization.edited", row)
+    if is_changed:
+        app_events.emit(ctx, "authorization.edited", row)
     return app_serializers.authorization(ctx.urls, row)
 
 

@@ -113,6 +113,8 @@ def update_commit_comment(
 ) -> CommitComment:
     """Update a commit comment"""
     check_archived(repo)
+    if comment["body"] == body["body"]:
+        return _one(ctx, repo, comment)
     row = commit_comments.update(ctx.db, comment, cast("Written", body)["rendered"])
     ctx.emit("commit_comment_change.edited", repo, comment=_event_comment(ctx, repo, row))
     return _one(ctx, repo, row)

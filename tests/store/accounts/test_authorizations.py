@@ -141,7 +141,8 @@ def test_pages_hold_the_user_s_own_authorizations(world: World, app: Row, integr
 
 def changed(world: World, row: Row, **what: Any) -> Row:
     texts = {key: what.pop(key) for key in ("note", "fingerprint") if key in what}
-    return world.store.do(authorizations.update, row, texts=texts, **what)
+    after, _ = world.store.do(authorizations.update, row, texts=texts, **what)
+    return after
 
 
 def test_a_change_is_kept(world: World, app: Row) -> None:

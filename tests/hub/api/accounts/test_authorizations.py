@@ -17,6 +17,7 @@ from hub.settings import HubSettings
 from store import Connection, Row, Store
 from store.accounts import accounts, apps, grants, tokens
 from store.accounts import totp as one_time
+from store.clock import MovableClock
 
 SECRET = "s" * 40
 PASSWORD = "open sesame"
@@ -319,6 +320,19 @@ async def test_an_authorization_is_changed_without_scopes(own: httpx.AsyncClient
     second = await made(own, **for_app(fingerprint="b"))
     taken = await own.patch(f"{OWN}/{second['id']}", json={"fingerprint": "a"})
     assert_error(taken, 422, code="already_exists")
+
+
+@pytest.mark.parametrize(
+    "change", [{}, {"note": "laptop"}, {"scopes": ["repo"]}, {"add_scopes": ["repo"]}]
+)
+async def test_a_change_to_the_same_emits_no_event(
+    own: httpx.AsyncClient, store: Store, clock: MovableClock, change: dict[str, Any]
+) -> None:
+    before = await made(own, scopes=["repo"])
+    clock.advance(60)
+    again = await own.patch(f"{OWN}/{before['id']}", json=change)
+    assert again.json()["updated_at"] == before["updated_at"]
+    assert [one["action"] for one in bodies(store, "authorization")] == ["created"]
 
 
 async def test_a_deleted_one_is_invalid_at_once(

@@ -221,6 +221,17 @@ async def test_a_commit_comment_is_edited(
     assert (full.json()["body_text"], full.json()["body_html"]) == ("Hm", "<p>Hm</p>\n")
 
 
+async def test_the_same_text_changes_nothing(
+    hub: httpx.AsyncClient, store: Store, seed: Any, clock: Any, octo: dict[str, str]
+) -> None:
+    one = f"{HELLO}/comments/{make(store, seed)['id']}"
+    first = await hub.patch(one, json={"body": "Hm"}, headers=octo)
+    clock.advance(60)
+    again = await hub.patch(one, json={"body": "Hm"}, headers=octo)
+    assert (again.status_code, again.json()) == (200, first.json())
+    assert len(bodies(store, "commit_comment_change")) == 1
+
+
 async def test_a_second_edit_in_the_same_second_is_sent(
     hub: httpx.AsyncClient, store: Store, seed: Any, clock: Any, octo: dict[str, str]
 ) -> None:
