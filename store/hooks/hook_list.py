@@ -5,11 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from store.accounts.permissions import METADATA
 from store.database import paging
 from store.database.connection import ENDLESS, Connection, Row, json_array
 from store.database.list_order import Matches, SortOrder, matches_of
 from store.database.patterns import containing
 from store.hooks import hook_health, hook_targets, hooks
+from store.hooks.app_events import PERMISSIONS
 from store.hooks.event_names import FITTING, WILDCARD
 from store.hooks.hook_targets import NAMED
 from store.monitoring import name_search
@@ -80,9 +82,10 @@ class HookFilter:
                 where.append(condition)
                 given[name] = value
         if self.event:
-            where.append(_subscribes(self.event))
-            listed = {"listed": self.event, "every": WILDCARD}
-            given |= {name: containing(json.dumps(event)) for name, event in listed.items()}
+            held, names = _held(self.event)
+            where.append(_subscribes(self.event, held))
+            names |= {"listed": self.event, "every": WILDCARD}
+            given |= {key: containing(json.dumps(name)) for key, name in names.items()}
             given["event"] = self.event
         source = "hook h"
         if self.repo_ids is not None:
@@ -98,10 +101,10 @@ class HookFilter:
         return f"{source}{NAMED} WHERE {' AND '.join(where)}", given
 
 
-def _subscribes(event: str) -> str:
+def _subscribes(event: str, held: str) -> str:
     """Return the SQL condition of `HookFilter.event`, with :event, and :listed and :every in JSON.
 
-    Only active hooks have subscriptions.
+    Only active hooks have subscriptions. `held` is the condition of `_held`.
     """
     # The wildcard stands for some events of the platform, and for none of the hub.
     found = " UNION ALL ".join(
@@ -110,10 +113,29 @@ def _subscribes(event: str) -> str:
         for table, every in SUBSCRIPTIONS.items()
     )
     listed = f"h.events LIKE :every ESCAPE '!' AND ({_fitting(event)})"
+    installed = (
+        "EXISTS (SELECT 1 FROM installation i JOIN app p ON p.id = i.app_id"
+        " WHERE i.app_id = h.app_id AND i.suspended_at IS NULL AND (i.events LIKE :listed ESCAPE"
+        f" '!' OR i.events LIKE :every ESCAPE '!') AND ({held}))"
+    )
     return (
         f"CASE WHEN h.active = 1 THEN EXISTS ({found})"
-        f" ELSE h.events LIKE :listed ESCAPE '!' OR ({listed}) END"
+        f" ELSE (h.events LIKE :listed ESCAPE '!' OR ({listed}))"
+        f" AND (h.app_id IS NULL OR {installed}) END"
     )
+
+
+def _held(event: str) -> tuple[str, dict[str, str]]:
+    """Return the SQL condition on installations whose permissions cover an event.
+
+    Its parameters are names of permissions in JSON, which are returned too.
+    """
+    wanted = PERMISSIONS.get(event, frozenset())
+    if METADATA.keys() & wanted:
+        return "1 = 1", {}
+    names = {f"held_{name}": name for name in sorted(wanted)}
+    both = "i.permissions LIKE :{0} ESCAPE '!' AND p.permissions LIKE :{0} ESCAPE '!'"
+    return " OR ".join(both.format(key) for key in names) or "1 = 0", names
 
 
 def _fitting(event: str) -> str:

@@ -33,9 +33,10 @@ from store.delivery.listing.topic_list import TopicFilter
 from store.delivery.replay_selection import ReplaySelection
 from store.errors import Conflict, Invalid
 from store.formats.installed import with_installation
-from store.hooks import hook_targets, hooks
+from store.hooks import hook_list, hook_targets, hooks
 from store.hooks.app_events import PERMISSIONS
 from store.hooks.event_names import FITTING, UNASKED_EVENTS
+from store.hooks.hook_list import HookFilter
 from store.ordering.delivery_states import BEHIND, DEAD, FILTERED, WAITING
 from store.registry import app_removal
 from store.repositories import repositories
@@ -254,6 +255,38 @@ def test_a_replay_reaches_the_hook_as_new_events_do(mill: Installed) -> None:
     mill.do(hooks.update, mill.hook, active=True)
     chosen = ReplaySelection(hook_id=mill.hook["id"])
     assert mill.do(replay_selection.total, chosen)[0] == 1
+
+
+def widen(mill: Installed) -> None:
+    mill.edit(events=["*"], permissions={**ASKED, "checks": "read"})
+    mill.do(installations.accept, mill.on, mill.app, None)
+
+
+@pytest.mark.parametrize(
+    ("change", "listed"),
+    [
+        (lambda mill: None, {"push", "issues", "membership"}),
+        (lambda mill: mill.edit(permissions={"issues": "read"}), {"issues"}),
+        (lambda mill: mill.edit(events=["*"]), {"push", "issues", "membership"}),
+        (widen, {"push", "issues", "membership", "check_run", "fork", "label"}),
+        (lambda mill: mill.do(installations.suspend, mill.on), set()),
+    ],
+)
+def test_a_disabled_hook_is_listed_under_the_same_events(
+    mill: Installed, change: Callable[[Installed], Any], listed: set[str]
+) -> None:
+    def under() -> set[str]:
+        names = "push issues membership check_run fork label installation status"
+        return {
+            name
+            for name in names.split()
+            if mill.do(hook_list.page, HookFilter(event=name), limit=9)
+        }
+
+    change(mill)
+    assert under() == listed
+    mill.do(hooks.disable, mill.hook["id"], "failed")
+    assert under() == listed
 
 
 class TestTheInstallationOfAnEvent:
