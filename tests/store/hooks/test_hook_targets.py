@@ -12,8 +12,9 @@ from store.accounts import accounts
 from store.delivery import events, replay_runs, replay_selection
 from store.delivery.replay_selection import ReplaySelection
 from store.errors import Invalid
-from store.hooks import hook_targets, hooks
+from store.hooks import hook_list, hook_targets, hooks
 from store.hooks.event_names import APP_EVENTS, FITTING, ORGANIZATION_EVENTS, WILDCARD
+from store.hooks.hook_list import HookFilter
 from store.hooks.hook_targets import SYSTEM, HookTarget
 from store.ordering.delivery_states import DEAD, DELIVERED
 from store.registry import account_removal
@@ -261,3 +262,25 @@ class TestRemoval:
         _, *around = [orgs.hook(target) for target in orgs.targets]
         orgs.world.store.do(repository_removal.remove, orgs.repo)
         assert [row["id"] for row in orgs.world.store.look(hooks.every)] == around
+
+
+def test_a_disabled_hook_of_all_events_is_listed_under_the_same_events(orgs: Organizations) -> None:
+    store = orgs.world.store
+    repo, org, system = (orgs.hook(target, "*") for target in orgs.targets)
+    expected = {
+        "push": [system, org, repo],
+        "membership": [system, org],
+        "workflow_dispatch": [system],
+        "issue_field": [],
+    }
+
+    def listed() -> dict[str, list[int]]:
+        found = {
+            name: store.do(hook_list.page, HookFilter(event=name), limit=9) for name in expected
+        }
+        return {name: [row["id"] for row in rows] for name, rows in found.items()}
+
+    assert listed() == expected
+    for hook_id in (repo, org, system):
+        store.do(hooks.disable, hook_id, "failed")
+    assert listed() == expected

@@ -157,6 +157,32 @@ async def test_a_seat_names_a_team_with_the_subscription(
     assert (found["assigning_team"]["slug"], found["pending_cancellation_date"]) == ("ops", None)
 
 
+async def test_a_personal_seat_names_no_team(client: httpx.AsyncClient, store: Store) -> None:
+    def join(db: Connection) -> None:
+        (ops,) = teams.named(db, organization_id(db), ["Ops"])
+        cat = accounts.by_login(db, "cat")
+        assert cat is not None
+        teams.join(db, ops["id"], [cat["id"]])
+
+    await give(client, "ann")
+    await give_teams(client, "Ops")
+    store.do(join)
+    for login in ("ann", "cat"):
+        await give(client, login)
+        shown = (await client.get(f"/orgs/acme/members/{login}/assistant")).json()
+        assert shown["assigning_team"] is None
+
+
+async def test_a_team_refreshes_a_cancelled_seat(client: httpx.AsyncClient, store: Store) -> None:
+    await give(client, "ann")
+    await cancel(client, "ann")
+    assert await give_teams(client, "Ops") == 2, "ben's seat is new, and ann's is refreshed"
+    assert await seats(client) == {"ann": None, "ben": None}
+    shown = (await client.get("/orgs/acme/members/ann/assistant")).json()
+    assert shown["assigning_team"]["slug"] == "ops"
+    assert sorted(actions(store)[2:]) == ["created", "refreshed"]
+
+
 async def test_a_seat_of_a_former_team_member_ends_with_the_team(
     client: httpx.AsyncClient, store: Store
 ) -> None:

@@ -76,6 +76,22 @@ def test_changed_artifacts_are_updated(load, store: Store):
     assert (row["status"], row["tags"]) == ("decommissioned", {"a": "1", "b": "2"})
 
 
+@pytest.mark.parametrize("tags", [{}, {"a": "1"}, {"a": "1", "b": "3"}])
+def test_a_record_with_other_tags_is_updated(load, store: Store, tags: dict[str, str]):
+    load(DOCUMENT)
+    other = {"deployment_records": [DEPLOYMENT | {"tags": tags}]}
+    assert "0 created, 1 updated, 0 unchanged" in load(other).stdout
+    assert kept(store)["tags"] == tags
+    assert "0 created, 0 updated, 1 unchanged" in load(other).stdout
+
+
+def test_a_record_with_a_new_attestation_is_updated(load, store: Store):
+    load(DOCUMENT | {"attestations": []})
+    assert kept(store)["attestation_id"] is None
+    assert "1 created, 1 updated, 5 unchanged" in load(DOCUMENT).stdout
+    assert kept(store)["attestation_id"] is not None
+
+
 def test_records_keep_a_status_that_is_left_out(load, store: Store):
     load(
         DOCUMENT
