@@ -18,6 +18,7 @@ from hub.cli.state.sections.artifacts import (
     AttestationEntry,
     DeploymentRecordEntry,
     StorageRecordEntry,
+    name_alike,
 )
 from hub.cli.state.sections.checks import CheckRunEntry
 from hub.cli.state.sections.comments import CommitCommentEntry, IssueCommentEntry
@@ -120,6 +121,7 @@ class StateDocument(StateEntry):
         an entry cannot be applied.
         """
         changes = []
+        name_alike([*self.deployment_records, *self.storage_records])
         for place, entry in self.entries():
             with described_place(place):
                 changes.append(entry.apply(db))

@@ -1,5 +1,6 @@
 """The sections of artifacts: their attestations, deployment records and storage records."""
 
+from collections.abc import Iterable
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
@@ -59,6 +60,9 @@ class RecordEntry(BuiltEntry):
     But a record that stays the same keeps its `updated_at`.
     """
 
+    name: Name
+    version: Name | None = None
+
     def apply(self, db: Connection) -> StateChange:
         """Store the record."""
         parent = self.parent(db)
@@ -70,14 +74,27 @@ class RecordEntry(BuiltEntry):
         raise NotImplementedError
 
 
+def name_alike(entries: Iterable[RecordEntry]) -> None:
+    """Give all records of an artifact its first name and version, as `artifacts.put` does.
+
+    Otherwise each record would rename the artifact, at each load.
+    """
+    names: dict[tuple[str, str], str] = {}
+    versions: dict[tuple[str, str], str] = {}
+    for entry in entries:
+        key = (entry.repository.lower(), entry.digest)
+        entry.name = names.setdefault(key, entry.name)
+        if entry.version is not None:
+            entry.version = versions.setdefault(key, entry.version)
+
+
 class DeploymentRecordEntry(RecordEntry):
     """A deployment of an artifact, identified by its organization, its place and `deployment_name`.
 
-    Its place is the environments and the cluster. A new one is `deployed` by default.
+    Its place is the environments and the cluster. A new one is `deployed` by default. If the
+    document has several names or versions of an artifact, the first one counts.
     """
 
-    name: Name
-    version: Name | None = None
     status: Literal["deployed", "decommissioned"] = "deployed"
     logical_environment: Environment
     physical_environment: Where = ""
@@ -117,11 +134,10 @@ class DeploymentRecordEntry(RecordEntry):
 
 class StorageRecordEntry(RecordEntry):
     """A copy of an artifact in a registry, identified by the artifact and its place in the
-    registry. A new one is `active` by default.
+    registry. A new one is `active` by default. If the document has several names or versions of an
+    artifact, the first one counts.
     """
 
-    name: Name
-    version: Name | None = None
     registry_url: str = Field(pattern="^https://[^\0]*$", max_length=256)
     registry_repository: Text = ""
     path: Text = ""

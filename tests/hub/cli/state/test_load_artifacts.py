@@ -92,6 +92,27 @@ def test_a_record_with_a_new_attestation_is_updated(load, store: Store):
     assert kept(store)["attestation_id"] is not None
 
 
+def test_the_first_name_and_version_of_an_artifact_count(load, store: Store):
+    other = {"name": "bell", "version": "2"}
+    document = DOCUMENT | {
+        "deployment_records": [
+            DEPLOYMENT | {"version": "1"},
+            DEPLOYMENT | other | {"deployment_name": "api"},
+        ],
+        "storage_records": [STORAGE | other],
+    }
+
+    def artifact() -> Row | None:
+        return store.look(lambda db: db.one("SELECT name, version, updated_at FROM artifact"))
+
+    load(document)
+    before = artifact()
+    assert before is not None
+    assert (before["name"], before["version"]) == ("ringer", "1")
+    assert "0 created, 0 updated, 8 unchanged" in load(document).stdout
+    assert artifact() == before
+
+
 def test_records_keep_a_status_that_is_left_out(load, store: Store):
     load(
         DOCUMENT
