@@ -49,15 +49,18 @@ async def test_a_backup_under_load_holds_every_accepted_event(site: Site, tmp_pa
         before, watching = set(poster.accepted), asyncio.create_task(waits.watch())
         taken = Stopwatch()
         reported = await said(site.folder, "backup", str(backup), "--with-key")
-        took = taken.seconds()
+        took, waited = taken.seconds(), waits.longest
+        # On a busy machine, one backup ends before so many events were posted.
+        while len(poster.accepted) <= len(before) + 100 and not posting.done():
+            await said(site.folder, "backup", str(backup), "--with-key", "--overwrite")
         after = set(poster.accepted)
         watching.cancel()
         assert not posting.done(), "the load lasts until the backup ends"
-        assert len(after) > len(before), "events are accepted meanwhile"
+        assert len(after) > len(before) + 100
         assert await daemon.end() == 0
         posting.cancel()
     assert "checked, not damaged" in reported
-    assert waits.longest < took / 2, "the backup does not delay events"
+    assert waited < took / 2, "the backup does not delay events"
     there = tmp_path / "there"
     await said(there, "restore", str(backup))
     found = guids(there / "tocsin.db")
