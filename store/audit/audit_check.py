@@ -13,7 +13,6 @@ import orjson
 from store.audit.audit_log import (
     CONTENT,
     DIGEST,
-    LAST,
     PRUNED,
     Actor,
     AuditEntry,
@@ -22,7 +21,7 @@ from store.audit.audit_log import (
     chain_key,
     entry_digest,
 )
-from store.clock import DAY
+from store.clock import DAY, LATEST
 from store.database.audit_triggers import RELEASING, THROUGH
 from store.database.connection import Connection
 from store.errors import NotUtf8
@@ -84,7 +83,7 @@ def _released_digest(db: Connection, number: int) -> bytes:
     return b""
 
 
-def check(db: Connection, chain: Chain, limit: int, last: int = LAST) -> bool:
+def check(db: Connection, chain: Chain, limit: int, last: int = LATEST) -> bool:
     """Check the next entries, up to `last`. Return False if there are none."""
     rows = _entries(db, chain.number, last, limit)
     key = chain_key(db) if rows else b""
@@ -152,7 +151,7 @@ def last_before(db: Connection, before: int) -> int:
     kept = "SELECT min(id) FROM audit WHERE id > :through"
     # A forged time that is not a number is never young. Otherwise it would end all pruning.
     young = "at BETWEEN :before AND :last"
-    given = {"through": _through(db), "last": LAST}
+    given = {"through": _through(db), "last": LATEST}
     oldest = f"SELECT 1 FROM audit WHERE id = ({kept}) AND NOT ({young})"
     if db.value(oldest, before=before - DAY, **given) is None:
         return 0

@@ -13,6 +13,7 @@ from typing import Any
 
 import orjson
 
+from store.clock import LATEST
 from store.database.connection import Connection
 
 CONTENT = (
@@ -21,7 +22,6 @@ CONTENT = (
 )
 PRUNED = "audit prune"
 LONGEST, MOST_FIELDS = 500, 100
-LAST = (1 << 63) - 1
 # In SQLite, a forged value may have any type. Texts are greater than numbers, and bytes than texts.
 DIGEST = "CASE WHEN digest >= :no_bytes THEN digest END"
 """The digest of an entry as SQL, or NULL if it is not bytes. `no_bytes` is empty."""
@@ -91,7 +91,7 @@ def chain_head(db: Connection) -> tuple[int, bytes, int]:
         f"SELECT id, {DIGEST}, CASE WHEN at <= :last THEN at ELSE 0 END"
         " FROM audit ORDER BY id DESC LIMIT 1",
         no_bytes=b"",
-        last=LAST,
+        last=LATEST,
     )
     return (found[0][0], bytes(found[0][1] or b""), found[0][2]) if found else (0, b"", 0)
 
