@@ -69,12 +69,16 @@ class Statements(ABC):
     def one(self, sql: str, **parameters: Any) -> Row | None:
         cursor = self.run(sql, parameters)
         row = cursor.fetchone()
-        return None if row is None else dict(zip(_names(cursor), row, strict=True))
+        return None if row is None else dict(zip(self.names(cursor), row, strict=True))
 
     def all(self, sql: str, **parameters: Any) -> list[Row]:
         cursor = self.run(sql, parameters)
-        names = _names(cursor)
+        names = self.names(cursor)
         return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+    def names(self, cursor: DbCursor) -> list[str]:
+        """Return the names of a result's columns."""
+        return [column[0] for column in cursor.description or ()]
 
     def tuples(self, sql: str, **parameters: Any) -> Sequence[tuple[Any, ...]]:
         return self.run(sql, parameters).fetchall()
@@ -144,10 +148,6 @@ class Statements(ABC):
         del self._pending_items[self._mark[1] :]
         self.control("ROLLBACK TO SAVEPOINT one")
         self.control("RELEASE SAVEPOINT one")
-
-
-def _names(cursor: DbCursor) -> list[str]:
-    return [column[0] for column in cursor.description or ()]
 
 
 def _parts(rows: Sequence[T], sizes: Sequence[int]) -> Iterator[Sequence[T]]:
