@@ -13,6 +13,7 @@ from typing import IO, Any
 import orjson
 
 from store.imports.import_contents import Author, LargeFile
+from store.repositories.refs import MOST
 from worker.imports.git import PROGRESS, CommandFailed, LineCallback, Remote, run
 from worker.imports.git_objects import IMPORTED_REFS, OWN_REFS, lines_of
 from worker.imports.probe import ImportProblem
@@ -131,24 +132,27 @@ class ImportSteps:
         """Set the default branch, and hide the refs that are only for imports."""
         git_dir = f"--git-dir={self.made}"
         await self._git(git_dir, "config", "transfer.hideRefs", OWN_REFS.rstrip("/"))
-        said = await self._git(git_dir, "for-each-ref", "--format=%(refname)", "refs/heads")
-        branches = lines_of(said.decode("utf-8", "replace"))
-        if branches and head not in branches:
-            head = next((name for name in USUAL if name in branches), branches[0])
-        if head is not None:
-            await self._git(git_dir, "symbolic-ref", HEAD, head)
-        return head
+        wanted = [name for name in (head, *USUAL) if name is not None]
+        # A name is also the pattern of all branches below it.
+        there = {name for name, _ in await self._listed(*wanted)}
+        branch = next((name for name in wanted if name in there), None)
+        if branch is None:
+            first = await self._listed("--count=1", "refs/heads")
+            branch = first[0][0] if first else head
+        if branch is not None:
+            await self._git(git_dir, "symbolic-ref", HEAD, branch)
+        return branch
 
     async def refs(self) -> dict[str, str]:
-        """Return the branches and tags of `made.git` with their commits."""
+        """Return the branches and tags of `made.git` with their commits, as many as are kept."""
+        return dict(await self._listed(f"--count={MOST}", "refs/heads", "refs/tags"))
+
+    async def _listed(self, *wanted: str) -> list[tuple[str, str]]:
+        """Return refs of `made.git`, each with its commit, in the order of their names."""
         form = "--format=%(refname) %(objectname) %(*objectname)"
-        git_dir = f"--git-dir={self.made}"
-        said = await self._git(git_dir, "for-each-ref", form, "refs/heads", "refs/tags")
-        found = {}
-        for line in lines_of(said.decode("utf-8", "replace")):
-            name, oid, *peeled = line.split(" ")
-            found[name] = next(filter(None, peeled), oid)
-        return found
+        said = await self._git(f"--git-dir={self.made}", "for-each-ref", form, *wanted)
+        parts = (line.split(" ") for line in lines_of(said.decode("utf-8", "replace")))
+        return [(name, next(filter(None, peeled), oid)) for name, oid, *peeled in parts]
 
     async def copy(self, store: Path) -> None:
         """Copy an imported repository to `source.git`.

@@ -112,6 +112,18 @@ async def test_an_import_sets_default_branch_and_refs(place: GitPlace) -> None:
     assert place.store.look(refs.resolve, place.repo["id"], "v1") == at
 
 
+async def test_the_first_branch_is_the_default_if_the_source_names_none(place: GitPlace) -> None:
+    # `main/one` is below a usual name, and is no usual name.
+    place.site.repository("many", stream(branch="main/one"))
+    bare = place.site.root / "many.git"
+    git(bare, "branch", "first", "main/one")
+    git(bare, "update-ref", "--no-deref", "HEAD", "main/one")
+    await place.done("/many.git")
+    repo = place.store.look(repositories.get, place.repo["id"])
+    assert repo is not None
+    assert repo["default_branch"] == "first"
+
+
 @pytest.mark.parametrize("char", ["\u2028", "\x85"])
 async def test_line_separators_in_the_name_of_a_branch(place: GitPlace, char: str) -> None:
     name = f"a{char}b"
