@@ -91,6 +91,9 @@ class Connection(Protocol):
         The result is empty if the engine has one writer at a time.
         """
 
+    def oldest_writer(self, table: str) -> int | None:
+        """Return the age of the oldest of `writers` in microseconds, or None if there is none."""
+
     def no_timeout(self) -> None:
         """Disable the timeouts of statements and locks for the rest of this transaction."""
 

@@ -108,6 +108,9 @@ class Statements(ABC):
     def writers(self, table: str) -> frozenset[str]: ...
 
     @abstractmethod
+    def oldest_writer(self, table: str) -> int | None: ...
+
+    @abstractmethod
     def no_timeout(self) -> None: ...
 
     @abstractmethod

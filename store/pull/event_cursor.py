@@ -1,8 +1,9 @@
 """The events of a hook in their order, for receivers that catch up."""
 
 from dataclasses import dataclass
+from itertools import takewhile
 
-from store.clock import SECOND
+from store.clock import LATEST, SECOND
 from store.database.connection import Connection, Row, json_array
 from store.delivery import events
 from store.delivery.deliveries import STATES
@@ -12,7 +13,7 @@ from store.hooks.hook_targets import target_of
 # with fewer events, because these mostly fill it.
 LOOKED, MOST_BYTES = 5_000, 4 * 1024 * 1024
 FIRST_LOOKED = 200
-# While events are being written, a page leaves out events that are newer than this (microseconds).
+# A transaction assigns the ids of its events within so many microseconds of its start.
 LONGEST_WRITE = 30 * SECOND
 
 
@@ -52,7 +53,7 @@ def _examined(db: Connection, hook: Row, after: int, looked: int) -> tuple[list[
     given = {"repo_id": target.id} if own else {}
     newest: int = db.value("SELECT max(id) FROM event") or 0
     # Each event with an id up to `newest` is being written now, or is visible from now on.
-    writing = bool(db.writers("event"))
+    age = db.oldest_writer("event")
     rows = db.tuples(
         f"SELECT e.id, e.received_at FROM event e WHERE e.id > :after AND e.id <= :newest{own}"
         " ORDER BY e.id LIMIT :limit",
@@ -61,8 +62,10 @@ def _examined(db: Connection, hook: Row, after: int, looked: int) -> tuple[list[
         limit=looked,
         **given,
     )
-    settled = db.now - LONGEST_WRITE if writing else db.now + 1
-    ids = [event_id for event_id, received_at in rows if received_at < settled]
+    # If a lower id than one of these may still appear, its transaction was open when that one was
+    # assigned.
+    settled = LATEST if age is None else db.now - age - LONGEST_WRITE
+    ids = [event_id for event_id, _ in takewhile(lambda row: row[1] < settled, rows)]
     return ids, len(rows) == looked
 
 

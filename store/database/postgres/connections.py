@@ -11,7 +11,13 @@ from psycopg.pq import TransactionStatus
 
 from store.crypto.vault import Vault
 from store.database.notifications import StoreNotifier
-from store.database.postgres.dialect import WRITERS, copy_rows, json_rows, to_pyformat
+from store.database.postgres.dialect import (
+    OLDEST_WRITER,
+    WRITERS,
+    copy_rows,
+    json_rows,
+    to_pyformat,
+)
 from store.database.postgres.errors import Raw, translate_errors
 from store.database.postgres.pool import PostgresPool
 from store.database.statements import DbCursor, Statements
@@ -106,6 +112,10 @@ class PostgresSession(Statements):
 
     def writers(self, table: str) -> frozenset[str]:
         return frozenset(row[0] for row in self.tuples(WRITERS, name=table))
+
+    def oldest_writer(self, table: str) -> int | None:
+        age: int | None = self.value(OLDEST_WRITER, name=table)
+        return age
 
     def require_thread(self) -> None:
         """Do nothing: reads never run on the event loop."""

@@ -11,11 +11,17 @@ PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)")
 TYPES = {"integer": "bigint", "text": "text"}
 # The transactions that write to a table. Each holds this lock from before it gets an id for a row
 # until it ends.
-WRITERS = (
-    "SELECT DISTINCT virtualtransaction FROM pg_locks WHERE locktype = 'relation'"
-    " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
-    " AND relation = to_regclass(:name) AND mode = 'RowExclusiveLock' AND granted"
-    " AND pid IS DISTINCT FROM pg_backend_pid()"
+_WRITING = (
+    "FROM pg_locks l {join} WHERE l.locktype = 'relation'"
+    " AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+    " AND l.relation = to_regclass(:name) AND l.mode = 'RowExclusiveLock' AND l.granted"
+    " AND l.pid IS DISTINCT FROM pg_backend_pid()"
+)
+WRITERS = f"SELECT DISTINCT l.virtualtransaction {_WRITING.format(join='')}"
+# The oldest of them, in microseconds. The server hides the times of other users' transactions.
+OLDEST_WRITER = (
+    "SELECT max(CAST(1000000 * coalesce(extract(epoch FROM clock_timestamp() - a.xact_start), 0)"
+    f" AS bigint)) {_WRITING.format(join='LEFT JOIN pg_stat_activity a ON a.pid = l.pid')}"
 )
 
 

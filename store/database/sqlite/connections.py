@@ -117,6 +117,9 @@ class SqliteSession(Statements):
     def writers(self, table: str) -> frozenset[str]:
         return frozenset()
 
+    def oldest_writer(self, table: str) -> int | None:
+        return None
+
     def no_timeout(self) -> None:
         """Do nothing: SQLite has no timeout for statements."""
 
