@@ -43,10 +43,10 @@ def renew(db: Connection, lease_id: int, lifetime: int, lag: int = 0) -> bool:
     )
 
 
-def any_live(db: Connection) -> bool:
-    """Return whether any worker has a lease that has not expired."""
-    found = db.value("SELECT 1 FROM lease WHERE expires_at > :now LIMIT 1", now=db.now)
-    return found is not None
+def live(db: Connection) -> int:
+    """Return how many workers have a lease that has not expired."""
+    found: int = db.value("SELECT count(*) FROM lease WHERE expires_at > :now", now=db.now)
+    return found
 
 
 def delivery_ids(db: Connection, lease_id: int) -> list[int]:

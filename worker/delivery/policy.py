@@ -27,6 +27,8 @@ class Policy:
     """How long an ordered delivery may be retried. None: as long as the retries say."""
     batch: BatchOptions | None = None
     """The limits of batches. None: deliveries go one by one."""
+    sharers: int | None = None
+    """How many workers share the rate that the receiver granted. None: it granted none."""
 
 
 def policy_for(settings: WorkerSettings, options: dict[str, Any]) -> Policy:

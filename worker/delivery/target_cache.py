@@ -4,8 +4,8 @@ import asyncio
 import logging
 from collections.abc import Collection
 
-from store import Store
-from store.delivery import fan_out
+from store import Connection, Store
+from store.delivery import fan_out, leases
 from store.hooks import hook_handshakes, hook_pauses
 from worker.delivery.concurrency import UNKNOWN_HOST
 from worker.delivery.lane import Lane, QueuedDelivery
@@ -90,24 +90,34 @@ class TargetCache:
         return True
 
     async def check(self, lanes: Collection[Lane]) -> None:
-        """Invalidate the lanes whose hooks were edited, in case a wake-up was lost."""
+        """Invalidate the lanes whose hooks were edited, in case a wake-up was lost.
+
+        Also forget the targets that share a rate with another number of workers than before.
+        """
         known: set[int] = set()
         async for some in in_slices(lanes):
             known.update(lane.hook_id for lane in some if lane.target is not None)
         if not known:
             return
-        versions = await self._store.read(fan_out.versions, known)
+        versions, workers = await self._store.read(_versions, known)
         async for some in in_slices(lanes):
             for lane in some:
                 # A target that was read meanwhile is newer than these versions.
                 if lane.target is not None and lane.hook_id in known:
                     _compare(lane, lane.target, versions.get(lane.hook_id))
+                    if lane.target.policy.sharers not in (None, workers):
+                        lane.forget_target()
 
     def change(self, settings: WorkerSettings, lanes: Collection[Lane]) -> None:
         """Have all targets read again, with these settings."""
         self._settings = settings
         for lane in lanes:
             lane.forget_target()
+
+
+def _versions(db: Connection, hook_ids: set[int]) -> tuple[dict[int, int], int]:
+    """Return the version of each of these hooks, and the number of workers."""
+    return fan_out.versions(db, hook_ids), leases.live(db)
 
 
 def _compare(lane: Lane, target: Target, version: int | None) -> None:

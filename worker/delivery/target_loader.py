@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from store import Connection, Row
+from store.delivery import leases
 from store.endpoint_access.handshake import is_wanted
 from store.errors import Unusable
 from store.formats import batches
@@ -67,6 +68,8 @@ def _load(
     except Unusable as error:
         refusal = f"secret: {error}"
     target = make_target(row, secret, endpoint, refusal, settings, signatures, db.now)
+    if row["handshake_rate"] is not None:
+        target.policy = _shared(target.policy, row["handshake_rate"], leases.live(db))
     if row["failing_since"] is not None and endpoint_of is not None:
         target.failing, target.rest = True, last_rest(db, row)
     return target
@@ -107,7 +110,7 @@ def make_target(
         verify_tls=verify_tls,
         misconfigured=misconfigured,
         reread_at=None if misconfigured else ends_at,
-        policy=_policy(row, settings),
+        policy=policy_for(settings, row["options"]),
         endpoint=endpoint,
         refusal=refusal,
         secret=secret,
@@ -124,12 +127,11 @@ def make_target(
     ).with_handshake(row["handshake"], origin_of(settings), settings.user_agent)
 
 
-def _policy(row: Row, settings: WorkerSettings) -> Policy:
-    policy, granted = policy_for(settings, row["options"]), row["handshake_rate"]
-    if granted is None:
-        return policy
-    rate = granted / MINUTE
-    return replace(policy, rate=rate if policy.rate is None else min(rate, policy.rate))
+def _shared(policy: Policy, granted: int, workers: int) -> Policy:
+    """Return the policy with this worker's share of the requests a minute that were granted."""
+    sharers = max(workers, 1)
+    rate = granted / MINUTE / sharers
+    return replace(policy, rate=min(rate, policy.rate or rate), sharers=sharers)
 
 
 def _signatures(db: Connection, row: Row, secret: str | None) -> DeliverySignatures:

@@ -135,7 +135,7 @@ def no_worker_runs(store: Store) -> bool:
     """
     if store.engine.single_worker:
         return store.engine.acquire_worker_lock()
-    return not store.look(leases.any_live)
+    return not store.look(leases.live)
 
 
 async def run_in_process(settings: Settings, name: str) -> None:

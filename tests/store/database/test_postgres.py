@@ -770,7 +770,7 @@ class TestWorkers:
         await until(lambda: network.worker.lease.outages, "a poll")
         clock.advance(60)
         monkeypatch.setattr(other.engine.connections, "acquire", borrow)  # type: ignore[attr-defined]
-        await until(lambda: other.look(leases.any_live), "a renewed lease")
+        await until(lambda: other.look(leases.live), "a renewed lease")
         assert len(other.look(every_lease)) == 2
         await asyncio.sleep(0.5)
         world.store.do(attempt_outcomes.record, [world.outcome(lease, one)])

@@ -6,6 +6,8 @@ import pytest
 from waiting import until
 from worker_harness import Post, WorkerHarness, said
 
+from store.clock import HOUR
+from store.delivery import leases
 from store.hooks import hook_pauses
 from worker.endpoint_access.handshake import read_consent
 from worker.http.answer import ExchangeResult
@@ -51,6 +53,27 @@ async def test_consent_comes_first_and_once(harness: WorkerHarness) -> None:
     await harness.event()
     await harness.over(delivered=2)
     assert methods(harness) == ["OPTIONS", "POST", "POST"]
+
+
+async def test_workers_share_the_granted_rate(harness: WorkerHarness) -> None:
+    answering(harness, GRANTED)
+    hook_id = harness.hook(options=WANTED)
+    worker = await harness.work(request_origin=ORIGIN)
+    await harness.event()
+    await harness.over(delivered=1)
+    lanes = worker.dispatcher.lanes
+    assert lanes.get(hook_id).rate == 2
+    other = harness.store.do(leases.acquire, "another worker", HOUR)
+    # The rate lets this event wait, so its lane is in use during the poll.
+    await harness.event()
+    await worker.poll()
+    await harness.over(delivered=2)
+    assert lanes.get(hook_id).rate == 1
+    harness.store.do(leases.release, other)
+    await harness.event()
+    await worker.poll()
+    await harness.over(delivered=3)
+    assert lanes.get(hook_id).rate == 2
 
 
 async def test_another_url_needs_consent_of_its_own(harness: WorkerHarness) -> None:
