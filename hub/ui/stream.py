@@ -29,6 +29,7 @@ from hub.ui.stream_places import StreamPlace, StreamPlaces
 from hub.ui.templating import render
 from hub.ui.view_context import ViewContext
 from store import Connection
+from store.delivery.listing.attempt_following import FeedPosition
 from store.errors import Invalid, Missing, StoreError
 from store.monitoring.stats import DeliveryStats
 
@@ -81,8 +82,8 @@ class LiveView:
         """Return the address at which the browser continues after this update."""
         parts = urlsplit(self.at)
         asked = {**dict(parse_qsl(parts.query, keep_blank_values=True)), "resumed": "1"}
-        if isinstance(self.state, int):
-            asked["after"] = str(self.state)
+        if isinstance(self.state, FeedPosition):
+            asked["after"] = str(self.state.newest)
         return f"{parts.path}?{urlencode(asked)}"
 
 

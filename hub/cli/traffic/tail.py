@@ -13,13 +13,11 @@ from store.delivery import attempt_feed
 from store.delivery.attempt_feed import WINDOW
 from store.delivery.attempt_filter import AttemptFilter
 from store.delivery.deliveries import STATES
+from store.delivery.listing.attempt_following import FeedPosition, advance
 from store.ordering.delivery_states import BEHIND, WAITING
 
 # Seconds between two queries.
 PAUSE = 0.25
-# The number of latest ids to query again: workers commit concurrently, so a lower id can appear
-# after a higher one.
-OVERLAP = 200
 # The most windows of past attempts that are searched for the first ones.
 WINDOWS = 50
 COLOURS = {"good": "green", "bad": "red"}
@@ -42,18 +40,15 @@ def follow(
 
 def _made(store: Store, wanted: AttemptFilter, first: int) -> Iterator[Row]:
     """Yield each attempt once, oldest first."""
-    floor = newest = store.look(attempt_feed.latest)
+    newest = store.look(attempt_feed.latest)
     found = store.look(latest_attempts, wanted, first, newest)
     yield from reversed(found)
-    seen = {row["id"] for row in found}
+    at = FeedPosition(newest)
     while True:
-        latest, after = store.look(attempt_feed.latest), max(newest - OVERLAP, floor)
-        if latest - after > WINDOW:
+        if store.look(attempt_feed.latest) - at.newest > WINDOW:
             output.print_note("there are more attempts than can be shown: some are left out")
-        rows = store.look(attempt_feed.since, wanted, after, WINDOW)
-        yield from (row for row in reversed(rows) if row["id"] not in seen)
-        newest = max([latest, *(row["id"] for row in rows)])
-        seen = {row["id"] for row in rows}
+        rows, at = store.look(advance, wanted, at, WINDOW)
+        yield from reversed(rows)
         time.sleep(PAUSE)
 
 

@@ -15,6 +15,7 @@ from store.database.time_range import ALWAYS
 from store.delivery import attempt_feed, attempt_text
 from store.delivery.attempt_filter import AttemptFilter
 from store.delivery.listing import attempt_list
+from store.delivery.listing.attempt_following import FeedPosition, advance
 from store.hooks.event_names import parse_pattern
 
 ui = Section("Deliveries", "/deliveries")
@@ -132,27 +133,26 @@ def _filter(ctx: ViewContext, asked: Period) -> tuple[dict[str, str], AttemptFil
 @ui.live("/deliveries/live")
 def follow_deliveries(ctx: ViewContext, state: Any) -> tuple[Any, list[PanelUpdate]]:
     """Stream new attempts that match the query."""
-    if state is not None and attempt_feed.latest(ctx.db) <= state:
+    if state is not None and attempt_feed.latest(ctx.db) <= state.after:
         return state, []
     return new_attempts(ctx, _filter(ctx, filters.period(ctx))[1], state)
 
 
 def new_attempts(
-    ctx: ViewContext, wanted: AttemptFilter, state: Any
-) -> tuple[Any, list[PanelUpdate]]:
-    """Return the attempts after `state`, an attempt's id; at first after the one in the query."""
-    after = (ctx.asked_number("after") or 0) if state is None else state
-    newest = attempt_feed.latest(ctx.db)
-    if newest <= after:
-        return after, []
-    rows = attempt_feed.since(ctx.db, wanted, after, AT_ONCE)
+    ctx: ViewContext, wanted: AttemptFilter, state: FeedPosition | None
+) -> tuple[FeedPosition, list[PanelUpdate]]:
+    """Return the attempts after `state`; at first those after the attempt's id in the query."""
+    at = state or FeedPosition(ctx.asked_number("after") or 0)
+    if attempt_feed.latest(ctx.db) <= at.after:
+        return at, []
+    rows, following = advance(ctx.db, wanted, at, AT_ONCE)
     values = {
         "attempts": [attempt_row(row, ctx.now) for row in rows],
         "fresh": True,
         "selectable": ctx.viewer.may_change_any,
         "with_hook": not wanted.hook_id,
     }
-    return newest, [PanelUpdate("attempts", "_attempts.html", values)] if rows else []
+    return following, [PanelUpdate("attempts", "_attempts.html", values)] if rows else []
 
 
 def attempt_row(attempt: Row, now: int) -> dict[str, Any]:

@@ -1,1 +1,1 @@
-"""Lists of attempts and events in other orders than by age, and the number of matches."""
+"""Lists of attempts and events in other orders than by age, their counts, and new attempts."""
