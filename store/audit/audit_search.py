@@ -7,13 +7,23 @@ from typing import Any, Literal
 import orjson
 
 from store.audit.audit_log import CONTENT
+from store.clock import SECOND
 from store.database.connection import Connection, Row, json_array
 from store.database.list_order import MOST, Matches, counted
 from store.database.patterns import containing
+from store.errors import NotUtf8
 
 Column = Literal["actor", "action"]
 # The limits of names that are examined, and that are found, for a part of a name.
 MOST_EXAMINED, MOST_NAMES = 5_000, 100
+# No later time can be shown, in microseconds.
+YEAR_9999 = 253_370_764_800 * SECOND
+TEXTS = frozenset(
+    ("actor", "via", "address", "action", "target", "outcome", "request_id", "details")
+)
+_AS_BYTES = ", ".join(
+    f"CAST({name} AS BLOB) AS {name}" if name in TEXTS else name for name in CONTENT.split(", ")
+)
 _BOUNDS = {
     "before": "x.id < :before",
     "since": "x.id >= (SELECT id FROM audit WHERE at >= :since ORDER BY at, id LIMIT 1)",
@@ -87,16 +97,42 @@ def find(
 
 
 def page(db: Connection, wanted: AuditFilter | None = None, *, limit: int) -> list[Row]:
-    """Return the newest matching entries. `details` is an object."""
+    """Return the newest matching entries. `details` is an object.
+
+    What cannot be read of a forged entry is replaced, because the other entries are still wanted.
+    """
     source, given = _source(db, wanted or AuditFilter(), newest=True)
-    rows = db.all(
-        f"SELECT {CONTENT} FROM audit WHERE id IN ({source}) ORDER BY id DESC LIMIT :limit",
-        limit=limit,
-        **given,
-    )
-    for row in rows:
-        row["details"] = orjson.loads(row["details"])
-    return rows
+    where = f"FROM audit WHERE id IN ({source}) ORDER BY id DESC LIMIT :limit"
+    try:
+        rows = db.all(f"SELECT {CONTENT} {where}", limit=limit, **given)
+    except NotUtf8:
+        rows = db.all(f"SELECT {_AS_BYTES} {where}", limit=limit, **given)
+    return [_readable(row) for row in rows]
+
+
+def _readable(row: Row) -> Row:
+    """Return an entry with values of the right types. SQLite stores forged ones of any type."""
+    for name in TEXTS:
+        row[name] = _text(row[name])
+    row["at"] = row["at"] if isinstance(row["at"], int) and 0 <= row["at"] < YEAR_9999 else 0
+    row["details"] = _details(row["details"])
+    return row
+
+
+def _details(text: str) -> dict[str, Any]:
+    try:
+        found = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        found = text
+    if not isinstance(found, dict) or not isinstance(found.get("fields", []), list):
+        return {"details": text}
+    return found
+
+
+def _text(value: Any) -> str | None:
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return value if value is None else str(value)
 
 
 def count(db: Connection, wanted: AuditFilter) -> Matches:

@@ -323,6 +323,29 @@ def test_a_value_of_another_type_is_noticed(
 
 
 @embedded("PostgreSQL stores no value of another type")
+@pytest.mark.parametrize(
+    ("change", "name", "shown"),
+    [
+        ("actor = CAST(x'ff' AS TEXT)", "actor", "\N{REPLACEMENT CHARACTER}"),
+        ("target = x'616263'", "target", "abc"),
+        ("outcome = 7", "outcome", "7"),
+        ("details = x'ff'", "details", {"details": "\N{REPLACEMENT CHARACTER}"}),
+        ("details = '[1]'", "details", {"details": "[1]"}),
+        ("details = '{\"fields\":1}'", "details", {"details": '{"fields":1}'}),
+        ("at = 'x'", "at", 0),
+        ("at = 9000000000000000000", "at", 0),
+    ],
+)
+def test_an_entry_with_a_value_of_another_type_is_listed(
+    store: Store, tamper: Tampering, change: str, name: str, shown: object
+) -> None:
+    tamper(f"UPDATE audit SET {change} WHERE id = 3")
+    rows = {row["id"]: row for row in store.look(audit_search.page, limit=10)}
+    assert sorted(rows) == [1, 2, 3, 4, 5, 6]
+    assert rows[3][name] == shown
+
+
+@embedded("PostgreSQL stores no value of another type")
 @pytest.mark.parametrize("change", ["at = 'x'", "digest = 'x'", "digest = CAST(x'ff' AS TEXT)"])
 def test_entries_can_be_added_after_a_forged_value(
     store: Store, tamper: Tampering, change: str

@@ -120,6 +120,7 @@ def test_the_audit_log_is_verified(run, store: Store):
     assert found["entries"] == 4
     store.do(forge, "UPDATE audit SET actor = CAST(x'ff' AS TEXT) WHERE id = 2")
     assert "entry 2 is not what was written" in run("audit", "verify", code=1).stdout
+    assert len(run("audit", "list").stdout.splitlines()) == 4
 
 
 def test_there_is_one_way_to_a_store():
