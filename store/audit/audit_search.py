@@ -99,7 +99,7 @@ def find(
 def page(db: Connection, wanted: AuditFilter | None = None, *, limit: int) -> list[Row]:
     """Return the newest matching entries. `details` is an object.
 
-    What cannot be read of a forged entry is replaced, because the other entries are still wanted.
+    Values of a forged entry that cannot be read are replaced, so that it hides no other entry.
     """
     source, given = _source(db, wanted or AuditFilter(), newest=True)
     where = f"FROM audit WHERE id IN ({source}) ORDER BY id DESC LIMIT :limit"
