@@ -64,6 +64,13 @@ class Machine:
         assert code is None or done.returncode == code, f"{command}: {said}\n{self.journal()}"
         return done.stdout if code == 0 else said
 
+    def start(self, *command: str) -> subprocess.Popen[str]:
+        """Start a process of this machine's tocsin, with pipes for its input and output."""
+        return subprocess.Popen(
+            [*self._enter, "env", "-i", "LD_LIBRARY_PATH=/opt/python/lib", *command],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
+
     def write(self, path: str, text: str, mode: str = "644") -> None:
         """Write a file in the machine."""
         self.run("mkdir", "-p", str(Path(path).parent))

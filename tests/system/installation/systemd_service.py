@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import struct
+import subprocess
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -17,6 +18,11 @@ PLACES = 'data_dir = "/var/lib/tocsin"\nkey_file = "/etc/tocsin/secret.key"\n'
 SETTINGS = 'allow_networks = ["127.0.0.0/8"]\nrate_limiting = false\n'
 NAME = "receiver.example"
 ADDRESS = "127.0.0.2"
+REMOVE = """
+rm -rf /etc/tocsin /etc/systemd/system/tocsin.service.d /var/lib/tocsin /var/lib/private/tocsin
+systemctl daemon-reload
+"""
+STORE = ("/opt/tocsin/bin/python", "/opt/project/tests/system/installation/machine_store.py")
 
 
 class Service:
@@ -28,6 +34,9 @@ class Service:
         self.machine = machine
         self.token = ""
         self.changed = False
+        self.replaced = False
+        """Whether a test put other units, users or files in the place of the installed ones."""
+        self._store: subprocess.Popen[str] | None = None
 
     async def call(self, *command: str, **options: Any) -> str:
         """Run a command in the machine, while deliveries go on."""
@@ -42,19 +51,61 @@ class Service:
         self.changed = True
         self.machine.write("/etc/tocsin/tocsin.toml", PLACES + text)
 
+    def install(self) -> None:
+        """Install and start the service as the manual says."""
+        self.machine.run("tocsin", "systemd", "install")
+        self.settings()
+        self.machine.run("systemctl", "enable", "--now", "tocsin")
+        self.people()
+        self.changed = False
+
+    def install_anew(self) -> None:
+        """Remove everything that an earlier installation left, and install the service."""
+        self.machine.run("tocsin", "systemd", "uninstall", code=None)
+        self.machine.run("sh", "-c", REMOVE)
+        self.install()
+        self.replaced = False
+
     def people(self) -> None:
         self.machine.run("tocsin", "user", "add", "ada")
         self.machine.run("tocsin", "repo", "add", "ada/engine")
         scopes = ("--scope", "repo", "--scope", "admin:repo_hook")
         self.token = self.machine.run("tocsin", "token", "add", "ada", *scopes).split()[0]
 
-    async def hook(self, port: int, **options: Any) -> None:
-        """Create a hook for pushes, with a host name that the worker has to resolve."""
+    async def load_hook(self, port: int) -> None:
+        """Create the same hook as `hook` does, with the command that operators use."""
         wanted = {
             "repository": "ada/engine", "url": f"http://{NAME}:{port}/", "events": ["push"],
-            "content_type": "json", "secret": "s", "delivery": options,
+            "content_type": "json", "secret": "s",
         }  # fmt: skip
         await self.call("tocsin", "load", "-", stdin=json.dumps({"hooks": [wanted]}))
+
+    async def hook(self, port: int, **options: Any) -> None:
+        """Create a hook for pushes, with a host name that the worker has to resolve."""
+        await asyncio.to_thread(self._ask, "hook", f"http://{NAME}:{port}/", options)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return every delivery, the newest first."""
+        found: list[dict[str, Any]] = self._ask("rows")
+        return found
+
+    def count(self, where: str) -> int:
+        """Return the number of deliveries that match an SQL condition."""
+        return int(self._ask("count", where))
+
+    def _ask(self, function: str, *arguments: Any) -> Any:
+        """Have the process machine_store.py in the machine call one of its functions."""
+        if self._store is None:
+            self._store = self.machine.start(*STORE)
+        assert self._store.stdin is not None
+        assert self._store.stdout is not None
+        self._store.stdin.write(json.dumps([function, *arguments]) + "\n")
+        self._store.stdin.flush()
+        return json.loads(self._store.stdout.readline())
+
+    def close(self) -> None:
+        if self._store is not None:
+            self._store.communicate()
 
     async def forget_hooks(self) -> None:
         hooks = f"http://127.0.0.1:{self.port}/repos/ada/engine/hooks"
@@ -79,13 +130,6 @@ class Service:
         self.changed = True
         self.machine.write(f"/etc/systemd/system/{unit}.d/test.conf", text)
         self.machine.run("systemctl", "daemon-reload")
-
-    def count(self, where: str) -> int:
-        """Return the number of deliveries that match an SQL condition."""
-        statement = f"SELECT count(*) AS many FROM delivery WHERE {where}"
-        (row,) = json.loads(self.machine.run("tocsin", "sql", "--json", statement))
-        many: int = row["many"]
-        return many
 
     def restarts(self) -> int:
         """Return how often systemd restarted the service by itself."""
