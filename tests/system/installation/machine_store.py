@@ -13,7 +13,7 @@ from typing import Any
 from store import Store
 from store.crypto.vault import open_vault
 from store.database.opening import open_unmigrated
-from store.delivery import deliveries
+from store.delivery import deliveries, hook_removal
 from store.hooks import hooks
 from store.repositories import repositories
 
@@ -33,6 +33,18 @@ def _hook(db: Any, url: str, options: dict[str, Any]) -> None:
     )
 
 
+def forget_hooks(store: Store) -> None:
+    """Delete all hooks of ada/engine, with their deliveries."""
+    store.do(_forget_hooks)
+
+
+def _forget_hooks(db: Any) -> None:
+    repo = repositories.find(db, "ada", "engine")
+    # A service that was installed anew knows no repository yet.
+    for found in hooks.page(db, repo["id"], limit=100) if repo else ():
+        hook_removal.delete(db, found)
+
+
 def rows(store: Store) -> list[dict[str, Any]]:
     """Return every delivery, the newest first."""
     return store.look(deliveries.page, limit=100_000)
@@ -45,7 +57,7 @@ def count(store: Store, where: str) -> int:
 
 
 def main() -> None:
-    functions = {one.__name__: one for one in (hook, rows, count)}
+    functions = {one.__name__: one for one in (hook, forget_hooks, rows, count)}
     for line in sys.stdin:
         name, *arguments = json.loads(line)
         store = open_unmigrated("sqlite", data_dir=DATA, vault=open_vault(KEY, create=False))

@@ -8,11 +8,9 @@ import subprocess
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
-import httpx
 from daemon import Ledger, Poster
 from local_server import listening
 from machine import Machine
-from waiting import PATIENCE
 
 PLACES = 'data_dir = "/var/lib/tocsin"\nkey_file = "/etc/tocsin/secret.key"\n'
 SETTINGS = 'allow_networks = ["127.0.0.0/8"]\nrate_limiting = false\n'
@@ -107,23 +105,15 @@ class Service:
         if self._store is not None:
             self._store.communicate()
 
-    async def forget_hooks(self) -> None:
-        hooks = f"http://127.0.0.1:{self.port}/repos/ada/engine/hooks"
-        headers = {"Authorization": f"Bearer {self.token}"}
-        async with httpx.AsyncClient(headers=headers, trust_env=False, timeout=PATIENCE) as client:
-            for hook in (await client.get(hooks)).json():
-                answer = await client.delete(f"{hooks}/{hook['id']}")
-                assert answer.status_code == 204, answer.text
-
     async def as_installed(self) -> None:
-        """Undo what a test changed, and start the service."""
+        """Undo what a test changed. If it changed the service's settings, stop the service."""
         if self.changed:
             self.changed = False
             await self.call("rm", "-rf", "/etc/systemd/system/tocsin.service.d", "/run/stuck")
             await self.call("systemctl", "daemon-reload")
             self.machine.write("/etc/tocsin/tocsin.toml", PLACES + SETTINGS)
             await self.call("systemctl", "stop", "tocsin")
-        await self.call("systemctl", "start", "tocsin")
+        await asyncio.to_thread(self._ask, "forget_hooks")
 
     def drop_in(self, text: str, unit: str = "tocsin.service") -> None:
         """Add a drop-in to the unit. `as_installed` removes it after the test."""

@@ -64,13 +64,22 @@ async def name_server(anyio_backend: str, machine: Machine) -> AsyncIterator[Nam
 
 
 @pytest.fixture
-async def service(installed: Service, name_server: Names) -> AsyncIterator[Service]:
-    """The service, running by the units as they are installed; no hook is active."""
+async def configured(installed: Service, name_server: Names) -> AsyncIterator[Service]:
+    """The service as it is installed, for a test that changes its settings before it starts it.
+
+    It may run. No hook is active.
+    """
     if installed.replaced:
         await asyncio.to_thread(installed.install_anew)
     yield installed
     await installed.as_installed()
-    await installed.forget_hooks()
+
+
+@pytest.fixture
+async def service(configured: Service) -> Service:
+    """The service, running by the units as they are installed; no hook is active."""
+    await configured.call("systemctl", "start", "tocsin")
+    return configured
 
 
 async def post(service: Service, prefix: str, count: int = 1) -> set[str]:
@@ -124,8 +133,9 @@ async def test_a_confined_daemon_sees_its_process_and_logs_to_the_journal(servic
     assert line["MESSAGE"].startswith("INFO tocsin.serve settings read again")
 
 
-async def test_systemd_reads_the_environment_file(service: Service) -> None:
+async def test_systemd_reads_the_environment_file(configured: Service) -> None:
     """systemd understands each line of the generated environment file."""
+    service = configured
     lines = (await service.call("cat", "/etc/tocsin/tocsin.env")).splitlines()
     wanted = [line[1:] for line in lines if line.startswith("#TOCSIN_")]
     text = "\n".join(line for line in wanted if not line.startswith("TOCSIN_KEY_FILE"))
@@ -155,7 +165,8 @@ async def test_the_service_survives_kill_9(service: Service) -> None:
         assert service.machine.main() not in (0, first)
 
 
-async def test_the_watchdog_restarts_a_stopped_process(service: Service) -> None:
+async def test_the_watchdog_restarts_a_stopped_process(configured: Service) -> None:
+    service = configured
     service.drop_in("[Service]\nWatchdogSec=2\n")
     await service.call("systemctl", "restart", "tocsin")
     stopped, before = service.machine.main(), service.restarts()
@@ -167,8 +178,9 @@ async def test_the_watchdog_restarts_a_stopped_process(service: Service) -> None
     assert "Fatal Python error: Aborted" in journal, "the journal has a traceback"
 
 
-async def test_the_watchdog_restarts_a_stalled_delivery_loop(service: Service) -> None:
+async def test_the_watchdog_restarts_a_stalled_delivery_loop(configured: Service) -> None:
     """The event loop runs, but the worker claims no deliveries."""
+    service = configured
     service.machine.write("/opt/stuck.py", STUCK)
     service.drop_in(
         "[Service]\nWatchdogSec=4\nExecStart=\nEnvironment=LD_LIBRARY_PATH=/opt/python/lib\n"
@@ -289,7 +301,8 @@ async def test_a_database_of_a_newer_program_stops_the_service(service: Service)
     await post(service, "again")
 
 
-async def test_an_upgrade_copies_the_database_and_migrates_it(service: Service) -> None:
+async def test_an_upgrade_copies_the_database_and_migrates_it(configured: Service) -> None:
+    service = configured
     service.machine.write(
         "/opt/newer.py",
         "from store.database import migrations\nfrom hub.cli import main\n"
