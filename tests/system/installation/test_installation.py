@@ -58,6 +58,12 @@ def copy(folder: Path) -> Path:
     return shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(*LEFT_OUT))
 
 
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sources, as they are cloned, for commands that install them from there."""
+    return copy(tmp_path_factory.mktemp("cloned") / "sources")
+
+
 @pytest.fixture
 def empty_folder(tmp_path: Path) -> Path:
     """A folder without the sources."""
@@ -132,16 +138,16 @@ def test_a_distribution_works_from_a_path_without_the_sources(built, empty_folde
     smoke(empty_folder / "venv" / "bin" / "tocsin", empty_folder)
 
 
-def test_uv_tool_install_puts_one_command_on_the_path(tmp_path, empty_folder):
-    uv, sources = find_uv(), copy(tmp_path / "sources")
+def test_uv_tool_install_puts_one_command_on_the_path(sources, tmp_path, empty_folder):
+    uv = find_uv()
     folders = {"UV_TOOL_DIR": str(tmp_path / "tools"), "UV_TOOL_BIN_DIR": str(tmp_path / "bin")}
     run(uv, "tool", "install", "-q", "--python", sys.executable, ".", cwd=sources, **folders)
     assert [path.name for path in (tmp_path / "bin").iterdir()] == ["tocsin"]
     smoke(tmp_path / "bin" / "tocsin", empty_folder)
 
 
-def test_uvx_runs_it_without_an_installation(tmp_path):
-    uv, sources = find_uv(), copy(tmp_path / "sources")
+def test_uvx_runs_it_without_an_installation(sources, tmp_path):
+    uv = find_uv()
     folders = {"UV_TOOL_DIR": str(tmp_path / "tools"), "UV_TOOL_BIN_DIR": str(tmp_path / "bin")}
     command = ["tool", "run", "-q", "--python", sys.executable, "--from", ".", "tocsin", "demo"]
     assert "4 deliveries, all verified" in run(uv, *command, cwd=sources, **folders)
@@ -149,8 +155,7 @@ def test_uvx_runs_it_without_an_installation(tmp_path):
 
 
 @pytest.mark.skipif(importlib.util.find_spec("pipx") is None, reason="pipx is not installed")
-def test_pipx_puts_one_command_on_the_path(tmp_path, empty_folder):
-    sources = copy(tmp_path / "sources")
+def test_pipx_puts_one_command_on_the_path(sources, tmp_path, empty_folder):
     folders = {
         "PIPX_HOME": str(tmp_path / "pipx"),
         "PIPX_BIN_DIR": str(tmp_path / "bin"),
@@ -162,8 +167,7 @@ def test_pipx_puts_one_command_on_the_path(tmp_path, empty_folder):
     smoke(tmp_path / "bin" / "tocsin", empty_folder)
 
 
-def test_pip_installs_into_a_virtual_environment(tmp_path, empty_folder):
-    sources = copy(tmp_path / "sources")
+def test_pip_installs_into_a_virtual_environment(sources, empty_folder):
     run(sys.executable, "-m", "venv", ".venv", cwd=sources)
     empty = size(sources / ".venv")
     run(sources / ".venv" / "bin" / "pip", "install", "-q", ".", cwd=sources)
@@ -243,7 +247,10 @@ def test_compiled_modules_pass_the_tests_of_the_pure_ones(compiled, empty_folder
     folders = [f"tests/worker/{name}" for name in tested]
     # The compiled modules do not depend on the database.
     tests = ["-m", "pytest", "-k", "not postgres", *folders, *left_out]
-    assert ", 0 failed" in run(python, *tests, cwd=empty_folder)
+    # Hypothesis keeps its tables of characters there.
+    kept = str(ROOT / ".hypothesis")
+    said = run(python, *tests, cwd=empty_folder, HYPOTHESIS_STORAGE_DIRECTORY=kept)
+    assert ", 0 failed" in said
     smoke(empty_folder / "venv" / "bin" / "tocsin", empty_folder)
 
 
