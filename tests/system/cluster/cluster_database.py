@@ -14,9 +14,12 @@ import pytest
 from ports import free_port
 from waiting import PATIENCE
 
+from store import open_store
+
 # Every role may connect from loopback without a password, except for this one.
 GUARDED = "guarded"
 PASSWORD = "sesame-%2F-open"
+MIGRATED = "migrated"
 
 
 class Server:
@@ -70,6 +73,20 @@ class Server:
         with psycopg.connect(self.url(database), autocommit=True) as raw:
             cursor = raw.execute(statement.encode())
             return cursor.fetchall() if cursor.description else []
+
+
+def migrated(server: Server, owner: str) -> str:
+    """Return the name of a database with the tables, whose owner is this role.
+
+    The first call makes it. A copy takes a quarter of the time of the migrations.
+    """
+    if not server.running():
+        server.start()
+    if not server.sql(f"SELECT 1 FROM pg_database WHERE datname = '{MIGRATED}'"):
+        server.sql(f"CREATE DATABASE {MIGRATED} OWNER {owner} TEMPLATE template0 ENCODING 'UTF8'")
+        with tempfile.TemporaryDirectory() as folder:
+            open_store(server.url(MIGRATED, owner), data_dir=Path(folder)).shut()
+    return MIGRATED
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 import psycopg
 import pytest
-from cluster_database import GUARDED, PASSWORD, Server, own_server
+from cluster_database import GUARDED, PASSWORD, Server, migrated, own_server
 from cluster_fake import server_of_version
 from cluster_processes import TOCSIN, Deployment, Installation, Receiver, receiving
 from cluster_sender import Sender, payload
@@ -48,9 +48,13 @@ def server() -> Iterator[Server]:
 @pytest.fixture
 def database(server: Server) -> Iterator[str]:
     """Create a database that belongs to the role tocsin."""
+    yield from _trouble(server, "template0")
+
+
+def _trouble(server: Server, template: str) -> Iterator[str]:
     if not server.running():
         server.start()
-    server.sql("CREATE DATABASE trouble OWNER tocsin TEMPLATE template0 ENCODING 'UTF8'")
+    server.sql(f"CREATE DATABASE trouble OWNER tocsin TEMPLATE {template} ENCODING 'UTF8'")
     yield "trouble"
     if not server.running():
         server.start()
@@ -134,7 +138,8 @@ class Trouble(Deployment):
     def all_recorded(self) -> None:
         """Wait until all outcomes are recorded. Deliveries without one would be sent again."""
         waiting = "SELECT 1 FROM delivery WHERE state = 0 LIMIT 1"
-        wait_until(lambda: not self.server.sql(waiting, "trouble"), "outcomes")
+        with psycopg.connect(self.server.url("trouble"), autocommit=True) as raw:
+            wait_until(lambda: not raw.execute(waiting).fetchall(), "outcomes")
 
     def all_arrive(self) -> None:
         expected = {(guid, f"/{number}") for guid in self.accepted for number in range(2)}
@@ -154,8 +159,14 @@ class Trouble(Deployment):
 
 
 @pytest.fixture
-def trouble(server: Server, database: str, tmp_path: Path) -> Iterator[Trouble]:
-    url = server.url(database, "tocsin")
+def migrated_database(server: Server) -> Iterator[str]:
+    """Create a database that belongs to the role tocsin, and has the tables already."""
+    yield from _trouble(server, migrated(server, "tocsin"))
+
+
+@pytest.fixture
+def trouble(server: Server, migrated_database: str, tmp_path: Path) -> Iterator[Trouble]:
+    url = server.url(migrated_database, "tocsin")
     with receiving(tmp_path) as receiver:
         store = open_store(url, data_dir=tmp_path)
         token = store.do(seed, receiver.url)
