@@ -67,12 +67,15 @@ class GitSite:
         """Method, path and Authorization of each request."""
         self.url = ""
 
-    def repository(self, name: str, stream: bytes) -> Path:
-        """Create a bare repository from a stream for `git fast-import`. Return its path."""
+    def repository(self, name: str, stream: bytes, *settings: str) -> Path:
+        """Create a bare repository from a stream for `git fast-import`. Return its path.
+
+        `settings` are options of git, as in `-c name=value`.
+        """
         path = self.root / f"{name}.git"
         path.mkdir(parents=True)
         git(path, "init", "-q", "--bare", "-b", "main")
-        git(path, "fast-import", "--quiet", given=stream)
+        git(path, *settings, "fast-import", "--quiet", given=stream)
         git(path, "update-server-info")
         return path
 

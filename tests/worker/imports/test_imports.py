@@ -687,7 +687,9 @@ async def test_programs_of_imports_have_limited_memory(tmp_path: Path) -> None:
 
 async def test_a_history_that_needs_too_much_memory_ends_the_import(place: GitPlace) -> None:
     small, large = b"data 100\n" + b"1" * 100, b"data 200000000\n" + bytes(200_000_000)
-    place.site.repository("bomb", stream(1).replace(small, large))
+    # Otherwise git would unpack the large object, and pack it again for each fetch.
+    packed = ("-c", "fastimport.unpackLimit=1")
+    place.site.repository("bomb", stream(1).replace(small, large), *packed)
     place.start("/bomb.git")
     row = await place.work(import_max_memory=160_000_000)
     assert (row["status"], row["failed_step"]) == ("error", "importing")
