@@ -42,7 +42,7 @@ async def test_a_failed_import_can_be_started_again(visit, server, source):
     page_of = start(server, "began-again", f"{source.url}/bells.git")
     page = await (await visit("ada")).go(page_of)
     await expect(state(page)).to_contain_text("No repository was found at this URL")
-    source.repository("bells", stream())
+    source.bells()
     await page.get_by_role("button", name="Begin again").click()
     await expect(page.get_by_role("status").first).to_contain_text("begins again")
     await expect(state(page)).to_contain_text("Done")
@@ -50,7 +50,7 @@ async def test_a_failed_import_can_be_started_again(visit, server, source):
 
 
 async def test_a_source_behind_a_password_is_answered(visit, server, source):
-    source.repository("bells", stream())
+    source.bells()
     source.password = PASSWORD
     page_of = start(server, "behind-a-password", f"{source.url}/bells.git")
     page = await (await visit("ada")).go(page_of)

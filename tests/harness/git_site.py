@@ -2,13 +2,17 @@
 or redirects.
 """
 
+import atexit
 import base64
 import os
+import shutil
 import subprocess
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -79,9 +83,20 @@ class GitSite:
         git(path, "update-server-info")
         return path
 
+    def bells(self) -> None:
+        """Add the repository `bells` from `stream()`. It is a copy, because git takes longer."""
+        shutil.copytree(_bells(), self.root / "bells.git")
+
     def lets_in(self, given: str | None) -> bool:
         wanted = base64.b64encode(f"ada:{self.password}".encode()).decode()
         return self.password is None or given == f"Basic {wanted}"
+
+
+@cache
+def _bells() -> Path:
+    root = Path(tempfile.mkdtemp(prefix="tocsin-git-"))
+    atexit.register(shutil.rmtree, root, ignore_errors=True)
+    return GitSite(root).repository("bells", stream())
 
 
 class Handler(SimpleHTTPRequestHandler):

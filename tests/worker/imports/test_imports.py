@@ -43,7 +43,7 @@ on_each = pytest.mark.parametrize("url", ENGINES, indirect=True)
 @pytest.fixture
 def site(tmp_path: Path) -> Iterator[GitSite]:
     with git_site(tmp_path / "site") as made:
-        made.repository("bells", stream())
+        made.bells()
         yield made
 
 
@@ -287,7 +287,7 @@ async def test_alternates_on_another_server_are_not_fetched(
     place: GitPlace, tmp_path: Path
 ) -> None:
     with git_site(tmp_path / "other") as other:
-        other.repository("bells", stream())
+        other.bells()
         place.site.dumb = True
         objects = place.site.root / "bells.git" / "objects"
         (objects / "info" / "http-alternates").write_text(f"{other.url}/bells.git/objects/\n")
