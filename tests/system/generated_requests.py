@@ -5,11 +5,14 @@ import hashlib
 import hmac
 import os
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import requests
 import schemathesis
 import schemathesis.specs.openapi.coverage._schema as coverage
+from requests.structures import CaseInsensitiveDict
+from schemathesis.config import ProjectConfig
 from schemathesis.engine import context as engine
 from schemathesis.specs.openapi import converter
 
@@ -47,6 +50,9 @@ def _applied_sparingly(apply: Callable[..., None]) -> Callable[..., None]:
 # this remains: a string of the greatest length comes from its pattern.
 coverage.apply_rewritten_pattern = _applied_sparingly(coverage.apply_rewritten_pattern)
 
+# Otherwise schemathesis forgets patterns after 256 others, and compiles them again.
+coverage.matches_pattern = cache(coverage.matches_pattern)  # type: ignore[attr-defined]
+
 
 def _by_itself(make: Callable[..., requests.Session]) -> Callable[..., requests.Session]:
     def made(*given: Any, **named: Any) -> requests.Session:
@@ -59,6 +65,35 @@ def _by_itself(make: Callable[..., requests.Session]) -> Callable[..., requests.
 
 
 engine.make_session = _by_itself(engine.make_session)
+
+
+def _quick_pairs(pairs: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def found(value: Any) -> Any:
+        # Otherwise requests asks a protocol, which takes as long as the rest of a small request.
+        if isinstance(value, (dict, CaseInsensitiveDict)):
+            return list(value.items())
+        return pairs(value)
+
+    return found
+
+
+for module in (requests.sessions, requests.models):
+    module.to_key_val_list = _quick_pairs(module.to_key_val_list)  # type: ignore[attr-defined]
+
+
+def _found_once(find: Callable[..., Any]) -> Callable[..., Any]:
+    """Keep what the settings say about an operation. Each request asks several times."""
+    known: dict[tuple[object, ...], tuple[Any, Any]] = {}
+
+    def found(config: Any, *, operation: Any = None, **more: Any) -> Any:
+        key = (id(config), operation and operation.label, *more.items())
+        if key not in known:
+            # The configuration is kept, so that no other one gets its id.
+            known[key] = config, find(config, operation=operation, **more)
+        return known[key][1]
+
+    return found
+
 
 # Most objects live until the end. By default, garbage collection takes a tenth of the time.
 NEW_OBJECTS, YOUNG, OLD = 50_000, 50, 1000
@@ -86,6 +121,8 @@ def lines(context: Any, value: Any) -> bytes:
 def before_load_schema(context: Any, raw_schema: dict[str, Any]) -> None:
     """Change garbage collection in a hook, because the tests import this module as well."""
     gc.set_threshold(NEW_OBJECTS, YOUNG, OLD)
+    for name in ("checks_config_for", "generation_for", "phases_for"):
+        setattr(ProjectConfig, name, _found_once(getattr(ProjectConfig, name)))
 
 
 @schemathesis.hook
