@@ -62,6 +62,8 @@ LONG = {
     "tests/system/test_seeing.py": "daemons are started for each test",
     "tests/system/installation/test_installation.py": "packages are built and installed",
     "tests/system/": "daemons are started for each test",
+    # Other tests add rows, and the checks of a page take longer with them.
+    "tests/browser/test_pages.py": "each page is checked in a browser",
     "tests/browser/": "a browser and a daemon are started",
     "tests/clients/": "client libraries are installed and run against a daemon",
     "tests/hub/openapi/test_generated_clients.py": "clients in two languages are generated and run",

@@ -34,15 +34,21 @@ class WorkerProcess:
     """Whether no test is left for the worker."""
 
 
-class Blocks:
-    """The tests that no worker has yet, in blocks of one file each.
+def block_of(item: pytest.Item) -> str:
+    """Return the package of a test. If it is in none, return its file."""
+    package = item.getparent(pytest.Package)
+    return item.nodeid.partition("::")[0] if package is None else package.nodeid
 
-    Fixtures that tests of a file share are made only once if one worker runs them all.
+
+class Blocks:
+    """The tests that no worker has yet, in blocks of one file or of one package each.
+
+    Fixtures that tests of a block share are made only once if one worker runs them all.
     """
 
     def __init__(self, items: Sequence[pytest.Item]) -> None:
-        files = groupby(range(len(items)), lambda place: items[place].nodeid.partition("::")[0])
-        self._left = deque(deque(places) for _, places in files)
+        blocks = groupby(range(len(items)), lambda place: block_of(items[place]))
+        self._left = deque(deque(places) for _, places in blocks)
 
     def take(self, others: Iterable[deque[int]]) -> deque[int]:
         """Return the next block. If none is left, take half of the largest of the other blocks."""
