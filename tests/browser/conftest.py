@@ -9,6 +9,7 @@ from chromium import launched
 from daemon import ledger
 from dashboard_guests import DashboardServer, Guest, Visiting
 from playwright.async_api import Browser, expect
+from reader import Reader
 from shared_contexts import SharedContexts
 from waiting import PATIENCE
 
@@ -81,33 +82,25 @@ async def visit(contexts: SharedContexts, server: DashboardServer) -> AsyncItera
 
 
 @pytest.fixture(scope="module")
-async def readers(anyio_backend: str) -> AsyncIterator[dict[Any, Guest]]:
-    """Yield the guests of `read`, by login and by look."""
-    known: dict[Any, Guest] = {}
-    yield known
-    for guest in known.values():
-        await guest.context.close()
-    for guest in known.values():
-        guest.watched.check()
+async def reader(
+    anyio_backend: str, browser: Browser, server: DashboardServer
+) -> AsyncIterator[Reader]:
+    made = await Reader.arrive(browser, server)
+    yield made
+    await made.close()
 
 
 @pytest.fixture
-async def read(
-    browser: Browser, server: DashboardServer, readers: dict[Any, Guest]
-) -> AsyncIterator[Visiting]:
+async def read(reader: Reader) -> AsyncIterator[Visiting]:
     """Do the same as `visit` for a test that loads pages and changes nothing.
 
-    Tests of a module share a browser context for each login and look. A new context, in which axe
-    has not run yet, takes twice as long as the page.
+    Tests of a module share a page. A new context, in which axe has not run yet, takes twice as
+    long as the page.
     """
     used: list[Guest] = []
 
     async def call(login: str | None = "ada", **look: bool) -> Guest:
-        who = (login, *sorted(look.items()))
-        if who not in readers:
-            readers[who] = await Guest.arrive(browser, server, login, **look)
-        used.append(readers[who])
-        await used[-1].look(**look)
+        used.append(await reader.become(login, **look))
         return used[-1]
 
     yield call

@@ -42,12 +42,15 @@ def test_every_page_is_among_them():
     assert unvisited(shown.path for shown in PAGES) == set()
 
 
+# Pages of one user follow one another, because another user has to sign in first.
+BY_USER = [
+    pytest.param(one, id=f"{one.login}{one.path}")
+    for one in sorted(PAGES, key=lambda one: one.login or "")
+]
 # Tests of the same page follow one another, so that the page is loaded once.
-EACH_PAGE = pytest.mark.parametrize(
-    "shown", [pytest.param(one, id=f"{one.login}{one.path}") for one in PAGES], scope="module"
-)
+EACH_PAGE = pytest.mark.parametrize("shown", BY_USER, scope="module")
 # Only pages with a picture, one of each kind, are also checked dark and narrow.
-WITH_PICTURE = [pytest.param(one, id=f"{one.login}{one.path}") for one in PAGES if one.picture]
+WITH_PICTURE = [param for param in BY_USER if param.values[0].picture]
 
 
 SCROLLED = "document.documentElement.scrollWidth - innerWidth"

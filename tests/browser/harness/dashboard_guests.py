@@ -57,6 +57,18 @@ class DashboardServer(Site):
         return str(answer.json()["id"])
 
 
+def session_cookie(server: DashboardServer, login: str) -> Any:
+    """Begin a session of a user. Return its cookie for a browser context."""
+    return {
+        "name": COOKIE,
+        "value": server.session(login),
+        "domain": "127.0.0.1",
+        "path": "/ui",
+        "httpOnly": True,
+        "sameSite": "Strict",
+    }
+
+
 @dataclass(frozen=True)
 class Look:
     """The settings of a browser context."""
@@ -106,9 +118,7 @@ class Guest:
         """Open a page in a browser context. If `login` is not None, sign in that user."""
         watched = Watched(context, server.url)
         if login is not None:
-            value = server.session(login)
-            cookie = {"name": COOKIE, "value": value, "domain": "127.0.0.1", "path": "/ui"}
-            await context.add_cookies([{**cookie, "httpOnly": True, "sameSite": "Strict"}])
+            await context.add_cookies([session_cookie(server, login)])
         return cls(server, context, await context.new_page(), watched)
 
     async def look(self, *, dark: bool = False, narrow: bool = False) -> None:
