@@ -56,9 +56,10 @@ def scope(
 
     The value is not stored. The token can access only the target's repositories, or only
     `repositories` of these. It expires when the first one does. Raises Invalid for permissions that
-    the first one does not have.
+    the first one does not have, and Missing if it has been reset or deleted meanwhile.
     """
-    grants.ensure(db, row["app_id"], row["account_id"])
+    row = _keep(db, row)
+    grants.touch(db, row)
     value, made = tokens.create(
         db,
         row["account_id"],
@@ -80,3 +81,23 @@ def scope(
     found = read(db.one(f"{SELECT} WHERE t.id = :id", id=made["id"]))
     assert found is not None
     return value, found
+
+
+def _keep(db: Connection, row: Row) -> Row:
+    """Keep the token and its grant until the transaction ends. Return the token as it is now.
+
+    Raises Missing if it has been reset or deleted meanwhile.
+    """
+    grants.alone(db, row["account_id"])
+    # Many callers delete tokens without the lock of the grants, so the row is locked too.
+    held = db.value(
+        f"SELECT t.id FROM token t WHERE t.id = :id AND t.hash = :hash AND {tokens.LIVE}"
+        f"{db.for_share}",
+        id=row["id"],
+        hash=row["hash"],
+        now=db.now,
+    )
+    found = read(db.one(f"{SELECT} WHERE t.id = :id", id=held))
+    if found is None:
+        raise Missing("token")
+    return found

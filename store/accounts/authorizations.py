@@ -168,8 +168,9 @@ def _check_change(db: Connection, before: Row, after: Mapping[str, str | None]) 
 
 
 def delete(db: Connection, row: Row) -> None:
-    """Delete a token. Its grant stays."""
-    tokens.revoke(db, row["id"])
+    """Delete a token. Its grant stays. Raises Missing if the token is gone."""
+    if not tokens.revoke(db, row["id"]):
+        raise Missing("authorization")
     grants.touch(db, row)
 
 

@@ -7,7 +7,7 @@ from store.accounts import tokens
 from store.accounts.permissions import exceeding
 from store.database import paging
 from store.database.connection import ENDLESS, Connection, Row, json_array
-from store.errors import Invalid
+from store.errors import Invalid, Missing
 
 SELECT = (
     "SELECT g.id, g.app_id, g.account_id, g.created_at, g.updated_at, p.name AS app_name,"
@@ -157,12 +157,16 @@ def _with_scopes(db: Connection, account_id: int, grants: list[Row]) -> list[Row
 
 
 def delete(db: Connection, grant: Row) -> int:
-    """Delete a grant and all of the application's tokens for the user. Return how many tokens."""
+    """Delete a grant and all of the application's tokens for the user. Return how many tokens.
+
+    Raises Missing if the grant is gone.
+    """
     alone(db, grant["account_id"])
     ended = db.execute(
         "DELETE FROM token WHERE app_id = :app_id AND account_id = :account_id",
         app_id=grant["app_id"],
         account_id=grant["account_id"],
     )
-    db.execute("DELETE FROM app_grant WHERE id = :id", id=grant["id"])
+    if not db.execute("DELETE FROM app_grant WHERE id = :id", id=grant["id"]):
+        raise Missing("grant")
     return ended

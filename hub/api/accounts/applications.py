@@ -47,7 +47,8 @@ def delete_authorization(ctx: Context, body: AccessToken) -> None:
     """
     row = named(ctx, body)
     grant = grants.of_app(ctx.db, row["account_id"], row["app_id"])
-    assert grant is not None, "an application's token has a grant"
+    if grant is None:  # The user has revoked it since the token was read.
+        raise Missing("grant")
     app_events.revoke(ctx, grant)
 
 

@@ -301,3 +301,13 @@ def test_a_scoped_token_is_narrower_and_ends_with_the_first(world: World, integr
             repositories=None,
             permissions={"contents": "admin"},
         )
+
+
+def test_a_token_that_has_ended_is_not_narrowed(world: World, integration: Row) -> None:
+    value, _ = world.store.do(grants.issue, integration, world.user["id"])
+    row = world.store.look(app_tokens.of_app, integration["id"], value)
+    world.store.do(grants.delete, world.store.look(grants.of_app, row["account_id"], row["app_id"]))
+    given = {"target_id": row["account_id"], "repositories": None, "permissions": None}
+    with pytest.raises(Missing):
+        world.store.do(app_tokens.scope, row, **given)
+    assert world.store.look(tokens.list_all) == []

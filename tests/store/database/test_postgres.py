@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import partial
 from itertools import chain, pairwise
 from pathlib import Path
@@ -20,6 +20,7 @@ from engines import engine_url
 from issue_world import Platform, issue
 from long_texts import incompressible
 from postgres_databases import database
+from racing import HERE, at_once, sql, transaction, waits
 from store_world import START, FakeNotifier, World, make_world
 from waiting import PATIENCE, until, wait_until
 
@@ -67,47 +68,6 @@ def url() -> Iterator[str]:
 def other(opened: Opened, store: Store) -> Store:
     """A second store on the test's database, which stands for another process."""
     return opened()
-
-
-def sql(url: str, statement: str) -> list[tuple[Any, ...]]:
-    with psycopg.connect(url, autocommit=True) as raw:
-        cursor = raw.execute(statement.encode())
-        return cursor.fetchall() if cursor.description else []
-
-
-@contextmanager
-def transaction(store: Store) -> Iterator[Connection]:
-    """A write transaction that is open during the block and committed at its end."""
-    session = store.engine.session()
-    session.begin(store.clock.now(), write=True)
-    try:
-        yield session.db
-        session.commit()
-    finally:
-        session.close()
-
-
-def at_once(*calls: Callable[[], Any]) -> list[Any]:
-    """Run the calls at the same time, each in a thread. Return their results or errors."""
-    together = threading.Barrier(len(calls))
-
-    def run(call: Callable[[], Any]) -> Any:
-        together.wait(PATIENCE)
-        try:
-            return call()
-        except Exception as error:
-            return error
-
-    with ThreadPoolExecutor(len(calls)) as threads:
-        return list(threads.map(run, calls))
-
-
-HERE = "FROM pg_stat_activity WHERE datname = current_database() AND"
-
-
-def waits(url: str) -> bool:
-    """Whether a connection waits for a lock."""
-    return bool(sql(url, f"SELECT 1 {HERE} wait_event_type = 'Lock'"))
 
 
 class TestLeases:
