@@ -112,11 +112,11 @@ def invite(
     It expires after 7 days, in whole seconds, or at `ends`. If it is new and `counted`, and the
     repository has sent 50 in a day, raise TooManyInvitations.
     """
-    db.alone(f"invitations of {repo_id}")
+    alone(db, repo_id)
     ends = ends or (db.now + LIFETIME) // SECOND * SECOND
-    before = open_to(db, repo_id, invitee_id)
-    if before is not None:
-        return _renewed(db, before, inviter_id, role, ends), False
+    renewed = _renew(db, repo_id, invitee_id, inviter_id, role, ends)
+    if renewed is not None:
+        return renewed, False
     if counted:
         _count_in(db, repo_id)
     row = db.one(
@@ -135,16 +135,32 @@ def invite(
     return row, True
 
 
-def _renewed(db: Connection, row: Row, inviter_id: int | None, role: str, ends: int) -> Row:
-    changed = {"inviter_id": inviter_id, "role": role, "expires_at": ends}
-    db.execute(
+def alone(db: Connection, repo_id: int) -> None:
+    """Lock the repository's invitations until the transaction ends.
+
+    Without the lock, a user who is accepting an invitation could be invited again.
+    """
+    db.alone(f"invitations of {repo_id}")
+
+
+def _renew(
+    db: Connection, repo_id: int, invitee_id: int, inviter_id: int | None, role: str, ends: int
+) -> Row | None:
+    """Renew this person's open invitation to this repository. Return None if there is none."""
+    renewed = db.one(
         "UPDATE repository_invitation SET inviter_id = :inviter_id, role = :role,"
-        " expires_at = :expires_at WHERE id = :id",
-        id=row["id"],
-        **changed,
+        " expires_at = :ends WHERE invitee_id = :invitee_id AND repo_id = :repo_id"
+        f" AND {LIVE} RETURNING {COLUMNS}",
+        repo_id=repo_id,
+        invitee_id=invitee_id,
+        inviter_id=inviter_id,
+        role=role,
+        ends=ends,
+        now=db.now,
     )
-    jobs.notify_worker(db)
-    return row | changed
+    if renewed is not None:
+        jobs.notify_worker(db)
+    return renewed
 
 
 def _count_in(db: Connection, repo_id: int) -> None:
@@ -170,26 +186,35 @@ def _count_in(db: Connection, repo_id: int) -> None:
 
 
 def change_role(db: Connection, row: Row, role: str) -> Row:
-    """Change the offered role."""
-    db.execute(
-        "UPDATE repository_invitation SET role = :role WHERE id = :id", role=role, id=row["id"]
+    """Change the offered role. Raises Missing if the invitation is gone."""
+    changed = db.one(
+        f"UPDATE repository_invitation SET role = :role WHERE id = :id RETURNING {COLUMNS}",
+        role=role,
+        id=row["id"],
     )
-    return row | {"role": role}
-
-
-def end(db: Connection, row: Row) -> bool:
-    """Delete an answered or withdrawn invitation. Return False if it is gone already."""
-    return db.execute("DELETE FROM repository_invitation WHERE id = :id", id=row["id"]) > 0
-
-
-def accept(db: Connection, row: Row) -> str | None:
-    """Make the invitee a collaborator. Return their former role, or None. A higher role is kept.
-
-    Raises Missing if the invitation is gone.
-    """
-    if not end(db, row):
+    if changed is None:
         raise Missing("invitation")
-    held = membership_dump.granted(db, row["repo_id"], row["invitee_id"])
-    if not repositories.at_least(held, row["role"]):
-        repositories.grant(db, row["repo_id"], row["invitee_id"], row["role"])
-    return held
+    return changed
+
+
+def end(db: Connection, row: Row) -> Row | None:
+    """Delete an answered or withdrawn invitation. Return it as it was, or None if it is gone."""
+    return db.one(
+        f"DELETE FROM repository_invitation WHERE id = :id RETURNING {COLUMNS}", id=row["id"]
+    )
+
+
+def accept(db: Connection, row: Row) -> tuple[Row, str | None]:
+    """Make the invitee a collaborator. A higher role is kept.
+
+    Return the invitation as it was, and the invitee's former role or None. Raises Missing if the
+    invitation is gone.
+    """
+    alone(db, row["repo_id"])
+    offer = end(db, row)
+    if offer is None:
+        raise Missing("invitation")
+    held = membership_dump.granted(db, offer["repo_id"], offer["invitee_id"])
+    if not repositories.at_least(held, offer["role"]):
+        repositories.grant(db, offer["repo_id"], offer["invitee_id"], offer["role"])
+    return offer, held

@@ -86,8 +86,13 @@ def update_invitation(
 )
 def delete_invitation(ctx: Context, repo: Row, invitation: Row) -> None:
     """Delete a repository invitation"""
-    if invitations.end(ctx.db, invitation):
-        emit_event(ctx, "deleted", repo, invitation)
+    _end(ctx, repo, invitation)
+
+
+def _end(ctx: Context, repo: Row, invitation: Row) -> None:
+    ended = invitations.end(ctx.db, invitation)
+    if ended is not None:
+        emit_event(ctx, "deleted", repo, ended)
 
 
 @ops(
@@ -114,6 +119,8 @@ def add_collaborator(
     """
     role = _role(body)
     _check_person(repo, username)
+    # The user may be accepting an invitation at this moment.
+    invitations.alone(ctx.db, repo["id"])
     held = membership_dump.granted(ctx.db, repo["id"], username["id"])
     belongs = accounts.organization_role(ctx.db, repo["owner_id"], username["id"]) is not None
     if held is None and not belongs:
@@ -159,8 +166,8 @@ def _grant(ctx: Context, repo: Row, account: Row, held: str | None, role: str) -
     """Grant a role at once. This ends a pending invitation."""
     repositories.grant(ctx.db, repo["id"], account["id"], role)
     pending = invitations.open_to(ctx.db, repo["id"], account["id"])
-    if pending is not None and invitations.end(ctx.db, pending):
-        emit_event(ctx, "deleted", repo, pending)
+    if pending is not None:
+        _end(ctx, repo, pending)
     if held is None:
         emit_member_event(ctx, "added", repo, account, {"to": role})
     else:

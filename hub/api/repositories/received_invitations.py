@@ -44,13 +44,13 @@ def accept_invitation_for_authenticated_user(ctx: Context, invitation: Row) -> N
     A user who already has a higher role keeps it.
     """
     repo, invitee = _between(ctx, invitation)
-    role = invitation["role"]
-    held = invitations.accept(ctx.db, invitation)
+    accepted, held = invitations.accept(ctx.db, invitation)
+    role = accepted["role"]
     if held is None:
         emit_member_event(ctx, "added", repo, invitee, {"to": role})
     elif not repositories.at_least(held, role):
         emit_member_event(ctx, "edited", repo, invitee, {"from": held, "to": role})
-    emit_event(ctx, "accepted", repo, invitation)
+    emit_event(ctx, "accepted", repo, accepted)
 
 
 @ops(
@@ -61,8 +61,9 @@ def accept_invitation_for_authenticated_user(ctx: Context, invitation: Row) -> N
 def decline_invitation_for_authenticated_user(ctx: Context, invitation: Row) -> None:
     """Decline a repository invitation"""
     repo, _ = _between(ctx, invitation)
-    if invitations.end(ctx.db, invitation):
-        emit_event(ctx, "declined", repo, invitation)
+    declined = invitations.end(ctx.db, invitation)
+    if declined is not None:
+        emit_event(ctx, "declined", repo, declined)
 
 
 def _between(ctx: Context, invitation: Row) -> tuple[Row, Row]:

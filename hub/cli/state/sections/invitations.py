@@ -30,6 +30,7 @@ class InvitationEntry(RepositoryPart):
         """Invite the user, or change the invitation. It does not count toward the invitations of a
         day.
         """
+        invitations.alone(db, parent["id"])
         invitee = user(db, self.user)["id"]
         after = (before or {}) | self._columns(db, new=before is None)
         settled = membership_dump.granted(db, parent["id"], invitee) is not None

@@ -13,7 +13,7 @@ from store import Connection, Row, Store
 from store.accounts import accounts, tokens
 from store.clock import DAY, SECOND, MovableClock
 from store.hooks import hooks
-from store.repositories import membership_dump, repositories
+from store.repositories import invitations, membership_dump, repositories
 
 SENT = "/repos/octo/hello/invitations"
 MINE = "/user/repository_invitations"
@@ -367,3 +367,21 @@ async def test_invitations_need_a_fitting_token(
         assert_error(answer, 403)
     given = token(store, seed.octo, kind="app_user", permissions={"administration": "write"})
     assert (await hub.put(f"{PEOPLE}/reader", headers=given)).status_code == 201
+
+
+async def test_an_accepting_user_is_not_invited_again(
+    hub: httpx.AsyncClient, store: Store, seed: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another hub has accepted the invitation when the repository's invitations are locked."""
+    await invite(hub)
+
+    def locked(db: Connection, repo_id: int) -> None:
+        pending = invitations.open_to(db, repo_id, seed.reader["id"])
+        assert pending is not None
+        invitations.end(db, pending)
+        repositories.grant(db, repo_id, seed.reader["id"], pending["role"])
+
+    monkeypatch.setattr(invitations, "alone", locked)
+    answer = await hub.put(f"{PEOPLE}/reader")
+    assert answer.status_code == 204
+    assert (await hub.get(SENT)).json() == []
