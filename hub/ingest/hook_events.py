@@ -13,6 +13,7 @@ from store import Connection, Row
 from store.accounts import accounts
 from store.delivery import attempts, hook_removal
 from store.delivery.outbox import SnapshotEvent
+from store.hooks import hooks
 from store.hooks.hook_targets import target_of
 from store.repositories import repositories
 
@@ -33,7 +34,11 @@ def ping(ctx: Context, hook: Row) -> None:
 
 
 def delete(ctx: Context, hook: Row) -> None:
-    """Delete the hook. If it is subscribed to `meta`, its last event reports that."""
+    """Delete the hook. If it is subscribed to `meta`, its last event reports that.
+
+    Raises Missing if the hook is deleted already.
+    """
+    hook = hooks.lock(ctx.db, hook)
     if hook["active"] and {"meta", "*"} & set(hook["events"]):
         repo, about, shown = _described(ctx, hook)
         ctx.emit(

@@ -7,7 +7,8 @@ Statements use the subset of SQL that SQLite and PostgreSQL share. These mark th
 - `db.lateral(...)` for the first rows of each group;
 - `db.skip_locked` after a claim, and `db.chosen(...)` around it;
 - `db.for_share` after rows that must not change until the transaction ends;
-- `db.for_update` after rows that the transaction locks for itself.
+- `db.for_update` after rows that the transaction locks for itself;
+- `db.for_change` after rows that it will change, while others may add rows that refer to them.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -34,6 +35,7 @@ class Connection(Protocol):
     skip_locked: str
     for_share: str
     for_update: str
+    for_change: str
 
     @property
     def notifier(self) -> StoreNotifier:

@@ -32,6 +32,7 @@ class Statements(ABC):
     skip_locked = ""
     for_share = ""
     for_update = ""
+    for_change = ""
     placeholder: ClassVar[str]
     """The placeholder of a value in `insert_many`. `{}` in it is the value's number."""
     chunks: ClassVar[tuple[int, ...]]

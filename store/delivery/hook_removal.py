@@ -4,7 +4,10 @@ A deleted hook keeps its row, and the worker ends its waiting deliveries, each i
 row goes with the hook's target, the deliveries end before it.
 """
 
+from contextlib import suppress
+
 from store.database.connection import Connection, Row
+from store.errors import Missing
 from store.hooks import hook_ordering, hook_subscriptions, hooks
 from store.hooks.hook_targets import HookTarget
 from store.ordering import places, stalled_keys
@@ -24,8 +27,9 @@ def delete(db: Connection, hook: Row) -> None:
     """Mark a hook as deleted. Retention deletes its row later, because deliveries may need it.
 
     A pause ends, and blocked keys are free, so that its last event is delivered. The worker ends
-    what a pull hook's receiver has not fetched.
+    what a pull hook's receiver has not fetched. Raises Missing if the hook is deleted already.
     """
+    hook = hooks.lock(db, hook)
     _free_keys(db, hook["id"])
     hook_subscriptions.remove(db, hook)
     db.execute(
@@ -52,7 +56,9 @@ def delete_all(db: Connection, target: HookTarget) -> None:
         f"SELECT {hooks.COLUMNS} FROM hook WHERE {target.condition} AND deleted_at IS NULL",
         target_id=target.id,
     ):
-        delete(db, hooks.decode_row(row))
+        # Another hub may be deleting some of them.
+        with suppress(Missing):
+            delete(db, hooks.decode_row(row))
 
 
 def end_hooks(db: Connection, target: HookTarget, reason: str) -> None:

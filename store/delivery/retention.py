@@ -121,6 +121,6 @@ def _drop_events(db: Connection, ids: list[int]) -> int:
 def drop_hooks(db: Connection, before: int) -> int:
     """Delete the rows of hooks that were deleted before a time. Return their number."""
     gone = "(SELECT x.id FROM hook x WHERE x.deleted_at < :before)"
-    for table in ("problem_note", "hook_silence", "exhausted", "mail_unsubscribed"):
+    for table in ("subscription", "problem_note", "hook_silence", "exhausted", "mail_unsubscribed"):
         db.execute(f"DELETE FROM {table} WHERE hook_id IN {gone}", before=before)
     return db.execute("DELETE FROM hook WHERE deleted_at < :before", before=before)

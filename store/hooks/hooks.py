@@ -234,7 +234,7 @@ def update(db: Connection, hook: Row, *, most: int = 0, **changes: Any) -> Row:
     """
     assert changes.keys() <= CHANGEABLE, changes.keys()
     target = target_of(hook)
-    hook = _reload(db, hook)
+    hook = lock(db, hook)
     wanted = {**hook, **changes}
     events = hook_subscriptions.check_events(wanted["events"], target.kind)
     if target.kind == "app" and {*events} != {*hook["events"]}:
@@ -279,15 +279,21 @@ def update(db: Connection, hook: Row, *, most: int = 0, **changes: Any) -> Row:
     return _synced(db, decode_row(row))
 
 
-def _reload(db: Connection, hook: Row) -> Row:
-    """Read the hook again under the lock, because another hub may have changed it meanwhile."""
-    target = target_of(hook)
-    _lock_target(db, target)
+def lock(db: Connection, hook: Row) -> Row:
+    """Lock the hook until the transaction ends. Return it as it is now.
+
+    Whatever reads a hook and then writes what it read must lock it first, because other hubs and
+    workers change hooks too. Raises Missing if the hook was deleted meanwhile.
+    """
+    _lock_target(db, target_of(hook))
     hook_ordering.lock(db, [hook["id"]])
-    found = get(db, target, hook["id"])
-    if found is None:
+    row = db.one(
+        f"SELECT {COLUMNS} FROM hook WHERE id = :id AND deleted_at IS NULL{db.for_change}",
+        id=hook["id"],
+    )
+    if row is None:
         raise Missing(f"there is no hook {hook['id']}")
-    return found
+    return decode_row(row)
 
 
 def notify_changed(db: Connection, hook_id: int) -> None:

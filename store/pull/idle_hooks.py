@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import Iterable
+from contextlib import suppress
 
 from store.clock import SECOND
 from store.database.connection import Connection, json_array
 from store.delivery import hook_removal
+from store.errors import Missing
 from store.hooks import hooks
 
 
@@ -43,9 +45,12 @@ def _last_seen(db: Connection, hook_ids: Iterable[int]) -> dict[int, int]:
 
 def remove(db: Connection) -> list[int]:
     """Delete the pull hooks that have been idle for too long. Return their ids."""
-    ended = [hook_id for hook_id, at in _expiries(db) if at <= db.now]
-    for hook_id in ended:
+    ended = []
+    for hook_id in [hook_id for hook_id, at in _expiries(db) if at <= db.now]:
         hook = hooks.by_id(db, hook_id)
-        if hook is not None:
-            hook_removal.delete(db, hook)
+        # Another hub may be deleting some of them.
+        with suppress(Missing):
+            if hook is not None:
+                hook_removal.delete(db, hook)
+                ended.append(hook_id)
     return ended

@@ -132,6 +132,7 @@ def created(
 
 def changed(ctx: Context, hook: Row, body: Mapping[str, Any]) -> Row:
     """Change a hook as a request describes it."""
+    hook = hooks.lock(ctx.db, hook)
     changes: dict[str, Any] = {"events": changed_events(hook, body)}
     if "config" in body:
         changes |= {"secret": None, **settled(body["config"])}

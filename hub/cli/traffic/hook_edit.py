@@ -155,7 +155,7 @@ def edit(
         raise click.UsageError("say what to change, such as --timeout 5")
 
     def apply(db: Connection) -> Row:
-        hook = find(db, hook_id)
+        hook = hooks.lock(db, find(db, hook_id))
         if events or added or removed:
             changes["events"] = _changed_events(hook, events, added, removed)
         if delivery:

@@ -15,7 +15,7 @@ from store.hooks import hook_secrets, hooks
 
 
 def _rotate(db: Connection, /, hook_id: int, value: str, overlap: int) -> Row:
-    hook = find(db, hook_id)
+    hook = hooks.lock(db, find(db, hook_id))
     former = hook_secrets.previous_secret(db, hook)
     # A return to the former secret cuts no receiver off.
     if not hook_secrets.has_secret(db, hook, value) and (former is None or former[0] != value):

@@ -8,7 +8,7 @@ from hub.cli.traffic.hook import HOOK_ID, find
 from hub.cli.traffic.rotation import excluded_by_end, overlapping, refuse_third, until
 from store import Connection, Row, Store
 from store.crypto import ed25519
-from store.hooks import signing_keys
+from store.hooks import hooks, signing_keys
 
 
 @command(
@@ -31,7 +31,7 @@ def rotate_key(store: Store, hook_id: int, key: str | None, overlap: int, end: b
     given = options.given_secret(key)
 
     def change(db: Connection) -> list[Row]:
-        hook = find(db, hook_id)
+        hook = hooks.lock(db, find(db, hook_id))
         if end:
             signing_keys.end_overlap(db, hook)
         else:

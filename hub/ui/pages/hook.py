@@ -196,7 +196,7 @@ def rotate_secret(ctx: ViewContext) -> RenderedPage:
 
     The old one also signs for another day.
     """
-    hook, _, _ = changeable_hook(ctx)
+    hook = hooks.lock(ctx.db, changeable_hook(ctx)[0])
     _refuse_third(hook_secrets.overlap_end(ctx.db, hook), "secret")
     value = secrets.token_hex(32)
     had = hook["secret"] is not None
@@ -226,6 +226,7 @@ def end_overlap(ctx: ViewContext) -> ActionResult:
 def rotate_key(ctx: ViewContext) -> ActionResult:
     """Give the hook a new signing key. The old one also signs for another day."""
     hook, _, place = changeable_hook(ctx)
+    hook = hooks.lock(ctx.db, hook)
     _refuse_third(signing_keys.overlap_end(ctx.db, hook["id"]), "key")
     signing_keys.rotate(ctx.db, hook)
     return ActionResult(place, "The new key signs from now on.", fields=("key",))

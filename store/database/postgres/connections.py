@@ -39,6 +39,7 @@ class PostgresSession(Statements):
     skip_locked = " FOR UPDATE SKIP LOCKED"
     for_share = " FOR SHARE"
     for_update = " FOR UPDATE"
+    for_change = " FOR NO KEY UPDATE"
     chunks = (256, 64, 16, 4, 1)
 
     def __init__(

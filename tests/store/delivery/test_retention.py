@@ -10,7 +10,7 @@ from store.clock import HOUR, SECOND
 from store.database import id_search
 from store.delivery import attempts, deliveries, event_queries, events, hook_removal, retention
 from store.delivery.attempt_outcomes import record
-from store.hooks import hooks
+from store.hooks import hook_subscriptions, hooks
 from store.ordering.delivery_states import DEAD, WAITING
 from store.text_index import portions
 
@@ -314,3 +314,13 @@ def test_deleted_hooks_go_at_their_time(world: World) -> None:
     assert world.store.do(retention.drop_hooks, world.now) == 1
     assert world.store.look(hooks.by_id, deleted["id"]) is None
     assert world.store.look(hooks.by_id, kept["id"]) is not None
+
+
+def test_a_subscription_goes_with_its_deleted_hook(world: World) -> None:
+    """Earlier versions could leave one, which made a delivery of each event for ever."""
+    deleted = world.hook("push")
+    world.store.do(hook_removal.delete, deleted)
+    world.store.do(hook_subscriptions.sync, deleted)
+    world.clock.advance(1)
+    world.store.do(retention.drop_hooks, world.now)
+    assert world.arrive().deliveries == 0

@@ -1,0 +1,127 @@
+"""Two hubs, or a hub and a worker, that change one hook at the same time."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from engines import engine_url
+from racing import overlap, transaction
+from store_world import World
+
+from store import Connection, Row, Store
+from store.accounts import apps
+from store.apps import app_hooks, installations
+from store.delivery import hook_removal
+from store.errors import Missing
+from store.hooks import hook_pauses, hooks
+
+NEW = "https://receiver.example/new"
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    with engine_url("postgres") as named:
+        yield named
+
+
+@pytest.fixture
+def other(opened: Callable[[], Store], store: Store) -> Store:
+    return opened()
+
+
+def patch(hook: Row) -> Callable[[Connection], Row]:
+    return lambda db: hooks.update(db, hook, url=NEW)
+
+
+def now(world: World, hook: Row) -> Row:
+    row = world.store.look(hooks.by_id, hook["id"])
+    assert row is not None
+    return row
+
+
+def subscribed(world: World) -> int:
+    return world.store.look(lambda db: db.value("SELECT count(*) FROM subscription"))
+
+
+@pytest.mark.parametrize("ordering", [None, "hook"])
+@pytest.mark.parametrize("deleted_first", [True, False])
+def test_a_deleted_hook_stays_deleted(
+    world: World, other: Store, url: str, deleted_first: bool, ordering: str | None
+) -> None:
+    hook = world.hook("push", "star", options={} if ordering is None else {"ordering": ordering})
+    delete = (world.store, lambda db: hook_removal.delete(db, hook))
+    change = (other, patch(hook))
+    found = overlap(url, *((delete, change) if deleted_first else (change, delete)))
+    assert isinstance(found[1], Missing) == deleted_first
+    assert now(world, hook)["deleted_at"] is not None
+    assert subscribed(world) == 0
+
+
+def test_a_hook_is_deleted_once(world: World, other: Store, url: str) -> None:
+    hook = world.hook("push")
+    both = [(store, lambda db: hook_removal.delete(db, hook)) for store in (world.store, other)]
+    _, found = overlap(url, *both)
+    assert isinstance(found, Missing)
+
+
+@pytest.mark.parametrize("paused_first", [True, False])
+def test_a_pause_outlasts_a_change(
+    world: World, other: Store, url: str, paused_first: bool
+) -> None:
+    hook = world.hook("push")
+    pause = (world.store, lambda db: hook_pauses.pause(db, hook))
+    change = (other, patch(hook))
+    overlap(url, *((pause, change) if paused_first else (change, pause)))
+    row = now(world, hook)
+    assert (row["paused_at"], row["url"]) == (world.now, NEW)
+
+
+def test_a_resumed_hook_stays_resumed(world: World, other: Store, url: str) -> None:
+    hook = world.store.do(hook_pauses.pause, world.hook("push"))
+    resume = (world.store, lambda db: hook_pauses.resume(db, hook))
+    overlap(url, resume, (other, patch(hook)))
+    row = now(world, hook)
+    assert (row["paused_at"], row["url"]) == (None, NEW)
+
+
+@pytest.mark.parametrize("disabled_first", [True, False])
+def test_a_disabled_hook_stays_disabled(
+    world: World, other: Store, url: str, disabled_first: bool
+) -> None:
+    hook = world.hook("push")
+    disable = (world.store, lambda db: hooks.disable(db, hook["id"], "the receiver is gone"))
+    change = (other, patch(hook))
+    overlap(url, *((disable, change) if disabled_first else (change, disable)))
+    row = now(world, hook)
+    assert (row["active"], row["disabled_reason"]) == (0, "the receiver is gone")
+    assert (row["url"], subscribed(world)) == (NEW, 0)
+
+
+def test_an_installation_does_not_wait_for_a_change_of_the_app_s_hook(
+    world: World, other: Store
+) -> None:
+    """Its subscriptions refer to the hook. The change waits for them, so both would deadlock."""
+    given = {"url": "https://mill.example/", "kind": "integration", "events": ["push"]}
+    permissions = {"contents": "read"}
+    mine = world.user["id"]
+    _, app = world.store.do(apps.create, mine, "Mill", permissions=permissions, **given)
+    hook = world.store.do(app_hooks.create, app, url=NEW)
+    with transaction(world.store) as db:
+        hooks.lock(db, hook)
+        other.do(installations.create, app, world.user)
+        hooks.update(db, hook, content_type="json")
+    assert world.arrive().deliveries == 1
+
+
+def test_options_that_two_hubs_change_both_count(world: World, other: Store, url: str) -> None:
+    """Each does what PATCH does: it adds to the options that the hook has."""
+    hook = world.hook("push")
+
+    def add(**options: object) -> Callable[[Connection], Row]:
+        def change(db: Connection) -> Row:
+            row = hooks.lock(db, hook)
+            return hooks.update(db, row, options={**row["options"], **options})
+
+        return change
+
+    overlap(url, (world.store, add(timeout=5)), (other, add(ordering="hook")))
+    assert now(world, hook)["options"] == {"timeout": 5, "ordering": "hook"}
