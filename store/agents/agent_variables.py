@@ -4,7 +4,7 @@ from collections.abc import Collection
 from typing import Any
 
 from store.agents import variable_names
-from store.database import paging, upsert
+from store.database import paging, row_lookup, upsert
 from store.database.connection import Connection, Row
 from store.errors import Conflict, Invalid, Missing
 
@@ -71,8 +71,9 @@ def update(
 
 
 def delete(db: Connection, row: Row) -> None:
-    """Delete a variable."""
-    db.execute("DELETE FROM agent_variable WHERE id = :id", id=row["id"])
+    """Delete a variable. Raises Missing if it is gone."""
+    lock(db, row["organization_id"])
+    row_lookup.delete(db, "agent_variable", row, "variable")
 
 
 def get(db: Connection, organization_id: int, name: str) -> Row | None:
@@ -109,7 +110,8 @@ def count(db: Connection, organization_id: int) -> int:
 def lock(db: Connection, organization_id: int) -> None:
     """Lock the organization's variables until the transaction ends.
 
-    Without the lock, two transactions that count first would both pass the limit.
+    Without the lock, two transactions that count first would both pass the limit, and a variable
+    could be changed while it is deleted.
     """
     db.alone(f"agent variables of {organization_id}")
 

@@ -8,7 +8,7 @@ from store.accounts import permissions
 from store.accounts.apps import checked_events
 from store.accounts.permissions import METADATA
 from store.apps import installation_repositories
-from store.database import paging
+from store.database import paging, row_lookup
 from store.database.connection import ENDLESS, Connection, Row
 from store.database.paging import ListedRows
 from store.errors import Conflict, Invalid
@@ -270,8 +270,8 @@ def unsuspend(db: Connection, installation: Row) -> bool:
 
 
 def remove(db: Connection, installation: Row) -> None:
-    """Delete an installation and its tokens."""
-    db.execute("DELETE FROM installation WHERE id = :id", id=installation["id"])
+    """Delete an installation and its tokens. Raises Missing if it is gone."""
+    row_lookup.delete(db, "installation", installation, "installation")
     app_subscriptions.sync_account(db, installation["app_id"], installation["account_id"])
 
 

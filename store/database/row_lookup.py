@@ -1,8 +1,9 @@
-"""Rows by their ids."""
+"""Rows by their ids: how they are found, and deleted by operations that report it."""
 
 from collections.abc import Iterable
 
 from store.database.connection import Connection, Row, json_array
+from store.errors import Missing
 
 
 def by_id(db: Connection, query: str, ids: Iterable[int]) -> dict[int, Row]:
@@ -16,3 +17,13 @@ def by_id(db: Connection, query: str, ids: Iterable[int]) -> dict[int, Row]:
         ids=json_array(set(ids)),
     )
     return {row["id"]: row for row in rows}
+
+
+def delete(db: Connection, table: str, row: Row, noun: str) -> None:
+    """Delete a row. Raises Missing if it is gone. `noun` names it in the message.
+
+    Two hubs may have read the same row. Only one of them deletes it, so a deletion counts once and
+    makes one event. The table's name comes from the program, never from outside.
+    """
+    if not db.execute(f"DELETE FROM {table} WHERE id = :id", id=row["id"]):
+        raise Missing(noun)

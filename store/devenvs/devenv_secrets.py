@@ -9,7 +9,7 @@ from store.agents import variable_names
 from store.database import paging
 from store.database.connection import Connection, Row
 from store.devenvs.devenv_keys import RESOURCE
-from store.errors import Invalid
+from store.errors import Invalid, Missing
 
 COLUMNS = "repo_id, name, created_at, updated_at"
 MOST = 100
@@ -81,12 +81,14 @@ def count(db: Connection, repo_id: int) -> int:
 
 
 def delete(db: Connection, row: Row) -> None:
-    """Delete a secret."""
-    db.execute(
+    """Delete a secret. Raises Missing if it is gone."""
+    gone = db.execute(
         "DELETE FROM devenv_secret WHERE repo_id = :repo_id AND name = :name",
         repo_id=row["repo_id"],
         name=row["name"],
     )
+    if not gone:
+        raise Missing("secret")
 
 
 def _wrong(field: str, message: str) -> Invalid:

@@ -3,9 +3,9 @@
 import re
 from typing import Any
 
-from store.database import paging
+from store.database import paging, row_lookup
 from store.database.connection import ENDLESS, Connection, Row
-from store.errors import Invalid
+from store.errors import Invalid, Missing
 
 COLUMNS = (
     "id, enterprise_id, slug, name, description, selection, group_id, notification_setting,"
@@ -98,7 +98,10 @@ def count(db: Connection, enterprise_id: int, most: int = ENDLESS) -> int:
 
 
 def update(db: Connection, team: Row, **changes: Any) -> Row:
-    """Change columns of the team, and its slug with its name. Return it. Raises as `create`."""
+    """Change columns of the team, and its slug with its name. Return it.
+
+    Raises as `create` does, and Missing if the team is gone.
+    """
     after = {**team, **changes}
     if "name" in changes:
         after["slug"] = _checked(changes["name"])
@@ -108,16 +111,18 @@ def update(db: Connection, team: Row, **changes: Any) -> Row:
     if other is not None and other["id"] != team["id"]:
         raise _taken(after["name"])
     after["updated_at"] = db.now
-    db.execute(
+    found = db.execute(
         "UPDATE enterprise_team SET slug = :slug, name = :name, description = :description,"
         " selection = :selection, group_id = :group_id,"
         " notification_setting = :notification_setting, updated_at = :updated_at WHERE id = :id",
         **{name: after[name] for name in COLUMNS.split(", ")
            if name not in ("enterprise_id", "created_at")},
     )  # fmt: skip
+    if not found:
+        raise Missing("enterprise team")
     return after
 
 
 def delete(db: Connection, team: Row) -> None:
-    """Delete the team, its memberships and its assignments."""
-    db.execute("DELETE FROM enterprise_team WHERE id = :id", id=team["id"])
+    """Delete the team, its memberships and its assignments. Raises Missing if it is gone."""
+    row_lookup.delete(db, "enterprise_team", team, "enterprise team")

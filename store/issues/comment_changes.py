@@ -49,8 +49,8 @@ def update(db: Connection, repo: Row, issue: Row, comment: Row, by: int, body: s
 
 
 def delete(db: Connection, issue: Row, comment: Row) -> None:
-    """Delete a comment, also from the timeline."""
-    issue_events.forget(db, COMMENTED, comment["id"])
+    """Delete a comment, also from the timeline. Raises Missing if it is gone."""
     issue_comments.delete(db, comment)
+    issue_events.forget(db, COMMENTED, comment["id"])
     comment_counts.add(db, issue["id"], -1)
     issue_changes.touch(db, issue, {})

@@ -6,6 +6,7 @@ from typing import Any
 from store.accounts import placeholder_accounts
 from store.database import paging, payload_reader, row_lookup, upsert
 from store.database.connection import Connection, Row
+from store.errors import Missing
 from store.issues import deleted_comments
 from store.repositories import refs
 from store.repositories.author_association import ASSOCIATIONS
@@ -73,15 +74,26 @@ def _forms(text: RenderedText) -> Row:
 
 
 def update(db: Connection, comment: Row, text: RenderedText) -> Row:
-    """Replace a comment's text."""
+    """Replace a comment's text. Raises Missing if the comment is gone."""
+    comment = _locked(db, comment)
     changes = {**_forms(text), "updated_at": db.now, "changed_at": db.now}
     upsert.update(db, "commit_comment", comment, changes)
     return {**comment, **changes}
 
 
+def _locked(db: Connection, comment: Row) -> Row:
+    """Lock a comment until the transaction ends. Return it as it is now. Raises Missing."""
+    row = db.one(
+        f"SELECT {COLUMNS} FROM commit_comment WHERE id = :id{db.for_change}", id=comment["id"]
+    )
+    if row is None:
+        raise Missing("comment")
+    return row
+
+
 def delete(db: Connection, comment: Row) -> None:
-    """Delete a comment."""
-    db.execute("DELETE FROM commit_comment WHERE id = :id", id=comment["id"])
+    """Delete a comment. Raises Missing if it is gone."""
+    row_lookup.delete(db, "commit_comment", comment, "comment")
     if comment["foreign_id"] is not None:
         deleted_comments.put(db, comment["repo_id"], KIND, comment["foreign_id"], db.now)
 

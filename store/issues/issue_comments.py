@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 
 from store.accounts import placeholder_accounts
-from store.database import paging, payload_reader, upsert
+from store.database import paging, payload_reader, row_lookup, upsert
 from store.database.connection import Connection, Row, json_array
 from store.issues import comment_counts, deleted_comments
 from store.repositories.author_association import ASSOCIATIONS
@@ -217,8 +217,8 @@ def pin(db: Connection, comment: Row, by: int | None, at: int | None) -> None:
 
 
 def delete(db: Connection, comment: Row) -> None:
-    """Delete a comment for an operation."""
-    _delete(db, comment)
+    """Delete a comment for an operation. Raises Missing if it is gone."""
+    row_lookup.delete(db, "issue_comment", comment, "comment")
     if not comment["made_here"]:
         key = (comment["repo_id"], comment["kind"], comment["number"])
         deleted_comments.put(db, *key, db.now)
@@ -230,7 +230,7 @@ def delete_reported(db: Connection, issue: Row, kind: str, number: int, known: R
     earlier = deleted_comments.find(db, *key)
     deleted_comments.put(db, *key, deleted_comments.FINAL)
     if known is not None:
-        _delete(db, known)
+        db.execute("DELETE FROM issue_comment WHERE id = :id", id=known["id"])
     if kind != "comment" or earlier == deleted_comments.FINAL:
         return
     if known is not None and known["made_here"]:
@@ -239,7 +239,3 @@ def delete_reported(db: Connection, issue: Row, kind: str, number: int, known: R
         comment_counts.went_unseen(db, issue["id"])
     else:
         comment_counts.went(db, issue["id"], listed=known is not None)
-
-
-def _delete(db: Connection, comment: Row) -> None:
-    db.execute("DELETE FROM issue_comment WHERE id = :id", id=comment["id"])

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from store.database import upsert
+from store.database import row_lookup, upsert
 from store.database.connection import Connection, Row, json_array
 from store.errors import Invalid, Missing
 from store.issues import issue_field_options
@@ -78,8 +78,9 @@ def update(
 
 
 def delete(db: Connection, field: Row) -> None:
-    """Delete a field and its values."""
-    db.execute("DELETE FROM issue_field WHERE id = :id", id=field["id"])
+    """Delete a field and its values. Raises Missing if it is gone."""
+    _alone(db, field["organization_id"])
+    row_lookup.delete(db, "issue_field", field, "issue field")
 
 
 def get(db: Connection, organization_id: int, field_id: int) -> Row | None:
@@ -107,7 +108,8 @@ def _select(db: Connection, where: str, **given: Any) -> list[Row]:
 
 
 def _alone(db: Connection, organization_id: int) -> None:
-    # Without the lock, two transactions that count first would both pass the limit.
+    # Without the lock, two transactions that count first would both pass the limit, and a field
+    # could be changed while it is deleted.
     db.alone(f"issue fields of {organization_id}")
 
 

@@ -5,6 +5,7 @@ get them if they are subscribed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from hub.api.apps import app_serializers
@@ -12,6 +13,7 @@ from hub.rest.context import Context
 from hub.rest.serializers import node_id
 from store import Row
 from store.apps import app_hooks, installation_repositories, installations
+from store.errors import Missing
 from store.repositories import repositories
 
 EMITS = (
@@ -101,7 +103,7 @@ def unsuspend(ctx: Context, installation: Row) -> bool:
 
 
 def remove(ctx: Context, installation: Row) -> None:
-    """Delete an installation and its tokens."""
+    """Delete an installation and its tokens. Raises Missing if it is gone."""
     covered = _covered(ctx, installation)
     shown = app_serializers.installation(ctx.urls, ctx.db, installation)
     installations.remove(ctx.db, installation)
@@ -111,7 +113,9 @@ def remove(ctx: Context, installation: Row) -> None:
 def remove_all(ctx: Context, account_id: int) -> None:
     """Delete all installations on an account."""
     for installation in installations.of_account(ctx.db, account_id):
-        remove(ctx, installation)
+        # Another hub may be deleting some of them.
+        with suppress(Missing):
+            remove(ctx, installation)
 
 
 def _emit_present(ctx: Context, event: str, installation: Row) -> None:

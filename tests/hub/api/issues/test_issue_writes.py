@@ -11,9 +11,10 @@ from issue_world import Platform, issue, pull
 from store_world import World
 
 from hub.settings import HubSettings
-from store import Store
+from store import Connection, Row, Store
 from store.accounts import accounts, tokens
 from store.clock import DAY, SECOND, MovableClock, iso
+from store.issues import comment_changes, issue_changes, issue_comments
 from store.repositories import interaction_limits, repositories
 
 HELLO = "/repos/octo/hello"
@@ -138,6 +139,30 @@ async def test_comments_are_changed_by_authors_and_deleted_by_owners(
     assert_error(await hub.patch(at, json={"body": "No"}, headers=helper), 403)
     assert_error(await hub.delete(at, headers=helper), 403)
     assert (await hub.delete(at)).status_code == 204
+
+
+@pytest.mark.parametrize("method", ["PATCH", "DELETE"])
+async def test_a_comment_that_another_hub_deletes_meanwhile_is_missing(
+    hub: httpx.AsyncClient,
+    platform: Platform,
+    store: Store,
+    monkeypatch: pytest.MonkeyPatch,
+    method: str,
+) -> None:
+    """The other hub has deleted it when the issue is locked."""
+    made = await done(await hub.post(COMMENTS, json={"body": "one"}), 201)
+    lock = issue_changes.lock
+
+    def locked(db: Connection, row: Row) -> Row:
+        found = lock(db, row)
+        comment_changes.delete(db, found, issue_comments.of(db, [made["id"]])[made["id"]])
+        return found
+
+    monkeypatch.setattr(issue_changes, "lock", locked)
+    body = {"body": "two"} if method == "PATCH" else None
+    answer = await hub.request(method, f"{ISSUES}/comments/{made['id']}", json=body)
+    assert_error(answer, 404)
+    assert [one["action"] for one in bodies(store, "issue_comment")] == ["created"]
 
 
 @pytest.mark.parametrize("body", [{"body": " \n"}, {"body": "a\0b"}, {"body": None}])
