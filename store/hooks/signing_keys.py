@@ -12,7 +12,7 @@ from typing import Any
 from store.clock import DAY
 from store.crypto import ed25519
 from store.database.connection import Connection, Row
-from store.errors import Invalid, Unusable
+from store.errors import Invalid, Missing, Unusable
 
 ASYMMETRIC = "v1a"
 OVERLAP = DAY
@@ -62,12 +62,12 @@ def rotate(db: Connection, hook: Row, private: str | None = None, overlap: int =
 
     The present key signs for `overlap` microseconds more (by default a day), an earlier one no
     longer. If `private` is the present key, nothing changes. Raises Invalid if the key cannot be
-    read, or if the overlap is longer than 7 days.
+    read, or if the overlap is longer than 7 days. Raises Missing if the hook was deleted meanwhile.
     """
     if not 0 <= overlap <= MOST_OVERLAP:
         raise Invalid("keys may overlap for 7 days at most", field="overlap", resource="Hook")
     seed = ed25519.new_seed() if private is None else _read(private)
-    ensure(db, hook["id"], hook["key_set"], seed)
+    ensure(db, hook["id"], _lock(db, hook["id"]), seed)
     if has_key(db, hook["id"], seed):
         return
     end_overlap(db, hook)
@@ -78,6 +78,21 @@ def rotate(db: Connection, hook: Row, private: str | None = None, overlap: int =
     )
     _insert(db, hook["id"], seed)
     _mark_changed(db, hook["id"])
+
+
+def _lock(db: Connection, hook_id: int) -> str | None:
+    """Lock the hook until the transaction ends, so that its keys are rotated one after the other.
+
+    Return the id of its key set, or None. Raises Missing if the hook was deleted meanwhile.
+    """
+    row = db.one(
+        f"SELECT key_set FROM hook WHERE id = :id AND deleted_at IS NULL{db.for_change}",
+        id=hook_id,
+    )
+    if row is None:
+        raise Missing(f"there is no hook {hook_id}")
+    key_set: str | None = row["key_set"]
+    return key_set
 
 
 def _read(private: str) -> bytes:

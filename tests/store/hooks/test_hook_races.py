@@ -12,7 +12,7 @@ from store.accounts import apps
 from store.apps import app_hooks, installations
 from store.delivery import hook_removal
 from store.errors import Missing
-from store.hooks import hook_pauses, hooks
+from store.hooks import hook_pauses, hooks, signing_keys
 
 NEW = "https://receiver.example/new"
 
@@ -110,6 +110,25 @@ def test_an_installation_does_not_wait_for_a_change_of_the_app_s_hook(
         other.do(installations.create, app, world.user)
         hooks.update(db, hook, content_type="json")
     assert world.arrive().deliveries == 1
+
+
+@pytest.mark.parametrize("signed", [True, False])
+def test_two_rotations_leave_one_present_key(
+    world: World, other: Store, url: str, signed: bool
+) -> None:
+    hook = world.hook("push", options={"signatures": ["v1a"]} if signed else {})
+
+    def rotate(db: Connection) -> str | None:
+        signing_keys.rotate(db, hook, overlap=0)
+        row = hooks.by_id(db, hook["id"])
+        assert row is not None
+        key_set: str | None = row["key_set"]
+        return key_set
+
+    one, two = overlap(url, (world.store, rotate), (other, rotate))
+    assert one == two == now(world, hook)["key_set"]
+    kept = world.store.look(signing_keys.private_keys, hook["id"])
+    assert [key.until for key in kept] == [None]
 
 
 def test_options_that_two_hubs_change_both_count(world: World, other: Store, url: str) -> None:
