@@ -110,11 +110,17 @@ def get(db: Connection, repo_id: int, comment_id: int) -> Row | None:
     ) or by_foreign_id(db, repo_id, comment_id)
 
 
-def by_foreign_id(db: Connection, repo_id: int, foreign_id: int) -> Row | None:
-    """Return the comment with this id on the platform, or None."""
+def by_foreign_id(
+    db: Connection, repo_id: int, foreign_id: int, *, lock: bool = False
+) -> Row | None:
+    """Return the comment with this id on the platform, or None.
+
+    With `lock`, no other transaction can change it until this one ends.
+    """
+    then = db.for_change if lock else ""
     return db.one(
         f"SELECT {COLUMNS} FROM commit_comment"
-        " WHERE repo_id = :repo_id AND foreign_id = :foreign_id",
+        f" WHERE repo_id = :repo_id AND foreign_id = :foreign_id{then}",
         repo_id=repo_id,
         foreign_id=foreign_id,
     )
@@ -183,7 +189,7 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | N
     author_id = placeholder_accounts.get_or_create(db, given.get("user"))
     if author_id is not None:
         fields["author_id"] = author_id
-    before = by_foreign_id(db, repo["id"], foreign_id)
+    before = by_foreign_id(db, repo["id"], foreign_id, lock=True)
     if before is None:
         return _add(db, repo["id"], foreign_id, fields, event)
     if not upsert.is_outdated(before, fields) and not upsert.is_overtaken(before, fields, event):
