@@ -43,12 +43,27 @@ def selection_of(run: Row) -> ReplaySelection:
     )
 
 
+def start(db: Connection, chosen: ReplaySelection, asked_by: str) -> Row:
+    """Return this person's unfinished replay of a selection, or else a new one, as `create`."""
+    _alone(db, asked_by)
+    return _find_open(db, chosen, asked_by) or create(db, chosen, asked_by)
+
+
+def _alone(db: Connection, asked_by: str) -> None:
+    """Lock the person's replays until the transaction ends.
+
+    Without the lock, a replay that is started twice at the same time would deliver twice.
+    """
+    db.alone(f"replays of {asked_by}")
+
+
 def create(db: Connection, chosen: ReplaySelection, asked_by: str) -> Row:
     """Create a replay, which the worker will run. Return it.
 
     It includes no event received from now on. Raises Invalid if the same person has too many
     unfinished replays.
     """
+    _alone(db, asked_by)
     _check_open(db, asked_by)
     after, until = replay_selection.id_range(db, chosen)
     many, behind = replay_selection.count(db, chosen, after, until)
@@ -73,8 +88,7 @@ def create(db: Connection, chosen: ReplaySelection, asked_by: str) -> Row:
     return row
 
 
-def find_open(db: Connection, chosen: ReplaySelection, asked_by: str) -> Row | None:
-    """Return this person's unfinished replay of a selection. Return None if there is none."""
+def _find_open(db: Connection, chosen: ReplaySelection, asked_by: str) -> Row | None:
     rows = db.all(
         f"SELECT {COLUMNS} FROM replaying WHERE ended_at IS NULL AND asked_by = :asked_by"
         " ORDER BY id LIMIT :most",

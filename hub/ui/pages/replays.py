@@ -17,7 +17,6 @@ from hub.ui.view_context import ViewContext
 from store import Row
 from store.clock import DAY
 from store.delivery import replay_runs
-from store.delivery.replay_selection import ReplaySelection
 from store.errors import Invalid, Missing
 from store.hooks import hooks
 from store.hooks.event_names import PLATFORM_EVENTS
@@ -158,18 +157,12 @@ def start_replay(ctx: ViewContext) -> ActionResult:
     chosen = selected(ctx, asked)
     for one in chosen:
         _check_change(ctx, one.repo_id, one.hook_id)
-    runs = [_started(ctx, one)["id"] for one in chosen]
+    runs = [replay_runs.start(ctx.db, one, ctx.viewer.name)["id"] for one in chosen]
     if len(runs) > 1:
         notice = f"The worker runs {len(runs)} replays."
         return ActionResult(f"{ROOT}/replay", notice, ids={"replays": runs})
     notice = "The worker runs the replay; this page may be closed."
     return ActionResult(f"{ROOT}/replay/{runs[0]}", notice, ids={"replay": runs[0]})
-
-
-def _started(ctx: ViewContext, chosen: ReplaySelection) -> Row:
-    """Return a new replay, or else the viewer's replay of this selection that has not ended."""
-    same = replay_runs.find_open(ctx.db, chosen, ctx.viewer.name)
-    return same or replay_runs.create(ctx.db, chosen, ctx.viewer.name)
 
 
 @ui.page("/replay/{run_id}", "replay_run.html")

@@ -1,0 +1,38 @@
+"""One replay that a person starts twice at the same time."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from engines import ENGINES, engine_url
+from racing import overlap
+from store_world import World
+
+from store import Connection, Row, Store
+from store.delivery import replay_runs
+from store.delivery.replay_selection import ReplaySelection
+
+
+@pytest.fixture(params=ENGINES)
+def url(request: pytest.FixtureRequest) -> Iterator[str]:
+    with engine_url(request.param) as named:
+        yield named
+
+
+def start(db: Connection, who: str = "ada") -> Row:
+    return replay_runs.start(db, ReplaySelection(), who)
+
+
+def test_a_replay_that_is_under_way_is_not_started_again(world: World) -> None:
+    run = world.store.do(start)
+    assert world.store.do(start) == run
+    assert world.store.do(start, "bob")["id"] != run["id"]
+    world.store.do(replay_runs.cancel, run["id"])
+    assert world.store.do(start)["id"] != run["id"]
+
+
+@pytest.mark.parametrize("url", ["postgres"], indirect=True)
+def test_two_starts_at_once_begin_one_replay(
+    world: World, opened: Callable[[], Store], url: str
+) -> None:
+    one, two = overlap(url, (world.store, start), (opened(), start))
+    assert one == two
