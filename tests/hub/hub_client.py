@@ -1,5 +1,6 @@
 """Clients of a hub under test. They check each response against its document and the contract."""
 
+import asyncio
 import json
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -53,6 +54,72 @@ rate_counters.INTERVAL = authentications.DELAY = 3600.0
 outbox.make_event = _held(outbox.make_event)
 
 
+class DirectTransport(httpx.ASGITransport):
+    """Calls an application as httpx's transport does, but in fewer steps.
+
+    It passes the body of a request and of a response on in one part, because neither is streamed.
+    """
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        if not isinstance(request.stream, httpx.ByteStream):
+            return await super().handle_async_request(request)
+        exchange = Exchange(request)
+        await self.app(self._scope(request), exchange.receive, exchange.send)
+        return exchange.response()
+
+    def _scope(self, request: httpx.Request) -> dict[str, Any]:
+        url = request.url
+        return {
+            "type": "http",
+            "asgi": {"version": "3.0"},
+            "http_version": "1.1",
+            "method": request.method,
+            "headers": [(name.lower(), value) for name, value in request.headers.raw],
+            "scheme": url.scheme,
+            "path": url.path,
+            "raw_path": url.raw_path.partition(b"?")[0],
+            "query_string": url.query,
+            "server": (url.host, url.port),
+            "client": self.client,
+            "root_path": self.root_path,
+        }
+
+
+class Exchange:
+    """A request and its response, in the messages of ASGI."""
+
+    def __init__(self, request: httpx.Request) -> None:
+        self._request = request
+        self._received = False
+        self._start: dict[str, Any] = {}
+        self._parts: list[bytes] = []
+        self._ended = asyncio.Event()
+
+    async def receive(self) -> dict[str, Any]:
+        if self._received:
+            await self._ended.wait()
+            return {"type": "http.disconnect"}
+        self._received = True
+        return {"type": "http.request", "body": self._request.content, "more_body": False}
+
+    async def send(self, message: Any) -> None:
+        assert not self._ended.is_set()
+        if message["type"] == "http.response.start":
+            assert not self._start
+            self._start = message
+            return
+        if self._request.method != "HEAD":
+            self._parts.append(message.get("body", b""))
+        if not message.get("more_body", False):
+            self._ended.set()
+
+    def response(self) -> httpx.Response:
+        assert self._ended.is_set()
+        headers = self._start.get("headers", [])
+        stream = httpx.ByteStream(b"".join(self._parts))
+        return httpx.Response(self._start["status"], headers=headers, stream=stream)
+
+
 class RememberingClient(httpx.AsyncClient):
     """A client that remembers the URLs of its requests, because tests repeat many of them.
 
@@ -104,7 +171,7 @@ async def open_client(
     """
     app = create_app(store, settings, judge, pull_queue=FetchQueue(WorkerSettings()))
     client = RememberingClient(
-        transport=httpx.ASGITransport(app),
+        transport=DirectTransport(app),
         base_url=settings.root(),
         event_hooks={"response": [holding(settings)]},
         **given,
