@@ -3,6 +3,7 @@ a subject, and no words that stand for a missing noun.
 """
 
 import ast
+import functools
 import re
 from collections import defaultdict
 from collections.abc import Iterator
@@ -34,13 +35,16 @@ are do does for gets has have is it its may needs nor of takes that they to unde
 """
 
 
-def definitions() -> Iterator[tuple[str, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef]]:
-    """The classes and functions of the packages, each with its module."""
-    for package in PACKAGES:
-        for path in sorted((ROOT / package).rglob("*.py")):
-            for node in statements(ast.parse(path.read_text(encoding="utf-8"))):
-                if isinstance(node, DEFINITIONS):
-                    yield str(path.relative_to(ROOT)), node
+@functools.cache
+def definitions() -> list[tuple[str, str, bool]]:
+    """The names of classes and functions, each with its module and whether it is a class."""
+    return [
+        (str(path.relative_to(ROOT)), node.name, isinstance(node, ast.ClassDef))
+        for package in PACKAGES
+        for path in sorted((ROOT / package).rglob("*.py"))
+        for node in statements(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, DEFINITIONS)
+    ]
 
 
 def names_of_tests() -> Iterator[tuple[str, str]]:
@@ -56,14 +60,14 @@ def words(name: str) -> set[str]:
 
 def test_no_two_classes_have_one_name() -> None:
     found = defaultdict(set)
-    for path, node in definitions():
-        if isinstance(node, ast.ClassDef):
-            found[node.name].add(path)
+    for path, name, is_class in definitions():
+        if is_class:
+            found[name].add(path)
     assert {name: paths for name, paths in found.items() if len(paths) > 1}.keys() == TWICE
 
 
 def test_no_name_has_a_private_word() -> None:
-    named = [(path, node.name) for path, node in definitions()]
+    named = [(path, name) for path, name, _ in definitions()]
     named += [(path, Path(path).stem) for path, _ in named]
     private = set(PRIVATE_WORDS.split())
     found = {(path, name) for path, name in named if words(name) & private and path not in JUDGES}

@@ -4,6 +4,7 @@ rename could make the test check nothing, and nobody would notice.
 """
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,23 +20,35 @@ DOTTED = re.compile(r"(?<![\w./-])(?:hub|store|worker)\.\w+(?:\.[A-Za-z_]\w*)+(?
 NO_MODULES = {"worker.senders.no_such_module", "store.engine.acquire_worker_lock"}
 
 
-def private_names(source: str) -> Iterator[str]:
-    """The private names of other modules and objects in a source, each with its line."""
-    for node in ast.walk(ast.parse(source)):
+@functools.cache
+def named_in(path: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The private names in a module, and the members of packages that its strings name."""
+    nodes = [*ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
+    return tuple(private_names(nodes)), tuple(dotted_names(nodes))
+
+
+def private_names(nodes: list[ast.AST]) -> Iterator[str]:
+    """The private names of other modules and objects, each with its line."""
+    for node in nodes:
         for name in _named(node):
             if PRIVATE.fullmatch(name) and name not in PUBLIC:
                 yield f"{node.lineno}: {name}"  # type: ignore[attr-defined]
 
 
 def _named(node: ast.AST) -> Iterator[str]:
-    if isinstance(node, ast.Attribute) and not _is_own(node.value):
-        yield node.attr
+    if isinstance(node, ast.Attribute):
+        if node.attr.startswith("_") and not _is_own(node.value):
+            yield node.attr
     elif isinstance(node, ast.ImportFrom):
         yield from (alias.name for alias in node.names)
-    elif isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in PATCHES:
+    elif isinstance(node, ast.Call) and _last_name(node.func) in PATCHES:
         for given in node.args:
             if isinstance(given, ast.Constant) and isinstance(given.value, str):
                 yield given.value.rpartition(".")[2]
+
+
+def _last_name(function: ast.expr) -> str:
+    return str(getattr(function, "attr", getattr(function, "id", "")))
 
 
 def _is_own(value: ast.expr) -> bool:
@@ -46,16 +59,15 @@ def test_no_test_names_a_private_member_of_a_package() -> None:
     found = [
         f"{path.relative_to(TESTS)}:{name}"
         for path in sorted(TESTS.rglob("*.py"))
-        for name in private_names(path.read_text(encoding="utf-8"))
+        for name in named_in(path)[0]
     ]
     assert found == []
 
 
-def dotted_names(source: str) -> Iterator[str]:
-    """The members of packages that the strings of a source name, each with its line."""
-    tree = ast.parse(source)
-    said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
+def dotted_names(nodes: list[ast.AST]) -> Iterator[str]:
+    """The members of packages that strings name, each with its line."""
+    said = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    for node in nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in said:
             yield from (f"{node.lineno}: {name}" for name in DOTTED.findall(node.value))
 
@@ -76,7 +88,7 @@ def test_modules_that_tests_name_in_texts_exist() -> None:
     found = [
         f"{path.relative_to(TESTS)}:{name}"
         for path in sorted(TESTS.rglob("*.py"))
-        for name in dotted_names(path.read_text(encoding="utf-8"))
+        for name in named_in(path)[1]
         if not exists(name.partition(" ")[2]) and name.partition(" ")[2] not in NO_MODULES
     ]
     assert found == []
@@ -85,8 +97,12 @@ def test_modules_that_tests_name_in_texts_exist() -> None:
 def test_names_in_texts_are_found() -> None:
     source = 'a = "hub.mode {0} -m {0}.Desk", f"{0}{b}"\n"""{0}.Docstring"""'
     name = ".".join(("hub", "ui", "dashboard"))
-    found = [*dotted_names(source.replace("{0}", name))]
-    assert found == [f"1: {name}", f"1: {name}.Desk", f"1: {name}"]
+    tree = ast.parse(source.replace("{0}", name))
+    assert sorted(dotted_names([*ast.walk(tree)])) == [
+        f"1: {name}",
+        f"1: {name}",
+        f"1: {name}.Desk",
+    ]
     assert exists(name)
     assert exists(f"{name}.Dashboard")
     assert not exists(f"{name}.Desk")
@@ -95,4 +111,4 @@ def test_names_in_texts_are_found() -> None:
 
 def test_private_names_are_found() -> None:
     source = 'from hub import _a\nb._c\nd._replace()\nself._e\npatch.setattr("x._f", 1)\n'
-    assert sorted(private_names(source)) == ["1: _a", "2: _c", "5: _f"]
+    assert sorted(private_names([*ast.walk(ast.parse(source))])) == ["1: _a", "2: _c", "5: _f"]
