@@ -52,7 +52,7 @@ def document(
     the types of their payloads.
     """
     events = events or {}
-    schemas, defined = _schemas(operations, events)
+    schemas, defined = _shared_schemas(operations, events)
     paths: dict[str, Json] = {}
     for operation in operations:
         described = _operation(operation, schemas)
@@ -85,11 +85,24 @@ def document(
 
 Key = tuple[str, str]
 EVENT = "event"
+Schemas = tuple[dict[Key, Json], Json]
+_kept: list[tuple[Sequence[Operation], Mapping[str, Any], Schemas]] = []
 
 
-def _schemas(
-    operations: Sequence[Operation], events: Mapping[str, Any]
-) -> tuple[dict[Key, Json], Json]:
+def _shared_schemas(operations: Sequence[Operation], events: Mapping[str, Any]) -> Schemas:
+    """Return the schemas. Documents of the same operations and events share them.
+
+    Making the schemas takes nearly all of the time of a document.
+    """
+    for known, declared, schemas in _kept:
+        if known is operations and declared is events:
+            return schemas
+    made = _schemas(operations, events)
+    _kept[:] = [(operations, events, made)]
+    return made
+
+
+def _schemas(operations: Sequence[Operation], events: Mapping[str, Any]) -> Schemas:
     """Return the schemas of bodies, answers and events by key, and their shared definitions."""
     inputs: list[tuple[Key, Any, TypeAdapter[Any]]] = []
     for operation in operations:
