@@ -135,8 +135,9 @@ def test_a_typescript_client_can_be_generated(described: dict[str, Any], tmp_pat
     ]
     names, places = ", ".join(map(json.dumps, ids)), ", ".join(map(json.dumps, described["paths"]))
     (tmp_path / "calls.ts").write_text(CALLS.format(names=names, places=places))
-    # `--skipLibCheck` skips declaration files only, so tsc does check the generated file.
-    options = ("--noEmit", "--strict", "--skipLibCheck")
+    # `--skipLibCheck` skips declaration files only, so tsc does check the generated file. The
+    # file needs no declarations of browsers, whose reading takes a third of the time.
+    options = ("--noEmit", "--strict", "--skipLibCheck", "--lib", "es2022")
     checked = _run(tmp_path, str(tools / "tsc"), *options, "calls.ts")
     assert checked.returncode == 0, checked.stdout
 
