@@ -35,6 +35,7 @@ ENCRYPTED_COLUMNS = (
     EncryptedColumn("source_import", "password", ("repo_id",)),
     EncryptedColumn("websub", "secret"),
     EncryptedColumn("websub_request", "secret"),
+    EncryptedColumn("websub_request", "verify_token"),
 )
 # Columns of bytes that are not secret.
 PLAIN = frozenset(

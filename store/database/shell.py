@@ -18,6 +18,11 @@ UNSEEN = {
     ("account", "password_hash"),
     ("token", "hash"),
     ("app", "secret_hash"),
+    ("app_manifest", "code_hash"),
+    ("hook_link", "hash"),
+    ("ui_session", "id"),
+    ("ui_session", "token_hash"),
+    ("ui_session", "operator"),
     *((one.table, one.column) for one in ENCRYPTED_COLUMNS),
 }
 ALLOWED = {

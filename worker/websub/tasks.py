@@ -9,9 +9,9 @@ from typing import Any
 from store import Row, Store
 from store.clock import SECOND
 from store.delivery.websub import websub, websub_foreign, websub_requests
-from store.errors import StoreError
+from store.errors import StoreError, Unusable
 from worker.http.addresses import Refused
-from worker.http.client import GuardedClient, RequestFailed
+from worker.http.client import FetchedResponse, GuardedClient, RequestFailed
 from worker.http.guard import Guard
 from worker.settings import WorkerSettings
 from worker.websub.fetch import fetch_topic
@@ -114,17 +114,13 @@ class WebSubTasks:
         challenge, asked_at = new_challenge(), self._store.clock.now()
         confirmed, answered = False, True
         try:
-            reply = await ask_callback(
-                self._guard,
-                self._client,
-                request["callback"],
-                verification_query(request, challenge),
-                self._settings.timeout,
-            )
+            reply = await self._ask(request, challenge)
             result = reply.error or f"status {reply.status}"
             confirmed = is_confirmed(reply, challenge)
         except Refused as error:
             result = f"guard: {error}"
+        except Unusable as error:
+            result = f"secret: {error}"
         except RequestFailed as error:
             result = str(error)
             answered = result.startswith("guard:")
@@ -137,6 +133,18 @@ class WebSubTasks:
         else:
             await self._store.write(websub_requests.complete, request, f"not verified: {result}")
         self._claimed_ids.discard(request["id"])
+
+    async def _ask(self, request: Row, challenge: str) -> FetchedResponse:
+        token = None
+        if request["verify_token"] is not None:
+            token = await self._store.read(websub_requests.verify_token_of, request)
+        return await ask_callback(
+            self._guard,
+            self._client,
+            request["callback"],
+            verification_query(request, challenge, token),
+            self._settings.timeout,
+        )
 
     async def stop(self) -> None:
         """Start nothing more, and release the tasks under way."""

@@ -36,16 +36,16 @@ def new_challenge() -> str:
     return secrets.token_urlsafe(32)
 
 
-def verification_query(request: Row, challenge: str) -> Pairs:
-    """Return the parameters of a verification request."""
+def verification_query(request: Row, challenge: str, token: str | None = None) -> Pairs:
+    """Return the parameters of a verification request, with the subscriber's own `token`."""
     pairs = [("hub.mode", request["mode"]), ("hub.topic", request["topic"])]
     if request["mode"] == "denied":
         return [*pairs, ("hub.reason", request["reason"] or "")]
     pairs.append(("hub.challenge", challenge))
     if request["mode"] == "subscribe":
         pairs.append(("hub.lease_seconds", str(request["lease_seconds"])))
-    if request["verify_token"]:
-        pairs.append(("hub.verify_token", request["verify_token"]))
+    if token:
+        pairs.append(("hub.verify_token", token))
     return pairs
 
 

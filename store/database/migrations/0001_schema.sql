@@ -657,9 +657,9 @@ CREATE TABLE websub_request (
     self_url TEXT NOT NULL,
     hub TEXT NOT NULL,
     callback TEXT NOT NULL,
-    secret {blob},
+    secret {blob},                      -- encrypted
     lease_seconds BIGINT NOT NULL,
-    verify_token TEXT,
+    verify_token {blob},                -- encrypted
     reason TEXT,                        -- why it is denied
     host TEXT NOT NULL,                 -- of the callback
     client TEXT NOT NULL,               -- the address of the client; empty for a denial
@@ -2017,7 +2017,7 @@ CREATE TABLE ui_session (
     id TEXT PRIMARY KEY,                -- SHA-256 of the cookie's value, which is not stored
     token_id BIGINT REFERENCES token (id) ON DELETE CASCADE,
     token_hash TEXT,                    -- the token's hash at sign-in; a reset ends the session
-    operator TEXT,                      -- a digest of the administrators' token
+    operator TEXT,                      -- a digest of the administrators' token, which is not stored
     link_id BIGINT REFERENCES hook_link (id) ON DELETE CASCADE,
     method TEXT NOT NULL,               -- how it began: token, openid, administrator, link
     address TEXT,                       -- from where

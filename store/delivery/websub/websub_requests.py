@@ -76,7 +76,7 @@ def create(
         callback=wish.callback,
         secret=db.vault.seal(wish.secret) if wish.secret else None,
         lease_seconds=wish.lease_seconds,
-        verify_token=wish.verify_token,
+        verify_token=db.vault.seal(wish.verify_token) if wish.verify_token else None,
         reason=None if public else NOT_PUBLIC,
         host=wish.host,
         client=wish.client,
@@ -139,6 +139,11 @@ def claim(db: Connection, limit: int) -> list[Row]:
     return sorted(rows, key=lambda row: row["id"])
 
 
+def verify_token_of(db: Connection, request: Row) -> str | None:
+    """Return the decrypted token that the subscriber wants to get back, or None."""
+    return None if request["verify_token"] is None else db.vault.open(request["verify_token"])
+
+
 def complete(db: Connection, request: Row, outcome: str, verified_at: int | None = None) -> None:
     """Mark a request as done.
 
@@ -146,8 +151,8 @@ def complete(db: Connection, request: Row, outcome: str, verified_at: int | None
     request is applied. If its topic is no longer public, the subscription is denied instead.
     """
     ended = db.execute(
-        "UPDATE websub_request SET done_at = :now, outcome = :outcome, secret = NULL"
-        " WHERE id = :id AND done_at IS NULL",
+        "UPDATE websub_request SET done_at = :now, outcome = :outcome, secret = NULL,"
+        " verify_token = NULL WHERE id = :id AND done_at IS NULL",
         id=request["id"],
         outcome=outcome,
         now=db.now,

@@ -12,6 +12,7 @@ from websub_site import PUSH, Peer, Request, Said, Site, peer, site
 
 from store.delivery.websub import websub
 from store.delivery.websub import websub_requests as requests
+from store.errors import Unusable
 from store.repositories import repositories
 from worker.delivery.lane import FIRST_WINDOW
 from worker.jobs.prune import prune
@@ -537,6 +538,39 @@ async def test_8_2_the_hub_does_not_store_secrets_in_the_clear(
     kept = place.store.look(lambda db: db.all("SELECT * FROM websub_request"))
     assert [row["secret"] for row in kept] == [None]
     assert b"nobody" not in place.rows()[0]["secret"]
+
+
+async def test_the_hub_seals_a_subscribers_token_until_it_is_sent_back(
+    place: Site, subscriber: Peer
+) -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        callback = f"http://127.0.0.1:{silent.getsockname()[1]}/x"
+        await place.ask(
+            mode="subscribe", topic=place.topic(), callback=callback, verify_token="in the clear"
+        )
+    (kept,) = place.store.look(lambda db: db.all("SELECT * FROM websub_request"))
+    assert b"in the clear" not in kept["verify_token"]
+    assert place.store.look(requests.verify_token_of, kept) == "in the clear"
+    await place.subscribe(f"{subscriber.url}/x", verify_token="in the clear")
+    assert subscriber.questions[0].query["hub.verify_token"] == "in the clear"
+    sent = place.store.look(lambda db: db.all("SELECT * FROM websub_request WHERE id > 1"))
+    assert [row["verify_token"] for row in sent] == [None]
+
+
+async def test_a_token_that_does_not_open_ends_the_request(
+    place: Site, subscriber: Peer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(db: object, request: object) -> str:
+        raise Unusable("it does not open")
+
+    monkeypatch.setattr(requests, "verify_token_of", fail)
+    form = {"topic": place.topic(), "callback": f"{subscriber.url}/x"}
+    await place.ask(mode="subscribe", verify_token="x", **form)
+    await place.settled(1)
+    assert place.rows() == []
+    (row,) = place.store.look(lambda db: db.all("SELECT * FROM websub_request"))
+    assert row["outcome"] == "not verified: secret: it does not open"
 
 
 async def test_switched_off_nothing_is_sent(anyio_backend: str, tmp_path: Path, url: str) -> None:

@@ -3,12 +3,15 @@
 import csv
 import io
 import json
+import re
+from importlib import resources
 
 import pytest
 from engines import embedded
 
 from hub.cli.traffic import replay as replay_command
 from store import Store
+from store.database import migrations, shell
 from store.delivery import attempt_outcomes, hook_removal, rejections, replay_selection
 from store.delivery.attempt_outcomes import Outcome
 from store.hooks import hook_secrets, hooks
@@ -248,6 +251,19 @@ def test_sql_shows_no_secret(listed, hook_id):
     assert listed("sql", "SELECT secret, url FROM hook") == [
         {"secret": None, "url": "https://receiver.example/hook"}
     ]
+
+
+def test_the_shell_hides_every_hash_of_a_secret():
+    schema = resources.files(migrations).joinpath("0001_schema.sql").read_text()
+    table, hashes = "", set()
+    for line in schema.splitlines():
+        if created := re.match(r"CREATE TABLE (\w+)", line):
+            table = created[1]
+        found = re.match(r"    (\w+) ", line)
+        if found and (found[1].endswith("hash") or "which is not stored" in line):
+            hashes.add((table, found[1]))
+    assert ("token", "hash") in hashes
+    assert hashes <= shell.UNSEEN, "add the column to UNSEEN of store/database/shell.py"
 
 
 def former(store: Store, hook_id: int) -> str | None:
