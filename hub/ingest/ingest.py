@@ -52,7 +52,7 @@ class IngestEndpoints:
     def __init__(self, services: Services) -> None:
         self._services = services
         self._sources = SourceVerifier(services.store)
-        self._rejections = Rejections(services.store)
+        self._rejections = Rejections(services)
         self._auth = AuthBatcher(services.store, PUSH)
         self._spans = EventSpans(services.tracer, services.store.clock)
         self._batches = Batches(services, self._sources, self._rejections, PUSH)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from starlette.types import Scope
 
 from hub.http.errors import Forbidden, Malformed, Rejected, TooLarge, TooSlow
-from store import Store
+from hub.rest.context import Services
 from store.clock import SECOND
 from store.delivery import rejections
 from store.errors import Conflict, Missing, StoreError
@@ -30,8 +30,9 @@ class IngestAttempt:
 class Rejections:
     """Writes the record of rejected events."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, services: Services) -> None:
+        self._store = services.store
+        self._clients = services.clients
         self._last_unknown = 0
 
     async def record(self, attempt: IngestAttempt, error: Exception) -> None:
@@ -44,14 +45,13 @@ class Rejections:
             if now - self._last_unknown < SECOND:
                 return
             self._last_unknown = now
-        client = attempt.scope.get("client")
         # The sender gets the response, even if the record cannot be written.
         with contextlib.suppress(StoreError):
             await self._store.write(
                 rejections.add,
                 path=_plain(attempt.scope["path"]),
                 reason=_plain(str(error)),
-                address=client[0] if client else None,
+                address=self._clients.origin(attempt.scope),
                 sender=attempt.sender,
                 event=attempt.event and _plain(attempt.event),
                 guid=attempt.guid,

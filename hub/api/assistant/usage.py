@@ -117,7 +117,7 @@ class UsageEndpoint:
 
     def __init__(self, services: Services) -> None:
         self._services = services
-        sources, rejections = SourceVerifier(services.store), Rejections(services.store)
+        sources, rejections = SourceVerifier(services.store), Rejections(services)
         self._endpoint = BatchEndpoint(services, sources, rejections, "usage", self._keep)
 
     async def take(self, request: Request) -> Response:

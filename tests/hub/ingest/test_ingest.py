@@ -8,6 +8,7 @@ import httpx
 import orjson
 import pytest
 from assertions import assert_error, attempted, waiting
+from hub_client import open_client
 from incoming_events import hook_for, kept, refused
 
 from hub.app import create_app
@@ -142,6 +143,17 @@ async def test_action_and_installation_are_stored_if_they_are_valid(
     assert (await client.post(TOPIC, content=content)).status_code == 202
     (row,) = kept(store)
     assert (row["action"], row["installation_id"]) == (action, installation)
+
+
+async def test_the_record_has_the_address_of_the_client_behind_a_proxy(
+    store: Store, seed: Any, settings: HubSettings
+) -> None:
+    settings.trusted_proxies = ["127.0.0.0/8"]
+    headers = {"Authorization": f"Bearer {seed.token}", "X-Forwarded-For": "203.0.113.9"}
+    async with open_client(store, settings, headers=headers) as client:
+        assert_error(await client.post(TOPIC, content=b"[]"), 400)
+        (row,) = refused(store)
+    assert row["address"] == "203.0.113.9"
 
 
 @pytest.mark.parametrize("name", ["nothing", "*", "PUSH", "push.jso", "%00", "x" * 300])
