@@ -76,6 +76,16 @@ class Target:
     def __repr__(self) -> str:
         return f"Target({self.url!r}, version={self.version})"
 
+    def fail_handshake(self, error: str) -> None:
+        """Let attempts fail, because the handshake got no answer. The next one asks once more."""
+        self.endpoint, self.refusal = None, f"handshake: no answer: {self.mask(error)}"
+        self.reread_at = 0
+
+    @property
+    def unanswered(self) -> bool:
+        """Return whether the handshake got no answer."""
+        return self.handshake is not None and self.endpoint is None
+
     def outdated(self, now: int) -> bool:
         """Return whether the hook must be read again at this time (microseconds)."""
         return self.reread_at is not None and self.reread_at <= now

@@ -44,16 +44,20 @@ class TargetCache:
     async def load(self, lane: Lane, item: QueuedDelivery) -> Target | None:
         """Return the target of this delivery. Return None if its hook is gone."""
         # Deliveries wait during the read, so nothing more is sent to the outdated target.
-        if lane.reading.locked() or self._is_outdated(lane, item):
+        waits = lane.reading.locked()
+        if waits or self._is_outdated(lane, item):
             async with lane.reading:
-                if self._is_outdated(lane, item):
+                if self._is_outdated(lane, item, waited=waits):
                     await self._read(lane)
         return lane.target
 
-    def _is_outdated(self, lane: Lane, item: QueuedDelivery) -> bool:
+    def _is_outdated(self, lane: Lane, item: QueuedDelivery, *, waited: bool = False) -> bool:
         target = lane.target
         if target is None or lane.stale or target.version < item.version:
             return True
+        if waited and target.unanswered:
+            # A receiver that is down is not asked once for each delivery that waited.
+            return False
         return target.outdated(self._store.clock.now())
 
     async def _read(self, lane: Lane) -> None:
@@ -63,6 +67,7 @@ class TargetCache:
             lane.stale = False
             try:
                 found = await self._store.read(reader, lane.hook_id, self._settings, self._guard)
+                _set_host(lane, found)
                 if found is not None and (found.misconfigured or found.handshake is not None):
                     changed = await self._settle(lane.hook_id, found)
                     lane.stale = lane.stale or changed
@@ -70,7 +75,6 @@ class TargetCache:
                 lane.invalidate()
                 raise
             lane.target = None if found is None else found.inherit_from(lane.target)
-            _set_host(lane, found)
             restore(lane, self._store.clock.now(), asyncio.get_running_loop().time())
 
     async def _settle(self, hook_id: int, target: Target) -> bool:
@@ -81,6 +85,9 @@ class TargetCache:
             await self._store.note(record, hook_id, version, target.misconfigured)
             return False
         consent = await self._handshaker.ask(target.handshake)
+        if not consent.answered:
+            target.fail_handshake(consent.problem)
+            return False
         if consent.problem:
             log.warning("hook %d is paused: its handshake failed", hook_id)
             problem = target.mask(consent.problem)

@@ -53,10 +53,14 @@ def a_minute(rate: float) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Consent:
-    """The answer: the requests a minute that are allowed (None: any), or why there is none."""
+    """The answer: the requests a minute that are allowed (None: any), or why there is none.
+
+    If not `answered`, no answer came, and the receiver may still consent.
+    """
 
     rate: int | None = None
     problem: str = ""
+    answered: bool = True
 
 
 def origin_of(settings: WorkerSettings) -> str:
@@ -102,7 +106,7 @@ def read_consent(answer: ExchangeResult, origin: str, *, asked: bool) -> Consent
     The headers decide, whatever the status is.
     """
     if answer.error is not None or answer.status is None:
-        return Consent(problem=answer.error or "no answer")
+        return Consent(problem=answer.error or "no answer", answered=False)
     headers = dict(answer.fields())
     allowed = headers.get(b"webhook-allowed-origin")
     if allowed is None:

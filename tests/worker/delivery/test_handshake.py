@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from waiting import until
-from worker_harness import Post, WorkerHarness, said
+from worker_harness import Gate, Post, WorkerHarness, said, settle
 
 from store.clock import HOUR
 from store.delivery import leases
@@ -150,4 +150,79 @@ def test_the_headers_decide(
 
 def test_an_error_is_no_consent() -> None:
     refused: Any = said(error="connect: refused")
-    assert read_consent(refused, ORIGIN, asked=False).problem == "connect: refused"
+    consent = read_consent(refused, ORIGIN, asked=False)
+    assert (consent.problem, consent.answered) == ("connect: refused", False)
+    assert read_consent(said(503), ORIGIN, asked=False).answered
+
+
+def down(post: Post) -> ExchangeResult:
+    return said(error="connect: refused")
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"ordering": "hook"},
+        {"batch": {"max_events": 2, "max_wait": 0}},
+        {"batch": {"max_events": 2, "max_wait": 0}, "ordering": "repository"},
+    ],
+    ids=lambda more: "+".join(more) or "plain",
+)
+async def test_a_receiver_that_is_down_gets_the_delivery_by_schedule(
+    harness: WorkerHarness, more: dict[str, Any]
+) -> None:
+    harness.network.script = down
+    hook_id = harness.hook(options=WANTED | more)
+    await harness.work(request_origin=ORIGIN)
+    for _ in range(2):
+        await harness.event()
+    ordered = "ordering" in more and "batch" not in more
+    await harness.recorded(hook_id, 1 if ordered else 2)
+    assert {row["error"] for row in harness.attempts(hook_id)} == {
+        "handshake: no answer: connect: refused"
+    }
+    row = harness.hook_row(hook_id)
+    assert (row["handshake"], row["paused_at"]) == ("pending", None)
+    assert row["failing_since"] is not None
+    answering(harness, GRANTED)
+    asked = len(methods(harness))
+    await harness.pass_time(5)
+    await harness.pass_time(5)
+    await harness.over(delivered=2)
+    assert methods(harness)[:asked] == ["OPTIONS"] * asked
+    assert methods(harness)[asked:].count("OPTIONS") == 1
+    assert harness.hook_row(hook_id)["handshake"] == "granted"
+
+
+async def test_deliveries_that_wait_share_a_handshake_without_an_answer(
+    harness: WorkerHarness,
+) -> None:
+    hook_id = harness.hook(options={"breaker": 0})
+    worker = await harness.work(request_origin=ORIGIN)
+    for number in range(1, 7):
+        await harness.event()
+        await harness.over(delivered=number)
+    assert worker.dispatcher.lanes.get(hook_id).limit >= 8
+    gate = Gate(["down.example"], lambda: said(error="timeout: connect"))
+    harness.network.script = gate
+    harness.network.posts.clear()
+    harness.edit(hook_id, url="https://down.example/", options=WANTED | {"breaker": 0})
+    await harness.events(8)
+    await until(lambda: len(harness.network.posts) == 1)
+    await settle()
+    gate.opened.set()
+    await harness.recorded(hook_id, 14)
+    assert methods(harness) == ["OPTIONS"]
+
+
+async def test_each_retry_asks_a_receiver_that_is_down_once(harness: WorkerHarness) -> None:
+    harness.network.script = down
+    hook_id = harness.hook(options=WANTED)
+    await harness.work(request_origin=ORIGIN, retries=[0, 5, 30])
+    await harness.event()
+    for number, delay in enumerate([0, 5, 30], 1):
+        await harness.pass_time(delay)
+        await harness.recorded(hook_id, number)
+        assert methods(harness) == ["OPTIONS"] * number
+    await harness.over(dead=1)
