@@ -141,11 +141,16 @@ def list_all(db: Connection) -> list[Row]:
 
 
 def join(db: Connection, organization_id: int, account_id: int, role: str) -> None:
-    """Make an account an `admin` or `member` of an organization. Raises Invalid for other roles."""
+    """Make an account an `admin` or `member` of an organization. Raises Invalid for other roles.
+
+    Raises Conflict if the last administrator would become a member.
+    """
     if role not in ("admin", "member"):
         raise Invalid(
             f"{role!r} is not a role in an organization: use admin or member", field="role"
         )
+    if role == "member":
+        keep_administrator(db, account_id, organization_id)
     db.execute(
         "INSERT INTO membership (organization_id, account_id, role)"
         " VALUES (:organization_id, :account_id, :role)"
@@ -154,6 +159,30 @@ def join(db: Connection, organization_id: int, account_id: int, role: str) -> No
         account_id=account_id,
         role=role,
     )
+
+
+def keep_administrator(db: Connection, account_id: int, organization_id: int | None = None) -> None:
+    """Raise Conflict if an account is the last administrator of an organization.
+
+    All organizations count, or the one with `organization_id`.
+    """
+    alone = db.one(
+        "SELECT a.login, o.login AS organization FROM membership m"
+        " JOIN account a ON a.id = m.account_id JOIN account o ON o.id = m.organization_id"
+        " WHERE m.account_id = :id AND m.role = 'admin'"
+        " AND m.organization_id = COALESCE(:organization_id, m.organization_id)"
+        " AND NOT EXISTS (SELECT 1 FROM membership x"
+        " WHERE x.organization_id = m.organization_id AND x.role = 'admin'"
+        " AND x.account_id <> :id) ORDER BY o.login_key LIMIT 1",
+        id=account_id,
+        organization_id=organization_id,
+    )
+    if alone is not None:
+        group = alone["organization"]
+        raise Conflict(
+            f"{alone['login']} is the last administrator of {group}: make another member one"
+            f" first, with `tocsin org join {group} LOGIN --role admin`, or remove {group}"
+        )
 
 
 def organization_role(db: Connection, organization_id: int, account_id: int) -> str | None:

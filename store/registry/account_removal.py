@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 
+from store.accounts import accounts
 from store.assistant import seat_rows
 from store.database.connection import Connection, Row
 from store.delivery import hook_removal, sources
@@ -55,18 +56,7 @@ def check(db: Connection, account: Row) -> None:
             f"{account['login']} is the last site administrator: make another user one first,"
             " with `tocsin user edit LOGIN --site-admin`"
         )
-    alone = db.value(
-        "SELECT o.login FROM membership m JOIN account o ON o.id = m.organization_id"
-        " WHERE m.account_id = :id AND m.role = 'admin' AND NOT EXISTS (SELECT 1 FROM membership x"
-        " WHERE x.organization_id = m.organization_id AND x.role = 'admin'"
-        " AND x.account_id <> :id) ORDER BY o.login_key LIMIT 1",
-        id=account["id"],
-    )
-    if alone is not None:
-        raise Conflict(
-            f"{account['login']} is the last administrator of {alone}: make another member one"
-            f" first, with `tocsin org join {alone} LOGIN --role admin`, or remove {alone}"
-        )
+    accounts.keep_administrator(db, account["id"])
 
 
 def remove_part(db: Connection, account: Row) -> bool:

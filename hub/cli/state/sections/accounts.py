@@ -164,7 +164,8 @@ class OrganizationEntry(AccountEntry):
     def write(self, db: Connection, parent: Row, before: Row | None) -> bool:
         """Create or update the organization and its members."""
         row = self.put(db, before)
-        for login, role in self.members.items():
+        # An administrator may only become a member if there is another one.
+        for login, role in sorted(self.members.items(), key=lambda one: one[1] != "admin"):
             membership_seats.join(db, row["id"], account(db, login)["id"], role)
         shown = [
             memberships.publicize(db, row["id"], self._member_id(db, row, login), True)

@@ -1,5 +1,6 @@
 """Commands that create and list users, organizations, repositories, tokens and sources."""
 
+import json
 import shlex
 
 import pytest
@@ -50,6 +51,22 @@ def test_organizations(run, listed):
     assert "no organization" in run("org", "join", "ada", "ada", code=4).stderr
     assert "only users" in run("org", "join", "tower", "tower", code=2).stderr
     run("org", "join", "tower", "ada", "--role", "owner", code=2)
+
+
+def test_an_organization_keeps_its_last_administrator(run, listed):
+    for login in ("ada", "bob"):
+        run("user", "add", login)
+    for organization in ("spire", "tower"):
+        run("org", "add", organization)
+        run("org", "join", organization, "ada", "--role", "admin")
+    run("org", "join", "spire", "bob", "--role", "admin")
+    said = run("org", "join", "tower", "ada", code=5).stderr
+    assert "ada is the last administrator of tower" in said
+    assert [row["members"]["ada"] for row in listed("org", "list")] == ["admin", "admin"]
+    run("org", "join", "spire", "ada")
+    members = {"ada": "member", "bob": "admin"}
+    run("load", "-", stdin=json.dumps({"organizations": [{"login": "tower", "members": members}]}))
+    assert [row["members"] for row in listed("org", "list")] == [members, members]
 
 
 def test_repositories(run, listed, store: Store):
