@@ -50,6 +50,9 @@ def open_store(
         _prepare(store, None if is_server_url(url) else sqlite_path(url, data_dir))
         if new:
             _make_key(store, key_path)
+        elif key_file is None:
+            # The setting may name a file that others manage, with the mode that they gave it.
+            private_file.restrict_file(key_path)
         store.look(encrypted_columns.verify_key)
     return store
 

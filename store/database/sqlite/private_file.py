@@ -1,6 +1,6 @@
-"""The permissions of the database file: only its owner may read and write it.
+"""The permissions of the database file and of the key file: only their owner may use them.
 
-SQLite gives the files that it creates beside it the same mode.
+SQLite gives the files that it creates beside the database the same mode.
 """
 
 import logging
@@ -35,16 +35,19 @@ def restrict(database: Path) -> None:
     """Remove all permissions on a database except its owner's. Log a warning if there were any."""
     file = database.resolve()
     for path in (file, *(file.with_name(file.name + end) for end in BESIDE)):
-        try:
-            mode = path.stat().st_mode & 0o777
-            if mode & OTHERS:
-                path.chmod(mode & ~OTHERS)
-                log.warning(
-                    "%s was open to others (mode %o), and is its owner's alone now", path, mode
-                )
-        except FileNotFoundError:
-            continue
-        except OSError as error:
-            log.warning(
-                "%s is open to others, and its mode cannot be changed: %s", path, error.strerror
-            )
+        restrict_file(path)
+
+
+def restrict_file(path: Path) -> None:
+    """Do the same for one file. Do nothing if it is missing."""
+    try:
+        mode = path.stat().st_mode & 0o777
+        if mode & OTHERS:
+            path.chmod(mode & ~OTHERS)
+            log.warning("%s was open to others (mode %o), and is its owner's alone now", path, mode)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        log.warning(
+            "%s is open to others, and its mode cannot be changed: %s", path, error.strerror
+        )

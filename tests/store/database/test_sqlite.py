@@ -132,6 +132,20 @@ class TestTheFile:
         open_store("sqlite", data_dir=tmp_path).shut()
         assert not caplog.text
 
+    def test_a_key_file_open_to_others_becomes_private(
+        self, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        open_store("sqlite", data_dir=tmp_path).shut()
+        key, mounted = tmp_path / "secret.key", tmp_path / "mounted.key"
+        mounted.write_bytes(key.read_bytes())
+        for path in (key, mounted):
+            path.chmod(0o644)
+        open_store("sqlite", data_dir=tmp_path, key_file=mounted).shut()
+        assert modes(tmp_path)["mounted.key"] == 0o644
+        open_store("sqlite", data_dir=tmp_path).shut()
+        assert modes(tmp_path)["secret.key"] == 0o600
+        assert caplog.text.count("was open to others (mode 644)") == 1
+
     def test_a_file_or_folder_that_is_no_database_keeps_its_mode(self, tmp_path: Path) -> None:
         (tmp_path / "folder").mkdir()
         (tmp_path / "letter").write_text("Dear Ada, the bells ring. " * 40)
