@@ -48,6 +48,12 @@ def is_ordered(options: dict[str, Any]) -> bool:
     return name_of(options.get("ordering")) != NONE
 
 
+def is_stopped(hook: Row) -> bool:
+    """Return whether a hook is inactive and keeps its deliveries, because they are ordered."""
+    inactive = not hook["active"] and hook["deleted_at"] is None
+    return inactive and is_ordered(hook["options"])
+
+
 def lock(db: Connection, hook_ids: Iterable[int]) -> dict[int, Row]:
     """Lock the order of these hooks until the transaction ends. Return their rows by hook.
 

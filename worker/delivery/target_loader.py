@@ -15,7 +15,7 @@ from store.formats.formats import PLATFORM, media_type
 from store.hooks import hooks, option_secrets, pull_urls, signing_keys
 from store.hooks.hook_health import last_rest
 from store.hooks.hook_options import SIGNATURES
-from store.hooks.hook_ordering import is_ordered
+from store.hooks.hook_ordering import is_stopped
 from store.hooks.hook_targets import target_of
 from store.hooks.signing_keys import SigningKey
 from worker.delivery.policy import Policy, policy_for
@@ -104,7 +104,7 @@ def make_target(
         deleted=row["deleted_at"] is not None,
         paused=row["paused_at"] is not None
         or bool(misconfigured)
-        or _is_stopped(row)
+        or is_stopped(row)
         or _is_withheld(row),
         content_type=row["content_type"],
         verify_tls=verify_tls,
@@ -155,12 +155,6 @@ def _media(row: Row) -> str:
     if row["options"].get("batch") is not None:
         return batches.media_type(format_)
     return CONTENT_TYPES[row["content_type"]] if format_ == PLATFORM else media_type(format_)
-
-
-def _is_stopped(row: Row) -> bool:
-    """Return whether the hook is inactive and keeps its deliveries, because they are ordered."""
-    inactive = not row["active"] and row["deleted_at"] is None
-    return inactive and is_ordered(row["options"])
 
 
 def _is_withheld(row: Row) -> bool:

@@ -148,6 +148,23 @@ def test_a_delivery_is_redelivered(run, listed, hook_id):
     assert len(listed("delivery", "list")) == 4
 
 
+@pytest.mark.parametrize(
+    ("changes", "prospect"),
+    [
+        ((), "is sent again as delivery 3"),
+        (("disable",), "is sent again as delivery 3"),
+        (("pause",), "waits as delivery 3 until hook 1 is resumed"),
+        (("order", "disable"), "waits as delivery 3 until hook 1 is enabled"),
+    ],
+    ids="-".join,
+)
+def test_a_redelivery_waits_while_its_hook_is_held(run, hook_id, changes, prospect):
+    commands = {"order": ("edit", hook_id, "--ordering", "hook")}
+    for change in changes:
+        run("hook", *commands.get(change, (change, hook_id)))
+    assert run("delivery", "redeliver", 1).stdout == f"delivery 1 {prospect}\n"
+
+
 def test_a_deleted_hook_gets_nothing_again(run, store: Store, hook_id):
     store.do(lambda db: hook_removal.delete(db, hooks.by_id(db, hook_id)))
     assert "was removed" in run("delivery", "redeliver", 1, code=4).stderr
