@@ -166,7 +166,8 @@ class WorkerSettings(WebSubSettings, ImportSettings, UsageSettings, MailSettings
         30 * DAY,
         gt=0,
         description="seconds for which the records of attempts, deliveries and events are kept, "
-        "of alerts that are over, and of mails. Records of waiting deliveries stay longer",
+        "of alerts that are over, and of mails. Waiting deliveries and their events stay longer, "
+        "without the records of older attempts",
     )
     keep_bodies: float = Field(
         7 * DAY,

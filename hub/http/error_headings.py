@@ -98,7 +98,11 @@ HEADINGS: dict[type[Exception], Heading] = {
         "The platform has such a path, and this server does not. The page "
         "[Not served](not-served.md) says why.",
     ),
-    errors.NotAllowed: Heading("Method not allowed", "This resource does not have this method."),
+    errors.NotAllowed: Heading(
+        "Method not allowed",
+        "The resource exists, but does not have this for now: a private repository has no cap of "
+        "pull requests. A method that a path never has is answered with 404.",
+    ),
     errors.NotAcceptable: Heading(
         "Not acceptable",
         "`Accept` asks for a form that this resource does not have, such as `diff`. "
