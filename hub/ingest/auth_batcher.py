@@ -12,7 +12,7 @@ from hub.auth.credentials import Caller
 from hub.http.errors import HubError
 from store import Connection, Row, Store
 from store.errors import Missing
-from store.repositories import repositories
+from store.repositories import repository_names
 
 Key = tuple[str, str, str]
 Authenticated = tuple[Caller, Row]
@@ -69,7 +69,7 @@ class AuthBatcher:
 
     def _check(self, db: Connection, token: str, owner: str, name: str) -> Authenticated:
         caller = credentials.authenticate(db, token)
-        repo = repositories.find(db, owner, name)
+        repo = repository_names.find(db, owner, name)
         if repo is None:
             raise Missing("repository")
         access.check(db, self._needed, caller, repo)

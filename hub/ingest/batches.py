@@ -1,35 +1,31 @@
 """Batches of events, one JSON object per line, accepted or rejected as a whole."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
-
-import orjson
 
 from hub.auth import access
 from hub.auth.access import OnRepo
 from hub.auth.credentials import Caller
 from hub.auth.source_signatures import SourceVerifier, speaks_for
-from hub.http.body import read_object
 from hub.http.errors import Forbidden, HubError, Rejected
 from hub.http.ndjson import read, reject
 from hub.http.response import Response, json_response
-from hub.ingest import event_envelope
+from hub.ingest import event_envelope, event_lines
 from hub.ingest.batch_endpoint import BatchEndpoint
+from hub.ingest.event_lines import EventLine
 from hub.ingest.event_spans import EventSpans, trace_of
 from hub.ingest.rejections import Rejections
 from hub.rest.context import Services
 from hub.rest.request import Request
-from store import Connection, Row, trace_context
+from store import Connection, Row
 from store.accounts import accounts
-from store.database import uuid7
 from store.delivery import events, incoming
 from store.delivery.incoming import IncomingEvent
 from store.errors import Missing
-from store.repositories import repositories
-from store.trace_context import TraceContext
+from store.repositories import repositories, repository_names
+from store.repositories.repository_names import ReportedRepository
 
 DESCRIPTION = """With Content-Type: application/x-ndjson the body is a batch, one JSON object per \
 line: {"id", "event", "repository": "owner/name", "payload": {...}}; id is optional, and so are \
@@ -41,24 +37,6 @@ Otherwise it is 202 {"accepted", "duplicates", "events": [{"id", "event_id", "de
 
 
 RESOURCE = "Event"
-
-
-@dataclass(slots=True)
-class EventLine:
-    """One event of a batch.
-
-    `repository` is owner/name, or empty if a source's event names none. `organization` is the login
-    of the payload's organization or of the repository's owner, or empty.
-    """
-
-    number: int
-    guid: str
-    name: str
-    repository: str
-    organization: str
-    payload: dict[str, Any]
-    body: bytes
-    trace: TraceContext | None = None
 
 
 Found = dict[str, Row | HubError | None]
@@ -83,7 +61,9 @@ class Batches:
     ) -> Response:
         check = event_envelope.any_event if source else event_envelope.platform_event
         most = self._services.settings.max_batch_lines
-        lines = await asyncio.to_thread(read, body, most, RESOURCE, partial(_line, check))
+        lines = await asyncio.to_thread(
+            read, body, most, RESOURCE, partial(event_lines.read, check)
+        )
         names = {line.repository for line in lines}
         organizations: Organizations = {}
         if source is not None:
@@ -103,54 +83,14 @@ class Batches:
         return json_response(202, _receipts(receipts))
 
 
-def _line(check: Callable[[str], str], number: int, text: bytes) -> EventLine:
-    content = read_object(text)
-    guid, name, payload = (content.get(member) for member in ("id", "event", "payload"))
-    if not isinstance(payload, dict):
-        raise Rejected("payload is not an object")
-    if not isinstance(name, str):
-        raise Rejected("event is not a string")
-    if guid is not None and not isinstance(guid, str):
-        raise Rejected("id is not a string")
-    repository = content.get("repository", event_envelope.repository_of(payload) or "")
-    if not isinstance(repository, str):
-        raise Rejected("repository is not a string")
-    guid = uuid7.new() if guid is None else event_envelope.checked_guid(guid)
-    organization = event_envelope.organization_of(payload, repository) or ""
-    return EventLine(
-        number,
-        guid,
-        check(name),
-        repository,
-        organization,
-        payload,
-        _written(payload),
-        _trace(content),
-    )
-
-
-def _trace(content: dict[str, Any]) -> TraceContext | None:
-    """Return the trace context of a line. Like the headers, it is ignored if it is not valid."""
-    parent, state = content.get("traceparent"), content.get("tracestate")
-    if not isinstance(parent, str):
-        return None
-    return trace_context.parse([parent], [state] if isinstance(state, str) else [])
-
-
-def _written(payload: dict[str, Any]) -> bytes:
-    try:
-        return orjson.dumps(payload)
-    except orjson.JSONEncodeError:
-        raise Rejected("payload is nested too deeply") from None
-
-
 def _check_write_access(
     db: Connection, caller: Caller, needed: OnRepo, names: Iterable[str]
 ) -> Found:
     """Return the repositories that the caller may push to, and the errors for the others."""
     found: Found = {}
     for name in names:
-        repo = _repository(db, name)
+        owner, slash, own = name.partition("/")
+        repo = repository_names.find(db, owner, own) if slash else None
         try:
             if repo is None:
                 raise Missing("repository")
@@ -173,13 +113,14 @@ def _check_source(
     """
     found: Found = {}
     for name in {line.repository for line in lines}:
-        owner, slash, _ = name.partition("/")
+        owner, slash, own = name.partition("/")
         if slash and not speaks_for(source, owner):
             found[name] = Rejected(
                 f"source {source['name']} may not send data for {name.lower()[:200]}"
             )
         else:
-            found[name] = _repository(db, name)
+            found[name] = repositories.find(db, owner, own) if slash else None
+    _follow_renames(db, found, lines)
     organizations: Organizations = {}
     for login in {line.organization for line in lines if found[line.repository] is None}:
         try:
@@ -202,9 +143,18 @@ def organization_id(db: Connection, source: Row, login: str | None) -> int:
     return account["id"] if account is not None and account["kind"] == "Organization" else 0
 
 
-def _repository(db: Connection, full_name: str) -> Row | None:
-    owner, slash, name = full_name.partition("/")
-    return repositories.find(db, owner, name) if slash else None
+def _follow_renames(db: Connection, found: Found, lines: Iterable[EventLine]) -> None:
+    """Give lines the present name of their repository if they have another one."""
+    known: dict[ReportedRepository | None, Row | None] = {}
+    for line in lines:
+        if found[line.repository] is not None:
+            continue
+        reported = repository_names.read(line.payload, line.repository)
+        if reported not in known:
+            known[reported] = repository_names.find_renamed(db, reported)
+        if (repo := known[reported]) is not None:
+            line.repository = repo["full_name"]
+            found[line.repository] = repo
 
 
 def _errors(

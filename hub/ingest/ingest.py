@@ -22,7 +22,7 @@ from hub.rest.request import Request
 from store import Connection, Row
 from store.delivery import events
 from store.delivery.incoming import IncomingEvent, Receipt
-from store.repositories import repositories
+from store.repositories import repository_names
 
 TOPIC = """Post an event of a repository
 
@@ -39,8 +39,9 @@ For a platform whose own webhook has this URL. The event and delivery id are in 
 X-Forgejo-*, X-Gitea-*, X-Gogs-* or X-GitHub-* headers. The body is JSON, or a form with the field \
 payload. It is signed in X-Hub-Signature-256 (or the forges' own bare header) with the secret of a \
 source, which ?source=NAME may name. The event goes to the repository in \
-payload.repository.full_name. An event of no repository known here goes to the hooks of the \
-organization in the payload. A ping is stored but delivered to no subscriber. A source that is \
+payload.repository.full_name. If no repository has this name, payload.repository.id or a former \
+name finds it. An event of no repository known here goes to the hooks of the organization in the \
+payload. A ping is stored but delivered to no subscriber. A source that is \
 limited to an owner gets 403 for repositories of other owners."""
 
 PUSH = on_repo("contents", "write", role="write", scopes=("repo",), public_scopes=("public_repo",))
@@ -180,7 +181,7 @@ def repository_for(db: Connection, source: Row, payload: dict[str, Any]) -> Row 
         return None
     if not speaks_for(source, owner):
         raise Forbidden(f"Source {source['name']} may not send data for {full_name.lower()[:200]}")
-    return repositories.find(db, owner, name)
+    return repository_names.find_reported(db, payload, owner, name)
 
 
 def _payload_field(body: bytes) -> bytes:

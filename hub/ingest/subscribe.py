@@ -20,7 +20,7 @@ from hub.rest.context import Context, Services
 from hub.rest.request import Handler, Request
 from store import Connection, Row
 from store.errors import Invalid, Missing
-from store.repositories import repositories
+from store.repositories import repository_names
 
 DESCRIPTION = """Subscribe to events of a repository, or unsubscribe
 
@@ -130,7 +130,7 @@ def _topic(db: Connection, caller: Caller, wish: SubscriptionRequest) -> Row:
     Raises Rejected if it does not exist or may not be seen.
     """
     try:
-        repo = repositories.find(db, wish.owner, wish.repo)
+        repo = repository_names.find(db, wish.owner, wish.repo)
         if repo is None:
             raise Missing("repository")
         access.check(db, ACCESS, caller, repo)

@@ -12,7 +12,7 @@ from hub.rest.resolve import GoneOrMoved
 from store import Connection, Row
 from store.apps import installation_repositories, installations
 from store.errors import Gone, Missing
-from store.repositories import repositories
+from store.repositories import repositories, repository_names
 
 
 def follow_rename(
@@ -56,7 +56,8 @@ def gone_or_moved(
     row, needed = error.row, operation.access
     if row.get("deleted_at") is not None:
         return Gone(f"This {error.argument.replace('_', ' ')} was deleted")
-    repo = _now(db, str(row["moved_to"]))
+    owner, _, name = str(row["moved_to"]).partition("/")
+    repo = repository_names.find(db, owner, name)
     if repo is None or not isinstance(needed, access.OnRepo):
         return Missing(error.argument)
     if not access.may_see(db, needed, who.caller, repo):
@@ -66,11 +67,6 @@ def gone_or_moved(
     place = template.index(f"{{{error.argument}_number}}") - len(template)
     rest = [*path[place - 1 : place], str(row["moved_number"]), *path[len(path) + place + 1 :]]
     return _moved(request, "/".join([f"{services.urls.root}/repositories/{repo['id']}", *rest]))
-
-
-def _now(db: Connection, full_name: str) -> Row | None:
-    owner, _, name = full_name.partition("/")
-    return repositories.find(db, owner, name) or repositories.by_former_name(db, owner, name)
 
 
 def _moved(request: Request, url: str) -> MovedPermanently:

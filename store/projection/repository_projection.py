@@ -15,7 +15,7 @@ from store.database.connection import Connection, Row
 from store.delivery import sources
 from store.delivery.websub import websub
 from store.errors import Conflict, Invalid
-from store.repositories import repositories, repository_details
+from store.repositories import repositories, repository_details, repository_names
 
 HAPPENED: payload_reader.Readers = {
     "stars": ("stargazers_count", payload_reader.number),
@@ -62,14 +62,17 @@ def find(db: Connection, event: Row, payload: dict[str, Any]) -> Row | None:
 
     If it is unknown and the event's source may describe it, create it.
     """
+    reported = repository_names.read(payload)
     if event["repo_id"]:
-        return repositories.get(db, event["repo_id"])
-    given = payload_reader.read_part(payload, "repository")
-    owner, slash, name = str(given.get("full_name", "")).partition("/")
-    if not slash or "\0" in owner + name or not _may_describe(db, event, owner):
+        known = repositories.get(db, event["repo_id"])
+    elif reported is None or not _may_describe(db, event, reported.owner):
         return None
-    known = repositories.find(db, owner, name)
-    return known or _renamed(db, payload, owner, name) or _make(db, given, owner, name)
+    else:
+        known = repository_names.find_reported(db, payload, reported.owner, reported.name)
+        known = known or _make(db, payload["repository"], reported.owner, reported.name)
+    if known is None or reported is None or not is_trusted(event):
+        return known
+    return _renamed(db, known, reported)
 
 
 def _may_describe(db: Connection, event: Row, owner: str) -> bool:
@@ -81,19 +84,14 @@ def _may_describe(db: Connection, event: Row, owner: str) -> bool:
     return account is not None and account["id"] == source["owner_id"]
 
 
-def _renamed(db: Connection, payload: dict[str, Any], owner: str, name: str) -> Row | None:
-    """Return the repository that the event renames, under its new name, or None."""
-    changes = payload_reader.read_part(payload, "changes")
-    renamed = payload_reader.read_part(payload_reader.read_part(changes, "repository"), "name")
-    before = payload_reader.read_field(renamed, "from", payload_reader.text(100))
-    known = None if before is None else repositories.find(db, owner, before)
-    reported = payload_reader.read_field(payload["repository"], "id", payload_reader.number)
-    if known is None or reported is None or reported != _row(db, known["id"])["foreign_id"]:
-        return None
+def _renamed(db: Connection, repo: Row, reported: repository_names.ReportedRepository) -> Row:
+    """Return the repository. It gets the name in the payload if that is newer."""
+    if not repository_names.is_renamed(db, repo, reported):
+        return repo
     try:
-        return repositories.rename(db, known, name)
+        return repositories.rename(db, repo, reported.name)
     except (Invalid, Conflict):
-        return None
+        return repo
 
 
 def _make(db: Connection, given: dict[str, Any], owner: str, name: str) -> Row | None:

@@ -5,7 +5,7 @@ from store.accounts import accounts, apps, organizations
 from store.apps import installations
 from store.errors import Invalid, Missing
 from store.hooks import hooks
-from store.repositories import repositories
+from store.repositories import repository_names
 
 
 def check_hook(db: Connection, hook_id: int | None) -> None:
@@ -89,7 +89,7 @@ def repository(db: Connection, full_name: tuple[str, str]) -> Row:
 
     Raises Missing if there is none.
     """
-    found = repositories.find(db, *full_name) or repositories.by_former_name(db, *full_name)
+    found = repository_names.find(db, *full_name)
     if found is None:
         raise missing(f"repository {'/'.join(full_name)!r}", "repo list")
     return found

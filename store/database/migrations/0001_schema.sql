@@ -75,6 +75,9 @@ CREATE TABLE repository (
 -- Lists and counts an owner's repositories, private ones or only the others.
 CREATE INDEX repository_created ON repository (owner_id, created_at, id, private);
 
+-- Finds a repository that the platform has renamed.
+CREATE INDEX repository_foreign ON repository (owner_id, foreign_id);
+
 CREATE TABLE collaborator (
     repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
     account_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,

@@ -12,6 +12,8 @@ from hub.settings import HubSettings
 from store import Store
 from store.accounts import accounts, tokens
 from store.delivery import sources
+from store.projection import projection_table
+from store.repositories import repositories
 
 EVENTS = "https://forge.example/events"
 KIND = {"Content-Type": "application/x-ndjson"}
@@ -185,3 +187,33 @@ async def test_a_source_of_one_owner_learns_nothing_of_others(
         f"line {number}: source own may not send data for {name.lower()}"
         for number, name in enumerate(names, 2)
     ]
+
+
+async def test_a_former_name_leads_to_the_repository(
+    client: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
+    await hook_for(client, "push")
+    store.do(repositories.rename, seed.hello, "bonjour")
+    answer = await post(client, lines(line("a"), line("b", repository="octo/Bonjour")))
+    assert [one["deliveries"] for one in answer.json()["events"]] == [1, 1]
+
+
+async def test_signed_lines_around_a_renaming_find_the_repository(
+    client: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
+    await hook_for(client, "push")
+    source = store.do(sources.create, "forge", "s3cret")
+    event = {"id": 1, "name": "push", "action": None, "repo_id": 0, "source_id": source["id"]}
+    event["received_at"] = store.clock.now()
+    described = {"repository": {"id": 77, "full_name": "octo/hello"}}
+    store.do(projection_table.project, event, described)
+    store.do(repositories.rename, seed.hello, "bonjour")
+    reported = ["octo/hello", 77], ["octo/hello", 78], ["octo/salut", 77], ["octo/salut", 77]
+    payloads = [{"repository": {"full_name": name, "id": number}} for name, number in reported]
+    events = [{"event": "push", "payload": payload} for payload in payloads]
+    # The payload's id belongs to another repository than the line's.
+    events.append({"event": "push", "payload": payloads[2], "repository": "octo/unknown"})
+    body = lines(*events)
+    del client.headers["Authorization"]
+    answer = await post(client, body, **{"X-Hub-Signature-256": signature("s3cret", body)})
+    assert [one["deliveries"] for one in answer.json()["events"]] == [1, 0, 1, 1, 0]

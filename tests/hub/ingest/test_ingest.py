@@ -83,6 +83,21 @@ async def test_a_delivery_id_is_the_repository_s(client: httpx.AsyncClient) -> N
     assert first.json()["event_id"] != second.json()["event_id"]
 
 
+async def test_a_former_name_leads_to_the_repository(
+    client: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
+    await hook_for(client, "push")
+    store.do(repositories.rename, seed.hello, "bonjour")
+    store.do(repositories.rename, seed.vault, "safe")
+    answer = await client.post(TOPIC, json={})
+    assert (answer.status_code, answer.json()["deliveries"]) == (202, 1)
+    stranger = {"Authorization": f"token {seed.reader_token}"}
+    hidden = await client.post("/octo/vault/events/push", json={}, headers=stranger)
+    assert_error(hidden, 404, "Not Found")
+    store.do(repositories.create, seed.octo["id"], "hello")
+    assert (await client.post(TOPIC, json={})).json()["deliveries"] == 0
+
+
 @pytest.mark.parametrize("given", ["", " ", "a b", "x" * 129, "ü"])
 async def test_a_wrong_delivery_id_is_refused(
     client: httpx.AsyncClient, store: Store, given: str

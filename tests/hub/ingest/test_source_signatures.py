@@ -9,11 +9,13 @@ import orjson
 import pytest
 from assertions import assert_error, signature
 from incoming_events import hook_for, kept, refused
+from statement_log import statements
 
 from store import Connection, Row, Store
 from store.accounts import accounts
 from store.clock import MovableClock
 from store.delivery import sources
+from store.projection import projection_table
 from store.repositories import repositories
 
 EVENTS = "https://forge.example/events"
@@ -237,3 +239,80 @@ async def test_too_large_is_seen_although_its_sender_is_unknown(
     clock.advance(1)
     assert_error(await post(forge, large), 413)
     assert len(refused(store)) == 2
+
+
+REPORTED = {"id": 77, "full_name": "octo/hello", "created_at": "2026-01-01T00:00:00Z"}
+"""The repository octo/hello, as the platform described it before it renamed it."""
+RENAMED = REPORTED | {"full_name": "Octo/Bonjour", "created_at": 1_767_225_600}
+CHANGES = {"repository": {"name": {"from": "Hello"}}}
+
+
+@pytest.fixture
+def described(forge: httpx.AsyncClient, store: Store) -> None:
+    """The state has octo/hello with the platform's id."""
+    event = {"id": 1, "name": "push", "action": None, "repo_id": 0, "source_id": 1}
+    event["received_at"] = store.clock.now()
+    store.do(projection_table.project, event, {"repository": REPORTED})
+
+
+@pytest.mark.usefixtures("described")
+@pytest.mark.parametrize(
+    "payload",
+    [
+        {"action": "renamed", "changes": CHANGES, "repository": RENAMED},
+        {"action": "renamed", "changes": CHANGES, "repository": RENAMED | {"created_at": 5}},
+        {"repository": RENAMED},
+        {"repository": {"id": 77, "full_name": "octo/bonjour"}},
+    ],
+)
+async def test_a_new_name_reaches_the_hooks_before_it_is_state(
+    forge: httpx.AsyncClient, store: Store, payload: dict[str, Any]
+) -> None:
+    await hook_for(forge, "issues")
+    assert (await post(forge, payload)).json()["deliveries"] == 1
+    assert kept(store)[0]["repo_id"] == 1
+
+
+@pytest.mark.usefixtures("described")
+@pytest.mark.parametrize(
+    "repository",
+    [
+        {"full_name": "octo/bonjour"},
+        RENAMED | {"id": 78},
+        RENAMED | {"id": "77"},
+        # Another platform uses the same id.
+        RENAMED | {"created_at": "2026-01-02T00:00:00Z"},
+        RENAMED | {"full_name": "reader/bonjour"},
+    ],
+)
+async def test_another_repository_does_not_reach_the_hooks(
+    forge: httpx.AsyncClient, store: Store, repository: dict[str, Any]
+) -> None:
+    await hook_for(forge, "issues")
+    payload = {"repository": repository, "changes": {"repository": {"name": {"from": "vault"}}}}
+    assert (await post(forge, payload)).json()["deliveries"] == 0
+    assert kept(store)[0]["repo_id"] == 0
+
+
+@pytest.mark.usefixtures("described")
+@pytest.mark.parametrize(("known", "deliveries"), [({}, 1), ({"id": 77}, 1), ({"id": 78}, 0)])
+async def test_a_former_name_reaches_the_hooks_of_its_repository_only(
+    forge: httpx.AsyncClient, store: Store, seed: Any, known: dict[str, int], deliveries: int
+) -> None:
+    await hook_for(forge, "issues")
+    store.do(repositories.rename, seed.hello, "bonjour")
+    answer = await post(forge, {"repository": {"full_name": "octo/HELLO", **known}})
+    assert answer.json()["deliveries"] == deliveries
+    assert kept(store)[0]["repo_id"] == deliveries
+
+
+@pytest.mark.usefixtures("described")
+async def test_a_present_name_comes_before_id_and_former_name(
+    forge: httpx.AsyncClient, store: Store, seed: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.do(repositories.rename, seed.hello, "bonjour")
+    other = store.do(repositories.create, seed.octo["id"], "hello")
+    asked = statements(monkeypatch)
+    assert (await post(forge, {"repository": REPORTED})).is_success
+    assert not [sql for sql in asked if "repository_name" in sql]
+    assert kept(store)[0]["repo_id"] == other["id"]

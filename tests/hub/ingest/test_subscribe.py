@@ -9,6 +9,7 @@ from assertions import assert_error, bodies, waiting
 from store import Store
 from store.accounts import tokens
 from store.hooks import hooks
+from store.repositories import repositories
 
 ORIGIN = "https://forge.example"
 HOOKS = "/repos/octo/hello/hooks"
@@ -92,6 +93,16 @@ async def test_topics_to_subscribe_to(
 async def test_a_hook_subscribes_to_every_event(client: httpx.AsyncClient) -> None:
     await subscribe(client, topic="/octo/hello/events/*")
     assert (await shown(client))[0]["events"] == ["*"]
+
+
+async def test_a_former_name_leads_to_the_repository(
+    client: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
+    await subscribe(client)
+    store.do(repositories.rename, seed.hello, "bonjour")
+    await subscribe(client, topic="/octo/hello/events/issues")
+    (hook,) = (await client.get("/repos/octo/bonjour/hooks")).json()
+    assert hook["events"] == ["push", "issues"]
 
 
 def secret_of(store: Store, hook: dict[str, Any]) -> str | None:

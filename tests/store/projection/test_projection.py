@@ -475,6 +475,77 @@ def test_a_new_name_is_followed(signed: Platform) -> None:
     assert (named(signed, "ada/turbine") or {})["id"] == signed.world.repo["id"]
 
 
+def name_now(platform: Platform) -> str:
+    name: str = repository(platform)["name"]
+    return name
+
+
+def renaming(platform: Platform, before: str, after: str, **changed: Any) -> None:
+    """Report that the repository has another name."""
+    changes = {"repository": {"name": {"from": before}}}
+    given = REPORTED | {"full_name": f"ada/{after}"} | changed
+    platform.report("repository", "renamed", repository=given, changes=changes)
+
+
+def test_a_new_name_is_followed_in_an_event_of_the_known_repository(signed: Platform) -> None:
+    signed.report("push", repository=REPORTED)
+    renaming(signed, "engine", "motor")
+    assert name_now(signed) == "motor"
+    for changed in ({"id": 1}, {"full_name": "eve/drive"}, {"full_name": "ada/no name"}):
+        renaming(signed, "motor", "drive", **changed)
+        assert name_now(signed) == "motor"
+    signed.source_id = 0
+    renaming(signed, "motor", "drive")
+    assert name_now(signed) == "motor", "a source did not sign it"
+
+
+@pytest.mark.parametrize("repo_id", [0, 1])
+def test_late_events_bring_back_no_former_name(signed: Platform, repo_id: int) -> None:
+    signed.report("push", repository=REPORTED)
+    signed.repo_id = repo_id and signed.world.repo["id"]
+    # The second renaming is reported before the first one.
+    renaming(signed, "motor", "turbine")
+    assert name_now(signed) == "turbine"
+    renaming(signed, "engine", "motor")
+    signed.report("push", repository=REPORTED)
+    assert name_now(signed) == "turbine"
+    assert named(signed, "ada/engine") is None
+    renaming(signed, "turbine", "engine")
+    assert name_now(signed) == "engine", "an event may bring it back"
+
+
+@pytest.mark.parametrize(
+    ("changed", "name"),
+    [
+        ({}, "motor"),
+        ({"created_at": "2019-05-15T15:19:25Z"}, "motor"),
+        ({"created_at": None}, "engine"),
+        ({"created_at": 1557933566}, "engine"),
+        ({"id": 1}, "engine"),
+    ],
+)
+def test_id_and_time_of_creation_prove_a_new_name(
+    signed: Platform, changed: dict[str, Any], name: str
+) -> None:
+    """Not every platform has an event about a renaming."""
+    signed.report("push", repository=REPORTED)
+    signed.repo_id = 0
+    signed.report("push", repository=REPORTED | {"full_name": "ada/motor"} | changed)
+    assert name_now(signed) == name
+
+
+@pytest.mark.parametrize("known", [{}, {"id": 186853002}])
+def test_no_repository_is_made_with_a_former_name(signed: Platform, known: dict[str, int]) -> None:
+    signed.report("push", repository=REPORTED)
+    signed.world.store.do(repositories.rename, signed.world.repo, "motor")
+    signed.repo_id = 0
+    signed.report("push", repository={"full_name": "ada/engine", "private": True, **known})
+    assert named(signed, "ada/engine") is None
+    assert repository(signed)["private"] == 1, "the event is its own"
+    signed.report("push", repository={"full_name": "ada/engine", "id": 5})
+    assert (named(signed, "ada/engine") or {})["id"] != signed.world.repo["id"]
+
+
 # Branches and tags.
 
 
