@@ -32,7 +32,9 @@ def content_of(attempt: Row) -> bytes | None:
 
 
 def _event(attempt: Row, body: bytes) -> EventView:
-    return EventView(attempt["event"], attempt["guid"], body, attempt["received_at"])
+    event = EventView(attempt["event"], attempt["guid"], body, attempt["received_at"])
+    event.own_repository = attempt["event_repository"]
+    return event
 
 
 def body_of(attempt: Row) -> bytes | None:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from store.database import body_codec
 from store.database.connection import Connection, Row, json_array
+from store.delivery import event_fields
 from store.formats.installed import with_installation
 
 COLUMNS = (
@@ -67,11 +68,12 @@ def get(db: Connection, hook_id: int, attempt_id: int) -> Row | None:
     """Return one attempt of the hook, or None.
 
     The row has `request_headers`, `response_headers` (None if there was no response),
-    `response_body`, and `event_body` (None if retention has deleted it).
+    `response_body`, `event_body` (None if retention has deleted it), and `event_repository` for
+    formats.
     """
     row = db.one(
         f"SELECT {COLUMNS}, a.request_head, a.response_head, a.response_body, a.installation_id"
-        " AS named_installation, e.body AS event_body FROM attempt a"
+        " AS named_installation, e.body AS event_body, e.repo_id AS event_repo FROM attempt a"
         " JOIN event e ON e.id = a.event_id WHERE a.hook_id = :hook_id AND a.id = :id",
         hook_id=hook_id,
         id=attempt_id,
@@ -82,7 +84,9 @@ def get(db: Connection, hook_id: int, attempt_id: int) -> Row | None:
     row["request_headers"] = parse_headers(row.pop("request_head").partition("\r\n")[2])
     head = row.pop("response_head")
     row["response_headers"] = None if head is None else parse_headers(head)
-    row["event_body"] = _sent(row.pop("event_body"), row.pop("named_installation"))
+    body = _sent(row.pop("event_body"), row.pop("named_installation"))
+    row["event_body"] = body
+    row["event_repository"] = event_fields.own_repository(db, row.pop("event_repo"), body)
     return _row(row)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from store.database.connection import Connection, Row, json_array
 from store.delivery import deliveries
-from store.delivery.event_columns import COLUMNS
+from store.delivery.event_fields import COLUMNS
 from store.delivery.incoming import EXAMPLE_SOURCE
 from store.hooks.hook_targets import EVERYWHERE
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from store.database import body_codec
 from store.database.connection import Connection, Row, json_array
-from store.delivery.event_columns import COLUMNS
+from store.delivery.event_fields import COLUMNS
 from store.delivery.fan_out import fan_out
 from store.delivery.incoming import IncomingEvent, Receipt
 from store.errors import Conflict

@@ -4,6 +4,7 @@ The attributes follow the platform's own adapter for CloudEvents.
 """
 
 import re
+from urllib.parse import quote
 
 import orjson
 
@@ -22,7 +23,7 @@ def attributes(event: EventView, prefix: str) -> dict[str, str]:
     found = {
         "specversion": "1.0",
         "id": event.guid,
-        "source": text_of(event.repository, "url", "html_url") or NO_SOURCE,
+        "source": _source(event),
         "type": f"{prefix}.{event.kind}",
         "time": _time(event),
     }
@@ -30,6 +31,14 @@ def attributes(event: EventView, prefix: str) -> dict[str, str]:
         found |= event.trace.members()
     subject = _subject(event)
     return found if subject is None else found | {"subject": subject}
+
+
+def _source(event: EventView) -> str:
+    found = event.repository
+    full_name = text_of(found, "full_name")
+    # A source is a reference: without the API's address, the path in the API is left.
+    path = NO_SOURCE if full_name is None else f"/repos/{quote(full_name, errors='replace')}"
+    return text_of(found, "url", "html_url") or path
 
 
 def _subject(event: EventView) -> str | None:

@@ -1,6 +1,6 @@
 """An event as formats see it: its payload is parsed once, and read without trust in its shape."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -39,6 +39,8 @@ class EventView:
     accepted_at: int
     trace: TraceContext | None = None
     """The place in a trace from which it comes, or None."""
+    own_repository: Json = field(default_factory=dict)
+    """The event's repository, for a payload that has none: `id` and `full_name`, or empty."""
 
     @cached_property
     def payload(self) -> Json:
@@ -58,8 +60,8 @@ class EventView:
 
     @property
     def repository(self) -> Json:
-        """Return the payload's repository; empty if there is none."""
-        return object_of(self.payload, "repository")
+        """Return the payload's repository, or else the event's own; empty if there is none."""
+        return object_of(self.payload, "repository") or self.own_repository
 
     @property
     def time(self) -> str:

@@ -15,7 +15,7 @@ class TrialRequest:
     """The request to try, for a hook that need not exist yet (`hook_id` 0).
 
     `repo_id` is the repository of the event, 0 if it has none. `target` is the target of the hook,
-    if that is not this repository.
+    if that is not this repository. `repository` is the event's repository if the body has none.
     """
 
     repo_id: int
@@ -30,6 +30,7 @@ class TrialRequest:
     keys: Sequence[SigningKey] = field(default=(), repr=False)
     options: DeliveryOptions = field(default_factory=DeliveryOptions)
     target: HookTarget | None = None
+    repository: dict[str, Any] = field(default_factory=dict)
 
     def as_row(self) -> Row:
         """Return the hook as if it were stored; its secret is not in the row."""

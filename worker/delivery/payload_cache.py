@@ -9,10 +9,10 @@ from typing import Protocol
 
 from store import Connection, Row, Store, trace_context
 from store.apps import event_installations
-from store.delivery import events, incoming
+from store.delivery import event_fields, events, incoming
 from store.delivery.websub import websub, websub_feeds
 from store.delivery.websub.websub_topics import CONTENT_EVENT, JSON, Topic, content_type
-from store.formats.event_view import EventView
+from store.formats.event_view import EventView, Json
 from store.formats.formats import Rendered, render
 from store.formats.installed import with_installation
 from store.trace_context import TraceContext
@@ -63,6 +63,8 @@ class Payload:
     """The place in a trace from which the event comes, or None."""
     keeper: "PayloadKeeper | None" = field(default=None, repr=False, compare=False)
     """The cache that counts its memory, or None."""
+    repository: Json | None = None
+    """The event's repository if the body has none, or else empty; None if it was not looked up."""
     _form: bytes | None = None
     _rendered: dict[tuple[str, str, bool], Rendered] = field(default_factory=dict)
 
@@ -94,6 +96,7 @@ class Payload:
         if known is None:
             trace = self.trace if traced else None
             event = EventView(self.name, self.guid, self.body, self.accepted_at or now, trace)
+            event.own_repository = self.repository or {}
             known = self._rendered[format_, prefix, traced] = render(format_, event, prefix)
             self._grow(_memory(known))
         return known
@@ -156,6 +159,16 @@ class PayloadCache:
         found = await self._loader.get(event_id)
         return None if found is None else self.put(event_id, found)
 
+    async def add_repository(self, payload: Payload) -> None:
+        """Look up the event's repository if the body has none, for `Payload.rendered`."""
+        if payload.repository is not None:
+            return
+        if payload.repo_id and event_fields.lacks_repository(payload.body):
+            find = event_fields.own_repository
+            payload.repository = await self._store.read(find, payload.repo_id, payload.body)
+        else:
+            payload.repository = {}
+
     async def feed(self, event_id: int, topic: Topic, hub: str) -> Payload:
         """Return a repository's feed as of this event."""
         key = event_id, f"{topic.self_url} {hub}"
@@ -184,6 +197,7 @@ class PayloadCache:
         named = Payload(event.name, event.guid, body, accepted_at=event.accepted_at)
         named.republished, named.repo_id = event.republished, event.repo_id
         named.installation_id, named.trace = number, event.trace
+        named.repository = event.repository
         return self.put((event_id, f"installation {number}"), named)
 
 

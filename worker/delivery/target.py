@@ -115,9 +115,14 @@ class Target:
 
     async def payload(self, cache: PayloadCache, event_id: int) -> Payload | None:
         """Return the payload of an event for this target. Return None if there is none to send."""
-        if self.app_id is not None:
-            return await cache.of_app(event_id, self.app_id)
-        return await cache.get(event_id)
+        found = (
+            await cache.get(event_id)
+            if self.app_id is None
+            else await cache.of_app(event_id, self.app_id)
+        )
+        if found is not None and self.format != PLATFORM:
+            await cache.add_repository(found)
+        return found
 
     @property
     def lacking(self) -> str:

@@ -72,7 +72,7 @@ class TrialSender:
         signatures = signatures_of(row["options"], trial.secret, trial.keys)
         target = make_target(row, trial.secret, endpoint, refusal, self.settings, signatures, now)
         payload = Payload(trial.event, trial.guid, trial.body, accepted_at=now)
-        payload.repo_id = trial.repo_id
+        payload.repo_id, payload.repository = trial.repo_id, trial.repository
         if target.policy.batch is not None:
             return target, *_alone(target, payload, now)
         rendered = target.render(payload, now)

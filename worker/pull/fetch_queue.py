@@ -8,9 +8,10 @@ from functools import partial
 
 from store import Connection, Row
 from store.clock import SECOND
-from store.delivery import attempt_outcomes, deliveries
+from store.delivery import attempt_outcomes, deliveries, event_fields
 from store.delivery.attempt_outcomes import Outcome
 from store.errors import Conflict
+from store.formats.formats import PLATFORM
 from store.hooks import hook_ordering
 from store.hooks.hook_ordering import is_ordered
 from store.monitoring import hook_tallies
@@ -88,6 +89,8 @@ class FetchQueue:
                 continue  # beyond the size limit of one read: the next request gets it
             item = leased_requests.queued(row, target, turns)
             payload = payloads[row["event_id"]]
+            if payload is not None and payload.repository is None and target.format != PLATFORM:
+                payload.repository = event_fields.own_repository(db, payload.repo_id, payload.body)
             reason = undeliverable_reason(target, payload, item, db.now)
             if reason is not None or payload is None:
                 dead.setdefault(reason or "", []).append(row["id"])

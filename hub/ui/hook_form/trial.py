@@ -9,6 +9,7 @@ from hub.ui.catalog.examples import example_of
 from hub.ui.view_context import ViewContext
 from store import Row
 from store.database import uuid7
+from store.delivery import event_fields
 from store.errors import Invalid, Unprepared
 from store.hooks import hooks, option_secrets, signing_keys
 from store.hooks.event_names import HUB_EVENTS, PLATFORM_EVENTS
@@ -58,8 +59,9 @@ def plan(ctx: ViewContext, repo: Row | None, body: Any, hook: Row | None = None)
     options = merged({} if hook is None else hook["options"], body.get("delivery"))
     options = option_secrets.resolved(ctx.db, hook, options, config["url"])
     secret = config.get("secret") if hook is None else hooks.secret_of(ctx.db, hook)
+    repo_id = 0 if repo is None else repo["id"]
     request = TrialRequest(
-        repo_id=0 if repo is None else repo["id"],
+        repo_id=repo_id,
         url=config["url"],
         content_type=config["content_type"],
         insecure_ssl=str(config["insecure_ssl"]) == "1",
@@ -71,5 +73,6 @@ def plan(ctx: ViewContext, repo: Row | None, body: Any, hook: Row | None = None)
         keys=[] if hook is None else signing_keys.wanted_keys(ctx.db, hook["id"], options),
         target=None if hook is None else target_of(hook),
         options=DeliveryOptions.model_validate(options),
+        repository=event_fields.own_repository(ctx.db, repo_id, example.body),
     )
     return PlannedTrial(request, example.origin, sends=ctx.form.get("how") != "show")

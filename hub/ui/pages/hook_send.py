@@ -14,7 +14,7 @@ from hub.ui.section import ActionResult, RenderedPage, Section
 from hub.ui.view_context import ViewContext
 from store import Row
 from store.database import uuid7
-from store.delivery import outbox
+from store.delivery import event_fields, outbox
 from store.errors import Conflict, Invalid, Unusable
 from store.hooks import hooks, option_secrets, signing_keys
 from store.hooks.hook_options import DeliveryOptions
@@ -74,6 +74,7 @@ def _request(ctx: ViewContext, hook: Row, event: str, payload: str) -> TrialAnsw
             hook_id=hook["id"],
             keys=keys,
             options=DeliveryOptions.model_validate(options),
+            repository=event_fields.own_repository(ctx.db, hook["repo_id"] or 0, body),
         )
     )
 

@@ -367,6 +367,7 @@ def test_an_attempt_has_the_recorded_values(world: World, hook: Any, lease: int)
         "response_headers": {"Content-Type": "text/plain", "Set-Cookie": "a=1, b=2"},
         "response_body": "fine",
         "event_body": b'{"n":1}',
+        "event_repository": {"id": world.repo["id"], "full_name": "ada/engine"},
     }
     assert listed == listed | {
         "delivery_id": one.id,

@@ -109,6 +109,40 @@ def test_a_thin_event_names_the_related_object() -> None:
     assert (empty["repository"], empty["related_object"]) == (None, None)
 
 
+OWN: dict[str, Any] = {"id": 3, "full_name": "tower/new clock"}
+
+
+@pytest.mark.parametrize(
+    ("payload", "own", "thin", "source"),
+    [
+        ({}, OWN, {**OWN, "url": None}, "/repos/tower/new%20clock"),
+        ({"repository": None}, OWN, {**OWN, "url": None}, "/repos/tower/new%20clock"),
+        ({}, {}, None, "urn:tocsin:hub"),
+        (
+            {"repository": {"full_name": "a/b"}},
+            OWN,
+            {"id": None, "full_name": "a/b", "url": None},
+            "/repos/a/b",
+        ),
+        (
+            PUSH,
+            OWN,
+            {"id": 7, "full_name": "ada/bell-tower", "url": REPOSITORY["url"]},
+            REPOSITORY["url"],
+        ),
+    ],
+)
+def test_a_payload_without_a_repository_has_the_event_s(
+    payload: dict[str, Any], own: dict[str, Any], thin: dict[str, Any] | None, source: str
+) -> None:
+    event = view("push", payload)
+    event.own_repository = own
+    assert orjson.loads(render("thin", event).body)["repository"] == thin
+    assert orjson.loads(render("cloudevents_structured", event).body)["source"] == source
+    shown = "a repository" if thin is None else thin["full_name"]
+    assert shown in text_of("slack", render("slack", event).body)
+
+
 def text_of(format_: str, body: bytes) -> str:
     content = orjson.loads(body)
     if format_ == "teams":

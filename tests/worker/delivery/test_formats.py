@@ -60,3 +60,35 @@ async def test_a_change_of_the_format_is_noticed(harness: WorkerHarness) -> None
     first, second = harness.network.posts
     assert first.body == BODY
     assert orjson.loads(second.body)["type"] == "push"
+
+
+async def test_a_payload_without_a_repository_gets_the_event_s(harness: WorkerHarness) -> None:
+    repo = {"id": harness.repo["id"], "full_name": harness.repo["full_name"], "url": None}
+    harness.hook(options={"format": "thin"})
+    harness.hook(options={"format": "cloudevents_binary"})
+    harness.hook()
+    bare = b'{"ref": "refs/heads/main"}'
+    receipt = await harness.event(bare)
+    await harness.work()
+    await until(lambda: len(harness.network.posts) == 3)
+    later = await harness.event(bare)
+    await until(lambda: len(harness.network.posts) == 6)
+    posts = {
+        (post.headers["webhook-id"], post.headers.get("webhook-format")): post
+        for post in harness.network.posts
+    }
+    for guid in (receipt.guid, later.guid):
+        assert orjson.loads(posts[guid, "thin"].body)["repository"] == repo
+        source = posts[guid, "cloudevents_binary"].headers["ce-source"]
+        assert source == f"/repos/{repo['full_name']}"
+        assert posts[guid, "cloudevents_binary"].body == posts[guid, None].body == bare
+
+
+async def test_a_recorded_attempt_has_the_repository_of_its_format(harness: WorkerHarness) -> None:
+    hook_id = harness.hook(options={"format": "thin"})
+    await harness.work()
+    for body in (b"{}", BODY):
+        await harness.event(body)
+    own = {"id": harness.repo["id"], "full_name": harness.repo["full_name"]}
+    found = await harness.recorded(hook_id, 2)
+    assert [one["event_repository"] for one in found] == [own, {}]

@@ -4,6 +4,7 @@ import asyncio
 from contextlib import ExitStack
 from typing import Any
 
+import orjson
 import pytest
 from waiting import PATIENCE, until
 from worker_harness import WorkerHarness, settle
@@ -226,3 +227,14 @@ async def test_a_pull_hook_needs_no_access_to_an_endpoint(
         harness.store.do(
             hooks.create, harness.repo["id"], url="pull:ci", events=["push"], options=options
         )
+
+
+async def test_a_fetched_payload_without_a_repository_gets_the_event_s(
+    harness: WorkerHarness,
+) -> None:
+    hook_id = harness.hook("pull:ci", options={"format": "thin"})
+    await harness.event(b'{"ref": "refs/heads/main"}')
+    (fetched,) = fetch(harness, hook_id)
+    full_name = harness.repo["full_name"]
+    own = {"id": harness.repo["id"], "full_name": full_name, "url": None}
+    assert orjson.loads(fetched.body)["repository"] == own

@@ -512,3 +512,4 @@ async def test_a_delivery_in_another_format_is_shown(world: World) -> None:
         text = text_of(await browser.page(f"/ui/deliveries/{number}"))
         assert '"related_object": null' in text
         assert '"id": "guid-a"' in text
+        assert f'"full_name": "{world.seed.hello["full_name"]}"' in text, "of the event"
