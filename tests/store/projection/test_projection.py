@@ -534,6 +534,17 @@ def test_id_and_time_of_creation_prove_a_new_name(
     assert name_now(signed) == name
 
 
+def test_a_transfer_makes_another_repository(signed: Platform) -> None:
+    signed.report("push", repository=REPORTED)
+    signed.repo_id = 0
+    owner = {"login": "tower", "type": "Organization"}
+    moved = REPORTED | {"full_name": "tower/engine", "owner": owner}
+    changes = {"owner": {"from": {"user": {"login": "ada"}}}}
+    signed.report("repository", "transferred", repository=moved, changes=changes)
+    assert repository(signed)["owner_id"] == signed.world.user["id"]
+    assert (named(signed, "tower/engine") or {})["id"] != signed.world.repo["id"]
+
+
 @pytest.mark.parametrize("known", [{}, {"id": 186853002}])
 def test_no_repository_is_made_with_a_former_name(signed: Platform, known: dict[str, int]) -> None:
     signed.report("push", repository=REPORTED)
