@@ -63,7 +63,8 @@ class DirectTransport(httpx.ASGITransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         if not isinstance(request.stream, httpx.ByteStream):
             return await super().handle_async_request(request)
-        exchange = Exchange(request)
+        # A request that follows a redirect has not read its body yet.
+        exchange = Exchange(request.method, await request.aread())
         await self.app(self._scope(request), exchange.receive, exchange.send)
         return exchange.response()
 
@@ -88,8 +89,8 @@ class DirectTransport(httpx.ASGITransport):
 class Exchange:
     """A request and its response, in the messages of ASGI."""
 
-    def __init__(self, request: httpx.Request) -> None:
-        self._request = request
+    def __init__(self, method: str, body: bytes) -> None:
+        self._method, self._body = method, body
         self._received = False
         self._start: dict[str, Any] = {}
         self._parts: list[bytes] = []
@@ -100,7 +101,7 @@ class Exchange:
             await self._ended.wait()
             return {"type": "http.disconnect"}
         self._received = True
-        return {"type": "http.request", "body": self._request.content, "more_body": False}
+        return {"type": "http.request", "body": self._body, "more_body": False}
 
     async def send(self, message: Any) -> None:
         assert not self._ended.is_set()
@@ -108,7 +109,7 @@ class Exchange:
             assert not self._start
             self._start = message
             return
-        if self._request.method != "HEAD":
+        if self._method != "HEAD":
             self._parts.append(message.get("body", b""))
         if not message.get("more_body", False):
             self._ended.set()
