@@ -1,6 +1,5 @@
 """The state of a process that monitoring reads. It outlives applications, which may be rebuilt."""
 
-import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -13,9 +12,6 @@ from store.database.metrics import MetricSet
 from store.monitoring import stats as figures
 from store.monitoring.stats import DeliveryStats
 from store.tracing import Tracer
-
-# The number of rows for write probes. If two processes share one, that does no harm.
-COMPONENTS = 1024
 
 
 @dataclass(slots=True)
@@ -49,5 +45,5 @@ class Observability:
 
 
 def _probe(db: Connection) -> int:
-    figures.probe(db, os.getpid() % COMPONENTS)
+    figures.probe(db)
     return figures.migrations_ahead(db)

@@ -66,7 +66,8 @@ class AuditEntry:
 
 def add(db: Connection, entry: AuditEntry) -> None:
     """Write an entry at the end of this transaction. After a rollback it is not written."""
-    db.before_commit(_append, entry)
+    # Every transaction with an entry waits for this lock, so that it is held most briefly.
+    db.before_commit(_append, entry, last=True)
 
 
 def _append(db: Connection, entries: list[AuditEntry]) -> None:

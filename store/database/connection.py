@@ -105,11 +105,12 @@ class Connection(Protocol):
         If it does, ReadBudgetExceeded makes the store run it again on a thread.
         """
 
-    def before_commit(self, function: "BeforeCommit[T]", item: T) -> None:
+    def before_commit(self, function: "BeforeCommit[T]", item: T, *, last: bool = False) -> None:
         """Call `function` with all items registered for it, at the end of this transaction.
 
         After a rollback it is not called. This is for locks that all writers need: late locks are
-        held only briefly.
+        held only briefly. All transactions call the functions in one order, those with `last` at
+        the end, so that no two deadlock.
         """
 
     def after_commit(self, call: Callable[[], None]) -> None:

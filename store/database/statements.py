@@ -44,6 +44,7 @@ class Statements(ABC):
         self.now = 0
         self.finished: list[Callable[[], None]] = []
         self._pending_items: list[tuple[BeforeCommit[Any], Any]] = []
+        self._last: set[BeforeCommit[Any]] = set()
         self._mark = 0, 0
 
     @property
@@ -120,15 +121,21 @@ class Statements(ABC):
     def after_commit(self, call: Callable[[], None]) -> None:
         self.finished.append(call)
 
-    def before_commit(self, function: BeforeCommit[T], item: T) -> None:
+    def before_commit(self, function: BeforeCommit[T], item: T, *, last: bool = False) -> None:
+        if last:
+            self._last.add(function)
         self._pending_items.append((function, item))
 
     def _run_before_commit(self) -> None:
         """Call the functions that `before_commit` registered."""
         while self._pending_items:
             found, self._pending_items = self._pending_items, []
-            for function in dict.fromkeys(each for each, _ in found):
+            for function in sorted({each for each, _ in found}, key=self._rank):
                 function(self, [item for each, item in found if each is function])
+
+    def _rank(self, function: BeforeCommit[Any]) -> tuple[bool, str, str]:
+        """Return the place of a function in the order of all transactions."""
+        return function in self._last, function.__module__, function.__qualname__
 
     def _start_anew(self) -> None:
         """Drop all registered calls, because a transaction begins."""

@@ -4,7 +4,6 @@ A slot has FINE minutes at first. Retention merges old slots into hours, so that
 are some 700 rows.
 """
 
-import os
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable
@@ -13,6 +12,7 @@ from dataclasses import dataclass, field
 from store.clock import HOUR, MINUTE, SECOND
 from store.database.connection import Connection, json_array
 from store.monitoring.quantile import quantile
+from store.monitoring.shards import own_shard
 
 FINE, COARSE = 5, HOUR // MINUTE
 # Upper bounds of durations in microseconds. One more range is above the last bound.
@@ -47,7 +47,7 @@ def write(db: Connection, sums: Counts) -> None:
     One row for each hook and status code makes this as expensive as the record of an attempt. So
     callers collect the counts of some seconds.
     """
-    minute, shard = db.now // MINUTE // FINE * FINE, os.getpid() % 1024
+    minute, shard = db.now // MINUTE // FINE * FINE, own_shard()
     # All transactions update the rows in this order, so that no two deadlock.
     rows = [(minute, hook_id, code, shard, *many) for (hook_id, code), many in sorted(sums.items())]
     db.insert_many("hook_tally", COLUMNS, rows, THEN)

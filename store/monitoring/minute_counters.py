@@ -4,7 +4,6 @@ So a report about an hour reads sixty rows, however many deliveries there were. 
 updates its counters once, at the end of its transaction.
 """
 
-import os
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from functools import cache
 from store.clock import SECOND
 from store.database.connection import Connection, json_array
 from store.monitoring.quantile import quantile
+from store.monitoring.shards import own_shard
 
 MINUTE = 60 * SECOND
 EVERYWHERE = 0
@@ -26,7 +26,6 @@ KEY = "minute, repo_id, shard"
 EVENTS, DELIVERED, FAILED, DEAD, FILTERED, FIRST = 0, 1, 2, 3, 4, 5
 FEW = 2
 EVERY = tuple(range(len(COUNTED)))
-SHARDS = 1024
 
 CountIncrement = tuple[int, tuple[int, ...]]
 """A repository's id, and the indexes in COUNTED to increment, once for each occurrence."""
@@ -48,7 +47,7 @@ def _write(db: Connection, items: list[CountIncrement]) -> None:
                 found[place] = found.get(place, 0) + 1
     # A few writes increment few columns, and naming all columns would cost more than the rest.
     grown = tuple(sorted(everywhere)) if len(everywhere) <= FEW else EVERY
-    minute, shard = db.now // MINUTE, os.getpid() % SHARDS
+    minute, shard = db.now // MINUTE, own_shard()
     # All transactions update the rows in this order, so that no two deadlock.
     rows = [
         (minute, repo_id, shard, *(sums[repo_id].get(place, 0) for place in grown))

@@ -9,6 +9,7 @@ from store.clock import MINUTE, SECOND
 from store.database import migrations, paging
 from store.database.connection import Connection, Row
 from store.jobs import jobs
+from store.monitoring.shards import own_shard
 
 # Counts end at this number.
 MOST = 250_000
@@ -206,15 +207,12 @@ def _leases(db: Connection) -> list[Row]:
     )
 
 
-def probe(db: Connection, place: int) -> None:
-    """Write a row to find out whether writing is possible.
-
-    Each process writes its own row `place`, so that none waits for another.
-    """
+def probe(db: Connection) -> None:
+    """Write this process's row to find out whether writing is possible."""
     db.execute(
-        "INSERT INTO probe (id, tried_at) VALUES (:place, :now)"
+        "INSERT INTO probe (id, tried_at) VALUES (:shard, :now)"
         " ON CONFLICT (id) DO UPDATE SET tried_at = excluded.tried_at",
-        place=place,
+        shard=own_shard(),
         now=db.now,
     )
 

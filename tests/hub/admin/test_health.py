@@ -176,7 +176,7 @@ async def test_a_locked_database_fails_readiness_within_the_bound(
 async def test_a_read_only_database_fails_readiness(
     store: Store, later: Later, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(db: Connection, place: int) -> None:
+    def refuse(db: Connection) -> None:
         raise Unavailable("attempt to write a readonly database")
 
     async with probed(store) as client:
@@ -208,7 +208,7 @@ async def test_asking_often_asks_the_store_once(
 ) -> None:
     asked: list[str] = []
     probe, look = stats.probe, stats.collect
-    monkeypatch.setattr(stats, "probe", lambda db, at: asked.append("probe") or probe(db, at))
+    monkeypatch.setattr(stats, "probe", lambda db: asked.append("probe") or probe(db))
     monkeypatch.setattr(stats, "collect", lambda db: asked.append("look") or look(db))
     async with probed(store) as client:
         for _ in range(3):

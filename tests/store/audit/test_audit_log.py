@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from audit_forgery import forge
 from engines import embedded
+from statement_log import statements
 
 from store import Connection, Row, Store, open_store
 from store.accounts import accounts
@@ -19,6 +20,7 @@ from store.clock import DAY, SECOND, MovableClock
 from store.database import list_order
 from store.database.list_order import Matches
 from store.errors import StoreError, Unavailable
+from store.monitoring import minute_counters
 
 ADA = Actor("ada", "token", 1, 7, "192.0.2.1")
 ROOT = Actor("root@tower", "command")
@@ -53,6 +55,24 @@ def rows(store: Store, **given: object) -> list[Row]:
 
 def numbers(store: Store, **given: object) -> list[int]:
     return [row["id"] for row in rows(store, **given)]
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_the_chain_is_locked_after_all_counters(
+    store: Store, monkeypatch: pytest.MonkeyPatch, first: bool
+) -> None:
+    def count(db: Connection) -> None:
+        minute_counters.increment(db, (1, (minute_counters.EVENTS,)))
+
+    def add(db: Connection) -> None:
+        audit_log.add(db, entry(1))
+
+    asked = statements(monkeypatch)
+    calls = (add, count) if first else (count, add)
+    store.do(lambda db: [call(db) for call in calls])
+    places = [sql.split()[2] for sql in asked if sql.startswith("INSERT INTO")]
+    assert places[-1] == "audit"
+    assert "tally" in places
 
 
 def test_an_entry_has_the_given_values(store: Store, clock: MovableClock) -> None:

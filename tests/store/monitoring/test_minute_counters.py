@@ -1,5 +1,7 @@
 """Counters of the events and deliveries of each minute."""
 
+import os
+import runpy
 from typing import Any
 
 import pytest
@@ -8,7 +10,7 @@ from store_world import World
 
 from store.clock import MINUTE, SECOND
 from store.delivery import attempt_outcomes, events
-from store.monitoring import minute_counters
+from store.monitoring import minute_counters, shards
 from store.monitoring.minute_counters import BOUNDS, PeriodCounts
 
 
@@ -92,6 +94,12 @@ def test_many_events_take_as_many_statements_as_one(
         costs.append(len([one for one in asked if "tally" in one]))
     # One statement is for the repository's row, and one for the row of all repositories.
     assert costs == [2, 2]
+
+
+def test_processes_with_one_id_have_shards_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    # As in containers, where each process has the id 1.
+    monkeypatch.setattr(os, "getpid", lambda: 1)
+    assert len({runpy.run_path(shards.__file__)["own_shard"]() for _ in range(6)}) > 1
 
 
 def test_nothing_that_was_undone_is_counted(world: World) -> None:
