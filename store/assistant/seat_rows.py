@@ -5,7 +5,7 @@ tally.
 from collections import Counter
 from collections.abc import Collection, Mapping
 
-from store.assistant import seat_tally
+from store.assistant import assistant_subscriptions, seat_tally
 from store.database.connection import Connection, Row, json_array
 
 COLUMNS = (
@@ -23,7 +23,8 @@ THROUGH = (
 def of_users(
     db: Connection, organization_id: int, account_ids: Collection[int] | Mapping[int, object]
 ) -> dict[int, Row]:
-    """Return account id to seat, and lock these seats."""
+    """Return account id to seat, and lock these seats, with the organization's subscription."""
+    assistant_subscriptions.alone(db, organization_id)
     rows = db.all(
         f"SELECT {COLUMNS} FROM assistant_seat WHERE organization_id = :organization_id"
         f" AND account_id IN (SELECT w.id FROM {db.each('ids', id='integer')} AS w)"

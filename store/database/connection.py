@@ -148,6 +148,12 @@ class Session(Protocol):
     def undo(self) -> None:
         """Roll back to the savepoint and release it. Drop the calls registered since then."""
 
+    def is_conflict(self, error: Exception) -> bool:
+        """Return whether another transaction may have caused this error of a statement.
+
+        Then a second try may pass: it sees the rows that the other one has inserted or deleted.
+        """
+
     def close(self) -> None: ...
 
 

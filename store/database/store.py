@@ -181,7 +181,10 @@ class Store:
     def do(
         self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Run a function that writes, in this thread. It is safe beside a running daemon."""
+        """Run a function that writes, in this thread. It is safe beside a running daemon.
+
+        If a transaction of another process conflicts with it, it runs again.
+        """
 
         def witnessed(db: Connection) -> T:
             result = function(db, *args, **kwargs)
@@ -190,7 +193,12 @@ class Store:
             return result
 
         with self.lent() as session:
-            result = self._transact(session, True, witnessed)
+            try:
+                result = self._transact(session, True, witnessed)
+            except Exception as error:
+                if not session.is_conflict(error):
+                    raise
+                result = self._transact(session, True, witnessed)
             for call in session.finished:
                 call()
             return result

@@ -204,7 +204,8 @@ class Writer:
     def _commit_single_run(self, session: Session, group: WriteGroup) -> bool:
         """Commit a group without savepoints if it is a single run.
 
-        Return False if it has several runs, or if its batch failed and must be split.
+        Return False if it has several runs, or if its batch failed and must be split, or if a
+        second try of its job may pass.
         """
         runs = _runs(group.jobs)
         if len(runs) > 1:
@@ -217,8 +218,10 @@ class Writer:
             raise
         except Exception as error:
             session.rollback()
-            group.jobs[0].error = error if len(group.jobs) == 1 else None
-            return len(group.jobs) == 1
+            if len(group.jobs) > 1 or session.is_conflict(error):
+                return False
+            group.jobs[0].error = error
+            return True
         group.finished = list(session.finished)
         return True
 
@@ -278,6 +281,22 @@ def _runs(jobs: list[WriteJob]) -> list[list[WriteJob]]:
 
 
 def _execute(session: Session, run: list[WriteJob]) -> None:
+    """Run jobs in a savepoint. If the batch fails, run each of its items alone."""
+    error = _attempt(session, run)
+    if error is None:
+        return
+    if len(run) > 1:
+        for job in run:
+            _execute(session, [job])
+        return
+    if session.is_conflict(error):
+        error = _attempt(session, run)
+    if error is not None:
+        run[0].error = error
+
+
+def _attempt(session: Session, run: list[WriteJob]) -> Exception | None:
+    """Run jobs in a savepoint. If that fails, undo it, and return the error."""
     session.savepoint()
     try:
         _call(session.db, run)
@@ -285,14 +304,9 @@ def _execute(session: Session, run: list[WriteJob]) -> None:
         raise
     except Exception as error:
         session.undo()
-        if len(run) == 1:
-            run[0].error = error
-            return
-        # One item failed and spoiled its batch, so each item runs alone.
-        for job in run:
-            _execute(session, [job])
-    else:
-        session.release()
+        return error
+    session.release()
+    return None
 
 
 def _call(db: Connection, run: list[WriteJob]) -> None:

@@ -189,6 +189,7 @@ class Projector:
         except (Busy, Unavailable, CursorMoved):
             raise
         except Exception as error:
+            # If another transaction may have caused it, the store has tried a second time.
             return await self._project_one(after, items, upto, error)
         left = items[many:]
         return (items[many - 1].event["id"] if left else upto), left

@@ -187,6 +187,7 @@ def get_assistant_seat_details_for_user(ctx: Context, org: Row, username: Row) -
 
 
 def _check_assignable(ctx: Context, org: Row) -> None:
+    assistant_subscriptions.alone(ctx.db, org["id"])
     row = assistant_subscriptions.of(ctx.db, org["id"])
     if row is None:
         raise Invalid("The organization has no business or enterprise plan.")
@@ -196,6 +197,7 @@ def _check_assignable(ctx: Context, org: Row) -> None:
 
 
 def _check_removable(ctx: Context, org: Row) -> None:
+    assistant_subscriptions.alone(ctx.db, org["id"])
     assistant_subscriptions.check_selective(assistant_subscriptions.billed(ctx.db, org["id"]))
 
 

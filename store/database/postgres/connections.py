@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import psycopg
-from psycopg import generators
+from psycopg import errors, generators
 from psycopg.pq import TransactionStatus
 
 from store.crypto.vault import Vault
@@ -28,6 +28,8 @@ T = TypeVar("T")
 COPIED = 4
 # Statements that write nothing; an EXPLAIN of this form does not run its statement.
 READS = ("SELECT", "WITH", "EXPLAIN (FORMAT")
+# The errors of a statement whose rows another transaction inserted or deleted at the same time.
+CONFLICTS = (errors.UniqueViolation, errors.ForeignKeyViolation)
 # Both statements take one round trip.
 UNSYNCED = "BEGIN; SET LOCAL synchronous_commit = off"
 
@@ -165,6 +167,9 @@ class PostgresSession(Statements):
         assert self._raw is not None
         self._connections.give_back(self._raw, useless=self._broken)
         self._raw, self._broken = None, False
+
+    def is_conflict(self, error: Exception) -> bool:
+        return isinstance(error, CONFLICTS)
 
     def close(self) -> None:
         self.rollback()

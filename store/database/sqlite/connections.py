@@ -149,6 +149,10 @@ class SqliteSession(Statements):
         if self._raw.in_transaction:
             self._raw.execute("ROLLBACK")
 
+    def is_conflict(self, error: Exception) -> bool:
+        """Return False: a writing transaction excludes all others."""
+        return False
+
     def control(self, sql: str) -> None:
         self.run(sql, [])
 

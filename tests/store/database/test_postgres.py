@@ -26,6 +26,7 @@ from waiting import PATIENCE, until, wait_until
 
 from store import Connection, Store, open_store
 from store.accounts import accounts, logins
+from store.assistant import assistant_seats
 from store.clock import SECOND, Clock, MovableClock, iso
 from store.database.migrations import steps
 from store.database.postgres import engine, pool
@@ -429,6 +430,25 @@ class TestIssues:
         held = world.store.look(labels.of_issues, [row["id"]])[row["id"]]
         assert [one["name"] for one in held] == ["ours", "theirs"]
         assert row["comments"] == 1
+
+
+class TestSeats:
+    def test_a_user_given_a_seat_twice_has_one(self, world: World, other: Store, url: str) -> None:
+        organization_id = world.store.do(accounts.create, "acme", kind="Organization")["id"]
+        given: list[int] = []
+
+        def give(db: Connection) -> list[Any]:
+            given.append(1)
+            user_id = world.user["id"]
+            return assistant_seats.give_users(db, organization_id, [user_id])[0]
+
+        with ThreadPoolExecutor(1) as thread:
+            with transaction(world.store) as db:
+                assert len(give(db)) == 1
+                second = thread.submit(other.do, give)
+                wait_until(lambda: waits(url), "the second one")
+            assert second.result(PATIENCE) == []
+        assert len(given) == 2
 
 
 class TestWakeUp:

@@ -1,10 +1,13 @@
 """The writer: group commits, separate failures, limits of the queue, and calls after a commit."""
 
 import asyncio
+import sqlite3
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import psycopg
 import pytest
+from engines import embedded
 from store_world import Gate, Spy
 from waiting import PATIENCE
 
@@ -13,6 +16,9 @@ from store.accounts import accounts
 from store.clock import MovableClock
 from store.database import writer
 from store.errors import Busy, Conflict, Missing, Unavailable, Unusable
+from store.repositories import repositories
+
+NOBODY = 10**9
 
 
 def logins(store: Store) -> list[str]:
@@ -35,6 +41,12 @@ def create_then_fail(db: Connection, name: str, call: Callable[[], None]) -> Non
     accounts.create(db, name)
     db.after_commit(call)
     raise Missing(name)
+
+
+def refer_to_a_deleted_one(db: Connection, tries: list[int]) -> None:
+    """At the first try, the account is gone when it is referred to."""
+    tries.append(NOBODY if not tries else accounts.create(db, "owner")["id"])
+    repositories.create(db, tries[-1], "engine")
 
 
 def create_then_call(db: Connection, name: str, call: Callable[[], None]) -> str:
@@ -400,6 +412,39 @@ async def test_a_note_among_writes_is_as_durable_as_they_are(store: Store) -> No
     spy = Spy(store)
     await asyncio.gather(store.note(accounts.create, "ada"), store.write(accounts.create, "bob"))
     assert spy.begun == [True]
+
+
+@pytest.mark.parametrize("url", ["postgres"], indirect=True)
+@pytest.mark.parametrize("neighbour", [True, False])
+async def test_a_write_that_a_conflict_failed_runs_again(store: Store, neighbour: bool) -> None:
+    tries: list[int] = []
+    others = [store.write(accounts.create, "ada")] if neighbour else []
+    await asyncio.gather(*others, store.write(refer_to_a_deleted_one, tries))
+    assert logins(store) == ["ada", "owner"][not neighbour :]
+    assert store.do(lambda db: db.value("SELECT count(*) FROM repository")) == 1
+
+
+@pytest.mark.parametrize("url", ["postgres"], indirect=True)
+async def test_a_write_that_never_passes_fails_with_its_error(store: Store) -> None:
+    with pytest.raises(psycopg.errors.ForeignKeyViolation):
+        await store.write(repositories.create, NOBODY, "engine")
+    with pytest.raises(psycopg.errors.ForeignKeyViolation):
+        store.do(repositories.create, NOBODY, "engine")
+    assert await store.write(accounts.create, "ada")
+
+
+@embedded("its writers exclude each other")
+async def test_an_embedded_write_that_fails_runs_once(store: Store) -> None:
+    tries: list[int] = []
+    with pytest.raises(sqlite3.IntegrityError):
+        await store.write(refer_to_a_deleted_one, tries)
+    assert len(tries) == 1
+
+
+@pytest.mark.parametrize("url", ["postgres"], indirect=True)
+def test_a_synchronous_write_that_a_conflict_failed_runs_again(store: Store) -> None:
+    store.do(refer_to_a_deleted_one, [])
+    assert logins(store) == ["owner"]
 
 
 def test_a_synchronous_write_commits_before_it_returns(store: Store) -> None:

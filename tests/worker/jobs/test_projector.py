@@ -297,6 +297,42 @@ async def test_an_event_of_a_late_transaction_is_not_skipped(
     assert harness.store.look(repositories.get, harness.repo["id"])["size"] == 1 * 7 + 2
 
 
+@pytest.mark.parametrize("url", ["postgres"], indirect=True)
+async def test_an_event_whose_author_is_being_deleted_is_not_left_out(
+    harness: WorkerHarness,
+) -> None:
+    author = {"login": "zoe", "id": 50}
+    given = {"commit_id": "a" * 40, "body": "text", "user": author}
+
+    async def comment(number: int) -> None:
+        payload = {"action": "created", "comment": {"id": number, **given}}
+        body = json.dumps(payload).encode()
+        await harness.event(body, "commit_comment", action="created", source_id=1)
+
+    await harness.work()
+    await comment(1)
+    await done(harness)
+    session = harness.store.engine.session()
+    session.begin(harness.clock.now(), write=True)
+    session.db.execute("DELETE FROM account WHERE login_key = 'zoe'")
+    await comment(2)
+    await until(lambda: bool(harness.store.look(_waiting)), "the event waits for the account")
+    session.commit()
+    session.close()
+    await done(harness)
+    assert state(harness)["skipped"] == 0
+    found = harness.store.look(lambda db: db.all("SELECT author_id FROM commit_comment"))
+    assert [row["author_id"] is None for row in found] == [True, False]
+
+
+def _waiting(db: Connection) -> int:
+    found: int = db.value(
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+        " AND wait_event_type = 'Lock'"
+    )
+    return found
+
+
 async def test_an_id_of_a_rolled_back_event_is_skipped(harness: WorkerHarness) -> None:
     session = harness.store.engine.session()
     session.begin(harness.clock.now(), write=True)
