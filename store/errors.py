@@ -8,6 +8,7 @@ StoreError
   Busy         too many writes are queued
   Unavailable  the database cannot be written or reached at this moment
     Contended    two transactions conflicted, and this one was rolled back
+      Locked       another transaction holds a lock
   Unusable     the configuration or the database cannot be used
     Absent       a file or a database does not exist
     NotUtf8      a stored text is not UTF-8
@@ -62,6 +63,13 @@ class Unavailable(StoreError):
 
 class Contended(Unavailable):
     """Two transactions conflicted, and this one was rolled back. It can be retried at once."""
+
+
+class Locked(Contended):
+    """Another transaction holds a lock, and may wait for this one.
+
+    It is enough to roll back to the latest savepoint.
+    """
 
 
 class Unusable(StoreError):

@@ -143,7 +143,12 @@ class Session(Protocol):
 
     def savepoint(self) -> None: ...
 
-    def release(self) -> None: ...
+    def release(self) -> None:
+        """Release the savepoint.
+
+        From now on until `commit`, `alone`, `for_update` and `for_change` do not wait for others,
+        but raise Locked.
+        """
 
     def undo(self) -> None:
         """Roll back to the savepoint and release it. Drop the calls registered since then."""

@@ -10,8 +10,10 @@ from store.clock import Clock
 from store.database.connection import Connection, Engine, ReadBudgetExceeded, Session
 from store.database.metrics import StoreMetrics
 from store.database.notifications import StoreNotifier, WorkerNotifier
+from store.database.retries import retried
 from store.database.wakeups import AnnouncingNotifier, Wakeups
-from store.database.writer import WriteJob, Writer
+from store.database.write_group import Call, WriteJob
+from store.database.writer import Writer
 from store.errors import Unavailable
 
 if TYPE_CHECKING:
@@ -192,16 +194,20 @@ class Store:
                 self.audit_hook(db)
             return result
 
+        result, finished = retried(lambda: self._done(witnessed))
+        for call in finished:
+            call()
+        return result
+
+    def _done(self, function: Callable[[Connection], T]) -> tuple[T, list[Call]]:
         with self.lent() as session:
             try:
-                result = self._transact(session, True, witnessed)
+                result = self._transact(session, True, function)
             except Exception as error:
                 if not session.is_conflict(error):
                     raise
-                result = self._transact(session, True, witnessed)
-            for call in session.finished:
-                call()
-            return result
+                result = self._transact(session, True, function)
+            return result, list(session.finished)
 
     def look(
         self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs

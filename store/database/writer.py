@@ -1,8 +1,7 @@
 """The writer: queued jobs are committed as one group, and their callers get results after that.
 
 Group commits make durability affordable: a group needs one sync to disk, however many callers it
-has. Each caller has its own savepoint, so one failure does not undo the others. Callers of the same
-batch function share its statements.
+has.
 """
 
 import contextlib
@@ -11,48 +10,20 @@ import queue
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
 
 from store.clock import Clock
-from store.database.backoff import backoff_delay
-from store.database.connection import Connection, Session
+from store.database.connection import Session
 from store.database.metrics import StoreMetrics
+from store.database.retries import retried
+from store.database.write_group import WriteGroup, WriteJob, call
 from store.errors import Busy, Contended, Unavailable, Unusable
-
-if TYPE_CHECKING:
-    import asyncio
 
 log = logging.getLogger("tocsin.store")
 
-Call = Callable[[], None]
 # Beyond these limits jobs are refused, so that a slow disk does not fill the memory.
 MOST_WAITING = 20_000
 MOST_BYTES = 64 * 1024 * 1024
 MOST_IN_GROUP = 2_000
-MOST_TRIES = 5
-
-
-@dataclass(slots=True, eq=False)
-class WriteJob:
-    """A function to run in a write transaction, and the future of its result."""
-
-    function: Callable[..., Any]
-    arguments: tuple[Any, ...]
-    future: "asyncio.Future[Any]"
-    batched: bool = False
-    durable: bool = True
-    weight: int = 0
-    result: Any = None
-    error: BaseException | None = None
-
-
-@dataclass(slots=True)
-class WriteGroup:
-    """Jobs that are committed together, and the calls to make after the commit."""
-
-    jobs: list[WriteJob]
-    finished: list[Call] = field(default_factory=list)
 
 
 class Writer:
@@ -131,9 +102,7 @@ class Writer:
         while running:
             jobs, running = self._dequeue()
             if jobs:
-                group = WriteGroup(jobs)
-                self._commit(group)
-                self.loop.call_soon_threadsafe(self._resolve, group)
+                self._process(jobs)
         if self._session is not None:
             self._session.close()
         # If the loop is closed, nobody waits for the end.
@@ -150,33 +119,45 @@ class Writer:
             jobs_in = self._queue.get()
         return jobs, False
 
-    def _commit(self, group: WriteGroup) -> None:
+    def _process(self, jobs: list[WriteJob]) -> None:
+        """Commit jobs as a group, and then by themselves the runs that others blocked."""
+        waiting = [jobs]
+        while waiting:
+            group = WriteGroup(waiting.pop(0))
+            waiting += self._commit(group)
+            if waiting and isinstance(group.failure, Unavailable):
+                # The others would wait as long for the same lock or database.
+                rest = WriteGroup([job for run in waiting for job in run])
+                rest.fail(group.failure)
+                self.loop.call_soon_threadsafe(self._resolve, rest)
+                return
+
+    def _commit(self, group: WriteGroup) -> list[list[WriteJob]]:
+        """Commit a group, and retry if others conflict with it. Return the runs that left it."""
         began = time.perf_counter()
+        apart: list[list[WriteJob]] = []
         try:
-            self._commit_with_retries(group)
+            retried(lambda: self._try(group))
+            apart = group.release_apart()
             self._metrics.writes.add(many=len(group.jobs))
         except BaseException as error:
             self._metrics.failures.add()
             self._roll_back()
             if not isinstance(error, Unavailable):
                 log.exception("a group of %d writes failed", len(group.jobs))
-            for job in group.jobs:
-                job.error = job.error or error
+            group.fail(error)
         self._metrics.commits.add(time.perf_counter() - began)
+        self.loop.call_soon_threadsafe(self._resolve, group)
+        return apart
 
-    def _commit_with_retries(self, group: WriteGroup) -> None:
-        """Commit a group. Retry if transactions of other processes conflict with it."""
-        for tries in range(MOST_TRIES):
-            session = self._opened()
-            try:
-                if not self._commit_single_run(session, group):
-                    self._commit_with_savepoints(session, group)
-                return
-            except Contended:
-                session.rollback()
-                if tries == MOST_TRIES - 1:
-                    raise
-                time.sleep(backoff_delay(tries + 1, first=0.02))
+    def _try(self, group: WriteGroup) -> None:
+        session = self._opened()
+        try:
+            if not self._commit_single_run(session, group):
+                self._commit_with_savepoints(session, group)
+        except Contended:
+            session.rollback()
+            raise
 
     def _opened(self) -> Session:
         if self._session is None:
@@ -207,12 +188,11 @@ class Writer:
         Return False if it has several runs, or if its batch failed and must be split, or if a
         second try of its job may pass.
         """
-        runs = _runs(group.jobs)
-        if len(runs) > 1:
+        if len(group.runs()) > 1:
             return False
         try:
             self._begin(session, group)
-            _call(session.db, group.jobs)
+            call(session.db, group.jobs)
             session.commit()
         except Unavailable:
             raise
@@ -227,8 +207,7 @@ class Writer:
 
     def _commit_with_savepoints(self, session: Session, group: WriteGroup) -> None:
         self._begin(session, group)
-        for run in _runs(group.jobs):
-            _execute(session, run)
+        group.execute(session)
         session.commit()
         group.finished = list(session.finished)
 
@@ -239,9 +218,9 @@ class Writer:
         session.begin(self._clock.now(), write=True, durable=durable)
 
     def _resolve(self, group: WriteGroup) -> None:
-        for call in group.finished:
+        for finish in group.finished:
             try:
-                call()
+                finish()
             except Exception:
                 # The transaction is committed, so its callers must get their results.
                 log.exception("a callback after a commit failed")
@@ -259,61 +238,3 @@ class Writer:
                 job.future.set_exception(job.error)
             else:
                 job.future.set_result(job.result)
-
-
-def _runs(jobs: list[WriteJob]) -> list[list[WriteJob]]:
-    """Group jobs into runs, in order. A batch function's jobs join its first job's run.
-
-    No caller can notice: a caller that awaits one job before it submits the next has them in
-    different groups.
-    """
-    runs: list[list[WriteJob]] = []
-    batches: dict[Callable[..., Any], list[WriteJob]] = {}
-    for job in jobs:
-        if job.batched and job.function in batches:
-            batches[job.function].append(job)
-            continue
-        run = [job]
-        runs.append(run)
-        if job.batched:
-            batches[job.function] = run
-    return runs
-
-
-def _execute(session: Session, run: list[WriteJob]) -> None:
-    """Run jobs in a savepoint. If the batch fails, run each of its items alone."""
-    error = _attempt(session, run)
-    if error is None:
-        return
-    if len(run) > 1:
-        for job in run:
-            _execute(session, [job])
-        return
-    if session.is_conflict(error):
-        error = _attempt(session, run)
-    if error is not None:
-        run[0].error = error
-
-
-def _attempt(session: Session, run: list[WriteJob]) -> Exception | None:
-    """Run jobs in a savepoint. If that fails, undo it, and return the error."""
-    session.savepoint()
-    try:
-        _call(session.db, run)
-    except Unavailable:
-        raise
-    except Exception as error:
-        session.undo()
-        return error
-    session.release()
-    return None
-
-
-def _call(db: Connection, run: list[WriteJob]) -> None:
-    if not run[0].batched:
-        run[0].result = run[0].function(db, *run[0].arguments)
-        return
-    results = run[0].function(db, [job.arguments[0] for job in run])
-    for job, result in zip(run, results, strict=True):
-        job.error = result if isinstance(result, Exception) else None
-        job.result = result

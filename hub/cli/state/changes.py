@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import SecretStr
 
-from store.errors import Invalid, StoreError
+from store.errors import Invalid, StoreError, Unavailable
 
 Outcome = Literal["created", "updated", "unchanged"]
 
@@ -27,6 +27,9 @@ def described_place(place: str) -> Iterator[None]:
     """Put the place in the document before the message of a StoreError, and raise it as Invalid."""
     try:
         yield
+    except Unavailable:
+        # The document is not wrong, and a second try may pass.
+        raise
     except StoreError as error:
         raise Invalid(f"{place}: {error}") from None
 

@@ -21,7 +21,7 @@ from store.database.postgres.dialect import (
 from store.database.postgres.errors import Raw, translate_errors
 from store.database.postgres.pool import PostgresPool
 from store.database.statements import DbCursor, Statements
-from store.errors import Contended, StoreError, Unavailable
+from store.errors import Contended, Locked, StoreError, Unavailable
 
 T = TypeVar("T")
 # For this many rows or more, COPY is cheaper than INSERT, though it takes two round trips.
@@ -40,8 +40,6 @@ class PostgresSession(Statements):
     placeholder = "${}"
     skip_locked = " FOR UPDATE SKIP LOCKED"
     for_share = " FOR SHARE"
-    for_update = " FOR UPDATE"
-    for_change = " FOR NO KEY UPDATE"
     chunks = (256, 64, 16, 4, 1)
 
     def __init__(
@@ -52,6 +50,7 @@ class PostgresSession(Statements):
         self._raw: Raw | None = None
         self._broken = False
         self._write = False
+        self._wait_for_locks(True)
 
     @property
     def db(self) -> "PostgresSession":
@@ -95,6 +94,8 @@ class PostgresSession(Statements):
             with translate_errors():
                 return call(self._raw)
         except Unavailable as error:
+            if not self._waits and isinstance(error.__cause__, errors.LockNotAvailable):
+                raise Locked(str(error)) from error
             # The connection is lost, or was opened while the database was read-only, and stays so.
             self._broken = not isinstance(error, Contended)
             raise
@@ -111,7 +112,23 @@ class PostgresSession(Statements):
         return f"CROSS JOIN LATERAL ({query}) AS {alias}"
 
     def alone(self, name: str) -> None:
-        self.run("SELECT pg_advisory_xact_lock(:key)", {"key": zlib.crc32(name.encode())})
+        key = {"key": zlib.crc32(name.encode())}
+        if self._waits:
+            self.run("SELECT pg_advisory_xact_lock(:key)", key)
+        elif not self.value("SELECT pg_try_advisory_xact_lock(:key)", **key):
+            raise Locked(f"another transaction has the lock {name!r}")
+
+    def release(self) -> None:
+        super().release()
+        # The locks since the savepoint are kept until the commit. If others wait for them, and this
+        # transaction waited for others, that could be a deadlock.
+        self._wait_for_locks(False)
+
+    def _wait_for_locks(self, waits: bool) -> None:
+        self._waits = waits
+        or_fail = "" if waits else " NOWAIT"
+        self.for_update = f" FOR UPDATE{or_fail}"
+        self.for_change = f" FOR NO KEY UPDATE{or_fail}"
 
     def writers(self, table: str) -> frozenset[str]:
         return frozenset(row[0] for row in self.tuples(WRITERS, name=table))
@@ -130,6 +147,7 @@ class PostgresSession(Statements):
     def begin(self, now: int, *, write: bool, durable: bool = True, bounded: bool = False) -> None:
         self.now = now
         self._write = write
+        self._wait_for_locks(True)
         self._start_anew()
         self._raw = self._connections.acquire()
         # With BEGIN or without, each statement of a read sees what is committed when it starts.
@@ -147,6 +165,8 @@ class PostgresSession(Statements):
 
     def commit(self) -> None:
         assert self._raw is not None
+        # All transactions take the locks before a commit in one order.
+        self._wait_for_locks(True)
         self._run_before_commit()
         status = self._raw.info.transaction_status
         # The server would answer COMMIT with a rollback, and report no error.

@@ -9,11 +9,14 @@ from urllib.parse import unquote
 import psycopg
 from psycopg import errors
 
-from store.errors import Contended, Invalid, Unavailable, Unusable
+from store.errors import Contended, Invalid, Locked, Unavailable, Unusable
 
 Raw = psycopg.Connection[tuple[Any, ...]]
 
-CONTENDED = (errors.DeadlockDetected, errors.SerializationFailure)
+CONTENDED: dict[type[psycopg.Error], type[Contended]] = {
+    errors.DeadlockDetected: Locked,
+    errors.SerializationFailure: Contended,
+}
 PASSING = (
     psycopg.OperationalError,
     psycopg.InterfaceError,
@@ -30,8 +33,8 @@ def translate_errors() -> Iterator[None]:
     """Raise Contended, Invalid, Unavailable or Unusable in place of the driver's errors."""
     try:
         yield
-    except CONTENDED as error:
-        raise Contended(
+    except tuple(CONTENDED) as error:
+        raise CONTENDED[type(error)](
             f"the transaction conflicted with another one: {redact_error(error)}"
         ) from error
     except errors.ProgramLimitExceeded as error:

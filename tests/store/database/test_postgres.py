@@ -45,7 +45,7 @@ from store.delivery import (
     leases,
 )
 from store.errors import Invalid, Missing, Unavailable
-from store.hooks import hooks
+from store.hooks import hook_ordering, hooks
 from store.issues import comment_changes, issue_changes, issues, labels
 from store.jobs import jobs
 from store.projection import projection_table
@@ -430,6 +430,46 @@ class TestIssues:
         held = world.store.look(labels.of_issues, [row["id"]])[row["id"]]
         assert [one["name"] for one in held] == ["ours", "theirs"]
         assert row["comments"] == 1
+
+
+class TestGroups:
+    """A group of writes, one of which another process blocks."""
+
+    @pytest.mark.parametrize("kind", ["name", "row"])
+    async def test_does_not_wait_for_a_lock(self, world: World, other: Store, kind: str) -> None:
+        hook_id = world.hook("push", options={"ordering": "hook"})["id"]
+
+        def lock(db: Connection) -> None:
+            if kind == "name":
+                db.alone("a name")
+            else:
+                hook_ordering.lock(db, [hook_id])
+
+        with transaction(other) as db:
+            lock(db)
+            async with asyncio.timeout(PATIENCE):
+                written = asyncio.create_task(world.store.write(accounts.create, "bob"))
+                blocked = [asyncio.create_task(world.store.write(lock)) for _ in range(2)]
+                await written
+                await asyncio.sleep(0.05)
+            assert not any(task.done() for task in blocked)
+        async with asyncio.timeout(PATIENCE):
+            await asyncio.gather(*blocked)
+
+    async def test_waits_for_the_locks_before_its_commit(self, world: World, other: Store) -> None:
+        calls: list[int] = []
+
+        def count(db: Connection) -> None:
+            calls.append(1)
+            db.before_commit(lambda db, items: db.alone("a name"), 1)
+
+        with transaction(other) as db:
+            db.alone("a name")
+            tasks = [asyncio.create_task(world.store.write(count)) for _ in range(2)]
+            await asyncio.sleep(0.1)
+        async with asyncio.timeout(PATIENCE):
+            await asyncio.gather(*tasks)
+        assert len(calls) == 2
 
 
 class TestSeats:

@@ -15,7 +15,17 @@ from store import Connection, Store
 from store.accounts import accounts
 from store.clock import MovableClock
 from store.database import writer
-from store.errors import Busy, Conflict, Missing, Unavailable, Unusable
+from store.database.retries import MOST_TRIES
+from store.errors import (
+    Busy,
+    Conflict,
+    Contended,
+    Locked,
+    Missing,
+    StoreError,
+    Unavailable,
+    Unusable,
+)
 from store.repositories import repositories
 
 NOBODY = 10**9
@@ -412,6 +422,88 @@ async def test_a_note_among_writes_is_as_durable_as_they_are(store: Store) -> No
     spy = Spy(store)
     await asyncio.gather(store.note(accounts.create, "ada"), store.write(accounts.create, "bob"))
     assert spy.begun == [True]
+
+
+class BlockedAtFirst:
+    """Creates accounts, and is blocked by another transaction at its first calls."""
+
+    def __init__(self, *errors: StoreError) -> None:
+        self.errors = list(errors)
+        self.calls = 0
+
+    def __call__(self, db: Connection, *names: str) -> None:
+        self.calls += 1
+        for name in names:
+            accounts.create(db, name)
+        if self.errors:
+            raise self.errors.pop(0)
+
+    def each(self, db: Connection, names: Sequence[str]) -> list[None]:
+        self(db, *names)
+        return [None for _ in names]
+
+
+async def test_a_blocked_write_leaves_its_group(store: Store) -> None:
+    spy, blocked = Spy(store), BlockedAtFirst(Locked("busy"))
+    await asyncio.gather(
+        store.write(accounts.create, "ada"),
+        store.write(blocked, "bob"),
+        store.write(accounts.create, "cyd"),
+    )
+    assert logins(store) == ["ada", "bob", "cyd"]
+    assert (spy.commits, blocked.calls) == (2, 2)
+
+
+async def test_a_blocked_batch_leaves_its_group_as_a_whole(store: Store) -> None:
+    spy, blocked = Spy(store), BlockedAtFirst(Locked("busy"))
+    each = blocked.each
+    await asyncio.gather(
+        store.batch(each, "ada"), store.write(accounts.create, "bob"), store.batch(each, "cyd")
+    )
+    assert logins(store) == ["ada", "bob", "cyd"]
+    assert (spy.commits, blocked.calls) == (2, 2)
+
+
+async def test_a_blocked_item_leaves_the_batch_that_failed(store: Store) -> None:
+    # The batch fails twice as a whole, and then its first item alone.
+    blocked = BlockedAtFirst(Missing("one"), Missing("one"), Locked("busy"))
+    each = blocked.each
+    await asyncio.gather(store.batch(each, "ada"), store.batch(each, "bob"))
+    assert logins(store) == ["ada", "bob"]
+    assert blocked.calls == 5
+
+
+@pytest.mark.parametrize("error", [Contended, Locked])
+async def test_a_write_alone_that_a_conflict_undid_runs_again(
+    store: Store, error: type[Contended]
+) -> None:
+    blocked = BlockedAtFirst(error("busy"), error("busy"))
+    await store.write(blocked, "ada")
+    store.do(BlockedAtFirst(error("busy"), error("busy")), "bob")
+    assert logins(store) == ["ada", "bob"]
+    assert blocked.calls == 3
+
+
+async def test_a_write_is_given_up_after_some_conflicts(store: Store) -> None:
+    many = [Contended("busy") for _ in range(MOST_TRIES)]
+    with pytest.raises(Contended):
+        await store.write(BlockedAtFirst(*many), "ada")
+    with pytest.raises(Contended):
+        store.do(BlockedAtFirst(*many), "ada")
+    assert logins(store) == []
+
+
+async def test_a_blocked_write_that_fails_takes_the_other_blocked_ones_along(store: Store) -> None:
+    late = BlockedAtFirst(Locked("busy"), Unavailable("it took too long"))
+    after = BlockedAtFirst(Locked("busy"))
+    answers = await asyncio.gather(
+        store.write(accounts.create, "ada"),
+        store.write(late, "bob"),
+        store.write(after, "cyd"),
+        return_exceptions=True,
+    )
+    assert [type(answer) for answer in answers[1:]] == [Unavailable, Unavailable]
+    assert (logins(store), after.calls) == (["ada"], 1)
 
 
 @pytest.mark.parametrize("url", ["postgres"], indirect=True)

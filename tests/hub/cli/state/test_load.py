@@ -7,6 +7,7 @@ import pytest
 from store import Store
 from store.accounts import accounts, sso, tokens
 from store.delivery import sources
+from store.errors import Contended
 from store.hooks import hooks
 from store.repositories import repositories
 
@@ -153,6 +154,22 @@ def test_one_failure_undoes_all(load, listed, store: Store):
         " `tocsin user add` makes one\n"
     )
     assert store.look(accounts.list_all) == []
+
+
+def test_a_document_is_applied_again_after_a_conflict(
+    load, store: Store, monkeypatch: pytest.MonkeyPatch
+):
+    create, errors = accounts.create, [Contended("busy")]
+
+    def disturbed(*args, **given):
+        row = create(*args, **given)
+        if errors:
+            raise errors.pop()
+        return row
+
+    monkeypatch.setattr(accounts, "create", disturbed)
+    load("users: [{login: ada}]")
+    assert [row["login"] for row in store.look(accounts.list_all)] == ["ada"]
 
 
 @pytest.mark.parametrize(
