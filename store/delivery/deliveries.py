@@ -219,7 +219,8 @@ def redeliver(db: Connection, event_id: int, hook_id: int, repo_id: int) -> int:
     In an ordered hook it is an attempt out of turn. Raises Invalid if the event's body is no longer
     kept.
     """
-    body = db.value("SELECT body FROM event WHERE id = :id", id=event_id)
+    # Retention deletes neither body nor event while their row is locked.
+    body = db.value(f"SELECT body FROM event WHERE id = :id{db.for_update}", id=event_id)
     if body is None:
         raise Invalid(
             "the payload of this delivery is no longer kept, so it cannot be sent again",

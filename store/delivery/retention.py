@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from store.database.connection import Connection, json_array
 from store.database.id_search import RowTimes, id_before_older
+from store.errors import Locked
 from store.ordering.delivery_states import BEHIND, WAITING
 from store.text_index import portions
 
@@ -46,8 +47,26 @@ def _drop_bodies(db: Connection, ids: list[int]) -> int:
         ids=json_array(ids),
     )
     if gone:
-        portions.mark_events(db, json_array(sorted(event_id for (event_id,) in gone)))
+        dropped = json_array(sorted(event_id for (event_id,) in gone))
+        _check_none_waits(db, dropped)
+        portions.mark_events(db, dropped)
     return len(gone)
+
+
+def _check_none_waits(db: Connection, event_ids: str) -> None:
+    """Raise Locked if a delivery of these events waits.
+
+    Another transaction may have added it while this one waited for the event's row. A second try
+    keeps the event.
+    """
+    waiting = db.value(
+        "SELECT d.event_id FROM delivery d WHERE d.event_id IN"
+        f" (SELECT id FROM {db.each('ids', id='integer')} AS w)"
+        f" AND d.state IN ({WAITING}, {BEHIND}) LIMIT 1",
+        ids=event_ids,
+    )
+    if waiting is not None:
+        raise Locked(f"a delivery of event {waiting} was added meanwhile")
 
 
 def _step(
@@ -104,7 +123,7 @@ def drop_events(db: Connection, before: int, limit: int, after: int = 0) -> Step
 
 def _drop_events(db: Connection, ids: list[int]) -> int:
     chosen = f"(SELECT id FROM {db.each('ids', id='integer')} AS w)"
-    done = [
+    done = json_array(
         row[0]
         for row in db.tuples(
             f"SELECT e.id FROM event e WHERE e.id IN {chosen} AND NOT EXISTS (SELECT 1"
@@ -112,10 +131,11 @@ def _drop_events(db: Connection, ids: list[int]) -> int:
             " OR EXISTS (SELECT 1 FROM attempt a WHERE a.delivery_id = d.id)))",
             ids=json_array(ids),
         )
-    ]
-    db.execute(f"DELETE FROM delivery WHERE event_id IN {chosen}", ids=json_array(done))
-    db.execute(f"DELETE FROM event WHERE id IN {chosen}", ids=json_array(done))
-    return len(done)
+    )
+    dropped = db.execute(f"DELETE FROM event WHERE id IN {chosen}", ids=done)
+    _check_none_waits(db, done)
+    db.execute(f"DELETE FROM delivery WHERE event_id IN {chosen}", ids=done)
+    return dropped
 
 
 def drop_hooks(db: Connection, before: int) -> int:

@@ -43,6 +43,7 @@ from store.delivery import (
     fan_out,
     hook_removal,
     leases,
+    retention,
 )
 from store.errors import Invalid, Missing, Unavailable
 from store.hooks import hook_ordering, hooks
@@ -301,6 +302,54 @@ class TestAccepting:
         monkeypatch.setattr(fan_out, "versions", lambda db, ids: {})
         assert world.arrive().deliveries == 1
         assert [version for _, _, version in notifier.offers[0].deliveries] == [0]
+
+
+class TestRetention:
+    @pytest.fixture
+    def deliver(self, world: World) -> Callable[[Connection], int]:
+        """Delivers an event once more that retention may delete."""
+        hook = world.hook("push")
+        receipt = world.arrive()
+        world.store.do(lambda db: db.execute("UPDATE delivery SET state = 1"))
+        world.clock.advance(10)
+        ids = receipt.event_id, hook["id"], world.repo["id"]
+        return lambda db: deliveries.redeliver(db, *ids)
+
+    @pytest.mark.parametrize("drop", [retention.drop_bodies, retention.drop_events])
+    def test_keeps_an_event_that_is_just_redelivered(
+        self,
+        world: World,
+        other: Store,
+        url: str,
+        deliver: Callable[[Connection], int],
+        drop: Callable[..., retention.Step],
+    ) -> None:
+        with ThreadPoolExecutor(1) as thread:
+            with transaction(world.store) as db:
+                made = deliver(db)
+                step = thread.submit(other.do, drop, world.now, 10)
+                wait_until(lambda: waits(url), "the deletion")
+            assert step.result(PATIENCE).dropped == 0
+        (event,) = sql(url, "SELECT body FROM event")
+        assert event[0] is not None
+        assert made in {row["id"] for row in world.rows()}
+
+    @pytest.mark.parametrize("drop", [retention.drop_bodies, retention.drop_events])
+    def test_leaves_nothing_to_redeliver(
+        self,
+        world: World,
+        other: Store,
+        url: str,
+        deliver: Callable[[Connection], int],
+        drop: Callable[..., retention.Step],
+    ) -> None:
+        with ThreadPoolExecutor(1) as thread:
+            with transaction(world.store) as db:
+                assert drop(db, world.now, 10).dropped == 1
+                made = thread.submit(other.do, deliver)
+                wait_until(lambda: waits(url), "the redelivery")
+            with pytest.raises(Invalid):
+                made.result(PATIENCE)
 
 
 class TestHooks:
