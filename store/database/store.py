@@ -10,10 +10,10 @@ from store.clock import Clock
 from store.database.connection import Connection, Engine, ReadBudgetExceeded, Session
 from store.database.metrics import StoreMetrics
 from store.database.notifications import StoreNotifier, WorkerNotifier
-from store.database.retries import retried
 from store.database.wakeups import AnnouncingNotifier, Wakeups
-from store.database.write_group import Call, WriteJob
-from store.database.writer import Writer
+from store.database.writing.retries import retried
+from store.database.writing.write_group import Call, WriteJob
+from store.database.writing.writer import Writer
 from store.errors import Unavailable
 
 if TYPE_CHECKING:

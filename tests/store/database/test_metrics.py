@@ -6,8 +6,8 @@ import pytest
 
 from store import Connection, Store
 from store.accounts import accounts
-from store.database import writer
 from store.database.metrics import CounterMetric, GaugeMetric, HistogramMetric
+from store.database.writing import writer
 from store.errors import Busy, Missing, Unavailable
 
 

@@ -485,7 +485,7 @@ class TestGroups:
     """A group of writes, one of which another process blocks."""
 
     @pytest.mark.parametrize("kind", ["name", "row"])
-    async def test_does_not_wait_for_a_lock(self, world: World, other: Store, kind: str) -> None:
+    async def test_leaves_a_blocked_write_out(self, world: World, other: Store, kind: str) -> None:
         hook_id = world.hook("push", options={"ordering": "hook"})["id"]
 
         def lock(db: Connection) -> None:

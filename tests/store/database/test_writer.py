@@ -14,8 +14,8 @@ from waiting import PATIENCE
 from store import Connection, Store
 from store.accounts import accounts
 from store.clock import MovableClock
-from store.database import writer
-from store.database.retries import MOST_TRIES
+from store.database.writing import writer
+from store.database.writing.retries import MOST_TRIES
 from store.errors import (
     Busy,
     Conflict,

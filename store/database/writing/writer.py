@@ -14,8 +14,8 @@ from collections.abc import Callable
 from store.clock import Clock
 from store.database.connection import Session
 from store.database.metrics import StoreMetrics
-from store.database.retries import retried
-from store.database.write_group import WriteGroup, WriteJob, call
+from store.database.writing.retries import retried
+from store.database.writing.write_group import WriteGroup, WriteJob, call
 from store.errors import Busy, Contended, Unavailable, Unusable
 
 log = logging.getLogger("tocsin.store")

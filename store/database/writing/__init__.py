@@ -1,0 +1,1 @@
+"""Writes: the writer's queue, its groups, and retries after conflicts."""
