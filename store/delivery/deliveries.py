@@ -220,7 +220,7 @@ def redeliver(db: Connection, event_id: int, hook_id: int, repo_id: int) -> int:
     kept.
     """
     # Retention deletes neither body nor event while their row is locked.
-    body = db.value(f"SELECT body FROM event WHERE id = :id{db.for_update}", id=event_id)
+    body = db.value(f"SELECT body FROM event WHERE id = :id{db.for_change}", id=event_id)
     if body is None:
         raise Invalid(
             "the payload of this delivery is no longer kept, so it cannot be sent again",
