@@ -12,6 +12,8 @@ from daemon import Poster, Site, ledger, said
 from waiting import Stopwatch, until
 
 EVENTS = 200_000
+# A backup that locks the database would delay events in each of so many tries.
+TRIES = 10
 
 
 def guids(database: Path) -> set[str]:
@@ -47,12 +49,15 @@ async def test_a_backup_under_load_holds_every_accepted_event(site: Site, tmp_pa
         waits = Waits(poster)
         await until(lambda: len(poster.accepted) > 2_000, "2,000 events")
         before, watching = set(poster.accepted), asyncio.create_task(waits.watch())
-        taken = Stopwatch()
-        reported = await said(site.folder, "backup", str(backup), "--with-key")
-        took, waited = taken.seconds(), waits.longest
-        # On a busy machine, one backup ends before so many events were posted.
-        while len(poster.accepted) <= len(before) + 100 and not posting.done():
-            await said(site.folder, "backup", str(backup), "--with-key", "--overwrite")
+        quick = False
+        # On a busy machine, other programs may delay events during one backup, and it may end
+        # before so many were posted.
+        for _ in range(TRIES):
+            taken, waits.longest = Stopwatch(), 0.0
+            reported = await said(site.folder, "backup", str(backup), "--with-key", "--overwrite")
+            quick = quick or waits.longest < taken.seconds() / 2
+            if quick and len(poster.accepted) > len(before) + 100:
+                break
         after = set(poster.accepted)
         watching.cancel()
         assert not posting.done(), "the load lasts until the backup ends"
@@ -60,7 +65,7 @@ async def test_a_backup_under_load_holds_every_accepted_event(site: Site, tmp_pa
         assert await daemon.end() == 0
         posting.cancel()
     assert "checked, not damaged" in reported
-    assert waited < took / 2, "the backup does not delay events"
+    assert quick, "each backup delays events"
     there = tmp_path / "there"
     await said(there, "restore", str(backup))
     found = guids(there / "tocsin.db")
