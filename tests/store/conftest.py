@@ -40,6 +40,12 @@ async def opened(
 
 
 @pytest.fixture
+def other(opened: Opened, store: Store) -> Store:
+    """A second store on the test's database, which stands for another process."""
+    return opened()
+
+
+@pytest.fixture
 def store(opened: Opened) -> Iterator[Store]:
     store = opened()
     # This connection stays open, as a running daemon's would. When SQLite's last

@@ -16,7 +16,7 @@ import httpx
 import pytest
 from assertions import BASE, assert_error
 from contract_checks import own
-from engines import open_copy, open_furnished
+from engines import open_copy
 from hub_client import open_client
 from jsonschema_rs import Draft202012Validator
 from operations_world import (
@@ -160,16 +160,6 @@ async def anyone(
     """A client without credentials."""
     async with open_client(world.store, settings) as client:
         yield client
-
-
-@pytest.fixture(scope="module")
-def untouched(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, World]:
-    """A world and its folder, which tests copy, because a new world takes longer than a test."""
-    folder = tmp_path_factory.mktemp("untouched")
-    store = open_furnished("sqlite", folder)
-    made = make(store)
-    store.shut()
-    return folder, made
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from assertions import BASE
 from bulk_rows import FILL
-from engines import open_copy, open_furnished
+from engines import open_copy
 from hub_client import open_client
-from operations_world import World, first, make, path
+from operations_world import World, first, path
 
 from hub.operations import OPERATIONS
 from hub.rest.operation import Operation
@@ -66,16 +66,6 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> Steps:
 
     monkeypatch.setattr(sqlite3, "connect", counting)
     return found
-
-
-@pytest.fixture(scope="module")
-def untouched(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, World]:
-    """A world and its folder, which tests copy, because a new world takes longer than a copy."""
-    folder = tmp_path_factory.mktemp("untouched")
-    store = open_furnished("sqlite", folder)
-    made = make(store)
-    store.shut()
-    return folder, made
 
 
 async def cost(

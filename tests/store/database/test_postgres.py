@@ -66,12 +66,6 @@ def url() -> Iterator[str]:
         yield named
 
 
-@pytest.fixture
-def other(opened: Opened, store: Store) -> Store:
-    """A second store on the test's database, which stands for another process."""
-    return opened()
-
-
 class TestLeases:
     def test_deliveries_of_a_dead_worker_are_taken_over(
         self, world: World, other: Store, clock: MovableClock

@@ -23,11 +23,6 @@ def url() -> Iterator[str]:
         yield named
 
 
-@pytest.fixture
-def other(opened: Callable[[], Store], store: Store) -> Store:
-    return opened()
-
-
 def patch(hook: Row) -> Callable[[Connection], Row]:
     return lambda db: hooks.update(db, hook, url=NEW)
 

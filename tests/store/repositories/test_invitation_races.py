@@ -23,11 +23,6 @@ def url() -> Iterator[str]:
 
 
 @pytest.fixture
-def other(opened: Callable[[], Store], store: Store) -> Store:
-    return opened()
-
-
-@pytest.fixture
 def invitation(world: World) -> Row:
     """An invitation to be an administrator."""
     guest = world.store.do(accounts.create, "guest")
