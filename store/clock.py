@@ -9,7 +9,6 @@ from calendar import monthrange
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
-MILLISECOND = 1_000
 SECOND = 1_000_000
 MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE

@@ -6,19 +6,6 @@ from hub.rest.request import Request
 from store.database.metrics import CounterMetric, GaugeMetric, HistogramMetric, MetricSet
 from store.delivery.incoming import Receipt
 
-ENTRANCES = (
-    "topic",
-    "events",
-    "usage",
-    "hub",
-    "websub",
-    "api",
-    "reports",
-    "ui",
-    "docs",
-    "admin",
-    "other",
-)
 OUTCOMES = ("answered", "refused", "failed")
 KINDS = {kind: kind for kind in ("token", "password", "app", "admin", "signature")} | {"jwt": "app"}
 

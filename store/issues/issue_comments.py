@@ -16,7 +16,6 @@ COLUMNS = (
     " commit_id, details, pinned_at, pinned_by_id, created_at, updated_at, reported_at,"
     " changed_at, made_here"
 )
-KINDS = ("comment", "review", "line")
 UNIQUE = "repo_id, kind, number"
 MOST_BODY = 262_144
 SHA = payload_reader.text(64)

@@ -1,9 +1,7 @@
 """Consumers: the programs that fetch the deliveries of a pull hook, by the names that they give."""
 
-from collections.abc import Iterable
-
 from store.clock import DAY, MINUTE
-from store.database.connection import Connection, Row, json_array
+from store.database.connection import Connection, Row
 from store.errors import Conflict
 
 # A consumer that asked for nothing for this long is away. A poll lasts a minute at most.
@@ -71,14 +69,3 @@ def of_hook(db: Connection, hook_id: int) -> list[Row]:
     for row in rows:
         row["attached"] = bool(row["attached"])
     return rows
-
-
-def attached(db: Connection, hook_ids: Iterable[int]) -> dict[int, int]:
-    """Return how many consumers are attached to each of these hooks that has any."""
-    rows = db.tuples(
-        "SELECT c.hook_id, count(*) FROM pull_consumer c WHERE c.seen_at >= :away AND c.hook_id IN"
-        f" (SELECT id FROM {db.each('hooks', id='integer')} AS w) GROUP BY c.hook_id",
-        hooks=json_array(hook_ids),
-        away=db.now - AWAY,
-    )
-    return dict(rows)

@@ -182,5 +182,4 @@ SNAPSHOT_SOURCES = (
     ),
 )
 """In an order in which objects come before others that need them."""
-BY_NAME = {one.name: one for one in SNAPSHOT_SOURCES}
 EVENTS = frozenset(one.event for one in SNAPSHOT_SOURCES)

@@ -16,11 +16,9 @@ from store.errors import Conflict
 from store.jobs import jobs
 from store.repositories import author_association
 
-LIMITS = ("existing_users", "contributors_only", "collaborators_only")
 # Expiry to days, or to calendar months.
 DAYS = {"one_day": 1, "three_days": 3, "one_week": 7}
 MONTHS = {"one_month": 1, "six_months": 6}
-EXPIRIES = (*DAYS, *MONTHS)
 COLUMNS = "id, account_id, repo_id, allowed, created_at, expires_at"
 # The repository's owner/name, or the account.
 SCOPE = "COALESCE(o.login_key || '/' || r.name_key, a.login_key)"

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from store.accounts import accounts
-from store.accounts.viewers import RepositoryViewer, may_see, visible_repositories
+from store.accounts.viewers import RepositoryViewer, may_see
 from store.database import paging
 from store.database.connection import ENDLESS, Connection, Row, json_array, prefixed
 from store.repositories import repositories
@@ -118,22 +118,6 @@ def settings(db: Connection, repo_id: int) -> dict[str, str]:
             repo_id=repo_id,
         )
     )
-
-
-def notified(db: Connection, repo_id: int) -> list[int]:
-    """Return the accounts that get a repository's notifications.
-
-    They watch it, do not ignore it, and may see it.
-    """
-    rows = db.tuples(
-        "SELECT w.account_id FROM watching w JOIN repository r ON r.id = w.repo_id"
-        " JOIN account a ON a.id = w.account_id"
-        " WHERE w.repo_id = :repo_id AND w.subscribed = 1 AND w.ignored = 0"
-        f" AND (a.site_admin = 1 OR {visible_repositories('w.account_id')})"
-        " ORDER BY w.account_id",
-        repo_id=repo_id,
-    )
-    return [account_id for (account_id,) in rows]
 
 
 def counts(db: Connection, repo_ids: Iterable[int]) -> dict[int, tuple[int, int]]:

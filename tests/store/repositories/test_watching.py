@@ -61,7 +61,6 @@ def test_ignoring_is_no_watching_and_both_may_hold(world: World, bob: Row) -> No
     assert world.store.look(watching.counts, [world.repo["id"]]) == {world.repo["id"]: (0, 0)}
     row, change = put(world, bob, ignored=True)
     assert (row["subscribed"], row["ignored"], change) == (1, 1, "watched")
-    assert world.store.look(watching.notified, world.repo["id"]) == []
     assert world.store.look(watching.settings, world.repo["id"]) == {"bob": "ignoring"}
 
 
@@ -98,22 +97,6 @@ def test_watchers_and_stars_are_counted_for_many_at_once(world: World, bob: Row)
     counted = world.store.look(watching.counts, [world.repo["id"], other["id"], 999])
     assert counted == {world.repo["id"]: (2, 0), other["id"]: (0, 7)}
     assert world.store.look(watching.counts, []) == {}
-
-
-def test_watchers_are_notified(world: World, bob: Row) -> None:
-    """Watchers are notified, unless they ignore the repository or may not see it."""
-    vault = world.another_repo("vault", private=True)
-    admin = world.store.do(accounts.create, "root", site_admin=True)
-    cyd = world.store.do(accounts.create, "cyd")
-    for account in (world.user, bob, admin, cyd):
-        put(world, account, repo=vault)
-        put(world, account)
-    put(world, cyd, ignored=True)
-    seen = [world.user["id"], admin["id"]]
-    assert world.store.look(watching.notified, vault["id"]) == seen
-    assert world.store.look(watching.notified, world.repo["id"]) == sorted([*seen, bob["id"]])
-    world.store.do(repositories.grant, vault["id"], bob["id"], "read")
-    assert world.store.look(watching.notified, vault["id"]) == sorted([*seen, bob["id"]])
 
 
 def _people(db: Connection) -> dict[str, Row]:
