@@ -52,7 +52,7 @@ def redirect_to_sign_in(visit: SessionRequest) -> Response:
         # A browser that follows another site's link sends no strict cookie. The page loads the same
         # address again, and then the browser sends the cookie.
         return Response(
-            200, render("from_elsewhere.html", {"theme": visit.theme, "to": ""}).encode(), PAGE
+            200, render("from_another_site.html", {"theme": visit.theme, "to": ""}).encode(), PAGE
         )
     here = path_of(request.scope)
     query = request.scope["query_string"].decode("latin-1")

@@ -37,14 +37,14 @@ def _check_servers(hook: Row, options: dict[str, Any], url: str) -> None:
     kept = {group for group, _ in secret_parts.kept(options)}
     # The option `tls` needs no check, because a connection does not reveal a certificate's key.
     if kept & {"headers", "oauth2"} and _server(url) != _server(hook["url"]):
-        raise _elsewhere("the new URL is on another server: give secret values again", "url")
+        raise _other_server("the new URL is on another server: give secret values again", "url")
     if "oauth2" in kept:
         before, after = (found["oauth2"]["token_url"] for found in (hook["options"], options))
         if _server(before) != _server(after):
-            raise _elsewhere("token_url is on another server: give its secret again", "oauth2")
+            raise _other_server("token_url is on another server: give its secret again", "oauth2")
 
 
-def _elsewhere(message: str, field: str) -> Invalid:
+def _other_server(message: str, field: str) -> Invalid:
     return Invalid(message, field=field, resource="Hook")
 
 

@@ -68,7 +68,7 @@ class OpenIDSignIn:
             # loads the next one instead, and then the browser sends the cookie.
             shown = {"theme": visit.theme, "to": within(attempt.next)}
             return Response(
-                200, render("from_elsewhere.html", shown).encode(), [*PAGE, *visit.headers]
+                200, render("from_another_site.html", shown).encode(), [*PAGE, *visit.headers]
             )
 
         return self._dashboard.guarded(run)
