@@ -11,6 +11,7 @@ from click.core import ParameterSource
 from store import Connection
 from store.audit import audit_log
 from store.audit.audit_log import Actor, AuditEntry
+from store.monitoring.name_search import host_of
 
 
 class AuditHook:
@@ -33,7 +34,7 @@ def entry(context: click.Context, outcome: str, **ids: Any) -> AuditEntry:
     """Return the audit log entry for a command.
 
     It holds the values of arguments, but only the names of options, because an option can hold a
-    secret and an argument cannot.
+    secret. So can a URL among the arguments, of which only the host is held.
     """
     words = [_words(one, context.params[one.name or ""]) for one in _given(context, click.Argument)]
     options = [max(one.opts, key=len) for one in _given(context, click.Option)]
@@ -82,5 +83,14 @@ def _given(context: click.Context, kind: type[click.Parameter]) -> list[click.Pa
 def _words(argument: click.Parameter, value: Any) -> str:
     if isinstance(value, tuple):
         # A tuple of a single argument holds the argument's parts: OWNER/NAME.
-        return ("/" if argument.nargs == 1 else " ").join(map(str, value))
-    return str(getattr(value, "name", value))
+        return ("/" if argument.nargs == 1 else " ").join(_shown(str(part)) for part in value)
+    return _shown(str(getattr(value, "name", value)))
+
+
+def _shown(word: str) -> str:
+    """Return a word, and of a URL only the host: its path or its query can be a secret."""
+    scheme, is_url, rest = word.partition("://")
+    if not is_url:
+        return word
+    host = host_of(word)
+    return f"{scheme}://{host}" if rest == host else f"{scheme}://{host}/..."

@@ -45,6 +45,23 @@ def test_commands_are_recorded(run, listed, directory):
         assert secret not in said
 
 
+def test_urls_are_recorded_without_their_paths_and_queries(run, listed):
+    run("user", "add", "ada")
+    run("repo", "add", "ada/bell")
+    app = ("--owner", "ada", "--url", "https://mill.example/", "--kind", "integration")
+    run("app", "add", "Mill", *app)
+    url = "https://receiver.example/T00/hush-path?token=hush-query"
+    run("hook", "add", "ada/bell", url)
+    run("subscribe", "ada/bell", url)
+    run("app", "hook", "Mill", url)
+    rows = listed("audit", "list", "--limit", "3")
+    assert [(row["what"], row["on"]) for row in rows] == [
+        ("tocsin app hook", "Mill https://receiver.example/..."),
+        ("tocsin subscribe", "ada/bell https://receiver.example/..."),
+        ("tocsin hook add", "ada/bell https://receiver.example/..."),
+    ]
+
+
 def test_failed_and_reading_commands_are_not_audited(run, listed):
     run("user", "add", "ada")
     run("user", "add", "ada", code=5)
