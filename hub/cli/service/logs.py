@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from store import clock
+from store.accounts.tokens import KINDS
 from store.database.log_context import LOG_CONTEXT
 
 # syslog's severities. systemd's journal reads them from the beginning of a line.
@@ -28,9 +29,10 @@ CONTROLS = {
     for codes in ((0, 0x20), (0x7F, 0xA0), (0x2028, 0x202F), (0x2066, 0x206A))
     for code in range(*codes)
 } | {ord("\r"): "\\r", ord("\n"): "\\n", ord("\t"): "\\t"}
-# No code should log these in the first place; this is the second line of defence.
+# No code should log these in the first place; this is the second line of defence. Tokens of
+# installations once began with `tsi_`.
 SECRETS = (
-    (re.compile(r"\b(ts[pfoui]_)[0-9A-Za-z]{36}\b"), r"\1***"),
+    (re.compile(rf"\b({'|'.join(KINDS.values())}|tsi_)[0-9A-Za-z]{{36}}\b"), r"\1***"),
     (re.compile(r"\b(whsec_)[0-9A-Za-z+/=]+"), r"\1***"),
     (re.compile(r"(?i)\b(bearer|basic)\s+[0-9a-z+/=._~-]{8,}"), r"\1 ***"),
     (re.compile(r"(://)[^/\s@]*:[^/\s@]*@"), r"\1***@"),

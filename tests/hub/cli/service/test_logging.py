@@ -145,6 +145,14 @@ def test_credentials_are_removed_from_log_lines(text: str) -> None:
             assert "***" in line
 
 
+@pytest.mark.parametrize("kind", tokens.KINDS)
+def test_tokens_of_every_kind_are_removed_from_log_lines(kind: str) -> None:
+    value = tokens.new_value(kind)
+    line = human(record("%s", f"the token {value} is refused"))
+    assert value[4:] not in line
+    assert f"the token {value[:4]}*** is refused" in line
+
+
 @pytest.mark.parametrize("text", ["x" * 200_000, "\U0001f514" * 100_000, "\x1b" * 100_000])
 def test_lines_have_a_bound(text: str) -> None:
     """The journal would divide a longer line, and treat the rest as another line."""
