@@ -1,7 +1,6 @@
 """Events for people to browse."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from store.database.connection import Connection, Row, json_array
 from store.delivery import deliveries
@@ -11,25 +10,53 @@ from store.hooks.hook_targets import EVERYWHERE
 
 # An event's deliveries are counted up to this number.
 COUNTED = 1_000
+TO_HOOKS = "FROM delivery d LEFT JOIN hook h ON h.id = d.hook_id"
 
-SHOWN = (
-    f"SELECT {COLUMNS}, CASE WHEN e.body IS NULL THEN 0 ELSE 1 END AS kept,"
-    " a.login || '/' || r.name AS repository, g.login AS organization, s.name AS source,"
-    " (SELECT count(*) FROM (SELECT d.id FROM delivery d WHERE d.event_id = e.id"
-    f" LIMIT {COUNTED}) AS c) AS deliveries"
-    " FROM event e LEFT JOIN repository r ON r.id = e.repo_id"
-    " LEFT JOIN account a ON a.id = r.owner_id LEFT JOIN account g ON g.id = e.org_id"
-    " LEFT JOIN source s ON s.id = e.source_id"
-)
+
+def visible(db: Connection, org_ids: Sequence[int] | None) -> tuple[str, dict[str, str]]:
+    """Return the SQL condition on deliveries `d` to hooks `h` that count, and its parameters.
+
+    With `org_ids`, those to hooks of other organizations are left out, and those to hooks of the
+    installation and of apps unless EVERYWHERE is among them.
+    """
+    if org_ids is None:
+        return "1 = 1", {}
+    return (
+        f"(d.hook_id < 0 OR h.repo_id IS NOT NULL OR COALESCE(h.org_id, {EVERYWHERE}) IN"
+        f" (SELECT id FROM {db.each('orgs', id='integer')} AS o))"
+    ), {"orgs": json_array(org_ids)}
+
+
+def _shown(condition: str = "1 = 1") -> str:
+    """Return the query for events. `condition` is the one of `visible`."""
+    return (
+        f"SELECT {COLUMNS}, CASE WHEN e.body IS NULL THEN 0 ELSE 1 END AS kept,"
+        " a.login || '/' || r.name AS repository, g.login AS organization, s.name AS source,"
+        f" (SELECT count(*) FROM (SELECT d.id {TO_HOOKS} WHERE d.event_id = e.id"
+        f" AND {condition} LIMIT {COUNTED}) AS c) AS deliveries"
+        " FROM event e LEFT JOIN repository r ON r.id = e.repo_id"
+        " LEFT JOIN account a ON a.id = r.owner_id LEFT JOIN account g ON g.id = e.org_id"
+        " LEFT JOIN source s ON s.id = e.source_id"
+    )
 
 
 def shown(
-    db: Connection, ids: Sequence[int], order: str = "e.id DESC", limit: int = -1, skip: int = 0
+    db: Connection,
+    ids: Sequence[int],
+    order: str = "e.id DESC",
+    limit: int = -1,
+    skip: int = 0,
+    org_ids: Sequence[int] | None = None,
 ) -> list[Row]:
-    """Return these events as `get` returns them. `order` is SQL."""
+    """Return these events as `get` returns them. `order` is SQL.
+
+    `org_ids` limits the deliveries that count as in `visible`.
+    """
     where = f"e.id IN (SELECT id FROM {db.each('ids', id='integer')} AS w)"
     if limit < 0:
-        return db.all(f"{SHOWN} WHERE {where} ORDER BY {order}", ids=json_array(ids))
+        counted, given = visible(db, org_ids)
+        query = f"{_shown(counted)} WHERE {where} ORDER BY {order}"
+        return db.all(query, ids=json_array(ids), **given)
     # The ids are sorted first, so that deliveries are counted only for the events of this page.
     found = db.tuples(
         f"SELECT e.id FROM event e WHERE {where} ORDER BY {order} LIMIT :limit OFFSET :skip",
@@ -37,7 +64,7 @@ def shown(
         limit=limit,
         skip=skip,
     )
-    return shown(db, [number for (number,) in found], order)
+    return shown(db, [number for (number,) in found], order, org_ids=org_ids)
 
 
 def get(db: Connection, event_id: int) -> Row | None:
@@ -45,7 +72,7 @@ def get(db: Connection, event_id: int) -> Row | None:
 
     It has its `repository` and its number of `deliveries`, counted up to COUNTED.
     """
-    return db.one(f"{SHOWN} WHERE e.id = :id", id=event_id)
+    return db.one(f"{_shown()} WHERE e.id = :id", id=event_id)
 
 
 def deliveries_of(
@@ -53,18 +80,12 @@ def deliveries_of(
 ) -> list[Row]:
     """Return an event's deliveries, newest first, as `deliveries.page` returns them.
 
-    With `org_ids`, those to hooks of other organizations are left out, and those to hooks of the
-    installation and of apps unless EVERYWHERE is among them.
+    `org_ids` limits them as in `visible`.
     """
-    where = "d.event_id = :event_id"
-    given: dict[str, Any] = {"event_id": event_id}
-    if org_ids is not None:
-        where += (
-            f" AND (d.hook_id < 0 OR h.repo_id IS NOT NULL OR COALESCE(h.org_id, {EVERYWHERE}) IN"
-            f" (SELECT id FROM {db.each('orgs', id='integer')} AS o))"
-        )
-        given["orgs"] = json_array(org_ids)
-    return deliveries.select(db, where, given, limit)
+    where, given = visible(db, org_ids)
+    return deliveries.select(
+        db, f"d.event_id = :event_id AND {where}", {"event_id": event_id, **given}, limit
+    )
 
 
 def newest(

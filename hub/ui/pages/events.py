@@ -72,7 +72,13 @@ def _filter(ctx: ViewContext, chosen: dict[str, str], asked: filters.Period) -> 
         first=0 if asked.since is None else first_event_since(ctx.db, asked.since),
         hook_ids=filters.hook_ids(ctx, chosen["hook"], repo_ids, org_ids),
         hidden_owners=hidden,
+        org_ids=_organizations(ctx),
     )
+
+
+def _organizations(ctx: ViewContext) -> list[int] | None:
+    """Return the organizations to whose hooks the viewer may see deliveries; None for all hooks."""
+    return None if ctx.repositories() is None else ctx.organizations()
 
 
 def _newest(
@@ -142,7 +148,7 @@ def show_event(ctx: ViewContext) -> dict[str, Any]:
     event = event_queries.get(ctx.db, ctx.number("event_id"))
     if event is None:
         raise Missing("event")
-    org_ids = None if ctx.repositories() is None else ctx.organizations()
+    org_ids = _organizations(ctx)
     if org_ids is None or not event["org_id"] or event["org_id"] not in org_ids:
         ctx.viewer.left_of(ctx.db, event["repo_id"], event["org_id"])
     found = event_queries.deliveries_of(ctx.db, event["id"], DELIVERIES, org_ids)

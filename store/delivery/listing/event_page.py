@@ -32,7 +32,8 @@ class EventFilter:
     (None: every event, also those without a repository). `hook_ids` selects events with a delivery
     to one of these hooks, and `unwanted` events without a delivery. `hidden_owners` leaves out
     events of these owners and their repositories. If there are any, it also leaves out the events
-    of deleted repositories, because their owners are unknown.
+    of deleted repositories, because their owners are unknown. `org_ids` limits the deliveries that
+    count, as in `event_queries.visible`.
     """
 
     before: int | None = None
@@ -43,6 +44,7 @@ class EventFilter:
     first: int = 0
     hook_ids: Sequence[int] | None = None
     hidden_owners: Sequence[int] = ()
+    org_ids: Sequence[int] | None = None
 
     @property
     def narrowed(self) -> bool:
@@ -63,13 +65,15 @@ def page(db: Connection, wanted: EventFilter, limit: int) -> tuple[list[Row], in
     Each event is as `event_queries.get` returns it.
     """
     ids, floor = _found(db, wanted, wanted.looked if wanted.narrowed else limit + 1)
-    return _shown(db, ids, floor, limit)
+    return _shown(db, wanted, ids, floor, limit)
 
 
-def _shown(db: Connection, ids: list[int], floor: int, limit: int) -> tuple[list[Row], int | None]:
+def _shown(
+    db: Connection, wanted: EventFilter, ids: list[int], floor: int, limit: int
+) -> tuple[list[Row], int | None]:
     chosen = ids[:limit]
     older = chosen[-1] if len(ids) > limit else floor
-    return event_queries.shown(db, chosen), older or None
+    return event_queries.shown(db, chosen, org_ids=wanted.org_ids), older or None
 
 
 def first_page(
@@ -78,7 +82,7 @@ def first_page(
     """Return the results of `page` and `count`. Both share one search if they can."""
     if wanted.narrowed or wanted.repo_ids is not None:
         ids, floor = _found(db, wanted, wanted.looked)
-        return *_shown(db, ids, floor, limit), _matches(wanted, ids, floor)
+        return *_shown(db, wanted, ids, floor, limit), _matches(wanted, ids, floor)
     return *page(db, wanted, limit), count(db, wanted)
 
 
@@ -88,7 +92,7 @@ def sorted_page(
     """Return a page of the newest matching events in this order, `skip` of them left out."""
     ids, floor = _found(db, wanted, wanted.looked)
     sql = order.sql(COLUMNS, "e.id DESC")
-    rows = event_queries.shown(db, ids, sql, limit, skip)
+    rows = event_queries.shown(db, ids, sql, limit, skip, wanted.org_ids)
     return SortedPage(rows, len(ids) > skip + limit, len(ids) if floor else 0)
 
 
@@ -127,7 +131,7 @@ def _found(db: Connection, wanted: EventFilter, looked: int) -> tuple[list[int],
     if wanted.hidden_owners:
         ids = _of_others(db, ids, wanted.hidden_owners)
     if wanted.unwanted:
-        ids = _unwanted(db, ids)
+        ids = _unwanted(db, ids, wanted.org_ids)
     if wanted.hook_ids is not None:
         ids = _to_hooks(db, ids, wanted.hook_ids)
     return ids, 0 if floor <= wanted.first else floor
@@ -242,11 +246,13 @@ def _above(rows: Sequence[tuple[Any, ...]], each: int, floor: int) -> tuple[list
     return [event_id for _, event_id in rows if event_id >= floor], floor
 
 
-def _unwanted(db: Connection, ids: list[int]) -> list[int]:
+def _unwanted(db: Connection, ids: list[int], org_ids: Sequence[int] | None) -> list[int]:
+    counted, given = event_queries.visible(db, org_ids)
     rows = db.tuples(
         f"SELECT w.id FROM {db.each('ids', id='integer')} AS w WHERE NOT EXISTS"
-        " (SELECT 1 FROM delivery d WHERE d.event_id = w.id AND d.redelivery = 0)"
-        " ORDER BY w.id DESC",
+        f" (SELECT 1 {event_queries.TO_HOOKS} WHERE d.event_id = w.id AND d.redelivery = 0"
+        f" AND {counted}) ORDER BY w.id DESC",
         ids=json_array(ids),
+        **given,
     )
     return [row[0] for row in rows]

@@ -91,6 +91,24 @@ async def test_an_administrator_of_a_repository_sees_only_its_own(around: Around
         assert "example/system" not in page
 
 
+async def test_an_event_counts_the_deliveries_that_the_viewer_may_see(around: Around) -> None:
+    store, seed = around.world.store, around.world.seed
+    owner, admin = (around.token(one, *OWNING) for one in (seed.octo, seed.reader))
+    own = store.look(hooks.by_id, around.own)
+    assert own is not None
+    store.do(hooks.update, own, active=False)
+    store.do(outbox.emit, "push", None, around.repo["id"], {"ref": "refs/heads/lone"})
+    seen = ((admin, 1, True), (owner, 2, False), (around.world.operator, 3, False))
+    async with open_dashboard(store) as browser:
+        for token, many, is_lone in seen:
+            browser.client.cookies.clear()
+            await browser.sign_in(token)
+            for path in ("/ui/events?event=push", "/ui/events?event=push&sort=event"):
+                assert f" B {many} " in text_of(await browser.page(path))
+            page = await browser.page("/ui/events?wanted=nobody")
+            assert (f"/ui/events/{around.event + 1}" in page) == is_lone
+
+
 async def test_an_owner_sees_and_changes_those_of_the_organization(around: Around) -> None:
     store, token = around.world.store, around.token(around.world.seed.octo, *OWNING)
     async with open_dashboard(store, token) as browser:
