@@ -137,11 +137,12 @@ def _within(db: Connection, wanted: AttemptFilter) -> tuple[str, dict[str, Any]]
         where += " AND a.hook_id = :hook_id"
         given["hook_id"] = wanted.hook_id
     if wanted.repo_ids is not None:
-        # Hooks of the owner, of apps and of the installation get a repository's events, too. They
-        # do not belong to the repository, so their attempts are left out.
+        # Subscribers by WebSub and hooks of the owner, of apps and of the installation get a
+        # repository's events, too. They do not belong to the repository, so their attempts are
+        # left out.
         where += (
             f" AND a.repo_id IN (SELECT id FROM {db.each('repos', id='integer')} AS s)"
-            " AND (a.hook_id < 0 OR h.repo_id IS NOT NULL)"
+            " AND h.repo_id IS NOT NULL"
         )
         given["repos"] = json_array(wanted.repo_ids)
     return where, given

@@ -127,6 +127,22 @@ def test_the_attempts_of_a_repository_are_those_to_any_hook(world: World) -> Non
     assert found(repo_ids=[mine]) == [(own["id"], mine)]
 
 
+def test_new_attempts_of_repositories_are_those_to_their_own_hooks(world: World) -> None:
+    own = world.hook("push")
+    follower = "INSERT INTO subscription (repo_id, event, hook_id) VALUES (:repo_id, 'push', -1)"
+    world.store.do(lambda db: db.execute(follower, repo_id=world.repo["id"]))
+    world.store.do(hooks.create, hook_targets.SYSTEM, url=URL, events=["push"])
+    world.arrive("g-1")
+    lease = world.lease()
+    claimed = world.claim(lease, -1, *(row["hook_id"] for row in world.rows()))
+    world.store.do(attempt_outcomes.record, [world.outcome(lease, one) for one in claimed])
+    wanted = AttemptFilter(repo_ids=[world.repo["id"]])
+    (fresh,) = world.store.look(attempt_feed.since, wanted, 0, 9)
+    (named,) = world.store.look(attempt_feed.list_by_guid, wanted, "g-1", 9)
+    assert (fresh["hook_id"], named["hook_id"]) == (own["id"], own["id"])
+    assert len(world.store.look(attempt_feed.since, AttemptFilter(), 0, 9)) == 3
+
+
 @pytest.mark.parametrize(
     ("text", "name", "part"),
     [("", None, None), ("push", "push", None), ("issues.opened", None, "issues.opened"),
