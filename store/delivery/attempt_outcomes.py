@@ -1,7 +1,8 @@
 """Outcomes of attempts: their records, and their effects on deliveries and hooks."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from store.clock import HOUR
 from store.database.connection import Connection, Row, json_array
@@ -12,6 +13,7 @@ from store.hooks import hook_ordering, hook_secrets, hooks
 from store.hooks.hook_secrets import Taken
 from store.monitoring import hook_tallies, minute_counters
 from store.monitoring.hook_tallies import NO_ANSWER
+from store.monitoring.minute_counters import EVERYWHERE
 from store.ordering import places
 from store.ordering.delivery_states import BEHIND, DEAD, DELIVERED, WAITING
 from store.ordering.stalled_keys import EndedDelivery
@@ -118,10 +120,10 @@ def record(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
         _advance(db, orderings, ordered)
     if died := [(o.hook_id, o.delivery_id) for o in outcomes if o.state == DEAD]:
         exhausted.count(db, died)
-    for outcome in outcomes:
-        minute_counters.increment(db, (outcome.repo_id, _counted(outcome)))
     gone = {o.hook_id: o.disable for o in outcomes if o.hook_id < 0 and o.disable is not None}
-    disabled = _update_hooks(db, outcomes)
+    known = _hooks(db, outcomes)
+    _count(db, outcomes, {hook_id: repo_id for hook_id, repo_id, *_ in known})
+    disabled = _update_hooks(db, outcomes, known)
     return disabled | websub.end_gone(db, gone) if gone else disabled
 
 
@@ -193,6 +195,13 @@ def _count_throttled(db: Connection, outcomes: Sequence[Outcome]) -> None:
     )
 
 
+def _count(db: Connection, outcomes: Sequence[Outcome], repo_ids: Mapping[int, int | None]) -> None:
+    """Count attempts in this minute. `repo_ids` has the repository of each hook that is of one."""
+    for outcome in outcomes:
+        repo_id = repo_ids.get(outcome.hook_id) or EVERYWHERE
+        minute_counters.increment(db, (repo_id, _counted(outcome)))
+
+
 def _counted(outcome: Outcome) -> tuple[int, ...]:
     if outcome.state == DEAD:
         return minute_counters.FAILED, minute_counters.DEAD
@@ -204,7 +213,17 @@ def _counted(outcome: Outcome) -> tuple[int, ...]:
     return minute_counters.DELIVERED, minute_counters.bucket_of(latency)
 
 
-def _update_hooks(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
+def _hooks(db: Connection, outcomes: Sequence[Outcome]) -> Sequence[tuple[Any, ...]]:
+    return db.tuples(
+        "SELECT id, repo_id, active, failing_since, held_until FROM hook WHERE id IN"
+        f" (SELECT id FROM {db.each('hooks', id='integer')} AS w) ORDER BY id",
+        hooks=json_array({outcome.hook_id for outcome in outcomes}),
+    )
+
+
+def _update_hooks(
+    db: Connection, outcomes: Sequence[Outcome], known: Sequence[tuple[Any, ...]]
+) -> set[int]:
     last = {outcome.hook_id: outcome for outcome in outcomes}
     # A success anywhere in the batch ends the failures before it. A request to disable the hook
     # stands, whatever comes after it.
@@ -216,13 +235,8 @@ def _update_hooks(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
     held = {o.hook_id: o.held_until for o in outcomes if o.held_until is not None}
     # A hook's row is written only if it changes, and always in this order: several workers record
     # at the same time.
-    rows = db.tuples(
-        "SELECT id, active, failing_since, held_until FROM hook WHERE id IN"
-        f" (SELECT id FROM {db.each('hooks', id='integer')} AS w) ORDER BY id",
-        hooks=json_array(last),
-    )
     disabled = set()
-    for hook_id, active, began, held_before in rows:
+    for hook_id, _, active, began, held_before in known:
         if hook_id in taken:
             hook_secrets.learn(db, hook_id, taken[hook_id])
         fails = failing.get(hook_id) if active else None

@@ -158,7 +158,8 @@ def mark_dead(db: Connection, lease_id: int, delivery_ids: Iterable[int], reason
         f"UPDATE delivery SET state = {DEAD}, lease_id = NULL, due_at = :now, reason = :reason"
         f" WHERE {LEASE} = :lease_id AND id IN"
         f" (SELECT id FROM {db.each('ids', id='integer')} AS w)"
-        " RETURNING repo_id, id, event_id, hook_id, ordering_key, out_of_turn",
+        f" RETURNING {minute_counters.COUNTED_FOR}, id, event_id, hook_id, ordering_key,"
+        " out_of_turn",
         lease_id=lease_id,
         ids=ids,
         now=db.now,

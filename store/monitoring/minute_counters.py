@@ -27,6 +27,13 @@ EVENTS, DELIVERED, FAILED, DEAD, FILTERED, FIRST = 0, 1, 2, 3, 4, 5
 FEW = 2
 EVERY = tuple(range(len(COUNTED)))
 
+COUNTED_FOR = f"coalesce((SELECT o.repo_id FROM hook o WHERE o.id = hook_id), {EVERYWHERE})"
+"""SQL for the repository to whose counts a delivery belongs: its hook's.
+
+Deliveries to other hooks, and to subscribers by WebSub, count for the installation alone. The
+repository's administrators cannot see them.
+"""
+
 CountIncrement = tuple[int, tuple[int, ...]]
 """A repository's id, and the indexes in COUNTED to increment, once for each occurrence."""
 

@@ -6,12 +6,16 @@ from typing import Any
 
 import pytest
 from statement_log import statements
-from store_world import World
+from store_world import URL, World
 
 from store.clock import MINUTE, SECOND
-from store.delivery import attempt_outcomes, events
+from store.delivery import attempt_outcomes, deliveries, events
+from store.hooks import hooks
+from store.hooks.hook_targets import SYSTEM
 from store.monitoring import minute_counters, shards
 from store.monitoring.minute_counters import BOUNDS, PeriodCounts
+from store.ordering import operations
+from store.ordering.delivery_states import DEAD
 
 
 def counted(
@@ -60,6 +64,28 @@ def test_events_are_counted_for_each_repository_and_for_all(world: World) -> Non
     assert total(counted(world)) == (3, 0, 0)
     assert total(counted(world, [other["id"]])) == (1, 0, 0)
     assert total(counted(world, [other["id"], world.repo["id"]])) == (2, 0, 0)
+
+
+def test_other_hooks_count_for_the_installation_alone(world: World) -> None:
+    """The repository's administrators see neither such a hook nor its deliveries."""
+    own, lease = world.hook("push"), world.lease()
+    ordered = {"ordering": {"path": "/ref"}}
+    around = world.store.do(hooks.create, SYSTEM, url=URL, events=["push"], options=ordered)
+    follower = "INSERT INTO subscription (repo_id, event, hook_id) VALUES (:repo_id, 'push', -1)"
+    world.store.do(lambda db: db.execute(follower, repo_id=world.repo["id"]))
+    for number in range(4):
+        world.arrive(f"g-{number}")
+    mine, theirs = (world.claim(lease, one) for one in (own["id"], -1))
+    (first,) = world.claim(lease, around["id"])
+    failed = world.failure(lease, first, state=DEAD)
+    outcomes = [*(world.outcome(lease, one) for one in (*mine[:3], *theirs[:3])), failed]
+    world.store.do(attempt_outcomes.record, outcomes)
+    for left in (mine[3], theirs[3]):
+        world.store.do(deliveries.mark_dead, lease, [left.id], "gone")
+    world.store.do(operations.discard, around["id"], "main")
+    found = (counted(world), counted(world, [world.repo["id"]]))
+    assert [total(one) for one in found] == [(4, 6, 1), (4, 3, 0)]
+    assert [one[10].dead for one in found] == [6, 1]
 
 
 def test_minutes_and_steps(world: World) -> None:

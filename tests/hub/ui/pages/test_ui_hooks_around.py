@@ -91,6 +91,18 @@ async def test_an_administrator_of_a_repository_sees_only_its_own(around: Around
         assert "example/system" not in page
 
 
+async def test_the_overview_counts_the_deliveries_of_the_lists(around: Around) -> None:
+    store, seed = around.world.store, around.world.seed
+    seen = ((around.token(seed.reader, *OWNING), 1), (around.world.operator, 3))
+    async with open_dashboard(store) as browser:
+        for token, many in seen:
+            browser.client.cookies.clear()
+            await browser.sign_in(token)
+            assert f"Delivered {many} " in text_of(await browser.page("/ui"))
+            page = text_of(await browser.page("/ui/deliveries"))
+            assert f"Show {many} delivery attempt" in page
+
+
 async def test_an_event_counts_the_deliveries_that_the_viewer_may_see(around: Around) -> None:
     store, seed = around.world.store, around.world.seed
     owner, admin = (around.token(one, *OWNING) for one in (seed.octo, seed.reader))
