@@ -141,10 +141,11 @@ def _end(db: Connection, mail_id: int, outcome: str, error: str | None) -> None:
     )
 
 
-def postpone_due(db: Connection, error: str) -> int:
-    """Postpone all mails that are due, because the server cannot be used now. Return their number.
+def postpone_due(db: Connection, error: str) -> tuple[int, int]:
+    """Postpone all mails that are due, because the server cannot be used now.
 
-    Mails that have waited for too long fail, and so do test messages.
+    Mails that have waited for too long fail, and so do test messages. Return how many are postponed
+    and how many failed.
     """
     reason = error[:LONGEST_ERROR]
     failed = db.execute(
@@ -156,12 +157,13 @@ def postpone_due(db: Connection, error: str) -> int:
         now=db.now,
         old=db.now - GIVE_UP,
     )
-    return failed + db.execute(
+    postponed = db.execute(
         "UPDATE mail SET due_at = :later, error = :error WHERE due_at <= :now",
         later=db.now + SERVER_DELAY,
         error=reason,
         now=db.now,
     )
+    return postponed, failed
 
 
 def fail_overdue(db: Connection) -> int:

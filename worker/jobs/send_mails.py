@@ -55,8 +55,9 @@ class MailSender:
                 for row in rows:
                     await self._send(connection, row)
         except (ServerUnusable, Unusable) as error:
-            many = await self._store.write(outbox.postpone_due, str(error))
-            self._mails.add("delayed", many=many)
+            postponed, failed = await self._store.write(outbox.postpone_due, str(error))
+            self._mails.add("delayed", many=postponed)
+            self._mails.add("failed", many=failed)
             log.warning("the SMTP server cannot be used, mails wait: %s", error)
 
     async def _send(self, connection: SmtpConnection, row: Row) -> None:

@@ -331,6 +331,7 @@ async def test_after_a_day_without_the_server_a_mail_has_failed(post: Post) -> N
     post.clock.advance(86_400)
     await post.send(mail_port=1)
     assert post.outbox()[0]["outcome"] == "failed"
+    assert post.counted() == {"delayed": 1, "failed": 1}
     assert post.store.look(next_due) is None
 
 
@@ -342,6 +343,7 @@ async def test_a_test_message_is_tried_once(post: Post, trouble: str) -> None:
     (row,) = post.outbox()
     assert row["outcome"] == "failed"
     assert row["error"]
+    assert post.counted() == {"failed": 1}
     assert post.store.look(next_due) is None
 
 
