@@ -91,10 +91,13 @@ def _line(row: Row, now: int) -> Text:
     line.append(f"{row['delivery_id']:<7} {output.printable(row['event']):<14} ", style="not dim")
     line.append(output.printable(said), style=f"not dim {COLOURS[kind]}")
     line.append(f"  {formatting.duration(row['duration'])}", style="not dim")
-    if row["state"] in (WAITING, BEHIND):
+    following = status_text.follows(row)
+    if following == "retry":
         line.append(f"  again {formatting.ago(row['due_at'], now)}", style="not dim yellow")
-    elif kind == "bad":
+    elif following == "over":
         line.append("  dead", style="not dim bold red")
+    elif following == "later":
+        line.append("  delivered later", style="not dim")
     place = f"  hook {row['hook_id']}  {row['url']}  {row['guid']}"
     line.append(output.printable(place))
     return line

@@ -24,6 +24,7 @@ from store.clock import HOUR
 from store.delivery import attempt_feed, attempt_outcomes, deliveries, leases
 from store.delivery.attempt_filter import AttemptFilter
 from store.delivery.attempt_outcomes import Outcome
+from store.ordering.delivery_states import DEAD, DELIVERED, WAITING
 
 ALLOWED = {"TOCSIN_ALLOW_NETWORKS": "127.0.0.0/8"}
 
@@ -169,6 +170,16 @@ def test_following_begins_with_past_attempts(start, store: Store, hook_id: int):
     found = json.loads(reported.said("^{.*")[0])
     assert (found["status"], found["state"]) == (503, "waiting")
     assert found["next_at"] > found["at"]
+
+
+def test_lines_say_how_a_delivery_went_on(store: Store, hook_id: int):
+    ends = {"delivered later": DELIVERED, "dead": DEAD, "again in 1 h": WAITING}
+    tried(store, hook_id, 503)
+    for said, state in ends.items():
+        store.do(lambda db, state=state: db.execute("UPDATE delivery SET state = :s", s=state))
+        (row,) = store.look(tail.latest_attempts, AttemptFilter(), 1, 1)
+        line = tail._line(row, store.clock.now()).plain
+        assert [one for one in ends if f"  {one}  " in line] == [said]
 
 
 def test_a_reader_that_goes_ends_it(store: Store, hook_id: int):
