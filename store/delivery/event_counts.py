@@ -1,13 +1,14 @@
 """How often each event came lately, and how many hooks subscribe to it."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from store.database.connection import Connection, json_array
 from store.delivery.incoming import EXAMPLE_SOURCE
-from store.delivery.subscribers import NOT_OF_APP
-from store.hooks.event_names import FITTING, WILDCARD
+from store.hooks.event_names import WILDCARD
+from store.hooks.hook_list import SUBSCRIPTIONS
+from store.monitoring import name_search
 
 # The newest events that are counted.
 LOOKED = 10_000
@@ -42,26 +43,30 @@ def by_name(
     return {name: EventCount(*values) for name, *values in rows}
 
 
-def subscribers(db: Connection, repo_ids: Sequence[int] | None) -> Counter[str]:
-    """Return how many hooks of these repositories (None: of all targets) get each event."""
-    where, given = _within(db, repo_ids, "s")
-    where += "" if repo_ids is None else f" AND {NOT_OF_APP}"
-    found: Counter[str] = Counter()
-    rows = db.tuples(
-        f"SELECT s.event, count(*) FROM subscription s WHERE s.hook_id > 0{where} GROUP BY s.event",
-        **given,
+def subscribers(
+    db: Connection, repo_ids: Sequence[int] | None, org_ids: Sequence[int] = ()
+) -> Counter[str]:
+    """Return how many hooks get each event.
+
+    `repo_ids` and `org_ids` limit them to hooks of these repositories and organizations. If
+    `repo_ids` is None, there is no limit. The hook of an app counts once for all installations.
+    """
+    where, given = "", {}
+    if repo_ids is not None:
+        where = f" AND s.hook_id IN ({name_search.hooks_of(db)})"
+        given = {"repos": json_array(repo_ids), "orgs": json_array(org_ids)}
+    # UNION leaves out repetitions. Only the wildcard means different events in the two tables.
+    held = " UNION ".join(
+        f"SELECT s.event, s.hook_id, CASE WHEN s.event = '{WILDCARD}' THEN '{table}' ELSE ''"
+        f" END AS source FROM {table} s WHERE s.hook_id > 0{where}"
+        for table in SUBSCRIPTIONS
     )
-    _add(found, rows, FITTING["repository"])
-    if repo_ids is None:
-        rows = db.tuples("SELECT s.event, count(*) FROM owner_subscription s GROUP BY s.event")
-        _add(found, rows, FITTING["system"])
+    found: Counter[str] = Counter()
+    for name, source, many in db.tuples(
+        f"SELECT f.event, f.source, count(*) FROM ({held}) AS f GROUP BY f.event, f.source", **given
+    ):
+        found.update(dict.fromkeys(SUBSCRIPTIONS.get(source, [name]), many))
     return found
-
-
-def _add(found: Counter[str], rows: Iterable[tuple[str, int]], every: Iterable[str]) -> None:
-    """Add counts by event. The wildcard stands for every one of the events `every`."""
-    for name, many in rows:
-        found.update(dict.fromkeys(every if name == WILDCARD else [name], many))
 
 
 def _within(

@@ -41,7 +41,7 @@ def list_event_kinds(ctx: ViewContext) -> dict[str, Any]:
     """List every event, the most frequent ones first or in the chosen order."""
     repo_ids = ctx.repositories()
     counts = event_counts.by_name(ctx.db, repo_ids)
-    hooks = event_counts.subscribers(ctx.db, repo_ids)
+    hooks = event_counts.subscribers(ctx.db, repo_ids, _organizations(ctx))
     rows = [_row(name, counts, hooks) for name in sorted(PLATFORM_EVENTS | HUB_EVENTS)]
     sort = SORTING.asked(ctx)
     return {
@@ -49,6 +49,11 @@ def list_event_kinds(ctx: ViewContext) -> dict[str, Any]:
         "looked": LOOKED,
         "heads": SORTING.heads(sort, f"{ROOT}/catalogue", {}),
     }
+
+
+def _organizations(ctx: ViewContext) -> list[int]:
+    """Return the organizations whose hooks count beside the ones of repositories."""
+    return [] if ctx.repositories() is None else ctx.organizations()
 
 
 def _row(name: str, counts: dict[str, EventCount], hooks: dict[str, int]) -> dict[str, Any]:
@@ -70,8 +75,7 @@ def show_event_kind(ctx: ViewContext) -> dict[str, Any]:
         raise Missing("event")
     repo_ids = ctx.repositories()
     count = event_counts.by_name(ctx.db, repo_ids, name).get(name, NONE)
-    org_ids = () if repo_ids is None else ctx.organizations()
-    subscribed = HookFilter(repo_ids, org_ids, event=name)
+    subscribed = HookFilter(repo_ids, _organizations(ctx), event=name)
     schema = schema_of(name) if name in EVENTS else None
     document = {"components": {"schemas": {} if schema is None else schema.get("$defs", {})}}
     seen = seen_members(ctx, name) if schema is None else None

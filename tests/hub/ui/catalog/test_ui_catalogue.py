@@ -8,12 +8,14 @@ from dashboard_client import open_dashboard, text_of
 from ui_world import World
 
 from hub.ui.catalog.meanings import PLATFORM, meaning
-from store import Store
-from store.accounts import accounts
+from store import Connection, Store
+from store.accounts import accounts, apps
+from store.apps import app_hooks, installations
 from store.delivery import event_counts
 from store.hooks import hooks
 from store.hooks.event_names import HUB_EVENTS, PLATFORM_EVENTS
-from store.hooks.hook_targets import SYSTEM, organization
+from store.hooks.hook_targets import EVERYWHERE, SYSTEM, organization
+from store.repositories import repositories
 
 
 @pytest.fixture
@@ -90,7 +92,31 @@ async def test_hooks_around_repositories_subscribe_too(world: World) -> None:
         world.store.do(hooks.create, target, url=url, events=events)
     found = world.store.look(event_counts.subscribers, None)
     assert (found["team"], found["installation"]) == (2, 1)
-    assert world.store.look(event_counts.subscribers, [world.seed.hello["id"]])["team"] == 0
+    hello = [world.seed.hello["id"]]
+    assert world.store.look(event_counts.subscribers, hello)["team"] == 0
+    assert world.store.look(event_counts.subscribers, hello, [acme["id"]])["team"] == 1
+
+
+def _install_everywhere(db: Connection) -> None:
+    """Install an app with a hook on all of two accounts, and on two repositories of a third."""
+    wide = [accounts.create(db, name, kind="Organization") for name in ("acme", "beta")]
+    some = accounts.create(db, "gamma", kind="Organization")
+    chosen = [repositories.create(db, some["id"], name)["id"] for name in ("one", "two")]
+    about = {"url": "https://mill.example/", "kind": "integration", "events": ["push"]}
+    _, app = apps.create(db, wide[0]["id"], "Mill", permissions={"contents": "read"}, **about)
+    for account in wide:
+        installations.create(db, app, account)
+    installations.create(db, app, some, repositories=chosen)
+    app_hooks.create(db, app, url="https://mill.example/hook")
+
+
+async def test_an_app_s_hook_counts_once_however_often_it_is_installed(world: World) -> None:
+    before = world.store.look(event_counts.subscribers, None)["push"]
+    world.store.do(_install_everywhere)
+    assert world.store.look(event_counts.subscribers, None)["push"] == before + 1
+    mine = [world.seed.hello["id"]]
+    many = world.store.look(event_counts.subscribers, mine)["push"]
+    assert world.store.look(event_counts.subscribers, mine, [EVERYWHERE])["push"] == many + 1
 
 
 async def test_a_hook_s_form_offers_only_events_that_can_reach_it(world: World) -> None:
