@@ -31,6 +31,8 @@ class NewAlert:
     """The part of the hook that the alert is about, such as an ordering key."""
     momentary: bool = False
     """Whether the alert reports a single event, and so closes at once."""
+    ends: int | None = None
+    """The open alert whose end it reports."""
 
 
 def open_all(db: Connection, found: Iterable[NewAlert]) -> list[int]:

@@ -87,10 +87,9 @@ def will_disable(db: Connection, disable_after: float) -> list[NewAlert]:
     return _alerts(db, WILL_DISABLE, found[:MOST])
 
 
-def recovered(db: Connection, alert_ids: Iterable[int], over: dict[int, Row]) -> list[NewAlert]:
-    """Return a RECOVERED alert for each hook that delivers again and whose FAILING alert closes."""
-    closing = {over[number]["hook_id"]: over[number] for number in alert_ids}
-    failing = {hook_id for hook_id, row in closing.items() if row["kind"] == FAILING}
+def recovered(db: Connection, ended: Iterable[Row]) -> list[NewAlert]:
+    """Return a RECOVERED alert for each FAILING one among these whose hook delivers again."""
+    failing = {row["hook_id"]: row for row in ended if row["kind"] == FAILING}
     healthy = [
         hook_id
         for hook_id in sorted(failing)
@@ -105,8 +104,9 @@ def recovered(db: Connection, alert_ids: Iterable[int], over: dict[int, Row]) ->
         NewAlert(
             RECOVERED,
             hook_id,
-            _data({"since": closing[hook_id]["opened_at"]}, attempts),
+            _data({"since": failing[hook_id]["opened_at"]}, attempts),
             momentary=True,
+            ends=failing[hook_id]["id"],
         )
         for hook_id, attempts in latest.items()
         # If somebody only switched the hook off and on, nothing has shown that it delivers.

@@ -64,7 +64,7 @@ def _settle(db: Connection, changes: Changes, over: Sequence[Row]) -> None:
     ended = [row for row in over if not row["settles"] or _has_settled(db, row)]
     by_id = {row["id"]: row for row in ended}
     changes.closing += by_id
-    changes.opening += hook_checks.recovered(db, by_id, by_id)
+    changes.opening += hook_checks.recovered(db, ended)
     changes.well += [
         row["id"] for row in over if row["id"] not in by_id and row["well_since"] is None
     ]
@@ -89,8 +89,10 @@ def _compare_backlog(db: Connection, changes: Changes, limit: int) -> None:
     due, late, _ = stats.count_waiting(db)
     data = {"due": due, "late": late, "limit": limit}
     if open_ones and (not limit or due < limit / 2):
-        changes.closing += [number for (number,) in open_ones]
-        changes.opening.append(NewAlert(BACKLOG_NORMAL, INSTALLATION, data, momentary=True))
+        ((ended,),) = open_ones
+        changes.closing.append(ended)
+        normal = NewAlert(BACKLOG_NORMAL, INSTALLATION, data, momentary=True, ends=ended)
+        changes.opening.append(normal)
     elif limit and due >= limit and not open_ones:
         changes.opening.append(NewAlert(BACKLOG_HIGH, INSTALLATION, data))
 
@@ -105,8 +107,7 @@ def apply(db: Connection, changes: Changes) -> list[Row]:
     alerts.mark_well(db, changes.relapsed, well=False)
     closed = set(alerts.close_all(db, changes.closing))
     # The end of an alert is reported by the process that closed it.
-    if len(closed) < len(changes.closing):
-        opening = [one for one in opening if not one.momentary or one.kind == EXHAUSTED]
+    opening = [one for one in opening if one.ends is None or one.ends in closed]
     return alerts.get_many(db, alerts.open_all(db, opening))
 
 

@@ -399,6 +399,24 @@ async def test_changes_that_another_process_recorded_are_not_recorded_again(
     assert world.store.do(transitions.apply, changes) == []
 
 
+async def test_a_process_that_closes_one_alert_less_reports_the_other_ends(
+    world: World, clock: MovableClock
+) -> None:
+    limits, sick = AlertLimits(0, 0), {"a": world.good, "b": world.failing}
+    for guid, one in sick.items():
+        world.send(one, guid, status_code=503, cooldown_until=clock.now() + 60_000_000)
+    world.store.do(transitions.apply, world.store.look(transitions.find, limits))
+    for guid, one in sick.items():
+        world.send(one, f"{guid}-well")
+    world.store.do(transitions.apply, world.store.look(transitions.find, limits))
+    clock.advance(seconds=120)
+    changes = world.store.look(transitions.find, limits)
+    # Another process has closed the first alert meanwhile, and reports that.
+    world.store.do(alerts.close_all, changes.closing[:1])
+    (row,) = world.store.do(transitions.apply, changes)
+    assert (row["kind"], row["hook_id"]) == ("hook.recovered", world.failing["id"])
+
+
 async def test_alerts_that_are_over_are_deleted_after_a_time(
     world: World, check: Check, clock: MovableClock
 ) -> None:
