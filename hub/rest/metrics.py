@@ -3,7 +3,14 @@
 from hub.auth.source_signatures import HEADERS as SIGNATURES
 from hub.http.errors import Blocked, Exhausted, TooFast, Unauthenticated
 from hub.rest.request import Request
-from store.database.metrics import CounterMetric, GaugeMetric, HistogramMetric, MetricSet
+from store.database.metrics import (
+    MOST_SERIES,
+    OTHER,
+    CounterMetric,
+    GaugeMetric,
+    HistogramMetric,
+    MetricSet,
+)
 from store.delivery.incoming import Receipt
 
 OUTCOMES = ("answered", "refused", "failed")
@@ -35,7 +42,8 @@ class HubMetrics(MetricSet):
         )
         self.filtered = CounterMetric(
             "tocsin_deliveries_filtered_total",
-            "Deliveries of accepted events that a hook's filter left out, by the hook's id",
+            "Deliveries of accepted events that a hook's filter left out, by the hook's id"
+            f" ({OTHER}: all hooks beyond {MOST_SERIES:,})",
             ("hook",),
         )
         self.limited = CounterMetric(

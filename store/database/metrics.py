@@ -12,9 +12,13 @@ Labels = tuple[str, ...]
 # Upper bounds in seconds, for the time of a commit or of waiting for one.
 QUICK = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
+# A counter keeps so many combinations of label values apart. All others count as OTHER, because a
+# value such as a hook's id may be new again and again.
+MOST_SERIES, OTHER = 1_000, "other"
+
 
 class CounterMetric:
-    """A counter for each combination of label values.
+    """A counter for each combination of label values, up to MOST_SERIES.
 
     Those in `known` exist from the start with 0, so that the first increment shows as a change.
     """
@@ -29,6 +33,8 @@ class CounterMetric:
 
     def add(self, *values: str, many: float = 1) -> None:
         """Increase the counter of these label values by `many`."""
+        if values not in self._counts and len(self._counts) >= MOST_SERIES:
+            values = (OTHER,) * len(values)
         self._counts[values] = self._counts.get(values, 0.0) + many
 
     def values(self) -> Mapping[Labels, float]:

@@ -23,8 +23,9 @@ from hub.rest.metrics import HubMetrics
 from hub.settings import HubSettings
 from store import Store
 from store.accounts import tokens
-from store.database.metrics import MetricSet, StoreMetrics
+from store.database.metrics import MOST_SERIES, OTHER, MetricSet, StoreMetrics
 from store.delivery import sources
+from store.delivery.incoming import Receipt
 from store.errors import Unavailable
 from store.hooks import hooks
 from store.monitoring import stats
@@ -227,6 +228,16 @@ async def test_values_from_requests_make_no_series(hub: Watched) -> None:
 async def series(hub: Watched) -> list[str]:
     lines = (await hub.scrape()).splitlines()
     return [line.rpartition(" ")[0] for line in lines if not line.startswith("#")]
+
+
+def test_hooks_beyond_a_number_share_a_series() -> None:
+    measures, many = HubMetrics(), 3_000
+    measures.took([Receipt(1, "g", 0, False, list(range(1, many + 1)))])
+    measures.took([Receipt(2, "h", 0, False, [1, many])])
+    found = measures.filtered.values()
+    assert len(found) == MOST_SERIES + 1
+    assert (found["1",], found[OTHER,]) == (2, many - MOST_SERIES + 1)
+    assert sum(found.values()) == many + 2
 
 
 async def test_a_store_that_is_away_hides_nothing_else(
