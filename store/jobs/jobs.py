@@ -25,6 +25,7 @@ COLUMNS = (
 FREE = "(held_until <= :now OR held_until > :now + :hold)"
 RETRY_DUE = "(rests_until <= :now OR rests_until > :now + :longest)"
 READY = f"{FREE} AND (asked_at IS NOT NULL OR due_at <= :now) AND {RETRY_DUE}"
+RUNNING = "name = :name AND holder = :holder AND outcome IS NULL"
 BOUNDS = {"hold": CLAIM_TIMEOUT, "longest": HOUR}
 
 
@@ -89,6 +90,13 @@ def outcome_of(row: Row, now: int) -> str | None:
     return "running" if is_claimed(row, now) else "stopped"
 
 
+def took(row: Row) -> int | None:
+    """Return how long the last run took, in microseconds, or None if it has not ended."""
+    if row["started_at"] is None or row["outcome"] is None:
+        return None
+    return max(int(row["ended_at"]) - int(row["started_at"]), 0)
+
+
 def ready_at(row: Row, now: int) -> int | None:
     """Return from when on a job can be claimed, or None if it is not due. READY is this in SQL."""
     if is_claimed(row, now):
@@ -104,7 +112,8 @@ def claim(db: Connection, name: str, holder: str) -> Row | None:
     """Claim a job that is due or requested. Return None if it is neither, or claimed already."""
     return db.one(
         "UPDATE job SET holder = :holder, held_until = :now + :hold, started_at = :now,"
-        " ended_at = NULL, outcome = NULL, error = NULL"
+        # `ended_at` stays the end of the run before, until this one ends.
+        " outcome = NULL, error = NULL"
         f" WHERE name = :name AND {READY} RETURNING {COLUMNS}",
         name=name,
         holder=holder,
@@ -116,8 +125,7 @@ def claim(db: Connection, name: str, holder: str) -> Row | None:
 def extend_claim(db: Connection, name: str, holder: str) -> bool:
     """Extend a claim. Return False if another worker has the job now."""
     kept = db.execute(
-        "UPDATE job SET held_until = :now + :hold"
-        " WHERE name = :name AND holder = :holder AND ended_at IS NULL",
+        f"UPDATE job SET held_until = :now + :hold WHERE {RUNNING}",
         name=name,
         holder=holder,
         now=db.now,
@@ -177,7 +185,7 @@ def _end(
         " due_at = :due_at, served_at = :served_at, failures = :failures, rests_until ="
         f" CASE WHEN {again} THEN 0 ELSE CAST(:rests_until AS BIGINT) END, asked_at ="
         f" CASE WHEN {again} THEN asked_at ELSE CAST(:asked_at AS BIGINT) END"
-        " WHERE name = :name AND holder = :holder AND ended_at IS NULL",
+        f" WHERE {RUNNING}",
         now=db.now,
         name=job["name"],
         holder=job["holder"],
@@ -210,6 +218,6 @@ def release_all(db: Connection) -> int:
     """
     return db.execute(
         "UPDATE job SET held_until = 0, ended_at = :now, outcome = 'stopped'"
-        " WHERE started_at IS NOT NULL AND ended_at IS NULL",
+        " WHERE started_at IS NOT NULL AND outcome IS NULL",
         now=db.now,
     )

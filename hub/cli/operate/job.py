@@ -66,13 +66,13 @@ def table_of(store: Store, settings: Settings) -> list[ScheduledJob]:
 
 
 def _shape(row: Row, now: int) -> Row:
-    began, ended = row["started_at"], row["ended_at"]
+    took = kept.took(row)
     return {
         "name": row["name"],
         "schedule": row["schedule"],
-        "last_run_at": output.format_time(began),
+        "last_run_at": output.format_time(row["started_at"]),
         "outcome": kept.outcome_of(row, now),
-        "seconds": None if ended is None or began is None else (ended - began) / SECOND,
+        "seconds": None if took is None else took / SECOND,
         "error": row["error"],
         "failures": row["failures"],
         "next_run_at": output.format_time(kept.ready_at(row, now)),
@@ -95,7 +95,7 @@ def run(configuration: Configuration, name: str) -> None:
         store.shut()
     if row["outcome"] == "failed":
         raise click.ClickException(f"{name} failed: {row['error']}")
-    click.echo(f"{name}: done in {(row['ended_at'] - row['started_at']) / SECOND:.2f} s")
+    click.echo(f"{name}: done in {(kept.took(row) or 0) / SECOND:.2f} s")
 
 
 def run_now(store: Store, settings: Settings, name: str) -> Row:
@@ -124,9 +124,9 @@ def ask(db: Connection, jobs: list[ScheduledJob], name: str) -> int:
 
 def _is_over(row: Row | None, asked_at: int) -> bool:
     """Return whether the job was started after the request, and has ended."""
-    if row is None or row["ended_at"] is None or row["started_at"] < asked_at:
+    if row is None or row["outcome"] not in ("done", "failed"):
         return False
-    return row["outcome"] in ("done", "failed")
+    return bool(row["started_at"] >= asked_at)
 
 
 def no_worker_runs(store: Store) -> bool:

@@ -82,14 +82,13 @@ def _matches(row: Row, chosen: dict[str, str], asked: Period) -> bool:
 def job_row(row: Row, now: int) -> dict[str, Any]:
     """Return a job's values for the template."""
     outcome = jobs.outcome_of(row, now)
-    began, ended = row["started_at"], row["ended_at"]
     next_at = jobs.ready_at(row, now)
     return {
         **row,
         "about": ABOUT.get(row["name"], ""),
         "state": outcome or "not yet run",
         "kind": KINDS[outcome],
-        "took": None if began is None or ended is None else max(ended - began, 0),
+        "took": jobs.took(row),
         "next_at": next_at,
         # A request that rests after a failure has a later time.
         "asked": row["asked_at"] is not None and next_at == now,
