@@ -77,14 +77,35 @@ def will_disable(db: Connection, disable_after: float) -> list[NewAlert]:
         now=db.now,
         most=MOST_EXAMINED,
     )
-    found = []
-    for row in rows:
-        chosen = json.loads(row["options"]).get("disable_after")
-        span = round((disable_after if chosen is None else chosen) * SECOND)
-        # If the span is so short that AHEAD covers most of it, the alert opens after half of it.
-        if span and db.now >= row["since"] + max(span - AHEAD, span // 2):
-            found.append({**row, "disable_at": row["since"] + span})
+    found = [
+        {**row, "disable_at": row["since"] + span}
+        for row in rows
+        if (span := _ends_soon(db, row, disable_after))
+    ]
     return _alerts(db, WILL_DISABLE, found[:MOST])
+
+
+def _ends_soon(db: Connection, row: Row, disable_after: float) -> int:
+    """Return after how long a failing hook is disabled if that is within AHEAD, or else 0."""
+    chosen = json.loads(row["options"]).get("disable_after")
+    span = round((disable_after if chosen is None else chosen) * SECOND)
+    # If the span is so short that AHEAD covers most of it, the alert opens after half of it.
+    return span if db.now >= row["since"] + max(span - AHEAD, span // 2) else 0
+
+
+def postponed(db: Connection, disable_after: float) -> list[int]:
+    """Return the open alerts about hooks that are disabled later than in AHEAD, or never.
+
+    The hook's option or the setting has changed.
+    """
+    rows = db.all(
+        "SELECT a.id, h.failing_since AS since, h.options FROM alert a JOIN hook h"
+        " ON h.id = a.hook_id WHERE a.kind = :kind AND a.closed_at IS NULL"
+        " AND h.failing_since IS NOT NULL ORDER BY a.id LIMIT :most",
+        kind=WILL_DISABLE,
+        most=MOST_EXAMINED,
+    )
+    return [row["id"] for row in rows if not _ends_soon(db, row, disable_after)][:MOST]
 
 
 def recovered(db: Connection, ended: Iterable[Row]) -> list[NewAlert]:

@@ -50,7 +50,11 @@ def find(db: Connection, limits: AlertLimits) -> Changes:
             *hook_checks.blocked_keys(db),
             *ending,
         ],
-        closing=[*hook_checks.freed_keys(db), *renewed],
+        closing=[
+            *hook_checks.freed_keys(db),
+            *hook_checks.postponed(db, limits.disable_after),
+            *renewed,
+        ],
         relapsed=hook_checks.relapsed(db),
         died=[row["hook_id"] for row in exhausted.list_older(db, JOINED, hook_checks.MOST)],
     )

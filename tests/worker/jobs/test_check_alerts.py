@@ -150,6 +150,21 @@ async def test_a_hook_is_announced_a_day_before_it_is_disabled(
     assert world.store.look(alerts.list_open, EVENTS, 10) == []
 
 
+async def test_a_hook_that_is_disabled_later_is_announced_again(
+    world: World, check: Check, clock: MovableClock
+) -> None:
+    world.send(world.failing, "a", status_code=500)
+    clock.advance(seconds=4 * DAYS)
+    assert names(await check()) == ["hook.failing", "hook.will_disable"]
+    world.store.do(_set(world.failing["id"], options='{"disable_after": 604800}'))
+    assert await check() == []
+    clock.advance(seconds=2 * DAYS - 1)
+    assert await check() == []
+    clock.advance(seconds=1)
+    assert names(await check()) == ["hook.will_disable"]
+    assert await check() == []
+
+
 async def test_a_hook_that_is_never_disabled_is_not_announced(
     world: World, check: Check, clock: MovableClock
 ) -> None:
