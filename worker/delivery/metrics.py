@@ -44,23 +44,28 @@ class WorkerMetrics(MetricSet):
     def __init__(self) -> None:
         self.deliveries = CounterMetric(
             "tocsin_deliveries_total",
-            "Deliveries that ended: delivered, dead (last attempt failed), dropped (not sendable)",
+            "Deliveries that ended: delivered, dead (last attempt failed), dropped (not sendable);"
+            " without pull hooks",
             ("outcome",),
             [("delivered",), ("dead",), ("dropped",)],
         )
         self.attempts = CounterMetric(
             "tocsin_attempts_total",
-            "Attempts, by the status of the answer or the stage in which they failed",
+            "Attempts, by the status of the answer or the stage in which they failed; without pull"
+            " hooks",
             ("result",),
             [(result,) for result in RESULTS],
         )
         self.latency = HistogramMetric(
             "tocsin_delivery_seconds",
-            "Time from accepting an event to having delivered it to a hook for the first time",
+            "Time from accepting an event to having delivered it to a hook for the first time;"
+            " without pull hooks",
             LATENCY_BUCKETS,
         )
         self.durations = HistogramMetric(
-            "tocsin_attempt_seconds", "Time that an attempt took", ATTEMPT_BUCKETS
+            "tocsin_attempt_seconds",
+            "Time that an attempt took; without pull hooks",
+            ATTEMPT_BUCKETS,
         )
         self.disabled = CounterMetric(
             "tocsin_hooks_given_up_total",
