@@ -217,7 +217,9 @@ def _set_state(
     if muted_until > now:
         problem.state, problem.muted_until = MUTED, muted_until
     elif all(
-        note is not None and (note["acknowledged_at"] or 0) >= hook["since"] for hook, note in mine
+        # A time that lies ahead was written by a clock that was fast.
+        note is not None and hook["since"] <= (note["acknowledged_at"] or 0) <= now
+        for hook, note in mine
     ):
         names = (note["acknowledged_by"] for _, note in mine if note is not None)
         problem.state, problem.acknowledged_by = ACKNOWLEDGED, ", ".join(sorted(set(names)))

@@ -50,5 +50,5 @@ def exists(db: Connection, repo_ids: Sequence[int] | None, org_ids: Sequence[int
 def _not_quiet(hook_id: str, kind: str, since: str) -> str:
     return (
         f"NOT EXISTS (SELECT 1 FROM problem_note n WHERE n.hook_id = {hook_id} AND {kind}"
-        f" AND (n.muted_until > :now OR n.acknowledged_at >= {since}))"
+        f" AND (n.muted_until > :now OR n.acknowledged_at BETWEEN {since} AND :now))"
     )

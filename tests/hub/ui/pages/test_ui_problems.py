@@ -125,6 +125,20 @@ async def test_a_problem_is_acknowledged_muted_and_opened_again(
         assert (await browser.post("/ui/problems/mute", wrong, on=at)).status_code == 422
 
 
+def test_an_acknowledgement_by_a_fast_clock_covers_no_later_problem(
+    world: World, clock: MovableClock
+) -> None:
+    clock.advance(seconds=10 * 86_400)
+    world.send(world.failing, "a", status_code=401)
+    (problem,) = world.store.look(problems.list_all, None)
+    world.store.do(problems.acknowledge, problem, "octo")
+    assert found(world)[0][-1] == "acknowledged"
+    clock.advance(seconds=-10 * 86_400)
+    world.send(world.failing, "well")
+    world.send(world.failing, "again", status_code=401)
+    assert found(world)[0][-1] == "open"
+
+
 async def test_all_that_failed_of_a_problem_is_counted_first(world: World) -> None:
     world.send(world.failing, "a", "b", status_code=401, state=2)
     async with open_dashboard(world.store, world.seed.token) as browser:
