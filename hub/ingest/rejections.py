@@ -42,7 +42,8 @@ class Rejections:
         """
         if attempt.sender is None:
             now = self._store.clock.now()
-            if now - self._last_unknown < SECOND:
+            # A fast clock may have set it to a time that lies ahead.
+            if 0 <= now - self._last_unknown < SECOND:
                 return
             self._last_unknown = now
         # The sender gets the response, even if the record cannot be written.

@@ -239,6 +239,10 @@ async def test_too_large_is_seen_although_its_sender_is_unknown(
     clock.advance(1)
     assert_error(await post(forge, large), 413)
     assert len(refused(store)) == 2
+    # After a fast clock is set back, too.
+    clock.advance(-86_400)
+    assert_error(await post(forge, large), 413)
+    assert len(refused(store)) == 3
 
 
 REPORTED = {"id": 77, "full_name": "octo/hello", "created_at": "2026-01-01T00:00:00Z"}
