@@ -1,10 +1,13 @@
-"""The deliveries that wait for the hooks of some repositories, except for paused hooks."""
+"""The deliveries that wait for the hooks of some repositories, as `stats` counts all of them.
+
+The ones that no worker sends are left out: of paused hooks and of pull hooks.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from store.database.connection import Connection, json_array
-from store.monitoring.stats import LATE
+from store.monitoring.stats import LATE, WITHHELD
 
 # The limits of deliveries that are counted for each hook, and of hooks: the newest ones.
 MOST, MOST_HOOKS = 1_000, 1_000
@@ -36,7 +39,7 @@ def of_repositories(db: Connection, repo_ids: Sequence[int]) -> Backlog:
         f" {counted(' AND x.due_at <= :late')} AS late,"
         f" (SELECT x.due_at {waits} ORDER BY x.due_at LIMIT 1) AS first"
         f" FROM (SELECT h.id FROM {db.each('repos', wanted='integer')} AS w"
-        f" JOIN hook h ON h.repo_id = w.wanted WHERE h.paused_at IS NULL"
+        f" JOIN hook h ON h.repo_id = w.wanted WHERE h.id NOT IN {WITHHELD}"
         f" ORDER BY h.id DESC LIMIT {MOST_HOOKS}) AS f) AS g",
         repos=json_array(repo_ids),
         now=db.now,

@@ -15,7 +15,7 @@ from store.database.time_range import TimeRange
 from store.delivery import attempt_feed, attempt_outcomes, deliveries
 from store.delivery.attempt_filter import AttemptFilter
 from store.delivery.listing import attempt_list
-from store.hooks import hook_health, hook_targets, hooks
+from store.hooks import hook_health, hook_pauses, hook_targets, hooks
 from store.hooks.event_names import EventPattern, parse_pattern
 from store.monitoring import backlog, minute_counters, name_search, stats
 from store.monitoring.stats import LATE
@@ -40,6 +40,20 @@ def test_late_deliveries_of_repositories(world: World) -> None:
     assert (found.due, found.late, found.later) == (1, 0, 1)
     none = world.store.look(backlog.of_repositories, [])
     assert (none.due, none.late, none.later, none.oldest_due_at) == (0, 0, 0, None)
+
+
+def test_deliveries_that_no_worker_sends_are_in_no_backlog(world: World) -> None:
+    world.hook("push", url="pull:ci")
+    stopped = world.hook("push", options={"ordering": "hook"})
+    paused, usual = world.hook("push"), world.hook("push")
+    world.arrive("g-1")
+    world.store.do(hooks.disable, stopped["id"], "gone")
+    world.store.do(hook_pauses.pause, paused)
+    assert len(world.rows()) == 4
+    world.clock.advance(LATE // SECOND)
+    found = world.store.look(backlog.of_repositories, [usual["repo_id"]])
+    every = world.store.look(stats.collect)
+    assert (found.due, found.late, found.later) == (every.due, every.late, every.later) == (1, 1, 0)
 
 
 def test_deliveries_that_failed_for_good_are_counted(world: World) -> None:
