@@ -72,11 +72,20 @@ def untried(row: Row) -> str:
     return "paused" if row["paused_at"] is not None else ""
 
 
-def tried_at(row: Row, now: int) -> int | None:
-    """Return when a waiting delivery will be tried; None if it is due now.
+def next_try(row: Row) -> int | None:
+    """Return the earliest time at which a waiting delivery is tried; None while it is `untried`."""
+    return None if untried(row) else _earliest(row)
 
-    While the circuit is open, that is not before its next trial. A receiver may have asked for a
-    pause until `held_until`.
-    """
-    at: int = max(row["due_at"], row["resting_until"] or 0, row["held_until"] or 0)
+
+def tried_at(row: Row, now: int) -> int | None:
+    """Return when a waiting delivery will be tried; None if it is due now."""
+    at = _earliest(row)
     return at if at > now else None
+
+
+def _earliest(row: Row) -> int:
+    """Return when a waiting delivery is due, and not before the next trial of an open circuit.
+
+    A receiver may have asked for a pause until `held_until`.
+    """
+    return max(int(row["due_at"]), row["resting_until"] or 0, row["held_until"] or 0)

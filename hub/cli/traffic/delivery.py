@@ -7,6 +7,7 @@ from hub.cli.console.arguments import FullNameType, IdType, MomentType, WordType
 from hub.cli.console.exclusions import Exclusion, is_given
 from hub.cli.console.grammar import noun
 from hub.cli.console.interactive import until_interrupted
+from hub.ui.status_text import next_try
 from store import Row, Store
 from store.delivery import deliveries as kept
 from store.delivery.attempt_filter import AttemptFilter
@@ -139,6 +140,6 @@ def shape(row: Row) -> Row:
         "status": row["status_code"],
         "ms": None if duration is None else round(duration / 1000, 1),
         "received_at": output.format_time(row["received_at"]),
-        "next_at": output.format_time(row["due_at"] if row["state"] == "waiting" else None),
+        "next_at": output.format_time(next_try(row) if row["state"] == "waiting" else None),
         "problem": row["reason"] or row["error"],
     }

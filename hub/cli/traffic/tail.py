@@ -35,7 +35,7 @@ def follow(
         if as_json:
             click.echo(output.dumps(shape, indent=False))
         else:
-            console.print(_line(row, store.clock.now()), soft_wrap=True)
+            console.print(line_of(row, store.clock.now()), soft_wrap=True)
 
 
 def _made(store: Store, wanted: AttemptFilter, first: int) -> Iterator[Row]:
@@ -80,12 +80,13 @@ def _shape(row: Row) -> Row:
         "status": row["status_code"],
         "ms": round(row["duration"] / 1000, 1),
         "at": output.format_time(row["started_at"]),
-        "next_at": output.format_time(row["due_at"] if waits else None),
+        "next_at": output.format_time(status_text.next_try(row) if waits else None),
         "problem": row["error"],
     }
 
 
-def _line(row: Row, now: int) -> Text:
+def line_of(row: Row, now: int) -> Text:
+    """Return the line of an attempt, with what follows it."""
     kind, said = status_text.outcome(row)
     line = Text(f"{times.short(row['started_at'])}  ", style="dim")
     line.append(f"{row['delivery_id']:<7} {output.printable(row['event']):<14} ", style="not dim")
@@ -93,7 +94,7 @@ def _line(row: Row, now: int) -> Text:
     line.append(f"  {formatting.duration(row['duration'])}", style="not dim")
     following = status_text.follows(row)
     if following == "retry":
-        line.append(f"  again {formatting.ago(row['due_at'], now)}", style="not dim yellow")
+        line.append(f"  {_again(row, now)}", style="not dim yellow")
     elif following == "over":
         line.append("  dead", style="not dim bold red")
     elif following == "later":
@@ -101,3 +102,10 @@ def _line(row: Row, now: int) -> Text:
     place = f"  hook {row['hook_id']}  {row['url']}  {row['guid']}"
     line.append(output.printable(place))
     return line
+
+
+def _again(row: Row, now: int) -> str:
+    at = status_text.next_try(row)
+    if at is None:
+        return f"waits: the hook is {status_text.untried(row)}"
+    return f"again {formatting.ago(max(at, now), now)}"

@@ -14,7 +14,7 @@ from store import Store
 from store.database import migrations, shell
 from store.delivery import attempt_outcomes, hook_removal, rejections, replay_selection
 from store.delivery.attempt_outcomes import Outcome
-from store.hooks import hook_secrets, hooks
+from store.hooks import hook_pauses, hook_secrets, hooks
 from store.ordering.delivery_states import WAITING
 
 pytestmark = pytest.mark.usefixtures("url")
@@ -44,6 +44,21 @@ def failed(hook_id: int, delivery_id: int = 1) -> Outcome:
         state=WAITING,
         due_at=0,
     )
+
+
+def test_a_delivery_is_tried_when_its_hook_gets_something_again(listed, store: Store, hook_id):
+    def next_times() -> set[str | None]:
+        return {row["next_at"] for row in listed("delivery", "list", "--hook", hook_id)}
+
+    assert all(next_times())
+    for column in ("resting_until", "held_until"):
+        later = "UPDATE hook SET resting_until = NULL, held_until = NULL"
+        store.do(lambda db, later=later: db.execute(later))
+        until = f"UPDATE hook SET {column} = 4000000000000000"
+        store.do(lambda db, until=until: db.execute(until))
+        assert next_times() == {"2096-10-02T07:06:40.000000Z"}
+    store.do(hook_pauses.pause, store.look(hooks.by_id, hook_id))
+    assert next_times() == {None}
 
 
 def test_hooks_with_their_health(run, listed, store: Store, hook_id):

@@ -24,6 +24,7 @@ from store.clock import HOUR
 from store.delivery import attempt_feed, attempt_outcomes, deliveries, leases
 from store.delivery.attempt_filter import AttemptFilter
 from store.delivery.attempt_outcomes import Outcome
+from store.hooks import hook_pauses, hooks
 from store.ordering.delivery_states import DEAD, DELIVERED, WAITING
 
 ALLOWED = {"TOCSIN_ALLOW_NETWORKS": "127.0.0.0/8"}
@@ -178,8 +179,11 @@ def test_lines_say_how_a_delivery_went_on(store: Store, hook_id: int):
     for said, state in ends.items():
         store.do(lambda db, state=state: db.execute("UPDATE delivery SET state = :s", s=state))
         (row,) = store.look(tail.latest_attempts, AttemptFilter(), 1, 1)
-        line = tail._line(row, store.clock.now()).plain
+        line = tail.line_of(row, store.clock.now()).plain
         assert [one for one in ends if f"  {one}  " in line] == [said]
+    store.do(hook_pauses.pause, store.look(hooks.by_id, hook_id))
+    (row,) = store.look(tail.latest_attempts, AttemptFilter(), 1, 1)
+    assert "  waits: the hook is paused  " in tail.line_of(row, store.clock.now()).plain
 
 
 def test_a_reader_that_goes_ends_it(store: Store, hook_id: int):
