@@ -76,6 +76,9 @@ class Outcome:
     """The present time, if `duration` is not the time from the start until now."""
     trace: TraceContext | None = None
     """The attempt's own place in a trace, if its span is exported."""
+    died: bool = False
+    """Whether the delivery is dead by this attempt. `record` sets it: another worker may have the
+    delivery."""
 
     def recorded(self) -> tuple[object, ...]:
         """Return the values of the columns in INSERTED."""
@@ -118,7 +121,7 @@ def record(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
     _update_deliveries(db, outcomes)
     if ordered:
         _advance(db, orderings, ordered)
-    if died := [(o.hook_id, o.delivery_id) for o in outcomes if o.state == DEAD]:
+    if died := [(o.hook_id, o.delivery_id) for o in outcomes if o.died]:
         exhausted.count(db, died)
     gone = {o.hook_id: o.disable for o in outcomes if o.hook_id < 0 and o.disable is not None}
     known = _hooks(db, outcomes)
@@ -136,7 +139,7 @@ def tally(counts: hook_tallies.Counts, outcomes: Sequence[Outcome]) -> None:
 
 
 def _update_deliveries(db: Connection, outcomes: Sequence[Outcome]) -> None:
-    db.execute(
+    update = (
         "UPDATE delivery SET state = r.state, attempts = r.number, due_at = r.due_at,"
         " lease_id = NULL FROM"
         + db.each(
@@ -148,13 +151,19 @@ def _update_deliveries(db: Connection, outcomes: Sequence[Outcome]) -> None:
             due_at="integer",
         )
         + f" AS r WHERE delivery.id = r.id AND ({LEASE} = r.lease_id OR r.state = {DELIVERED}"
-        f" AND delivery.state IN ({WAITING}, {BEHIND}) AND delivery.lease_id IS NULL)",
-        # Every transaction updates the rows in this order, so that no two deadlock.
-        rows=json_array(
-            (o.delivery_id, o.lease_id, o.state, o.number, o.due_at)
-            for o in sorted(outcomes, key=lambda o: o.delivery_id)
-        ),
+        f" AND delivery.state IN ({WAITING}, {BEHIND}) AND delivery.lease_id IS NULL)"
     )
+    # Every transaction updates the rows in this order, so that no two deadlock.
+    rows = json_array(
+        (o.delivery_id, o.lease_id, o.state, o.number, o.due_at)
+        for o in sorted(outcomes, key=lambda o: o.delivery_id)
+    )
+    if all(outcome.state != DEAD for outcome in outcomes):
+        db.execute(update, rows=rows)
+        return
+    changed = {id_ for (id_,) in db.tuples(f"{update} RETURNING delivery.id", rows=rows)}
+    for outcome in outcomes:
+        outcome.died = outcome.state == DEAD and outcome.delivery_id in changed
 
 
 def _advance(db: Connection, orderings: dict[int, Row], outcomes: Sequence[Outcome]) -> None:
@@ -203,7 +212,7 @@ def _count(db: Connection, outcomes: Sequence[Outcome], repo_ids: Mapping[int, i
 
 
 def _counted(outcome: Outcome) -> tuple[int, ...]:
-    if outcome.state == DEAD:
+    if outcome.died:
         return minute_counters.FAILED, minute_counters.DEAD
     if outcome.state != DELIVERED:
         return (minute_counters.FAILED,)

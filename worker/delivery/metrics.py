@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from store.clock import SECOND
 from store.database.metrics import CounterMetric, GaugeMetric, HistogramMetric, MetricSet
 from store.delivery.attempt_outcomes import Outcome
-from store.ordering.delivery_states import DEAD, DELIVERED
+from store.ordering.delivery_states import DELIVERED
 
 # Bounds in seconds. With retries, a delivery may take days.
 LATENCY_BUCKETS = (
@@ -106,9 +106,8 @@ class WorkerMetrics(MetricSet):
         for what, many in results.items():
             self.attempts.add(_result(what), many=many)
         self.durations.observe_all([o.duration / SECOND for o in outcomes])
-        states = Counter([o.state for o in outcomes])
-        self.deliveries.add("delivered", many=states[DELIVERED])
-        self.deliveries.add("dead", many=states[DEAD])
+        self.deliveries.add("delivered", many=sum([o.state == DELIVERED for o in outcomes]))
+        self.deliveries.add("dead", many=sum([o.died for o in outcomes]))
         self.latency.observe_all(
             [
                 (o.started_at + o.duration - o.accepted_at) / SECOND

@@ -10,7 +10,6 @@ from store.delivery import attempt_outcomes
 from store.delivery.attempt_outcomes import Outcome
 from store.errors import Busy, Unavailable
 from store.monitoring import hook_tallies
-from store.ordering.delivery_states import DEAD
 from worker.delivery.metrics import stage_of
 from worker.delivery.spans import DeliverySpans
 from worker.delivery.watchdog import Watchdog
@@ -199,7 +198,7 @@ def log_dead(outcomes: Sequence[Outcome]) -> None:
     """
     dead: dict[int, list[Outcome]] = {}
     for outcome in outcomes:
-        if outcome.state == DEAD:
+        if outcome.died:
             dead.setdefault(outcome.hook_id, []).append(outcome)
     for hook_id, group in dead.items():
         _log_hook(hook_id, len(group), group[-1])

@@ -9,7 +9,7 @@ from statement_log import statements
 from store_world import URL, World
 
 from store.clock import MINUTE, SECOND
-from store.delivery import attempt_outcomes, deliveries, events
+from store.delivery import attempt_outcomes, deliveries, events, exhausted, leases
 from store.hooks import hooks
 from store.hooks.hook_targets import SYSTEM
 from store.monitoring import minute_counters, shards
@@ -86,6 +86,31 @@ def test_other_hooks_count_for_the_installation_alone(world: World) -> None:
     found = (counted(world), counted(world, [world.repo["id"]]))
     assert [total(one) for one in found] == [(4, 6, 1), (4, 3, 0)]
     assert [one[10].dead for one in found] == [6, 1]
+
+
+def test_a_late_failure_of_a_delivered_delivery_is_no_death(world: World) -> None:
+    """A worker whose lease has expired records its last attempt, too."""
+    hook = world.hook("push")
+    world.arrive("a")
+    world.arrive("b")
+    slow = world.lease(SECOND)
+    first, second = world.claim(slow, hook["id"])
+    world.clock.advance(2)
+    world.store.do(leases.release_expired)
+    lease = world.lease()
+    (quick,) = world.claim(lease, hook["id"], limit=1)
+    world.store.do(attempt_outcomes.record, [world.outcome(lease, quick)])
+    late = [world.failure(slow, one, state=DEAD) for one in (first, second)]
+    world.store.do(attempt_outcomes.record, late)
+    assert [outcome.died for outcome in late] == [False, False]
+    last = world.failure(lease, *world.claim(lease, hook["id"]), state=DEAD)
+    world.store.do(attempt_outcomes.record, [last])
+    assert last.died
+    (counts,) = counted(world).values()
+    assert (counts.delivered, counts.failed, counts.dead) == (1, 3, 1)
+    world.clock.advance(1)
+    (row,) = world.store.look(exhausted.list_older, 0, 9)
+    assert (row["many"], row["first_id"]) == (1, last.delivery_id)
 
 
 def test_minutes_and_steps(world: World) -> None:

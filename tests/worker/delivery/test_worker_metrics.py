@@ -223,9 +223,11 @@ def test_dead_deliveries_are_logged_in_one_line_for_each_hook(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     secret = "connect: to https://u:p@h.example/?token=hush"
-    dead = [outcome(hook_id=at % 2, delivery_id=at, state=DEAD, error=secret) for at in range(10)]
+    failed = {"state": DEAD, "error": secret}
+    dead = [outcome(hook_id=at % 2, delivery_id=at, died=True, **failed) for at in range(10)]
     with caplog.at_level(logging.WARNING):
-        log_dead([*dead, outcome()])
+        # Another worker has the delivery of the last one.
+        log_dead([*dead, outcome(), outcome(hook_id=7, **failed)])
     assert len(caplog.records) == 2
     assert "5 deliveries are dead; the last ended with attempt 1: connect" in caplog.text
     assert "hush" not in caplog.text
