@@ -80,6 +80,11 @@ class Outcome:
     """Whether the delivery is dead by this attempt. `record` sets it: another worker may have the
     delivery."""
 
+    @property
+    def ended_at(self) -> int:
+        """Return when the answer came."""
+        return self.recorded_at or self.started_at + self.duration
+
     def recorded(self) -> tuple[object, ...]:
         """Return the values of the columns in INSERTED."""
         return (
@@ -218,7 +223,7 @@ def _counted(outcome: Outcome) -> tuple[int, ...]:
         return (minute_counters.FAILED,)
     if outcome.number > 1 or outcome.accepted_at is None:
         return (minute_counters.DELIVERED,)
-    latency = outcome.started_at + outcome.duration - outcome.accepted_at
+    latency = outcome.ended_at - outcome.accepted_at
     return minute_counters.DELIVERED, minute_counters.bucket_of(latency)
 
 

@@ -110,7 +110,7 @@ class WorkerMetrics(MetricSet):
         self.deliveries.add("dead", many=sum([o.died for o in outcomes]))
         self.latency.observe_all(
             [
-                (o.started_at + o.duration - o.accepted_at) / SECOND
+                (o.ended_at - o.accepted_at) / SECOND
                 for o in outcomes
                 if o.state == DELIVERED and o.accepted_at is not None
             ]

@@ -45,7 +45,7 @@ class DeliverySpans:
         if error is None and not span.sampled:
             return
         found = _request(target, outcome) | _message(payload, outcome)
-        self._tracer.end(span, outcome.started_at + outcome.duration, found, error)
+        self._tracer.end(span, outcome.ended_at, found, error)
         outcome.trace = span.context
 
     def fetched(self, payload: Payload, outcome: Outcome) -> None:
@@ -55,7 +55,7 @@ class DeliverySpans:
         if error is None and not span.sampled:
             return
         found = _answer(outcome) | _message(payload, outcome)
-        self._tracer.end(span, outcome.started_at + outcome.duration, found, error)
+        self._tracer.end(span, outcome.ended_at, found, error)
 
     def start_batch(self, payloads: Iterable[Payload], now: int) -> Span:
         """Return the span of a request with several events. `now` is in microseconds.
@@ -75,7 +75,7 @@ class DeliverySpans:
         first = failed or outcomes[0]
         found = _request(target, first) | {"messaging.batch.message_count": len(outcomes)}
         error = None if failed is None else _failure(failed)
-        self._tracer.end(span, first.started_at + first.duration, found, error)
+        self._tracer.end(span, first.ended_at, found, error)
         for outcome in outcomes:
             outcome.trace = span.context
 

@@ -122,6 +122,19 @@ def test_minutes_and_steps(world: World) -> None:
     assert {minute: one.events for minute, one in found.items()} == {5: 4}
 
 
+def test_latency_ends_when_a_fetched_delivery_is_answered(world: World) -> None:
+    """The receiver says how long its work took, without the time for which it held the delivery."""
+    hook, lease = world.hook("push"), world.lease()
+    world.arrive()
+    (claimed,) = world.claim(lease, hook["id"])
+    times = {"accepted_at": world.now, "duration": 5000, "recorded_at": world.now + 30 * SECOND}
+    world.store.do(attempt_outcomes.record, [world.outcome(lease, claimed, **times)])
+    (one,) = counted(world).values()
+    latency = one.quantile(0.5)
+    assert latency is not None
+    assert 20 * SECOND <= latency <= 30 * SECOND
+
+
 def test_a_second_attempt_is_not_counted_as_latency(world: World) -> None:
     hook, lease = world.hook("push"), world.lease()
     world.arrive("a")

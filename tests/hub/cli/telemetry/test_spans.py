@@ -19,6 +19,7 @@ from hub.app import create_app
 from hub.cli.telemetry.running import running_telemetry
 from hub.settings import HubSettings
 from store.accounts import accounts, tokens
+from store.clock import HOUR
 from store.hooks import hooks
 from store.pull.fetching import Acknowledgement, Fetch, Rejection
 from store.tracing import Tracer
@@ -311,7 +312,7 @@ async def test_an_attempt_of_a_pull_hook_is_a_span(
         assert row is not None
         queue = FetchQueue(WorkerSettings(), world.tracer)
         first, second = store.do(queue.fetch, row, Fetch("tests", 10))
-        store.do(queue.acknowledge, row, [Acknowledgement(first.lease_id)])
+        store.do(queue.acknowledge, row, [Acknowledgement(first.lease_id, duration=HOUR)])
         store.do(queue.reject, row, [Rejection(second.lease_id, "no disk")])
     (created,) = collector.spans("create push")
     # The sampler drops the second event, but a failed attempt is always exported.
@@ -320,6 +321,9 @@ async def test_an_attempt_of_a_pull_hook_is_a_span(
     assert delivered.links == [created.place]
     assert delivered.attributes["tocsin.hook.id"] == hook_id
     assert delivered.attributes["tocsin.attempt.number"] == 1
+    # It ends with the answer, however long the receiver says that its work took.
+    span = delivered.message
+    assert span.end_time_unix_nano - span.start_time_unix_nano < HOUR * 1000
     assert failed.attributes["error.type"] == "other"
     assert "no disk" not in str(failed.message)
 
