@@ -12,8 +12,8 @@ MOST_REPOSITORIES, MOST_HOOKS = 1_000, 200
 # The limit of hooks whose whole URL has the part. Those are left out that have it only in the user
 # or the query.
 MOST_EXAMINED = 2_000
-# As in `store.hooks.hook_targets`, which this package may not import.
-EVERYWHERE = 0
+# As in `store.hooks`, which this package may not import.
+EVERYWHERE, PULL = 0, "pull"
 
 
 def repositories(db: Connection, part: str, among: Sequence[int] | None) -> list[int]:
@@ -104,11 +104,15 @@ def _containing(
 
 
 def host_of(url: str) -> str:
-    """Return a URL's host and port, in lower case. Empty if it has none."""
+    """Return a URL's host and port, in lower case; the whole URL of a pull hook, which has none.
+
+    It is empty if the URL is wrong.
+    """
     try:
-        return urlsplit(url).netloc.rpartition("@")[2].lower()
+        parts = urlsplit(url)
     except ValueError:
         return ""
+    return url if parts.scheme == PULL else parts.netloc.rpartition("@")[2].lower()
 
 
 def _bare_url(url: str) -> str:

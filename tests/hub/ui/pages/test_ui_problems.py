@@ -78,6 +78,22 @@ async def test_a_page_has_the_first_of_many_problems(
         assert listed.findall(ended) == ["500", "501"]
 
 
+async def test_a_pull_hook_is_named_by_its_url(world: World) -> None:
+    for name in ("ci", "other"):
+        made = world.store.do(hook, world.seed.hello["id"], name, url=f"pull:{name}")
+        world.send(made, name, error="receiver: no disk", status_code=None)
+    assert found(world) == [
+        ("pull:ci", "receiver", 1, 1, "open"),
+        ("pull:other", "receiver", 1, 1, "open"),
+    ]
+    async with open_dashboard(world.store, world.seed.token) as browser:
+        page = await browser.page("/ui/problem?host=pull:ci&kind=receiver")
+        (place,) = re.findall(r'href="(/ui/hosts/[^"]*)"', page)
+        page = await browser.page(place)
+        assert "pull:ci" in page
+        assert "pull:other" not in page
+
+
 def test_a_disabled_hook_is_a_problem_until_it_is_enabled(world: World) -> None:
     world.send(world.good, "a", status_code=410, disable="the receiver answered 410 Gone", state=2)
     assert found(world) == [("receiver.example", "410", 1, 1, "open")]
