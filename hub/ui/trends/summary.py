@@ -71,6 +71,9 @@ def _charts(found: dict[int, HookCounts], minutes: list[int], step: int) -> list
         Series(label, kind, [one.of_class(hundreds) for one in tally])
         for label, kind, hundreds in CLASSES
     ]
+    # Servers also answer with codes that have no class, such as 999.
+    rest = [one.total - sum(one.of_class(hundreds) for *_, hundreds in CLASSES) for one in tally]
+    bars.append(Series("other", "none", rest))
     return [
         stacked(
             "Status codes",

@@ -36,6 +36,16 @@ async def test_a_hook_s_trends_cover_the_chosen_period(world: World, clock: Mova
         assert (await browser.get(f"/ui/hooks/{world.other['id']}/trends")).status_code == 403
 
 
+async def test_the_chart_has_codes_of_every_class(world: World) -> None:
+    for code, guid in ((200, "a"), (999, "b"), (101, "c")):
+        world.send(world.good, guid, status_code=code)
+    async with open_dashboard(world.store, world.seed.token) as browser:
+        page = await browser.page(f"/ui/hooks/{world.good['id']}/trends")
+        bars = re.findall(r"<title>[^:]+:\d\d: (\d+ \w+)</title>", page)
+        assert bars == ["1 2xx", "2 other"]
+        assert "Success rate 33.3 % 1 of 3 attempts" in text_of(page)
+
+
 @pytest.mark.parametrize(
     ("span", "seconds"), [("1h", 3_500), ("24h", 86_200), ("7d", 600_000), ("30d", 2_590_000)]
 )
