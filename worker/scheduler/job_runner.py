@@ -155,6 +155,8 @@ class JobRunner:
         self._holder = ""
         self._scheduler = AsyncIOScheduler(timezone=UTC)
         self._running: dict[str, asyncio.Task[bool]] = {}
+        self._unrecorded: set[str] = set()
+        """Jobs that wait for the next wake-up, because the store did not record their run."""
         self._polling: asyncio.Task[None] | None = None
         self._again = False
         self._at_work = False
@@ -194,6 +196,7 @@ class JobRunner:
 
     def wake(self) -> None:
         """Start the jobs that are due."""
+        self._unrecorded.clear()
         self._again = self._at_work
         if self._polling is None and self._at_work:
             self._polling = asyncio.get_running_loop().create_task(self._poll())
@@ -242,7 +245,8 @@ class JobRunner:
         if not self._at_work:
             return None
         now = self._store.clock.now()
-        waiting = [entry for entry in entries if entry.job.name not in self._running]
+        busy = self._running.keys() | self._unrecorded
+        waiting = [entry for entry in entries if entry.job.name not in busy]
         for entry in waiting:
             moment = jobs.ready_at(entry.row, now)
             if moment is not None and moment <= now:
@@ -273,13 +277,17 @@ class JobRunner:
 
     async def _run(self, job: ScheduledJob) -> bool:
         try:
-            return await run_job(self._store, job, self._holder)
-        except StoreError as error:
-            log.error("job %s cannot be recorded: %s", job.name, error)
+            ran = await run_job(self._store, job, self._holder)
+        except Exception as error:
+            known = isinstance(error, StoreError)
+            log.error("job %s cannot be recorded: %s", job.name, error, exc_info=not known)
+            # The job is still due. If it started again at once, it would fail at once, without end.
+            self._unrecorded.add(job.name)
             return False
         finally:
             del self._running[job.name]
-            self.wake()
+        self.wake()
+        return ran
 
     def abort(self) -> None:
         """Start no further job, without waiting for running ones."""

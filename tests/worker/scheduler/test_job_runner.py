@@ -335,6 +335,11 @@ async def test_jobs_wait_for_a_store_in_trouble(
     monkeypatch.setattr(jobs, "claim", failing)
     timetable = place.start()
     await until(lambda: "cannot be recorded: disk full" in caplog.text)
+    # Only a wake-up tries again: a store that fails at once would be asked without a pause.
+    await place.quiet()
+    assert caplog.text.count("cannot be recorded") == 1
+    await place.passed(60)
+    assert caplog.text.count("cannot be recorded") == 2
     assert place.runs == []
     monkeypatch.setattr(jobs, "claim", take)
     timetable.wake()
