@@ -20,29 +20,44 @@ LEAST = 1_000
 
 
 class PostgresClock(Clock):
-    """The database's time: this machine's time plus the last measured difference."""
+    """The database's time, counted from the last measurement on.
+
+    It does not follow this machine's time between two measurements. If that jumped forward, a
+    worker would end the leases of all others, and make their deliveries again.
+    """
 
     def __init__(self) -> None:
-        self._ahead = 0
+        self._offset = super().now() - steady()
         self._measured = -AGAIN_AFTER
 
     def now(self) -> int:
-        return super().now() + self._ahead
+        return steady() + self._offset
 
     @property
     def stale(self) -> bool:
-        """Return whether the difference must be measured again."""
+        """Return whether the time must be measured again."""
         return time.monotonic() - self._measured >= AGAIN_AFTER
 
     def measure(self, raw: psycopg.Connection[Any]) -> None:
-        """Measure the difference to the database's time. The fastest of several answers counts."""
-        _, self._ahead = min(self._ask(raw) for _ in range(ASKED))
+        """Measure the database's time. The fastest of several answers counts.
+
+        If this machine's time agrees with it, this machine's time counts.
+        """
+        took, offset = min(_ask(raw) for _ in range(ASKED))
+        own = super().now() - steady()
+        self._offset = own if abs(offset - own) < max(took, LEAST) else offset
         self._measured = time.monotonic()
 
-    def _ask(self, raw: psycopg.Connection[Any]) -> tuple[int, int]:
-        before = super().now()
-        row = raw.execute(QUESTION).fetchone()
-        after = super().now()
-        assert row is not None
-        ahead = int(row[0]) - (before + after) // 2
-        return after - before, 0 if abs(ahead) < max(after - before, LEAST) else ahead
+
+def _ask(raw: psycopg.Connection[Any]) -> tuple[int, int]:
+    """Return how long an answer took, and how far its time is ahead of `steady`."""
+    before = steady()
+    row = raw.execute(QUESTION).fetchone()
+    after = steady()
+    assert row is not None
+    return after - before, int(row[0]) - (before + after) // 2
+
+
+def steady() -> int:
+    """Return microseconds that nothing sets. They also pass while the machine sleeps."""
+    return time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1000

@@ -29,6 +29,7 @@ from store.accounts import accounts, logins
 from store.assistant import assistant_seats
 from store.clock import SECOND, Clock, MovableClock, iso
 from store.database.migrations import steps
+from store.database.postgres import clock as postgres_clock
 from store.database.postgres import engine, pool
 from store.database.postgres.clock import PostgresClock
 from store.database.postgres.connections import PostgresSession
@@ -867,12 +868,28 @@ class TestTime:
             assert agree(partial(right, store.clock), partial(store.do, lambda db: db.now))
             store.shut()
 
+    def test_a_jump_of_the_machines_clock_changes_nothing(
+        self, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A worker whose machine is set forward does not end the leases of others."""
+        store = open_store(url, data_dir=tmp_path)
+        right, other = Clock.now, store.do(leases.acquire, "other", 30 * SECOND)
+        for error in (3600 * SECOND, -3600 * SECOND):
+            monkeypatch.setattr(Clock, "now", lambda self, error=error: right(self) + error)
+            assert agree(partial(right, store.clock), store.clock.now)
+            store.do(leases.release_expired)
+            assert store.do(leases.renew, other, 30 * SECOND)
+            monkeypatch.setattr(PostgresClock, "stale", True)
+            store.look(lambda db: None)
+            assert agree(partial(right, store.clock), store.clock.now)
+        store.shut()
+
     def test_a_stale_clock_is_measured_again(
         self, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         store = open_store(url, data_dir=tmp_path)
-        right = Clock.now
-        monkeypatch.setattr(Clock, "now", lambda self: right(self) + 60 * SECOND)
+        steady, right = postgres_clock.steady, Clock.now
+        monkeypatch.setattr(postgres_clock, "steady", lambda: steady() + 60 * SECOND)
         assert store.clock.now() - right(store.clock) > 50 * SECOND
         monkeypatch.setattr(PostgresClock, "stale", True)
         store.look(lambda db: None)
