@@ -108,6 +108,8 @@ class RateCounters:
     ) -> WindowCounter:
         """Return the counter of the current window of `window` seconds. `lock` must be held."""
         found = counts.get(resource)
+        if found is not None and rate_limits.is_ahead(found.start, found.end, now):
+            found = None
         if found is None or now >= found.end or found.end - found.start != window:
             start = _start(key, window, now)
             found = WindowCounter(key, resource, start, start + window)

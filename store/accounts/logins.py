@@ -3,18 +3,21 @@
 from store.clock import SECOND
 from store.database.connection import Connection
 
+# A time that is too far ahead was written by a clock that was fast. It would count until then.
+RECENT = "failed_login.since > :begin AND failed_login.since <= :end"
+
 
 def failed(db: Connection, who: str, seconds: float) -> int:
     """Count a failed login. Return how many there are since the first in the last `seconds`."""
     times: int = db.value(
         "INSERT INTO failed_login (who, times, since) VALUES (:who, 1, :now)"
         " ON CONFLICT (who) DO UPDATE SET"
-        " times = CASE WHEN failed_login.since > :begin THEN failed_login.times + 1 ELSE 1 END,"
-        " since = CASE WHEN failed_login.since > :begin THEN failed_login.since ELSE :now END"
+        f" times = CASE WHEN {RECENT} THEN failed_login.times + 1 ELSE 1 END,"
+        f" since = CASE WHEN {RECENT} THEN failed_login.since ELSE :now END"
         " RETURNING times",
         who=who,
         now=db.now,
-        begin=_begin(db, seconds),
+        **_bounds(db, seconds),
     )
     return times
 
@@ -22,9 +25,9 @@ def failed(db: Connection, who: str, seconds: float) -> int:
 def times(db: Connection, who: str, seconds: float) -> int:
     """Return how many failed logins there are in the last `seconds`."""
     found: int | None = db.value(
-        "SELECT times FROM failed_login WHERE who = :who AND since > :begin",
+        f"SELECT times FROM failed_login WHERE who = :who AND {RECENT}",
         who=who,
-        begin=_begin(db, seconds),
+        **_bounds(db, seconds),
     )
     return found or 0
 
@@ -48,9 +51,10 @@ def undo(db: Connection, who: str, counted_at: int) -> None:
 
 
 def forget(db: Connection, seconds: float) -> int:
-    """Delete the counts that began more than `seconds` ago. Return how many."""
-    return db.execute("DELETE FROM failed_login WHERE since <= :begin", begin=_begin(db, seconds))
+    """Delete the counts that began more than `seconds` ago or ahead. Return how many."""
+    return db.execute(f"DELETE FROM failed_login WHERE NOT ({RECENT})", **_bounds(db, seconds))
 
 
-def _begin(db: Connection, seconds: float) -> int:
-    return db.now - round(seconds * SECOND)
+def _bounds(db: Connection, seconds: float) -> dict[str, int]:
+    span = round(seconds * SECOND)
+    return {"begin": db.now - span, "end": db.now + span}

@@ -200,6 +200,16 @@ def test_a_failure_is_undone_in_its_own_window_only(store: Store, clock: Movable
     assert store.look(logins.times, "login octo", 60.0) == 0
 
 
+def test_failures_of_a_fast_clock_do_not_last(store: Store, clock: MovableClock) -> None:
+    clock.advance(3600)
+    assert store.do(logins.failed, "login octo", 60) == 1
+    clock.advance(-3600)
+    assert store.look(logins.times, "login octo", 60.0) == 0
+    assert store.do(logins.failed, "login octo", 60) == 1
+    clock.advance(-3600)
+    assert store.do(logins.forget, 60.0) == 1
+
+
 async def test_failures_are_remembered(
     anyone: httpx.AsyncClient, store: Store, settings: HubSettings
 ) -> None:

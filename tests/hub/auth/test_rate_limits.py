@@ -18,7 +18,7 @@ from hub.auth.quotas import RateCharge, RateSubject
 from hub.auth.rate_counters import RateCounters
 from hub.auth.rate_limits import RateLimits
 from hub.http.client_address import ClientAddresses
-from hub.http.errors import TooFast
+from hub.http.errors import Exhausted, TooFast
 from hub.rate_limit_settings import RATE_LIMITS
 from hub.settings import HubSettings
 from store import Connection, Store, open_store
@@ -263,6 +263,25 @@ async def test_counts_survive_a_restart(hubs: list[Store], clock: MovableClock) 
     await after.close()
     clock.advance(3600)
     assert charged(RateLimits(store, HubSettings()), store).status.used == 1
+
+
+async def test_counts_of_a_fast_clock_do_not_last(hubs: list[Store], clock: MovableClock) -> None:
+    """Otherwise a caller who used up such a window would have to wait until then."""
+    year, store = 365 * 86_400, hubs[0]
+    limits = HubSettings(rate_limits={"core": 2})
+    counted = RateLimits(store, limits)
+    clock.advance(year)
+    charged(counted, store, 2)
+    await counted.counters.save()
+    clock.advance(-year)
+    assert charged(RateLimits(store, limits), store).status.reset <= clock.now() // SECOND + 3600
+    assert charged(counted, store).status.used == 1
+    await counted.close()
+    after = RateLimits(store, limits)
+    assert charged(after, store).status.used == 2
+    with pytest.raises(Exhausted):
+        charged(after, store)
+    assert store.do(rate_limits.forget, clock.now() // SECOND) == 0
 
 
 async def test_counts_hold_across_hubs(hubs: list[Store]) -> None:

@@ -67,6 +67,17 @@ def test_nothing_is_asked_for_until_it_is_set_up(world: World) -> None:
     assert not world.store.do(totp.remove, mine)
 
 
+def test_a_code_spent_by_a_fast_clock_blocks_no_later_one(world: World) -> None:
+    set_up(world)
+    world.clock.advance(3600)
+    assert check(world, code(world))
+    world.clock.advance(-3600)
+    unspent = world.store.do(lambda db: totp.check(db, world.user["id"], code(world), spend=False))
+    assert unspent
+    assert check(world, code(world))
+    assert not check(world, code(world))
+
+
 def test_a_code_is_spent_only_on_request(world: World) -> None:
     set_up(world)
     before, now = code(world, -30), code(world)
