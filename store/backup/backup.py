@@ -180,12 +180,15 @@ def list_backups(folder: Path, database: Path) -> list[Path]:
     return sorted(path for path in found if path.suffix in (database.suffix, PACKED))
 
 
-def prune_backups(folder: Path, database: Path, many: int) -> list[Path]:
-    """Delete all but the newest backups in a directory, and files of interrupted ones.
+def prune_backups(made: Path, database: Path, many: int) -> list[Path]:
+    """Delete all but the newest backups beside the one just made, and files of interrupted ones.
 
     Return the deleted backups.
     """
-    gone = list_backups(folder, database)[:-many]
+    folder = made.parent
+    # A clock that was fast, or is slow now, has given others later names.
+    order = sorted(list_backups(folder, database), key=lambda path: (path.name <= made.name, path))
+    gone = order[:-many]
     for path in gone:
         path.with_name(path.name + KEY).unlink(missing_ok=True)
         path.unlink(missing_ok=True)

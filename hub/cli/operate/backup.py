@@ -73,7 +73,7 @@ def backup(
                 protected=[key_path(settings)],
                 on_progress=on_progress,
             )
-        gone = [] if keep is None else making.prune_backups(target.parent, database, keep)
+        gone = [] if keep is None else making.prune_backups(target, database, keep)
         options.attach_audit_actor(store).ids.update(
             file=str(target), bytes=made.size, events=made.events
         )

@@ -35,16 +35,18 @@ def create_backup(path: Path, step: int, now: int) -> Path:
             f"the database {path} must be migrated and cannot be copied first: {error}"
         ) from error
     log.info("the database is upgraded; as it was at step %d it is kept in %s", step, target)
-    _forget(path)
+    _forget(path, target)
     return target
 
 
 def copies(path: Path) -> list[Path]:
-    """Return the copies of a database, oldest first."""
+    """Return the copies of a database, by the step of their migrations."""
     return sorted(path.parent.glob(f"{path.stem}.before-upgrade-*{path.suffix}"))
 
 
-def _forget(path: Path) -> None:
-    for old in copies(path)[:-KEPT]:
+def _forget(path: Path, made: Path) -> None:
+    # A restored backup may be at an earlier step than other copies, and the clock may be slow.
+    order = sorted(copies(path), key=lambda copy: (copy == made, copy.stem.rpartition("-")[2]))
+    for old in order[:-KEPT]:
         with contextlib.suppress(OSError):
             old.unlink()

@@ -7,7 +7,7 @@ import pytest
 
 from store import Store, open_store
 from store.accounts import accounts
-from store.clock import MovableClock
+from store.clock import DAY, MovableClock
 from store.crypto import file_copy
 from store.database import migrations
 from store.database.sqlite import pre_upgrade_backup
@@ -95,6 +95,18 @@ def test_the_last_few_are_kept(
         opened(tmp_path, clock).shut()
     kept = [int(path.name.split("-")[2]) for path in copies(tmp_path)]
     assert kept == [first + 2, first + 3, first + 4]
+
+
+def test_the_copy_just_made_is_kept_if_others_have_later_steps_and_times(
+    tmp_path: Path, clock: MovableClock
+) -> None:
+    used(tmp_path, clock)
+    database, now = tmp_path / "tocsin.db", clock.now()
+    for step in (7, 8, 9):
+        pre_upgrade_backup.create_backup(database, step, now + step * DAY)
+    made = pre_upgrade_backup.create_backup(database, 5, now)
+    assert [int(path.name.split("-")[2]) for path in copies(tmp_path)] == [5, 8, 9]
+    assert made.is_file()
 
 
 def test_an_upgrade_that_fails_leaves_all_as_it_was_and_a_copy(

@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 import stat
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -188,6 +189,16 @@ def test_the_newest_are_kept(run, seeded):
     )  # fmt: skip
     run("backup", "copy.db", "--keep", 3, code=2)
     run("backup", folder, "--keep", 0, code=2)
+
+
+def test_the_backup_just_made_is_kept_if_the_clock_was_fast(run, seeded):
+    folder = seeded / "backups"
+    folder.mkdir()
+    for year in (2000, 2998, 2999):
+        (folder / f"tocsin-{year}0101T000000Z.db").touch()
+    run("backup", "--keep", 2)
+    left = [path.name[:11] for path in sorted(folder.iterdir())]
+    assert left == ["tocsin-2000", f"tocsin-{datetime.now(UTC):%Y}"]
 
 
 def test_a_full_disk_refuses_a_backup(run, seeded, monkeypatch):
