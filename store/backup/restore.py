@@ -5,7 +5,7 @@ import errno
 import os
 import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -147,13 +147,14 @@ def _set_aside(database: Path, aside: Path) -> None:
     logs = [(_beside(database, end), _beside(aside, end)) for end in BESIDE]
     for log, kept in logs:
         if log.exists():
-            _name(log, kept)
+            # The merge needs the log in its place.
+            _name(log, kept, _copy)
     if _settled(database):
         for _, kept in logs:
             kept.unlink(missing_ok=True)
     for log, _ in logs:
         log.unlink(missing_ok=True)
-    _name(database, aside)
+    _name(database, aside, Path.replace)
 
 
 def _settled(database: Path) -> bool:
@@ -166,11 +167,18 @@ def _settled(database: Path) -> bool:
     return True
 
 
-def _name(path: Path, other: Path) -> None:
-    """Give a file a second name. If the file system has no links, rename it."""
+def _name(path: Path, other: Path, instead: Callable[[Path, Path], object]) -> None:
+    """Give a file a second name. If the file system has no links, call `instead`."""
     try:
         os.link(path, other)
     except OSError as error:
         if error.errno not in (errno.EPERM, errno.EOPNOTSUPP, errno.EXDEV):
             raise
-        path.replace(other)
+        instead(path, other)
+
+
+def _copy(path: Path, other: Path) -> None:
+    file_copy.make_private(other)
+    shutil.copyfile(path, other)
+    file_copy.fsync(other)
+    file_copy.chown_like(path, other)

@@ -413,13 +413,33 @@ def test_a_database_that_is_damaged_is_put_aside_with_its_log(run, seeded):
     assert secret(seeded) == "hush"
 
 
+def crash(data_dir: Path) -> None:
+    """Leave a database whose last change is in its log alone."""
+    database, whole = data_dir / "tocsin.db", data_dir / "whole"
+    whole.mkdir()
+    with closing(sqlite3.connect(database)) as db:
+        db.execute("PRAGMA wal_checkpoint")
+        db.execute("CREATE TABLE late (text TEXT)")
+        db.execute("INSERT INTO late VALUES ('kept')")
+        db.commit()
+        for path in data_dir.glob("tocsin.db*"):
+            shutil.copy(path, whole)
+    for path in whole.iterdir():
+        path.replace(data_dir / path.name)
+    whole.rmdir()
+
+
 def test_a_restore_works_without_hard_links(run, seeded, monkeypatch):
     run("backup", "copy.db")
 
     def refused(*args):
         raise PermissionError(1, "Operation not permitted")
 
+    crash(seeded)
     monkeypatch.setattr(restoring.os, "link", refused)
     run("restore", "copy.db")
-    assert len(list(seeded.glob("tocsin.replaced-*.db"))) == 1
+    (aside,) = seeded.glob("tocsin.replaced-*.db")
+    assert list(seeded.glob("tocsin.replaced-*.db-*")) == []
+    with closing(sqlite3.connect(aside)) as db:
+        assert db.execute("SELECT text FROM late").fetchall() == [("kept",)]
     assert secret(seeded) == "hush"
