@@ -24,10 +24,15 @@ def is_unwritable(error: OSError) -> bool:
     """
     if error.filename is not None or error.errno not in UNWRITABLE:
         return False
+    discard_output()
+    return True
+
+
+def discard_output() -> None:
+    """Discard the rest of standard output, also what is buffered."""
     nothing = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nothing, sys.stdout.fileno())
     os.close(nothing)
-    return True
 
 
 def undecoded(text: str) -> bool:

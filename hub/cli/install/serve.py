@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from hub.cli.console import options
+from hub.cli.console import options, streams
 from hub.cli.console.grammar import command
 from hub.cli.console.late_imports import collector_off
 from hub.cli.http_server.event_loop import new_event_loop
@@ -95,12 +95,21 @@ async def _serve(daemon: Daemon, only: str | None) -> None:
                 wait_until_settled()
             daemon.observability.phase = "serving"
             daemon.notifier.ready(daemon.status())
-            click.echo(f"tocsin is at work: {daemon.said}")
+            _announce(daemon)
             await daemon.ended.wait()
             _end(daemon)
     finally:
         await daemon.observability.close()
         await daemon.store.close()
+
+
+def _announce(daemon: Daemon) -> None:
+    try:
+        click.echo(f"tocsin is at work: {daemon.said}")
+    except OSError as error:
+        # A full disk of logs must not keep the daemon from its work.
+        streams.discard_output()
+        log.warning("standard output cannot be written: %s", error)
 
 
 def wait_until_settled() -> None:

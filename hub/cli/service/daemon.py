@@ -93,7 +93,8 @@ class Daemon:
             calls = HubCallbacks(settings)
             self.worker.change(settings, calls.emit, calls.publish, calls.compose)
         self.settings = settings
-        self._write_record()
+        if self.record is not None:
+            self.record.keep(settings)
         logs.set_up(settings.log_level, settings.log_format)
         later = [name for name in fixed if getattr(wanted, name) != getattr(old, name)]
         if later:
@@ -103,14 +104,6 @@ class Daemon:
         changed = _changed(old, settings)
         log.info("settings read again; changed: %s", ", ".join(changed) or "none")
         return changed
-
-    def _write_record(self) -> None:
-        if self.record is None:
-            return
-        try:
-            self.record.write(self.settings)
-        except OSError as error:
-            log.error("commands see the former settings, because of their record: %s", error)
 
 
 def _fixed(wanted: Settings, old: Settings) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ left behind is recognized as old.
 
 import contextlib
 import fcntl
+import logging
 import os
 import secrets
 from collections.abc import Iterator, Mapping
@@ -19,6 +20,8 @@ from hub.cli.service.configuration import SECRETS, Configuration, Settings
 from hub.settings import HubSettings
 from store.settings import StoreSettings, redact_url
 from worker.settings import WorkerSettings
+
+log = logging.getLogger("tocsin.serve")
 
 ORIGIN = "the running daemon"
 PARTS = {
@@ -66,10 +69,17 @@ class DaemonRecord:
         if former is not None:
             os.close(former)
 
+    def keep(self, settings: Settings) -> None:
+        """Write the record. If that fails, log it: the daemon itself does not need the record."""
+        try:
+            self.write(settings)
+        except OSError as error:
+            log.error("commands do not see the settings in effect: %s", error)
+
     def remove(self) -> None:
         """Remove the record and release its lock."""
-        self._path.unlink(missing_ok=True)
-        self._path.with_suffix(".new").unlink(missing_ok=True)
+        for path in (self._path, self._path.with_suffix(".new")):
+            _remove(path)
         if self._descriptor is not None:
             os.close(self._descriptor)
 
@@ -79,12 +89,12 @@ def recorded(settings: Settings, only: str | None) -> Iterator[DaemonRecord]:
     """Keep a record of the daemon during the block. Records of dead daemons are removed."""
     for path in _paths(settings.data_dir):
         if not _is_live(path):
-            path.unlink(missing_ok=True)
+            _remove(path)
     # The process id alone is not unique: containers that share the directory each have a process 1.
     path = settings.data_dir / f"daemon-{os.getpid()}-{secrets.token_hex(4)}.json"
     record = DaemonRecord(path, only)
     try:
-        record.write(settings)
+        record.keep(settings)
         yield record
     finally:
         record.remove()
@@ -127,6 +137,12 @@ def _settings_of_daemons(data_dir: Path) -> tuple[Mapping[str, Any], set[str]]:
                 found |= {name: value for name, value in given if name in known and name not in OWN}
                 secret |= SECRETS & set(said.get("secrets", ()))
     return found, secret
+
+
+def _remove(path: Path) -> None:
+    # On a file system that has become read-only, the record stays, and is recognized as old.
+    with contextlib.suppress(OSError):
+        path.unlink()
 
 
 def _paths(data_dir: Path) -> list[Path]:

@@ -69,6 +69,24 @@ def test_a_record_that_cannot_be_written_does_not_lock_the_next_one(
     assert list(tmp_path.glob("daemon-*")) == []
 
 
+def test_a_daemon_begins_and_ends_without_its_record(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The data directory may be full or read-only, and the database elsewhere."""
+    (tmp_path / "daemon-1-old.json").touch()
+
+    def refused(*args: object, **options: object) -> int:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", refused)
+        patch.setattr(os, "unlink", refused)
+        with recorded(Settings(data_dir=tmp_path, port=4321), None):
+            pass
+    assert "commands do not see the settings in effect" in caplog.text
+    assert effective(Configuration(Settings(data_dir=tmp_path), {})).settings.port == 8765
+
+
 def test_a_record_of_settings_that_require_a_secret_is_used(tmp_path: Path) -> None:
     secret: dict[str, Any] = {"mail_user": "hub", "mail_password": "hush-hush"}
     mail = {"mail_host": "smtp.example", "mail_from": "hub@tower.example"}

@@ -3,6 +3,9 @@
 import json
 import signal
 import socket
+import subprocess
+import sys
+from pathlib import Path
 
 import httpx
 from cli_process import SECRET, prepare, subscribe_and_push, url_of
@@ -21,6 +24,20 @@ def test_serve_answers_and_ends_on_a_signal(start, directory):
     assert code == 0, err
     assert "ending" in err
     assert (directory / "tocsin.db").exists()
+
+
+def test_the_daemon_works_if_its_output_cannot_be_written(directory):
+    """The log of a service that has no journal may be on a full disk."""
+    command = [sys.executable, "-m", "hub.cli", "serve", "--port", "0"]
+    with (
+        Path("/dev/full").open("w", encoding="utf-8") as full,
+        subprocess.Popen(command, stdout=full, stderr=subprocess.PIPE, text=True) as daemon,
+    ):
+        assert any("standard output cannot be written" in line for line in daemon.stderr)
+        assert daemon.poll() is None
+        daemon.terminate()
+        assert "ending" in daemon.communicate(timeout=PATIENCE)[1]
+    assert daemon.returncode == 0
 
 
 def test_hub_and_worker_run_as_two_processes(start, store: Store):
