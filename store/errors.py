@@ -9,6 +9,7 @@ StoreError
   Unavailable  the database cannot be written or reached at this moment
     Contended    two transactions conflicted, and this one was rolled back
       Locked       another transaction holds a lock
+  Damaged      the database file is damaged
   Unusable     the configuration or the database cannot be used
     Absent       a file or a database does not exist
     NotUtf8      a stored text is not UTF-8
@@ -70,6 +71,10 @@ class Locked(Contended):
 
     It is enough to roll back to the latest savepoint.
     """
+
+
+class Damaged(StoreError):
+    """The database file is damaged."""
 
 
 class Unusable(StoreError):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from store.database.connection import ReadBudgetExceeded
-from store.errors import NotUtf8, StoreError, Unavailable, Unusable
+from store.errors import Damaged, NotUtf8, StoreError, Unavailable, Unusable
 
 PASSING = {
     sqlite3.SQLITE_BUSY,
@@ -59,6 +59,11 @@ def translate(error: sqlite3.Error) -> NoReturn:
         # Python's driver raises this, and SQLite has no code for it.
         if not code and "decode to UTF-8" in str(error):
             raise NotUtf8(f"the database holds a text that is not UTF-8: {error}") from error
+    if is_damage(error):
+        raise Damaged(
+            f"the database is damaged ({error}): stop tocsin, and restore a backup with"
+            " `tocsin restore`. `tocsin doctor` names the damage"
+        ) from error
     # Triggers reject writes to a database that was migrated away, and changes of the audit log.
     if code == sqlite3.SQLITE_CONSTRAINT_TRIGGER:
         raise Unavailable(str(error)) from error

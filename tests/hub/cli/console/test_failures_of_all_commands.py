@@ -196,7 +196,17 @@ def test_a_directory_of_another_user_is_reported(name, fails, folder, monkeypatc
     assert "Permission denied: run the command as root (sudo)" in said
 
 
-@pytest.mark.parametrize("kind", [migrated_by_another, damage])
+def damage_index(database: Path) -> None:
+    """Overwrite the first page of the index that finds what is due."""
+    with closing(sqlite3.connect(database)) as db:
+        found = "SELECT rootpage FROM sqlite_master WHERE name = 'delivery_due'"
+        (page,), (size,) = db.execute(found).fetchone(), db.execute("PRAGMA page_size").fetchone()
+    with database.open("r+b") as file:
+        file.seek((page - 1) * size)
+        file.write(b"Z" * size)
+
+
+@pytest.mark.parametrize("kind", [migrated_by_another, damage, damage_index])
 def test_a_daemon_refuses_a_database_of_another_program(kind, folder):
     kind(folder / "tocsin.db")
     command = [sys.executable, "-m", "hub.cli", "serve", "--port", "0"]
