@@ -9,6 +9,7 @@ import click
 from hub.cli.console.arguments import PATH, PathType
 from hub.cli.console.grammar import noun
 from hub.cli.install import systemd_files as files
+from store.crypto import file_copy
 from store.crypto.vault import open_vault
 from store.errors import Unprepared, Unusable, from_os_error
 
@@ -55,7 +56,7 @@ def install(split: bool, prefix: Path | None, program: Path | None) -> None:
                 _write(root / path, files.shipped(name), mode)
         _key(root)
     except OSError as error:
-        raise from_os_error(f"cannot write {error.filename}", error) from None
+        raise from_os_error(f"cannot write {error.filename or root}", error) from None
     if _live(prefix):
         _load()
     services = " ".join(one.path.name for one in wanted if one.path.suffix in (".service",))
@@ -131,10 +132,21 @@ def _write(path: Path, text: str, mode: int) -> None:
     if path.exists() and path.read_text(encoding="utf-8") == text:
         click.echo(f"same     {path}")
         return
-    path.touch(mode)
-    path.chmod(mode)
-    path.write_text(text, encoding="utf-8")
+    _replace(path.resolve(), text, mode)
     click.echo(f"written  {path}")
+
+
+def _replace(path: Path, text: str, mode: int) -> None:
+    """Replace a file in one step. After a full disk, the next installation would keep a part."""
+    part = path.with_name(f".{path.name}.part")
+    try:
+        file_copy.make_private(part)
+        part.write_text(text, encoding="utf-8")
+        part.chmod(mode)
+        file_copy.fsync(part)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def _remove(path: Path) -> None:

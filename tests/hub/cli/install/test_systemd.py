@@ -1,5 +1,6 @@
 """`tocsin systemd` installs the units and settings files that the package contains."""
 
+import errno
 import shlex
 import subprocess
 import tomllib
@@ -73,6 +74,26 @@ def test_the_key_of_existing_data_is_taken_over(run, root):
     known.parent.mkdir(parents=True)
     known.write_bytes(Fernet.generate_key() + b"\n")
     run("systemd", "install", "--prefix", root)
+    assert (root / "etc/tocsin/secret.key").read_bytes() == known.read_bytes()
+
+
+def test_a_full_disk_leaves_no_part_of_a_file(run, root, monkeypatch):
+    known = root / "var/lib/tocsin/secret.key"
+    known.parent.mkdir(parents=True)
+    known.write_bytes(Fernet.generate_key())
+    write = Path.write_text
+
+    def full(path: Path, text: str, **how: str) -> int:
+        if "secret.key" in path.name:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(path, text, **how)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_text", full)
+        said = run("systemd", "install", "--prefix", root, "--program", PROGRAM, code=6).stderr
+    assert said == f"Error: cannot write {root}: No space left on device\n"
+    assert [path.name for path in root.rglob("*.part")] == []
+    run("systemd", "install", "--prefix", root, "--program", PROGRAM)
     assert (root / "etc/tocsin/secret.key").read_bytes() == known.read_bytes()
 
 
