@@ -48,6 +48,30 @@ def end_far_leases(db: Connection, ahead: int, limit: int) -> int:
     )
 
 
+def end_far_websub_times(db: Connection, ahead: int, limit: int) -> int:
+    """Make requests and topics of WebSub due now that are due or claimed until after `ahead`.
+
+    Requests that were done after `ahead` are made older, so that they do not count as recent.
+    Return how many rows were changed. If fewer than `limit`, none is left.
+    """
+    due_now = "due_at = :now, taken_until = 0"
+    far = "(w.due_at > :ahead OR w.taken_until > :ahead)"
+    many = 0
+    for table, changes, condition in (
+        ("websub_request", due_now, f"w.done_at IS NULL AND {far}"),
+        ("websub_request", "created_at = :now, done_at = :now", "w.done_at > :ahead"),
+        ("websub_topic", due_now, f"w.due_at IS NOT NULL AND {far}"),
+    ):
+        many += db.execute(
+            f"UPDATE {table} SET {changes} WHERE id IN"
+            f" (SELECT w.id FROM {table} w WHERE {condition} LIMIT :limit)",
+            ahead=ahead,
+            limit=limit - many,
+            now=db.now,
+        )
+    return many
+
+
 def _hooks(db: Connection, ahead: int) -> list[int]:
     """Return the hooks with deliveries that are due after `ahead`.
 

@@ -50,7 +50,8 @@ async def prune(
     This covers:
     - bodies, attempts, events and deleted hooks;
     - waiting deliveries of removed hooks that no turn ends;
-    - times of retries, mails and ends of leases that are too far ahead, because the clock was fast;
+    - times of retries, mails, WebSub and ends of leases that are too far ahead, because the clock
+      was fast;
     - ended WebSub subscriptions and requests, topics that nobody follows, and expired secrets;
     - ended leases of pull hooks;
     - alerts that are over, and mails that were sent or failed;
@@ -71,6 +72,7 @@ async def prune(
     far = now + _longest_delay(settings)
     await drop_all(future_times.end_far_delays, far)
     await drop_all(future_times.end_far_leases, far)
+    await drop_all(future_times.end_far_websub_times, now + HOUR)
     await drop_all(notices.end_far_delays, now + _longest_mail_delay(settings))
     await store.note(retention.drop_hooks, attempts)
     await store.note(_drop_websub, attempts)

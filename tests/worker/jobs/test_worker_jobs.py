@@ -16,6 +16,7 @@ from store.audit import audit_check, audit_log, audit_search
 from store.clock import SECOND
 from store.database.metrics import CounterMetric
 from store.delivery import attempts, events, hook_removal, retention
+from store.delivery.websub import websub_foreign
 from store.errors import Unavailable
 from store.hooks import hooks
 from store.jobs import jobs
@@ -258,6 +259,18 @@ async def test_retries_of_a_fast_clock_are_due_after_pruning(
     # The worker finds changed hooks at its next poll, a few seconds later.
     await harness.pass_time(5)
     await harness.over(delivered=4)
+
+
+async def test_fetches_of_a_fast_clock_are_due_after_pruning(harness: WorkerHarness) -> None:
+    def add(db: Connection) -> None:
+        db.execute(
+            "INSERT INTO websub_topic (key, url, due_at) VALUES ('k', 'k', :due_at)",
+            due_at=db.now + 365 * DAY * SECOND,
+        )
+
+    harness.store.do(add)
+    await prune_few_at_a_time(harness.store, WorkerSettings())
+    assert harness.store.look(websub_foreign.next_due) == harness.clock.now()
 
 
 async def test_pruning_leaves_the_longest_delay(harness: WorkerHarness) -> None:

@@ -8,10 +8,19 @@ from postgres_databases import database
 
 from store import open_store
 from store.accounts import accounts
+from store.clock import HOUR, MovableClock
 from store.database import encrypted_columns, migrations
 from store.database.connection import Connection, Row
 from store.database.store import Store
-from store.delivery import deliveries, events, fan_out, hook_removal, replay_selection, subscribers
+from store.delivery import (
+    deliveries,
+    events,
+    fan_out,
+    future_times,
+    hook_removal,
+    replay_selection,
+    subscribers,
+)
 from store.delivery.incoming import IncomingEvent, Receipt
 from store.delivery.replay_selection import ReplaySelection
 from store.delivery.websub import websub, websub_foreign
@@ -188,3 +197,34 @@ def steps(store: Store) -> list[int]:
         if step.reached is None:
             return dropped
         reached = step.reached
+
+
+def test_requests_and_topics_of_a_fast_clock_are_due_after_pruning(
+    store: Store, clock: MovableClock
+) -> None:
+    topic = external_topic(normalize_url("https://site.example/feed"))
+
+    def request(db: Connection) -> int:
+        wish = requests.WebSubRequest(
+            "subscribe", topic.self_url, topic, "https://hub.example/hub/websub",
+            "https://reader.example/", None, 3600, None, "reader.example", "192.0.2.1",
+        )  # fmt: skip
+        return requests.create(db, wish, 3, 3)
+
+    clock.advance(365 * 86_400)
+    store.do(_follow, topic, "https://reader.example/")
+    waiting, taken = store.do(request), store.do(request)
+    store.do(lambda db: requests.retry_later(db, requests.claim(db, 1)[0], "no answer"))
+    assert [row["id"] for row in store.do(requests.claim, 9)] == [taken]
+    assert store.do(websub_foreign.mark_changed, topic)
+    clock.advance(-365 * 86_400)
+    assert store.do(requests.claim, 9) == store.do(websub_foreign.claim, 9) == []
+    ahead = store.clock.now() + HOUR
+    assert store.do(future_times.end_far_websub_times, ahead, 3) == 3
+    assert store.do(future_times.end_far_websub_times, ahead, 3) == 1
+    assert [row["id"] for row in store.do(requests.claim, 9)] == [waiting, taken]
+    assert len(store.do(websub_foreign.claim, 9)) == 1
+    with pytest.raises(requests.RequestRateExceeded):
+        store.do(request)
+    clock.advance(61)
+    store.do(request)
