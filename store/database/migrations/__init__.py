@@ -38,8 +38,11 @@ def migrate(
     """Migrate the database to this program's version. Return the names of the steps that ran.
 
     If the database is not new and is about to change, `before` is called with its current step. No
-    other process can write then. If `before` raises, nothing changes.
+    other process can write then. If `before` raises, nothing changes. A database that is up to date
+    is only read. So commands can show it while a program locks it, or while a server only reads.
     """
+    if _is_current(session, now):
+        return []
     session.begin(now, write=True)
     try:
         ran = _migrate(session, words, before)
@@ -48,6 +51,18 @@ def migrate(
         session.rollback()
         raise
     return ran
+
+
+def _is_current(session: Session, now: int) -> bool:
+    session.begin(now, write=False)
+    try:
+        newest = session.db.value("SELECT max(number) FROM migration")
+        session.commit()
+    except Exception:
+        # A new database has no such table. The migration itself reports all other errors.
+        session.rollback()
+        return False
+    return bool(newest == steps()[-1][0])
 
 
 def _migrate(

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import partial
 from itertools import chain, pairwise
 from pathlib import Path
@@ -909,6 +909,20 @@ class TestTime:
 
 
 class TestOpening:
+    def test_a_database_that_only_reads_can_be_opened(
+        self, url: str, tmp_path: Path, store: Store
+    ) -> None:
+        with closing(psycopg.connect(url, autocommit=True)) as raw:
+            only = f'ALTER DATABASE "{raw.info.dbname}" {{}} default_transaction_read_only {{}}'
+            raw.execute(only.format("SET", "= on"))
+            try:
+                beside = open_store(url, data_dir=tmp_path)
+                assert beside.look(accounts.list_all) == store.look(accounts.list_all)
+                beside.shut()
+            finally:
+                raw.execute("SET default_transaction_read_only = off")
+                raw.execute(only.format("RESET", ""))
+
     def test_several_processes_at_once_migrate_once(self, tmp_path: Path) -> None:
         (tmp_path / "secret.key").touch()
         program = (

@@ -425,6 +425,14 @@ class TestTrouble:
         await store.write(accounts.create, "bob")
         assert logins(store) == ["ada", "bob"]
 
+    def test_a_lock_of_another_program_refuses_no_look(self, store: Store, path: Path) -> None:
+        """An administrator can look at the database while a shell holds a transaction open."""
+        with closing(sqlite3.connect(path, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            beside = open_store("sqlite", data_dir=path.parent, create=False)
+            assert beside.look(accounts.list_all) == store.look(accounts.list_all)
+            beside.shut()
+
     async def test_a_full_disk_refuses_writes(
         self, sessions: list[SqliteSession], world: World
     ) -> None:
