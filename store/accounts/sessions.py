@@ -15,6 +15,9 @@ from store.clock import SECOND
 from store.database.connection import Connection, Row
 
 LONGEST = 7 * 24 * 3600 * SECOND
+# A session that ends later than any can was opened while the clock was fast, and has ended.
+RUNNING = "{0}expires_at > :now AND {0}expires_at <= :latest"
+TOLERANCE = 3600 * SECOND
 # The use of a session is recorded at most this often, and not with every page.
 NOTED = 300 * SECOND
 
@@ -100,9 +103,9 @@ def find(db: Connection, value: str, idle: int) -> Row | None:
         "SELECT s.token_id, s.operator, s.link_id, s.method, s.seen_at, l.hook_id, t.hash"
         " FROM ui_session s LEFT JOIN token t ON t.id = s.token_id AND t.hash = s.token_hash"
         " LEFT JOIN hook_link l ON l.id = s.link_id AND l.expires_at > :now"
-        " WHERE s.id = :id AND s.expires_at > :now AND s.seen_at > :since",
+        f" WHERE s.id = :id AND {RUNNING.format('s.')} AND s.seen_at > :since",
         id=digest(value),
-        now=db.now,
+        **_moments(db),
         since=db.now - idle,
     )
     if row is None or (row["link_id"] is not None and row["hook_id"] is None):
@@ -130,11 +133,15 @@ def owned(db: Connection, owner: int | str) -> list[Row]:
     """
     return db.all(
         f"SELECT substr(id, 1, {SHOWN}) AS shown_id, method, address, browser, created_at, seen_at,"
-        f" expires_at FROM ui_session WHERE {_owned(owner)} AND expires_at > :now"
+        f" expires_at FROM ui_session WHERE {_owned(owner)} AND {RUNNING.format('')}"
         " ORDER BY seen_at DESC, id LIMIT 100",
         owner=owner,
-        now=db.now,
+        **_moments(db),
     )
+
+
+def _moments(db: Connection) -> dict[str, int]:
+    return {"now": db.now, "latest": db.now + LONGEST + TOLERANCE}
 
 
 def operator_of(db: Connection, value: str) -> str:
@@ -168,6 +175,6 @@ def _end(db: Connection, where: str, **given: int | str) -> int:
 
 
 def forget(db: Connection) -> None:
-    """Delete expired sessions and links."""
-    for table in ("ui_session", "hook_link"):
-        db.execute(f"DELETE FROM {table} WHERE expires_at <= :now", now=db.now)
+    """Delete sessions that have ended and expired links."""
+    db.execute(f"DELETE FROM ui_session WHERE NOT ({RUNNING.format('')})", **_moments(db))
+    db.execute("DELETE FROM hook_link WHERE expires_at <= :now", now=db.now)

@@ -25,6 +25,20 @@ def test_a_session_ends_by_itself(world: World) -> None:
     assert world.store.look(sessions.find, cookie, HOUR) is None
 
 
+def test_a_session_of_a_fast_clock_ends_when_the_clock_is_put_back(world: World) -> None:
+    """Otherwise it would last until then, however long it is not used."""
+    world.clock.advance(365 * 86_400)
+    cookie = world.store.do(sessions.begin, operator="x")
+    # A clock that is corrected by a little ends no session.
+    world.clock.advance(-60)
+    assert world.store.look(sessions.find, cookie, HOUR) is not None
+    world.clock.advance(-365 * 86_400)
+    assert world.store.look(sessions.find, cookie, HOUR) is None
+    assert world.store.look(sessions.owned, "x") == []
+    world.store.do(sessions.forget)
+    assert world.store.look(lambda db: db.value("SELECT count(*) FROM ui_session")) == 0
+
+
 def test_a_session_by_openid_has_a_token_of_its_own(world: World) -> None:
     origin = SignInOrigin("openid", "192.0.2.9", "a browser")
     cookie = world.store.do(sessions.begin_openid, world.user["id"], origin)
