@@ -22,6 +22,7 @@ from worker.senders.messages import (
     FORGET,
     READY,
     SEND,
+    installed_program,
     tls_fields,
 )
 from worker.signing.signatures import SigningRequest
@@ -30,6 +31,7 @@ from worker.signing.signatures import SigningRequest
 MOST_BODIES, MOST_BYTES = 256, 8 * 1024 * 1024
 PROGRAM = "worker.senders.process"
 ENDED = "send: the sender process ended"
+OWN_PROGRAM = installed_program()
 
 
 class NotSent(Exception):
@@ -74,6 +76,9 @@ class SenderChild:
 
         Raises OSError if it cannot be started, and EOFError if it ends before it is ready.
         """
+        # A process of another version could not read the messages, and would fail each request.
+        if installed_program() != OWN_PROGRAM:
+            raise OSError("another version of tocsin was installed: restart the service")
         ours, theirs = socket.socketpair()
         with theirs:
             uses_uvloop = type(self._loop).__module__.startswith("uvloop")

@@ -1,5 +1,6 @@
 """The messages of the channel: their kinds, and the fields of requests and replies."""
 
+from pathlib import Path
 from typing import NamedTuple
 
 from worker.http.answer import ExchangeResult
@@ -18,6 +19,12 @@ READY = 7  # no fields
 NOT_SENT = 6  # number of a request, and the address that has to be approved first, or None
 
 TlsFields = bool | tuple[bool, str, str, str, bool, str]
+
+
+def installed_program() -> tuple[int, int]:
+    """Return a mark of the program's files. Another installation has another one."""
+    status = Path(__file__).stat()
+    return status.st_ino, status.st_mtime_ns
 
 
 class SendRequest(NamedTuple):

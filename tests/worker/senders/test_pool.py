@@ -358,6 +358,19 @@ async def test_the_worker_sends_if_its_processes_do_not_start(
         assert (await made.post(receiver)).status == 200
 
 
+async def test_no_process_of_another_version_is_started(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """An upgrade replaces the program's files before the worker is restarted."""
+    monkeypatch.setattr("worker.senders.child.OWN_PROGRAM", (0, 0))
+    async with senders(busy=False) as made, serving(ok) as receiver:
+        assert (await made.post(receiver)).status == 200
+        with caplog.at_level(logging.ERROR, "tocsin.worker"):
+            await until(lambda: "another version of tocsin was installed" in caplog.text)
+        assert made.pids == []
+        assert (await made.post(receiver)).status == 200
+
+
 async def test_a_secret_is_in_no_place_that_others_can_read(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
