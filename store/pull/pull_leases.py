@@ -38,13 +38,21 @@ def due(db: Connection, hook_id: int, limit: int) -> list[Row]:
     )
 
 
-def next_at(db: Connection, hook_id: int) -> int | None:
-    """Return when the hook's next delivery is due, or its next lease expires. None if neither."""
+def next_due(db: Connection, hook_id: int) -> int | None:
+    """Return when the hook's next delivery that is not leased is due, or None."""
     found: int | None = db.value(
-        "SELECT min(f.at) FROM (SELECT min(d.due_at) AS at FROM delivery d"
-        f" WHERE d.hook_id = :hook_id AND d.state = {WAITING} AND d.lease_id IS NULL UNION ALL"
-        " SELECT min(l.expires_at) FROM pull_lease l"
-        " WHERE l.hook_id = :hook_id AND l.ended_at IS NULL) AS f",
+        "SELECT min(d.due_at) FROM delivery d"
+        f" WHERE d.hook_id = :hook_id AND d.state = {WAITING} AND d.lease_id IS NULL",
+        hook_id=hook_id,
+    )
+    return found
+
+
+def next_expiry_of(db: Connection, hook_id: int) -> int | None:
+    """Return when the hook's next open lease expires, which may be in the past, or None."""
+    found: int | None = db.value(
+        "SELECT min(l.expires_at) FROM pull_lease l"
+        " WHERE l.hook_id = :hook_id AND l.ended_at IS NULL",
         hook_id=hook_id,
     )
     return found

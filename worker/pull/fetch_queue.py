@@ -13,12 +13,11 @@ from store.delivery.attempt_outcomes import Outcome
 from store.errors import Conflict
 from store.formats.formats import PLATFORM
 from store.hooks import hook_ordering
-from store.hooks.hook_ordering import is_ordered
 from store.monitoring import hook_tallies
 from store.ordering.delivery_states import WAITING
 from store.pull import consumers, pull_leases
 from store.pull.fetching import Acknowledgement, Fetch, FetchedDelivery, Rejection
-from store.pull.pull_leases import ENDING
+from store.pull.pull_leases import ENDING, Result
 from store.tracing import Tracer
 from worker.delivery.lane import QueuedDelivery
 from worker.delivery.payload_cache import Payload
@@ -27,12 +26,10 @@ from worker.delivery.spans import DeliverySpans
 from worker.delivery.target import Target
 from worker.delivery.target_loader import load_fetched_target
 from worker.http.answer import ExchangeResult
-from worker.pull import answers, leased_requests
+from worker.pull import answers, lease_limits, leased_requests
 from worker.pull.recent_payloads import RecentPayloads
 from worker.settings import WorkerSettings
 
-# The limit of leases of one hook at a time. A hook's own `concurrency` may be lower.
-MOST_LEASES = 1_000
 # One transaction ends up to this many expired leases of a hook.
 LAPSES = 250
 LAPSED = "lease: it expired before an answer"
@@ -60,14 +57,18 @@ class FetchQueue:
         consumers.touch(db, hook["id"], request.consumer)
         self.lapse(db, hook["id"])
         target = self._signing_target(db, hook["id"])
-        if target.held_until > db.now or _is_paused(hook):
+        if target.held_until > db.now:
             return []
-        room = min(request.batch, _most_leases(hook) - pull_leases.held(db, hook["id"]))
-        due = pull_leases.due(db, hook["id"], room) if room > 0 else []
+        room = min(request.batch, lease_limits.room(db, hook))
+        due = pull_leases.due(db, hook["id"], room) if room else []
         if not due:
             return []
         sendable = self._sendable(db, hook["id"], target, due)
         return leased_requests.lease(db, hook["id"], target, sendable, request)
+
+    def next_at(self, db: Connection, hook: Row) -> int | None:
+        """Return when `fetch` may find deliveries. None if only a change can lead to that."""
+        return lease_limits.next_at(db, hook)
 
     def _signing_target(self, db: Connection, hook_id: int) -> Target:
         target = load_fetched_target(db, hook_id, self.settings)
@@ -114,7 +115,7 @@ class FetchQueue:
 
         open_ids = pull_leases.open_ones(db, hook["id"], given, "acked")
         self._record(db, hook["id"], self._outcomes(db, hook["id"], open_ids, result_of))
-        pull_leases.end(db, open_ids, "acked")
+        self._end(db, hook, open_ids, "acked")
 
     def reject(self, db: Connection, hook: Row, rejections: Sequence[Rejection]) -> None:
         """Record that deliveries were not answered, as failed attempts.
@@ -131,7 +132,14 @@ class FetchQueue:
         for outcome in outcomes:
             answers.steer(outcome, given[-outcome.lease_id], db.now)
         self._record(db, hook["id"], outcomes)
-        pull_leases.end(db, open_ids, "nacked")
+        self._end(db, hook, open_ids, "nacked")
+
+    def _end(self, db: Connection, hook: Row, lease_ids: Sequence[int], result: Result) -> None:
+        pull_leases.end(db, lease_ids, result)
+        if lease_limits.was_full(db, hook, len(lease_ids)):
+            notifier = db.notifier
+            # Requests wait for room, and not only for deliveries.
+            db.after_commit(lambda: notifier.pulled([hook["id"]]))
 
     def extend(self, db: Connection, hook: Row, lease_ids: Collection[int], seconds: float) -> int:
         """Let leases expire `seconds` seconds from now. Return that time (microseconds).
@@ -203,13 +211,3 @@ class FetchQueue:
             payload = payloads.get(outcome.event_id)
             if payload is not None:
                 db.after_commit(partial(spans.fetched, payload, outcome))
-
-
-def _most_leases(hook: Row) -> int:
-    return int(hook["options"].get("concurrency") or MOST_LEASES)
-
-
-def _is_paused(hook: Row) -> bool:
-    """Return whether the hook's deliveries wait for an operator."""
-    stopped = not hook["active"] and is_ordered(hook["options"])
-    return hook["paused_at"] is not None or stopped

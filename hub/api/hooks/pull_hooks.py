@@ -30,7 +30,7 @@ from store.accounts import organizations
 from store.clock import SECOND, iso
 from store.errors import Invalid, Unavailable
 from store.hooks import hooks, pull_urls
-from store.pull import consumers, pull_leases
+from store.pull import consumers
 from store.pull.fetching import Acknowledgement, Fetch, FetchedDelivery, Rejection
 
 ops = OperationGroup("repos", hook_id=hooks.get)
@@ -80,9 +80,10 @@ def dequeue_webhook_deliveries(
         body.get("batch", 1),
         body.get("lease_seconds", DEFAULT_LEASE),
     )
-    found = _queue(ctx, hook).fetch(ctx.db, hook, wanted)
+    pull_queue = _queue(ctx, hook)
+    found = pull_queue.fetch(ctx.db, hook, wanted)
     if not found and not ctx.last_try:
-        return NothingYet(pull_leases.next_at(ctx.db, hook["id"]))
+        return NothingYet(pull_queue.next_at(ctx.db, hook))
     return {"deliveries": [_serialize(one) for one in found]}
 
 

@@ -14,6 +14,10 @@ class PullQueue(Protocol):
         """Lease due deliveries to a consumer."""
         ...
 
+    def next_at(self, db: Connection, hook: Row) -> int | None:
+        """Return when `fetch` may find deliveries (microseconds), or None."""
+        ...
+
     def acknowledge(self, db: Connection, hook: Row, replies: Sequence[Acknowledgement]) -> None:
         """Record the receiver's answers. Raises StaleLeases."""
         ...

@@ -17,7 +17,7 @@ from store.errors import Busy, Invalid
 from store.hooks import hooks
 from store.hooks.hook_targets import SYSTEM
 from store.pull import idle_hooks, pull_leases
-from store.pull.fetching import Acknowledgement, Fetch, FetchedDelivery
+from store.pull.fetching import Acknowledgement, Fetch, FetchedDelivery, Rejection
 from worker.jobs.lapse import lapse, next_due
 from worker.jobs.prune import prune
 from worker.pull.fetch_queue import FetchQueue
@@ -194,6 +194,28 @@ async def test_only_the_pull_hooks_of_an_event_are_announced(harness: WorkerHarn
     await harness.event()
     assert {row["hook_id"] for row in harness.deliveries()} > {hook_id}
     assert announced == [hook_id]
+
+
+@pytest.mark.parametrize("limit", [{"concurrency": 2}, {}])
+@pytest.mark.parametrize("dead", [False, True])
+async def test_an_answer_that_makes_room_is_announced(
+    harness: WorkerHarness, limit: dict[str, Any], dead: bool
+) -> None:
+    """A receiver may wait for room. Without a limit that is reached, nothing has changed for it."""
+    hook_id = harness.hook("pull:ci", options=limit)
+    await harness.events(3)
+    first, second = fetch(harness, hook_id, 2)
+    announced: list[int] = []
+    harness.store.wakeups.forward = announced.extend
+    if dead:
+        refused = [Rejection(first.lease_id, "no", dead=True)]
+        harness.store.do(FetchQueue(SETTINGS).reject, row_of(harness, hook_id), refused)
+    else:
+        answer(harness, hook_id, first)
+    assert announced == ([hook_id] if limit else [])
+    announced.clear()
+    answer(harness, hook_id, second)
+    assert announced == []
 
 
 async def redeliver(store: Store, event_id: int, hook_id: int) -> None:

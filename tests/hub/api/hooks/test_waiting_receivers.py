@@ -14,8 +14,9 @@ from hub.admin.observability import Observability
 from hub.app import create_app
 from hub.cli.http_server.server import bind, serving, url_of
 from hub.settings import HubSettings
-from store import Store
-from store.hooks import hooks
+from store import Connection, Row, Store
+from store.hooks import hook_pauses, hooks
+from store.pull.fetching import Fetch, FetchedDelivery
 from worker.pull.fetch_queue import FetchQueue
 from worker.settings import WorkerSettings
 
@@ -149,3 +150,48 @@ async def test_a_waiting_receiver_is_no_concurrent_request(served: Hub) -> None:
         assert (answer.status_code, len(answer.json()["deliveries"])) == (200, 1)
         # Its place was given back once, and not again at its end.
         assert (await client.get("/repos/octo/hello")).status_code == 200
+
+
+@pytest.fixture
+def fetches(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The hook of each look for deliveries in the store."""
+    looks: list[int] = []
+    fetch = FetchQueue.fetch
+
+    def counted(
+        queue: FetchQueue, db: Connection, hook: Row, wanted: Fetch
+    ) -> list[FetchedDelivery]:
+        looks.append(hook["id"])
+        return fetch(queue, db, hook, wanted)
+
+    monkeypatch.setattr(FetchQueue, "fetch", counted)
+    return looks
+
+
+async def limited(served: Hub, client: httpx.AsyncClient) -> int:
+    """Limit the hook to one lease, and lease one of two deliveries. Return the lease's id."""
+    await client.patch(served.path, json={"delivery": {"concurrency": 1}})
+    for _ in range(2):
+        await client.post("/octo/hello/events/push", json={"ref": "main"})
+    (leased,) = (await client.post(f"{served.path}/dequeue", json={})).json()["deliveries"]
+    return int(leased["lease_id"])
+
+
+@pytest.mark.parametrize("cause", ["pause", "room", "retry-after"])
+async def test_a_receiver_that_can_get_nothing_waits_without_looking(
+    served: Hub, fetches: list[int], cause: str
+) -> None:
+    async with served.client() as client:
+        lease_id = await limited(served, client)
+        if cause == "retry-after":
+            answer = {"lease_id": lease_id, "status": 503, "headers": {"Retry-After": "60"}}
+            await client.post(f"{served.path}/ack", json={"leases": [answer]})
+        if cause == "pause":
+            hook = served.store.look(hooks.by_id, served.hook_id)
+            assert hook is not None
+            served.store.do(hook_pauses.pause, hook)
+        fetches.clear()
+        found = await client.post(f"{served.path}/dequeue", json={"max_wait": 0.3})
+        assert found.json() == {"deliveries": []}
+    # One look at the beginning, and one at the end.
+    assert len(fetches) <= 2
