@@ -14,13 +14,22 @@ from store.database.connection import Connection, json_array
 from store.database.id_search import first_id_since
 from store.delivery import events, filtering
 from store.delivery.fan_out import WIDER
-from store.delivery.incoming import EXAMPLE_SOURCE
+from store.delivery.incoming import EXAMPLE_SOURCE, LOCAL_SOURCE
 from store.hooks.event_names import FITTING, PLATFORM_EVENTS, WILDCARD
 from store.hooks.hook_ordering import orders
 from store.monitoring import minute_counters
 from store.ordering import places
 from store.ordering.delivery_states import BEHIND, DELIVERED, FILTERED, WAITING
 from store.ordering.places import NewDelivery
+
+FOR_ONE_HOOK = (
+    f"(e.name = 'ping' OR e.source_id = {EXAMPLE_SOURCE}"
+    f" OR e.name = 'meta' AND e.source_id = {LOCAL_SOURCE})"
+)
+"""SQL for: the event `e` was for one hook alone, whichever hooks subscribe to its name.
+
+The hub's own `meta` is for the hook that was deleted, and shows how it was configured.
+"""
 
 # The largest window for a count, and for a batch of deliveries. Other writes wait for a batch.
 COUNTED, LOOKED = 5_000, 1_000
@@ -74,7 +83,7 @@ class ReplaySelection:
     def events(self, db: Connection) -> tuple[str, dict[str, Any]]:
         """Return all SQL conditions on the events, as `place` does, and their parameters."""
         where, given = self.place(db)
-        where += f"e.body IS NOT NULL AND e.name <> 'ping' AND e.source_id <> {EXAMPLE_SOURCE} AND "
+        where += f"e.body IS NOT NULL AND NOT {FOR_ONE_HOOK} AND "
         event, action = self._name_and_action()
         for condition, value in (
             ("e.received_at >= :since", self.since),

@@ -62,7 +62,7 @@ def replay(
 ) -> None:
     """Deliver past events again, each to the hooks that subscribe to it now.
 
-    Pings, and events whose payloads are no longer kept, are left out.
+    Pings, reports of deleted hooks, and events whose payloads are no longer kept are left out.
     """
     if until is not None and until <= since:
         raise click.UsageError("--until is not after --since: there can be no such events")

@@ -6,7 +6,7 @@ import pytest
 from store_world import FakeNotifier, World
 
 from store.clock import HOUR, MINUTE, SECOND
-from store.delivery import replay_runs, replay_selection
+from store.delivery import outbox, replay_runs, replay_selection
 from store.delivery.replay_selection import ReplaySelection
 from store.errors import Invalid, Missing
 from store.jobs import jobs
@@ -96,6 +96,21 @@ class TestSelection:
                 assert world.store.look(replay_selection.total, chosen)[0] == wanted, event
                 made, _ = world.store.do(replay_selection.create_deliveries, chosen, 0, 4, 9)
                 assert made == wanted, event
+
+    def test_an_event_for_one_hook_reaches_no_other(self, world: World) -> None:
+        """A deleted hook's own `meta` shows its URL. A forge's `meta` is for all subscribers."""
+        deleted = world.hook("*")["id"]
+        repo_id = world.repo["id"]
+        world.store.do(outbox.emit, "meta", "deleted", repo_id, {}, only_hook=deleted)
+        world.store.do(outbox.emit, "ping", None, repo_id, {}, only_hook=deleted)
+        world.store.do(outbox.send_example, "push", None, repo_id, b"{}", deleted)
+        hook = world.hook("*")["id"]
+        for failed in (False, True):
+            chosen = ReplaySelection(repo_id=repo_id, hook_id=hook, failed=failed)
+            assert world.store.look(replay_selection.total, chosen) == (0, 3)
+        world.arrive(name="meta", action="deleted", scope=-1, source_id=1)
+        assert world.store.look(replay_selection.total, chosen) == (0, 4)
+        assert world.store.look(replay_selection.total, ReplaySelection(hook_id=hook)) == (1, 4)
 
     def test_no_event_is_delivered_by_half(self, world: World) -> None:
         for _ in range(3):
