@@ -96,8 +96,8 @@ def _repeated(db: Connection, arrival: IncomingEvent) -> Receipt | Exception:
         scope=arrival.scope,
     )
     assert first is not None
-    same = (arrival.name, arrival.repo_id, arrival.digest)
-    if (first["name"], first["repo_id"], bytes(first["digest"])) != same:
+    same = (arrival.name, arrival.digest)
+    if (first["name"], bytes(first["digest"])) != same or not _same_place(first, arrival):
         return Conflict(f"delivery id {arrival.guid!r} was used for another event")
     count = db.value(
         "SELECT count(*) FROM delivery WHERE event_id = :id AND redelivery = 0"
@@ -105,6 +105,14 @@ def _repeated(db: Connection, arrival: IncomingEvent) -> Receipt | Exception:
         id=first["id"],
     )
     return Receipt(first["id"], arrival.guid, count, True)
+
+
+def _same_place(first: Row, arrival: IncomingEvent) -> bool:
+    """Return whether two equal events of one sender are of one repository.
+
+    The first one may have made the repository known, or it was deleted since.
+    """
+    return first["repo_id"] == arrival.repo_id or 0 in (first["repo_id"], arrival.repo_id)
 
 
 def get(db: Connection, event_id: int) -> Row | None:

@@ -61,6 +61,19 @@ async def test_a_signed_event_is_accepted(forge: httpx.AsyncClient, store: Store
     assert_error(await post(forge, {"other": 1}), 409)
 
 
+async def test_a_repetition_is_known_after_its_repository_became_known(
+    forge: httpx.AsyncClient, store: Store
+) -> None:
+    """The platform posts the first event of a new repository again, after it became state."""
+    payload = {"repository": {"full_name": "octo/new", "id": 77}, "action": "created"}
+    answer = await post(forge, payload)
+    store.do(projection_table.project, kept(store)[0], payload)
+    assert store.look(repositories.find, "octo", "new") is not None
+    again = await post(forge, payload)
+    assert (again.status_code, again.json()) == (202, answer.json())
+    assert (len(kept(store)), refused(store)) == (1, [])
+
+
 @pytest.mark.parametrize("prefix", ["X-Service-", "X-GitHub-", "X-Gitea-", "X-Gogs-", "X-Forgejo-"])
 async def test_the_forges_headers(forge: httpx.AsyncClient, store: Store, prefix: str) -> None:
     body = orjson.dumps(PAYLOAD)
