@@ -223,6 +223,7 @@ def create_deliveries(
     if not many:
         return 0, 0
     last, cut = _whole(db, chosen, after, last, limit)
+    _hold(db, chosen, after, last)
     pairs, given = _pairs(db, chosen, after, last)
     made = db.tuples(
         "INSERT INTO delivery (event_id, hook_id, repo_id, state, due_at, redelivery)"
@@ -245,6 +246,20 @@ def create_deliveries(
     hook_ids = {row[2] for row in made}
     db.after_commit(lambda: notifier.wake(hook_ids))
     return len(made), last if cut or many == looked else 0
+
+
+def _hold(db: Connection, chosen: ReplaySelection, after: int, last: int) -> None:
+    """Lock the events of a window, so that retention deletes neither them nor their bodies."""
+    if not db.for_change:
+        return  # no other transaction writes meanwhile
+    where, given = chosen.events(db)
+    db.tuples(
+        f"SELECT e.id FROM event e WHERE {where}e.id > :after AND e.id <= :last ORDER BY e.id"
+        f"{db.for_change}",
+        after=after,
+        last=last,
+        **given,
+    )
 
 
 def _filter(

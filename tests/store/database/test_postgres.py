@@ -44,12 +44,15 @@ from store.delivery import (
     fan_out,
     hook_removal,
     leases,
+    replay_selection,
     retention,
 )
+from store.delivery.replay_selection import ReplaySelection
 from store.errors import Invalid, Missing, Unavailable
 from store.hooks import hook_ordering, hooks
 from store.issues import comment_changes, issue_changes, issues, labels
 from store.jobs import jobs
+from store.ordering.delivery_states import DELIVERED, WAITING
 from store.projection import projection_table
 from worker.http.answer import ExchangeResult
 from worker.service import Worker
@@ -345,6 +348,40 @@ class TestRetention:
                 wait_until(lambda: waits(url), "the redelivery")
             with pytest.raises(Invalid):
                 made.result(PATIENCE)
+
+    @pytest.mark.usefixtures("deliver")
+    @pytest.mark.parametrize("drop", [retention.drop_bodies, retention.drop_events])
+    def test_keeps_an_event_that_is_just_replayed(
+        self, world: World, other: Store, url: str, drop: Callable[..., retention.Step]
+    ) -> None:
+        with ThreadPoolExecutor(1) as thread:
+            with transaction(world.store) as db:
+                assert replay(db) == 1
+                step = thread.submit(other.do, drop, world.now, 10)
+                wait_until(lambda: waits(url), "the deletion")
+            assert step.result(PATIENCE).dropped == 0
+        (event,) = sql(url, "SELECT body FROM event")
+        assert event[0] is not None
+        assert [row["state"] for row in world.rows()] == [DELIVERED, WAITING]
+
+    @pytest.mark.usefixtures("deliver")
+    @pytest.mark.parametrize("drop", [retention.drop_bodies, retention.drop_events])
+    def test_leaves_nothing_to_replay(
+        self, world: World, other: Store, url: str, drop: Callable[..., retention.Step]
+    ) -> None:
+        with ThreadPoolExecutor(1) as thread:
+            with transaction(world.store) as db:
+                assert drop(db, world.now, 10).dropped == 1
+                made = thread.submit(other.do, replay)
+                wait_until(lambda: waits(url), "the replay")
+            assert made.result(PATIENCE) == 0
+        assert WAITING not in {row["state"] for row in world.rows()}
+
+
+def replay(db: Connection) -> int:
+    """Deliver every event once more. Return the number of deliveries."""
+    newest = db.value("SELECT max(id) FROM event")
+    return replay_selection.create_deliveries(db, ReplaySelection(), 0, newest, 10)[0]
 
 
 class TestHooks:
