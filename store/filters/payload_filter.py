@@ -21,6 +21,8 @@ ROOT_ALIASES = dict.fromkeys(PAYLOAD_NAMES, "payload")
 CEL = "cel"
 """The member of a filter that is an expression in CEL. It must hold beside the conditions."""
 MOST_REASON = 300
+LEAST_MEMBERS = 2
+"""The members on the way to a value that may be an array: `payload`, and one of its own."""
 # The limit of compiled filters in memory, each from at most 8 kB of text. A filter that is used
 # again after this many others is compiled again.
 CACHED = 4096
@@ -150,13 +152,23 @@ def _items(value: Any) -> list[tuple[str, Any]]:
     return [(str(number), one) for number, one in enumerate(found)]
 
 
-def _weight(value: Any, name: str = "") -> int:
+def _weight(value: Any, name: str = "", members: int = -1, looks: int = 0) -> int:
+    """Return the number of checks in a condition, which is below so many members.
+
+    `looks` counts the `$or` and `$not` around it that look into an array once more.
+    """
     name = ALIASES.get(name, name)
+    members += not name.startswith("$")
+    # The payload is an object. At a member of it, each of these tries an array and its elements,
+    # and the next one tries them again. So beyond the first, each doubles the checks.
+    again = members >= LEAST_MEMBERS and name in ("$or", "$not")
+    times = 2 if again and looks else 1
+    looks += again
     if isinstance(value, dict):
-        return sum(_weight(one, member) for member, one in value.items())
+        return times * sum(_weight(one, member, members, looks) for member, one in value.items())
     if isinstance(value, list):
         in_set = name in ("$in", "$nin") and all(isinstance(one, str) for one in value)
-        return 1 if in_set else sum(map(_weight, value))
+        return 1 if in_set else times * sum(_weight(one, "$and", members, looks) for one in value)
     # Each place in a text may be compared with all characters around a `?`.
     return len(value) if name == "$glob" and "?" in value else 1
 

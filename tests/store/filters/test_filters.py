@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from store.filters import operators
 from store.filters.conditions import FilterError
 from store.filters.document import document_of
 from store.filters.dry_run import TOGETHER, dry_run
@@ -304,6 +305,9 @@ def test_no_payload_raises_an_error(condition: Any, payload: Any) -> None:
         ({"$or": [{"a": 1}, {"b": {"$not": {"c": 2}}}]}, 2),
         ({"a": {"$glob": "refs/*"}}, 1),
         ({"a": {"$glob": "?" * 50}}, 50),
+        ({"$or": [{"$not": {"$or": [{"a": 1}, {"b": 2}]}}, {"c": 3}]}, 3),
+        ({"a": {"$or": [{"$or": [{"b": 1}, {"b": 2}]}, {"c": {"$not": {"d": 3}}}]}}, 4 + 2),
+        ({"a": {"$and": [{"$not": {"b": 1}}, {"$not": {"c": 1}}]}}, 2),
     ],
 )
 def test_a_filter_has_a_weight(condition: Any, weight: int) -> None:
@@ -311,6 +315,23 @@ def test_a_filter_has_a_weight(condition: Any, weight: int) -> None:
     assert filter_.weight == weight
     assert not filter_.is_too_slow(16_000_000 // weight)
     assert filter_.is_too_slow(16_000_000 // weight + 1)
+
+
+@pytest.mark.parametrize("levels", range(1, 7))
+def test_the_weight_bounds_the_checks_of_nested_arrays(
+    monkeypatch: pytest.MonkeyPatch, levels: int
+) -> None:
+    """Each `$or` looks at an array and into it, so several look into arrays of arrays."""
+    compared: list[Any] = []
+    monkeypatch.setattr(operators, "equal", lambda one, other: compared.append(other))
+    condition: Any = {"$eq": 1}
+    value: Any = list(range(100))
+    for level in range(levels):
+        condition = {"$or": [condition]}
+        value = [value] if level % 2 else value
+    filter_ = PayloadFilter({"payload": {"a": condition}})
+    assert not filter_.conditions_hold(document_of("push", None, {"a": value}))
+    assert len(compared) <= 4 * filter_.weight * len(range(100))
 
 
 def test_all_operators_are_known_by_name() -> None:
