@@ -61,6 +61,8 @@ def outcome(
         target, item, hook_id, -row["id"], result, row["request_head"], row["started_at"], db.now
     )
     found.repo_id = row["repo_id"]
+    if target.signatures.overlap is not None:
+        found.taken = target.signatures.overlap.learn_if_fetched(item.attempts, result.status)
     # The receiver says how long it took.
     found.recorded_at = db.now
     if not item.redelivery:

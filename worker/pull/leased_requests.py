@@ -74,7 +74,9 @@ def _built(
 ) -> tuple[str, str, bytes]:
     """Return the head of the request, the head as it is recorded, and the body."""
     rendered = target.render(payload, now)
-    head = target.head(payload, rendered, now // SECOND)
+    overlap = target.signatures.overlap
+    new_first = overlap is not None and overlap.new_first_if_fetched(item.attempts)
+    head = target.head(payload, rendered, now // SECOND, new_first=new_first)
     if item.turn is not None:
         head = with_ordering(head, item.turn)
     if payload.trace is not None:

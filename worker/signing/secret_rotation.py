@@ -79,6 +79,23 @@ class SecretOverlap:
         self.refused.clear()
         return Taken(self.until, new)
 
+    def new_first_if_fetched(self, attempts: int) -> bool:
+        """Return whether the new secret comes first in a fetched delivery after so many attempts.
+
+        Any hub may hand it out, and a receiver may reject it without a status. So nothing is
+        remembered, and each attempt tries the other secret.
+        """
+        return self.confirmed != bool(attempts % 2)
+
+    def learn_if_fetched(self, attempts: int, status: int | None) -> Taken | None:
+        """Learn from the answer to a fetched delivery whether the receiver has the new secret.
+
+        If it had the former one after all, the retries find that out one by one.
+        """
+        accepted = status is not None and 200 <= status < 300
+        tried = self.new_first_if_fetched(attempts) and not self.confirmed
+        return Taken(self.until, True) if accepted and tried else None
+
     def inherit_from(self, before: "SecretOverlap | None") -> "SecretOverlap":
         """Return the overlap from before the hook was read again, if it is the same.
 

@@ -108,6 +108,34 @@ async def test_a_delivery_has_the_headers_and_bytes_of_a_push(
     assert await fetched(client, path) == []
 
 
+async def test_a_receiver_with_either_secret_gets_through_a_rotation(
+    client: httpx.AsyncClient, store: Store, clock: MovableClock
+) -> None:
+    """The receiver checks one header alone, and answers 401 if another secret made it."""
+    path = await made(client, delivery={"retries": [0, 60, 60]})
+    rotated = {"secret": "toll the bells", "secret_overlap": 86_400}
+    assert (await client.patch(f"{path}/config", json=rotated)).status_code == 200
+
+    async def takes(secret: str, *guids: str) -> list[bool]:
+        for guid in guids:
+            await post(client, guid)
+        taken = []
+        while len(taken) < 9 and (found := await fetched(client, path, batch=9)):
+            for one in found:
+                signature = one["headers"]["X-Hub-Signature-256"]
+                taken.append(verify_hub(secret, b64decode(one["body"]), signature))
+                await acked(client, path, one, status=200 if taken[-1] else 401)
+            clock.advance(90)
+        return taken
+
+    assert await takes(SECRET, "a") == [True]
+    assert await takes("toll the bells", "b", "c") == [False, False, True, True]
+    assert await takes("toll the bells", "d") == [True]
+    assert await takes(SECRET, "e") == [False, True]
+    assert await takes("toll the bells", "f") == [True]
+    assert states(store, path) == ["delivered"] * 6
+
+
 @pytest.mark.parametrize("propagate", ["always", "never"])
 async def test_a_delivery_has_the_trace_of_its_event(
     client: httpx.AsyncClient, propagate: str
