@@ -217,6 +217,20 @@ def test_a_payload_that_would_take_too_long_is_delivered(world: World) -> None:
         filtering.test(filter_, filtering.document("push", None, large))
 
 
+def test_many_small_values_count_like_larger_ones(world: World) -> None:
+    """A check takes its time, however small the value is."""
+    hook = world.hook("push", options={"filter": {"payload": {"a": {"$or": [{"b": 1}, {"c": 1}]}}}})
+    few = orjson.dumps({"a": ["x" * 20] * 40_000})
+    many = orjson.dumps({"a": [0] * 510_000})
+    assert len(many) < 2 * len(few)
+    assert world.arrive("g-1", body=few).deliveries == 0
+    assert world.arrive("g-2", body=many).deliveries == 1
+    with pytest.raises(Invalid, match="so large"):
+        filtering.test(
+            filtering.filter_of(hook), filtering.pasted("push", None, orjson.loads(many))
+        )
+
+
 def test_retention_keeps_nothing_for_a_filtered_delivery(world: World) -> None:
     world.hook("push", options=TAGS)
     world.arrive("g-1", body=BRANCH)
