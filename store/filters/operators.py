@@ -46,6 +46,9 @@ def equal(one: Any, other: Any) -> bool:
 def _equals(operand: Any) -> Check:
     if isinstance(operand, str):
         return lambda value: bool(value == operand)
+    if is_number(operand):
+        # Most numbers differ, so the comparison comes first.
+        return lambda value: bool(value == operand) and is_number(value)
     return lambda value: equal(operand, value)
 
 

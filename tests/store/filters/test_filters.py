@@ -324,7 +324,7 @@ def test_the_weight_bounds_the_checks_of_nested_arrays(
     """Each `$or` looks at an array and into it, so several look into arrays of arrays."""
     compared: list[Any] = []
     monkeypatch.setattr(operators, "equal", lambda one, other: compared.append(other))
-    condition: Any = {"$eq": 1}
+    condition: Any = {"$eq": [1]}
     value: Any = list(range(100))
     for level in range(levels):
         condition = {"$or": [condition]}
