@@ -106,19 +106,24 @@ def arrival(
     origin: EventOrigin, guid: str, name: str, body: bytes, payload: dict[str, Any]
 ) -> IncomingEvent:
     """Return the event in the form that the store accepts."""
-    action = payload.get("action")
-    known = isinstance(action, str) and len(action) <= MAX_ACTION and action.isprintable()
     return IncomingEvent(
         origin.scope,
         guid,
         origin.repo_id,
         name,
         body,
-        action=action if known else None,
+        action=action_of(payload),
         source_id=origin.source_id,
         installation_id=_installation(payload),
         org_id=origin.org_id,
     )
+
+
+def action_of(payload: dict[str, Any]) -> str | None:
+    """Return the payload's action, or None if it has none that can be a part of an event's name."""
+    action = payload.get("action")
+    known = isinstance(action, str) and len(action) <= MAX_ACTION and action.isprintable()
+    return action if known else None
 
 
 def _installation(payload: dict[str, Any]) -> int | None:

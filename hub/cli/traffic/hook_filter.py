@@ -12,6 +12,7 @@ from hub.cli.console.grammar import command
 from hub.cli.traffic.hook import HOOK_ID, find
 from hub.http.body import read_object
 from hub.http.errors import Malformed
+from hub.ingest import event_envelope
 from store import Connection, Row, Store
 from store.delivery import filtering
 from store.errors import Invalid
@@ -61,9 +62,8 @@ def test_filter(
 
     def _document(db: Connection, hook: Row) -> filtering.Document:
         if payload is not None:
-            action = payload.get("action")
             called = name or filtering.usual_event(hook)
-            return filtering.pasted(called, action if isinstance(action, str) else None, payload)
+            return filtering.pasted(called, event_envelope.action_of(payload), payload)
         found = None if event_id is None else filtering.stored_for(db, hook, event_id)
         if found is None:
             raise lookups.missing(f"event {event_id} with a payload", "event list")

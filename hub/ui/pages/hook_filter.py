@@ -8,6 +8,7 @@ from hub.api.hooks.hook_filters import stored_document
 from hub.http.body import read_object
 from hub.http.errors import Malformed
 from hub.http.numbers import natural
+from hub.ingest import event_envelope
 from hub.ui.pages.hook import PATH, changeable_hook
 from hub.ui.section import RenderedPage, Section
 from hub.ui.view_context import ViewContext
@@ -48,10 +49,8 @@ def _document(ctx: ViewContext, hook: Row, repo: Row | None) -> tuple[str, filte
             payload = read_object(text.encode())
         except Malformed as error:
             raise Conflict(f"The payload cannot be read: {error}.") from None
-        action = payload.get("action")
-        name = filtering.usual_event(hook)
-        known = action if isinstance(action, str) else None
-        return f"this payload, as the event {name}", filtering.pasted(name, known, payload)
+        name, action = filtering.usual_event(hook), event_envelope.action_of(payload)
+        return f"this payload, as the event {name}", filtering.pasted(name, action, payload)
     number = natural(ctx.form.get("event", "").strip())
     if number is None:
         number = _latest(ctx, hook, repo)

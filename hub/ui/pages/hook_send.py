@@ -7,6 +7,7 @@ import orjson
 from hub.http.body import read_object
 from hub.http.errors import Malformed
 from hub.http.json_excerpt import excerpt
+from hub.ingest import event_envelope
 from hub.ui.catalog.examples import example_of
 from hub.ui.hook_form.trial import EVENTS
 from hub.ui.pages.hook import PATH, changeable_hook, hook_with_example
@@ -132,11 +133,10 @@ def send_event(ctx: ViewContext) -> ActionResult:
     hook, _, place = changeable_hook(ctx)
     if not hook["active"]:
         raise Conflict("The hook is off, so it receives nothing. Switch it on first.")
-    action = ctx.prepared.get("action")
     receipt = outbox.send_example(
         ctx.db,
         ctx.form["event"],
-        action[:100] if isinstance(action, str) else None,
+        event_envelope.action_of(ctx.prepared),
         # An event of the example's repository would be shown to this repository's administrators.
         hook["repo_id"] or 0,
         orjson.dumps(ctx.prepared),

@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+import orjson
 import pytest
 from dashboard_client import open_dashboard, text_of
 from ui_trials import Trials
@@ -173,6 +174,18 @@ class TestSend:
             assert answer.status_code == 422
             assert 'id="payload-wrong"' in answer.text
             assert world.store.look(lambda db: db.value("SELECT count(*) FROM event")) == 0
+
+    @pytest.mark.parametrize("action", ["\0", "x" * 101, "a\nb", 5])
+    async def test_an_action_that_names_nothing_is_left_to_the_payload(
+        self, world: World, action: Any
+    ) -> None:
+        """A posted event has no such action either. PostgreSQL accepts no NUL in it."""
+        at = f"/ui/hooks/{world.good['id']}/send"
+        payload = orjson.dumps({"action": action}).decode()
+        async with open_dashboard(world.store, world.seed.token) as browser:
+            answer = await browser.post(at, {"event": "issues", "payload": payload}, on=at)
+        assert answer.status_code == 303
+        assert world.store.look(lambda db: db.value("SELECT action FROM event")) is None
 
     async def test_the_example_is_the_latest_payload(self, world: World) -> None:
         world.send(world.good, "a", body=b'{"ref":"refs/heads/latest"}')
