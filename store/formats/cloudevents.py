@@ -4,6 +4,7 @@ The attributes follow the platform's own adapter for CloudEvents.
 """
 
 import re
+from datetime import datetime
 from urllib.parse import quote
 
 import orjson
@@ -52,7 +53,18 @@ def _time(event: EventView) -> str:
     """Return the time of the object's last change, if it has one, or else of the arrival."""
     about = event.subject()
     given = None if about is None else text_of(about[1], "updated_at")
-    return given if given is not None and TIME.fullmatch(given) else event.time
+    return given if given is not None and _is_time(given) else event.time
+
+
+def _is_time(text: str) -> bool:
+    """Return whether a text is a time as RFC 3339 writes it."""
+    if not TIME.fullmatch(text):
+        return False
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 def headers(found: dict[str, str]) -> str:

@@ -71,6 +71,17 @@ class TestCloudEvents:
         assert (event.get_type(), event.get_subject()) == ("tocsin.push", "refs/heads/main")
         assert event.get_time().isoformat() == "2026-11-21T07:33:00+00:00"
 
+    @pytest.mark.parametrize(
+        "given",
+        ["2026-02-30T08:15:00Z", "2026-03-02T24:15:00Z", "2026-03-02T08:15:00+99:00", "now"],
+    )
+    def test_a_time_that_does_not_exist_is_the_time_of_arrival(
+        self, format_: str, given: str
+    ) -> None:
+        payload = {**ISSUE, "issue": {**ISSUE["issue"], "updated_at": given}}
+        event = from_http_event(HTTPMessage(*sent("issues", format_, payload)))
+        assert event.get_time().isoformat() == "2026-11-21T07:33:00+00:00"
+
     def test_an_empty_event_has_the_hub_as_its_source(self, format_: str) -> None:
         event = from_http_event(HTTPMessage(*sent("ping", format_, {})))
         assert (event.get_source(), event.get_subject()) == ("urn:tocsin:hub", None)
