@@ -14,6 +14,7 @@ from store import Row, Store
 from store.accounts import accounts, tokens
 from store.clock import SECOND, MovableClock
 from store.delivery import attempts, deliveries
+from store.errors import Conflict
 from store.hooks import hook_pauses, hooks
 from store.pull import consumers
 from worker.signing.sign import verify_hub, verify_standard
@@ -307,6 +308,34 @@ async def test_consumers_are_listed(
     ]
     clock.advance(3 * 60)
     assert not await attached(client, path)
+
+
+async def test_a_consumer_is_listed_for_a_day(
+    client: httpx.AsyncClient, store: Store, clock: MovableClock, path: str
+) -> None:
+    await fetched(client, path, consumer="laptop")
+    clock.advance(23 * 3600)
+    await fetched(client, path, consumer="tower")
+    clock.advance(3600)
+    assert names(store, path) >= {"laptop", "tower"}
+    clock.advance(1)
+    assert names(store, path) == {"tower"}
+    clock.advance(24 * 3600)
+    assert names(store, path) == set()
+
+
+async def test_the_latest_hundred_consumers_are_kept(
+    client: httpx.AsyncClient, store: Store, clock: MovableClock, path: str
+) -> None:
+    for number in range(3 * consumers.MOST):
+        if number % consumers.MOST == 0:
+            clock.advance(consumers.AWAY / SECOND + 1)
+        store.do(consumers.touch, hook_id(path), f"c-{number}")
+    assert names(store, path) == {f"c-{number}" for number in range(200, 300)}
+    kept = "SELECT count(*) FROM pull_consumer"
+    assert store.look(lambda db: db.value(kept)) == consumers.MOST
+    with pytest.raises(Conflict):
+        store.do(consumers.touch, hook_id(path), "one-more")
 
 
 async def test_a_pause_holds_deliveries(client: httpx.AsyncClient, store: Store, path: str) -> None:
