@@ -12,7 +12,7 @@ from store import Connection, Row
 from store.delivery.websub.websub_topics import FEEDS, PUBLIC_EVENTS
 from store.errors import Missing
 from store.hooks.app_events import PERMISSIONS
-from store.repositories import repositories
+from store.repositories import repository_names
 
 READ = on_repo("metadata", "read").or_anyone()
 # The access to topics of events outside PUBLIC_EVENTS, which may reveal what only administrators
@@ -27,7 +27,7 @@ def check_visible(db: Connection, request: Request, key: str) -> tuple[Row, froz
     """
     token = credentials.token_of(request.headers)
     caller = None if token is None else credentials.authenticate(db, token)
-    repo = repositories.find(db, request.values["owner"], request.values["repo"])
+    repo = repository_names.find(db, request.values["owner"], request.values["repo"])
     if repo is None:
         raise Missing("repository")
     needed = needed_for(key)

@@ -21,7 +21,7 @@ from store.delivery.websub.websub_topics import (
 )
 from store.errors import Missing
 from store.hooks.event_names import HUB_EVENTS, PLATFORM_EVENTS
-from store.repositories import repositories
+from store.repositories import repository_names
 
 OWN_PATH = re.compile(
     r"([^/?#]+)/([^/?#]+)/(?:(events\.(?:json|atom))|events/([^/?#]+?)(?:\.json)?)"
@@ -84,7 +84,7 @@ def hosted(db: Connection, services: Services, place: HostedTopic, url: str) -> 
     If the repository does not exist, or the event is not public, the topic has no repository:
     its `repo_id` is NOWHERE.
     """
-    repo = repositories.find(db, place.owner, place.repo)
+    repo = repository_names.find(db, place.owner, place.repo)
     if repo is None or place.key not in PUBLIC_EVENTS | FEEDS.keys():
         return Topic(NOWHERE, place.key, normalize_url(url))
     return topic_of(services, repo, place.key)

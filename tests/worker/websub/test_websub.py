@@ -82,6 +82,27 @@ async def test_5_1_a_request_that_fails_changes_nothing(place: Site, subscriber:
     assert (await received(subscriber))[0].signed_by("one")
 
 
+async def test_5_1_a_subscriber_of_a_renamed_repository_renews_and_unsubscribes(
+    place: Site, subscriber: Peer
+) -> None:
+    """It knows the topic by the URL that it subscribed to, and needs to discover it no more."""
+    first = await place.subscribe(f"{subscriber.url}/x", lease_seconds="5000")
+    former, ends_at = place.topic(), place.rows()[0]["lease_ends_at"]
+    repo = place.store.look(repositories.find, "ada", "engine")
+    assert repo is not None
+    place.store.do(repositories.rename, repo, "machine")
+    assert await place.subscribe(f"{subscriber.url}/x", topic=former, lease_seconds="9000") == first
+    (row,) = place.rows()
+    assert row["lease_ends_at"] > ends_at + 3999 * 1_000_000
+    assert row["self_url"] == place.topic("machine/events/push")
+    found = await place.client.get(former)
+    assert found.links["self"]["url"] == place.topic("machine/events/push")
+    await place.ask(mode="unsubscribe", topic=former, callback=f"{subscriber.url}/x")
+    await place.settled(3)
+    assert subscriber.modes() == ["subscribe", "subscribe", "unsubscribe"]
+    assert place.rows() == []
+
+
 async def test_5_1_topic_and_callback_are_the_key(place: Site, subscriber: Peer) -> None:
     await place.subscribe(f"{subscriber.url}/x")
     await place.subscribe(f"{subscriber.url}/y")
