@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from store.apps.event_installations import EventInstallations
+from store.apps.event_installations import ABOUT_APPS, EventInstallations
 from store.clock import MINUTE
 from store.database.connection import Connection, json_array
 from store.database.id_search import first_id_since
@@ -30,6 +30,18 @@ FOR_ONE_HOOK = (
 
 The hub's own `meta` is for the hook that was deleted, and shows how it was configured.
 """
+
+UNASKED = (
+    " JOIN delivery s ON s.event_id = e.id AND s.redelivery = 0"
+    " JOIN hook h ON h.id = s.hook_id AND h.app_id IS NOT NULL AND h.active = 1"
+)
+"""SQL that joins an event `e` about an app with the app's hook, which has no subscription to it."""
+FILTER = (
+    f"CASE WHEN (SELECT e.name FROM event e WHERE e.id = delivery.event_id) IN ({ABOUT_APPS})"
+    " AND EXISTS (SELECT 1 FROM hook h WHERE h.id = delivery.hook_id AND h.app_id IS NOT NULL)"
+    f" THEN NULL ELSE {filtering.FILTER} END"
+)
+"""SQL like `filtering.FILTER`. An app's hook gets the events about the app in any case."""
 
 # The largest window for a count, and for a batch of deliveries. Other writes wait for a batch.
 COUNTED, LOOKED = 5_000, 1_000
@@ -165,7 +177,8 @@ def _pairs(
     return (
         f" FROM ({select} JOIN subscription s ON s.repo_id = e.repo_id"
         f"{_named(db, 'fitting')}{where} UNION ALL"
-        f" {select}{WIDER}{_named(db, 'names')}{where}) AS p"
+        f" {select}{WIDER}{_named(db, 'names')}{where} UNION ALL"
+        f" {select}{UNASKED}{where} AND e.repo_id = 0 AND e.name IN ({ABOUT_APPS})) AS p"
     ), given
 
 
@@ -229,7 +242,7 @@ def create_deliveries(
         "INSERT INTO delivery (event_id, hook_id, repo_id, state, due_at, redelivery)"
         f" SELECT p.event_id, p.hook_id, p.repo_id, CASE WHEN {orders('p.hook_id')}"
         f" THEN {BEHIND} ELSE {WAITING} END, :now, 1{pairs} ORDER BY p.event_id"
-        f" RETURNING id, event_id, hook_id, repo_id, state, {filtering.FILTER}",
+        f" RETURNING id, event_id, hook_id, repo_id, state, {FILTER}",
         now=db.now,
         **given,
     )

@@ -257,6 +257,27 @@ def test_a_replay_reaches_the_hook_as_new_events_do(mill: Installed) -> None:
     assert mill.do(replay_selection.total, chosen)[0] == 1
 
 
+def test_a_replay_has_the_events_about_the_app(mill: Installed) -> None:
+    """The hook has no subscription to them. They are not filtered, as at first."""
+    mill.do(hooks.update, mill.hook, options={"filter": {"event": "push"}})
+    payload = {"installation": {"id": mill.on["id"]}}
+    mill.do(outbox.emit, "installation", "created", 0, payload, also_hook=mill.hook["id"])
+    mill.world.hook("*")
+    failed = ReplaySelection(hook_id=mill.hook["id"], failed=True)
+    assert mill.do(replay_selection.total, failed)[0] == 0, "it still waits"
+    mill.do(lambda db: db.execute(f"UPDATE delivery SET state = {DEAD}"))
+    assert mill.do(replay_selection.total, failed)[0] == 1
+    assert mill.do(replay_selection.total, ReplaySelection(repo_id=mill.world.repo["id"]))[0] == 0
+    mill.do(replay_selection.create_deliveries, ReplaySelection(), 0, 10, 100)
+    assert [(row["hook_id"], row["state"]) for row in mill.world.rows()] == [
+        (mill.hook["id"], DEAD),
+        (mill.hook["id"], WAITING),
+    ]
+    assert mill.do(replay_selection.total, ReplaySelection())[0] == 1, "one for each event"
+    mill.do(hooks.update, mill.hook, active=False)
+    assert mill.do(replay_selection.total, ReplaySelection())[0] == 0
+
+
 def widen(mill: Installed) -> None:
     mill.edit(events=["*"], permissions={**ASKED, "checks": "read"})
     mill.do(installations.accept, mill.on, mill.app, None)
