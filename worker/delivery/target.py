@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from store.clock import Clock
-from store.endpoint_access.handshake import PENDING
+from store.endpoint_access.handshake import GRANTED, PENDING
 from store.endpoint_access.secret_parts import MASK
 from store.formats.cloudevents import PREFIX
 from store.formats.formats import PLATFORM, Rendered
@@ -56,6 +56,8 @@ class Target:
     """Why the hook itself cannot be used, or an empty text. Then nothing is sent."""
     handshake: HandshakeRequest | None = None
     """The request for the receiver's consent, if it has to be made first."""
+    consented: bool = True
+    """Whether the receiver has consented, or need not."""
     reread_at: int | None = None
     """The time (microseconds) at which the hook must be read again."""
     ends_at: int | None = None
@@ -107,10 +109,11 @@ class Target:
         """Return whether an event of this name may be sent there.
 
         `asked` says whether a person requested the delivery. An inactive hook gets only pings and
-        requested deliveries. A deleted hook gets only `meta`, and nothing if it is a pull hook.
+        requested deliveries. A deleted hook gets only `meta`, and nothing if it is a pull hook, or
+        if its receiver has not consented: it is asked no more.
         """
         if self.deleted:
-            return name == "meta" and not self.pulled
+            return name == "meta" and not self.pulled and self.consented
         return self.active or asked or name == "ping"
 
     async def payload(self, cache: PayloadCache, event_id: int) -> Payload | None:
@@ -182,6 +185,7 @@ class Target:
 
     def with_handshake(self, state: str | None, origin: str, user_agent: str) -> "Target":
         """Return this target, with the request for the receiver's consent if that is pending."""
+        self.consented = state in (None, GRANTED)
         if state == PENDING and self.endpoint is not None and not (self.deleted or self.paused):
             self.handshake = HandshakeRequest(
                 self.endpoint,

@@ -6,8 +6,9 @@ import pytest
 from waiting import until
 from worker_harness import Gate, Post, WorkerHarness, said, settle
 
+from store import Connection
 from store.clock import HOUR
-from store.delivery import leases
+from store.delivery import hook_removal, leases, outbox
 from store.hooks import hook_pauses
 from worker.endpoint_access.handshake import read_consent
 from worker.http.answer import ExchangeResult
@@ -121,6 +122,30 @@ async def test_without_consent_nothing_is_sent(harness: WorkerHarness, ends: str
         harness.edit(hook_id, options={})
     await harness.over(delivered=1)
     assert methods(harness) == ["OPTIONS", *(["OPTIONS"] if ends == "resume" else []), "POST"]
+
+
+@pytest.mark.parametrize("state", ["pending", "granted", "failed"])
+async def test_a_deleted_hook_gets_its_last_event_with_consent_alone(
+    harness: WorkerHarness, state: str
+) -> None:
+    origin = "hub" if state == "granted" else "other"
+    answering(harness, f"WebHook-Allowed-Origin: {origin}.example".encode())
+    hook_id = harness.hook(options=WANTED)
+    if state != "pending":
+        await harness.work(request_origin=ORIGIN)
+        await harness.event()
+        await until(lambda: harness.hook_row(hook_id)["handshake"] == state)
+        await harness.rest()
+    before = len(harness.network.posts)
+
+    def delete(db: Connection) -> None:
+        outbox.emit(db, "meta", "deleted", harness.repo["id"], {}, only_hook=hook_id)
+        hook_removal.delete(db, harness.hook_row(hook_id))
+
+    harness.store.do(delete)
+    await harness.work(request_origin=ORIGIN)
+    await until(lambda: "waiting" not in harness.states(hook_id))
+    assert methods(harness)[before:] == (["POST"] if state == "granted" else [])
 
 
 @pytest.mark.parametrize(
