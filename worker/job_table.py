@@ -7,7 +7,7 @@ from functools import partial
 
 from store import Connection, Row, Store
 from store.artifacts import deployment_jobs
-from store.delivery import replay_runs
+from store.delivery.replays import replay_runs
 from store.errors import Unusable
 from store.imports import import_rounds
 from store.registry import expiring, republish_runs

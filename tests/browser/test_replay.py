@@ -10,7 +10,7 @@ from dashboard_guests import DashboardServer
 from playwright.async_api import expect
 from waiting import until
 
-from store.delivery import replay_runs
+from store.delivery.replays import replay_runs
 from store.hooks import hooks
 
 

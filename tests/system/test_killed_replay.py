@@ -4,9 +4,10 @@ from daemon import Site
 from waiting import until
 
 from store import Connection, Row
-from store.delivery import events, replay_runs
+from store.delivery import events
 from store.delivery.incoming import IncomingEvent
-from store.delivery.replay_selection import ReplaySelection
+from store.delivery.replays import replay_runs
+from store.delivery.replays.replay_selection import ReplaySelection
 from store.hooks import hooks
 
 MANY = 1_200

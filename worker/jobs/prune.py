@@ -14,7 +14,8 @@ from store.assistant.usage_days import of_moment as day_of
 from store.audit import audit_check
 from store.audit.audit_check import Chain
 from store.clock import DAY, HOUR, SECOND
-from store.delivery import future_times, hook_removal, replay_runs, retention
+from store.delivery import future_times, hook_removal, retention
+from store.delivery.replays import replay_runs
 from store.delivery.websub import websub, websub_foreign, websub_requests
 from store.hooks import hook_secrets, signing_keys
 from store.hooks.retries import LONGEST

@@ -10,7 +10,7 @@ import time
 from collections.abc import Awaitable, Callable
 
 from store import Row, Store
-from store.delivery import replay_runs
+from store.delivery.replays import replay_runs
 from store.errors import Busy, Unavailable
 from store.jobs.runs import StaleRun
 from worker.settings import WorkerSettings

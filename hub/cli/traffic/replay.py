@@ -9,8 +9,8 @@ from hub.cli.console import exits, lookups, options, output, suggestions
 from hub.cli.console.arguments import FullNameType, IdType, MomentType
 from hub.cli.console.grammar import command
 from store import Connection, Store, clock
-from store.delivery import replay_selection
-from store.delivery.replay_selection import ReplaySelection
+from store.delivery.replays import replay_deliveries, replay_selection
+from store.delivery.replays.replay_selection import ReplaySelection
 
 # The deliveries that one transaction creates, approximately. A running daemon waits for one
 # transaction at most.
@@ -97,7 +97,7 @@ def _batches(
 ) -> Iterator[tuple[int, int]]:
     """Yield the number of deliveries of each batch, and the id of its last event."""
     while True:
-        made, after = store.do(replay_selection.create_deliveries, chosen, after, newest, BATCH)
+        made, after = store.do(replay_deliveries.create, chosen, after, newest, BATCH)
         yield made, after or newest
         if not after:
             return

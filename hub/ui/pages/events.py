@@ -17,7 +17,7 @@ from store.delivery.event_queries import COUNTED
 from store.delivery.incoming import EXAMPLE_SOURCE, LOCAL_SOURCE, REPUBLISHED_SOURCE
 from store.delivery.listing import event_page
 from store.delivery.listing.event_page import EventFilter
-from store.delivery.replay_selection import first_event_since
+from store.delivery.replays.replay_selection import first_event_since
 from store.errors import Missing
 from store.hooks.event_names import PLATFORM_EVENTS, parse_pattern
 

@@ -16,7 +16,7 @@ from hub.ui.section import ROOT, ActionResult, PanelUpdate, Section
 from hub.ui.view_context import ViewContext
 from store import Row
 from store.clock import DAY
-from store.delivery import replay_runs
+from store.delivery.replays import replay_runs
 from store.errors import Invalid, Missing
 from store.hooks import hooks
 from store.hooks.event_names import PLATFORM_EVENTS

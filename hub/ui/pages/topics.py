@@ -13,7 +13,7 @@ from store import Row
 from store.delivery import subscribers
 from store.delivery.listing import topic_list
 from store.delivery.listing.topic_list import TopicFilter
-from store.delivery.replay_selection import first_event_since
+from store.delivery.replays.replay_selection import first_event_since
 from store.delivery.websub.websub_topics import FEEDS, PUBLIC_EVENTS
 from store.hooks.event_names import PLATFORM_EVENTS, WILDCARD
 

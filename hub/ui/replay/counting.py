@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from store import Connection
-from store.delivery import replay_selection
-from store.delivery.replay_selection import ReplaySelection
+from store.delivery.replays import replay_selection
+from store.delivery.replays.replay_selection import ReplaySelection
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from hub.ui.formatting import pluralize
 from hub.ui.lists.filters import hooks_named
 from hub.ui.view_context import ViewContext, natural
 from store.delivery import subscribers
-from store.delivery.replay_selection import ReplaySelection
+from store.delivery.replays.replay_selection import ReplaySelection
 from store.errors import Invalid, Missing
 from store.hooks import hooks
 from store.hooks.event_names import HUB_EVENTS, PLATFORM_EVENTS

@@ -7,8 +7,8 @@ from store.accounts import accounts, apps, sessions, tokens
 from store.apps import installations
 from store.clock import DAY, MINUTE, SECOND
 from store.database import body_codec
-from store.delivery import replay_runs
-from store.delivery.replay_selection import ReplaySelection
+from store.delivery.replays import replay_runs
+from store.delivery.replays.replay_selection import ReplaySelection
 from store.hooks import hooks
 from store.imports import imports
 from store.jobs import jobs

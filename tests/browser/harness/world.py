@@ -11,9 +11,10 @@ from store import Connection
 from store.accounts import accounts, apps, tokens
 from store.apps import app_hooks, app_keys, installations
 from store.clock import DAY
-from store.delivery import event_queries, events, replay_runs
+from store.delivery import event_queries, events
 from store.delivery.incoming import IncomingEvent
-from store.delivery.replay_selection import ReplaySelection
+from store.delivery.replays import replay_runs
+from store.delivery.replays.replay_selection import ReplaySelection
 from store.hooks import hook_links, hooks
 from store.imports import imports
 from store.repositories import repositories

@@ -14,8 +14,8 @@ from store.accounts import accounts, apps, tokens
 from store.apps import installations
 from store.audit import audit_search
 from store.clock import DAY
-from store.delivery import replay_runs
-from store.delivery.replay_selection import ReplaySelection
+from store.delivery.replays import replay_runs
+from store.delivery.replays.replay_selection import ReplaySelection
 from store.enterprises import enterprises
 from store.hooks import hook_links, hooks
 from store.jobs import jobs

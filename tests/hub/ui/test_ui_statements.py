@@ -15,8 +15,8 @@ from store.assistant import reports
 from store.audit import audit_log
 from store.audit.audit_log import Actor, AuditEntry
 from store.clock import DAY
-from store.delivery import replay_runs
-from store.delivery.replay_selection import ReplaySelection
+from store.delivery.replays import replay_runs
+from store.delivery.replays.replay_selection import ReplaySelection
 from store.imports import imports
 from store.jobs import jobs
 from store.jobs.jobs import JobSchedule

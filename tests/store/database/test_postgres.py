@@ -44,10 +44,10 @@ from store.delivery import (
     fan_out,
     hook_removal,
     leases,
-    replay_selection,
     retention,
 )
-from store.delivery.replay_selection import ReplaySelection
+from store.delivery.replays import replay_deliveries
+from store.delivery.replays.replay_selection import ReplaySelection
 from store.errors import Invalid, Missing, Unavailable
 from store.hooks import hook_ordering, hooks
 from store.issues import comment_changes, issue_changes, issues, labels
@@ -381,7 +381,7 @@ class TestRetention:
 def replay(db: Connection) -> int:
     """Deliver every event once more. Return the number of deliveries."""
     newest = db.value("SELECT max(id) FROM event")
-    return replay_selection.create_deliveries(db, ReplaySelection(), 0, newest, 10)[0]
+    return replay_deliveries.create(db, ReplaySelection(), 0, newest, 10)[0]
 
 
 class TestHooks:

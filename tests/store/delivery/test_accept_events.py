@@ -11,17 +11,10 @@ from store_world import FakeNotifier, World
 
 from store import Connection, Store
 from store.accounts import accounts
-from store.delivery import (
-    deliveries,
-    event_queries,
-    events,
-    hook_removal,
-    leases,
-    outbox,
-    replay_selection,
-)
+from store.delivery import deliveries, event_queries, events, hook_removal, leases, outbox
 from store.delivery.incoming import IncomingEvent, Receipt
-from store.delivery.replay_selection import ReplaySelection
+from store.delivery.replays import replay_deliveries
+from store.delivery.replays.replay_selection import ReplaySelection
 from store.errors import Conflict, Missing
 from store.hooks import hooks
 from store.hooks.event_names import FITTING, PLATFORM_EVENTS, WILDCARD
@@ -102,9 +95,7 @@ class TestFanOut:
             world.hook("*")
         world.store.do(events.accept_all, [world.arrival(f"g-{at}") for at in range(50)])
         assert [row["event_id"] for row in world.rows()] == [1 + at // 3 for at in range(150)]
-        assert world.store.do(
-            replay_selection.create_deliveries, ReplaySelection(), 0, 50, 151
-        ) == (150, 0)
+        assert world.store.do(replay_deliveries.create, ReplaySelection(), 0, 50, 151) == (150, 0)
         again = [row["event_id"] for row in world.rows()[150:]]
         assert again == [1 + at // 3 for at in range(150)]
 

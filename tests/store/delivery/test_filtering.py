@@ -7,16 +7,9 @@ import pytest
 from store_world import FakeNotifier, World
 
 from store.clock import HOUR
-from store.delivery import (
-    deliveries,
-    event_queries,
-    events,
-    filtering,
-    outbox,
-    replay_selection,
-    retention,
-)
-from store.delivery.replay_selection import ReplaySelection
+from store.delivery import deliveries, event_queries, events, filtering, outbox, retention
+from store.delivery.replays import replay_deliveries, replay_selection
+from store.delivery.replays.replay_selection import ReplaySelection
 from store.errors import Invalid
 from store.filters import payload_filter
 from store.filters.cel_expression import CelExpression
@@ -140,7 +133,7 @@ def test_a_replay_follows_the_present_filter(world: World) -> None:
     heads = {"filter": {"payload": {"ref": {"$startsWith": "refs/heads/"}}}}
     world.store.do(hooks.update, hook, options=heads)
     made, _ = world.store.do(
-        replay_selection.create_deliveries, ReplaySelection(hook_id=hook["id"]), 0, 10, 100
+        replay_deliveries.create, ReplaySelection(hook_id=hook["id"]), 0, 10, 100
     )
     assert made == 1
     assert [row["state"] for row in world.rows()] == [FILTERED, WAITING, WAITING, FILTERED]

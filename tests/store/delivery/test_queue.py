@@ -11,18 +11,11 @@ from waiting import PATIENCE
 
 from store import Store
 from store.clock import HOUR, MINUTE, SECOND
-from store.delivery import (
-    deliveries,
-    event_queries,
-    events,
-    hook_removal,
-    leases,
-    outbox,
-    replay_selection,
-)
+from store.delivery import deliveries, event_queries, events, hook_removal, leases, outbox
 from store.delivery.attempt_outcomes import record
 from store.delivery.deliveries import ClaimedDelivery
-from store.delivery.replay_selection import ReplaySelection
+from store.delivery.replays import replay_deliveries, replay_selection
+from store.delivery.replays.replay_selection import ReplaySelection
 from store.errors import Invalid
 from store.hooks import hooks
 from store.hooks.event_names import WILDCARD
@@ -347,9 +340,7 @@ class TestReplay:
         many, newest = world.store.look(replay_selection.total, chosen)
         after, total = 0, 0
         while True:
-            made, last = world.store.do(
-                replay_selection.create_deliveries, chosen, after, newest, limit
-            )
+            made, last = world.store.do(replay_deliveries.create, chosen, after, newest, limit)
             total += made
             if last == 0:
                 break
@@ -435,13 +426,12 @@ class TestReplay:
         world.arrive("g-1")
         _, newest = world.store.look(replay_selection.total, ReplaySelection())
         world.arrive("g-2")
-        made, last = world.store.do(
-            replay_selection.create_deliveries, ReplaySelection(), 0, newest, 10
-        )
+        made, last = world.store.do(replay_deliveries.create, ReplaySelection(), 0, newest, 10)
         assert (made, last) == (1, 0)
-        assert world.store.do(
-            replay_selection.create_deliveries, ReplaySelection(), newest, newest, 10
-        ) == (0, 0)
+        assert world.store.do(replay_deliveries.create, ReplaySelection(), newest, newest, 10) == (
+            0,
+            0,
+        )
 
 
 def test_pages_of_deliveries(world: World) -> None:

@@ -24,13 +24,13 @@ from store.delivery import (
     filtering,
     hook_removal,
     outbox,
-    replay_selection,
     subscribers,
 )
 from store.delivery.incoming import IncomingEvent
 from store.delivery.listing import topic_list
 from store.delivery.listing.topic_list import TopicFilter
-from store.delivery.replay_selection import ReplaySelection
+from store.delivery.replays import replay_deliveries, replay_selection
+from store.delivery.replays.replay_selection import ReplaySelection
 from store.errors import Conflict, Invalid
 from store.formats.installed import with_installation
 from store.hooks import hook_list, hook_targets, hooks
@@ -268,7 +268,7 @@ def test_a_replay_has_the_events_about_the_app(mill: Installed) -> None:
     mill.do(lambda db: db.execute(f"UPDATE delivery SET state = {DEAD}"))
     assert mill.do(replay_selection.total, failed)[0] == 1
     assert mill.do(replay_selection.total, ReplaySelection(repo_id=mill.world.repo["id"]))[0] == 0
-    mill.do(replay_selection.create_deliveries, ReplaySelection(), 0, 10, 100)
+    mill.do(replay_deliveries.create, ReplaySelection(), 0, 10, 100)
     assert [(row["hook_id"], row["state"]) for row in mill.world.rows()] == [
         (mill.hook["id"], DEAD),
         (mill.hook["id"], WAITING),
@@ -395,7 +395,7 @@ class TestRulesAboutThePayload:
         only = {"payload": {"installation": {"id": {"$eq": other}}}}
         mill.do(hooks.update, mill.hook, options={"filter": only})
         chosen = ReplaySelection(hook_id=mill.hook["id"])
-        mill.do(replay_selection.create_deliveries, chosen, 0, 10, 100)
+        mill.do(replay_deliveries.create, chosen, 0, 10, 100)
         assert [row["state"] for row in mill.world.rows()[2:]] == [FILTERED, WAITING]
 
     def test_the_order_has_a_key_for_each_installation(self, mill: Installed) -> None:
@@ -403,7 +403,7 @@ class TestRulesAboutThePayload:
         keys = [str(number) for number in pair]
         mill.do(events.accept_all, arrivals(mill, PUSH, OTHER, OTHER, PUSH))
         chosen = ReplaySelection(hook_id=mill.hook["id"])
-        mill.do(replay_selection.create_deliveries, chosen, 0, 10, 100)
+        mill.do(replay_deliveries.create, chosen, 0, 10, 100)
         rows = mill.world.rows()
         assert [row["ordering_key"] for row in rows] == keys * 4
         assert [row["state"] for row in rows] == [WAITING] * 2 + [BEHIND] * 6

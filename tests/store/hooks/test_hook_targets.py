@@ -9,8 +9,9 @@ from store_world import URL, World
 
 from store import Row
 from store.accounts import accounts
-from store.delivery import events, replay_runs, replay_selection
-from store.delivery.replay_selection import ReplaySelection
+from store.delivery import events
+from store.delivery.replays import replay_runs, replay_selection
+from store.delivery.replays.replay_selection import ReplaySelection
 from store.errors import Invalid
 from store.hooks import hook_list, hook_targets, hooks
 from store.hooks.event_names import APP_EVENTS, FITTING, ORGANIZATION_EVENTS, WILDCARD

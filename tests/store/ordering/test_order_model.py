@@ -24,10 +24,11 @@ from thoroughness import often
 from store import Connection, Row
 from store.clock import SECOND
 from store.database.notifications import Turn
-from store.delivery import deliveries, events, leases, replay_selection
+from store.delivery import deliveries, events, leases
 from store.delivery.attempt_outcomes import record
 from store.delivery.deliveries import ClaimedDelivery
-from store.delivery.replay_selection import ReplaySelection
+from store.delivery.replays import replay_deliveries
+from store.delivery.replays.replay_selection import ReplaySelection
 from store.errors import Conflict, Missing
 from store.hooks import hook_pauses, hooks
 from store.ordering import followers, operations
@@ -114,7 +115,7 @@ class Order(RuleBasedStateMachine):
         chosen = ReplaySelection(hook_id=self.hooks[at], failed=failed)
         newest = self.world.store.look(_newest_event)
         before = {row["id"] for row in self.world.rows()}
-        self.world.store.do(replay_selection.create_deliveries, chosen, 0, newest, 100)
+        self.world.store.do(replay_deliveries.create, chosen, 0, newest, 100)
         made = [row for row in self.world.rows() if row["id"] not in before]
         numbers = [row["sequence"] for row in sorted(made, key=lambda row: row["event_id"])]
         if None not in numbers:

@@ -13,7 +13,8 @@ from worker_harness import Gate, WorkerHarness
 from store import Store
 from store.database import notifications
 from store.database.postgres import notify
-from store.delivery import deliveries, events, outbox, replay_selection
+from store.delivery import deliveries, events, outbox
+from store.delivery.replays import replay_deliveries, replay_selection
 from worker.delivery import target_cache
 from worker.tuning import DEFAULTS, Tuning
 
@@ -217,7 +218,7 @@ async def test_a_replay_wakes_the_worker(harness: WorkerHarness) -> None:
     chosen = replay_selection.ReplaySelection(since=0)
     many, newest = harness.store.look(replay_selection.total, chosen)
     assert many == 20
-    made, _ = harness.store.do(replay_selection.create_deliveries, chosen, 0, newest, 100)
+    made, _ = harness.store.do(replay_deliveries.create, chosen, 0, newest, 100)
     assert made == 20
     await harness.over(delivered=30)
 

@@ -10,8 +10,9 @@ from waiting import until
 from worker_harness import Gate, Post, WorkerHarness, said, settle
 
 from store import Connection
-from store.delivery import deliveries, events, hook_removal, outbox, replay_selection
-from store.delivery.replay_selection import ReplaySelection
+from store.delivery import deliveries, events, hook_removal, outbox
+from store.delivery.replays import replay_deliveries
+from store.delivery.replays.replay_selection import ReplaySelection
 from store.errors import Conflict
 from store.hooks import hooks
 from store.ordering import operations
@@ -367,7 +368,7 @@ async def test_a_replay_keeps_the_order_of_its_events(harness: WorkerHarness) ->
     await harness.over(delivered=6)
     last = receipts[-1].event_id
     chosen = ReplaySelection(repo_id=harness.repo["id"])
-    harness.store.do(replay_selection.create_deliveries, chosen, 0, last, 100)
+    harness.store.do(replay_deliveries.create, chosen, 0, last, 100)
     await harness.over(delivered=12)
     assert receiver.steps[1] == [*range(6), *range(6)]
     assert [post.headers["webhook-sequence"] for post in harness.network.posts[6:]] == [

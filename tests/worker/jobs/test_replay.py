@@ -7,8 +7,8 @@ from waiting import until
 from worker_harness import WorkerHarness
 
 from store import Connection, Row
-from store.delivery import replay_runs
-from store.delivery.replay_selection import ReplaySelection
+from store.delivery.replays import replay_runs
+from store.delivery.replays.replay_selection import ReplaySelection
 from store.errors import Busy, Unavailable
 from worker.jobs.replay import replay
 from worker.settings import WorkerSettings

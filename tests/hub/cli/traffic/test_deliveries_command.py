@@ -12,8 +12,9 @@ from engines import embedded
 from hub.cli.traffic import replay as replay_command
 from store import Store
 from store.database import migrations, shell
-from store.delivery import attempt_outcomes, hook_removal, rejections, replay_selection
+from store.delivery import attempt_outcomes, hook_removal, rejections
 from store.delivery.attempt_outcomes import Outcome
+from store.delivery.replays import replay_deliveries
 from store.hooks import hook_pauses, hook_secrets, hooks
 from store.ordering.delivery_states import WAITING
 
@@ -214,7 +215,7 @@ def test_a_replay_of_a_wrong_event_is_refused(run, hook_id, event, said):
 
 def test_an_interrupted_replay_names_the_command_to_continue(run, listed, hook_id, monkeypatch):
     monkeypatch.setattr(replay_command, "BATCH", 1)
-    create, batches = replay_selection.create_deliveries, []
+    create, batches = replay_deliveries.create, []
 
     def interrupted(*args):
         if batches:
@@ -222,10 +223,10 @@ def test_an_interrupted_replay_names_the_command_to_continue(run, listed, hook_i
         batches.append(create(*args))
         return batches[0]
 
-    monkeypatch.setattr(replay_selection, "create_deliveries", interrupted)
+    monkeypatch.setattr(replay_deliveries, "create", interrupted)
     stopped = run("replay", "--since", "1h", code=1)
     assert "stopped after 1 of 2; the same with --after 1 goes on" in stopped.stderr
-    monkeypatch.setattr(replay_selection, "create_deliveries", create)
+    monkeypatch.setattr(replay_deliveries, "create", create)
     assert "1 deliveries are" in run("replay", "--since", "1h", "--after", 1).stdout
     assert sorted(row["guid"] for row in listed("delivery", "list")) == 2 * ["guid-0"] + 2 * [
         "guid-1"

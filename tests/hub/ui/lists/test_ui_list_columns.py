@@ -16,8 +16,8 @@ from store.assistant import reports
 from store.audit import audit_log
 from store.audit.audit_log import Actor, AuditEntry
 from store.clock import DAY, MovableClock
-from store.delivery import replay_runs
-from store.delivery.replay_selection import ReplaySelection
+from store.delivery.replays import replay_runs
+from store.delivery.replays.replay_selection import ReplaySelection
 from store.delivery.websub import websub, websub_requests
 from store.delivery.websub.websub_requests import WebSubRequest
 from store.delivery.websub.websub_topics import Topic

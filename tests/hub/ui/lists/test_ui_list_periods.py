@@ -15,8 +15,8 @@ from store.assistant import reports
 from store.audit import audit_log
 from store.audit.audit_log import Actor, AuditEntry
 from store.clock import MovableClock
-from store.delivery import replay_runs
-from store.delivery.replay_selection import ReplaySelection
+from store.delivery.replays import replay_runs
+from store.delivery.replays.replay_selection import ReplaySelection
 from store.mail import outbox
 
 ON = {"mail_host": "127.0.0.1", "mail_from": "tocsin@hooks.example"}

@@ -17,8 +17,8 @@ from store.accounts import accounts, apps, tokens
 from store.apps import app_hooks, installations
 from store.audit import audit_search
 from store.clock import MovableClock
-from store.delivery import replay_runs
-from store.delivery.replay_selection import ReplaySelection
+from store.delivery.replays import replay_runs
+from store.delivery.replays.replay_selection import ReplaySelection
 from store.hooks import hook_targets, hooks
 from store.repositories import repositories
 

@@ -12,17 +12,10 @@ from store.clock import HOUR, MovableClock
 from store.database import encrypted_columns, migrations
 from store.database.connection import Connection, Row
 from store.database.store import Store
-from store.delivery import (
-    deliveries,
-    events,
-    fan_out,
-    future_times,
-    hook_removal,
-    replay_selection,
-    subscribers,
-)
+from store.delivery import deliveries, events, fan_out, future_times, hook_removal, subscribers
 from store.delivery.incoming import IncomingEvent, Receipt
-from store.delivery.replay_selection import ReplaySelection
+from store.delivery.replays import replay_selection
+from store.delivery.replays.replay_selection import ReplaySelection
 from store.delivery.websub import websub, websub_foreign
 from store.delivery.websub import websub_requests as requests
 from store.delivery.websub.websub_topics import Topic, external_topic, normalize_url

@@ -7,8 +7,8 @@ from typing import Any
 from store.database.connection import Connection, Row, json_array
 from store.database.list_order import Matches, matches_of
 from store.database.time_range import ALWAYS, TimeRange
-from store.delivery import replay_selection
-from store.delivery.replay_selection import ReplaySelection
+from store.delivery.replays import replay_deliveries, replay_selection
+from store.delivery.replays.replay_selection import ReplaySelection
 from store.errors import Invalid, Missing
 from store.jobs import jobs
 from store.jobs.runs import RunTable
@@ -160,7 +160,7 @@ def run_step(db: Connection, run: Row, limit: int) -> tuple[Row, int]:
     """
     # This comes first: if another worker has the replay, there is nothing to undo.
     run = RUNS.move(db, run)
-    made, after = replay_selection.create_deliveries(
+    made, after = replay_deliveries.create(
         db, selection_of(run), run["after_id"], run["last_id"], limit
     )
     row = db.one(

@@ -3,24 +3,17 @@
 Events are read in windows of limited size, so that no statement examines more than one window.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
-from store.apps.event_installations import ABOUT_APPS, EventInstallations
+from store.apps.event_installations import ABOUT_APPS
 from store.clock import MINUTE
 from store.database.connection import Connection, json_array
 from store.database.id_search import first_id_since
-from store.delivery import events, filtering
 from store.delivery.fan_out import WIDER
 from store.delivery.incoming import EXAMPLE_SOURCE, LOCAL_SOURCE
 from store.hooks.event_names import FITTING, PLATFORM_EVENTS, WILDCARD
-from store.hooks.hook_ordering import orders
-from store.monitoring import minute_counters
-from store.ordering import places
 from store.ordering.delivery_states import BEHIND, DELIVERED, FILTERED, WAITING
-from store.ordering.places import NewDelivery
 
 FOR_ONE_HOOK = (
     f"(e.name = 'ping' OR e.source_id = {EXAMPLE_SOURCE}"
@@ -36,15 +29,9 @@ UNASKED = (
     " JOIN hook h ON h.id = s.hook_id AND h.app_id IS NOT NULL AND h.active = 1"
 )
 """SQL that joins an event `e` about an app with the app's hook, which has no subscription to it."""
-FILTER = (
-    f"CASE WHEN (SELECT e.name FROM event e WHERE e.id = delivery.event_id) IN ({ABOUT_APPS})"
-    " AND EXISTS (SELECT 1 FROM hook h WHERE h.id = delivery.hook_id AND h.app_id IS NOT NULL)"
-    f" THEN NULL ELSE {filtering.FILTER} END"
-)
-"""SQL like `filtering.FILTER`. An app's hook gets the events about the app in any case."""
 
-# The largest window for a count, and for a batch of deliveries. Other writes wait for a batch.
-COUNTED, LOOKED = 5_000, 1_000
+# The largest window for a count.
+COUNTED = 5_000
 # Ids do not follow `received_at` exactly, because concurrent transactions commit in any order. The
 # two may differ by this much.
 SLACK = MINUTE
@@ -129,7 +116,7 @@ def id_range(db: Connection, chosen: ReplaySelection) -> tuple[int, int]:
     return after, until
 
 
-def _window(
+def window(
     db: Connection, chosen: ReplaySelection, after: int, until: int, looked: int
 ) -> tuple[int, int]:
     """Return the last event's id in the next window, and the number of events in it."""
@@ -146,7 +133,7 @@ def _window(
     return last or 0, many
 
 
-def _pairs(
+def pairs_of(
     db: Connection, chosen: ReplaySelection, after: int, last: int
 ) -> tuple[str, dict[str, Any]]:
     """Return SQL for the pairs of each event of a window and each hook that subscribes to it now.
@@ -197,10 +184,10 @@ def count(
 
     Also return the id after which to continue (0: that was all).
     """
-    last, many = _window(db, chosen, after, until, looked)
+    last, many = window(db, chosen, after, until, looked)
     if not many:
         return 0, 0
-    pairs, given = _pairs(db, chosen, after, last)
+    pairs, given = pairs_of(db, chosen, after, last)
     found: int = db.value(f"SELECT count(*){pairs}", **given)
     return found, last if many == looked else 0
 
@@ -217,95 +204,3 @@ def total(db: Connection, chosen: ReplaySelection, after: int = 0) -> tuple[int,
         many += found
         if not after:
             return many, until
-
-
-def create_deliveries(
-    db: Connection,
-    chosen: ReplaySelection,
-    after: int,
-    until: int,
-    limit: int,
-    looked: int = LOOKED,
-) -> tuple[int, int]:
-    """Make about the next `limit` deliveries, from the next `looked` events after `after`.
-
-    An event's deliveries are made together, so there may be a few more. `until` is inclusive.
-    Return how many were made, and the id after which to continue (0: that was all).
-    """
-    last, many = _window(db, chosen, after, until, looked)
-    if not many:
-        return 0, 0
-    last, cut = _whole(db, chosen, after, last, limit)
-    _hold(db, chosen, after, last)
-    pairs, given = _pairs(db, chosen, after, last)
-    made = db.tuples(
-        "INSERT INTO delivery (event_id, hook_id, repo_id, state, due_at, redelivery)"
-        f" SELECT p.event_id, p.hook_id, p.repo_id, CASE WHEN {orders('p.hook_id')}"
-        f" THEN {BEHIND} ELSE {WAITING} END, :now, 1{pairs} ORDER BY p.event_id"
-        f" RETURNING id, event_id, hook_id, repo_id, state, {FILTER}",
-        now=db.now,
-        **given,
-    )
-    installations = EventInstallations(db)
-    made = _filter(db, made, installations)
-    ordered = [
-        NewDelivery(id_, event_id, hook_id, repo_id)
-        for id_, event_id, hook_id, repo_id, state, _ in made
-        if state == BEHIND
-    ]
-    if ordered:
-        places.place(db, ordered, partial(_body, db), installations)
-    notifier = db.notifier
-    hook_ids = {row[2] for row in made}
-    db.after_commit(lambda: notifier.wake(hook_ids))
-    return len(made), last if cut or many == looked else 0
-
-
-def _hold(db: Connection, chosen: ReplaySelection, after: int, last: int) -> None:
-    """Lock the events of a window, so that retention deletes neither them nor their bodies."""
-    if not db.for_change:
-        return  # no other transaction writes meanwhile
-    where, given = chosen.events(db)
-    db.tuples(
-        f"SELECT e.id FROM event e WHERE {where}e.id > :after AND e.id <= :last ORDER BY e.id"
-        f"{db.for_change}",
-        after=after,
-        last=last,
-        **given,
-    )
-
-
-def _filter(
-    db: Connection, made: Sequence[tuple[Any, ...]], installations: EventInstallations
-) -> Sequence[tuple[Any, ...]]:
-    """Return the deliveries that their hooks' present filters do not leave out."""
-    repo_ids = {row[1]: row[3] for row in made}
-    kept, left_out = filtering.apply(db, made, partial(filtering.stored, db), installations)
-    for event_id, _ in left_out:
-        minute_counters.increment(db, (repo_ids[event_id], (minute_counters.FILTERED,)))
-    return kept
-
-
-def _body(db: Connection, event_id: int) -> bytes | None:
-    row = events.get(db, event_id)
-    return None if row is None else row["body"]
-
-
-def _whole(
-    db: Connection, chosen: ReplaySelection, after: int, last: int, limit: int
-) -> tuple[int, bool]:
-    """Return the id of the event with which the next `limit` deliveries end.
-
-    Also return whether the window has more after it. One event's deliveries are not split.
-    """
-    pairs, given = _pairs(db, chosen, after, last)
-    found = [
-        row[0]
-        for row in db.tuples(
-            f"SELECT p.event_id{pairs} ORDER BY p.event_id LIMIT :most", most=limit + 1, **given
-        )
-    ]
-    if len(found) <= limit:
-        return last, False
-    ended = [event_id for event_id in found if event_id < found[-1]]
-    return (ended or found)[-1], True

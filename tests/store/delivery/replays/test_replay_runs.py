@@ -6,8 +6,9 @@ import pytest
 from store_world import FakeNotifier, World
 
 from store.clock import HOUR, MINUTE, SECOND
-from store.delivery import outbox, replay_runs, replay_selection
-from store.delivery.replay_selection import ReplaySelection
+from store.delivery import outbox
+from store.delivery.replays import replay_deliveries, replay_runs, replay_selection
+from store.delivery.replays.replay_selection import ReplaySelection
 from store.errors import Invalid, Missing
 from store.jobs import jobs
 from store.jobs.runs import StaleRun
@@ -94,7 +95,7 @@ class TestSelection:
             for place in ({"hook_id": hook}, {"repo_id": world.repo["id"]}, {}):
                 chosen = ReplaySelection(event=event, **place)
                 assert world.store.look(replay_selection.total, chosen)[0] == wanted, event
-                made, _ = world.store.do(replay_selection.create_deliveries, chosen, 0, 4, 9)
+                made, _ = world.store.do(replay_deliveries.create, chosen, 0, 4, 9)
                 assert made == wanted, event
 
     def test_an_event_for_one_hook_reaches_no_other(self, world: World) -> None:
@@ -119,9 +120,7 @@ class TestSelection:
         found = []
         after = 0
         while True:
-            made, after = world.store.do(
-                replay_selection.create_deliveries, ReplaySelection(), after, 4, 4
-            )
+            made, after = world.store.do(replay_deliveries.create, ReplaySelection(), after, 4, 4)
             found.append((made, after))
             if not after:
                 break
@@ -134,7 +133,7 @@ class TestSelection:
         after, seen = 0, []
         while True:
             made, after = world.store.do(
-                replay_selection.create_deliveries, ReplaySelection(hook_id=hook), after, 6, 10, 2
+                replay_deliveries.create, ReplaySelection(hook_id=hook), after, 6, 10, 2
             )
             seen.append((made, after))
             if not after:
@@ -147,7 +146,7 @@ class TestSelection:
         let_in(world, 3)
         let_in(world, 1, repo_id=other["id"])
         assert world.store.do(
-            replay_selection.create_deliveries, ReplaySelection(hook_id=there), 0, 4, 10, 2
+            replay_deliveries.create, ReplaySelection(hook_id=there), 0, 4, 10, 2
         ) == (
             1,
             0,

@@ -8,8 +8,8 @@ from racing import overlap
 from store_world import World
 
 from store import Connection, Row, Store
-from store.delivery import replay_runs
-from store.delivery.replay_selection import ReplaySelection
+from store.delivery.replays import replay_runs
+from store.delivery.replays.replay_selection import ReplaySelection
 
 
 @pytest.fixture(params=ENGINES)
