@@ -5,7 +5,8 @@ Authentication -> rate limits (403) -> API version (400) -> required credentials
 422) -> handler -> response (304 if the client has it already).
 
 A request that changes something is first checked in a read transaction, so that a rejection does
-not wait for the writer. It is checked again in the transaction of the change.
+not wait for the writer. It is checked again in the transaction of the change. Of the requests that
+change or delete what one path names, each sees the changes of the one before it.
 """
 
 from collections.abc import Callable, Mapping
@@ -38,6 +39,7 @@ from store.errors import Gone, Missing
 PRIVATE: Header = (b"cache-control", b"private, max-age=60, s-maxage=60")
 PUBLIC: Header = (b"cache-control", b"public, max-age=60, s-maxage=60")
 FRESH: Header = (b"cache-control", b"no-cache")
+CHANGING = ("DELETE", "PATCH", "PUT")
 
 
 def operation_endpoint(services: Services, operation: Operation) -> Endpoint:
@@ -182,8 +184,11 @@ def _respond_in(
 def _perform(
     db: Connection, services: Services, plan: ResponsePlan, request: Request, writes: bool
 ) -> tuple[Response | NothingYet, Principal, SettledTime | None]:
-    who, found = _admit(db, services, plan, request)
     operation = plan.operation
+    if writes and operation.method in CHANGING:
+        # Two hubs would otherwise read the same row, and report one change twice, or lose one.
+        db.alone(f"requests to {path_of(request.scope).lower()}")
+    who, found = _admit(db, services, plan, request)
     query = request.query
     given: dict[str, Any] = {} if operation.body is None else {"body": request.body}
     if operation.query is not None:

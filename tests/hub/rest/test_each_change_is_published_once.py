@@ -3,20 +3,26 @@
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
+from contextlib import suppress
+from pathlib import Path
+from threading import Barrier, BrokenBarrierError
 from typing import Any
 
 import httpx
 import pytest
 from assertions import bodies
+from engines import open_furnished
 from hub_client import open_client
 from operations_world import SECRET, Headers, Place, World, basic, bearer, first, make, path
 from state_changes import STEPS, UNPUBLISHED, Step
 
 from hub.operations import OPERATIONS
+from hub.rest import pipeline
 from hub.settings import HubSettings
 from store import Connection, Store
 from store.accounts import accounts, teams, tokens
 from store.checks import check_runs
+from store.clock import MovableClock
 from store.database.sqlite.engine import SqliteEngine
 from store.errors import Invalid
 from store.hooks import hooks
@@ -190,6 +196,46 @@ async def test_concurrent_changes_are_published_in_order(
     )
     shown = (await hub.get(at, headers=headers)).json()
     assert shown["body"] == reported[-1]
+
+
+# Operations of which two requests can find the same state.
+BY_TWO_HUBS = (
+    "checks/update",
+    "enterprise-teams/update",
+    "repos/update-commit-comment",
+    "repos/update-invitation",
+    "secret-scanning/update-org-pattern-configs",
+)
+
+
+@pytest.mark.parametrize("url", ["postgres"], indirect=True)
+async def test_a_change_by_two_hubs_is_published_once(
+    hub: httpx.AsyncClient,
+    world: World,
+    settings: HubSettings,
+    url: str,
+    tmp_path: Path,
+    clock: MovableClock,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The second hub has admitted its request before the first one has committed its change."""
+    admit, together = pipeline._admit, [Barrier(1)]
+
+    def met(*given: Any) -> Any:
+        found = admit(*given)
+        with suppress(BrokenBarrierError):
+            together[0].wait(0.3)
+        return found
+
+    monkeypatch.setattr(pipeline, "_admit", met)
+    async with open_client(open_furnished(url, tmp_path, clock), settings) as other:
+        for step in STEPS:
+            hubs = [hub, other] if step.operation in BY_TWO_HUBS else [hub]
+            together[0], last = Barrier(len(hubs)), world.store.look(_newest)
+            answers = await asyncio.gather(*(_done(one, world, step) for one in hubs))
+            assert all(answer.is_success for answer in answers), step
+            reported = world.store.look(_reported, last)
+            assert sorted(reported) == sorted(step.reported), step
 
 
 async def test_a_failed_operation_publishes_nothing(
