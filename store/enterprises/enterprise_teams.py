@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from store.database import paging, row_lookup
+from store.database import paging, row_lookup, upsert
 from store.database.connection import ENDLESS, Connection, Row
 from store.errors import Invalid, Missing
 
@@ -102,6 +102,7 @@ def update(db: Connection, team: Row, **changes: Any) -> Row:
 
     Raises as `create` does, and Missing if the team is gone.
     """
+    team = locked(db, team)
     after = {**team, **changes}
     if "name" in changes:
         after["slug"] = _checked(changes["name"])
@@ -111,16 +112,18 @@ def update(db: Connection, team: Row, **changes: Any) -> Row:
     if other is not None and other["id"] != team["id"]:
         raise _taken(after["name"])
     after["updated_at"] = db.now
-    found = db.execute(
-        "UPDATE enterprise_team SET slug = :slug, name = :name, description = :description,"
-        " selection = :selection, group_id = :group_id,"
-        " notification_setting = :notification_setting, updated_at = :updated_at WHERE id = :id",
-        **{name: after[name] for name in COLUMNS.split(", ")
-           if name not in ("enterprise_id", "created_at")},
-    )  # fmt: skip
-    if not found:
-        raise Missing("enterprise team")
+    upsert.update(db, "enterprise_team", team, after)
     return after
+
+
+def locked(db: Connection, team: Row) -> Row:
+    """Lock a team until the transaction ends. Return it as it is now. Raises Missing."""
+    row = db.one(
+        f"SELECT {COLUMNS} FROM enterprise_team WHERE id = :id{db.for_change}", id=team["id"]
+    )
+    if row is None:
+        raise Missing("enterprise team")
+    return row
 
 
 def delete(db: Connection, team: Row) -> None:

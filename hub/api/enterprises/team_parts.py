@@ -24,6 +24,7 @@ class TeamPart:
 
     def add(self, ctx: Context, enterprise: Row, team: Row, rows: list[Row]) -> None:
         """Add the accounts that the team does not have yet, and emit an event if there are any."""
+        team = enterprise_teams.locked(ctx.db, team)
         known = self.among(ctx.db, team, [row["id"] for row in rows])
         new = [row for row in rows if row["id"] not in known]
         self.insert(ctx.db, team, [row["id"] for row in new])
@@ -31,6 +32,7 @@ class TeamPart:
 
     def remove(self, ctx: Context, enterprise: Row, team: Row, rows: list[Row]) -> None:
         """Remove the accounts that the team has, and emit an event if there are any."""
+        team = enterprise_teams.locked(ctx.db, team)
         known = self.among(ctx.db, team, [row["id"] for row in rows])
         old = [row for row in rows if row["id"] in known]
         self.delete(ctx.db, team, [row["id"] for row in old])

@@ -202,6 +202,8 @@ async def test_concurrent_changes_are_published_in_order(
 BY_TWO_HUBS = (
     "checks/update",
     "enterprise-teams/update",
+    "enterprise-team-memberships/bulk-add",
+    "enterprise-team-organizations/bulk-remove",
     "repos/update-commit-comment",
     "repos/update-invitation",
     "secret-scanning/update-org-pattern-configs",

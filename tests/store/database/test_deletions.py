@@ -125,6 +125,22 @@ def test_a_row_is_not_changed_after_its_deletion(
 
 
 @on_postgres
+def test_two_hubs_change_a_team_without_losing_a_change(
+    world: World, opened: Callable[[], Store], url: str
+) -> None:
+    row = world.store.do(team, world)
+
+    def change(**given: str) -> Callable[[Connection], Row]:
+        return lambda db: enterprise_teams.update(db, row, **given)
+
+    first = (world.store, change(description="Bells"))
+    overlap(url, first, (opened(), change(group_id="ringers")))
+    found = world.store.look(enterprise_teams.find, row["enterprise_id"], str(row["id"]))
+    assert found is not None
+    assert (found["description"], found["group_id"]) == ("Bells", "ringers")
+
+
+@on_postgres
 def test_a_deleted_issue_comment_counts_once(
     world: World, opened: Callable[[], Store], url: str
 ) -> None:
