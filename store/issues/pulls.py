@@ -49,11 +49,11 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | N
     issue_id = issues.put(db, repo, reported, event)
     if issue_id is not None and not stale:
         kept = {name: value for name, value in given.items() if not own.has(name)}
-        _write(db, repo["id"], issue_id, kept)
+        _write(db, repo, issue_id, kept)
     return issue_id
 
 
-def _fields(db: Connection, given: dict[str, Any]) -> Row:
+def _fields(db: Connection, repo: Row, given: dict[str, Any]) -> Row:
     fields: Row = payload_reader.read_fields(given, FIELDS)
     for end in ("head", "base"):
         reported = payload_reader.read_part(given, end)
@@ -61,25 +61,31 @@ def _fields(db: Connection, given: dict[str, Any]) -> Row:
             f"{end}_{key}": value
             for key, value in payload_reader.read_fields(reported, END).items()
         }
-    head = payload_reader.read_part(given, "head")
-    if "repo" in head:
-        source = payload_reader.read_part(head, "repo")
-        fields["head_repo"] = payload_reader.read_field(
-            source, "full_name", payload_reader.text(201)
-        )
+    if "repo" in payload_reader.read_part(given, "head"):
+        head, base = (_repository(given, end) for end in ("head", "base"))
+        # A late payload may call the repository by a former name.
+        own = head is not None and base is not None and head.lower() == base.lower()
+        fields["head_repo"] = repo["full_name"] if own else head
     merged_by = placeholder_accounts.get_or_create(db, given.get("merged_by"))
     return fields if merged_by is None else {**fields, "merged_by_id": merged_by}
 
 
-def _write(db: Connection, repo_id: int, issue_id: int, given: dict[str, Any]) -> None:
+def _repository(given: dict[str, Any], end: str) -> str | None:
+    """Return the name of the repository of a payload's head or base, or None."""
+    source = payload_reader.read_part(payload_reader.read_part(given, end), "repo")
+    found: str | None = payload_reader.read_field(source, "full_name", payload_reader.text(201))
+    return found
+
+
+def _write(db: Connection, repo: Row, issue_id: int, given: dict[str, Any]) -> None:
     before = of_issues(db, [issue_id]).get(issue_id)
     known = "{}" if before is None else before["details"]
-    fields = _fields(db, given) | {"details": pull_details.read(db, given, known)}
+    fields = _fields(db, repo, given) | {"details": pull_details.read(db, given, known)}
     if before is not None:
         upsert.update(db, "pull", before, fields)
         return
     ends = {"head_ref": "", "head_sha": "", "base_ref": "", "base_sha": ""}
-    values = {"repo_id": repo_id, "issue_id": issue_id, **ends, **fields}
+    values = {"repo_id": repo["id"], "issue_id": issue_id, **ends, **fields}
     upsert.insert_if_absent(db, "pull", values, "issue_id")
 
 
@@ -97,11 +103,11 @@ def of_branch(db: Connection, repo: Row, branch: str, *, most: int) -> list[Row]
     """Return the latest pull requests from this branch of the repository, open or not (`state`)."""
     return db.all(
         f"SELECT {COLUMNS}, i.state {FROM} WHERE p.repo_id = :repo_id AND p.head_ref = :branch"
-        " AND p.head_repo = :head_repo AND i.deleted_at IS NULL"
+        " AND lower(p.head_repo) = :head_repo AND i.deleted_at IS NULL"
         " ORDER BY p.id DESC LIMIT :most",
         repo_id=repo["id"],
         branch=branch,
-        head_repo=repo["full_name"],
+        head_repo=repo["full_name"].lower(),
         most=most,
     )
 

@@ -87,7 +87,18 @@ def rename(db: Connection, repo: Row, name: str) -> Row:
     _forget_name(db, repo["owner_id"], name)
     row = get(db, repo["id"])
     assert row is not None
+    _rename_heads(db, repo, row["full_name"])
     return row
+
+
+def _rename_heads(db: Connection, repo: Row, full_name: str) -> None:
+    """Rename the repository in its pull requests from branches of its own."""
+    db.execute(
+        "UPDATE pull SET head_repo = :full_name WHERE repo_id = :id AND lower(head_repo) = :former",
+        full_name=full_name,
+        former=repo["full_name"].lower(),
+        id=repo["id"],
+    )
 
 
 def _forget_name(db: Connection, owner_id: int, name: str) -> None:

@@ -17,7 +17,7 @@ from hub.settings import HubSettings
 from store import Connection, Row, Store
 from store.accounts import accounts, sso, tokens
 from store.clock import DAY, MovableClock, iso
-from store.issues import pull_changes
+from store.issues import pull_changes, pulls
 from store.repositories import interaction_limits, pull_request_caps, refs, repositories
 
 HELLO = "/repos/octo/hello"
@@ -136,6 +136,32 @@ async def test_a_second_open_pull_request_of_a_branch_is_refused(
     assert (await hub.patch(f"{PULLS}/2", json={"state": "open"})).status_code == 200
     await hub.patch(f"{PULLS}/2", json={"state": "closed"})
     assert (await hub.patch(f"{PULLS}/1", json={"state": "open"})).json()["state"] == "open"
+
+
+async def test_a_pull_request_follows_the_new_name_of_its_repository(
+    hub: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
+    await made(hub, NEW)
+    repo = store.do(repositories.rename, seed.hello, "hi")
+    store.do(repositories.create, seed.octo["id"], "hello")
+    content = assert_error(await hub.post("/repos/octo/hi/pulls", json=NEW), 422)
+    assert "A pull request already exists for octo:tone." in str(content)
+    (found,) = store.look(pulls.of_branch, repo, "tone", most=2)
+    assert found["head_repo"] == "octo/hi"
+    shown = (await hub.get("/repos/octo/hi/pulls/1")).json()
+    assert shown["head"]["repo"] == shown["base"]["repo"]
+
+
+def test_a_late_payload_has_the_former_name_of_the_repository(
+    store: Store, seed: Any, platform: Platform
+) -> None:
+    repo = store.do(repositories.rename, seed.hello, "hi")
+    former = {"repo": {"full_name": "Octo/Hello"}}
+    for number, end in ((1, former), (2, {"repo": {"full_name": "robin/hello"}})):
+        given = pull(number, head={"ref": "tone", **end}, base={"ref": "main", **former})
+        platform.report("pull_request", "opened", number=number, pull_request=given)
+    (found,) = store.look(pulls.of_branch, repo, "tone", most=3)
+    assert (found["number"], found["head_repo"]) == (1, "octo/hi")
 
 
 async def test_two_hubs_open_one_pull_request_of_a_branch(
