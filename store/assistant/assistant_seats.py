@@ -123,9 +123,8 @@ def manage(
 def _give(
     db: Connection, organization_id: int, wanted: Mapping[int, int | None], *, personal: bool
 ) -> tuple[list[Row], list[Row]]:
+    end(db, organization_id, wanted)
     before = seat_rows.of_users(db, organization_id, wanted)
-    seat_rows.delete(db, [row["id"] for row in before.values() if _over(db, row)])
-    before = {key: row for key, row in before.items() if not _over(db, row)}
     missing = {key: team_id for key, team_id in wanted.items() if key not in before}
     seat_rows.insert(db, organization_id, missing, personal)
     seat_rows.keep(db, before.values(), personal)
@@ -136,8 +135,17 @@ def _give(
     return new, refreshed
 
 
-def _over(db: Connection, row: Row) -> bool:
-    return row["expires_at"] is not None and row["expires_at"] <= db.now
+def end(
+    db: Connection, organization_id: int, account_ids: Collection[int] | Mapping[int, object]
+) -> list[Row]:
+    """Delete the seats of these users that have ended. Return them.
+
+    The worker has not deleted them yet, so their event is still to be sent.
+    """
+    seats = seat_rows.of_users(db, organization_id, account_ids).values()
+    over = [row for row in seats if row["expires_at"] is not None and row["expires_at"] <= db.now]
+    seat_rows.delete(db, [row["id"] for row in over])
+    return over
 
 
 def cancel_users(db: Connection, organization_id: int, account_ids: Collection[int]) -> list[Row]:

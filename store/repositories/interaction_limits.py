@@ -130,7 +130,7 @@ def limit_account(
     Return the limit, and the limits of single repositories that it replaces.
     """
     _alone(db, account_id)
-    _end(db, "account_id = :account_id", account_id=account_id)
+    _delete(db, "account_id = :account_id", account_id=account_id)
     of_repositories = _end(
         db,
         "repo_id IN (SELECT r.id FROM repository r WHERE r.owner_id = :account_id)",
@@ -142,7 +142,7 @@ def limit_account(
 def limit_repository(db: Connection, repo: Row, allowed: str, ends: int) -> Row:
     """Limit one repository. Raises Conflict if its owner has a limit."""
     _check_owner(db, repo)
-    _end(db, "repo_id = :repo_id", repo_id=repo["id"])
+    _delete(db, "repo_id = :repo_id", repo_id=repo["id"])
     return _begin(db, None, repo["id"], allowed, ends)
 
 
@@ -192,8 +192,10 @@ def _begin(
 
 def _end(db: Connection, where: str, **given: int) -> list[Row]:
     # Expired limits stay until their event has been sent.
-    return db.all(
-        f"DELETE FROM interaction_limit WHERE {where} AND expires_at > :now RETURNING {COLUMNS}",
-        now=db.now,
-        **given,
-    )
+    return _delete(db, f"{where} AND expires_at > :now", now=db.now, **given)
+
+
+def _delete(db: Connection, where: str, **given: int) -> list[Row]:
+    # An expired limit goes with the others if a new one replaces them. Otherwise its event would
+    # follow the event about the new one.
+    return db.all(f"DELETE FROM interaction_limit WHERE {where} RETURNING {COLUMNS}", **given)

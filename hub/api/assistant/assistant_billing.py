@@ -1,6 +1,6 @@
 """Seats of the coding assistant (group 9): an organization's, for its owners."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Annotated, Any, Literal
 
 from annotated_types import MaxLen, MinLen
@@ -31,7 +31,7 @@ READ = on_org(
 WRITE = on_org(
     "assistant_business", "write", owner=True, scopes=("manage_billing:assistant", "admin:org")
 ).or_has("organization_administration", "write")
-GIVEN = ("assistant_seat.created", "assistant_seat.refreshed")
+GIVEN = ("assistant_seat.cancelled", "assistant_seat.created", "assistant_seat.refreshed")
 CANCELLED = ("assistant_seat.cancellation_pending",)
 MOST = 1000
 
@@ -128,6 +128,7 @@ def add_assistant_seats_for_teams(ctx: Context, org: Row, body: SelectedTeams) -
     """
     _check_assignable(ctx, org)
     found = [row["id"] for row in _teams(ctx, org, body)]
+    _end(ctx, org, teams.member_ids(ctx.db, found))
     return _given(ctx, org, assistant_seats.give_teams(ctx.db, org["id"], found))
 
 
@@ -156,6 +157,7 @@ def add_assistant_seats_for_users(ctx: Context, org: Row, body: SelectedUsers) -
     """Add users to the assistant subscription for an organization"""
     _check_assignable(ctx, org)
     found = _users(ctx, org, body)
+    _end(ctx, org, found)
     return _given(ctx, org, assistant_seats.give_users(ctx.db, org["id"], found))
 
 
@@ -220,6 +222,12 @@ def _check_known(unknown: Sequence[str], field: str, what: str) -> None:
     if unknown:
         named = ", ".join(sorted(set(unknown))[:10])
         raise Invalid(f"{what}: {named}", field=field, resource="AssistantSeat")
+
+
+def _end(ctx: Context, org: Row, account_ids: Collection[int]) -> None:
+    """End the seats that the worker has not ended yet: new ones take their place."""
+    ended = assistant_seats.end(ctx.db, org["id"], account_ids)
+    ctx.emit_all("assistant_seat.cancelled", event_data(ctx.urls, ctx.db, ended))
 
 
 def _given(ctx: Context, org: Row, rows: tuple[list[Row], list[Row]]) -> CreatedSeats:

@@ -158,6 +158,8 @@ def test_every_operation_that_writes_is_there() -> None:
 
 # Each of these events needs several requests. Other tests check them.
 REPORTED_BY_OTHER_TESTS = {
+    ("assistant/add-assistant-seats-for-teams", "assistant_seat.cancelled"),
+    ("assistant/add-assistant-seats-for-users", "assistant_seat.cancelled"),
     ("activity/set-repo-subscription", "repository_subscription.deleted"),
     ("issues/add-issue-field-values", "issues.field_removed"),
     ("repos/add-collaborator", "member.added"),

@@ -117,7 +117,7 @@ async def test_a_seat_from_its_giving_to_its_end(
     reported = bodies(store, "assistant_seat")
     assert [each["action"] for each in reported] == (
         ["created"] * 2 + ["cancellation_pending"] + ["created", "refreshed"]
-        + ["cancellation_pending"] * 2 + ["created"]
+        + ["cancellation_pending"] * 2 + ["cancelled", "created"]
     )  # fmt: skip
     assert reported[2]["seat"]["pending_cancellation_date"] == iso(ends)[:10]
 
@@ -181,6 +181,17 @@ async def test_a_team_refreshes_a_cancelled_seat(client: httpx.AsyncClient, stor
     shown = (await client.get("/orgs/acme/members/ann/assistant")).json()
     assert shown["assigning_team"]["slug"] == "ops"
     assert sorted(actions(store)[2:]) == ["created", "refreshed"]
+
+
+async def test_a_team_gives_a_seat_anew_that_has_ended(
+    client: httpx.AsyncClient, store: Store, clock: MovableClock
+) -> None:
+    await give(client, "ann")
+    await cancel(client, "ann")
+    clock.advance(31 * DAY // SECOND)
+    assert await give_teams(client, "Ops") == 2
+    assert actions(store)[2:] == ["cancelled", "created", "created"]
+    assert [each["seat"]["assignee"]["login"] for each in bodies(store, "assistant_seat")][2] == "ann"
 
 
 async def test_a_seat_of_a_former_team_member_ends_with_the_team(

@@ -12,6 +12,7 @@ from store.clock import MovableClock, iso, parse
 from store.hooks import hooks
 from store.issues import pulls
 from store.projection import projection_table
+from store.registry import expiring
 from store.repositories import interaction_limits, repositories
 
 ORG, MINE = "/orgs/tower/interaction-limits", "/user/interaction-limits"
@@ -225,6 +226,17 @@ async def test_set_again_it_counts_anew(
         assert answer.json()["expires_at"] == iso(clock.now() + 86_400_000_000)
         assert (await hub.get(path, headers=octo)).json() == answer.json()
     assert [action for action, _ in reported(store)] == ["set"] * 4
+
+
+async def test_an_expired_limit_is_not_reported_after_the_new_one(
+    hub: httpx.AsyncClient, tower: Row, octo: Headers, store: Store, clock: MovableClock
+) -> None:
+    for limit in ("existing_users", "contributors_only"):
+        for path in (ORG, HELLO):
+            await hub.put(path, json={"limit": limit}, headers=octo)
+        clock.advance(86_400 if limit == "existing_users" else 0)
+    assert store.do(expiring.EXPIRING[0].expire, 10) == []
+    assert {action for action, _ in reported(store)} == {"set"}
 
 
 async def test_limits_emit_events(
