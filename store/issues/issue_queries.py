@@ -1,5 +1,6 @@
 """Lists of a repository's issues, pull requests among them, by filters."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,7 @@ from store.issues import issues
 
 COLUMNS = prefixed("i", issues.COLUMNS)
 ANY, NONE = "*", "none"
+LETTER = re.compile("[A-Z]")
 ORDERS = {"created": "created_at", "updated": "updated_at", "comments": "comments"}
 
 
@@ -134,17 +136,20 @@ def _labelled(db: Connection) -> str:
 
 def _filled(db: Connection) -> str:
     """Return SQL for: every wanted issue field has its value, or that option is chosen."""
-    columns = {"name": "text", "value": "text", "quoted": "text"}
+    columns = dict.fromkeys(("name", "value", "quoted", "plain"), "text")
     return (
         f"NOT EXISTS (SELECT 1 FROM {db.each('fields', **columns)} AS w WHERE NOT EXISTS"
         " (SELECT 1 FROM issue_field_value v JOIN issue_field f ON f.id = v.field_id"
         " WHERE v.issue_id = i.id AND f.visibility = 'all' AND f.name_key = w.name"
-        " AND (lower(v.value) IN (w.value, w.quoted)"
+        " AND (lower(v.value) IN (w.value, w.quoted, w.plain)"
         " OR EXISTS (SELECT 1 FROM issue_field_choice c JOIN issue_field_option o"
         " ON o.id = c.option_id WHERE c.value_id = v.id AND o.name_key = w.value))))"
     )
 
 
-def _spelled(name: str, value: str) -> tuple[str, str, str]:
-    # The stored values are JSON: texts have quotes, and numbers have none.
-    return name.lower(), value.lower(), orjson.dumps(value.lower()).decode()
+def _spelled(name: str, value: str) -> tuple[str, ...]:
+    # The stored values are JSON: texts have quotes, and numbers have none. Some databases know the
+    # lower case of ASCII letters only.
+    plain = LETTER.sub(lambda found: found[0].lower(), value)
+    quoted = (orjson.dumps(text).decode() for text in (value.lower(), plain))
+    return name.lower(), value.lower(), *quoted

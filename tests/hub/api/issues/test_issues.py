@@ -110,14 +110,16 @@ async def test_values_of_fields_that_everybody_may_see(
         store.do(issue_fields.create, org["id"], name, "text", visibility=visibility)
         for name, visibility in (("Place", "all"), ("Price", "organization_members_only"))
     ]
-    for number in (1, 2):
+    for number, place in enumerate(("No. 1", "No. 2", "Überlingen"), 1):
         reported(platform, number)
-        values = {field["id"]: FieldAssignment(f"No. {number}") for field in made}
+        values = {field["id"]: FieldAssignment(place) for field in made}
         store.do(issue_field_values.fill, platform.issue(number), values)
     at = "/repos/tower/bell/issues"
     assert await numbers(hub, "issue_field_values=place:no. 2", at) == [2]
     assert await numbers(hub, "issue_field_values=Place:No. 2,Place:No. 1", at) == []
     assert await numbers(hub, "issue_field_values=Price:No. 2", at) == []
+    for spelled in ("Überlingen", "ÜBERLINGEN", "Überlingen "):
+        assert await numbers(hub, f"issue_field_values=Place:{spelled}", at) == [3]
     assert_error(await hub.get(f"{at}?issue_field_values=Place"), 422)
 
 
