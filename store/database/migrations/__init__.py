@@ -1,7 +1,8 @@
 """Forward-only migrations: one SQL file a step, recorded in the transaction that applies it.
 
 The files use the subset of SQL that SQLite and PostgreSQL share. `{id}` and `{blob}` stand for each
-engine's type of a generated integer key and of bytes.
+engine's type of a generated integer key and of bytes, and TEXT for its type of texts in the order
+of their bytes.
 """
 
 import re
@@ -13,6 +14,7 @@ from store.database.connection import Session
 from store.errors import Unusable
 
 NAME = re.compile(r"(\d{4})_[a-z0-9_]+\.sql")
+TEXT = re.compile(r"\bTEXT\b")
 # Above all steps. A record with this number closes the database to every program of any version,
 # and its name is the reason.
 CLOSED = 1_000_000
@@ -90,7 +92,7 @@ def _migrate(
         before(newest)
     for number, name, sql in ran:
         for statement in _statements(sql):
-            db.execute(statement.format(**words))
+            db.execute(TEXT.sub("{text}", statement).format(**words))
         db.execute(
             "INSERT INTO migration (number, name, applied_at) VALUES (:number, :name, :now)",
             number=number,

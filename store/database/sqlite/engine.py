@@ -44,6 +44,7 @@ class SqliteEngine:
         self.words = {
             "id": "INTEGER PRIMARY KEY AUTOINCREMENT",
             "blob": "BLOB",
+            "text": "TEXT",
             **audit_triggers.SQLITE,
         }
         self.clock = Clock()

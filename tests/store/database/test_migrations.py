@@ -130,6 +130,16 @@ def test_ids_are_not_given_twice(world: World) -> None:
     assert world.arrive("g-2").event_id > event
 
 
+@pytest.mark.parametrize("url", ["postgres"], indirect=True)
+def test_texts_are_in_the_order_of_their_bytes_whatever_the_locale(store: Store) -> None:
+    others = (
+        "SELECT DISTINCT table_name FROM information_schema.columns"
+        " WHERE table_schema = current_schema() AND data_type = 'text'"
+        " AND collation_name IS DISTINCT FROM 'C'"
+    )
+    assert store.look(lambda db: db.tuples(others)) == [("migration",)]
+
+
 @pytest.mark.parametrize("url", ["mysql://host/db", "sqlite3", "", "sqlite:relative.db"])
 def test_an_unknown_kind_of_database_is_refused(tmp_path: Path, url: str) -> None:
     with pytest.raises(Unusable, match="use sqlite"):
