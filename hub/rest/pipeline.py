@@ -210,7 +210,19 @@ def _perform(
         set_media_type(answer, operation.family, request.media.param)
     if pages is not None:
         _add_links(services, request, found, query, pages, answer)
-    return answer, who, conditional.settled(context.last_modified, db.now)
+    return answer, who, conditional.settled(_changed_at(context, found), db.now)
+
+
+def _changed_at(context: Context, found: Mapping[str, Any]) -> int | None:
+    """Return when the content last changed, or None if the handler does not know it.
+
+    It is no earlier than the last change of a row in the path: the repository may have got another
+    default branch, or another repository the name.
+    """
+    if context.last_modified is None:
+        return None
+    rows = [row for row in found.values() if isinstance(row, dict)]
+    return max([context.last_modified, *(row.get("updated_at") or 0 for row in rows)])
 
 
 def _record(

@@ -140,7 +140,7 @@ def imported(db: Connection, repo_id: int, default_branch: str | None, size: int
     """Record that an import has replaced a repository's history. `size` is in bytes."""
     db.execute(
         "UPDATE repository SET default_branch = coalesce(:branch, default_branch),"
-        " size = :kilobytes, pushed_at = :now WHERE id = :id",
+        " size = :kilobytes, pushed_at = :now, updated_at = :now WHERE id = :id",
         branch=default_branch,
         kilobytes=-(-size // 1024),
         now=db.now,

@@ -141,7 +141,7 @@ def get_or_create_authorization_for_app_and_fingerprint(
 @ops("GET /authorizations/{authorization_id}", USER, deprecated=LEAVE_OUT)
 def get_authorization(ctx: Context, authorization: Row) -> Authorization:
     """Get a single authorization"""
-    ctx.last_modified = authorization["updated_at"]
+    # No Last-Modified: the application changes without the authorization.
     return app_serializers.authorization(ctx.urls, authorization)
 
 

@@ -97,7 +97,9 @@ def get_commit_comment(ctx: Context, repo: Row, comment: Row) -> CommitComment:
 
     A comment that a platform reported is also found by its id on that platform.
     """
-    ctx.last_modified = comment["updated_at"]
+    # The removal of its author does not count as a change of the comment.
+    if comment["author_id"] is not None:
+        ctx.last_modified = comment["updated_at"]
     return _one(ctx, repo, comment)
 
 

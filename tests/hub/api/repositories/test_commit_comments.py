@@ -14,6 +14,7 @@ from store import Connection, Store
 from store.accounts import accounts, tokens
 from store.hooks import hooks
 from store.issues import commit_comments
+from store.registry import account_removal
 from store.repositories import repositories
 from store.repositories.markdown import RenderedText
 
@@ -84,6 +85,17 @@ async def test_a_commit_comment_is_made(
     shown = await hub.get(f"{HELLO}/comments/{number}")
     assert shown.json() == answer.json()
     assert shown.headers["Last-Modified"] == "Sat, 21 Nov 2026 07:33:00 GMT"
+
+
+async def test_a_comment_is_sent_again_without_its_removed_author(
+    hub: httpx.AsyncClient, store: Store, seed: Any, clock: Any
+) -> None:
+    one = f"{HELLO}/comments/{make(store, seed, author=seed.reader)['id']}"
+    clock.advance(61)
+    since = {"If-Modified-Since": (await hub.get(one)).headers["Last-Modified"]}
+    assert (await hub.get(one, headers=since)).status_code == 304
+    store.do(account_removal.remove, seed.reader)
+    assert (await hub.get(one, headers=since)).json()["user"] is None
 
 
 async def test_a_comment_on_a_whole_commit_has_no_place(

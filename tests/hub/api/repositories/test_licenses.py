@@ -2,15 +2,18 @@
 
 import base64
 import hashlib
+from collections.abc import Callable
 from typing import Any
 
 import httpx
 import pytest
 from assertions import BASE, assert_error, links
 
-from store import Store
+from store import Connection, Store
 from store.accounts import tokens
-from store.repositories import license_catalog, licenses, watching
+from store.clock import MovableClock
+from store.projection import projection_table, repository_projection
+from store.repositories import license_catalog, licenses, repositories, watching
 from store.repositories.licenses import LicenseFile
 
 LICENSE = "/repos/octo/hello/license"
@@ -151,6 +154,36 @@ async def test_an_unknown_license_is_shown_as_other(
         "url": None,
         "node_id": "MDc6TGljZW5zZW90aGVy",
     }
+
+
+async def test_an_older_license_is_sent_if_it_takes_the_place_of_a_newer_one(
+    hub: httpx.AsyncClient, store: Store, seed: Any, clock: MovableClock
+) -> None:
+    other = store.do(repositories.create, seed.octo["id"], "other")
+    put(store, other, b"A third one.")
+    put(store, seed.hello, b"Another one.", branch="next")
+    clock.advance(3600)
+    put(store, seed.hello)
+
+    async def changed(change: Callable[[Connection], Any]) -> Any:
+        clock.advance(3600)
+        before = await hub.get(LICENSE)
+        since = {"If-Modified-Since": before.headers["Last-Modified"]}
+        assert (await hub.get(LICENSE, headers=since)).status_code == 304
+        store.do(change)
+        clock.advance(3600)
+        return (await hub.get(LICENSE, headers=since)).json()
+
+    def swap(db: Connection) -> None:
+        repositories.rename(db, seed.hello, "former")
+        repositories.rename(db, other, "hello")
+
+    def next_branch(db: Connection) -> None:
+        event = projection_table.projected_events(db)
+        repository_projection.put(db, seed.hello, {"default_branch": "next"}, event)
+
+    assert (await changed(next_branch))["size"] == len(b"Another one.")
+    assert (await changed(swap))["size"] == len(b"A third one.")
 
 
 async def test_the_license_of_a_branch_is_found(
