@@ -191,7 +191,7 @@ async def test_a_team_gives_a_seat_anew_that_has_ended(
     clock.advance(31 * DAY // SECOND)
     assert await give_teams(client, "Ops") == 2
     assert actions(store)[2:] == ["cancelled", "created", "created"]
-    assert [each["seat"]["assignee"]["login"] for each in bodies(store, "assistant_seat")][2] == "ann"
+    assert bodies(store, "assistant_seat")[2]["seat"]["assignee"]["login"] == "ann"
 
 
 async def test_a_seat_of_a_former_team_member_ends_with_the_team(
