@@ -35,7 +35,7 @@ def put(
 
     A subscription that neither watches nor ignores is deleted.
     """
-    db.alone(f"watching {repo_id} {account_id}")
+    _alone(db, repo_id, account_id)
     before = get(db, repo_id, account_id)
     watched_before = bool(before and before["subscribed"])
     row = {
@@ -60,8 +60,14 @@ def put(
     return row, "watched" if subscribed and not watched_before else "set"
 
 
+def _alone(db: Connection, repo_id: int, account_id: int) -> None:
+    # The number of watchers changes by what the transaction has read.
+    db.alone(f"watching {repo_id} {account_id}")
+
+
 def remove(db: Connection, repo_id: int, account_id: int) -> bool:
     """Delete the subscription. Return False if there is none."""
+    _alone(db, repo_id, account_id)
     ended = db.tuples(
         "DELETE FROM watching WHERE repo_id = :repo_id AND account_id = :account_id"
         " RETURNING subscribed",

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from engines import ENGINES, engine_url
+from racing import overlap
 from store_world import World
 
 from store import Connection, Row, Store
@@ -76,6 +77,22 @@ def test_a_subscription_is_removed_once(world: World, bob: Row) -> None:
     put(world, bob)
     assert world.store.do(watching.remove, world.repo["id"], bob["id"])
     assert not world.store.do(watching.remove, world.repo["id"], bob["id"])
+
+
+@pytest.mark.parametrize("url", ["postgres"], indirect=True)
+def test_a_watcher_whom_two_hubs_change_is_counted_once(
+    world: World, other: Store, url: str, bob: Row
+) -> None:
+    put(world, bob)
+    repo_id, bob_id = world.repo["id"], bob["id"]
+
+    def ignore(db: Connection) -> tuple[Row, watching.Change]:
+        return watching.put(db, repo_id, bob_id, subscribed=True, ignored=True)
+
+    first = (world.store, lambda db: watching.remove(db, repo_id, bob_id))
+    _, (_, change) = overlap(url, first, (other, ignore))
+    assert change == "watched"
+    assert world.store.look(watching.counts, [repo_id]) == {repo_id: (1, 0)}
 
 
 def test_the_longest_watcher_comes_first(world: World, bob: Row) -> None:
