@@ -179,15 +179,20 @@ class Context:
             also_hook=also_hook,
         )
 
-    def emit_all(self, event: str, data: Sequence[EventData]) -> None:
-        """Store one event for each change, with as few statements as for a single one."""
-        name, _, action = event.partition(".")
-        outbox.emit_many(self.db, name, action or None, self._payloads(event, data))
+    def emit_all(self, event: str, data: Sequence[EventData], *, sent: bool = True) -> None:
+        """Store one event for each change, with as few statements as for a single one.
 
-    def _payloads(self, event: str, data: Sequence[EventData]) -> list[tuple[int, dict[str, Any]]]:
+        Without `sent`, the caller has not caused the changes, and the payloads get no sender.
+        """
+        name, _, action = event.partition(".")
+        outbox.emit_many(self.db, name, action or None, self._payloads(event, data, sent))
+
+    def _payloads(
+        self, event: str, data: Sequence[EventData], sent: bool = True
+    ) -> list[tuple[int, dict[str, Any]]]:
         assert event in self.emits, f"{event} is not in the declaration's emits"
-        sender = self._sender()
-        spoken = [(repo, {"sender": sender} | payload) for repo, payload in data]
+        by = {"sender": self._sender()} if sent else {}
+        spoken = [(repo, by | payload) for repo, payload in data]
         return event_payloads.payloads(self.urls, self.words, self.db, spoken)
 
     def _sender(self) -> serializers.SimpleUser | None:

@@ -20,6 +20,7 @@ from store.repositories import author_association
 DAYS = {"one_day": 1, "three_days": 3, "one_week": 7}
 MONTHS = {"one_month": 1, "six_months": 6}
 COLUMNS = "id, account_id, repo_id, allowed, created_at, expires_at"
+OF_ITS_REPOSITORIES = "repo_id IN (SELECT r.id FROM repository r WHERE r.owner_id = :account_id)"
 # The repository's owner/name, or the account.
 SCOPE = "COALESCE(o.login_key || '/' || r.name_key, a.login_key)"
 
@@ -130,19 +131,15 @@ def limit_account(
     Return the limit, and the limits of single repositories that it replaces.
     """
     _alone(db, account_id)
-    _delete(db, "account_id = :account_id", account_id=account_id)
-    of_repositories = _end(
-        db,
-        "repo_id IN (SELECT r.id FROM repository r WHERE r.owner_id = :account_id)",
-        account_id=account_id,
-    )
+    _end(db, "account_id = :account_id", account_id=account_id)
+    of_repositories = _end(db, OF_ITS_REPOSITORIES, account_id=account_id)
     return _begin(db, account_id, None, allowed, ends), of_repositories
 
 
 def limit_repository(db: Connection, repo: Row, allowed: str, ends: int) -> Row:
     """Limit one repository. Raises Conflict if its owner has a limit."""
     _check_owner(db, repo)
-    _delete(db, "repo_id = :repo_id", repo_id=repo["id"])
+    _end(db, "repo_id = :repo_id", repo_id=repo["id"])
     return _begin(db, None, repo["id"], allowed, ends)
 
 
@@ -190,12 +187,22 @@ def _begin(
     return row
 
 
+def take_expired(db: Connection, owner_id: int) -> list[Row]:
+    """Delete the expired limits of an account and of its repositories. Return them.
+
+    The worker has not deleted them yet, so their events are still to be sent.
+    """
+    _alone(db, owner_id)
+    where = f"(account_id = :account_id OR {OF_ITS_REPOSITORIES}) AND expires_at <= :now"
+    return _delete(db, where, account_id=owner_id)
+
+
 def _end(db: Connection, where: str, **given: int) -> list[Row]:
     # Expired limits stay until their event has been sent.
-    return _delete(db, f"{where} AND expires_at > :now", now=db.now, **given)
+    return _delete(db, f"{where} AND expires_at > :now", **given)
 
 
 def _delete(db: Connection, where: str, **given: int) -> list[Row]:
-    # An expired limit goes with the others if a new one replaces them. Otherwise its event would
-    # follow the event about the new one.
-    return db.all(f"DELETE FROM interaction_limit WHERE {where} RETURNING {COLUMNS}", **given)
+    return db.all(
+        f"DELETE FROM interaction_limit WHERE {where} RETURNING {COLUMNS}", now=db.now, **given
+    )

@@ -227,7 +227,7 @@ def _check_known(unknown: Sequence[str], field: str, what: str) -> None:
 def _end(ctx: Context, org: Row, account_ids: Collection[int]) -> None:
     """End the seats that the worker has not ended yet: new ones take their place."""
     ended = assistant_seats.end(ctx.db, org["id"], account_ids)
-    ctx.emit_all("assistant_seat.cancelled", event_data(ctx.urls, ctx.db, ended))
+    ctx.emit_all("assistant_seat.cancelled", event_data(ctx.urls, ctx.db, ended), sent=False)
 
 
 def _given(ctx: Context, org: Row, rows: tuple[list[Row], list[Row]]) -> CreatedSeats:

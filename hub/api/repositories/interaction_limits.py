@@ -35,6 +35,7 @@ TO_REPO = on_repo("administration", "write", role="admin", public_scopes=("publi
 MINE = on_user("interaction_limits", "read", scopes=("user",))
 TO_MINE = on_user("interaction_limits", "write", scopes=("user",))
 SET, REMOVED = "interaction_limit.set", "interaction_limit.removed"
+EXPIRED = "interaction_limit.expired"
 
 Limit = Literal["existing_users", "contributors_only", "collaborators_only"]
 
@@ -83,7 +84,7 @@ def get_restrictions_for_org(ctx: Context, org: Row) -> InteractionLimit | NoInt
     return {} if row is None else _serialize(row, org)
 
 
-@ops("PUT /orgs/{org}/interaction-limits", TO_ORG, emits=(SET, REMOVED))
+@ops("PUT /orgs/{org}/interaction-limits", TO_ORG, emits=(EXPIRED, SET, REMOVED))
 def set_restrictions_for_org(ctx: Context, org: Row, body: NewInteractionLimit) -> InteractionLimit:
     """Set interaction restrictions for an organization
 
@@ -108,7 +109,7 @@ def get_restrictions_for_repo(ctx: Context, repo: Row) -> InteractionLimit | NoI
     return {} if row is None else _serialize(row, {"kind": repo["owner_kind"]})
 
 
-@ops("PUT /repos/{owner}/{repo}/interaction-limits", TO_REPO, emits=(SET,))
+@ops("PUT /repos/{owner}/{repo}/interaction-limits", TO_REPO, emits=(EXPIRED, SET))
 def set_restrictions_for_repo(
     ctx: Context, repo: Row, body: NewInteractionLimit
 ) -> InteractionLimit:
@@ -116,6 +117,7 @@ def set_restrictions_for_repo(
 
     409 while its owner has a limit.
     """
+    _expire(ctx, repo["owner_id"])
     row = interaction_limits.limit_repository(ctx.db, repo, *_given(ctx, body))
     ctx.emit(SET, repo, interaction_limit=_serialize(row))
     return _serialize(row)
@@ -142,7 +144,7 @@ def get_restrictions_for_authenticated_user(
     return TypedReply(204) if row is None else _serialize(row, user)
 
 
-@ops("PUT /user/interaction-limits", TO_MINE, emits=(SET, REMOVED))
+@ops("PUT /user/interaction-limits", TO_MINE, emits=(EXPIRED, SET, REMOVED))
 def set_restrictions_for_authenticated_user(
     ctx: Context, body: NewInteractionLimit
 ) -> InteractionLimit:
@@ -172,11 +174,18 @@ def _given(ctx: Context, body: NewInteractionLimit) -> tuple[str, int]:
 
 
 def _limit_account(ctx: Context, account: Row, body: NewInteractionLimit) -> InteractionLimit:
+    _expire(ctx, account["id"])
     limits = interaction_limits.limit_account(ctx.db, account["id"], *_given(ctx, body))
     row, overwritten = limits
     ctx.emit_all(REMOVED, event_data(ctx.urls, ctx.db, overwritten))
     ctx.emit(SET, None, **_event_members(ctx.urls, row, account))
     return _serialize(row, account)
+
+
+def _expire(ctx: Context, owner_id: int) -> None:
+    """Report expired limits before the new one, as the worker would have done by now."""
+    expired = interaction_limits.take_expired(ctx.db, owner_id)
+    ctx.emit_all(EXPIRED, event_data(ctx.urls, ctx.db, expired), sent=False)
 
 
 def _free_account(ctx: Context, account: Row) -> None:

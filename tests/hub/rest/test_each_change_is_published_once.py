@@ -165,7 +165,10 @@ REPORTED_BY_OTHER_TESTS = {
     ("repos/add-collaborator", "member.added"),
     ("repos/add-collaborator", "repository_invitation.deleted"),
     ("repos/accept-invitation-for-authenticated-user", "member.edited"),
+    ("interactions/set-restrictions-for-org", "interaction_limit.expired"),
     ("interactions/set-restrictions-for-org", "interaction_limit.removed"),
+    ("interactions/set-restrictions-for-repo", "interaction_limit.expired"),
+    ("interactions/set-restrictions-for-authenticated-user", "interaction_limit.expired"),
     ("interactions/set-restrictions-for-authenticated-user", "interaction_limit.removed"),
 }
 

@@ -228,15 +228,22 @@ async def test_set_again_it_counts_anew(
     assert [action for action, _ in reported(store)] == ["set"] * 4
 
 
-async def test_an_expired_limit_is_not_reported_after_the_new_one(
+async def test_an_expired_limit_is_reported_before_the_new_one(
     hub: httpx.AsyncClient, tower: Row, octo: Headers, store: Store, clock: MovableClock
 ) -> None:
-    for limit in ("existing_users", "contributors_only"):
-        for path in (ORG, HELLO):
-            await hub.put(path, json={"limit": limit}, headers=octo)
-        clock.advance(86_400 if limit == "existing_users" else 0)
+    for path in (BELLS, HELLO):
+        await hub.put(path, json={"limit": "existing_users"}, headers=octo)
+    clock.advance(86_400)
+    for path in (ORG, HELLO):
+        await hub.put(path, json={"limit": "contributors_only"}, headers=octo)
     assert store.do(expiring.EXPIRING[0].expire, 10) == []
-    assert {action for action, _ in reported(store)} == {"set"}
+    assert reported(store)[2:] == [
+        ("expired", "tower/bells"),
+        ("set", "tower"),
+        ("expired", "octo/hello"),
+        ("set", "octo/hello"),
+    ]
+    assert "sender" not in bodies(store, "interaction_limit")[2]
 
 
 async def test_limits_emit_events(
