@@ -51,7 +51,11 @@ def emit(ctx: Context, event: str, row: Row) -> None:
 
 
 def expired(urls: Urls, db: Connection, rows: Sequence[Row]) -> list[EventData]:
-    """Return the event data for expired authorizations."""
+    """Return the event data for expired authorizations.
+
+    Tokens of installations are no authorizations of users. Nothing reports their creation either.
+    """
+    rows = [row for row in rows if row["kind"] != "installation"]
     users = accounts.get_required(db, {row["account_id"] for row in rows})
     return [
         (

@@ -133,6 +133,19 @@ async def test_expired_things_emit_events(
     assert store.look(lambda db: db.value("SELECT count(*) FROM delivery")) == 2
 
 
+async def test_the_end_of_an_installation_s_token_is_not_published(
+    store: Store, seed: Any, clock: MovableClock, worker_events: WorkerEvents, open_one: None
+) -> None:
+    ends = after(store, SECOND)
+    for kind in ("installation", "fine_grained"):
+        _, row = store.do(tokens.create, seed.octo["id"], kind=kind, expires_at=ends)
+    clock.advance(1)
+    await expire(store, worker_events)
+    (authorization,) = bodies(store, "authorization")
+    assert authorization["authorization"]["id"] == row["id"]
+    assert store.look(expiring.next_due) is None
+
+
 def limit_many(db: Connection, owner_id: int, many: int) -> None:
     for number in range(many):
         repo = repositories.create(db, owner_id, f"many-{number}")
