@@ -5,8 +5,8 @@ Authentication -> rate limits (403) -> API version (400) -> required credentials
 422) -> handler -> response (304 if the client has it already).
 
 A request that changes something is first checked in a read transaction, so that a rejection does
-not wait for the writer. It is checked again in the transaction of the change. Of the requests that
-change or delete what one path names, each sees the changes of the one before it.
+not wait for the writer. It is checked again in the transaction of the change. A PATCH, a PUT or a
+DELETE first locks its path, and so it sees the changes of earlier requests.
 """
 
 from collections.abc import Callable, Mapping

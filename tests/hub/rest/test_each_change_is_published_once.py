@@ -17,7 +17,7 @@ from operations_world import SECRET, Headers, Place, World, basic, bearer, first
 from state_changes import STEPS, UNPUBLISHED, Step
 
 from hub.operations import OPERATIONS
-from hub.rest import pipeline
+from hub.rest import resolve
 from hub.settings import HubSettings
 from store import Connection, Store
 from store.accounts import accounts, teams, tokens
@@ -225,16 +225,16 @@ async def test_a_change_by_two_hubs_is_published_once(
     clock: MovableClock,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The second hub has admitted its request before the first one has committed its change."""
-    admit, together = pipeline._admit, [Barrier(1)]
+    """Both hubs try to read the rows of the path before one of them has committed its change."""
+    read, together = resolve.resolve_path, [Barrier(1)]
 
     def met(*given: Any) -> Any:
-        found = admit(*given)
+        found = read(*given)
         with suppress(BrokenBarrierError):
             together[0].wait(0.3)
         return found
 
-    monkeypatch.setattr(pipeline, "_admit", met)
+    monkeypatch.setattr(resolve, "resolve_path", met)
     async with open_client(open_furnished(url, tmp_path, clock), settings) as other:
         for step in STEPS:
             hubs = [hub, other] if step.operation in BY_TWO_HUBS else [hub]

@@ -131,7 +131,7 @@ def test_ids_are_not_given_twice(world: World) -> None:
 
 
 @pytest.mark.parametrize("url", ["postgres"], indirect=True)
-def test_texts_are_in_the_order_of_their_bytes_whatever_the_locale(store: Store) -> None:
+def test_texts_are_in_the_order_of_their_bytes_with_any_locale(store: Store) -> None:
     others = (
         "SELECT DISTINCT table_name FROM information_schema.columns"
         " WHERE table_schema = current_schema() AND data_type = 'text'"

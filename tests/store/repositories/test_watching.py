@@ -80,7 +80,7 @@ def test_a_subscription_is_removed_once(world: World, bob: Row) -> None:
 
 
 @pytest.mark.parametrize("url", ["postgres"], indirect=True)
-def test_a_watcher_whom_two_hubs_change_is_counted_once(
+def test_a_subscription_that_two_hubs_change_is_counted_once(
     world: World, other: Store, url: str, bob: Row
 ) -> None:
     put(world, bob)
