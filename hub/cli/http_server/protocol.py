@@ -249,7 +249,8 @@ class Protocol(HttpToolsProtocol):
         if self._phase != REQUEST:
             self._phase = REQUEST
             self._at_work = self.cycle
-            self.due = math.inf
+            # The transport does not report again that earlier responses wait for the client.
+            self.due = self.loop.time() if self.flow.write_paused else math.inf
             if self._peer is not None:
                 self._peer.waiting.pop(self, None)
 

@@ -507,6 +507,21 @@ async def test_an_untaken_answer_is_closed_after_the_timeout(world, how, monkeyp
     await until(lambda: not world.limiter.open)
 
 
+async def test_more_requests_do_not_keep_a_connection_whose_answers_are_not_taken(world):
+    """Otherwise clients that read nothing could take all connections for ever."""
+    world.limit(write_timeout=SOON, keep_alive_timeout=PATIENCE)
+    client = await world.connect()
+    client.writer.transport.pause_reading()
+    # Until an answer waits for the client, the connection is idle after each request.
+    while world.limiter.waiting():
+        asked = len(world.app.paths)
+        await client.send(b"GET /?8000000 HTTP/1.1\r\nHost: x\r\n\r\n")
+        await until(lambda asked=asked: len(world.app.paths) > asked)
+    assert len(world.app.paths) > 1
+    await until(lambda: world.dropped() == {"timeout": 1})
+    await until(lambda: not world.limiter.open)
+
+
 async def test_a_slowly_taken_answer_is_sent_whole(world, monkeypatch):
     """While the client reads a response, neither `LINGER` nor the keep-alive timeout ends it."""
     monkeypatch.setattr(protocols, "LINGER", SOON)
