@@ -90,7 +90,8 @@ class HubSettings(
     max_held_bytes: int = Field(
         128 * 1024 * 1024,
         ge=1024,
-        description="maximum size of all bodies being received, in bytes; beyond it: 503",
+        description="maximum size of all bodies being received, in bytes; beyond it: 503. The "
+        "client whose unfinished bodies take the most makes room for the others",
     )
     body_timeout: float = Field(
         60.0,

@@ -2,13 +2,13 @@
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import orjson
-from starlette.types import Receive
+from starlette.types import Receive, Scope
 
+from hub.http.body_memory import BodyMemory, Upload
 from hub.http.errors import BodyTooLong, ClientGone, Malformed, TooLarge, TooSlow
-from store.errors import Busy
 
 # Larger bodies are processed outside the event loop, so that other requests do not wait.
 LARGE = 64 * 1024
@@ -18,71 +18,84 @@ DRAIN_FACTOR = 4
 JSON_WHITESPACE = b" \t\r\n"
 
 
+class IncomingRequest(Protocol):
+    """A request whose body can be read."""
+
+    @property
+    def scope(self) -> Scope: ...
+    @property
+    def headers(self) -> Mapping[bytes, bytes]: ...
+    @property
+    def receive(self) -> Receive: ...
+
+
 class BodyReader:
     """Reads bodies and counts the bytes in memory until they are given back.
 
-    `most` is the limit for all bodies together, in bytes; `seconds` is the time for one body.
+    `seconds` is the time for one body.
     """
 
-    def __init__(self, most: int, seconds: float) -> None:
-        self._most = most
+    def __init__(self, memory: BodyMemory, seconds: float) -> None:
+        self._memory = memory
         self._seconds = seconds
-        self.held = 0
+        self.give_back = memory.give_back
 
-    async def read(self, headers: Mapping[bytes, bytes], receive: Receive, limit: int) -> bytes:
+    async def read(self, request: IncomingRequest, limit: int) -> bytes:
         """Return the body. The caller must call `give_back(len(body))` once it is done with it.
 
         Raises TooLarge beyond `limit` bytes (without reading if Content-Length says so), TooSlow
         after the deadline, Busy if all bodies together need too much memory, Malformed for a bad
         Content-Length, and ClientGone if the client disconnects.
         """
-        declared = headers.get(b"content-length", b"0")
+        declared = request.headers.get(b"content-length", b"0")
         if not declared.isdigit():
             raise Malformed("Content-Length is not a number")
         if len(declared) > 15 or int(declared) > limit:
             # The HTTP server reads and discards the rest, so that the client sees the response.
             raise _too_large(limit)
-        message = await receive()
+        message = await request.receive()
         if message["type"] == "http.request" and not message.get("more_body"):
-            return self._whole(message.get("body", b""), limit)
-        try:
-            async with asyncio.timeout(self._seconds):
-                return await self._rest(message, receive, limit)
-        except TimeoutError:
-            raise TooSlow(f"the body was not complete within {self._seconds:g} seconds") from None
+            return self._whole(request, message.get("body", b""), limit)
+        return await self._parts(request, message, limit)
 
-    def _whole(self, body: bytes, limit: int) -> bytes:
+    def _whole(self, request: IncomingRequest, body: bytes, limit: int) -> bytes:
         if len(body) > limit:
             raise _too_large(limit)
-        self._reserve(len(body))
+        self._memory.reserve(request.scope, len(body))
         return body
 
-    async def _rest(self, message: Mapping[str, object], receive: Receive, limit: int) -> bytes:
+    async def _parts(
+        self, request: IncomingRequest, message: Mapping[str, object], limit: int
+    ) -> bytes:
+        deadline = asyncio.timeout(self._seconds)
+        upload = self._memory.begin(request.scope, deadline)
+        try:
+            async with deadline:
+                return await self._rest(upload, message, request.receive, limit)
+        except TimeoutError:
+            # Raises Busy if the upload made room for others.
+            self._memory.add(upload, 0)
+            raise TooSlow(f"the body was not complete within {self._seconds:g} seconds") from None
+
+    async def _rest(
+        self, upload: Upload, message: Mapping[str, object], receive: Receive, limit: int
+    ) -> bytes:
         chunks: list[bytes] = []
-        size = 0
         try:
             while True:
                 chunk = _chunk(message)
-                if size + len(chunk) > limit:
+                if upload.size + len(chunk) > limit:
                     raise _too_large(limit, await _drain(message, receive, DRAIN_FACTOR * limit))
-                self._reserve(len(chunk))
-                size += len(chunk)
+                self._memory.add(upload, len(chunk))
                 chunks.append(chunk)
                 if not message.get("more_body"):
                     return b"".join(chunks)
                 message = await receive()
         except BaseException:
-            self.give_back(size)
+            self.give_back(upload.size)
             raise
-
-    def _reserve(self, size: int) -> None:
-        if self.held + size > self._most:
-            raise Busy("too many large bodies are being received; try again in a moment")
-        self.held += size
-
-    def give_back(self, size: int) -> None:
-        """Release `size` bytes that are no longer in memory."""
-        self.held -= size
+        finally:
+            self._memory.end(upload)
 
 
 def _chunk(message: Mapping[str, object]) -> bytes:

@@ -60,7 +60,7 @@ class BatchEndpoint:
         signature: bytes,
     ) -> Response:
         limit = self._services.settings.max_event_bytes
-        body = await self._services.intake.read(request.headers, request.receive, limit)
+        body = await self._services.intake.read(request, limit)
         attempt.size = len(body)
         try:
             source = None

@@ -107,7 +107,7 @@ class IngestEndpoints:
         declared = request.headers.get(b"content-length", b"")
         attempt.size = int(declared[:18]) if declared.isdigit() else None
         limit = self._services.settings.max_event_bytes
-        body = await self._services.intake.read(request.headers, request.receive, limit)
+        body = await self._services.intake.read(request, limit)
         attempt.size = len(body)
         return body
 

@@ -81,9 +81,7 @@ def subscribe(services: Services) -> Handler:
 
 
 async def _read_request(services: Services, request: Request) -> SubscriptionRequest:
-    body = await services.intake.read(
-        request.headers, request.receive, services.settings.max_body_bytes
-    )
+    body = await services.intake.read(request, services.settings.max_body_bytes)
     services.intake.give_back(len(body))
     fields = read_form(request.scope, body)
     for name in ("hub.mode", "hub.topic", "hub.callback"):

@@ -42,7 +42,7 @@ def _unsubscribe_page(services: Services) -> Handler:
 
 def _change(services: Services) -> Handler:
     async def work(request: Request) -> Response:
-        raw = await services.intake.read(request.headers, request.receive, MOST_FORM)
+        raw = await services.intake.read(request, MOST_FORM)
         services.intake.give_back(len(raw))
         change = _wanted(read_form(request.scope, raw))
         shown = await services.store.read(_follow, request.query, None)

@@ -10,6 +10,7 @@ from hub.auth.passwords import Passwords
 from hub.auth.quotas import RateStatus
 from hub.auth.rate_limits import RateLimits
 from hub.http.body import BodyReader
+from hub.http.body_memory import BodyMemory
 from hub.http.client_address import UNKNOWN_ADDRESS, ClientAddresses
 from hub.http.errors import WriteRequired
 from hub.http.media import PLAIN, Media
@@ -77,11 +78,12 @@ class Services:
         self.polls = LongPolls(self.store, self.ending)
         self.urls = Urls(settings.root())
         self.documentation = settings.documentation()
-        self.intake = BodyReader(settings.max_held_bytes, settings.body_timeout)
         self.limits = RateLimits(self.store, settings) if settings.rate_limiting else None
         self.passwords = Passwords(self.store, settings)
         self.authentications = Authentications(self.store)
         self.clients = ClientAddresses(settings.trusted_proxies)
+        memory = BodyMemory(settings.max_held_bytes, self.clients)
+        self.intake = BodyReader(memory, settings.body_timeout)
         self.vocabulary = Vocabulary(settings.vocabulary, settings.root())
 
     async def close(self) -> None:

@@ -232,7 +232,7 @@ class Dashboard:
 
     async def form(self, request: Request, most: int = MOST_FORM) -> Form:
         """Return the fields of a posted form of at most `most` bytes."""
-        raw = await self.services.intake.read(request.headers, request.receive, most)
+        raw = await self.services.intake.read(request, most)
         self.services.intake.give_back(len(raw))
         return read_form(request.scope, raw, MOST_FIELDS)
 

@@ -63,7 +63,7 @@ class WebSubHub:
 
     async def _form(self, request: Request) -> WebSubForm:
         intake, most = self._services.intake, self._services.settings.max_body_bytes
-        body = await intake.read(request.headers, request.receive, most)
+        body = await intake.read(request, most)
         intake.give_back(len(body))
         if kind_of(request.headers.get(b"content-type", b"")) != URLENCODED:
             raise Unsupported(f"the Content-Type must be {URLENCODED}")

@@ -10,6 +10,7 @@ import pytest
 from assertions import assert_error, attempted, waiting
 from hub_client import open_client
 from incoming_events import hook_for, kept, refused
+from waiting import until
 
 from hub.app import create_app
 from hub.settings import HubSettings
@@ -267,6 +268,46 @@ async def test_bodies_are_bounded_together(store: Store, seed: Any, settings: Hu
         go.set()
         assert (await first).status_code == 202
         assert (await client.post(TOPIC, json={"a": "x" * 2000})).status_code == 202
+    await store.close()
+
+
+async def test_unfinished_bodies_of_a_client_make_room_for_other_clients(
+    store: Store, seed: Any, settings: HubSettings
+) -> None:
+    """A client without credentials cannot keep out the events of others."""
+
+    async def judge(url: str) -> None: ...
+
+    def client_at(address: str) -> httpx.AsyncClient:
+        transport = httpx.ASGITransport(app, client=(address, 1))
+        headers = {"Authorization": f"token {seed.token}"}
+        return httpx.AsyncClient(transport=transport, base_url=ORIGIN, headers=headers)
+
+    began: list[int] = []
+
+    async def unfinished(size: int) -> AsyncIterator[bytes]:
+        yield b"x" * size
+        began.append(size)
+        await asyncio.Event().wait()
+
+    app = create_app(store, settings.model_copy(update={"max_held_bytes": 8192}), judge)
+    async with client_at("192.0.2.1") as hostile, client_at("192.0.2.2") as other:
+        sizes = [3000, 4000, 1000]
+        tasks = [
+            asyncio.create_task(hostile.post(TOPIC, content=unfinished(size))) for size in sizes
+        ]
+        await until(lambda: sorted(began) == sorted(sizes))
+        # The largest body of the address makes room, and its other bodies go on.
+        assert (await other.post(TOPIC, json={"a": "x" * 2000})).status_code == 202
+        assert_error(await tasks[1], 503)
+        assert not tasks[0].done()
+        assert not tasks[2].done()
+        # The same address gets no room by that.
+        assert_error(await hostile.post(TOPIC, json={"a": "x" * 5000}), 503)
+        assert (await other.post(TOPIC, json={"a": "x" * 8000})).status_code == 503
+        assert (await other.post(TOPIC, json={"a": "x" * 3500})).status_code == 202
+        for task in tasks:
+            task.cancel()
     await store.close()
 
 
