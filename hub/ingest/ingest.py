@@ -127,7 +127,7 @@ class IngestEndpoints:
         event_envelope.any_event(name)
         attempt.guid = guid = event_envelope.guid_of(request.headers)
         if kind_of(request.headers.get(b"content-type", b"")) == URLENCODED:
-            body = _payload_field(body)
+            body = await _payload_field(body)
         payload = await event_envelope.read_payload(body)
         repo_id, org_id = await self._services.store.read(place_of, source, name, payload)
         origin = EventOrigin(repo_id, source["id"], org_id)
@@ -184,8 +184,11 @@ def repository_for(db: Connection, source: Row, payload: dict[str, Any]) -> Row 
     return repository_names.find_reported(db, payload, owner, name)
 
 
-def _payload_field(body: bytes) -> bytes:
-    fields = read_urlencoded(body)
+async def _payload_field(body: bytes) -> bytes:
+    if len(body) > LARGE:
+        fields = await asyncio.to_thread(read_urlencoded, body)
+    else:
+        fields = read_urlencoded(body)
     if "payload" not in fields:
         raise Malformed("The form has no field payload")
     return fields["payload"].encode()

@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+import threading
 from typing import Any
 
 import httpx
@@ -11,6 +12,8 @@ from assertions import assert_error, signature
 from incoming_events import hook_for, kept, refused
 from statement_log import statements
 
+from hub.http.forms import Form, read_urlencoded
+from hub.ingest import ingest
 from store import Connection, Row, Store
 from store.accounts import accounts
 from store.clock import MovableClock
@@ -112,6 +115,28 @@ async def test_a_signed_form_is_accepted(forge: httpx.AsyncClient, store: Store)
         answer = await post(forge, body, Content_Type="application/x-www-form-urlencoded")
         assert_error(answer, 400, message)
     assert [row["sender"] for row in refused(store)] == ["source forge"] * 2
+
+
+async def test_a_large_form_does_not_hold_the_event_loop(
+    forge: httpx.AsyncClient, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[threading.Thread] = []
+
+    def read(body: bytes) -> Form:
+        threads.append(threading.current_thread())
+        return read_urlencoded(body)
+
+    monkeypatch.setattr(ingest, "read_urlencoded", read)
+    monkeypatch.setattr(ingest, "LARGE", 50)
+    for body in (b"payload={}", b"payload={}" + b"+" * 100):
+        answer = await post(
+            forge,
+            body,
+            Content_Type="application/x-www-form-urlencoded",
+            X_GitHub_Delivery=f"{len(body)}",
+        )
+        assert answer.status_code == 202
+    assert [one is threading.main_thread() for one in threads] == [True, False]
 
 
 @pytest.mark.parametrize(
