@@ -86,6 +86,7 @@ async def test_key_sets_of_unknown_and_removed_hooks_are_not_found(
     hook = await made(client, "v1a")
     at = store.look(lambda db: (hooks.by_id(db, hook["id"]) or {})["key_set"])
     assert (await client.get(f"/.well-known/webhook-keys/{at}")).status_code == 200
-    assert (await client.get("/.well-known/webhook-keys/nothing")).status_code == 404
+    for name in ("nothing", "%00", f"{at}%00"):
+        assert (await client.get(f"/.well-known/webhook-keys/{name}")).status_code == 404
     assert (await client.delete(hook["url"])).status_code == 204
     assert (await client.get(f"/.well-known/webhook-keys/{at}")).status_code == 404
