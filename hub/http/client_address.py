@@ -1,13 +1,15 @@
 """The address of a request's client."""
 
 import ipaddress
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from starlette.types import Scope
 
 UNKNOWN_ADDRESS = "unknown"
-MAX_HOPS = 100
+LONGEST = 100
+# The addresses in X-Forwarded-For that are read. No chain of proxies has more.
+MOST_HOPS = 32
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
@@ -29,11 +31,11 @@ class ClientAddresses:
         client = scope.get("client")
         peer: str = client[0] if client else UNKNOWN_ADDRESS
         if self._trusted and self.is_proxy(peer):
-            for hop in reversed(_hops(scope)):
+            for hop in _hops(scope):
                 peer = hop
                 if not self.is_proxy(hop):
                     break
-        return peer[:MAX_HOPS]
+        return peer[:LONGEST]
 
     def is_proxy(self, address: str) -> bool:
         """Return whether a trusted proxy has this address."""
@@ -59,19 +61,16 @@ def _unmapped(address: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
     return mapped or number
 
 
-def _hops(scope: Scope) -> list[str]:
-    """Return the addresses in X-Forwarded-For, the nearest last.
-
-    Everything before an invalid address is ignored.
-    """
+def _hops(scope: Scope) -> Iterator[str]:
+    """Yield the addresses in X-Forwarded-For, the nearest first, up to an invalid one."""
     named = b",".join(value for name, value in scope["headers"] if name == b"x-forwarded-for")
-    hops: list[str] = []
-    for part in reversed(named.decode("latin-1").split(",")):
+    parts = named.decode("latin-1").rsplit(",", MOST_HOPS)
+    # A client may send thousands, and one part would be all those beyond the limit.
+    for part in reversed(parts[-MOST_HOPS:]):
         try:
-            hops.insert(0, str(ipaddress.ip_address(part.strip())))
+            yield str(ipaddress.ip_address(part.strip()))
         except ValueError:
-            break
-    return hops
+            return
 
 
 @lru_cache(maxsize=1024)

@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Iterator
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from hub.auth import rate_counters
 from hub.auth.quotas import RateCharge, RateSubject
 from hub.auth.rate_counters import RateCounters
 from hub.auth.rate_limits import RateLimits
+from hub.http import client_address
 from hub.http.client_address import ClientAddresses
 from hub.http.errors import Exhausted, TooFast
 from hub.rate_limit_settings import RATE_LIMITS
@@ -499,6 +501,25 @@ def test_client_addresses_behind_proxies(
     peer: str | None, forwarded: list[str], expected: str
 ) -> None:
     assert ClientAddresses(["10.0.0.0/8"]).address(scope(peer, *forwarded)) == expected
+
+
+def test_only_the_nearest_hops_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client may send thousands of addresses, which the proxy passes on."""
+    parsed: list[str] = []
+
+    def parse(text: str) -> IPv4Address | IPv6Address:
+        parsed.append(text)
+        return ip_address(text)
+
+    monkeypatch.setattr(client_address.ipaddress, "ip_address", parse)
+    clients = ClientAddresses(["10.0.0.0/8"])
+    for hops, expected in (
+        ("192.0.2.1," * 6000 + "198.51.100.1", "198.51.100.1"),
+        ("10.0.0.2," * 6000 + "10.0.0.3", "10.0.0.2"),
+    ):
+        parsed.clear()
+        assert clients.address(scope("10.0.0.1", hops)) == expected
+        assert len(parsed) < 6 * client_address.MOST_HOPS
 
 
 @pytest.mark.parametrize("trusted", ["10.0.0.0/8", "::ffff:10.0.0.0/104"])
