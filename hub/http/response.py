@@ -17,6 +17,8 @@ HTML = (b"content-type", b"text/html; charset=utf-8")
 # The beginning of the media types of responses in another form than the usual one.
 FORMS = b"application/vnd.service"
 Header = tuple[bytes, bytes]
+CONTROLS = bytes(code for code in (*range(32), 127) if code != ord("\t"))
+SENT = bytes.maketrans(CONTROLS, b"?" * len(CONTROLS))
 
 
 class Response:
@@ -66,5 +68,8 @@ def set_media_type(answer: Response, family: str, param: str) -> None:
 
 
 def header(name: str, value: str) -> Header:
-    """Return a header line. Characters outside latin-1 become `?`, as they cannot be sent."""
-    return name.lower().encode(), value.encode("latin-1", "replace")
+    """Return a header line. Characters that cannot be sent become `?`.
+
+    These are the ones outside latin-1, and control characters but the tab.
+    """
+    return name.lower().encode(), value.encode("latin-1", "replace").translate(SENT)

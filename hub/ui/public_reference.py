@@ -12,7 +12,7 @@ from hub.admin.administrators import AdminAuth
 from hub.http.accept import Accept
 from hub.http.errors import Unauthenticated
 from hub.http.response import JSON, Response, header
-from hub.http.routing import Routes
+from hub.http.routing import Routes, path_of
 from hub.openapi.cache import OpenAPICache
 from hub.rest.context import Services
 from hub.rest.middleware import wrap
@@ -67,7 +67,7 @@ def add(
     for path, (up, template, view) in PAGES.items():
         page = _page(openapi, up, template, view, dashboard=dashboard)
         shown = _restricted(check, page)
-        works[path] = _signing_in(shown, path) if dashboard else shown
+        works[path] = _signing_in(services, shown) if dashboard else shown
     for path, work in works.items():
         routes.add("GET", services.urls.prefix + path, wrap(services, work, door="docs"))
 
@@ -83,7 +83,7 @@ def _restricted(check: Check | None, work: Handler) -> Handler:
     return run
 
 
-def _signing_in(work: Handler, path: str) -> Handler:
+def _signing_in(services: Services, work: Handler) -> Handler:
     """Return a handler like `work` that redirects browsers without a token to the dashboard."""
 
     async def run(request: Request) -> Response:
@@ -94,7 +94,9 @@ def _signing_in(work: Handler, path: str) -> Handler:
                 "text/html"
             ):
                 raise
-            return Response(303, b"", [header("Location", ROOT + path.format(**request.values))])
+            # As it was sent: a decoded part could hold what no header may hold.
+            here = path_of(request.scope).removeprefix(services.urls.prefix)
+            return Response(303, b"", [header("Location", ROOT + here)])
 
     return run
 

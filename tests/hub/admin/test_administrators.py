@@ -334,6 +334,10 @@ class TestReference:
             answer = await client.get("/reference/schemas/Hook", headers=browser)
             assert answer.status_code == 303
             assert answer.headers["Location"] == "/ui/reference/schemas/Hook"
+            # A decoded line break would end the connection without an answer.
+            for name in ("a%0D%0AX:%20y", "a%00", "%E2%82%AC", "a%2Fb"):
+                answer = await client.get(f"/reference/{name}", headers=browser)
+                assert answer.headers["Location"] == f"/ui/reference/{name}"
             wrong = {**browser, "Authorization": "Bearer wrong"}
             assert (await client.get("/reference", headers=wrong)).status_code == 401
 
