@@ -32,8 +32,8 @@ CHUNK_FRAMING = 16
 FULL = Busy("There are too many connections. Please try again in a moment.")
 
 
-class TooManyWaiting(Exception):
-    """More requests are pipelined on a connection than `MOST_WAITING`."""
+class NoMoreRequests(Exception):
+    """The newest request is the last one: it said so, or `MOST_WAITING` others are pipelined."""
 
 
 class Protocol(HttpToolsProtocol):
@@ -51,6 +51,7 @@ class Protocol(HttpToolsProtocol):
         "_at_work",
         "_deaf",
         "_has_ended",
+        "_is_last",
         "_limiter",
         "_peer",
         "_phase",
@@ -83,6 +84,8 @@ class Protocol(HttpToolsProtocol):
         """Whether received data is ignored."""
         self._has_ended = False
         """Whether the client sends nothing more."""
+        self._is_last = False
+        """Whether the newest request asks for the end of the connection after its response."""
         self._refusal: HubError | None = None
         self._to_discard = LINGER_BYTES
         self._at_work: RequestResponseCycle | None = None
@@ -106,7 +109,7 @@ class Protocol(HttpToolsProtocol):
         `raw` is the TCP transport. `transport` is the TLS transport over it, or `raw` itself.
         """
         super().connection_made(transport)
-        self._writer = ResponseWriter(transport, self.loop)
+        self._writer = ResponseWriter(transport, self.loop, self._close)
         self._unsent = Unsent(*{transport, raw})
         self._peer = peer
         self._wait(NEW, self._limiter.limits.header_timeout)
@@ -203,7 +206,7 @@ class Protocol(HttpToolsProtocol):
             self._end_with_newest()
         except httptools.HttpParserError as error:
             cause = error.__context__
-            if isinstance(cause, TooManyWaiting):
+            if isinstance(cause, NoMoreRequests):
                 self._end_with_newest()
             else:
                 no_http = Malformed(f"This is not an HTTP request: {error}.")
@@ -239,10 +242,11 @@ class Protocol(HttpToolsProtocol):
         limits = self._limiter.limits
         request_head.check(self.headers, limits.headers, self.parser.get_http_version)
         if len(self.pipeline) >= MOST_WAITING:
-            raise TooManyWaiting
+            raise NoMoreRequests
         super().on_headers_complete()
         if self._state.ending:
             self.cycle.keep_alive = False
+        self._is_last = not self.cycle.keep_alive
         # Trailers are dropped: they must not become headers of the request.
         self.headers = []
         self._room = limits.header_bytes
@@ -266,6 +270,9 @@ class Protocol(HttpToolsProtocol):
         limits = self._limiter.limits
         # The room that the body has made is not for the next request's head.
         self._room = min(self._room, limits.header_bytes)
+        if self._phase == REST and self._is_last:
+            self._end()
+            raise NoMoreRequests
         if self._phase == REST:
             self._wait(IDLE, limits.keep_alive_timeout)
         super().on_message_complete()
@@ -293,10 +300,22 @@ class Protocol(HttpToolsProtocol):
             self._say(self._refusal)
         elif self._is_within_body():
             self._wait(REST, limits.body_timeout)
+            if self._is_last and self.transport.can_write_eof():
+                self.transport.write_eof()
         elif self.cycle.scope is not self.scope:
             self._wait(HEAD, limits.header_timeout)
         else:
             self._wait(IDLE, limits.keep_alive_timeout)
+
+    def _close(self) -> None:
+        """Close the connection, but read a body first whose request was answered early.
+
+        If the server closed at once, the client could not send the rest, nor read the response.
+        """
+        current = self._at_work
+        is_answered = current is not None and current.response_complete and current is self.cycle
+        if not (is_answered and self._is_last and self._is_within_body()):
+            self.transport.close()
 
     def _wait(self, phase: int, seconds: float) -> None:
         self._phase = phase

@@ -1,6 +1,7 @@
 """Responses that need one write: the head waits for the first part of the body."""
 
 import asyncio
+from collections.abc import Callable
 
 # Beyond this size, a second write costs less than copying the body behind the head.
 ONE_WRITE = 65536
@@ -14,10 +15,16 @@ class ResponseWriter:
     at the latest. The bytes keep their order.
     """
 
-    __slots__ = ("_held", "_loop", "_transport")
+    __slots__ = ("_close", "_held", "_loop", "_transport")
 
-    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self,
+        transport: asyncio.Transport,
+        loop: asyncio.AbstractEventLoop,
+        close: Callable[[], None] | None = None,
+    ) -> None:
         self._transport, self._loop = transport, loop
+        self._close = close or transport.close
         self._held = b""
 
     def write(self, data: bytes) -> None:
@@ -40,9 +47,9 @@ class ResponseWriter:
             self._transport.write(held)
 
     def close(self) -> None:
-        """Write the data that is held, and close the connection."""
+        """Write the data that is held, and close the connection, or call the given `close`."""
         self.flush()
-        self._transport.close()
+        self._close()
 
     def is_closing(self) -> bool:
         """Return whether the connection is closed, or about to be."""

@@ -496,6 +496,55 @@ async def test_a_body_may_come_after_its_answer(world):
     assert (await client.answer())[0] == 200
 
 
+LAST = pytest.mark.parametrize(
+    "last", [b"HTTP/1.0\r\n", b"HTTP/1.1\r\nConnection: close\r\nHost: x\r\n"], ids=["1.0", "1.1"]
+)
+
+
+@LAST
+async def test_a_body_may_come_after_the_last_answer(world, last):
+    """If the server closed at once, a client that is still sending would see no answer."""
+    client = await world.connect()
+    size = 8_000_000
+    await client.send(b"POST / " + last + b"Content-Length: %d\r\n\r\nx" % size)
+    status, headers, _ = await client.answer()
+    assert (status, headers["connection"]) == (200, "close")
+    for _ in range(size // 1000 - 1):
+        await client.send(b"x" * 1000)
+    assert world.limiter.open == 1
+    # Nothing that follows is a request.
+    await client.send(b"x" * 999 + REQUEST)
+    assert await client.ended() == b""
+    await until(lambda: not world.limiter.open)
+    assert world.app.paths == ["/"]
+    assert not world.dropped()
+
+
+@LAST
+async def test_an_unread_last_body_is_closed_after_the_timeout(world, last):
+    world.limit(body_timeout=SOON, keep_alive_timeout=PATIENCE)
+    client = await world.connect()
+    await client.send(b"POST / " + last + b"Content-Length: 999\r\n\r\nx")
+    assert (await client.answer())[0] == 200
+    assert await client.ended() == b""
+    await until(lambda: world.dropped() == {"timeout": 1})
+    await until(lambda: not world.limiter.open)
+
+
+async def test_requests_behind_the_last_one_are_not_served(world):
+    """Also if the body of one has not arrived when the last one is answered."""
+    world.app.may.clear()
+    client = await world.connect()
+    last = b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+    await client.send(last + last.replace(b"\r\n\r\n", b"\r\nContent-Length: 9\r\n\r\nx"))
+    await world.app.began.wait()
+    world.app.may.set()
+    assert (await client.answer())[0] == 200
+    assert await client.ended() == b""
+    await until(lambda: not world.limiter.open)
+    assert world.app.paths == ["/"]
+
+
 @pytest.mark.parametrize("how", [b"", b"Connection: close\r\n"])
 async def test_an_untaken_answer_is_closed_after_the_timeout(world, how, monkeypatch):
     monkeypatch.setattr(protocols, "LINGER", SOON)
