@@ -9,7 +9,8 @@ Offer = TypeVar("Offer")
 QUOTED = r'"(?:\\.|[^"\\])*"?'
 ELEMENT = re.compile(rf'(?:[^,"]|{QUOTED})+')
 PARAMETER = re.compile(rf'(?:[^;"]|{QUOTED})+')
-WEIGHT = re.compile(r"q\s*=\s*([0-9]+\.?[0-9]*|\.[0-9]+)", re.ASCII)
+# The quantifiers are possessive, so that the time is linear.
+WEIGHT = re.compile(r"q\s*+=\s*+([0-9]++\.?+[0-9]*+|\.[0-9]++)", re.ASCII)
 ANYTHING = "*/*"
 
 

@@ -4,6 +4,7 @@ import httpx
 import pytest
 from assertions import assert_error
 
+from hub.http.accept import Accept
 from hub.http.errors import NotAcceptable, Unsupported
 from hub.http.media import Media, negotiate
 
@@ -126,6 +127,15 @@ def test_the_heaviest_media_type_wins(accept: str, param: str | None) -> None:
 def test_a_wildcard_does_not_cover_an_excluded_type(accept: str) -> None:
     with pytest.raises(Unsupported):
         negotiate(accept, ())
+
+
+@pytest.mark.parametrize(
+    "parts", ["1", ".1", "1.", " ", "=", "q=1", ";q=1", '"', '\\"', ",", 'a;"', '";q=']
+)
+def test_a_long_header_takes_no_time_that_grows_with_its_square(parts: str) -> None:
+    """With such a time, this would take minutes."""
+    for begin in ("a/b;q=", ""):
+        assert Accept(f"{begin}{parts * 200_000}x, text/html").quality("text/css") is not None
 
 
 async def test_lines_of_a_header_are_one(client: httpx.AsyncClient) -> None:
