@@ -212,6 +212,14 @@ def test_without_a_vocabulary_there_is_nothing_to_do() -> None:
     assert NONE.translate_request(raw) is raw
 
 
+@pytest.mark.parametrize("parts", [b'"scopes":[', b'"scopes":', b'"scopes": ', b'"scopes"', b"["])
+def test_a_long_body_takes_no_time_that_grows_with_its_square(parts: bytes) -> None:
+    """With such a time, this would take hours."""
+    for begin in (b"", b'"scopes"', b'"scopes":', b'"scopes":['):
+        raw = b"scopes" + begin + parts * 500_000
+        assert FULL.translate_request(raw) == raw
+
+
 def test_events_are_mapped(store: Store, seed: Any) -> None:
     def emit(db: Connection) -> bytes:
         ctx = Context(db, Urls(BASE), None, ("issues.opened",), words=FULL)
