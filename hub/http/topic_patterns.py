@@ -28,9 +28,20 @@ class Foreign:
 
 def _compiled(pattern: str) -> re.Pattern[str]:
     origin, slash, path = _halves(pattern)
-    host = "[^/?#@:\\\\]*".join(re.escape(part) for part in origin.split("*"))
-    rest = "[^#\\s]*".join(re.escape(part) for part in path.split("*"))
-    return re.compile(host + slash + rest)
+    return re.compile(_expression(origin, "[^/?#@:\\\\]") + slash + _expression(path, "[^#\\s]"))
+
+
+def _expression(pattern: str, some: str) -> str:
+    """Return the regular expression of a pattern, in which `*` stands for any number of `some`.
+
+    Between two stars the first place that fits is as good as any later one, so no other is tried:
+    the time would grow with a power of the URL's length.
+    """
+    begin, *parts = (re.escape(part) for part in pattern.split("*"))
+    if not parts:
+        return begin
+    *within, end = parts
+    return begin + "".join(f"(?>{some}*?{part})" for part in within) + f"{some}*{end}"
 
 
 def _halves(pattern: str) -> tuple[str, str, str]:

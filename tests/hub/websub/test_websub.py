@@ -422,7 +422,16 @@ async def test_subscriptions_of_a_host_to_a_topic_are_bounded(
         ("http://127.0.0.1:*/*", "http://127.0.0.1/", False),
         ("http://127.0.0.1/*", "http://127.0.0.1:99/", False),
         ("http://[::1]:*/*", "http://[::1]:99/a", True),
+        ("https://*.*.example/*/b*/*.xml", "https://x.y.z.example/a/a/b/b/c.xml/d.xml", True),
+        ("https://*.*.example/*/b*/*.xml", "https://z.example/a/a/b/b/c.xml", False),
+        ("https://*.*.example/*/b*/*.xml", "https://x.y.z.example/a/b/c.xml/d", False),
     ],
 )
 def test_patterns_of_topics_match_whole_urls(pattern: str, url: str, served: bool) -> None:
     assert (Foreign([pattern]).find(url) is not None) is served
+
+
+def test_a_pattern_with_many_stars_takes_no_time_that_grows_with_a_power() -> None:
+    """With such a time, this would take hours."""
+    served = Foreign(["https://blog.example/*/*/*/*.xml"])
+    assert served.find(f"https://blog.example/{'/' * 20_000}x") is None
