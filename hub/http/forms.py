@@ -1,12 +1,17 @@
 """Parsing of urlencoded and multipart forms, with limits; only text fields are kept."""
 
+import asyncio
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
 from starlette.types import Scope
 
+from hub.http.body import LARGE
 from hub.http.errors import Malformed
+
+T = TypeVar("T")
 
 MAX_FIELDS = 64
 BROKEN = "Problems parsing the form"
@@ -49,6 +54,13 @@ def read_urlencoded(body: bytes, most: int = MAX_FIELDS) -> Form:
     return _checked(pairs)
 
 
+async def read_apart(read: Callable[..., T], body: bytes, *given: Any) -> T:
+    """Return `read(body, *given)`. A large form is read on a thread: it may take seconds."""
+    if len(body) > LARGE:
+        return await asyncio.to_thread(read, body, *given)
+    return read(body, *given)
+
+
 def _checked(pairs: Iterable[tuple[str, str]]) -> Form:
     """Return the form. Raises Malformed if a text holds a NUL, which not every database accepts."""
     form = Form(pairs)
@@ -57,7 +69,7 @@ def _checked(pairs: Iterable[tuple[str, str]]) -> Form:
     return form
 
 
-def read_form(scope: Scope, body: bytes, most: int = MAX_FIELDS) -> Form:
+def read_form(body: bytes, scope: Scope, most: int = MAX_FIELDS) -> Form:
     """Parse a form of either kind. A body of another Content-Type has no fields.
 
     Raises Malformed if the form cannot be parsed, has more than `most` fields, or holds a NUL.

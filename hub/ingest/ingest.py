@@ -8,7 +8,7 @@ from hub.auth.access import on_repo
 from hub.auth.source_signatures import SourceVerifier, find_signer, signature_of, speaks_for
 from hub.http.body import LARGE
 from hub.http.errors import Forbidden, Malformed, TooLarge
-from hub.http.forms import URLENCODED, kind_of, read_urlencoded
+from hub.http.forms import URLENCODED, kind_of, read_apart, read_urlencoded
 from hub.http.response import Response, json_response
 from hub.ingest import event_envelope
 from hub.ingest.auth_batcher import AuthBatcher
@@ -185,10 +185,7 @@ def repository_for(db: Connection, source: Row, payload: dict[str, Any]) -> Row 
 
 
 async def _payload_field(body: bytes) -> bytes:
-    if len(body) > LARGE:
-        fields = await asyncio.to_thread(read_urlencoded, body)
-    else:
-        fields = read_urlencoded(body)
+    fields = await read_apart(read_urlencoded, body)
     if "payload" not in fields:
         raise Malformed("The form has no field payload")
     return fields["payload"].encode()

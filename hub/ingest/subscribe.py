@@ -10,7 +10,7 @@ from hub.auth.credentials import Caller
 from hub.auth.rate_limits import WRITE
 from hub.http.accept import Accept
 from hub.http.errors import Rejected
-from hub.http.forms import URLENCODED, read_form
+from hub.http.forms import URLENCODED, read_apart, read_form
 from hub.http.response import Response
 from hub.ingest import hook_events, subscription
 from hub.ingest.subscription import MOST_URL, Subscription
@@ -83,7 +83,7 @@ def subscribe(services: Services) -> Handler:
 async def _read_request(services: Services, request: Request) -> SubscriptionRequest:
     body = await services.intake.read(request, services.settings.max_body_bytes)
     services.intake.give_back(len(body))
-    fields = read_form(request.scope, body)
+    fields = await read_apart(read_form, body, request.scope)
     for name in ("hub.mode", "hub.topic", "hub.callback"):
         if not fields.get(name):
             raise Rejected(f"{name} is missing")

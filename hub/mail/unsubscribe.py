@@ -44,7 +44,7 @@ def _change(services: Services) -> Handler:
     async def work(request: Request) -> Response:
         raw = await services.intake.read(request, MOST_FORM)
         services.intake.give_back(len(raw))
-        change = _wanted(read_form(request.scope, raw))
+        change = _wanted(read_form(raw, request.scope))
         shown = await services.store.read(_follow, request.query, None)
         # A request without a valid link must not cause a write.
         if not shown["refused"]:

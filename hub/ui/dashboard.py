@@ -11,7 +11,7 @@ from typing import Any
 from hub.admin.administrators import AdminAuth
 from hub.admin.observability import Observability
 from hub.http.errors import ClientGone
-from hub.http.forms import Form, read_form
+from hub.http.forms import Form, read_apart, read_form
 from hub.http.response import Response, header
 from hub.http.routing import path_of
 from hub.openapi.cache import OpenAPICache
@@ -234,7 +234,7 @@ class Dashboard:
         """Return the fields of a posted form of at most `most` bytes."""
         raw = await self.services.intake.read(request, most)
         self.services.intake.give_back(len(raw))
-        return read_form(request.scope, raw, MOST_FIELDS)
+        return await read_apart(read_form, raw, request.scope, MOST_FIELDS)
 
     async def answer(self, visit: SessionRequest, shown: RenderedPage) -> Response:
         """Return the rendered page."""

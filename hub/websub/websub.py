@@ -3,7 +3,7 @@
 import logging
 
 from hub.http.errors import STATUSES, Forbidden, HubError, Malformed, Unsupported, headers_of
-from hub.http.forms import URLENCODED, kind_of
+from hub.http.forms import URLENCODED, kind_of, read_apart
 from hub.http.response import Response, header
 from hub.http.routing import Routes
 from hub.http.topic_patterns import Foreign
@@ -67,7 +67,7 @@ class WebSubHub:
         intake.give_back(len(body))
         if kind_of(request.headers.get(b"content-type", b"")) != URLENCODED:
             raise Unsupported(f"the Content-Type must be {URLENCODED}")
-        return WebSubForm(body)
+        return await read_apart(WebSubForm, body)
 
     async def _ask(self, request: Request, form: WebSubForm) -> Response:
         settings = self._services.settings

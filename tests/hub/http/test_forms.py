@@ -1,15 +1,24 @@
 """Forms: urlencoded and multipart ones, as clients send them."""
 
-import pytest
+import threading
+from typing import Any
+from urllib.parse import parse_qsl
 
+import pytest
+from engines import embedded
+from hub_client import open_client
+
+from hub.http import forms
 from hub.http.errors import Malformed
-from hub.http.forms import MAX_FIELDS, read_form
+from hub.http.forms import MAX_FIELDS, URLENCODED, read_form
+from hub.settings import HubSettings
+from store import Store
 
 BOUNDARY = "multipart/form-data; boundary=x"
 
 
 def read(content_type: str, body: bytes) -> dict[str, str]:
-    return read_form({"headers": [(b"content-type", content_type.encode("latin-1"))]}, body)
+    return read_form(body, {"headers": [(b"content-type", content_type.encode("latin-1"))]})
 
 
 def part(name: str, value: bytes, more: bytes = b"") -> bytes:
@@ -78,3 +87,25 @@ def test_long_parameters_take_no_time_that_grows_with_their_square(parts: bytes)
 def test_broken_forms_are_refused(content_type: str, body: bytes) -> None:
     with pytest.raises(Malformed):
         read(content_type, body)
+
+
+@embedded("forms are not in the store")
+async def test_a_large_form_does_not_hold_the_event_loop(
+    store: Store, seed: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[threading.Thread] = []
+
+    def parse(*given: Any, **options: Any) -> list[tuple[str, str]]:
+        threads.append(threading.current_thread())
+        return parse_qsl(*given, **options)
+
+    monkeypatch.setattr(forms, "LARGE", 50)
+    monkeypatch.setattr(forms, "parse_qsl", parse)
+    headers = {"Content-Type": URLENCODED, "Authorization": f"Bearer {seed.token}"}
+    async with open_client(store, HubSettings(websub=True), headers=headers) as client:
+        client.event_hooks = {}
+        for path in ("/hub", "/hub/websub"):
+            for body in (b"a=b", b"a=" + b"%41" * 50):
+                answer = await client.post(path, content=body)
+                assert answer.status_code in (400, 422)
+    assert [one is threading.main_thread() for one in threads] == [True, False] * 2
