@@ -80,8 +80,9 @@ class BodyMemory:
         self.end(upload)
         self.give_back(upload.size)
         upload.size, upload.is_refused = 0, True
-        # Its request waits for the client, and has to answer now.
-        upload.deadline.reschedule(0)
+        # Its request waits for the client, and has to answer now, unless its time is over anyway.
+        if not upload.deadline.expired():
+            upload.deadline.reschedule(0)
 
 
 def _busy() -> Busy:
