@@ -38,7 +38,7 @@ class BodyReader:
     def __init__(self, memory: BodyMemory, seconds: float) -> None:
         self._memory = memory
         self._seconds = seconds
-        self.give_back = memory.give_back
+        self.give_back, self._reserve = memory.give_back, memory.reserve
 
     async def read(self, request: IncomingRequest, limit: int) -> bytes:
         """Return the body. The caller must call `give_back(len(body))` once it is done with it.
@@ -54,14 +54,12 @@ class BodyReader:
             # The HTTP server reads and discards the rest, so that the client sees the response.
             raise _too_large(limit)
         message = await request.receive()
-        if message["type"] == "http.request" and not message.get("more_body"):
-            return self._whole(request, message.get("body", b""), limit)
-        return await self._parts(request, message, limit)
-
-    def _whole(self, request: IncomingRequest, body: bytes, limit: int) -> bytes:
+        if message["type"] != "http.request" or message.get("more_body"):
+            return await self._parts(request, message, limit)
+        body: bytes = message.get("body", b"")
         if len(body) > limit:
             raise _too_large(limit)
-        self._memory.reserve(request.scope, len(body))
+        self._reserve(request.scope, len(body))
         return body
 
     async def _parts(
