@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from waiting import PATIENCE
 
 from hub.http.body_memory import BodyMemory
 from hub.http.client_address import ClientAddresses
@@ -49,7 +50,7 @@ async def test_an_upload_makes_room_also_if_its_time_is_just_over(
 
 
 async def test_uploads_make_no_room_for_a_client_that_takes_as_much(memory: BodyMemory) -> None:
-    deadline = asyncio.timeout(60)
+    deadline = asyncio.timeout(PATIENCE)
     async with deadline:
         first, second = (memory.begin(scope(f"192.0.2.{n}"), deadline) for n in (1, 2))
         memory.add(first, 5)
