@@ -117,6 +117,7 @@ def record(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
     recorded, and the delivery's state stays. If the attempt succeeded and no worker holds the
     delivery, the delivery still becomes delivered, because it need not be sent again.
     """
+    _ignore_former_urls(db, outcomes)
     ordered = [outcome for outcome in outcomes if outcome.turn is not None]
     # Every transaction that changes the order locks it first, so that no two deadlock.
     orderings = hook_ordering.lock(db, {o.hook_id for o in ordered}) if ordered else {}
@@ -133,6 +134,24 @@ def record(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
     _count(db, outcomes, {hook_id: repo_id for hook_id, repo_id, *_ in known})
     disabled = _update_hooks(db, outcomes, known)
     return disabled | websub.end_gone(db, gone) if gone else disabled
+
+
+def _ignore_former_urls(db: Connection, outcomes: Sequence[Outcome]) -> None:
+    """Ignore what receivers asked for whose hooks have other URLs by now.
+
+    If such a receiver has ended a delivery, the new one gets it.
+    """
+    asked = [o for o in outcomes if o.disable is not None or o.held_until is not None]
+    if not asked:
+        return
+    sql = f"SELECT h.id, h.url FROM {db.each('ids', id='integer')} AS w JOIN hook h ON h.id = w.id"
+    urls = dict(db.tuples(sql, ids=json_array({o.hook_id for o in asked})))
+    for o in asked:
+        if urls.get(o.hook_id, o.url) != o.url:
+            if o.disable is not None and o.state == DEAD:
+                # An ordered delivery gets its turn from `_advance`.
+                o.state, o.due_at = WAITING if o.turn is None else BEHIND, db.now
+            o.disable = o.held_until = None
 
 
 def tally(counts: hook_tallies.Counts, outcomes: Sequence[Outcome]) -> None:

@@ -75,6 +75,8 @@ class World:
     def outcome(self, lease_id: int, claimed: ClaimedDelivery, **given: Any) -> Outcome:
         """A successful attempt that took a second. `given` changes its values."""
         given.setdefault("number", claimed.attempts + 1)
+        hook = self.store.look(hooks.by_id, claimed.hook_id)
+        given.setdefault("url", URL if hook is None else hook["url"])
         return Outcome(
             lease_id=lease_id,
             delivery_id=claimed.id,
@@ -95,7 +97,6 @@ SUCCESS = {
     "duration": SECOND,
     "status_code": 200,
     "error": None,
-    "url": URL,
     "address": "192.0.2.1:443",
     "timings": '{"connect":1000}',
     "request_head": "POST /hook HTTP/1.1\r\nContent-Type: application/json",

@@ -66,7 +66,7 @@ class OutcomeHandler:
 
     def _adjust(self, lane: Lane, item: QueuedDelivery, outcome: Outcome) -> None:
         """Adjust the lane to an outcome that is about to be recorded."""
-        delivered = outcome.state == DELIVERED
+        delivered, target = outcome.state == DELIVERED, lane.target
         key = None if item.turn is None else item.turn.key
         if cooldown := self._admission.update_limits(lane, delivered=delivered, key=key):
             length = f"for {cooldown:.0f} s"
@@ -75,7 +75,8 @@ class OutcomeHandler:
             # This precedes the recording, which never happens at once.
             outcome.cooldown_until = self._clock.now() + round(cooldown * SECOND)
             self._claimer.give_back(lane)
-        if outcome.held_until is not None:
+        # A receiver that the hook has left since does not hold back the new one.
+        if outcome.held_until is not None and (target is None or target.url == outcome.url):
             self.suspend(lane, outcome.held_until)
 
     def postpone(self, lane: Lane, now: float) -> None:

@@ -74,6 +74,9 @@ class TargetCache:
             except BaseException:
                 lane.invalidate()
                 raise
+            if found is not None and lane.target is not None and found.url != lane.target.url:
+                # The former receiver may have asked for a pause meanwhile.
+                lane.held_until = 0
             lane.target = None if found is None else found.inherit_from(lane.target)
             restore(lane, self._store.clock.now(), asyncio.get_running_loop().time())
 

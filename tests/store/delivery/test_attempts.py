@@ -224,6 +224,23 @@ class TestDisabling:
         }
         assert state(world, other)[:2] == (1, None)
 
+    @pytest.mark.parametrize("ordered", [False, True])
+    def test_a_former_url_asks_for_nothing(self, world: World, lease: int, ordered: bool) -> None:
+        hook = world.hook("push", options={"ordering": "hook"} if ordered else {})
+        (one,) = take(world, lease, hook)
+        world.store.do(hooks.update, hook, url="https://another.example/hook")
+        gone = world.failure(
+            lease, one, url=hook["url"], state=DEAD, disable=GONE, turn=one.turn,
+            held_until=world.now + DAY,
+        )  # fmt: skip
+        assert put(world, gone) == set()
+        assert state(world, hook)[:2] == (1, None)
+        row = world.store.look(hooks.by_id, hook["id"])
+        assert row is not None
+        assert row["held_until"] is None
+        (again,) = world.claim(lease, hook["id"])
+        assert (again.id, again.attempts) == (one.id, 1)
+
     def test_twice_is_reported_once(self, world: World, hook: Any, lease: int) -> None:
         one, other = take(world, lease, hook, 2)
         assert put(world, world.failure(lease, one, disable=GONE)) == {hook["id"]}
@@ -380,7 +397,7 @@ def test_an_attempt_has_the_recorded_values(world: World, hook: Any, lease: int)
         "duration": 123,
         "status_code": 200,
         "error": None,
-        "url": "https://receiver.example/hook",
+        "url": hook["url"],
         "address": "192.0.2.1:443",
         "timings": {"dns": 1, "connect": 2},
         "guid": "g-1",

@@ -205,3 +205,50 @@ async def test_unknown_instructions_of_a_receiver_are_ignored(harness: WorkerHar
     await harness.over(delivered=3)
     assert harness.hook_row(hook_id)["active"] == 1
     assert last_attempt(harness, hook_id)["instruction"] is None
+
+
+@pytest.mark.parametrize(
+    ("status", "head"),
+    [(503, b"Retry-After: 3600"), (410, b""), (200, b"webhook-delivery: disable")],
+)
+async def test_an_answer_of_a_former_url_leaves_the_new_one_alone(
+    harness: WorkerHarness, status: int, head: bytes
+) -> None:
+    gate = harness.network.script = Gate(["old.example"], lambda: said(status, head=head))
+    hook_id = harness.hook("https://old.example/hook", options={"retries": [0, 1]})
+    await harness.work()
+    await harness.event()
+    await until(lambda: bool(harness.network.posts))
+    harness.edit(hook_id, url="https://new.example/hook")
+    await harness.event()
+    await harness.recorded(hook_id, 1)
+    gate.opened.set()
+    await harness.recorded(hook_id, 2)
+    row = harness.hook_row(hook_id)
+    assert (row["active"], row["held_until"]) == (1, None)
+    await harness.event()
+    await harness.pass_time(HOUR)
+    await harness.over(delivered=3)
+
+
+async def test_a_pause_of_a_former_url_ends_when_the_new_one_is_known(
+    harness: WorkerHarness,
+) -> None:
+    """The receiver asks for the pause while the worker shakes hands with the new receiver."""
+    former = Gate(["old.example"], lambda: said(503, head=b"Retry-After: 3600"))
+    new = Gate(["new.example"], lambda: said(head=b"WebHook-Allowed-Origin: *"))
+    harness.network.script = lambda post: (former if post.host == "old.example" else new)(post)
+    hook_id = harness.hook("https://old.example/hook")
+    await harness.work()
+    await harness.event()
+    await until(lambda: bool(harness.network.to("old.example")))
+    wanted = {"handshake": "cloudevents"}
+    harness.edit(hook_id, url="https://new.example/hook", options=wanted)
+    await harness.event()
+    await until(lambda: bool(harness.network.to("new.example")))
+    former.opened.set()
+    await harness.recorded(hook_id, 1)
+    new.opened.set()
+    await harness.recorded(hook_id, 2)
+    await harness.event()
+    await harness.over(delivered=2, waiting=1)
