@@ -106,6 +106,7 @@ class Network:
         keep: int = MAX_BODY,
         may_send: Callable[[], bool] | None = None,
         may_reach: Callable[[str], bool] | None = None,
+        spent: float = 0.0,
     ) -> ExchangeResult:
         assert keep == MAX_BODY
         address = self.addresses.get(endpoint.host)

@@ -34,13 +34,14 @@ class HttpSender(Protocol):
         keep: int = MAX_BODY,
         may_send: Callable[[], bool] | None = None,
         may_reach: Callable[[str], bool] | None = None,
+        spent: float = 0.0,
     ) -> ExchangeResult:
         """Send a complete request head (request line to blank line) and body.
 
-        `deadline` in seconds covers everything from resolving to the end of the answer. `keep` is
-        how many bytes of the answer's body are read. `may_send` is called right before the first
-        byte is sent. `may_reach` is called with each address before a connection to it is opened or
-        used.
+        `deadline` in seconds covers everything from resolving to the end of the answer. `spent` is
+        the part of it that has passed already. `keep` is how many bytes of the answer's body are
+        read. `may_send` is called right before the first byte is sent. `may_reach` is called with
+        each address before a connection to it is opened or used.
 
         Network failures are in the result's `error`. Raises Withheld if `may_send` or `may_reach`
         returns False.
@@ -85,10 +86,11 @@ class Transport:
         keep: int = MAX_BODY,
         may_send: Callable[[], bool] | None = None,
         may_reach: Callable[[str], bool] | None = None,
+        spent: float = 0.0,
     ) -> ExchangeResult:
         """See HttpSender."""
         started = perf_counter()
-        when = self._loop.time() + deadline
+        when = self._loop.time() + deadline - spent
         answer = ExchangeResult()
         origin = (endpoint.scheme, endpoint.host, endpoint.port, verify_tls)
         connection = self.pool.acquire(origin)

@@ -113,20 +113,21 @@ class SenderChild:
         verify_tls: TlsChoice,
         keep: int,
         approved: Sequence[str],
+        spent: float,
     ) -> ExchangeResult:
         """Send a request to one of the approved addresses.
 
-        `deadline` is in seconds, and `keep` is as in HttpSender. Raises NotSent. If the process
-        ends meanwhile, the error is in the result.
+        `deadline` and the part of it that is `spent` are in seconds, and `keep` is as in
+        HttpSender. Raises NotSent. If the process ends meanwhile, the error is in the result.
         """
         number = next(self._numbers)
         now = monotonic()
         future: asyncio.Future[ExchangeResult] = self._loop.create_future()
-        self._pending[number] = future, now + deadline
+        self._pending[number] = future, now + deadline - spent
         # The fields of a SendRequest.
         self._send((
             SEND, number, endpoint.scheme, endpoint.host, endpoint.port, head, self._body(body),
-            signing, deadline, tls_fields(verify_tls), keep, now, tuple(approved),
+            signing, deadline, tls_fields(verify_tls), keep, now, tuple(approved), spent,
         ))  # fmt: skip
         try:
             return await future

@@ -31,7 +31,8 @@ class SendRequest(NamedTuple):
     """A request that a sender process sends.
 
     `handed_over` is when the worker decided that it may be sent, in seconds of the monotonic clock.
-    `approved` are the addresses to which it may be sent.
+    `approved` are the addresses to which it may be sent. `spent` are the seconds of the deadline
+    that have passed already.
     """
 
     number: int
@@ -46,6 +47,7 @@ class SendRequest(NamedTuple):
     keep: int
     handed_over: float
     approved: tuple[str, ...]
+    spent: float
 
 
 def reply_of(number: int, result: ExchangeResult, connections: int) -> tuple[object, ...]:

@@ -6,6 +6,7 @@ It sends in this process while there is little to do, and under load in sender p
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
+from time import monotonic
 
 from worker.http.answer import MAX_BODY, ExchangeResult, Withheld
 from worker.http.endpoint import Endpoint
@@ -17,6 +18,8 @@ from worker.signing.signatures import SigningRequest, sign
 
 # Hosts whose address is remembered.
 MOST_ADDRESSES = 4096
+# How often a request is handed over, at most.
+MOST_ROUNDS = 8
 
 
 class SenderPool:
@@ -41,6 +44,7 @@ class SenderPool:
         keep: int = MAX_BODY,
         may_send: Callable[[], bool] | None = None,
         may_reach: Callable[[str], bool] | None = None,
+        spent: float = 0.0,
     ) -> ExchangeResult:
         """See HttpSender. A request that is signed already is sent in this process."""
         return await self._transport.post(
@@ -52,6 +56,7 @@ class SenderPool:
             keep=keep,
             may_send=may_send,
             may_reach=may_reach,
+            spent=spent,
         )
 
     async def post_unsigned(
@@ -73,6 +78,7 @@ class SenderPool:
         All else is as in HttpSender.
         """
         self._in_flight += 1
+        started = monotonic()
         try:
             # If nothing else is under way, the way to a process would only cost time.
             child = None if self._in_flight == 1 else self._supervisor.choose()
@@ -80,10 +86,13 @@ class SenderPool:
                 send = partial(
                     child.request, endpoint, head, body, signing, deadline, verify_tls, keep
                 )
-                result = await self._hand_over(send, endpoint.host, may_send, may_reach)
-                # If the process has ended, the signatures are made here, for the record.
-                result.signatures = result.signatures or sign("", signing, body)[1]
-                return result
+                handed = await self._hand_over(
+                    send, endpoint.host, started, deadline, may_send, may_reach
+                )
+                if handed is not None:
+                    # If the process has ended, the signatures are made here, for the record.
+                    handed.signatures = handed.signatures or sign("", signing, body)[1]
+                    return handed
             signed, lines = sign(head, signing, body)
             result = await self._transport.post(
                 endpoint,
@@ -94,6 +103,7 @@ class SenderPool:
                 keep=keep,
                 may_send=may_send,
                 may_reach=may_reach,
+                spent=monotonic() - started,
             )
             result.signatures = lines
             return result
@@ -102,15 +112,21 @@ class SenderPool:
 
     async def _hand_over(
         self,
-        send: Callable[[Sequence[str]], Awaitable[ExchangeResult]],
+        send: Callable[[Sequence[str], float], Awaitable[ExchangeResult]],
         host: str,
+        started: float,
+        deadline: float,
         may_send: Callable[[], bool] | None,
         may_reach: Callable[[str], bool] | None,
-    ) -> ExchangeResult:
-        """Let a process send a request. It asks about each address that is not approved yet."""
+    ) -> ExchangeResult | None:
+        """Let a process send a request. It asks about each address that is not approved yet.
+
+        The deadline covers all rounds together. Return None if there were too many of them, because
+        the name may lead to another address each time.
+        """
         approved: list[str] = []
-        address = self._addresses.get(host)
-        while True:
+        spent, address = 0.0, self._addresses.get(host)
+        for _ in range(MOST_ROUNDS):
             if address is not None:
                 if may_reach is not None and not may_reach(address):
                     raise Withheld
@@ -118,12 +134,15 @@ class SenderPool:
             if may_send is not None and not may_send():
                 raise Withheld
             try:
-                result = await send(approved)
+                result = await send(approved, spent)
             except NotSent as not_sent:
-                address = not_sent.address
+                address, spent = not_sent.address, monotonic() - started
+                if spent >= deadline:
+                    return _late(deadline)
             else:
                 self._remember(host, result)
                 return result
+        return None
 
     def _remember(self, host: str, result: ExchangeResult) -> None:
         if result.address is None or self._addresses.get(host) == result.address:
@@ -131,3 +150,9 @@ class SenderPool:
         self._addresses[host] = result.address
         if len(self._addresses) > MOST_ADDRESSES:
             self._addresses.popitem(last=False)
+
+
+def _late(seconds: float) -> ExchangeResult:
+    result = ExchangeResult()
+    result.error = f"timeout: connect: not done within {seconds:g} s"
+    return result

@@ -130,6 +130,7 @@ class SenderProcess:
             keep=request.keep,
             may_send=lambda: monotonic() - request.handed_over < LATE,
             may_reach=may_reach,
+            spent=request.spent,
         )
         result.signatures = lines
         return result

@@ -19,8 +19,8 @@ from worker.http.answer import ExchangeResult, Withheld
 from worker.http.endpoint import parse
 from worker.http.guard import Guard
 from worker.http.transport import Transport
-from worker.senders.child import ENDED, MOST_BODIES
-from worker.senders.pool import SenderPool
+from worker.senders.child import ENDED, MOST_BODIES, NotSent
+from worker.senders.pool import MOST_ROUNDS, SenderPool
 from worker.senders.supervisor import SenderSupervisor
 from worker.settings import WorkerSettings
 from worker.signing.sign import Signer
@@ -244,6 +244,28 @@ async def test_a_name_is_asked_about_by_its_addresses() -> None:
         found = await made.post(url, may_reach=lambda address: not agreed.append(address))
         assert found.status == 200
         assert "127.0.0.1" in agreed
+
+
+async def test_the_deadline_covers_all_addresses_of_a_name() -> None:
+    """The name servers of a receiver may return another address for each look-up."""
+    async with senders() as made, serving(ok) as receiver:
+        (child,) = made.supervisor.ready
+        given: list[float] = []
+
+        async def asks_again(*request: Any) -> ExchangeResult:
+            given.append(request[-1])
+            await asyncio.sleep(pause)
+            raise NotSent(f"127.0.0.{len(given)}")
+
+        child.request = asks_again  # type: ignore[method-assign]
+        pause = 0.0
+        found = await made.post(receiver, may_reach=lambda address: True)
+        assert (found.status, len(given)) == (200, MOST_ROUNDS), "this process sends it"
+        pause = 0.06
+        given.clear()
+        found = await made.post(receiver, deadline=0.1, may_reach=lambda address: True)
+        assert (found.status, found.error) == (None, "timeout: connect: not done within 0.1 s")
+        assert given == sorted(given)
 
 
 async def test_nothing_is_sent_after_the_worker_says_no() -> None:
