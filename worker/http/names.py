@@ -1,17 +1,21 @@
 """The look-ups of names by the system's resolver, so that slow names do not delay healthy ones.
 
 A look-up holds a thread until the system answers, because it cannot be ended. So each name waits
-only for names of its own kind: those whose last look-ups were quick, new ones, and slow ones.
+only for names of its own kind: those whose last look-ups were quick, new ones, and slow ones. The
+end of the process waits for no look-up.
 """
 
 import asyncio
 import contextlib
 import socket
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
 from threading import Lock
 from time import monotonic
 from typing import Any, NamedTuple
+
+from worker.http.daemon_threads import DaemonThreads
 
 QUICK, NEW, SLOW = "quick", "new", "slow"
 # A name that was quick may hang too. It keeps its thread until the system gives up, so quick names
@@ -39,8 +43,8 @@ class NameResolver:
     """The system's resolver. Tasks that ask for one name share one look-up."""
 
     def __init__(self) -> None:
-        self._threads = {
-            kind: ThreadPoolExecutor(many, f"resolve-{kind}") for kind, many in THREADS.items()
+        self._threads: dict[str, DaemonThreads[list[str]]] = {
+            kind: DaemonThreads(many, f"resolve-{kind}") for kind, many in THREADS.items()
         }
         self._names = NameKinds()
         self._open: dict[str, LookUp] = {}
@@ -66,11 +70,11 @@ class NameResolver:
     def close(self) -> None:
         """Let the threads end, and drop look-ups that have not begun."""
         for pool in self._threads.values():
-            pool.shutdown(wait=False, cancel_futures=True)
+            pool.close()
 
     def _begin(self, host: str) -> LookUp:
         pool = self._threads[self._names.kind(host, monotonic())]
-        look_up = self._open[host] = LookUp(pool.submit(self._look_up, host))
+        look_up = self._open[host] = LookUp(pool.submit(partial(self._look_up, host)))
         look_up.work.add_done_callback(lambda _: self._open.pop(host, None))
         return look_up
 

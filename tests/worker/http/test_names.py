@@ -3,6 +3,8 @@
 import asyncio
 import itertools
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 
@@ -169,6 +171,32 @@ def test_a_look_up_may_outlive_its_event_loop(system: System, caplog: pytest.Log
             guard.close()
             thread.join(PATIENCE)
     assert not caplog.records
+
+
+def test_the_end_of_the_process_waits_for_no_look_up():
+    """The system may take half a minute until it gives up a name whose servers do not answer."""
+    program = """
+import asyncio, socket, threading
+from worker.http.guard import Guard
+
+asked = threading.Event()
+
+def hang(*given):
+    asked.set()
+    threading.Event().wait()
+
+async def main():
+    guard = Guard()
+    task = asyncio.create_task(guard.resolve(guard.endpoint("https://dead.example/")))
+    await asyncio.to_thread(asked.wait)
+    task.cancel()
+    guard.close()
+
+socket.getaddrinfo = hang
+asyncio.run(main())
+"""
+    done = subprocess.run([sys.executable, "-c", program], check=False, timeout=PATIENCE)
+    assert done.returncode == 0
 
 
 def test_the_last_look_ups_decide_the_kind_of_a_name():
