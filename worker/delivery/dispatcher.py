@@ -220,6 +220,8 @@ class Dispatcher:
         if lane.rests(self._loop.time()):
             # The circuit breaker was open before a restart, or has opened during the read.
             raise Withheld
+        # The read may have included a handshake, which may take as long as the attempt.
+        self._reset_watchdog()
         if not known:
             # The request started before the hook's rate and concurrency were known.
             lane.count_request(self._loop.time())

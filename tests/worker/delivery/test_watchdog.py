@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 from clock_helpers import hasten
 from waiting import until
-from worker_harness import Gate, WorkerHarness, settle
+from worker_harness import Gate, WorkerHarness, said, settle
 
 from store import Store
 from store.delivery import attempt_outcomes, deliveries
@@ -80,6 +80,27 @@ async def test_attempts_that_never_end_are_one(harness: WorkerHarness) -> None:
     await until(lambda: str(worker.dispatcher.watchdog.stalled(LIMIT)).startswith("attempts: "))
     gate.opened.set()
     await until(lambda: worker.dispatcher.watchdog.stalled(LIMIT) is None)
+
+
+async def test_a_handshake_has_its_own_time(harness: WorkerHarness) -> None:
+    longest = 4 * LIMIT
+    harness.tuning = Tuning(max_attempt=longest, poll_interval=1000)
+    asked = Gate(["slow.example"], lambda: said(head=b"WebHook-Allowed-Origin: *"))
+    sent = Gate(["slow.example"])
+    harness.network.script = lambda post: (asked if post.head.startswith(b"OPTIONS") else sent)(
+        post
+    )
+    harness.hook("https://slow.example/hook", options={"handshake": "cloudevents"})
+    worker = await harness.work()
+    await harness.event()
+    for number, gate in enumerate((asked, sent), 1):
+        await until(lambda many=number: len(harness.network.posts) == many)
+        await settle()
+        await until(lambda: worker.dispatcher.claimer.idle)
+        hasten(longest)
+        assert worker.dispatcher.watchdog.stalled(LIMIT) is None
+        gate.opened.set()
+    await until(lambda: harness.states()["delivered"] == 1)
 
 
 @pytest.mark.parametrize(
