@@ -1,4 +1,6 @@
-"""The HTTP client for everything except deliveries: httpx over the guarded transport."""
+"""The HTTP client for everything except deliveries: messages of httpx, sent by the guarded
+transport.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,13 +9,18 @@ from typing import TYPE_CHECKING
 from worker.http.answer import MAX_BODY
 from worker.http.endpoint import Endpoint
 from worker.http.guard import Guard
-from worker.http.transport import HttpSender
+from worker.http.transport import USER_AGENT, HttpSender
 
 if TYPE_CHECKING:
     import httpx
 
 # The encoding of header values. It can express every byte.
 ENCODING = "iso-8859-1"
+# The transport sends each request to the endpoint in its extensions. So httpx decodes no host, and
+# cannot refuse one that the guard accepts.
+UNUSED_URL = "http://endpoint.invalid/"
+USUAL = {"Accept": "*/*", "Accept-Encoding": "identity", "User-Agent": USER_AGENT}
+"""The headers of a request that does not have its own."""
 
 
 class RequestFailed(Exception):
@@ -44,7 +51,6 @@ class GuardedClient:
 
     def __init__(self, guard: Guard, sender: HttpSender) -> None:
         self._guard, self._sender = guard, sender
-        self._client: httpx.AsyncClient | None = None
 
     async def request(
         self,
@@ -65,29 +71,28 @@ class GuardedClient:
         # never send such a request.
         import httpx
 
-        from worker.http.httpx_transport import open_client
+        from worker.http.httpx_transport import GuardedTransport
 
-        self._client = self._client or open_client(self._guard, self._sender)
-        url = httpx.URL(scheme=endpoint.scheme, host=endpoint.host, port=endpoint.port, path="/")
-        fields = httpx.Headers(headers, encoding=ENCODING)
-        extensions = {"endpoint": endpoint, "max_bytes": max_bytes}
+        fields = httpx.Headers(USUAL)
+        fields.update(httpx.Headers(headers, encoding=ENCODING))
+        # A client of httpx would interpret the Location of an answer, and raise errors of several
+        # kinds if it does not accept one.
+        request = httpx.Request(
+            method,
+            UNUSED_URL,
+            headers=fields,
+            content=content,
+            extensions={
+                "endpoint": endpoint,
+                "max_bytes": max_bytes,
+                "timeout": {"read": deadline},
+            },
+        )
         try:
-            async with self._client.stream(
-                method,
-                url,
-                headers=fields,
-                content=content,
-                timeout=deadline,
-                extensions=extensions,
-            ) as response:
-                return await _read(response)
+            transport = GuardedTransport(self._guard, self._sender)
+            return await _read(await transport.handle_async_request(request))
         except httpx.TransportError as error:
             raise RequestFailed(str(error)) from None
-
-    async def close(self) -> None:
-        """Close the client. The owner of the transport closes that."""
-        if self._client is not None:
-            await self._client.aclose()
 
 
 async def _read(response: "httpx.Response") -> FetchedResponse:

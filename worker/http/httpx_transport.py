@@ -1,14 +1,13 @@
-"""The guarded transport as a transport of httpx, and a client over it."""
+"""The guarded transport as a transport of httpx."""
 
 from collections.abc import AsyncIterator
-from http.cookiejar import CookieJar, DefaultCookiePolicy
 
 import httpx
 
 from worker.http.answer import MAX_BODY, ExchangeResult
 from worker.http.endpoint import Endpoint
 from worker.http.guard import Guard, Refused
-from worker.http.transport import USER_AGENT, HttpSender
+from worker.http.transport import HttpSender
 
 DEADLINE = 30.0
 _ERRORS: dict[str, type[httpx.TransportError]] = {
@@ -106,16 +105,3 @@ def _response(answer: ExchangeResult, request: httpx.Request) -> httpx.Response:
         request=request,
         extensions={"http_version": b"HTTP/1.1", "truncated": answer.truncated},
     )
-
-
-def open_client(guard: Guard, sender: HttpSender) -> httpx.AsyncClient:
-    """A client that follows no redirect, keeps no cookie and ignores proxies of the environment."""
-    client = httpx.AsyncClient(
-        transport=GuardedTransport(guard, sender),
-        headers={"User-Agent": USER_AGENT, "Accept-Encoding": "identity"},
-        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
-        trust_env=False,
-    )
-    # Connections of HTTP/1.1 persist without this header.
-    del client.headers["connection"]
-    return client

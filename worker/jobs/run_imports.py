@@ -49,7 +49,6 @@ async def run_imports(
     try:
         await _run_all(context)
     finally:
-        await client.close()
         await transport.close()
         guard.close()
 

@@ -686,7 +686,6 @@ async def test_the_client_sends_the_endpoint_byte_for_byte():
         assert {line.partition(":")[0].lower() for line in head[1:] if line} == {
             "host", "user-agent", "accept", "accept-encoding", "x-a",
         }  # fmt: skip
-        await client.close()
 
 
 async def test_the_client_keeps_no_cookies_follows_nothing_and_decompresses_nothing():
@@ -707,7 +706,32 @@ async def test_the_client_keeps_no_cookies_follows_nothing_and_decompresses_noth
         endpoint = guard.endpoint(receiver.url)
         reply = await client.request("GET", endpoint, deadline=PATIENCE, max_bytes=10)
         assert (reply.body, reply.truncated) == (packed[:10], True)
-        await client.close()
+
+
+@pytest.mark.parametrize(
+    "location", ["http://xn--ls8h.example/", "//xn--ls8h.example", "mailto:ada", "http://[::1"]
+)
+async def test_the_client_interprets_no_location(location: str):
+    answer = f"HTTP/1.1 302 Found\r\nLocation: {location}\r\nContent-Length: 0\r\n\r\n"
+    async with serving(says(answer.encode())) as receiver, opened() as transport:
+        guard = Guard(allow_networks=LOOPBACK)
+        client = GuardedClient(guard, transport)
+        reply = await client.request("GET", guard.endpoint(receiver.url), deadline=PATIENCE)
+        assert (reply.status, reply.header("location")) == (302, location)
+
+
+async def test_the_client_interprets_no_international_name():
+    """Some names are in use although they are not valid, such as those with an emoji."""
+
+    async def resolve(host: str, port: int) -> list[str]:
+        return ["127.0.0.1"]
+
+    guard = Guard(allow_networks=LOOPBACK, resolver=resolve)
+    async with serving(ok) as receiver, opened(guard) as transport:
+        endpoint = guard.endpoint(f"http://xn--ls8h.example:{receiver.port}/")
+        client = GuardedClient(guard, transport)
+        assert (await client.request("GET", endpoint, deadline=PATIENCE)).status == 200
+        assert f"Host: xn--ls8h.example:{receiver.port}\r\n".encode() in receiver.heads[0]
 
 
 async def test_a_body_that_breaks_off_is_a_reply_with_an_error():
@@ -718,7 +742,6 @@ async def test_a_body_that_breaks_off_is_a_reply_with_an_error():
         reply = await client.request("GET", guard.endpoint(receiver.url), deadline=PATIENCE)
         assert (reply.status, reply.body) == (200, b"half")
         assert str(reply.error).startswith("read: ")
-        await client.close()
 
 
 async def test_the_client_dials_no_address_that_the_guard_refuses():
@@ -728,4 +751,3 @@ async def test_the_client_dials_no_address_that_the_guard_refuses():
         with pytest.raises(RequestFailed, match="guard: "):
             await client.request("GET", endpoint, deadline=PATIENCE)
         assert receiver.connections == 0
-        await client.close()
