@@ -21,6 +21,8 @@ ONE_WRITE = 262144  # up to this size, copying head and body together is cheaper
 # If the receiver closes a connection within this many seconds of its first answer, it keeps none.
 EARLY_CLOSE = 1.0
 SAFE = (b"GET ", b"HEAD ")  # methods that change nothing (RFC 9110, section 9.2.1)
+NO_CONTENT = 204
+_BODY = re.compile(rb"\ncontent-length:[ \t]*0*[1-9]")
 _LENGTH = re.compile(rb"(?im)^(?:content-length:|transfer-encoding:.*chunked)")
 
 Origin = tuple[str, str, int, TlsChoice]
@@ -248,6 +250,9 @@ class HttpConnection(asyncio.Protocol):
         if status is not None:
             self._done = True
             self._reusable = status != 101 and self._parser.should_keep_alive()
+            if status == NO_CONTENT and _announces_body(self._answer.head):  # type: ignore[union-attr]  # the same
+                # The body may follow nevertheless, and would be taken for the next answer.
+                self._reusable = False
         elif self._interim > MAX_INTERIM:
             self._why = f"more than {MAX_INTERIM} interim answers"
             raise _StopParsing
@@ -324,3 +329,8 @@ class HttpConnection(asyncio.Protocol):
         if self._first:
             answer.timings["wait"] = int((self._first - self._started) * 1e6)
             answer.timings["read"] = int((self.since - self._first) * 1e6)
+
+
+def _announces_body(head: bytes) -> bool:
+    lowered = b"\n" + head.lower()
+    return _BODY.search(lowered) is not None or b"\ntransfer-encoding:" in lowered

@@ -394,6 +394,33 @@ async def test_answers_without_a_body(transport: Transport, status: int):
         assert receiver.connections == 1
 
 
+@pytest.mark.parametrize(
+    ("announced", "connections"),
+    [
+        (b"Content-Length: 0", 1),
+        (b"content-length:00", 1),
+        (b"Content-Length: 2", 2),
+        (b"X: y\r\nTransfer-Encoding: chunked", 2),
+    ],
+)
+async def test_a_body_that_must_not_come_is_no_answer(
+    transport: Transport, announced: bytes, connections: int
+):
+    """The receiver sends its body only when it has read the next request."""
+
+    async def handler(call: Call) -> None:
+        await call.request()
+        await call.say(b"HTTP/1.1 204 -\r\n%b\r\n\r\n" % announced)
+        await call.request()
+        await call.say(b"ok" if connections > 1 else b"HTTP/1.1 204 -\r\n\r\n")
+
+    async with serving(handler) as receiver:
+        for _ in range(2):
+            answer = await post(transport, receiver)
+            assert (answer.status, answer.error) == (204, None)
+        assert receiver.connections == connections
+
+
 async def test_redirects_are_not_followed(transport: Transport):
     async with serving(ok) as target:
         location = f"HTTP/1.1 302 Found\r\nLocation: {target.url}\r\nContent-Length: 0\r\n\r\n"
