@@ -173,6 +173,9 @@ class HttpConnection(asyncio.Protocol):
         # Cast and not asserted: uvloop's transports do not inherit from asyncio's.
         self.transport = cast("asyncio.Transport", transport)
         self._parser = HttpResponseParser(self)
+        # Without this, the parser takes no answer after an interim one that announces the end of
+        # the connection, or has version 1.0.
+        self._parser.set_dangerous_leniencies(lenient_keep_alive=True)
         self.owner.add(self)
 
     def data_received(self, data: bytes) -> None:
@@ -225,7 +228,7 @@ class HttpConnection(asyncio.Protocol):
 
     def on_headers_complete(self) -> None:
         status = self._parser.get_status_code()
-        if status < 200 and status != 101:
+        if 100 <= status < 200 and status != 101:
             self._interim += 1
             return
         raw = self._raw.lstrip(b"\r\n")
@@ -257,7 +260,7 @@ class HttpConnection(asyncio.Protocol):
             self._why = f"more than {MAX_INTERIM} interim answers"
             raise _StopParsing
         else:
-            self._raw = self._raw[self._raw.index(b"\r\n\r\n") + 4 :]
+            self._raw = self._raw.lstrip(b"\r\n").partition(b"\r\n\r\n")[2]
 
     def _parse(self, data: bytes, answer: ExchangeResult) -> None:
         try:

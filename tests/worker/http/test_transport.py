@@ -349,6 +349,9 @@ async def test_a_reset_is_an_error(transport: Transport):
         [b"HTTP/1.1 100 Continue\r\n\r\n" + OK],
         [b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/1.1 103 Early\r\nLink: </x>\r\n\r\n", OK],
         [b"HTTP/1.1 102 Processing\r\nX: y\r\n\r\n" * 8, OK],
+        [b"HTTP/1.1 103 Early\r\nConnection: close\r\n\r\n", OK],
+        [b"HTTP/1.0 100 Continue\r\n\r\n", OK],
+        [b"\r\n\r\nHTTP/1.1 103 Early\r\nLink: </x>\r\n\r\n\r\n\r\n" + OK],
     ],
 )
 async def test_other_good_answers(transport: Transport, parts: list[bytes]):
@@ -374,6 +377,12 @@ async def test_an_answer_can_end_with_the_connection(
     async with serving(says(sent, close=True)) as receiver:
         answer = await post(transport, receiver)
     assert (answer.status, answer.body, answer.error) == (200, body, None)
+
+
+async def test_a_status_below_100_is_no_interim_answer(transport: Transport):
+    async with serving(says(b"HTTP/1.1 099 -\r\nContent-Length: 2\r\n\r\nno", OK)) as receiver:
+        answer = await post(transport, receiver)
+    assert (answer.status, answer.body, answer.error) == (99, b"no", None)
 
 
 async def test_switching_protocols_is_an_answer(transport: Transport):
