@@ -38,6 +38,7 @@ class SenderSupervisor:
         self._on_death = on_death
         self.ready: list[SenderChild] = []
         """The processes that can send."""
+        self._ending: list[SenderChild] = []
         # The number of requests since a time (seconds), by which load is judged.
         self._count, self._counted_since = 0, 0.0
         self._failures = 0
@@ -132,6 +133,7 @@ class SenderSupervisor:
         if self._count or self.in_flight:
             self._count, self._counted_since = 0, self._loop.time()
         if self._loop.time() - self._counted_since > self._tuning.senders_idle:
+            self._retire()
             self._tasks.start(self._close_all())
         elif self.ready:
             self._failures = 0
@@ -159,16 +161,23 @@ class SenderSupervisor:
         await self._tasks.stop()
         await self._close_all()
 
+    def _retire(self) -> None:
+        """Send nothing more with the processes that are ready."""
+        self._ending += self.ready
+        self.ready = []
+
     async def _close_all(self) -> None:
-        children, self.ready = self.ready, []
+        self._retire()
+        children = [*self._ending]
         await asyncio.gather(*(child.close(CLOSE_SECONDS) for child in children))
+        self._ending = [child for child in self._ending if child not in children]
 
     def abort(self) -> None:
         """End the processes at once."""
         self._end_checks()
         self._tasks.cancel()
-        children, self.ready = self.ready, []
-        for child in children:
+        self._retire()
+        for child in self._ending:
             child.kill()
 
     def _end_checks(self) -> None:

@@ -366,6 +366,23 @@ async def test_without_load_the_processes_end() -> None:
         assert made.deaths == []
 
 
+async def test_a_process_that_is_about_to_end_gets_no_request(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A request begins while the supervisor looks whether any is in flight."""
+    async with senders(senders_idle=0.0) as made, serving(ok) as receiver:
+        posts: list[asyncio.Task[ExchangeResult]] = []
+
+        def in_flight(supervisor: SenderSupervisor) -> int:
+            posts.append(asyncio.create_task(made.post(receiver)))
+            return 0
+
+        monkeypatch.setattr(SenderSupervisor, "in_flight", property(in_flight))
+        await until(lambda: posts, "a look")
+        for post in posts:
+            assert (await post).status == 200
+
+
 async def test_the_worker_sends_if_its_processes_do_not_start(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
