@@ -13,6 +13,7 @@ from worker.delivery.payload_cache import Payload, PayloadCache
 from worker.delivery.policy import Policy
 from worker.endpoint_access.access import EndpointAccess
 from worker.endpoint_access.handshake import HandshakeRequest
+from worker.endpoint_access.masking import masked
 from worker.http.endpoint import Endpoint
 from worker.http.tls_contexts import TlsChoice
 from worker.signing.signatures import UNSIGNED, DeliverySignatures
@@ -201,8 +202,8 @@ class Target:
     def mask(self, text: str) -> str:
         """Return the text without the hook's secrets, because a receiver may send them back."""
         overlap = self.signatures.overlap
-        for secret in (self.secret, overlap and overlap.secret):
-            text = text.replace(secret, MASK) if secret else text
+        secrets = (self.secret, overlap and overlap.secret)
+        text = masked(text, [secret for secret in secrets if secret])
         return text if self.access is None else self.access.mask(text)
 
     def readable(self, body: bytes) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 from store.endpoint_access import static_headers
 from store.endpoint_access.secret_parts import MASK
+from worker.endpoint_access.masking import masked
 from worker.endpoint_access.token_request import TokenCredentials, credentials_of
 
 # A shorter part of a value is not replaced by itself, because it may stand in any text.
@@ -44,9 +45,7 @@ class EndpointAccess:
 
     def mask(self, text: str) -> str:
         """Return the text without secret values."""
-        for secret in (*self.tokens, *self.secrets):
-            text = text.replace(secret, MASK)
-        return text
+        return masked(text, (*self.tokens, *self.secrets))
 
 
 def access_for(options: dict[str, Any]) -> EndpointAccess | None:

@@ -1,6 +1,8 @@
 """Static headers of a hook: requests have them, and records show no secret value."""
 
+import json
 from base64 import b64encode
+from collections.abc import Callable
 
 import pytest
 from worker_harness import WorkerHarness, said
@@ -34,6 +36,31 @@ async def test_a_delivery_with_headers(harness: WorkerHarness) -> None:
     assert recorded == post.headers | {"authorization": "********"}, (
         "other headers are recorded as they were sent"
     )
+
+
+@pytest.mark.parametrize(
+    "echo",
+    [
+        json.dumps,
+        lambda text: json.dumps(text, ensure_ascii=False),
+        lambda text: json.dumps(text).replace("/", "\\/"),
+        lambda text: json.dumps(text).replace("&", "\\u0026").replace("<", "\\u003c"),
+    ],
+    ids=["ascii", "utf-8", "slashes", "html"],
+)
+async def test_secrets_in_json_are_masked(
+    harness: WorkerHarness, echo: Callable[[str], str]
+) -> None:
+    """Receivers that answer with JSON may escape characters of the secrets."""
+    headers = {"Authorization": "Basic ZGVlcA/+c2Vj==", "X-Api-Key": 'a"b\\c&d<e-1234'}
+    secrets = ["Basic ZGVlcA/+c2Vj==", "ZGVlcA/+c2Vj==", headers["X-Api-Key"], "söster/one"]
+    hook_id = harness.hook(options={"headers": headers}, secret=secrets[-1])
+    answered = f"[{', '.join(echo(secret) for secret in secrets)}]"
+    await harness.work()
+    harness.network.script = lambda post: said(body=answered.encode())
+    await harness.event()
+    (attempt,) = await harness.recorded(hook_id, 1)
+    assert attempt["response_body"] == str(["********"] * 4).replace("'", '"')
 
 
 async def test_headers_of_an_ordered_hook(harness: WorkerHarness) -> None:
