@@ -59,6 +59,27 @@ async def test_a_period_can_be_given_in_the_user_s_zone(visit):
     await expect(page.get_by_text("No matching deliveries")).to_be_visible()
 
 
+async def test_a_list_that_is_renewed_in_place_takes_a_period_in_the_user_s_zone(visit):
+    guest = await visit("ada", zone=ZONE)
+    page = await guest.go("/ui/hooks")
+    await page.get_by_role("button", name="Use local times").click()
+    await page.get_by_label("From").fill("2026-01-02T05:45")
+    await page.get_by_label("State").select_option("failing")
+    await expect(page).to_have_url(re.compile("state=failing.*since=2026-01-02T00%3A00"))
+    await expect(page.get_by_label("From")).to_have_value("2026-01-02T05:45")
+
+
+async def test_a_period_in_an_hour_that_is_repeated_stays_as_it_is(visit):
+    guest = await visit("ada", zone="Europe/Berlin")
+    page = await guest.go("/ui/deliveries?since=2026-10-25T01:30")
+    await page.get_by_role("button", name="Use local times").click()
+    await expect(page.get_by_label("From")).to_have_value("2026-10-25T02:30")
+    # A double click sends the form twice.
+    await page.get_by_role("button", name="Show").dblclick()
+    await expect(page).to_have_url(re.compile("since=2026-10-25T01%3A30"))
+    await expect(page.get_by_label("From")).to_have_value("2026-10-25T02:30")
+
+
 async def test_filters_accept_the_values_that_lists_show(visit, server):
     guest = await visit("ada")
     page = await guest.go("/ui/deliveries?event=issues.opened")

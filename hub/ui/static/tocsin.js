@@ -66,19 +66,34 @@ function showZone() {
   }
 }
 
-// A field's value is read as UTC or as local, and written as the other.
-function turnFields(form, toLocal) {
-  for (const field of form.querySelectorAll("input[type=datetime-local]")) {
-    if (!field.value) continue;
-    field.value = stamp(new Date(toLocal ? `${field.value}Z` : field.value), toLocal, 16);
+function fieldsIn(part) {
+  return [...part.querySelectorAll("input[type=datetime-local]")].filter((field) => field.value);
+}
+
+// An hour that a clock repeats has two times in UTC, so a value that nobody has changed keeps its own.
+function utcOf(field) {
+  return field.value === field.dataset.shown ? field.dataset.utc : stamp(new Date(field.value), false, 16);
+}
+
+function turnFields(fields, toLocal) {
+  for (const field of fields) {
+    const utc = toLocal ? field.value : utcOf(field);
+    field.dataset.utc = utc;
+    field.value = field.dataset.shown = toLocal ? stamp(new Date(`${utc}Z`), true, 16) : utc;
   }
 }
+
+// The fields of a page stay local, and the form is sent in UTC. Browsers and htmx both read it here.
+document.addEventListener("formdata", (event) => {
+  if (!local) return;
+  for (const field of fieldsIn(event.target)) event.formData.set(field.name, utcOf(field));
+});
 
 document.addEventListener("click", (event) => {
   if (!event.target.closest("[data-zone-change]")) return;
   local = !local;
   remember();
-  turnFields(document, local);
+  turnFields(fieldsIn(document), local);
   showZone();
 });
 
@@ -133,23 +148,13 @@ document.addEventListener("submit", (event) => {
   if (event.defaultPrevented) return;
   const question = event.target.dataset.confirm || (event.submitter && event.submitter.dataset.confirm);
   if (question && !confirm(question)) event.preventDefault();
-  else if (local) {
-    turnFields(event.target, false);
-    event.target.dataset.sent = "";
-  }
   if (!event.defaultPrevented && isPost(event)) hold(event.target, event.submitter);
 });
 
-// A browser may bring a page back with the fields in UTC, as the form was sent.
-addEventListener("pageshow", () => {
-  document.querySelectorAll("form[data-held]").forEach(release);
-  for (const form of document.querySelectorAll("form[data-sent]")) {
-    delete form.dataset.sent;
-    if (local) turnFields(form, true);
-  }
-});
+addEventListener("pageshow", () => document.querySelectorAll("form[data-held]").forEach(release));
 
-if (local) turnFields(document, true);
+// A browser may bring a page back with values that are local already.
+if (local) turnFields(fieldsIn(document).filter((field) => field.value === field.defaultValue), true);
 showZone();
 refreshTimes();
 setInterval(refreshTimes, 1000);
