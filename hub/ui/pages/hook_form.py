@@ -16,6 +16,7 @@ from hub.ui.section import ROOT, ActionResult, RenderedPage, Section
 from hub.ui.view_context import ViewContext
 from store import Row
 from store.errors import Conflict, Invalid, Missing
+from store.hooks import hooks
 from store.hooks.event_names import FITTING
 from store.hooks.hook_targets import repository, target_of
 from store.repositories import repositories
@@ -146,7 +147,9 @@ def _show_change_again(ctx: ViewContext, error: Invalid) -> RenderedPage:
 @ui.act(f"{PATH}/edit", prepare=_prepare_change, before=_check_change, refused=_show_change_again)
 def change_hook(ctx: ViewContext) -> ActionResult:
     """Change a hook. Options that the form does not have stay as they are."""
-    hook, _, place = changeable_hook(ctx)
+    found, _, place = changeable_hook(ctx)
+    # Somebody else may be changing it. Only a locked hook cannot change after the comparison.
+    hook = hooks.lock(ctx.db, found)
     if ctx.form.get(OPENED, str(hook["updated_at"])) != str(hook["updated_at"]):
         raise Conflict(STALE)
     api.changed(ctx.context(), hook, ctx.prepared)

@@ -1,13 +1,16 @@
 """The dashboard's forms create, change, try, pause and delete hooks as the API does."""
 
+import asyncio
 import json
 import re
 from typing import Any
 
 import pytest
 from dashboard_client import Browser, open_dashboard, text_of
+from racing import transaction, waits
 from ui_trials import Trials
 from ui_world import SECRET, World
+from waiting import until
 
 from store import Row, Store
 from store.audit import audit_log
@@ -213,6 +216,22 @@ class TestChangedHook:
             assert status == 409
             assert "Reload it and make your change again." in text_of(page)
             assert changed(world, world.good)["url"] == URL
+
+    @pytest.mark.parametrize("url", ["postgres"], indirect=True)
+    async def test_a_form_that_waits_for_another_change_changes_nothing(
+        self, world: World, clock: MovableClock, url: str
+    ) -> None:
+        at = f"/ui/hooks/{world.good['id']}/edit"
+        async with open_dashboard(world.store, world.seed.token) as browser:
+            (opened,) = re.findall(r'name="opened" value="(\d+)"', await browser.page(at))
+            clock.advance(seconds=1)
+            with transaction(world.store) as db:
+                hooks.update(db, world.good, options={"timeout": 7})
+                form = {**NEW, "opened": opened, "rate": "3"}
+                mine = asyncio.create_task(posted(browser, at, at, **form))
+                await until(lambda: mine.done() or waits(url), "the form waits")
+            assert (await mine)[0] == 409
+            assert changed(world, world.good)["options"] == {"timeout": 7}
 
     async def test_users_without_write_access_cannot_change_a_hook(self, world: World) -> None:
         at = f"/ui/hooks/{world.good['id']}"
