@@ -75,6 +75,6 @@ def _number(text: str) -> float | str:
 def text(batch: dict[str, Any]) -> str:
     """Return the members as a text that `parse` reads."""
     return ", ".join(
-        f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
+        f"{name}={value:.15g}" if isinstance(value, float) else f"{name}={value}"
         for name, value in batch.items()
     )

@@ -19,7 +19,6 @@ HEADER_NAME, HEADER_VALUE = "header_name", "header_value"
 # The number of empty rows for more headers.
 SPARE = 3
 YES, NO = "yes", "no"
-LONGEST = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +178,7 @@ def posted(form: Form, hook: Row | None) -> AccessFields:
 
 def _entered(text: str) -> str:
     """Return a text with the ends of lines that it had before a browser sent it."""
-    return text.replace("\r\n", "\n").strip()[:LONGEST]
+    return text.replace("\r\n", "\n").strip()
 
 
 def _unchanged(text: str, before: str) -> str:

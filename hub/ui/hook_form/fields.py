@@ -21,8 +21,6 @@ from store.hooks.event_names import (
 from store.hooks.hook_targets import HookKind
 
 SECRETS = {"new": "make one", "own": "use my own", "none": "none, do not sign"}
-# The characters of a filter.
-LONGEST = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +99,8 @@ def posted(form: Form, hook: Row | None = None) -> HookFields:
         events=frozenset(form.all("events")),
         secret=form.get("secret", "none"),
         own_secret=form.get("own_secret", ""),
-        options={
-            one.name: form[one.name].strip()[: LONGEST if one.is_long else 400]
-            for one in OPTIONS
-            if one.name in form
-        },
+        # Uncut, because a part of a list of delays or of a path would be valid, too.
+        options={one.name: form[one.name].strip() for one in OPTIONS if one.name in form},
         access=access.posted(form, hook),
     )
 

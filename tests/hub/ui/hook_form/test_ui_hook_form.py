@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+from html import unescape
 from typing import Any
 
 import pytest
@@ -191,6 +192,23 @@ class TestChangedHook:
             assert (after["events"], after["options"]) == (["star"], {"breaker": 6})
             assert world.store.look(hooks.secret_of, after) == SECRET
             assert after["active"] == 1
+
+    async def test_a_form_that_is_saved_as_it_is_keeps_long_options(self, world: World) -> None:
+        options = {
+            "retries": [0.0, *(600_000 + number / 512 for number in range(29))],
+            "ordering": {"path": f"/{'member' * 80}/id"},
+            "batch": {"max_events": 10, "max_bytes": 1_000_000, "max_wait": 12.3456789},
+        }
+        world.store.do(hooks.update, world.good, options=options)
+        at = f"/ui/hooks/{world.good['id']}/edit"
+        async with open_dashboard(world.store, world.seed.token) as browser:
+            page = await browser.page(at)
+            shown = {
+                name: unescape(re.findall(rf'name="{name}"[^>]* value="([^"]*)"', page)[0])
+                for name in options
+            }
+            assert (await posted(browser, at, at, **NEW | shown))[0] == 303
+        assert changed(world, world.good)["options"] == options
 
     async def test_an_error_keeps_the_entered_values(self, world: World) -> None:
         at = f"/ui/hooks/{world.good['id']}/edit"
