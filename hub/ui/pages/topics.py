@@ -2,6 +2,7 @@
 
 from operator import itemgetter
 from typing import Any
+from urllib.parse import quote
 
 from hub.ui.lists import filters, paging
 from hub.ui.lists.frame import frame
@@ -135,5 +136,6 @@ def _topic(
 
 
 def _url(ctx: ViewContext, repo: Row, name: str) -> str:
-    suffix = name if name in FEEDS else f"events/{name}"
+    # The URL is in a command. The name may come from a link, and must not end the command.
+    suffix = name if name in FEEDS else f"events/{quote(name)}"
     return f"{ctx.services.urls.origin}/{repo['full_name']}/{suffix}"

@@ -1,6 +1,7 @@
 """The pages of events and topics: contents, rights to see them, and number of SQL statements."""
 
 import re
+from html import unescape
 from typing import Any
 
 import pytest
@@ -202,6 +203,16 @@ async def test_operators_see_the_topics_of_other_sites(store: Store, seed: Any) 
         assert "https://blog.example/feed 1 never to be fetched" in said
     async with open_dashboard(store, seed.token) as browser:
         assert "blog.example" not in await browser.page("/ui/topics")
+
+
+async def test_an_event_in_a_link_is_one_word_of_the_command(store: Store, seed: Any) -> None:
+    link = f"/ui/topics/{seed.hello['id']}?event=push%3Btrue%20%60x%60%7Csh%20%23"
+    async with open_dashboard(store, seed.token) as browser:
+        page = await browser.page(link)
+    (command,) = {one for one in re.findall(r'data-copy="([^"]*)"', page) if "hub.topic" in one}
+    (topic,) = (word for word in unescape(command).split() if "hub.topic" in word)
+    assert topic.endswith("/octo/hello/events/push%3Btrue%20%60x%60%7Csh%20%23")
+    assert unescape(command).endswith("hub.secret=SECRET")
 
 
 async def test_topics_of_others_are_not_shown(store: Store, seed: Any) -> None:
