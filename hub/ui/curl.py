@@ -18,7 +18,8 @@ def command(attempt: Row) -> str | None:
     body = body_of(attempt)
     if body is None:
         return None
-    lines = ["curl -i -X POST"]
+    # Without -g, curl would take brackets and braces in a URL for a pattern of several URLs.
+    lines = ["curl -i -X POST -g"]
     for name, value in attempt["request_headers"].items():
         if name.lower() not in OWN:
             lines.append(f"-H {quote(f'{name}: {value}')}")

@@ -20,7 +20,7 @@ from store import Connection, Store
 from store.clock import HOUR, MINUTE, SECOND, MovableClock
 from store.delivery import attempt_feed, hook_removal
 from store.errors import Unavailable
-from store.hooks import hook_links
+from store.hooks import hook_links, hooks
 
 
 @pytest.fixture
@@ -455,6 +455,19 @@ class TestOne:
         assert words[words.index("--data-raw") + 1] == body.decode()
         assert "X-Service-Event: push" in words
         assert not any(word.startswith(("Host", "Content-Length")) for word in words)
+
+    @embedded("the engine makes no difference")
+    async def test_brackets_and_braces_are_no_pattern_in_the_curl_command(
+        self, world: World
+    ) -> None:
+        url = "https://receiver.example/in?tags[]=a&n=[1-3]&of={x,y}"
+        hook = world.store.do(hooks.update, world.good, url=url)
+        (number,) = world.send(hook, "a")
+        async with open_dashboard(world.store, world.seed.token) as browser:
+            page = await browser.page(f"/ui/deliveries/{number}")
+        (command,) = re.findall(r'<pre id="curl"[^>]*>(.*?)</pre>', page, re.DOTALL)
+        words = shlex.split(text_of(command.replace("\\\n", " ")))
+        assert (words[-1], "-g" in words) == (url, True)
 
     async def test_a_delivery_without_its_payload_cannot_be_sent_again(self, world: World) -> None:
         (number,) = world.send(world.good, "a")
