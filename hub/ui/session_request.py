@@ -107,7 +107,7 @@ class SessionRequest:
         found = sessions.find(db, self.session, idle)
         if found is None:
             return None
-        self.stale = db.now - found["seen_at"] > sessions.NOTED
+        self.stale = found["stale"]
         self.method = found["method"]
         if found["link_id"] is not None:
             self.viewer = DashboardViewer(hook_id=found["hook_id"])

@@ -18,8 +18,10 @@ LONGEST = 7 * 24 * 3600 * SECOND
 # A session that ends later than any can was opened while the clock was fast, and has ended.
 RUNNING = "{0}expires_at > :now AND {0}expires_at <= :latest"
 TOLERANCE = 3600 * SECOND
-# The use of a session is recorded at most this often, and not with every page.
+# The use of a session is recorded at most this often, and not with every page. It is recorded more
+# often if the session ends soon without use.
 NOTED = 300 * SECOND
+TIMES_NOTED = 10
 
 # The length of the id that lists show: the beginning of the digest.
 SHOWN = 16
@@ -96,8 +98,9 @@ def begin_openid(db: Connection, account_id: int, origin: SignInOrigin) -> str:
 def find(db: Connection, value: str, idle: int) -> Row | None:
     """Return the session of this cookie, or None.
 
-    It has the `token` as `tokens.find` returns it, the `hook_id` if a link opened it, and
-    `seen_at`. Return None if it has ended or was not used for `idle` microseconds.
+    It has the `token` as `tokens.find` returns it, and the `hook_id` if a link opened it. It is
+    `stale` if `touch` must record its use. Return None if it has ended or was not used for `idle`
+    microseconds.
     """
     row = db.one(
         "SELECT s.token_id, s.operator, s.link_id, s.method, s.seen_at, l.hook_id, t.hash"
@@ -110,6 +113,7 @@ def find(db: Connection, value: str, idle: int) -> Row | None:
     )
     if row is None or (row["link_id"] is not None and row["hook_id"] is None):
         return None
+    row["stale"] = db.now - row.pop("seen_at") > min(NOTED, idle // TIMES_NOTED)
     hashed = row.pop("hash")
     row["token"] = None if hashed is None else tokens.by_hash(db, hashed)
     return None if row["token_id"] is not None and row["token"] is None else row

@@ -214,6 +214,16 @@ async def test_a_session_ends_unused_and_after_a_week(
         assert (await browser.get("/ui")).status_code == 303
 
 
+@pytest.mark.parametrize("idle", [60, 400])
+async def test_a_session_in_use_does_not_end(
+    store: Store, seed: Any, clock: MovableClock, idle: int
+) -> None:
+    async with open_dashboard(store, seed.token, ui_idle=idle) as browser:
+        for _ in range(6):
+            clock.advance(seconds=idle * 3 // 4)
+            await browser.page("/ui")
+
+
 async def test_the_administrators_token(store: Store, seed: Any) -> None:
     async with open_dashboard(store, ADMIN, admin_token=ADMIN, last=False) as browser:
         assert "administrator" in text_of(await browser.page("/ui"))
