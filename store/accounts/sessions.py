@@ -129,18 +129,20 @@ def end(db: Connection, value: str) -> bool:
     return _end(db, "id = :id", id=digest(value)) > 0
 
 
-def owned(db: Connection, owner: int | str) -> list[Row]:
+def owned(db: Connection, owner: int | str, idle: int) -> list[Row]:
     """Return the sessions of a user (their id) or of the administrators (their mark).
 
-    The last used one comes first. The rows have `shown_id`, `method`, `address`, `browser`,
-    `created_at`, `seen_at` and `expires_at`.
+    Sessions that were not used for `idle` microseconds have ended, and are left out. The last used
+    one comes first. The rows have `shown_id`, `method`, `address`, `browser`, `created_at`,
+    `seen_at` and `expires_at`.
     """
     return db.all(
         f"SELECT substr(id, 1, {SHOWN}) AS shown_id, method, address, browser, created_at, seen_at,"
         f" expires_at FROM ui_session WHERE {_owned(owner)} AND {RUNNING.format('')}"
-        " ORDER BY seen_at DESC, id LIMIT 100",
+        " AND seen_at > :since ORDER BY seen_at DESC, id LIMIT 100",
         owner=owner,
         **_moments(db),
+        since=db.now - idle,
     )
 
 

@@ -3,6 +3,7 @@
 from hub.ui.section import ROOT, ActionResult, Section
 from hub.ui.view_context import ViewContext
 from store.accounts import sessions
+from store.clock import SECOND
 from store.errors import Missing
 
 ui = Section()
@@ -19,8 +20,9 @@ METHODS = {
 def list_sessions(ctx: ViewContext) -> dict[str, object]:
     """List the viewer's sessions, the last used one first."""
     own = "" if ctx.session is None else sessions.digest(ctx.session)
+    idle = ctx.services.settings.ui_idle * SECOND
     return {
-        "rows": sessions.owned(ctx.db, _owner(ctx)),
+        "rows": sessions.owned(ctx.db, _owner(ctx), idle),
         "methods": METHODS,
         "own": own[: sessions.SHOWN],
     }

@@ -45,7 +45,7 @@ def test_a_session_by_openid_has_a_token_of_its_own(world: World) -> None:
     found = world.store.look(sessions.find, cookie, HOUR)
     assert found is not None
     assert (found["method"], found["token"]["scopes"]) == ("openid", {*tokens.WHOLE})
-    (shown,) = world.store.look(sessions.owned, world.user["id"])
+    (shown,) = world.store.look(sessions.owned, world.user["id"], HOUR)
     assert (shown["address"], shown["browser"]) == ("192.0.2.9", "a browser")
     world.store.do(tokens.revoke, found["token_id"])
     assert world.store.look(sessions.find, cookie, HOUR) is None

@@ -14,7 +14,7 @@ from hub.openid.attempt import SignInAttempt
 from store import Store
 from store.accounts import accounts, emails, sessions, tokens
 from store.audit import audit_search
-from store.clock import SECOND, MovableClock
+from store.clock import HOUR, SECOND, MovableClock
 
 pytestmark = embedded("test_ui_sign_in tests stored sessions on every engine")
 START = "/ui/sign-in/openid"
@@ -256,10 +256,19 @@ async def test_sessions_are_ended_one_by_one_or_all(store: Store, seed: Any) -> 
     await store.close()
 
 
+async def test_a_session_that_ended_without_use_is_not_listed(
+    store: Store, seed: Any, clock: MovableClock
+) -> None:
+    async with open_dashboard(store, seed.token, ui_idle=3600) as browser:
+        clock.advance(seconds=3601)
+        await browser.enter(seed.token)
+        assert "/end" not in await browser.page("/ui/sessions")
+
+
 async def test_sessions_of_others_are_not_there(store: Store, seed: Any) -> None:
     eve = store.do(accounts.create, "eve")
     store.do(sessions.begin_openid, eve["id"], sessions.SignInOrigin("openid"))
-    (row,) = store.look(sessions.owned, eve["id"])
+    (row,) = store.look(sessions.owned, eve["id"], HOUR)
     async with open_dashboard(store, seed.token) as browser:
         assert row["shown_id"] not in await browser.page("/ui/sessions")
         end = f"/ui/sessions/{row['shown_id']}/end"
