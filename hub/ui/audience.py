@@ -24,11 +24,13 @@ def authorize(
 ) -> DashboardViewer:
     """Return the viewer.
 
-    Raises NotSignedIn or Forbidden if this audience does not include them.
+    Raises NotSignedIn or Forbidden if this audience does not include them, and NotSignedIn if
+    another site led here, so that the browser sent no cookie.
     """
     viewer = visit.authenticate(db, admins)
     if viewer is None:
-        if who != "anyone":
+        # A page for anyone has a form, which the browser will send with the cookie of a session.
+        if who != "anyone" or visit.is_from_elsewhere:
             raise NotSignedIn
         return NOBODY
     if viewer.is_guest and who not in ("anyone", "guest"):
@@ -46,11 +48,13 @@ def is_for(who: Audience, viewer: DashboardViewer | None) -> bool:
 
 
 def redirect_to_sign_in(visit: SessionRequest) -> Response:
-    """Redirect to the sign-in page, which leads back here afterwards."""
+    """Redirect to the sign-in page, which leads back here afterwards.
+
+    If another site led here, show a page that loads this address again.
+    """
     request = visit.request
-    if request.headers.get(b"sec-fetch-site") == b"cross-site" and request.scope["method"] == "GET":
-        # A browser that follows another site's link sends no strict cookie. The page loads the same
-        # address again, and then the browser sends the cookie.
+    if visit.is_from_elsewhere:
+        # The page loads the same address again, and then the browser sends the cookie.
         return Response(
             200, render("from_another_site.html", {"theme": visit.theme, "to": ""}).encode(), PAGE
         )

@@ -69,6 +69,12 @@ class SessionRequest:
         return hashlib.sha256(f"mark of {self.session}".encode()).hexdigest()[:16]
 
     @property
+    def is_from_elsewhere(self) -> bool:
+        """Return whether another site led here. Then a browser sends no strict cookie."""
+        is_led = self.request.headers.get(b"sec-fetch-site") == b"cross-site"
+        return is_led and self.request.scope["method"] == "GET"
+
+    @property
     def theme(self) -> str:
         """Return the chosen color theme."""
         chosen = self.cookies.get(cookies.THEME, "")

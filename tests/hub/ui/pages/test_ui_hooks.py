@@ -460,6 +460,19 @@ class TestLinks:
             assert "guest" in text_of(await browser.page(at))
             assert (await browser.get("/ui/hooks")).status_code == 403
 
+    async def test_a_link_on_another_site_finds_the_session(self, world: World) -> None:
+        async with open_dashboard(world.store, world.seed.token) as browser:
+            place = await self.link(browser, world)
+            mine = dict(browser.client.cookies)
+            # The browser sends no strict cookie with the first request.
+            browser.client.cookies.clear()
+            page = await browser.get(place, headers={"Sec-Fetch-Site": "cross-site"})
+            assert 'http-equiv="refresh" content="0"' in page.text
+            assert not browser.client.cookies
+            browser.client.cookies.update(mine)
+            page = await browser.get(place, headers={"Sec-Fetch-Site": "same-origin"})
+            assert "You stay signed in" in text_of(page.text)
+
     async def test_the_value_of_a_link_is_not_stored(self, world: World) -> None:
         async with open_dashboard(world.store, world.seed.token) as browser:
             value = (await self.link(browser, world)).partition("link=")[2]
