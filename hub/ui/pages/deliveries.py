@@ -139,9 +139,12 @@ def follow_deliveries(ctx: ViewContext, state: Any) -> tuple[Any, list[PanelUpda
 
 
 def new_attempts(
-    ctx: ViewContext, wanted: AttemptFilter, state: FeedPosition | None
+    ctx: ViewContext, wanted: AttemptFilter, state: FeedPosition | None, hook: Row | None = None
 ) -> tuple[FeedPosition, list[PanelUpdate]]:
-    """Return the attempts after `state`; at first those after the attempt's id in the query."""
+    """Return the attempts after `state`; at first those after the attempt's id in the query.
+
+    With a `hook`, they are for its page: their rows have the columns of that page.
+    """
     at = state or FeedPosition(ctx.asked_number("after") or 0)
     if attempt_feed.latest(ctx.db) <= at.after:
         return at, []
@@ -149,8 +152,8 @@ def new_attempts(
     values = {
         "attempts": [attempt_row(row, ctx.now) for row in rows],
         "fresh": True,
-        "selectable": ctx.viewer.may_change_any,
-        "with_hook": not wanted.hook_id,
+        "selectable": ctx.viewer.may_change(ctx.db, hook) if hook else ctx.viewer.may_change_any,
+        "with_hook": hook is None,
     }
     return following, [PanelUpdate("attempts", "_attempts.html", values)] if rows else []
 

@@ -103,7 +103,7 @@ def _speed(rows: list[Row]) -> tuple[int, int] | None:
 def follow_hook(ctx: ViewContext, state: Any) -> tuple[Any, list[PanelUpdate]]:
     """Stream new attempts."""
     hook, _ = ctx.viewer.hook(ctx.db, ctx.number("hook_id"))
-    return deliveries.new_attempts(ctx, _attempts(ctx, hook), state)
+    return deliveries.new_attempts(ctx, _attempts(ctx, hook), state, hook)
 
 
 def _attempts(ctx: ViewContext, hook: Row) -> AttemptFilter:

@@ -181,6 +181,18 @@ class TestLive:
                 line.startswith(("data: ", "event: ", ":")) or not line for line in text.split("\n")
             )
 
+    async def test_new_deliveries_of_one_hook_have_the_columns_of_the_list(
+        self, world: World
+    ) -> None:
+        link = f'<a href=\\"/ui/hooks/{world.good["id"]}\\">'
+        at = f"hook={world.good['id']}&after=0"
+        world.send(world.good, "a")
+        async with open_dashboard(world.store, world.seed.token) as browser:
+            async with browser.listening(f"/ui/deliveries/live?{at}") as heard:
+                assert link in await heard.until('"event":"attempts"')
+            async with browser.listening(f"/ui/hooks/{world.good['id']}/live?after=0") as heard:
+                assert link not in await heard.until('"event":"attempts"')
+
     async def test_filters_hold_for_live_deliveries(self, world: World) -> None:
         async with open_dashboard(world.store, world.operator) as browser:
             place = "/ui/deliveries/live?status=failure&event=push"

@@ -205,6 +205,22 @@ async def test_an_owner_sees_events_of_the_organization_alone(around: Around) ->
         assert "Organization acme" in text_of(page)
 
 
+async def test_new_rows_have_the_columns_of_the_page(around: Around) -> None:
+    store, octo = around.world.store, around.world.seed.octo
+    acme = store.look(accounts.by_login, "acme")
+    assert acme is not None
+    rights = {"organization_hooks": "read", "repository_hooks": "write"}
+    kind = {"kind": "fine_grained", "target_id": acme["id"]}
+    token, _ = store.do(tokens.create, octo["id"], permissions=rights, **kind)
+    async with open_dashboard(store, token) as browser:
+        for hook_id, many in ((around.own, 2), (around.org, 0)):
+            at = f"/ui/hooks/{hook_id}"
+            assert (await browser.page(at)).count('type="checkbox"') == many
+            async with browser.listening(f"{at}/live?after=0") as heard:
+                news = await heard.until('"event":"attempts"')
+            assert ("checkbox" in news) == bool(many)
+
+
 async def test_the_scope_of_the_token_is_needed(around: Around) -> None:
     token = around.token(around.world.seed.octo, "repo")
     async with open_dashboard(around.world.store, token) as browser:
