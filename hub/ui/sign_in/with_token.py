@@ -72,6 +72,8 @@ class SignIn:
 
     async def _sign_in(self, visit: SessionRequest) -> Response:
         form = await self._dashboard.form(visit.request)
+        # The page also shows the form to people who are signed in, with the token of their session.
+        await self._services.store.read(visit.authenticate, self._admins)
         visit.check_form(form.get(FIELD, ""))
         value, wanted = form.get("token", "").strip(), within(form.get("next", ""))
         try:
