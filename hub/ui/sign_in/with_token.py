@@ -105,6 +105,8 @@ class SignIn:
             origin = visit.sign_in_origin("token")
             until = row["expires_at"]
             cookie = sessions.begin(db, token_id=row["id"], until=until, origin=origin)
+        # The browser forgets the cookie of its former session.
+        sessions.end(db, visit.session or "")
         auditing.record(db, self._services, visit.request, "ui/sign-in", visit.actor(), 200)
         return cookie
 

@@ -455,10 +455,14 @@ class TestLinks:
                 assert browser.client.cookies["tocsin_ui"] == before["tocsin_ui"]
                 assert "Send a ping" in text_of(await browser.page(at))
         async with open_dashboard(world.store, world.seed.reader_token) as browser:
+            before = dict(browser.client.cookies)
             assert "signs you out" in text_of(await browser.page(place))
             await browser.post("/ui/shared", {"link": value}, on=place)
             assert "guest" in text_of(await browser.page(at))
             assert (await browser.get("/ui/hooks")).status_code == 403
+            browser.client.cookies.clear()
+            browser.client.cookies.update(before)
+            assert (await browser.get("/ui/hooks")).status_code == 303
 
     async def test_a_link_on_another_site_finds_the_session(self, world: World) -> None:
         async with open_dashboard(world.store, world.seed.token) as browser:

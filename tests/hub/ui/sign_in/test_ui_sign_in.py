@@ -151,6 +151,16 @@ async def test_signing_out_ends_the_session(store: Store, seed: Any) -> None:
         assert (await browser.get("/ui")).status_code == 303
 
 
+async def test_another_sign_in_ends_the_browser_s_session(store: Store, seed: Any) -> None:
+    async with open_dashboard(store, seed.token) as browser:
+        former = dict(browser.client.cookies)
+        assert (await browser.sign_in(seed.reader_token)).status_code == 303
+        assert "reader" in text_of(await browser.page("/ui"))
+        browser.client.cookies.clear()
+        browser.client.cookies.update(former)
+        assert (await browser.get("/ui")).status_code == 303
+
+
 async def test_a_session_ends_with_its_token(store: Store, seed: Any) -> None:
     async with open_dashboard(store, seed.token) as browser:
         await browser.page("/ui")
