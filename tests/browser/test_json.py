@@ -8,6 +8,7 @@ from playwright.async_api import expect
 @pytest.fixture
 async def place(server):
     deep = {"issue": {"labels": [{"name": "bell"}, {"name": "tower"}], "open": True, "n": None}}
+    deep |= {"run": 2**53 + 1}
     await server.post("fork", guid="json-tree", **deep)
     with server.opened() as store:
         event = store.look(lambda db: db.value("SELECT max(id) FROM event WHERE name = 'fork'"))
@@ -34,6 +35,12 @@ async def test_a_payload_folds_and_is_searched(visit, place):
     await page.get_by_role("button", name="As text").click()
     await expect(page.locator("pre#body")).to_contain_text('"tower"')
     assert await violations(page) == []
+
+
+async def test_a_number_with_many_digits_is_not_rounded(visit, place):
+    guest = await visit("ada")
+    page = await guest.go(place)
+    await expect(page.locator("ul.json")).to_contain_text("run: 9007199254740993")
 
 
 async def test_without_scripts_it_is_text(visit, place):

@@ -26,15 +26,32 @@ function keyOf(key, path) {
   return button;
 }
 
+// A number as it is written, because JavaScript would round it: an id may have more than 15 digits.
+class WrittenNumber {
+  constructor(text) {
+    this.text = text;
+  }
+}
+
+// Older browsers do not pass the source to a reviver.
+function asWritten(key, value, context) {
+  const text = typeof value === "number" && context ? context.source : undefined;
+  return text === undefined || text === String(value) ? value : new WrittenNumber(text);
+}
+
+function leaf(value) {
+  if (value instanceof WrittenNumber) return named("span", "json-number", value.text);
+  return named("span", `json-${value === null ? "null" : typeof value}`, JSON.stringify(value));
+}
+
 function node(key, value, path, depth) {
   made += 1;
   const item = named("li", "json-item");
-  const isObject = value !== null && typeof value === "object";
+  const isObject = value !== null && typeof value === "object" && !(value instanceof WrittenNumber);
   const entries = isObject ? (Array.isArray(value) ? [...value.entries()] : Object.entries(value)) : [];
   if (!entries.length) {
-    const shown = isObject ? (Array.isArray(value) ? "[]" : "{}") : JSON.stringify(value);
     if (key !== null) item.append(keyOf(key, path), ": ");
-    item.append(named("span", `json-${isObject ? "empty" : value === null ? "null" : typeof value}`, shown));
+    item.append(isObject ? named("span", "json-empty", Array.isArray(value) ? "[]" : "{}") : leaf(value));
     return item;
   }
   const details = named("details");
@@ -129,7 +146,7 @@ class JsonView {
 
 for (const text of document.querySelectorAll("pre[data-json]")) {
   try {
-    const value = JSON.parse(text.textContent);
+    const value = JSON.parse(text.textContent, asWritten);
     if (value !== null && typeof value === "object") new JsonView(text, value);
   } catch {
     // The text is no JSON, or its end is left out: it stays a text.
