@@ -182,8 +182,10 @@ def _entered(text: str) -> str:
 
 
 def _unchanged(text: str, before: str) -> str:
-    """Return the stored text if only its outer spaces differ: then certificates are the same."""
-    return before if text == before.strip() else text
+    """Return the stored text if only outer spaces and ends of lines differ: then certificates are
+    the same.
+    """
+    return before if text == _entered(before) else text
 
 
 def stored(options: Mapping[str, Any]) -> AccessFields:

@@ -182,16 +182,18 @@ class TestCertificates:
                 assert said in message
                 assert key.splitlines()[1] not in answer.text
 
+    @pytest.mark.parametrize("end", ["\n", "\r\n"])
     async def test_a_certificate_that_ended_does_not_hold_up_other_changes(
-        self, world: World
+        self, world: World, end: str
     ) -> None:
-        certificate, key = Authority().issue(ends=NOW)
+        certificate, key = (pem.replace("\n", end) for pem in Authority().issue(ends=NOW))
         world.store.clock.at = 1
         tls = {"client_cert": certificate, "client_key": key}
         async with open_dashboard(world.store, world.seed.token) as browser:
             hook = await made(browser, world)
             world.store.do(hooks.update, hook, options={"tls": tls})
-            form = {"tls_client_cert": certificate.replace("\n", "\r\n"), "tls_client_key": ""}
+            lines = "\r\n".join(certificate.splitlines()) + "\r\n"
+            form = {"tls_client_cert": lines, "tls_client_key": ""}
             assert (await edited(browser, hook, **form, timeout="3"))[0] == 303
             assert revealed(world, hook) == {"tls": tls, "timeout": 3.0}
 
