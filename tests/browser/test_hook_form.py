@@ -46,6 +46,22 @@ async def test_make_a_hook_try_it_and_see_its_ping(visit, server):
     assert found(server, url)["events"] == ["issues", "push"]
 
 
+async def test_a_failed_trial_says_why(visit, server):
+    guest = await visit("ada")
+    page = await guest.go(f"/ui/hooks/{server.world.good}/edit")
+    token = await page.locator("body").get_attribute("hx-headers")
+    for headers, said in (("{}", "This form is out of date."), (token, "It has not been sent")):
+        await page.evaluate("(given) => document.body.setAttribute('hx-headers', given)", headers)
+        form = page.locator("form.hook-form input[name=csrf]")
+        await form.evaluate("(field) => { field.disabled = true; }")
+        await page.get_by_role("button", name="Show the request").click()
+        await expect(page.locator("#trial")).to_contain_text(said)
+    await expect(page.locator("#failure")).to_have_count(0)
+    (complaint,) = guest.watched.complaints
+    assert "403" in complaint
+    guest.watched.complaints.clear()
+
+
 async def test_errors_lead_to_their_fields(visit, server):
     guest = await visit("ada")
     page = await guest.go(f"/ui/hooks/{server.world.good}/edit")

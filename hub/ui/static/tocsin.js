@@ -122,6 +122,23 @@ for (const name of ["renewed", "htmx:afterSwap"]) {
   document.addEventListener(name, () => { refreshTimes(); showZone(); });
 }
 
+// htmx leaves out the page of an error, which says why a request failed. A part that is renewed again
+// and again just stays as it is.
+function showFailure({ elt, xhr }) {
+  const place = elt.closest("section, form");
+  if (!place || (elt.getAttribute("hx-trigger") || "").startsWith("every")) return;
+  const said = new DOMParser().parseFromString(xhr.responseText, "text/html").querySelector("main [role=alert]");
+  const note = Object.assign(document.createElement("p"), { className: "problem", id: "failure" });
+  note.setAttribute("role", "alert");
+  note.textContent = said ? said.textContent : "The server did not answer. Try again.";
+  place.append(note);
+}
+
+for (const name of ["htmx:responseError", "htmx:sendError"]) {
+  document.addEventListener(name, (event) => showFailure(event.detail));
+}
+document.addEventListener("htmx:beforeRequest", () => document.getElementById("failure")?.remove());
+
 // A second click sends a form no second time. The button is not disabled, because a browser leaves out
 // the value of a disabled button, and some browsers keep it disabled after a reload.
 const PATIENCE = 10000;
