@@ -81,7 +81,9 @@ class OperationOptions(TypedDict, total=False):
     conditional: bool
     """Whether its response has an ETag. Default: true for GET."""
     audited: bool
-    """Whether the audit log records it. Default: true for all but GET."""
+    """Whether the audit log records it. Default: true for all that changes something."""
+    computes: bool
+    """Whether its handler only reads, and computes for long. It then runs apart from all writes."""
     setting: str
     """The hub setting that enables it. While that is off, the operation is answered 410."""
 
@@ -140,6 +142,7 @@ class Operation:
     """The cost in points; None for the default cost."""
     conditional: bool
     audited: bool
+    computes: bool
     setting: str | None
     steps: tuple[PathStep, ...]
     arguments: frozenset[str]
@@ -230,7 +233,8 @@ def derive(
         category=details.get("category", "core"),
         points=details.get("points"),
         conditional=details.get("conditional", method == "GET"),
-        audited=details.get("audited", method != "GET"),
+        audited=details.get("audited", method != "GET" and not details.get("computes")),
+        computes=details.get("computes", False),
         setting=details.get("setting"),
         steps=steps,
         arguments=frozenset(step.argument for step in steps) & hints.keys(),

@@ -59,7 +59,9 @@ async def _respond(services: Services, plan: ResponsePlan, request: Request) -> 
     if operation.writes:
         _, found = await services.store.read(_admit, services, plan, request)
         await _prepare(services, operation, request)
-        if operation.waits is None:
+        if operation.computes:
+            answer, who, _ = await services.store.read(_respond_in, services, plan, request, False)
+        elif operation.waits is None:
             answer, who, _ = await services.store.write(_respond_in, services, plan, request, True)
         else:
             answer, who = await _respond_later(services, plan, request, found)
@@ -200,6 +202,8 @@ def _perform(
     given |= {name: value for name, value in found.items() if name in operation.arguments}
     context = _context(db, services, operation, request, who)
     context.writes = writes
+    if operation.computes:
+        db.require_thread()
     content = operation.function(context, **given)
     if isinstance(content, NothingYet):
         return content, who, None

@@ -58,9 +58,9 @@ class FilterVerdict(TypedDict):
     failed: list[FilterTerm]
 
 
-@ops("POST /repos/{owner}/{repo}/hooks/{hook_id}/filter/tests", READ, status=200, audited=False)
+@ops("POST /repos/{owner}/{repo}/hooks/{hook_id}/filter/tests", READ, status=200, computes=True)
 @org_ops(
-    "POST /orgs/{org}/hooks/{hook_id}/filter/tests", OF_ORGANIZATION, status=200, audited=False
+    "POST /orgs/{org}/hooks/{hook_id}/filter/tests", OF_ORGANIZATION, status=200, computes=True
 )
 def test_webhook_filter(ctx: Context, hook: Row, body: FilterTest) -> FilterVerdict:
     """Test the filter of a webhook

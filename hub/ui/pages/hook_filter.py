@@ -21,24 +21,27 @@ from store.hooks.hook_targets import MANY_OWNERS, target_of
 ui = Section()
 
 
-@ui.act(f"{PATH}/filter")
-def test_filter(ctx: ViewContext) -> RenderedPage:
-    """Show which conditions of the filter an event satisfies. Nothing is sent."""
+def _prepare(ctx: ViewContext) -> dict[str, Any]:
+    """Return the verdict on an event. A filter may take seconds, for which no write may wait."""
     hook, repo, place = changeable_hook(ctx)
+    ctx.db.require_thread()
     filter_ = filtering.filter_of(hook)
     title, document = _document(ctx, hook, repo)
     verdict = filtering.test(filter_, document)
-    return RenderedPage(
-        "filter_test.html",
-        {
-            "hook": hook,
-            "title": title,
-            "matches": verdict.matches,
-            "failed": [_row(one) for one in verdict.failed],
-            "matched": [_row(one) for one in verdict.matched],
-            "back": place,
-        },
-    )
+    return {
+        "hook": hook,
+        "title": title,
+        "matches": verdict.matches,
+        "failed": [_row(one) for one in verdict.failed],
+        "matched": [_row(one) for one in verdict.matched],
+        "back": place,
+    }
+
+
+@ui.act(f"{PATH}/filter", prepare=_prepare)
+def test_filter(ctx: ViewContext) -> RenderedPage:
+    """Show which conditions of the filter an event satisfies. Nothing is sent."""
+    return RenderedPage("filter_test.html", ctx.prepared)
 
 
 def _document(ctx: ViewContext, hook: Row, repo: Row | None) -> tuple[str, filtering.Document]:

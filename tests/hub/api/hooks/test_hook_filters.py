@@ -1,5 +1,6 @@
 """Filters of hooks through the API: saved, rejected, applied to events, and tested."""
 
+import threading
 from typing import Any
 
 import httpx
@@ -51,6 +52,23 @@ async def test_a_bad_filter_is_rejected_with_its_place(
     assert_error(answer, 422)
     assert "delivery/filter" in answer.json()["message"]
     assert message in answer.json()["message"]
+
+
+async def test_no_write_waits_for_the_test_of_a_filter(
+    client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judged, judge = [], filtering.test
+
+    def slow(*given: Any) -> Any:
+        # The writer is one thread, and the event loop another.
+        judged.append(threading.current_thread().name)
+        return judge(*given)
+
+    monkeypatch.setattr(filtering, "test", slow)
+    hook = await made(client, filter=TAGS)
+    answer = await client.post(f"{hook['url']}/filter/tests", json={"payload": {}})
+    assert answer.json()["matches"] is False
+    assert [name.startswith("tocsin-reader") for name in judged] == [True]
 
 
 async def test_a_filter_can_be_an_expression_in_cel(

@@ -1,6 +1,7 @@
 """The dashboard's hooks: the rights to see them, their health, and the actions on a hook."""
 
 import re
+import threading
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from store import Store
 from store.accounts import tokens
 from store.audit import audit_log
 from store.clock import DAY, HOUR, SECOND, MovableClock
-from store.delivery import events, hook_removal
+from store.delivery import events, filtering, hook_removal
 from store.delivery.incoming import IncomingEvent
 from store.hooks import hook_pauses, hook_secrets, hooks
 
@@ -569,6 +570,24 @@ class TestFilter:
             answer = await browser.post(f"{at}/filter", {"payload": "[]"}, on=at)
             assert answer.status_code == 409
             assert "cannot be read" in text_of(answer.text)
+
+    async def test_no_write_waits_for_the_test_of_a_filter(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        judged, judge = [], filtering.test
+
+        def slow(*given: Any) -> Any:
+            # The writer is one thread, and the event loop another.
+            judged.append(threading.current_thread().name)
+            return judge(*given)
+
+        monkeypatch.setattr(filtering, "test", slow)
+        at = f"/ui/hooks/{world.good['id']}"
+        world.store.do(hooks.update, world.good, options={"filter": {"event": "push"}})
+        async with open_dashboard(world.store, world.seed.token) as browser:
+            answer = await browser.post(f"{at}/filter", {"payload": "{}"}, on=at)
+        assert "The event is delivered" in text_of(answer.text)
+        assert [name.startswith("tocsin-reader") for name in judged] == [True]
 
     async def test_a_filter_in_cel_can_be_tested(self, world: World) -> None:
         at = f"/ui/hooks/{world.good['id']}"
