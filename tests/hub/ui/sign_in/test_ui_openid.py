@@ -303,6 +303,16 @@ async def test_keys_of_other_kinds_are_left_out(store: Store, octo: Any, site: O
         assert (await through(browser, site)).status_code == 200
 
 
+async def test_a_claim_that_looks_like_a_login_is_another(store: Store, site: OpenIDSite) -> None:
+    store.do(accounts.create, "karl")
+    site.claims = {"upn": "\N{KELVIN SIGN}arl"}
+    by_login = {"openid_match": "login", "openid_login_claim": "upn"}
+    async with open_dashboard(store, **settings(site, **by_login)) as browser:
+        answer = await through(browser, site)
+        assert (answer.status_code, "There is no user" in text_of(answer.text)) == (403, True)
+        assert (await browser.get("/ui")).status_code == 303
+
+
 async def test_an_account_known_from_events_cannot_sign_in(
     store: Store, octo: Any, site: OpenIDSite
 ) -> None:
