@@ -19,6 +19,8 @@ from store.audit.audit_log import Actor
 from store.clock import SECOND
 
 THEMES = ("auto", "light", "dark")
+RENEWAL = b"x-renewal"
+"""The header of requests that a page sends by itself, again and again. They are no use."""
 
 
 @dataclass(slots=True)
@@ -113,7 +115,7 @@ class SessionRequest:
         found = sessions.find(db, self.session, idle)
         if found is None:
             return None
-        self.stale = found["stale"]
+        self.stale = found["stale"] and RENEWAL not in self.request.headers
         self.method = found["method"]
         if found["link_id"] is not None:
             self.viewer = DashboardViewer(hook_id=found["hook_id"])

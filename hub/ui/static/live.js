@@ -183,8 +183,7 @@ class LivePage {
   }
 
   mayPoll(event) {
-    const polled = (event.detail.elt.getAttribute("hx-trigger") || "").startsWith("every");
-    if (polled && (this.paused || document.visibilityState === "hidden")) event.preventDefault();
+    if (isPolled(event.detail.elt) && (this.paused || document.visibilityState === "hidden")) event.preventDefault();
   }
 }
 

@@ -122,11 +122,19 @@ for (const name of ["renewed", "htmx:afterSwap"]) {
   document.addEventListener(name, () => { refreshTimes(); showZone(); });
 }
 
-// htmx leaves out the page of an error, which says why a request failed. A part that is renewed again
-// and again just stays as it is.
+// A part of a page that is renewed again and again. That is no use of the session.
+function isPolled(part) {
+  return (part.getAttribute("hx-trigger") || "").startsWith("every");
+}
+
+document.addEventListener("htmx:configRequest", ({ detail }) => {
+  if (isPolled(detail.elt)) detail.headers["X-Renewal"] = "1";
+});
+
+// htmx leaves out the page of an error, which says why a request failed. A polled part just stays.
 function showFailure({ elt, xhr }) {
   const place = elt.closest("section, form");
-  if (!place || (elt.getAttribute("hx-trigger") || "").startsWith("every")) return;
+  if (!place || isPolled(elt)) return;
   const said = new DOMParser().parseFromString(xhr.responseText, "text/html").querySelector("main [role=alert]");
   const note = Object.assign(document.createElement("p"), { className: "problem", id: "failure" });
   note.setAttribute("role", "alert");

@@ -234,6 +234,17 @@ async def test_a_session_in_use_does_not_end(
             await browser.page("/ui")
 
 
+async def test_a_page_that_is_renewed_by_itself_is_no_use_of_the_session(
+    store: Store, seed: Any, clock: MovableClock
+) -> None:
+    async with open_dashboard(store, seed.token, ui_idle=3600) as browser:
+        clock.advance(seconds=3000)
+        answer = await browser.get("/ui/replay", headers={"X-Renewal": "1"})
+        assert answer.status_code == 200
+        clock.advance(seconds=601)
+        assert (await browser.get("/ui")).status_code == 303
+
+
 async def test_the_administrators_token(store: Store, seed: Any) -> None:
     async with open_dashboard(store, ADMIN, admin_token=ADMIN, last=False) as browser:
         assert "administrator" in text_of(await browser.page("/ui"))
