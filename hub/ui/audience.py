@@ -30,7 +30,7 @@ def authorize(
     viewer = visit.authenticate(db, admins)
     if viewer is None:
         # A page for anyone has a form, which the browser will send with the cookie of a session.
-        if who != "anyone" or visit.is_from_elsewhere:
+        if who != "anyone" or visit.is_led_by_another_site:
             raise NotSignedIn
         return NOBODY
     if viewer.is_guest and who not in ("anyone", "guest"):
@@ -53,7 +53,7 @@ def redirect_to_sign_in(visit: SessionRequest) -> Response:
     If another site led here, show a page that loads this address again.
     """
     request = visit.request
-    if visit.is_from_elsewhere:
+    if visit.is_led_by_another_site:
         # The page loads the same address again, and then the browser sends the cookie.
         return Response(
             200, render("from_another_site.html", {"theme": visit.theme, "to": ""}).encode(), PAGE

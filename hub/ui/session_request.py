@@ -71,7 +71,7 @@ class SessionRequest:
         return hashlib.sha256(f"mark of {self.session}".encode()).hexdigest()[:16]
 
     @property
-    def is_from_elsewhere(self) -> bool:
+    def is_led_by_another_site(self) -> bool:
         """Return whether another site led here. Then a browser sends no strict cookie."""
         is_led = self.request.headers.get(b"sec-fetch-site") == b"cross-site"
         return is_led and self.request.scope["method"] == "GET"
