@@ -254,6 +254,7 @@ class Worker:
         await self.projector.stop()
         await self.dispatcher.stop(self._tuning.stop_grace)
         await self.lease.release()
+        await self._client.close()
         if self.senders is not None:
             await self.senders.close()
         if self._transport is not None:

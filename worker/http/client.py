@@ -1,6 +1,4 @@
-"""The HTTP client for everything except deliveries: messages of httpx, sent by the guarded
-transport.
-"""
+"""The HTTP client for everything except deliveries: httpx over the guarded transport."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +7,7 @@ from typing import TYPE_CHECKING
 from worker.http.answer import MAX_BODY
 from worker.http.endpoint import Endpoint
 from worker.http.guard import Guard
-from worker.http.transport import USER_AGENT, HttpSender
+from worker.http.transport import HttpSender
 
 if TYPE_CHECKING:
     import httpx
@@ -19,8 +17,6 @@ ENCODING = "iso-8859-1"
 # The transport sends each request to the endpoint in its extensions. So httpx decodes no host, and
 # cannot refuse one that the guard accepts.
 UNUSED_URL = "http://endpoint.invalid/"
-USUAL = {"Accept": "*/*", "Accept-Encoding": "identity", "User-Agent": USER_AGENT}
-"""The headers of a request that does not have its own."""
 
 
 class RequestFailed(Exception):
@@ -51,6 +47,7 @@ class GuardedClient:
 
     def __init__(self, guard: Guard, sender: HttpSender) -> None:
         self._guard, self._sender = guard, sender
+        self._client: httpx.AsyncClient | None = None
 
     async def request(
         self,
@@ -71,32 +68,32 @@ class GuardedClient:
         # never send such a request.
         import httpx
 
-        from worker.http.httpx_transport import GuardedTransport
+        from worker.http.httpx_transport import open_client
 
-        fields = httpx.Headers(USUAL)
-        fields.update(httpx.Headers(headers, encoding=ENCODING))
-        # A client of httpx would interpret the Location of an answer, and raise errors of several
-        # kinds if it does not accept one.
-        request = httpx.Request(
-            method,
-            UNUSED_URL,
-            headers=fields,
-            content=content,
-            extensions={
-                "endpoint": endpoint,
-                "max_bytes": max_bytes,
-                "timeout": {"read": deadline},
-            },
-        )
+        self._client = self._client or open_client(self._guard, self._sender)
+        fields = httpx.Headers(headers, encoding=ENCODING)
+        extensions = {"endpoint": endpoint, "max_bytes": max_bytes}
         try:
-            transport = GuardedTransport(self._guard, self._sender)
-            return await _read(await transport.handle_async_request(request))
+            async with self._client.stream(
+                method,
+                UNUSED_URL,
+                headers=fields,
+                content=content,
+                timeout=deadline,
+                extensions=extensions,
+            ) as response:
+                return await _read(response)
         except httpx.TransportError as error:
             raise RequestFailed(str(error)) from None
 
+    async def close(self) -> None:
+        """Close the client. The owner of the transport closes that."""
+        if self._client is not None:
+            await self._client.aclose()
+
 
 async def _read(response: "httpx.Response") -> FetchedResponse:
-    from httpx import TransportError
+    from httpx import Headers, TransportError
 
     body, error = b"", None
     try:
@@ -104,6 +101,6 @@ async def _read(response: "httpx.Response") -> FetchedResponse:
             body += part
     except TransportError as broken:
         error = str(broken)
+    headers = Headers(response.extensions["headers"], encoding=ENCODING)
     truncated = response.extensions["truncated"]
-    response.headers.encoding = ENCODING
-    return FetchedResponse(response.status_code, response.headers, body, truncated, error)
+    return FetchedResponse(response.status_code, headers, body, truncated, error)

@@ -1,13 +1,14 @@
-"""The guarded transport as a transport of httpx."""
+"""The guarded transport as a transport of httpx, and a client over it."""
 
 from collections.abc import AsyncIterator
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 
 import httpx
 
 from worker.http.answer import MAX_BODY, ExchangeResult
 from worker.http.endpoint import Endpoint
 from worker.http.guard import Guard, Refused
-from worker.http.transport import HttpSender
+from worker.http.transport import USER_AGENT, HttpSender
 
 DEADLINE = 30.0
 _ERRORS: dict[str, type[httpx.TransportError]] = {
@@ -32,8 +33,9 @@ class GuardedTransport(httpx.AsyncBaseTransport):
     """The worker's `Transport` for httpx.
 
     Extensions of a request: `endpoint` (an Endpoint that the guard has made of the URL: its target
-    is sent byte for byte), `max_bytes` of the body that are read, `verify_tls`. Extension of a
-    response: `truncated`. A compressed body may be large: read it with `aiter_raw`.
+    is sent byte for byte), `max_bytes` of the body that are read, `verify_tls`. Extensions of a
+    response: `headers`, which include a Location, and `truncated`. A compressed body may be large:
+    read it with `aiter_raw`.
     """
 
     def __init__(self, guard: Guard, sender: HttpSender) -> None:
@@ -98,10 +100,30 @@ def _response(answer: ExchangeResult, request: httpx.Request) -> httpx.Response:
     if answer.status is None:
         assert error is not None
         raise error
+    headers = answer.fields()
     return httpx.Response(
         answer.status,
-        headers=answer.fields(),
+        # A client interprets even a Location that it does not follow, and raises errors of several
+        # kinds if it does not accept one.
+        headers=[field for field in headers if field[0] != b"location"],
         stream=_Body(answer.body, error),
         request=request,
-        extensions={"http_version": b"HTTP/1.1", "truncated": answer.truncated},
+        extensions={
+            "http_version": b"HTTP/1.1",
+            "headers": headers,
+            "truncated": answer.truncated,
+        },
     )
+
+
+def open_client(guard: Guard, sender: HttpSender) -> httpx.AsyncClient:
+    """A client that follows no redirect, keeps no cookie and ignores proxies of the environment."""
+    client = httpx.AsyncClient(
+        transport=GuardedTransport(guard, sender),
+        headers={"User-Agent": USER_AGENT, "Accept-Encoding": "identity"},
+        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+        trust_env=False,
+    )
+    # Connections of HTTP/1.1 persist without this header.
+    del client.headers["connection"]
+    return client

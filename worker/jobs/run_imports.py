@@ -49,6 +49,7 @@ async def run_imports(
     try:
         await _run_all(context)
     finally:
+        await client.close()
         await transport.close()
         guard.close()
 
