@@ -5,7 +5,6 @@ from urllib.parse import quote
 from hub.admin.administrators import AdminAuth
 from hub.http.errors import Forbidden
 from hub.http.response import Response, header
-from hub.http.routing import path_of
 from hub.ui.errors import NotSignedIn
 from hub.ui.headers import PAGE
 from hub.ui.section import ROOT, Audience
@@ -58,10 +57,7 @@ def redirect_to_sign_in(visit: SessionRequest) -> Response:
         return Response(
             200, render("from_another_site.html", {"theme": visit.theme, "to": ""}).encode(), PAGE
         )
-    here = path_of(request.scope)
-    query = request.scope["query_string"].decode("latin-1")
-    wanted = here + (f"?{query}" if query else "")
-    back = f"?next={quote(wanted, safe='')}" if request.scope["method"] == "GET" else ""
+    back = f"?next={quote(visit.place, safe='')}" if request.scope["method"] == "GET" else ""
     place = f"{ROOT}/sign-in{back or ENDED}"
     if b"hx-request" in request.headers:
         return Response(200, b"", [header("HX-Redirect", place), *PAGE])

@@ -259,6 +259,7 @@ class Dashboard:
             "trouble": False,
             "notice": visit.cookies.get(cookies.NOTICE, "")[:500],
             "here": path_of(visit.request.scope),
+            "place": visit.place,
             "menu": self._offered(viewer),
             "request_id": visit.request.request_id,
             "origin": visit.origin + self.services.urls.prefix,

@@ -9,6 +9,7 @@ from hub.admin.administrators import AdminAuth, operates
 from hub.auth.credentials import caller_of
 from hub.http.errors import Forbidden
 from hub.http.response import Header
+from hub.http.routing import path_of
 from hub.rest.context import Services
 from hub.rest.request import Request
 from hub.ui import cookies, csrf
@@ -75,6 +76,12 @@ class SessionRequest:
         """Return whether another site led here. Then a browser sends no strict cookie."""
         is_led = self.request.headers.get(b"sec-fetch-site") == b"cross-site"
         return is_led and self.request.scope["method"] == "GET"
+
+    @property
+    def place(self) -> str:
+        """Return the path that was asked for, with its query."""
+        query = self.request.scope["query_string"].decode("latin-1")
+        return path_of(self.request.scope) + (f"?{query}" if query else "")
 
     @property
     def theme(self) -> str:

@@ -1,5 +1,6 @@
 """Signing in to the dashboard, the end of sessions, and the headers of every page."""
 
+import html
 import re
 from typing import Any
 from urllib import parse
@@ -402,6 +403,14 @@ class TestEveryPage:
             assert answer.headers["location"] == "/ui"
             assert 'data-theme="dark"' in await browser.page("/ui")
             assert (await browser.post("/ui/theme", {"theme": "x"})).status_code == 403
+
+    async def test_a_change_of_the_theme_keeps_the_filters(self, store: Store, seed: Any) -> None:
+        async with open_dashboard(store, seed.token) as browser:
+            place = "/ui/deliveries?status=failure&event=push"
+            page = await browser.page(place)
+            assert f'name="next" value="{html.escape(place)}"' in page
+            answer = await browser.post("/ui/theme", {"theme": "dark", "next": place})
+            assert answer.headers["location"] == place
 
     async def test_unreadable_cookies_are_ignored(self, store: Store, seed: Any) -> None:
         async with open_dashboard(store) as browser:
