@@ -35,7 +35,7 @@ SECRETS = (
     (re.compile(rf"\b({'|'.join(KINDS.values())}|tsi_)[0-9A-Za-z]{{36}}\b"), r"\1***"),
     (re.compile(r"\b(whsec_|whsk_)[0-9A-Za-z+/=]+"), r"\1***"),
     (re.compile(r"(?i)\b(bearer|basic)\s+[0-9a-z+/=._~-]{8,}"), r"\1 ***"),
-    (re.compile(r"(://)[^/\s@]*:[^/\s@]*@"), r"\1***@"),
+    (re.compile(r"(://)[^/\s@:]*:[^/\s@]*@"), r"\1***@"),
     (re.compile(r"(https?://[^\s?\"'<>]+\?)[^\s\"'<>]+"), r"\1***"),
 )
 

@@ -133,7 +133,8 @@ def test_nothing_from_outside_begins_a_line_or_moves_a_cursor(text: str) -> None
     "text",
     [
         f"Authorization: Bearer {HUSH}", f"Basic {HUSH}", f"https://u:{HUSH}@x.example/",
-        f"postgresql://tocsin:{HUSH}@db/tocsin", f"GET https://x.example/a?token={HUSH}&b=1 failed",
+        f"postgresql://tocsin:{HUSH}@db/tocsin", f"amqp://u:a:{HUSH}@x.example/",
+        f"GET https://x.example/a?token={HUSH}&b=1 failed",
         f"secret whsec_{HUSH.replace('-', '')}", f"key whsk_{HUSH.replace('-', '')}=",
         "tsp_" + "A" * 36, "xx tso_" + "0" * 36 + ".",
     ],
