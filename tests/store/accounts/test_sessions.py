@@ -34,7 +34,7 @@ def test_a_session_of_a_fast_clock_ends_when_the_clock_is_put_back(world: World)
     assert world.store.look(sessions.find, cookie, HOUR) is not None
     world.clock.advance(-365 * 86_400)
     assert world.store.look(sessions.find, cookie, HOUR) is None
-    assert world.store.look(sessions.owned, "x") == []
+    assert world.store.look(sessions.owned, "x", HOUR) == []
     world.store.do(sessions.forget)
     assert world.store.look(lambda db: db.value("SELECT count(*) FROM ui_session")) == 0
 
