@@ -15,8 +15,11 @@ from store.clock import SECOND
 from store.database.connection import Connection, Row
 
 LONGEST = 7 * 24 * 3600 * SECOND
-# A session that ends later than any can was opened while the clock was fast, and has ended.
-RUNNING = "{0}expires_at > :now AND {0}expires_at <= :latest"
+# A session that ends later than any can, or was last used later than now, has ended: it was opened
+# or used while the clock was fast. The last use of a clock that was corrected by a little counts.
+RUNNING = (
+    "{0}expires_at > :now AND {0}expires_at <= :now + :longest AND {0}seen_at <= :now + :tolerance"
+)
 TOLERANCE = 3600 * SECOND
 # The use of a session is recorded at most this often, and not with every page. It is recorded more
 # often if the session ends soon without use.
@@ -147,7 +150,7 @@ def owned(db: Connection, owner: int | str, idle: int) -> list[Row]:
 
 
 def _moments(db: Connection) -> dict[str, int]:
-    return {"now": db.now, "latest": db.now + LONGEST + TOLERANCE}
+    return {"now": db.now, "longest": LONGEST + TOLERANCE, "tolerance": TOLERANCE}
 
 
 def operator_of(db: Connection, value: str) -> str:

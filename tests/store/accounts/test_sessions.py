@@ -39,6 +39,18 @@ def test_a_session_of_a_fast_clock_ends_when_the_clock_is_put_back(world: World)
     assert world.store.look(lambda db: db.value("SELECT count(*) FROM ui_session")) == 0
 
 
+def test_a_session_that_was_used_while_the_clock_was_fast_ends_too(world: World) -> None:
+    """Otherwise the limit of an idle session would not hold until then."""
+    cookie = world.store.do(sessions.begin, operator="x")
+    world.clock.advance(3 * 86_400)
+    world.store.do(sessions.touch, cookie)
+    world.clock.advance(-60)
+    assert world.store.look(sessions.find, cookie, HOUR) is not None
+    world.clock.advance(-3 * 86_400)
+    assert world.store.look(sessions.find, cookie, HOUR) is None
+    assert world.store.look(sessions.owned, "x", HOUR) == []
+
+
 def test_a_session_by_openid_has_a_token_of_its_own(world: World) -> None:
     origin = SignInOrigin("openid", "192.0.2.9", "a browser")
     cookie = world.store.do(sessions.begin_openid, world.user["id"], origin)
