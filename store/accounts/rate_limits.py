@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from store.clock import SECOND
-from store.database.connection import Connection, Row
+from store.database.connection import Connection, Row, json_array
 
 COLUMNS = "subject, resource, window_start, window_end, used"
 # A window that begins later than the next one was written by a clock that was fast. If it counted,
@@ -32,10 +32,19 @@ def add(db: Connection, spent: Iterable[StoredCount]) -> list[StoredCount]:
     counts = _add(db, given)
     ahead = {one[:2] for one in counts if is_ahead(one.window_start, one.window_end, now)}
     if ahead:
-        forget(db, now)
+        _delete(db, ahead)
         counts = [one for one in counts if one[:2] not in ahead]
         counts += _add(db, [one for one in given if one[:2] in ahead])
     return counts
+
+
+def _delete(db: Connection, ahead: Iterable[tuple[str, str]]) -> None:
+    """Delete these counts, which this transaction has locked. Others could be a deadlock."""
+    db.execute(
+        "DELETE FROM spent WHERE (subject, resource) IN (SELECT subject, resource FROM"
+        f" {db.each('ahead', subject='text', resource='text')} AS w)",
+        ahead=json_array(ahead),
+    )
 
 
 def _add(db: Connection, spent: list[StoredCount]) -> list[StoredCount]:

@@ -286,6 +286,23 @@ async def test_counts_of_a_fast_clock_do_not_last(hubs: list[Store], clock: Mova
     assert store.do(rate_limits.forget, clock.now() // SECOND) == 0
 
 
+async def test_a_save_changes_no_count_of_another_caller(
+    hubs: list[Store], clock: MovableClock
+) -> None:
+    """Two hubs that save at the same time would wait for each other."""
+    now, (store, _) = clock.now() // SECOND, hubs
+    far = now + 365 * 86_400
+    ahead = [rate_limits.StoredCount(who, "core", far, far + 60, 5) for who in ("a", "b")]
+    mine = rate_limits.StoredCount("a", "core", now, now + 60, 1)
+    clock.advance(365 * 86_400)
+    store.do(rate_limits.add, ahead)
+    clock.advance(-365 * 86_400)
+    assert store.do(rate_limits.add, [mine]) == [mine]
+    # The other caller's own save or the next deletion ends the count that is ahead.
+    assert store.do(rate_limits.forget, now) == 1
+    assert store.look(rate_limits.spent_by, "a") == [mine._asdict()]
+
+
 async def test_counts_hold_across_hubs(hubs: list[Store]) -> None:
     counted = [RateLimits(store, HubSettings(rate_limits={"core": 10})) for store in hubs]
     for number in (0, 1, 0, 1):
