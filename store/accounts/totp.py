@@ -14,6 +14,8 @@ from store.database.connection import Connection
 from store.errors import Invalid
 
 DIGITS, STEP, DRIFT = 6, 30, 1
+# In steps. A clock that is set back further was wrong.
+CORRECTED = 2
 CODE = re.compile(rf"[0-9]{{{DIGITS}}}")
 # In bytes. RFC 4226 requires at least 16; authenticators expect 20.
 LEAST, LENGTH = 16, 20
@@ -70,8 +72,9 @@ def check(db: Connection, account_id: int, code: str, *, spend: bool = True) -> 
     step = _step_of(_totp(_decoded(db.vault.open(kept))), now, code)
     if step is None:
         return False
-    # A later step than any valid one was spent while the clock was fast. It would reject each code.
-    given = {"account_id": account_id, "step": step, "latest": now + DRIFT}
+    # A step that is far ahead was spent while the clock was fast. It would reject each code. If the
+    # clock is only corrected by a little, spent codes stay spent.
+    given = {"account_id": account_id, "step": step, "latest": now + DRIFT + CORRECTED}
     mine = "account_id = :account_id AND (used_step {} :step OR used_step > :latest)"
     if not spend:
         return db.value(f"SELECT 1 FROM one_time WHERE {mine.format('<=')}", **given) is not None

@@ -78,6 +78,17 @@ def test_a_code_spent_by_a_fast_clock_blocks_no_later_one(world: World) -> None:
     assert not check(world, code(world))
 
 
+def test_a_corrected_clock_frees_no_spent_code(world: World) -> None:
+    set_up(world)
+    before, later = code(world), code(world, 30)
+    assert check(world, before)
+    assert check(world, later)
+    # The code before is still valid by its time.
+    world.clock.advance(-30)
+    assert not check(world, before)
+    assert not check(world, later)
+
+
 def test_a_code_is_spent_only_on_request(world: World) -> None:
     set_up(world)
     before, now = code(world, -30), code(world)
