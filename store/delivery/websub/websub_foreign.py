@@ -49,7 +49,9 @@ def mark_changed(db: Connection, topic: Topic) -> bool:
     db.execute(
         "INSERT INTO websub_topic (key, url, due_at) VALUES (:key, :url, :now)"
         " ON CONFLICT (key) DO UPDATE SET tries = 0, due_at ="
-        " CASE WHEN websub_topic.fetched_at > :recent THEN websub_topic.fetched_at + :apart"
+        # A fetch that lies ahead was recorded by a clock that was fast.
+        " CASE WHEN websub_topic.fetched_at > :recent AND websub_topic.fetched_at <= :now"
+        " THEN websub_topic.fetched_at + :apart"
         " ELSE :now END",
         key=topic.key,
         url=topic.self_url,

@@ -221,3 +221,17 @@ def test_requests_and_topics_of_a_fast_clock_are_due_after_pruning(
         store.do(request)
     clock.advance(61)
     store.do(request)
+
+
+def test_a_topic_fetched_by_a_fast_clock_is_fetched_again_at_once(
+    store: Store, clock: MovableClock
+) -> None:
+    topic = external_topic(normalize_url("https://site.example/feed"))
+    clock.advance(365 * 86_400)
+    store.do(_follow, topic, "https://reader.example/")
+    assert store.do(websub_foreign.mark_changed, topic)
+    (taken,) = store.do(websub_foreign.claim, 9)
+    store.do(websub_foreign.mark_unchanged, taken)
+    clock.advance(-365 * 86_400)
+    assert store.do(websub_foreign.mark_changed, topic)
+    assert len(store.do(websub_foreign.claim, 9)) == 1
