@@ -70,6 +70,17 @@ def _change(db: Connection, change: str, alert_ids: Iterable[int], **given: obje
     return [number for (number,) in rows]
 
 
+def begin_now(db: Connection, kind: str, hook_ids: Iterable[int]) -> None:
+    """Let open alerts of these hooks begin now that begin later: a fast clock has opened them."""
+    db.execute(
+        "UPDATE alert SET opened_at = :now WHERE closed_at IS NULL AND opened_at > :now"
+        f" AND kind = :kind AND hook_id IN (SELECT id FROM {db.each('ids', id='integer')} AS w)",
+        kind=kind,
+        ids=json_array(sorted(hook_ids)),
+        now=db.now,
+    )
+
+
 def get_many(db: Connection, alert_ids: Sequence[int]) -> list[Row]:
     """Return alerts with their hooks, oldest first."""
     wanted = f"a.id IN (SELECT id FROM {db.each('ids', id='integer')} AS w)"

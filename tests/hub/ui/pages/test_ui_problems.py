@@ -155,6 +155,20 @@ def test_an_acknowledgement_by_a_fast_clock_covers_no_later_problem(
     assert found(world)[0][-1] == "open"
 
 
+def test_an_alert_of_a_fast_clock_can_be_acknowledged(world: World, clock: MovableClock) -> None:
+    opened = [
+        NewAlert(KEY_BLOCKED, world.good["id"], subject="refs/main"),
+        NewAlert(BACKLOG_HIGH, alerts.INSTALLATION),
+    ]
+    clock.advance(seconds=10 * 86_400)
+    world.store.do(alerts.open_all, opened)
+    clock.advance(seconds=-10 * 86_400)
+    for problem in world.store.look(problems.list_all, None):
+        world.store.do(problems.acknowledge, problem, "octo")
+    assert {state for *_, state in found(world)} == {"acknowledged"}
+    assert not world.store.look(trouble.exists, None)
+
+
 async def test_all_that_failed_of_a_problem_is_counted_first(world: World) -> None:
     world.send(world.failing, "a", "b", status_code=401, state=2)
     async with open_dashboard(world.store, world.seed.token) as browser:
