@@ -63,6 +63,15 @@ def test_a_session_by_openid_has_a_token_of_its_own(world: World) -> None:
     assert world.store.look(sessions.find, cookie, HOUR) is None
 
 
+def test_the_token_of_a_session_of_a_fast_clock_is_deleted_with_it(world: World) -> None:
+    before = world.store.look(tokens.list_all)
+    world.clock.advance(365 * 86_400)
+    world.store.do(sessions.begin_openid, world.user["id"], SignInOrigin("openid"))
+    world.clock.advance(-365 * 86_400)
+    world.store.do(sessions.forget)
+    assert world.store.look(tokens.list_all) == before
+
+
 def test_an_unknown_session_is_not_found(world: World) -> None:
     for cookie in ("", "x", "\0", "é" * 1000):
         assert world.store.look(sessions.find, cookie, HOUR) is None
