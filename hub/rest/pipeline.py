@@ -6,7 +6,7 @@ Authentication -> rate limits (403) -> API version (400) -> required credentials
 
 A request that changes something is first checked in a read transaction, so that a rejection does
 not wait for the writer. It is checked again in the transaction of the change. A PATCH, a PUT or a
-DELETE first locks its path, and so it sees the changes of earlier requests.
+DELETE first locks what its path names, and so it sees the changes of earlier requests.
 """
 
 from collections.abc import Callable, Mapping
@@ -62,7 +62,9 @@ async def _respond(services: Services, plan: ResponsePlan, request: Request) -> 
         if operation.computes:
             answer, who, _ = await services.store.read(_respond_in, services, plan, request, False)
         elif operation.waits is None:
-            answer, who, _ = await services.store.write(_respond_in, services, plan, request, True)
+            answer, who, _ = await services.store.write(
+                _change, services, plan, request, _lock_of(operation, found)
+            )
         else:
             answer, who = await _respond_later(services, plan, request, found)
         _note(services, who)
@@ -175,6 +177,21 @@ def _before_handler(
     return None if first is who.app else first
 
 
+def _lock_of(operation: Operation, found: Mapping[str, Any]) -> str:
+    """Return the name of the lock for a path. All paths to the same row have the same."""
+    rows = [row.get("id") if isinstance(row, dict) else row for row in found.values()]
+    return f"requests to {operation.path} {rows}".lower()
+
+
+def _change(
+    db: Connection, services: Services, plan: ResponsePlan, request: Request, lock: str
+) -> tuple[Response, Principal, SettledTime | None]:
+    if plan.operation.method in CHANGING:
+        # Two hubs would otherwise read the same row, and report one change twice, or lose one.
+        db.alone(lock)
+    return _respond_in(db, services, plan, request, True)
+
+
 def _respond_in(
     db: Connection, services: Services, plan: ResponsePlan, request: Request, writes: bool
 ) -> tuple[Response, Principal, SettledTime | None]:
@@ -187,9 +204,6 @@ def _perform(
     db: Connection, services: Services, plan: ResponsePlan, request: Request, writes: bool
 ) -> tuple[Response | NothingYet, Principal, SettledTime | None]:
     operation = plan.operation
-    if writes and operation.method in CHANGING:
-        # Two hubs would otherwise read the same row, and report one change twice, or lose one.
-        db.alone(f"requests to {path_of(request.scope).lower()}")
     who, found = _admit(db, services, plan, request)
     query = request.query
     given: dict[str, Any] = {} if operation.body is None else {"body": request.body}
