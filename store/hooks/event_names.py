@@ -6,6 +6,8 @@ An event name is the last part of a topic.
 from dataclasses import dataclass
 from typing import Any
 
+from store.database.patterns import containing, containing_plain
+
 PLATFORM_EVENTS = frozenset(
     [
         "branch_protection_configuration",
@@ -183,9 +185,9 @@ class EventPattern:
 
     def condition(self, alias: str) -> tuple[str, dict[str, Any]]:
         """Return `matches` as an SQL condition on the table `event`, and its parameters."""
-        escaped = self.part.lower().replace("!", "!!").replace("%", "!%").replace("_", "!_")
         named = f"lower({alias}.name || COALESCE('.' || {alias}.action, ''))"
-        return f"{named} LIKE :named ESCAPE '!'", {"named": f"%{escaped}%"}
+        condition = f"({named} LIKE :named ESCAPE '!' OR {named} LIKE :plain ESCAPE '!')"
+        return condition, {"named": containing(self.part), "plain": containing_plain(self.part)}
 
 
 def parse_pattern(text: str) -> tuple[str | None, EventPattern | None]:

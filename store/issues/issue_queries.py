@@ -1,6 +1,5 @@
 """Lists of a repository's issues, pull requests among them, by filters."""
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,11 +8,11 @@ import orjson
 
 from store.database import paging
 from store.database.connection import Connection, Row, json_array, prefixed
+from store.database.patterns import plain_lower
 from store.issues import issues
 
 COLUMNS = prefixed("i", issues.COLUMNS)
 ANY, NONE = "*", "none"
-LETTER = re.compile("[A-Z]")
 ORDERS = {"created": "created_at", "updated": "updated_at", "comments": "comments"}
 
 
@@ -149,7 +148,5 @@ def _filled(db: Connection) -> str:
 
 def _spelled(name: str, value: str) -> tuple[str, ...]:
     # The stored values are JSON: texts have quotes, and numbers have none. Some databases know the
-    # lower case of ASCII letters only.
-    plain = LETTER.sub(lambda found: found[0].lower(), value)
-    quoted = (orjson.dumps(text).decode() for text in (value.lower(), plain))
+    quoted = (orjson.dumps(text).decode() for text in (value.lower(), plain_lower(value)))
     return name.lower(), value.lower(), *quoted

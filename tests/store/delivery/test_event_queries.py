@@ -10,6 +10,7 @@ from store_world import World
 from store.delivery import event_queries, hook_removal
 from store.delivery.listing import event_page
 from store.delivery.listing.event_page import EventFilter
+from store.hooks.event_names import EventPattern
 
 
 def pages(world: World, limit: int = 3, **given: Any) -> list[int]:
@@ -52,6 +53,14 @@ def test_events_are_selected_by_repository(filled: World) -> None:
     assert pages(filled, repo_ids=[]) == []
     assert pages(filled, repo_ids=[99]) == []
     assert 20 not in pages(filled, repo_ids=[1, 2, 3, 4])
+
+
+@pytest.mark.parametrize("part", ["push.Übergabe", "PUSH.Über"])
+def test_events_are_selected_by_an_action_with_a_capital_beyond_ascii(
+    filled: World, part: str
+) -> None:
+    event = filled.arrive("g-20", name="push", action="Übergabe").event_id
+    assert pages(filled, repo_ids=[1], pattern=EventPattern(part)) == [event]
 
 
 @pytest.mark.parametrize(("looked", "most"), [(5_000, 100), (6, 100), (4, 2), (2, 1)])
