@@ -48,14 +48,20 @@ def _details(db: Connection, given: dict[str, Any]) -> Row:
     triggering = placeholder_accounts.get_or_create(db, given.get("triggering_actor"))
     if triggering is not None:
         found["triggering_actor_id"] = triggering
-    source = payload_reader.read_part(given, "head_repository")
-    name = payload_reader.read_field(source, "full_name", payload_reader.text(201, 3))
-    if name is not None:
-        found["head_repo"] = name
+    head, own = (_repository(given, name) for name in ("head_repository", "repository"))
+    if head is not None:
+        # The run's own repository may get another name, and another repository this one.
+        found["head_repo"] = None if own is not None and head.lower() == own.lower() else head
     found |= {"pulls": check_suites.pulls_of(given)} if "pull_requests" in given else {}
     found |= {"head_commit": head_commits.read(given)} if "head_commit" in given else {}
     called = payload_reader.read_object_list(given, "referenced_workflows")
     if called is not None:
         read_ones = [payload_reader.read_fields(each, CALLED) for each in called]
         found["called"] = [one for one in read_ones if {"path", "sha"} <= one.keys()]
+    return found
+
+
+def _repository(given: dict[str, Any], name: str) -> str | None:
+    source = payload_reader.read_part(given, name)
+    found: str | None = payload_reader.read_field(source, "full_name", payload_reader.text(201, 3))
     return found

@@ -82,7 +82,7 @@ class RunRelations:
         """Load the relations, with as few statements for many runs as for one."""
         ids = {run["actor_id"] for run in runs}
         ids |= {run["details"].get("triggering_actor_id") for run in runs}
-        names = {run["details"].get("head_repo", repo["full_name"]) for run in runs}
+        names = {run["details"].get("head_repo") or repo["full_name"] for run in runs}
         heads = stored.find_heads(db, repo, {*names, repo["full_name"]})
         shown = repositories(urls, db, [*heads.values()])
         return cls(repo, simple_users(urls, db, ids), dict(zip(heads, shown, strict=True)))

@@ -7,6 +7,9 @@ import pytest
 from assertions import BASE, assert_error
 from issue_world import SHA, Platform
 
+from store import Store
+from store.repositories import repositories
+
 RUNS = "/repos/octo/hello/actions/runs"
 
 
@@ -108,6 +111,17 @@ async def test_a_private_repository_of_a_fork_is_not_shown(
         platform.report("workflow_run", "completed", workflow_run=reported)
         found = (await hub.get(f"{RUNS}/{number}")).json()["head_repository"]
         assert (found["full_name"], found["id"]) == (shown, 0)
+
+
+async def test_a_run_of_its_own_repository_follows_its_new_name(
+    hub: httpx.AsyncClient, platform: Platform, store: Store, seed: Any
+) -> None:
+    reported = run(repository={"full_name": "Octo/Hello"})
+    platform.report("workflow_run", "completed", workflow_run=reported)
+    store.do(repositories.rename, seed.hello, "hi")
+    store.do(repositories.create, seed.octo["id"], "hello")
+    shown = (await hub.get("/repos/octo/hi/actions/runs/1")).json()
+    assert shown["head_repository"] == shown["repository"]
 
 
 async def test_workflow_runs_are_filtered(hub: httpx.AsyncClient, platform: Platform) -> None:
