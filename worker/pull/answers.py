@@ -62,7 +62,9 @@ def outcome(
     )
     found.repo_id = row["repo_id"]
     if target.signatures.overlap is not None:
-        found.taken = target.signatures.overlap.learn_if_fetched(item.attempts, result.status)
+        found.taken = target.signatures.overlap.learn_if_fetched(
+            item.attempts, result.status, row["started_at"]
+        )
     # The receiver says how long it took.
     found.recorded_at = db.now
     if not item.redelivery:

@@ -33,6 +33,8 @@ class SecretOverlap:
     """Whether the former secret was refused last, so that the new one is tried."""
     refused: set[int] = field(default_factory=set)
     """The deliveries that were refused with the new secret although it was confirmed."""
+    changed_at: int = 0
+    """When the hook last changed (microseconds). Its rotation was not later."""
 
     def __repr__(self) -> str:
         return f"Overlap(until={self.until})"
@@ -87,14 +89,15 @@ class SecretOverlap:
         """
         return self.confirmed != bool(attempts % 2)
 
-    def learn_if_fetched(self, attempts: int, status: int | None) -> Taken | None:
+    def learn_if_fetched(self, attempts: int, status: int | None, started_at: int) -> Taken | None:
         """Learn from the answer to a fetched delivery whether the receiver has the new secret.
 
-        If it had the former one after all, the retries find that out one by one.
+        A delivery that was fetched before the rotation shows nothing. If the receiver had the
+        former secret after all, the retries find that out one by one.
         """
         accepted = status is not None and 200 <= status < 300
-        tried = self.new_first_if_fetched(attempts) and not self.confirmed
-        return Taken(self.until, True) if accepted and tried else None
+        tried = self.new_first_if_fetched(attempts) and started_at >= self.changed_at
+        return Taken(self.until, True) if accepted and tried and not self.confirmed else None
 
     def inherit_from(self, before: "SecretOverlap | None") -> "SecretOverlap":
         """Return the overlap from before the hook was read again, if it is the same.
@@ -115,4 +118,11 @@ def current_overlap(db: Connection, hook: Row) -> SecretOverlap | None:
         return None
     secret, until = found
     confirmed = bool(hook["secret_taken"])
-    return SecretOverlap(until, secret, Signer(secret), confirmed=confirmed, prefers_new=confirmed)
+    return SecretOverlap(
+        until,
+        secret,
+        Signer(secret),
+        confirmed=confirmed,
+        prefers_new=confirmed,
+        changed_at=hook["updated_at"],
+    )

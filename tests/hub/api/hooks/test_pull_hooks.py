@@ -137,6 +137,25 @@ async def test_a_receiver_with_either_secret_gets_through_a_rotation(
     assert states(store, path) == ["delivered"] * 6
 
 
+async def test_an_answer_to_a_delivery_from_before_a_rotation_is_no_sign_of_the_new_secret(
+    client: httpx.AsyncClient, clock: MovableClock
+) -> None:
+    path = await made(client, delivery={"retries": [0, 60, 60]})
+    await post(client, "g-1")
+    (first,) = await fetched(client, path)
+    await acked(client, path, first, status=500)
+    clock.advance(90)
+    (again,) = await fetched(client, path, lease_seconds=600)
+    clock.advance(1)
+    rotated = {"secret": "toll the bells", "secret_overlap": 86_400}
+    assert (await client.patch(f"{path}/config", json=rotated)).status_code == 200
+    await acked(client, path, again, status=200)
+    await post(client, "g-2")
+    (found,) = await fetched(client, path)
+    signature = found["headers"]["X-Hub-Signature-256"]
+    assert verify_hub(SECRET, b64decode(found["body"]), signature)
+
+
 @pytest.mark.parametrize("propagate", ["always", "never"])
 async def test_a_delivery_has_the_trace_of_its_event(
     client: httpx.AsyncClient, propagate: str
