@@ -20,17 +20,17 @@ class DaemonThreads(Generic[T]):
         self._closed = False
 
     def submit(self, work: Callable[[], T]) -> "Future[T]":
-        """Do work when a thread is free. Raises RuntimeError after `close`."""
+        """Do work when a thread is free. Raises RuntimeError after `close`, or if none starts."""
         future: Future[T] = Future()
         with self._changed:
             if self._closed:
                 raise RuntimeError("the threads are closed")
+            if len(self._waiting) >= self._idle and self._threads < self._most:
+                # If the system refuses the thread, nothing was counted, and no work is left behind.
+                Thread(target=self._run, name=self._name, daemon=True).start()
+                self._threads += 1
             self._waiting.append((future, work))
-            starts = len(self._waiting) > self._idle and self._threads < self._most
-            self._threads += starts
             self._changed.notify()
-        if starts:
-            Thread(target=self._run, name=self._name, daemon=True).start()
         return future
 
     def close(self) -> None:

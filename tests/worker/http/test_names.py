@@ -12,6 +12,7 @@ import pytest
 from waiting import PATIENCE
 
 from worker.http import names
+from worker.http.daemon_threads import DaemonThreads
 from worker.http.guard import Guard
 from worker.http.names import FORGET_SECONDS, NEW, QUICK, SLOW, SLOW_SECONDS, NameKinds
 
@@ -197,6 +198,21 @@ asyncio.run(main())
 """
     done = subprocess.run([sys.executable, "-c", program], check=False, timeout=PATIENCE)
     assert done.returncode == 0
+
+
+def test_a_thread_that_does_not_start_takes_no_place(monkeypatch: pytest.MonkeyPatch):
+    """The system may refuse threads for a while. Later look-ups need those places."""
+
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    threads = DaemonThreads[int](1, "test")
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", refuse)
+        with pytest.raises(RuntimeError):
+            threads.submit(lambda: 1)
+    assert threads.submit(lambda: 2).result(PATIENCE) == 2
+    threads.close()
 
 
 def test_the_last_look_ups_decide_the_kind_of_a_name():
