@@ -248,7 +248,7 @@ def _counted(outcome: Outcome) -> tuple[int, ...]:
 
 def _hooks(db: Connection, outcomes: Sequence[Outcome]) -> Sequence[tuple[Any, ...]]:
     return db.tuples(
-        "SELECT id, repo_id, active, failing_since, held_until FROM hook WHERE id IN"
+        "SELECT id, repo_id, active, failing_since, held_until, url FROM hook WHERE id IN"
         f" (SELECT id FROM {db.each('hooks', id='integer')} AS w) ORDER BY id",
         hooks=json_array({outcome.hook_id for outcome in outcomes}),
     )
@@ -269,7 +269,7 @@ def _update_hooks(
     # A hook's row is written only if it changes, and always in this order: several workers record
     # at the same time.
     disabled = set()
-    for hook_id, _, active, began, held_before in known:
+    for hook_id, _, active, began, held_before, url in known:
         if hook_id in taken:
             hook_secrets.learn(db, hook_id, taken[hook_id])
         fails = failing.get(hook_id) if active else None
@@ -288,7 +288,7 @@ def _update_hooks(
                 until=resting.get(hook_id),
                 held_until=held_until,
             )
-        if fails is not None and _disable(db, fails, since or db.now):
+        if fails is not None and fails.url == url and _disable(db, fails, since or db.now):
             disabled.add(hook_id)
     return disabled
 

@@ -66,7 +66,10 @@ class OutcomeHandler:
 
     def _adjust(self, lane: Lane, item: QueuedDelivery, outcome: Outcome) -> None:
         """Adjust the lane to an outcome that is about to be recorded."""
-        delivered, target = outcome.state == DELIVERED, lane.target
+        if lane.target is not None and lane.target.url != outcome.url:
+            # Its receiver is no longer the hook's, and says nothing about the new one.
+            return
+        delivered = outcome.state == DELIVERED
         key = None if item.turn is None else item.turn.key
         if cooldown := self._admission.update_limits(lane, delivered=delivered, key=key):
             length = f"for {cooldown:.0f} s"
@@ -75,8 +78,7 @@ class OutcomeHandler:
             # This precedes the recording, which never happens at once.
             outcome.cooldown_until = self._clock.now() + round(cooldown * SECOND)
             self._claimer.give_back(lane)
-        # A receiver that the hook has left since does not hold back the new one.
-        if outcome.held_until is not None and (target is None or target.url == outcome.url):
+        if outcome.held_until is not None:
             self.suspend(lane, outcome.held_until)
 
     def postpone(self, lane: Lane, now: float) -> None:

@@ -261,6 +261,19 @@ class TestDisabling:
         assert active == 0
         assert reason == "every delivery failed for 5 days; the last: status 503"
 
+    def test_a_former_url_ends_no_days_of_failures(
+        self, world: World, hook: Any, lease: int
+    ) -> None:
+        """Otherwise its last answer would disable the hook before anything goes to the new URL."""
+        one, two, three = take(world, lease, hook, 3)
+        put(world, world.failure(lease, one))
+        world.clock.advance(6 * 86_400)
+        world.store.do(hooks.update, hook, url="https://another.example/hook")
+        late = world.failure(lease, two, disable_after=5 * DAY, url=hook["url"])
+        assert put(world, late) == set()
+        assert state(world, hook)[0] == 1
+        assert put(world, world.failure(lease, three, disable_after=5 * DAY)) == {hook["id"]}
+
     def test_names_the_last_error(self, world: World, hook: Any, lease: int) -> None:
         one, two = take(world, lease, hook, 2)
         put(world, world.failure(lease, one))

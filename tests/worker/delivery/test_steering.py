@@ -231,6 +231,24 @@ async def test_an_answer_of_a_former_url_leaves_the_new_one_alone(
     await harness.over(delivered=3)
 
 
+async def test_a_failure_of_a_former_url_opens_no_circuit(
+    harness: WorkerHarness, caplog: pytest.LogCaptureFixture
+) -> None:
+    gate = harness.network.script = Gate(["old.example"], lambda: said(500))
+    hook_id = harness.hook("https://old.example/hook", options={"breaker": 1, "retries": [0]})
+    await harness.work()
+    await harness.event()
+    await until(lambda: bool(harness.network.posts))
+    harness.edit(hook_id, url="https://new.example/hook")
+    await harness.event()
+    await harness.recorded(hook_id, 1)
+    gate.opened.set()
+    await harness.over(delivered=1, dead=1)
+    assert "rests for" not in caplog.text
+    await harness.event()
+    await harness.over(delivered=2, dead=1)
+
+
 async def test_a_pause_of_a_former_url_ends_when_the_new_one_is_known(
     harness: WorkerHarness,
 ) -> None:
