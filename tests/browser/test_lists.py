@@ -69,6 +69,20 @@ async def test_a_list_that_is_renewed_in_place_takes_a_period_in_the_user_s_zone
     await expect(page.get_by_label("From")).to_have_value("2026-01-02T05:45")
 
 
+async def test_a_list_that_is_gone_back_to_has_its_period_in_the_user_s_zone(visit):
+    guest = await visit("ada", zone=ZONE)
+    page = await guest.go("/ui/hooks?since=2026-01-02T00:00")
+    await page.get_by_role("button", name="Use local times").click()
+    for state in ("failing", "disabled"):
+        await page.get_by_label("State").select_option(state)
+        await expect(page).to_have_url(re.compile(f"state={state}.*since=2026-01-02T00%3A00"))
+    await page.go_back()
+    await expect(page.get_by_label("State")).to_have_value("failing")
+    await expect(page.get_by_label("From")).to_have_value("2026-01-02T05:45")
+    await page.get_by_label("State").select_option("disabled")
+    await expect(page).to_have_url(re.compile("state=disabled.*since=2026-01-02T00%3A00"))
+
+
 async def test_a_period_in_an_hour_that_is_repeated_stays_as_it_is(visit):
     guest = await visit("ada", zone="Europe/Berlin")
     page = await guest.go("/ui/deliveries?since=2026-10-25T01:30")

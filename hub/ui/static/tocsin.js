@@ -83,6 +83,12 @@ function turnFields(fields, toLocal) {
   }
 }
 
+// A browser may bring a page back with values that are local already.
+function turnNewFields() {
+  const isNew = (field) => !("shown" in field.dataset) && field.value === field.defaultValue;
+  if (local) turnFields(fieldsIn(document).filter(isNew), true);
+}
+
 // The fields of a page stay local, and the form is sent in UTC. Browsers and htmx both read it here.
 document.addEventListener("formdata", (event) => {
   if (!local) return;
@@ -118,8 +124,8 @@ document.addEventListener("click", (event) => {
   if (button) copy(button);
 });
 
-for (const name of ["renewed", "htmx:afterSwap"]) {
-  document.addEventListener(name, () => { refreshTimes(); showZone(); });
+for (const name of ["renewed", "htmx:afterSwap", "htmx:historyRestore"]) {
+  document.addEventListener(name, () => { turnNewFields(); refreshTimes(); showZone(); });
 }
 
 // A part of a page that is renewed again and again. That is no use of the session.
@@ -178,8 +184,7 @@ document.addEventListener("submit", (event) => {
 
 addEventListener("pageshow", () => document.querySelectorAll("form[data-held]").forEach(release));
 
-// A browser may bring a page back with values that are local already.
-if (local) turnFields(fieldsIn(document).filter((field) => field.value === field.defaultValue), true);
+turnNewFields();
 showZone();
 refreshTimes();
 setInterval(refreshTimes, 1000);
