@@ -45,8 +45,10 @@ async def test_a_delivery_with_headers(harness: WorkerHarness) -> None:
         lambda text: json.dumps(text, ensure_ascii=False),
         lambda text: json.dumps(text).replace("/", "\\/"),
         lambda text: json.dumps(text).replace("&", "\\u0026").replace("<", "\\u003c"),
+        lambda text: json.dumps(text).replace("=", "\\u003d").replace("/", "\\/"),
+        lambda text: "".join(['"', *(f"\\u{ord(one):04X}" for one in text), '"']),
     ],
-    ids=["ascii", "utf-8", "slashes", "html"],
+    ids=["ascii", "utf-8", "slashes", "html", "equals", "codes"],
 )
 async def test_secrets_in_json_are_masked(
     harness: WorkerHarness, echo: Callable[[str], str]
