@@ -302,6 +302,9 @@ class Protocol(HttpToolsProtocol):
             self._wait(REST, limits.body_timeout)
             if self._is_last and self.transport.can_write_eof():
                 self.transport.write_eof()
+            if self._state.ending:
+                # The end of the server waits for this connection, and checks no deadlines.
+                self.loop.call_later(LINGER, self.transport.close)
         elif self.cycle.scope is not self.scope:
             self._wait(HEAD, limits.header_timeout)
         else:

@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 from waiting import PATIENCE
 
+from hub.cli.http_server import protocol as protocols
 from hub.cli.http_server.connection_limiter import ConnectionLimiter
 from hub.cli.http_server.server import Server, bind, port_of, serving
 from hub.cli.http_server.server_limits import ServerLimits
 from hub.cli.http_server.server_state import State
 
 REQUEST = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+POST = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nx"
 OVER = b"connection: close"
 
 
@@ -31,9 +33,9 @@ class Client:
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reader, self.writer = reader, writer
 
-    async def ask(self) -> bytes:
+    async def ask(self, request: bytes = REQUEST) -> bytes:
         """Send a request. Return the head of the response in lower case."""
-        self.writer.write(REQUEST)
+        self.writer.write(request)
         head = await self.reader.readuntil(b"\r\n\r\n")
         assert await self.reader.readexactly(2) == b"ok"
         return head.lower()
@@ -82,6 +84,23 @@ async def test_a_connection_that_goes_on_resting_is_closed() -> None:
             assert OVER not in await one.ask()
             await server.aclose()
             assert await one.closed()
+
+
+async def test_a_body_that_never_comes_does_not_hold_up_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its request is answered. While the server ends, it checks no deadlines."""
+    monkeypatch.setattr(protocols, "LINGER", 0.0)
+    bound = bind("127.0.0.1", 0)
+    port = port_of(bound)
+    async with asyncio.timeout(PATIENCE), contextlib.AsyncExitStack() as server:
+        await server.enter_async_context(serving(app, bound, last_call=PATIENCE))
+        async with client(port) as one:
+            await one.ask()
+            ending = asyncio.create_task(server.aclose())
+            await refused(port)
+            assert OVER in await one.ask(POST)
+            await ending
 
 
 @pytest.mark.parametrize("turns", range(8))
