@@ -1,8 +1,9 @@
 """The services shared by all endpoints, and the context that each handler receives."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from hub.auth.authentications import Authentications
 from hub.auth.credentials import Caller
@@ -25,13 +26,18 @@ from hub.rest.vocabulary import Vocabulary
 from hub.settings import HubSettings
 from store import Connection, Row, Store
 from store.accounts import accounts
+from store.database.store import READERS
 from store.delivery import incoming, outbox
 from store.errors import Invalid
 from store.hooks import pull_urls
 from store.hooks.trial import TrialAnswer, TrialRequest
 from store.tracing import Tracer
 
+P = ParamSpec("P")
+T = TypeVar("T")
 CallbackValidator = Callable[[str], Awaitable[None]]
+# So many reads that compute for long leave threads of the store to others.
+MOST_COMPUTING = READERS // 2
 
 
 class Trials(Protocol):
@@ -72,6 +78,7 @@ class Services:
     authentications: Authentications = field(init=False)
     clients: ClientAddresses = field(init=False)
     vocabulary: Vocabulary = field(init=False)
+    _computing: asyncio.Semaphore = field(init=False)
 
     def __post_init__(self) -> None:
         settings = self.settings
@@ -85,12 +92,20 @@ class Services:
         memory = BodyMemory(settings.max_held_bytes, self.clients)
         self.intake = BodyReader(memory, settings.body_timeout)
         self.vocabulary = Vocabulary(settings.vocabulary, settings.root())
+        self._computing = asyncio.Semaphore(MOST_COMPUTING)
 
     async def close(self) -> None:
         """Close the background work and write what is still to be stored."""
         await self.authentications.close()
         if self.limits is not None:
             await self.limits.close()
+
+    async def compute(
+        self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run a function like `store.read` that computes for long."""
+        async with self._computing:
+            return await self.store.read(function, *args, **kwargs)
 
     async def validate_callback(self, url: str) -> None:
         """Check that a hook may deliver to this URL. Raises Invalid with the reason if not.

@@ -60,7 +60,7 @@ async def _respond(services: Services, plan: ResponsePlan, request: Request) -> 
         _, found = await services.store.read(_admit, services, plan, request)
         await _prepare(services, operation, request)
         if operation.computes:
-            answer, who, _ = await services.store.read(_respond_in, services, plan, request, False)
+            answer, who, _ = await services.compute(_respond_in, services, plan, request, False)
         elif operation.waits is None:
             answer, who, _ = await services.store.write(
                 _change, services, plan, request, _lock_of(operation, found)

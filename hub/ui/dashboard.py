@@ -103,7 +103,8 @@ class Dashboard:
     ) -> ActionResult | RenderedPage:
         store = self.services.store
         try:
-            prepared = await store.read(self._prepare_action, visit, act, form)
+            read = self.services.compute if act.computes else store.read
+            prepared = await read(self._prepare_action, visit, act, form)
             if act.before is not None:
                 prepared = await act.before(self.services, prepared)
             return await store.write(self._perform_action, visit, act, form, prepared)

@@ -95,7 +95,8 @@ class Action:
 
     First `prepare` runs in a read transaction: it checks access. Then `before` is awaited outside
     any transaction, with the value that `prepare` returned. `ctx.prepared` is the value that
-    `before` returned. If one of the three raises Invalid, `refused` returns the page to show.
+    `before` returned. If one of the three raises Invalid, `refused` returns the page to show. If
+    `prepare` takes seconds, it `computes`.
     """
 
     path: str
@@ -105,6 +106,7 @@ class Action:
     prepare: Prepare | None = None
     before: Before | None = None
     refused: RefusedHandler | None = None
+    computes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +174,7 @@ class Section:
         prepare: Prepare | None = None,
         before: Before | None = None,
         refused: RefusedHandler | None = None,
+        computes: bool = False,
     ) -> Callable[[ActionHandler], ActionHandler]:
         """Declare the decorated function as the handler of forms posted to this path.
 
@@ -181,7 +184,8 @@ class Section:
 
         def declare(function: ActionHandler) -> ActionHandler:
             name = f"ui/{function.__name__.strip('_').replace('_', '-')}"
-            self.acts.append(Action(ROOT + path, name, who, function, prepare, before, refused))
+            steps = prepare, before, refused, computes
+            self.acts.append(Action(ROOT + path, name, who, function, *steps))
             return function
 
         return declare

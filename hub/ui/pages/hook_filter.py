@@ -38,7 +38,7 @@ def _prepare(ctx: ViewContext) -> dict[str, Any]:
     }
 
 
-@ui.act(f"{PATH}/filter", prepare=_prepare)
+@ui.act(f"{PATH}/filter", prepare=_prepare, computes=True)
 def test_filter(ctx: ViewContext) -> RenderedPage:
     """Show which conditions of the filter an event satisfies. Nothing is sent."""
     return RenderedPage("filter_test.html", ctx.prepared)

@@ -1,13 +1,16 @@
 """Filters of hooks through the API: saved, rejected, applied to events, and tested."""
 
+import asyncio
 import threading
 from typing import Any
 
 import httpx
 import pytest
 from assertions import assert_error
+from waiting import PATIENCE, until
 
-from store import Store
+from store import Connection, Store
+from store.database.store import READERS
 from store.delivery import deliveries, filtering, outbox
 from store.filters import cel_library
 from store.filters.cel_library import MissingExtra
@@ -69,6 +72,34 @@ async def test_no_write_waits_for_the_test_of_a_filter(
     answer = await client.post(f"{hook['url']}/filter/tests", json={"payload": {}})
     assert answer.json()["matches"] is False
     assert [name.startswith("tocsin-reader") for name in judged] == [True]
+
+
+def needs_thread(db: Connection) -> None:
+    # With SQLite, other reads run on the event loop.
+    db.require_thread()
+
+
+async def test_tests_of_filters_leave_readers_to_others(
+    client: httpx.AsyncClient, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, go = [], threading.Event()
+
+    def waits(*given: Any) -> Any:
+        begun.append(given)
+        assert go.wait(PATIENCE)
+        return judge(*given)
+
+    judge, hook = filtering.test, await made(client, filter=TAGS)
+    monkeypatch.setattr(filtering, "test", waits)
+    url = f"{hook['url']}/filter/tests"
+    tests = [
+        asyncio.create_task(client.post(url, json={"payload": {}})) for _ in range(READERS + 1)
+    ]
+    await until(lambda: begun, "the first test")
+    await store.read(needs_thread)
+    assert len(begun) < READERS
+    go.set()
+    assert {answer.status_code for answer in await asyncio.gather(*tests)} == {200}
 
 
 async def test_a_filter_can_be_an_expression_in_cel(
