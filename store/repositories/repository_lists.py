@@ -4,6 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
+from store.accounts.administrators import AUTHORIZED
 from store.accounts.viewers import RepositoryViewer, may_see
 from store.database import paging
 from store.database.connection import ENDLESS, Connection, Row, json_array
@@ -18,9 +19,10 @@ OWNERS = {
 
 KNOWN = (
     " AND (m.public = 1 OR m.account_id = :known_to OR m.organization_id IN"
-    " (SELECT k.organization_id FROM membership k WHERE k.account_id = :known_to))"
+    " (SELECT k.organization_id FROM membership k JOIN account o ON o.id = k.organization_id"
+    f" WHERE k.account_id = :known_to AND {AUTHORIZED}{{}}))"
 )
-"""SQL for the memberships that the account `known_to` knows."""
+"""SQL for the memberships that the account `known_to` knows, with a limit to one organization."""
 
 AFFILIATIONS = ("owner", "collaborator", "organization_member")
 """The ways in which an account belongs to a repository."""
@@ -40,8 +42,8 @@ class RepositoryFilter:
 
     `among` are the only ids that pass. `who` is an account that belongs to them in one of the
     ways `affiliations`. The account `known_to` knows public memberships, its own, and those in its
-    organizations. If it is given, no others count. They were updated after `since` and before
-    `before`, in microseconds.
+    organizations for which the viewer's token is valid. If it is given, no others count. They were
+    updated after `since` and before `before`, in microseconds.
     """
 
     viewer: RepositoryViewer
@@ -95,7 +97,8 @@ def _belonging(
     selected of each owner's.
     """
     parts = []
-    known = {} if chosen.known_to is None else {"organization_member": KNOWN}
+    within = "" if chosen.viewer.target_id is None else " AND o.id = :target_id"
+    known = {} if chosen.known_to is None else {"organization_member": KNOWN.format(within)}
     owners = [OWNERS[one] + known.get(one, "") for one in chosen.affiliations if one in OWNERS]
     if owners:
         of_each = f"SELECT r.id {FROM} WHERE r.owner_id = o.id AND {first}"
@@ -131,7 +134,9 @@ def _where(db: Connection, chosen: RepositoryFilter) -> tuple[str, dict[str, Any
     if chosen.who is not None:
         given["who"] = chosen.who
         if chosen.known_to is not None and "organization_member" in chosen.affiliations:
-            given["known_to"] = chosen.known_to
+            viewer = chosen.viewer
+            given |= {"known_to": chosen.known_to, "token_id": viewer.token_id}
+            given |= {} if viewer.target_id is None else {"target_id": viewer.target_id}
     return " AND ".join(parts), given
 
 

@@ -9,7 +9,7 @@ from hub_client import anonymously
 from platform_events import report
 
 from store import Row, Store
-from store.accounts import accounts, memberships, tokens
+from store.accounts import accounts, memberships, sso, tokens
 from store.issues import issues
 from store.projection import projection_table
 from store.repositories import repositories
@@ -168,6 +168,23 @@ async def test_a_concealed_membership_shows_no_repositories(
     assert names(await client.get(path, headers=token(store, seed.reader))) == own
     store.do(memberships.publicize, acme["id"], seed.octo["id"], True)
     assert names(await anonymously(client, path)) == shared
+
+
+async def test_a_token_without_rights_in_an_organization_knows_no_concealed_membership(
+    client: httpx.AsyncClient, store: Store, seed: Any, acme: Row
+) -> None:
+    path = "/users/octo/repos?type=member"
+    store.do(accounts.join, acme["id"], seed.reader["id"], "member")
+    held = {"kind": "app_user", "permissions": {"members": "read"}}
+    for target, wanted in ((acme["id"], ["acme/fork", "acme/tools"]), (seed.reader["id"], [])):
+        limited = token(store, seed.reader, target_id=target, **held)
+        assert names(await client.get(path, headers=limited)) == wanted
+    store.do(sso.enforce, acme["id"], True)
+    value, row = store.do(lambda db: tokens.create(db, seed.reader["id"], scopes=["read:org"]))
+    reads = {"Authorization": f"Bearer {value}"}
+    assert names(await client.get(path, headers=reads)) == []
+    store.do(sso.authorise, row["id"], acme["id"])
+    assert names(await client.get(path, headers=reads)) == ["acme/fork", "acme/tools"]
 
 
 @pytest.mark.parametrize(
