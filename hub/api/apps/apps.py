@@ -5,6 +5,7 @@ from hub.api.apps.app_serializers import App
 from hub.auth.access import public
 from hub.auth.app_access import as_integration
 from hub.auth.credentials import Caller
+from hub.auth.organization_access import may_do
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
 from store import Connection, Row
@@ -27,7 +28,9 @@ def get_authenticated(ctx: Context) -> App:
 def get_by_slug(ctx: Context, app_slug: Row) -> App:
     """Get an app
 
-    An app that is not public is shown to its owner, and to its installations.
+    An app that is not public is shown to its owner, and to its installations. Members of an
+    organization that owns it need a token with the scope `read:org` or the permission `members`
+    (read).
     """
     if not (app_slug["public"] or _belongs(ctx.db, ctx.caller, app_slug)):
         raise Missing("app_slug")
@@ -37,6 +40,10 @@ def get_by_slug(ctx: Context, app_slug: Row) -> App:
 def _belongs(db: Connection, caller: Caller | None, app: Row) -> bool:
     if caller is None:
         return False
-    if caller.site_admin or caller.app_id == app["id"] or caller.account_id == app["owner_id"]:
+    if caller.app_id == app["id"] or caller.account_id == app["owner_id"]:
         return True
-    return accounts.organization_role(db, app["owner_id"], caller.account_id) is not None
+    owner = accounts.get(db, app["owner_id"])
+    assert owner is not None, "an app has an owner"
+    if caller.installation_id is not None:
+        return False
+    return may_do(db, caller, owner, ("members", "read"), "read:org") is not None

@@ -7,13 +7,13 @@ import pytest
 from assertions import assert_error, links
 
 from store import Row, Store
-from store.accounts import accounts, apps, grants, tokens
+from store.accounts import accounts, apps, grants, sso, tokens
 from store.apps import installation_repositories, installations
 from store.clock import MovableClock, parse
 from store.registry import app_removal
 from store.repositories import repositories
 
-from .conftest import PERMISSIONS, Installed
+from .conftest import PERMISSIONS, Installed, make_app
 
 INTEGRATION = "Resource not accessible by integration"
 NOT_GRANTED = "The permissions requested are not granted to this installation."
@@ -47,6 +47,30 @@ async def test_an_app_is_found_by_its_slug(installed: Installed, store: Store, s
     assert_error(await installed.ask("GET", "/apps/mill", seed.reader_token), 404)
     for token in (seed.token, installed.token()):
         assert (await installed.ask("GET", "/apps/mill", token)).status_code == 200
+
+
+async def test_an_organization_s_app_is_shown_to_tokens_that_are_valid_there(
+    installed: Installed, store: Store, seed: Any
+) -> None:
+    acme = installed.on_acme["account_id"]
+    store.do(lambda db: make_app(db, acme, "Kettle", public=False))
+    store.do(accounts.join, acme, seed.reader["id"], "member")
+    limited = {"kind": "app_user", "permissions": {"members": "read"}}
+    for given, status in (
+        ({"scopes": ["read:org"]}, 200),
+        ({"scopes": []}, 404),
+        ({**limited, "target_id": acme}, 200),
+        ({**limited, "target_id": seed.reader["id"]}, 404),
+    ):
+        value, _ = store.do(lambda db, how=given: tokens.create(db, seed.reader["id"], **how))
+        assert (await installed.ask("GET", "/apps/kettle", value)).status_code == status
+    value, row = store.do(lambda db: tokens.create(db, seed.reader["id"], scopes=["read:org"]))
+    store.do(sso.enforce, acme, True)
+    assert_error(await installed.ask("GET", "/apps/kettle", value), 404)
+    store.do(sso.authorise, row["id"], acme)
+    assert (await installed.ask("GET", "/apps/kettle", value)).status_code == 200
+    # An installation of another app is no member.
+    assert_error(await installed.ask("GET", "/apps/kettle", installed.token()), 404)
 
 
 async def test_installations_are_listed_in_pages(installed: Installed) -> None:
