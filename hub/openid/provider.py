@@ -1,6 +1,5 @@
 """The OpenID Connect provider: its description, its keys, and the exchange of codes for claims."""
 
-import asyncio
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -10,7 +9,7 @@ from joserfc.jwk import ECKey, JWKRegistry, Key, KeySet, OKPKey, RSAKey
 from pydantic import BaseModel, ValidationError, field_validator
 
 from hub.openid.attempt import SignInAttempt
-from hub.openid.documents import fetch
+from hub.openid.documents import SharedFetch, fetch
 from hub.openid.errors import ProviderUnavailable, SignInFailed
 from hub.openid.id_token import Claims, Expected, key_id, verify
 from hub.openid_settings import OpenIDSettings, client_secret, is_secure
@@ -52,16 +51,15 @@ class OpenIDProvider:
         self._clock = clock
         self._metadata: tuple[int, ProviderMetadata] | None = None
         self._keys: tuple[int, KeySet] | None = None
-        # One caller fetches a document, and the others wait for the result.
-        self._describing, self._fetching = asyncio.Lock(), asyncio.Lock()
+        self._description = SharedFetch(self._discover)
+        self._key_set = SharedFetch(self._fetch_keys)
         self._redeeming = 0
 
     async def metadata(self) -> ProviderMetadata:
         """Return the provider's description, at most an hour old. Raises ProviderUnavailable."""
-        async with self._describing:
-            if self._metadata is None or self._clock() - self._metadata[0] >= KEPT:
-                self._metadata = self._clock(), await self._discover()
-            return self._metadata[1]
+        if self._metadata is None or self._clock() - self._metadata[0] >= KEPT:
+            self._metadata = self._clock(), await self._description.result()
+        return self._metadata[1]
 
     async def _discover(self) -> ProviderMetadata:
         url = self.issuer.rstrip("/") + WELL_KNOWN
@@ -139,15 +137,14 @@ class OpenIDProvider:
     async def _keys_for(self, token: str) -> KeySet:
         """Return the provider's keys; fetched anew if they do not have the token's key."""
         wanted = key_id(token)
-        async with self._fetching:
-            now = self._clock()
-            if self._keys is not None:
-                age, known = now - self._keys[0], {key.kid for key in self._keys[1].keys}
-                is_known = wanted is None or wanted in known
-                if age < (KEPT if is_known else LEAST_BETWEEN):
-                    return self._keys[1]
-            self._keys = now, await self._fetch_keys()
-            return self._keys[1]
+        now = self._clock()
+        if self._keys is not None:
+            age, known = now - self._keys[0], {key.kid for key in self._keys[1].keys}
+            is_known = wanted is None or wanted in known
+            if age < (KEPT if is_known else LEAST_BETWEEN):
+                return self._keys[1]
+        self._keys = now, await self._key_set.result()
+        return self._keys[1]
 
     async def _fetch_keys(self) -> KeySet:
         metadata = await self.metadata()

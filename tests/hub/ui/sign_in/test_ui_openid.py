@@ -1,5 +1,6 @@
 """Users sign in with an OpenID Connect provider, and forged answers are refused."""
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
 from typing import Any
@@ -227,6 +228,20 @@ async def test_documents_have_a_bound(
         site.open.clear()
         monkeypatch.setattr(documents, "PATIENCE", 0.2)
         assert "did not answer within 0.2 s" in (await browser.get(START)).text
+
+
+async def test_sign_ins_at_the_same_time_share_one_fetch(
+    store: Store, octo: Any, site: OpenIDSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.open.clear()
+    monkeypatch.setattr(documents, "PATIENCE", 0.5)
+    async with open_dashboard(store, **settings(site)) as browser:
+        answers = await asyncio.gather(*(browser.get(START) for _ in range(5)))
+        assert {answer.status_code for answer in answers} == {502}
+        assert site.asked.count("description") == 1
+        site.open.set()
+        # A failure is not kept.
+        assert (await browser.get(START)).status_code == 303
 
 
 async def test_an_unreachable_provider_is_answered_with_502(
