@@ -53,7 +53,7 @@ class Passwords:
         ):
             raise Blocked
         account, stored, wants_code = await self._store.read(_load, login)
-        if not await self._matches(password, stored) or account is None:
+        if not await self._matches(password, stored, attempt) or account is None:
             raise bad_pair()
         if wants_code and code is None:
             await self._store.write(_undo, attempt)
@@ -76,8 +76,9 @@ class Passwords:
         times = logins.failed(db, named, seconds), logins.failed(db, place, seconds)
         return PasswordAttempt(named, place, db.now, times)
 
-    async def _matches(self, password: str, stored: str | None) -> bool:
+    async def _matches(self, password: str, stored: str | None, attempt: PasswordAttempt) -> bool:
         if self._waiting >= MOST_WAITING:
+            await self._store.write(_undo, attempt)
             raise Busy("too many passwords are being checked; try again in a moment")
         self._waiting += 1
         try:
@@ -106,7 +107,7 @@ def _finish(
 
 
 def _undo(db: Connection, attempt: PasswordAttempt) -> None:
-    """Undo the count: a request for the missing code is no failure. Earlier failures stay."""
+    """Undo the count: without the code, or without a check, it is no failure. Earlier ones stay."""
     for who in (attempt.login, attempt.address):
         logins.undo(db, who, attempt.counted_at)
 

@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives.twofactor.totp import TOTP
 from hub_client import open_client
 
 from hub.app import create_app
+from hub.auth import passwords
 from hub.settings import HubSettings
 from store import Connection, Store, open_store
 from store.accounts import accounts, apps, logins, sso, tokens
@@ -147,6 +148,16 @@ async def test_many_at_once_are_counted_too(anyone: httpx.AsyncClient) -> None:
     tries = [anyone.get(OWN, auth=("octo", "wrong")) for _ in range(10)]
     statuses = [answer.status_code for answer in await asyncio.gather(*tries)]
     assert sorted(statuses) == [401] * 3 + [403] * 7
+
+
+async def test_a_password_that_was_not_checked_is_no_failure(
+    anyone: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as crowded:
+        crowded.setattr(passwords, "MOST_WAITING", 0)
+        for _ in range(6):
+            assert (await anyone.get(OWN, auth=OCTO)).status_code == 503
+    assert (await anyone.get(OWN, auth=OCTO)).status_code == 200
 
 
 async def test_wrong_codes_are_counted(anyone: httpx.AsyncClient, code: Any) -> None:
