@@ -27,15 +27,18 @@ class InstallationReach:
         return self.repositories is None or repo["id"] in self.repositories
 
 
-def limit_token(db: Connection, token: Row) -> Row:
+def limit_token(db: Connection, token: Row) -> Row | None:
     """Limit an app's token to what the app has at present. Other tokens keep their rights.
 
-    The row of an installation's token gets `suspended`: whether the installation is.
+    The row of an installation's token gets `suspended`: whether the installation is. Return None if
+    the app or the installation was removed after the token was read.
     """
     if token["installation_id"] is not None:
         return _limit_to_installation(db, token)
     if token["kind"] == "app_user" and token["app_id"] is not None:
         most = db.value("SELECT permissions FROM app WHERE id = :id", id=token["app_id"])
+        if most is None:
+            return None
         token["permissions"] = of_user(token["permissions"], orjson.loads(most))
     return token
 
@@ -45,13 +48,14 @@ def of_user(held: Mapping[str, str], most: Mapping[str, str]) -> dict[str, str]:
     return permissions.common(held, permissions.METADATA | dict(most))
 
 
-def _limit_to_installation(db: Connection, token: Row) -> Row:
+def _limit_to_installation(db: Connection, token: Row) -> Row | None:
     found = db.one(
         "SELECT i.account_id, i.permissions, i.every_repository, i.suspended_at, p.permissions AS"
         " most FROM installation i JOIN app p ON p.id = i.app_id WHERE i.id = :id",
         id=token["installation_id"],
     )
-    assert found is not None, "a token ends with its installation"
+    if found is None:
+        return None
     held = permissions.common(orjson.loads(found["most"]), orjson.loads(found["permissions"]))
     token["permissions"] = permissions.common(token["permissions"], permissions.METADATA | held)
     token["target_id"] = found["account_id"]

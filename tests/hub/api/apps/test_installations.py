@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from assertions import assert_error, links
 
-from store import Row, Store
-from store.accounts import accounts, apps, grants, sso, tokens
+from store import Connection, Row, Store
+from store.accounts import accounts, app_rights, apps, grants, sso, tokens
 from store.apps import installation_repositories, installations
 from store.clock import MovableClock, parse
 from store.registry import app_removal
@@ -354,3 +354,26 @@ async def test_an_app_goes_with_its_installations(installed: Installed, store: S
     assert_error(await installed.itself("GET", "/app"), 401, "Integration not found")
     left = store.look(accounts.by_login, "mill[bot]")
     assert left["heard_of"]
+
+
+@pytest.mark.parametrize("end", ["installation", "app"])
+async def test_a_token_whose_installation_ends_meanwhile_is_wrong(
+    installed: Installed, store: Store, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    value, limit = installed.token(), app_rights.limit_token
+    user, _ = store.do(lambda db: grants.issue(db, installed.app, installed.on_octo["account_id"]))
+
+    def late(db: Connection, token: Row) -> Row | None:
+        """Another hub ends it after this one has read the token."""
+        if end == "app":
+            store.do(app_removal.remove, installed.app["id"])
+        else:
+            store.do(installations.remove, installed.on_acme)
+        monkeypatch.setattr(app_rights, "limit_token", limit)
+        return limit(db, token)
+
+    monkeypatch.setattr(app_rights, "limit_token", late)
+    given = user if end == "app" else value
+    # SQLite still sees what there was when the request began to read.
+    assert (await installed.ask("GET", "/zen", given)).status_code in (200, 401)
+    assert_error(await installed.ask("GET", "/zen", given), 401, "Bad credentials")
