@@ -3,11 +3,13 @@
 An expired invitation counts as deleted, whether its event has been sent yet or not.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Any
 
 from store.clock import DAY, SECOND
 from store.database import paging
-from store.database.connection import Connection, Row
+from store.database.connection import Connection, Row, json_array
 from store.errors import Busy, Missing
 from store.jobs import jobs
 from store.repositories import membership_dump, repositories
@@ -28,42 +30,52 @@ class TooManyInvitations(Busy):
 
 @dataclass(frozen=True, slots=True)
 class InvitationSide:
-    """The repository that sent the invitations, or the person who received them."""
+    """The repository that sent the invitations, or the person who received them.
+
+    Only invitations to repositories of `owner_id`, and to those in `among`, count, unless these are
+    None.
+    """
 
     column: str
     key: int
+    owner_id: int | None = None
+    among: Collection[int] | None = None
+
+    def where(self, db: Connection) -> tuple[str, dict[str, Any]]:
+        """Return SQL for the open invitations, and its parameters."""
+        where = f"{self.column} = :key AND {LIVE}"
+        given: dict[str, Any] = {"key": self.key, "now": db.now}
+        if self.owner_id is not None:
+            where += " AND repo_id IN (SELECT r.id FROM repository r WHERE r.owner_id = :owner_id)"
+            given["owner_id"] = self.owner_id
+        if self.among is not None:
+            where += f" AND repo_id IN (SELECT o.id FROM {db.each('among', id='integer')} AS o)"
+            given["among"] = json_array(self.among)
+        return where, given
 
 
 def of_repository(repo_id: int) -> InvitationSide:
     return InvitationSide("repo_id", repo_id)
 
 
-def to_person(account_id: int) -> InvitationSide:
-    return InvitationSide("invitee_id", account_id)
+def to_person(
+    account_id: int, owner_id: int | None = None, among: Collection[int] | None = None
+) -> InvitationSide:
+    return InvitationSide("invitee_id", account_id, owner_id, among)
 
 
 def page(db: Connection, side: InvitationSide, *, limit: int, offset: int) -> list[Row]:
     """Return a page of open invitations (COLUMNS), oldest first."""
-    return paging.page(
-        db,
-        f"SELECT {COLUMNS} FROM repository_invitation WHERE {side.column} = :key AND {LIVE}"
-        " ORDER BY id",
-        limit,
-        offset,
-        key=side.key,
-        now=db.now,
-    )
+    where, given = side.where(db)
+    query = f"SELECT {COLUMNS} FROM repository_invitation WHERE {where} ORDER BY id"
+    return paging.page(db, query, limit, offset, **given)
 
 
 def count(db: Connection, side: InvitationSide, most: int) -> int:
     """Return how many invitations `page` can return, counted up to `most`."""
-    return paging.count(
-        db,
-        f"SELECT id FROM repository_invitation WHERE {side.column} = :key AND {LIVE} ORDER BY id",
-        most,
-        key=side.key,
-        now=db.now,
-    )
+    where, given = side.where(db)
+    query = f"SELECT id FROM repository_invitation WHERE {where} ORDER BY id"
+    return paging.count(db, query, most, **given)
 
 
 def of_repo(db: Connection, repo_id: int, invitation_id: int) -> Row | None:
@@ -77,13 +89,9 @@ def of_invitee(db: Connection, account_id: int, invitation_id: int) -> Row | Non
 
 
 def _get(db: Connection, side: InvitationSide, invitation_id: int) -> Row | None:
-    return db.one(
-        f"SELECT {COLUMNS} FROM repository_invitation"
-        f" WHERE id = :id AND {side.column} = :key AND {LIVE}",
-        id=invitation_id,
-        key=side.key,
-        now=db.now,
-    )
+    where, given = side.where(db)
+    query = f"SELECT {COLUMNS} FROM repository_invitation WHERE id = :id AND {where}"
+    return db.one(query, id=invitation_id, **given)
 
 
 def open_to(db: Connection, repo_id: int, invitee_id: int) -> Row | None:

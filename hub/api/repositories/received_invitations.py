@@ -12,6 +12,7 @@ from hub.rest.group import OperationGroup
 from hub.rest.paging import NumberedPaging
 from store import Row
 from store.accounts import accounts
+from store.errors import Missing
 from store.repositories import invitations, repositories
 
 ops = OperationGroup("repos", invitation_id=invitations.of_invitee)
@@ -27,10 +28,13 @@ def list_invitations_for_authenticated_user(
 ) -> list[RepositoryInvitation]:
     """List repository invitations for the authenticated user
 
-    The open ones, the oldest first.
+    The open ones, the oldest first. A token that is limited to some repositories has access to the
+    invitations to these.
     """
-    assert ctx.caller is not None, "this access requires a token"
-    return invitation_serializers.page(ctx, page, invitations.to_person(ctx.caller.account_id))
+    caller = ctx.caller
+    assert caller is not None, "this access requires a token"
+    mine = invitations.to_person(caller.account_id, caller.target_id, caller.repositories)
+    return invitation_serializers.page(ctx, page, mine)
 
 
 @ops(
@@ -67,9 +71,14 @@ def decline_invitation_for_authenticated_user(ctx: Context, invitation: Row) -> 
 
 
 def _between(ctx: Context, invitation: Row) -> tuple[Row, Row]:
-    """Return the invitation's repository and invitee."""
+    """Return the invitation's repository and invitee.
+
+    Raises Missing if the token is limited to other repositories.
+    """
     repo = repositories.get(ctx.db, invitation["repo_id"])
     invitee = accounts.get(ctx.db, invitation["invitee_id"])
     assert repo is not None, "an invitation ends with its repository"
     assert invitee is not None, "an invitation ends with its invitee's account"
+    if ctx.caller is None or not ctx.caller.reaches(repo):
+        raise Missing("invitation")
     return repo, invitee

@@ -316,6 +316,30 @@ async def test_mine_are_those_to_me(
     assert first["id"] != second["id"]
 
 
+async def test_a_token_for_some_repositories_finds_invitations_to_these_alone(
+    hub: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
+    made = await invite(hub)
+    held = {"private_repository_invitations": "write"}
+    octo, hello, vault = (row["id"] for row in (seed.octo, seed.hello, seed.vault))
+    for target, among, reached in (
+        (seed.reader["id"], None, False),
+        (octo, [vault], False),
+        (octo, [hello], True),
+        (octo, None, True),
+    ):
+        limits = {"target_id": target, "repositories": among}
+        limited = token(store, seed.reader, kind="app_user", permissions=held, **limits)
+        found = (await hub.get(MINE, headers=limited)).json()
+        assert [one["id"] for one in found] == [made["id"]] * reached
+        if not reached:
+            for method in ("PATCH", "DELETE"):
+                answer = await hub.request(method, f"{MINE}/{made['id']}", headers=limited)
+                assert_error(answer, 404)
+    assert role(store, seed.hello, seed.reader) is None
+    assert (await hub.patch(f"{MINE}/{made['id']}", headers=limited)).status_code == 204
+
+
 async def test_invitations_need_an_administrator(
     hub: httpx.AsyncClient, store: Store, seed: Any, reader: Headers
 ) -> None:
