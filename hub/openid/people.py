@@ -1,5 +1,7 @@
 """The user here whom a provider's claims name."""
 
+import unicodedata
+
 from hub.openid.errors import SignInFailed
 from hub.openid.id_token import Claims
 from hub.openid_settings import OpenIDSettings
@@ -20,8 +22,8 @@ def user_of(db: Connection, settings: OpenIDSettings, claims: Claims) -> Row:
 def _by_login(db: Connection, login: object, claim: str) -> Row:
     if not isinstance(login, str) or not login:
         raise SignInFailed(f"Your provider does not say who you are: the claim {claim} is missing.")
-    # In lower case, the sign for kelvin is a k. No login has such a character.
-    user = accounts.by_login(db, login) if login.isascii() else None
+    # No login has such a character.
+    user = accounts.by_login(db, login) if login.isascii() and login.isprintable() else None
     # If only events have named an account, it belongs to no user of this hub.
     if user is None or user["kind"] != "User" or user["heard_of"]:
         raise SignInFailed(
@@ -37,7 +39,7 @@ def _by_email(db: Connection, email: object, verified: object) -> Row:
     # Some providers write the boolean as a text.
     if verified not in (True, "true"):
         raise SignInFailed(f"Your provider has not verified your email address {email[:250]}.")
-    owner = emails.verified_owner(db, email)
+    owner = emails.verified_owner(db, email) if _names_itself(email) else None
     user = None if owner is None else accounts.get(db, owner)
     if user is None:
         raise SignInFailed(
@@ -45,3 +47,12 @@ def _by_email(db: Connection, email: object, verified: object) -> Row:
             " add one, or you can add the address to your account."
         )
     return user
+
+
+def _names_itself(email: str) -> bool:
+    """Return whether the comparison of addresses takes none of the characters for one of ASCII.
+
+    For it, the sign for kelvin is a k.
+    """
+    others = (unicodedata.normalize("NFC", one).lower() for one in email if not one.isascii())
+    return email.isprintable() and all(not part.isascii() for other in others for part in other)

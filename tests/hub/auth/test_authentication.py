@@ -15,6 +15,8 @@ from hub_client import open_client
 
 from hub.app import create_app
 from hub.auth import passwords
+from hub.openid import people
+from hub.openid.errors import SignInFailed
 from hub.settings import HubSettings
 from store import Connection, Store, open_store
 from store.accounts import accounts, apps, logins, sso, tokens
@@ -198,6 +200,13 @@ async def test_a_right_password_alone_forgets_no_wrong_passwords(
     for _ in range(3):
         assert (await anyone.get(OWN, auth=("octo", "wrong"))).status_code == 401
     assert_error(await anyone.get(OWN, auth=OCTO), 403, TOO_MANY)
+
+
+@pytest.mark.parametrize("match", ["login", "email"])
+def test_a_claim_with_a_nul_names_no_user(store: Store, seed: Any, match: Any) -> None:
+    claims = {"preferred_username": "oc\0to", "email": "oc\0to@a.example", "email_verified": True}
+    with pytest.raises(SignInFailed, match="user"):
+        store.look(people.user_of, HubSettings(openid_match=match), claims)
 
 
 def test_a_failure_is_undone_in_its_own_window_only(store: Store, clock: MovableClock) -> None:

@@ -328,6 +328,23 @@ async def test_a_claim_that_looks_like_a_login_is_another(store: Store, site: Op
         assert (await browser.get("/ui")).status_code == 303
 
 
+async def test_a_claim_that_looks_like_an_email_address_is_another(
+    store: Store, octo: Any, site: OpenIDSite
+) -> None:
+    store.do(emails.add, octo["id"], ["kim@tower.example", "jürgen@tower.example"], verified=True)
+    async with open_dashboard(store, **settings(site)) as browser:
+        site.claims["email"] = "\N{KELVIN SIGN}im@tower.example"
+        answer = await through(browser, site)
+        assert (answer.status_code, "No user here" in answer.text) == (403, True)
+        for same in (
+            "KIM@TOWER.example",
+            "J\u00dcrgen@tower.example",
+            "ju\u0308rgen@tower.example",
+        ):
+            site.claims["email"] = same
+            assert (await through(browser, site)).status_code == 200
+
+
 async def test_an_account_known_from_events_cannot_sign_in(
     store: Store, octo: Any, site: OpenIDSite
 ) -> None:
