@@ -53,7 +53,12 @@ class IssueEventData:
 
 def add(db: Connection, issue: Row, happenings: Iterable[IssueEventData]) -> int:
     """Store events of an issue. Return how many are new."""
-    rows = [one.row(issue) for one in happenings]
+    return add_all(db, ((issue, one) for one in happenings))
+
+
+def add_all(db: Connection, happenings: Iterable[tuple[Row, IssueEventData]]) -> int:
+    """Store events, each with its issue. Return how many are new."""
+    rows = [one.row(issue) for issue, one in happenings]
     if not rows:
         return 0
     then = "ON CONFLICT (issue_id, kind, created_at, digest) DO NOTHING RETURNING id"

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from store.accounts import accounts
 from store.database.connection import Connection, Row, json_array
@@ -13,6 +14,8 @@ from store.repositories import repositories
 # The characters of a text that are examined, and the limit of references of each kind.
 LOOKED_AT = 65_536
 MOST = 50
+# The limit of references of all commits of a push.
+MOST_OF_PUSH = 1_000
 CODE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]*`", re.DOTALL)
 MENTION = re.compile(r"(?<![\w/@.`-])@([A-Za-z0-9](?:[A-Za-z0-9-]{0,98}[A-Za-z0-9])?)(?![\w/@-])")
 ISSUE = re.compile(
@@ -84,14 +87,26 @@ def _actors(db: Connection, issue: Row, ids: Iterable[int]) -> set[tuple[str, in
 def _issues(
     db: Connection, repo: Row, wanted: Iterable[tuple[str | None, str | None, int]]
 ) -> Iterator[Row]:
+    numbers = [*_own_numbers(repo, wanted)]
+    known = _present(db, repo, numbers)
+    yield from (known[number] for number in dict.fromkeys(numbers) if number in known)
+
+
+def _own_numbers(repo: Row, wanted: Iterable[tuple[str | None, str | None, int]]) -> Iterator[int]:
     # A text in one repository changes nothing in another one.
     own = (repo["owner"].lower(), repo["name"].lower())
     for owner, name, number in wanted:
-        if owner is not None and name is not None and (owner.lower(), name.lower()) != own:
-            continue
-        found = issues.get(db, repo["id"], number)
-        if found is not None and found["deleted_at"] is None and found["moved_to"] is None:
-            yield found
+        if owner is None or name is None or (owner.lower(), name.lower()) == own:
+            yield number
+
+
+def _present(db: Connection, repo: Row, numbers: Iterable[int]) -> dict[int, Row]:
+    found = issues.by_number(db, repo["id"], numbers)
+    return {
+        number: row
+        for number, row in found.items()
+        if row["deleted_at"] is None and row["moved_to"] is None
+    }
 
 
 def _known(db: Connection, issue: Row, source: Row) -> bool:
@@ -104,9 +119,25 @@ def _known(db: Connection, issue: Row, source: Row) -> bool:
     return found is not None
 
 
-def referenced(
-    db: Connection, repo: Row, message: str, sha: str, *, by: int | None, at: int
-) -> None:
-    """Store events for the issues of the repository to which a commit's message refers."""
-    for issue in _issues(db, repo, references_of(message).issues):
-        issue_events.add(db, issue, [IssueEventData("referenced", by, at, commit_id=sha)])
+def referenced(db: Connection, repo: Row, commits: Iterable[IssueEventData]) -> None:
+    """Store events for the issues of the repository to which the commits of a push refer.
+
+    `commits` are the commits' own events, with their messages. The number of statements does not
+    grow with the commits.
+    """
+    every = (
+        (number, one)
+        for one in commits
+        for number in _own_numbers(repo, references_of(one.members["message"]).issues)
+    )
+    wanted = [*islice(every, MOST_OF_PUSH)]
+    known = _present(db, repo, (number for number, _ in wanted))
+    issue_events.add_all(
+        db, ((known[number], _reference(one)) for number, one in wanted if number in known)
+    )
+
+
+def _reference(commit: IssueEventData) -> IssueEventData:
+    return IssueEventData(
+        "referenced", commit.actor_id, commit.created_at, commit_id=commit.commit_id
+    )

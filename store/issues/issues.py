@@ -66,6 +66,17 @@ def of(db: Connection, issue_ids: Iterable[int]) -> dict[int, Row]:
     return row_lookup.by_id(db, f"SELECT {COLUMNS} FROM issue WHERE id", issue_ids)
 
 
+def by_number(db: Connection, repo_id: int, numbers: Iterable[int]) -> dict[int, Row]:
+    """Return the issues and pull requests with these numbers, by number. `get` says which."""
+    rows = db.all(
+        f"SELECT {COLUMNS} FROM issue WHERE repo_id = :repo_id AND number IN"
+        f" (SELECT w.wanted FROM {db.each('numbers', wanted='integer')} AS w)",
+        numbers=json_array(set(numbers)),
+        repo_id=repo_id,
+    )
+    return {row["number"]: row for row in rows}
+
+
 def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | None:
     """Create or update the issue in a payload, with its labels, milestone and assignees.
 

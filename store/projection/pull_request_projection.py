@@ -28,10 +28,7 @@ def pushed(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> No
             if pull["state"] == "open":
                 _moved(db, pull, payload)
                 issue_events.add(db, _issue(pull), [*_forced(payload, event), *commits])
-    for commit in commits:
-        message, sha = commit.members["message"], str(commit.commit_id)
-        by, at = event["sender_id"], commit.created_at
-        issue_references.referenced(db, repo, message, sha, by=by, at=at)
+    issue_references.referenced(db, repo, commits)
 
 
 def _moved(db: Connection, pull: Row, payload: Mapping[str, Any]) -> None:

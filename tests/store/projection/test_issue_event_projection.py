@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from issue_world import SHA, Platform, issue, later, pull
+from statement_log import statements
 from store_world import World
 
 from store.accounts import accounts
@@ -383,6 +384,26 @@ def test_as_many_commits_of_a_push_as_are_looked_at(platform: Platform) -> None:
         issue_events.count_timeline, platform.issue(2)["id"], most=1000
     )
     assert count == 250
+
+
+def test_the_statements_of_a_push_do_not_grow_with_its_references(
+    platform: Platform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(1, 5):
+        platform.report("issues", "opened", issue=issue(number))
+    platform.report("issues", "deleted", issue=issue(4))
+    text = " ".join(f"#{number}" for number in (1, 2, 4, 900, 901, 902, 903, 904, 905, 906))
+    asked = statements(monkeypatch)
+    counts = []
+    for size in (2, 250):
+        one = {**push()["commits"][0], "message": text}
+        many = [{**one, "id": f"{size:08x}{number:032x}"} for number in range(size)]
+        asked.clear()
+        platform.report("push", **push(commits=many))
+        counts.append(len(asked))
+    assert counts[1] <= counts[0] + 5
+    # A push can refer to issues a thousand times.
+    assert [len(platform.events(number)) for number in (1, 2, 3)] == [100, 100, 0]
 
 
 def test_a_branch_that_goes_and_comes_again(platform: Platform) -> None:
