@@ -386,6 +386,22 @@ def test_only_publicizing_makes_a_private_repository_public(signed: Platform) ->
     assert private() == 1
 
 
+@pytest.mark.parametrize("described", [False, True])
+def test_the_time_of_an_unsigned_event_makes_no_signed_event_outdated(
+    signed: Platform, described: bool
+) -> None:
+    source_id = signed.source_id
+    if described:
+        signed.report("push", repository=REPORTED | {"updated_at": "2026-11-19T00:00:00Z"})
+    signed.source_id = 0
+    for at in ("2026-11-21T07:33:00Z", "9000-01-01T00:00:00Z"):
+        signed.report("push", repository=REPORTED | {"updated_at": at})
+    signed.source_id = source_id
+    signed.report("repository", "privatized", repository=REPORTED | {"private": True})
+    found = repository(signed)
+    assert (found["private"], found["reported_at"]) == (1, later(0))
+
+
 def named(platform: Platform, name: str) -> Row | None:
     owner, _, repo = name.partition("/")
     return platform.world.store.look(repositories.find, owner, repo)
