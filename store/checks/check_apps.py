@@ -22,8 +22,11 @@ FIELDS = {
 MOST_PERMISSIONS, MOST_EVENTS = 100, 200
 
 
-def put(db: Connection, given: Any) -> Row | None:
-    """Create or update the platform's app in a payload. Return its `id` and `number`, or None."""
+def put(db: Connection, repo_id: int, given: Any) -> Row | None:
+    """Create or update the platform's app in a payload of a repository.
+
+    Return its `id` and `number`, or None. Each repository has its own description of an app.
+    """
     if not isinstance(given, dict):
         return None
     number, fields = (
@@ -39,7 +42,7 @@ def put(db: Connection, given: Any) -> Row | None:
     owner_id = placeholder_accounts.get_or_create(db, given.get("owner"))
     if owner_id is not None:
         fields["owner_id"] = owner_id
-    return _write(db, number, named, fields)
+    return _write(db, repo_id, number, named, fields)
 
 
 def _listed(given: dict[str, Any]) -> Row:
@@ -66,10 +69,11 @@ def _json(content: Any) -> str:
     return orjson.dumps(content).decode()
 
 
-def _write(db: Connection, number: int, named: str, fields: Row) -> Row:
-    before = _known(db, number, named)
+def _write(db: Connection, repo_id: int, number: int, named: str, fields: Row) -> Row:
+    before = _known(db, repo_id, number, named)
     if before is None:
         values = {
+            "repo_id": repo_id,
             "number": number,
             "slug": named,
             "name": named,
@@ -79,18 +83,20 @@ def _write(db: Connection, number: int, named: str, fields: Row) -> Row:
             "updated_at": db.now,
             **fields,
         }
-        upsert.insert_if_absent(db, "foreign_app", values, "number, slug")
-        before = _known(db, number, named)
+        upsert.insert_if_absent(db, "foreign_app", values, "repo_id, number, slug")
+        before = _known(db, repo_id, number, named)
         assert before is not None
     elif fields.get("updated_at", before["updated_at"]) >= before["updated_at"]:
         upsert.update(db, "foreign_app", before, fields)
     return {"id": before["id"], "number": number}
 
 
-def _known(db: Connection, number: int, named: str) -> Row | None:
+def _known(db: Connection, repo_id: int, number: int, named: str) -> Row | None:
     return db.one(
         f"SELECT f.id, {FOREIGN}, f.permissions, f.events, f.created_at, f.updated_at"
-        " FROM foreign_app f WHERE f.number = :number AND f.slug = :slug",
+        " FROM foreign_app f"
+        " WHERE f.repo_id = :repo_id AND f.number = :number AND f.slug = :slug",
+        repo_id=repo_id,
         number=number,
         slug=named,
     )

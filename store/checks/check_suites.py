@@ -200,7 +200,7 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> Row | N
         return before
     fields |= {"pulls": pulls_of(given)} if "pull_requests" in given else {}
     fields |= {"head_commit": head_commits.read(given)} if "head_commit" in given else {}
-    fields |= _app(db, given)
+    fields |= _app(db, repo, given)
     if before is None:
         return _add(db, repo["id"], number, given, fields)
     upsert.update(db, "check_suite", before, fields)
@@ -208,8 +208,8 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> Row | N
     return after
 
 
-def _app(db: Connection, given: dict[str, Any]) -> Row:
-    app = check_apps.put(db, given.get("app"))
+def _app(db: Connection, repo: Row, given: dict[str, Any]) -> Row:
+    app = check_apps.put(db, repo["id"], given.get("app"))
     return {} if app is None else {"foreign_app_id": app["id"], "app_number": app["number"]}
 
 

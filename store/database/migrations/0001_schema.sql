@@ -1056,9 +1056,11 @@ CREATE INDEX issue_field_choice_option ON issue_field_choice (option_id);
 
 -- Checks of commits by apps.
 
--- Platforms' apps, from events about their checks.
+-- Platforms' apps, from events about their checks. Each repository has its own description of an app,
+-- because an event changes no other repository.
 CREATE TABLE foreign_app (
     id {id},
+    repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
     number BIGINT NOT NULL,             -- the platform's id
     slug TEXT NOT NULL,
     name TEXT NOT NULL,
@@ -1070,7 +1072,7 @@ CREATE TABLE foreign_app (
     events TEXT NOT NULL,               -- JSON array
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
-    UNIQUE (number, slug)
+    UNIQUE (repo_id, number, slug)
 );
 
 CREATE INDEX foreign_app_owner ON foreign_app (owner_id) WHERE owner_id IS NOT NULL;
@@ -1085,7 +1087,7 @@ CREATE TABLE check_suite (
     before_sha TEXT,
     after_sha TEXT,
     app_id BIGINT REFERENCES app (id) ON DELETE SET NULL,       -- NULL: a platform's app, or none
-    foreign_app_id BIGINT REFERENCES foreign_app (id),
+    foreign_app_id BIGINT REFERENCES foreign_app (id) ON DELETE SET NULL,
     app_number BIGINT,                  -- the public id of its app
     reflected SMALLINT NOT NULL DEFAULT 0,      -- 1: it comes from a platform
     status TEXT NOT NULL,

@@ -14,6 +14,7 @@ from store.checks import check_annotations, check_apps, check_counts, check_runs
 from store.checks.check_counts import CheckKind, sort_of
 from store.checks.check_runs import CheckRunFilter
 from store.projection import check_run_projection, projection_table
+from store.repositories import repository_removal
 
 SHA = "ec26c3e57ca3a959ca5aad62de7213c562f8c821"
 APP: dict[str, Any] = {
@@ -278,6 +279,20 @@ def test_an_app_s_later_word(world: World) -> None:
         reflect(world, check_suite=reported_suite(app=app))
     suite_id = suite_of(world)["id"]
     assert world.store.look(check_apps.of, [suite_id])[suite_id]["name"] == "renamed"
+
+
+def test_an_app_in_an_event_changes_in_no_other_repository(world: World) -> None:
+    reflect(world, check_suite=reported_suite(app=APP))
+    suite_id = suite_of(world)["id"]
+    before = world.store.look(check_apps.of, [suite_id])
+    elsewhere = World(world.store, world.clock, world.user, world.another_repo())
+    later = APP | {"name": "Evil", "html_url": "https://evil.example", "updated_at": "2099-01-01"}
+    reflect(elsewhere, check_suite=reported_suite(app=later))
+    assert world.store.look(check_apps.of, [suite_id]) == before
+    theirs = suite_of(elsewhere)["id"]
+    assert world.store.look(check_apps.of, [theirs])[theirs]["name"] == "Evil"
+    world.store.do(repository_removal.remove, elsewhere.repo)
+    assert world.store.look(check_apps.of, [suite_id]) == before
 
 
 odd = st.recursive(
