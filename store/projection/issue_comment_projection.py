@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from store.clock import SECOND
 from store.database import payload_reader
 from store.database.connection import Connection, Row
 from store.issues import commit_comments, issue_comments, issue_events, issue_references, pulls
@@ -64,15 +65,25 @@ def _said(
     """Store, update or delete the payload's comment on its issue. Return it, or None.
 
     `member` and `on` are the names of the comment and the issue in the payload. The result is None
-    if the comment is not valid or is deleted.
+    if the comment is not valid or is deleted, or if another one that was made here has its id.
     """
     issue, _ = subject(db, repo, payload, event, on)
     if issue is None or issue["deleted_at"] is not None:
         return None
+    given = payload_reader.read_part(payload, member)
+    known = _known(db, repo, payload, member, kind)
+    another = known is not None and _is_another(known, given)
     if event["action"] == "deleted":
-        _delete(db, issue, kind, payload_reader.read_part(payload, member))
+        _delete(db, issue, kind, given, None if another else known)
         return None
-    return put_comment(db, repo, issue, kind, payload_reader.read_part(payload, member), event)
+    return None if another else put_comment(db, repo, issue, kind, given, event)
+
+
+def _is_another(known: Row, given: dict[str, Any]) -> bool:
+    """Return whether the payload's comment only has the id of a comment that was made here."""
+    said = payload_reader.read_field(given, "created_at", payload_reader.timestamp)
+    made_at = known["created_at"] // SECOND
+    return bool(known["made_here"]) and said is not None and said // SECOND != made_at
 
 
 def put_comment(
@@ -91,12 +102,13 @@ def put_comment(
     return said
 
 
-def _delete(db: Connection, issue: Row, kind: str, given: dict[str, Any]) -> None:
-    """Delete a comment, also from the timeline."""
+def _delete(
+    db: Connection, issue: Row, kind: str, given: dict[str, Any], known: Row | None
+) -> None:
+    """Delete a comment, also from the timeline. If it never came, `known` is None."""
     number = payload_reader.read_field(given, "id", payload_reader.number)
     if number is None:
         return
-    known = issue_comments.find(db, issue["repo_id"], kind, number)
     if known is not None:
         issue_events.forget(db, STANDS[kind], known["id"])
     issue_comments.delete_reported(db, issue, kind, number, known)

@@ -8,7 +8,7 @@ from store_world import World
 
 from store import Row
 from store.accounts import accounts
-from store.issues import commit_comments, issue_comments, issue_events
+from store.issues import comment_changes, commit_comments, issue_comments, issue_events
 from store.issues.issue_references import MOST, references_of
 from store.repositories import repositories
 
@@ -74,6 +74,27 @@ def test_a_comment_that_changes_and_goes(platform: Platform) -> None:
     platform.report("issue_comment", "deleted", issue=issue(), comment=changed)
     assert said(platform, "comment", 492700400) is None
     assert platform.timeline() == []
+
+
+def test_a_comment_made_here_is_not_the_platforms_comment_with_its_id(platform: Platform) -> None:
+    platform.report("issues", "opened", issue=issue())
+    store, repo, user = platform.world.store, platform.world.repo, platform.world.user["id"]
+    number = store.do(
+        comment_changes.create, repo, platform.issue(), user, "Ours", association="OWNER"
+    )["number"]
+    ours = said(platform, "comment", number)
+    at = {"updated_at": "2026-11-21T08:00:00Z"}
+    platform.world.clock.advance(3_600)
+    theirs = comment(id=number, body="Theirs", **at)
+    for action in ("created", "edited", "pinned"):
+        platform.report("issue_comment", action, issue=issue(comments=1, **at), comment=theirs)
+    assert said(platform, "comment", number) == ours
+    # The platform's comment is not listed, and counts.
+    assert platform.issue()["comments"] == 2
+    for _ in range(2):
+        platform.report("issue_comment", "deleted", issue=issue(comments=1, **at), comment=theirs)
+    assert said(platform, "comment", number) == ours
+    assert platform.timeline() == ["commented"]
 
 
 def test_the_last_pinned_comment_is_pinned(platform: Platform) -> None:
