@@ -196,7 +196,7 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> Row | N
     before = get(db, repo["id"], number)
     if before is not None and not before["reflected"]:
         return None
-    if before is not None and upsert.is_outdated(before, fields):
+    if before is not None and (upsert.is_outdated(before, fields) or _is_earlier(before, fields)):
         return before
     fields |= {"pulls": pulls_of(given)} if "pull_requests" in given else {}
     fields |= {"head_commit": head_commits.read(given)} if "head_commit" in given else {}
@@ -206,6 +206,16 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> Row | N
     upsert.update(db, "check_suite", before, fields)
     after: Row = before | fields
     return after
+
+
+def _is_earlier(before: Row, fields: Row) -> bool:
+    """Return whether the payload is from the second in which the suite completed, but before it.
+
+    The end of the last run and the end of its suite are two events, which can pass each other.
+    """
+    ended = before["status"] == "completed" and fields.get("status", "completed") != "completed"
+    reported_at = fields.get("reported_at")
+    return ended and reported_at is not None and bool(reported_at == before["reported_at"])
 
 
 def _app(db: Connection, repo: Row, given: dict[str, Any]) -> Row:

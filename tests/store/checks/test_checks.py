@@ -177,6 +177,17 @@ def test_a_suite_stands_as_the_platform_says(world: World) -> None:
     assert suite_of(world)["status"] == "completed"
 
 
+def test_a_suite_stays_complete_when_its_last_run_comes_later_in_the_second(world: World) -> None:
+    at = {"updated_at": "2019-05-15T15:22:12Z"}
+    done = reported_suite(status="completed", conclusion="success", **at)
+    reflect(world, check_suite=done)
+    reflect(world, check_run=reported(check_suite=reported_suite(status="in_progress", **at)))
+    assert (suite_of(world)["status"], suite_of(world)["conclusion"]) == ("completed", "success")
+    again = reported_suite(status="queued", conclusion=None, updated_at="2019-05-15T15:22:13Z")
+    reflect(world, check_suite=again)
+    assert suite_of(world)["status"] == "queued"
+
+
 def test_a_smaller_word_blanks_nothing(world: World) -> None:
     reflect(world, check_run=reported())
     before = run_of(world)
