@@ -94,6 +94,8 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | N
         return int(before["id"])
     own = own_changes.settle(db, before, fields, event)
     fields |= _people(db, given) | _milestone(db, repo, given, event) | _type(given)
+    if fields.get("state") == "open":
+        fields["closed_by_id"] = None
     issue_id = _write(db, repo["id"], number, before, own.merged(fields))
     _set(db, repo, issue_id, given, event, own)
     comments = payload_reader.read_field(given, "comments", payload_reader.number)
@@ -197,8 +199,13 @@ def move(db: Connection, issue: Row, repository: str, number: int) -> None:
 
 
 def record_event(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
-    """Project the parts of an `issues` event beyond the issue: closing, deletion and transfer."""
-    reported = payload_reader.read_part(payload, "issue")
+    """Project the parts of an event beyond the issue: closing, deletion and transfer.
+
+    It is an `issues` or a `pull_request` event.
+    """
+    reported = payload_reader.read_object(payload, "issue") or payload_reader.read_part(
+        payload, "pull_request"
+    )
     number = payload_reader.read_field(reported, "number", payload_reader.number)
     issue = None if number is None else get(db, repo["id"], number)
     if issue is None:

@@ -93,7 +93,7 @@ EVENTS: dict[str, tuple[Of, ...]] = {
     ),
     "label": (_label_event,),
     "milestone": (_milestone_event,),
-    "pull_request": (issue_event_projection.of_pulls,),
+    "pull_request": (issues.record_event, issue_event_projection.of_pulls),
     "pull_request_review": (issue_comment_projection.reviewed,),
     "pull_request_review_comment": (issue_comment_projection.line_commented,),
     "push": (refs.pushed, pull_request_projection.pushed),

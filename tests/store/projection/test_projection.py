@@ -209,6 +209,23 @@ def test_a_closed_issue_has_its_closer(platform: Platform) -> None:
     assert platform.issue()["state_reason"] == "completed"
 
 
+def test_a_reopened_issue_has_no_closer(platform: Platform) -> None:
+    platform.report("issues", "closed", issue=issue(state="closed"))
+    late = {"updated_at": "2026-11-20T10:00:01Z"}
+    platform.report("issues", "labeled", issue=issue(state="closed", **late))
+    assert platform.issue()["closed_by_id"] is not None
+    platform.report("issues", "reopened", issue=issue(**late))
+    assert platform.issue()["closed_by_id"] is None
+
+
+def test_a_closed_pull_request_has_its_closer(platform: Platform) -> None:
+    platform.report("pull_request", "closed", pull_request=pull(state="closed"))
+    robin = account(platform, "robin")
+    assert robin is not None
+    assert platform.issue(2)["closed_by_id"] == robin["id"]
+    assert platform.issue(2)["updated_at"] == later(0)
+
+
 def test_one_that_is_deleted_stays_so(platform: Platform) -> None:
     platform.report("issues", "opened", issue=issue())
     platform.report("issues", "deleted", issue=issue())
