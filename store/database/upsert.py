@@ -6,6 +6,7 @@ Table and column names come from the program, never from outside.
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+from store.clock import DAY
 from store.database.connection import Connection, Row, json_array
 
 
@@ -98,10 +99,20 @@ def set_related(
     return before != after
 
 
-def is_outdated(before: Row | None, fields: Mapping[str, Any]) -> bool:
+def is_outdated(db: Connection, before: Row | None, fields: Mapping[str, Any]) -> bool:
     """Return whether the payload is older than the stored row, by `reported_at`."""
-    given, kept = fields.get("reported_at"), before and before["reported_at"]
+    given, kept = fields.get("reported_at"), reported_at(db, before)
     return given is not None and kept is not None and given < kept
+
+
+def reported_at(db: Connection, row: Row | None) -> int | None:
+    """Return the platform's time of the last report of a row, or None.
+
+    A time that is more than a day ahead comes from a wrong clock. It does not count, because no
+    report would change the row until then.
+    """
+    kept: int | None = None if row is None else row["reported_at"]
+    return kept if kept is not None and kept <= db.now + DAY else None
 
 
 def is_overtaken(before: Row | None, fields: Mapping[str, Any], event: Row) -> bool:

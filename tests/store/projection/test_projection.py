@@ -209,6 +209,19 @@ def test_a_closed_issue_has_its_closer(platform: Platform) -> None:
     assert platform.issue()["state_reason"] == "completed"
 
 
+@pytest.mark.parametrize(
+    ("ahead", "state"), [("2026-11-22T07:00:00Z", "closed"), ("2027-01-01T00:00:00Z", "open")]
+)
+def test_a_time_more_than_a_day_ahead_makes_no_event_outdated(
+    platform: Platform, ahead: str, state: str
+) -> None:
+    platform.report("issues", "closed", issue=issue(state="closed", updated_at=ahead))
+    platform.report("issues", "reopened", issue=issue())
+    assert platform.issue()["state"] == state
+    platform.report("issues", "closed", issue=issue(state="closed", updated_at="2026-11-20"))
+    assert platform.issue()["state"] == state
+
+
 def test_a_reopened_issue_has_no_closer(platform: Platform) -> None:
     platform.report("issues", "closed", issue=issue(state="closed"))
     late = {"updated_at": "2026-11-20T10:00:01Z"}
