@@ -83,21 +83,27 @@ def _who(given: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def branch_gone(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
-    """Project the deletion of a branch."""
+    """Project the deletion of a branch. Two webhooks of a platform may report it."""
     for pull in _of_branch(db, repo, payload):
-        happening = IssueEventData("head_ref_deleted", event["sender_id"], event["received_at"])
-        issue_events.add(db, _issue(pull), [happening])
+        if not _is_gone(db, pull):
+            _add(db, pull, "head_ref_deleted", event)
 
 
 def branch_made(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
     """Project the creation of a branch. After a deletion, it restores the head of pull requests."""
     for pull in _of_branch(db, repo, payload):
-        last = issue_events.last(db, pull["issue_id"], ("head_ref_deleted", "head_ref_restored"))
-        if last == "head_ref_deleted":
-            happening = IssueEventData(
-                "head_ref_restored", event["sender_id"], event["received_at"]
-            )
-            issue_events.add(db, _issue(pull), [happening])
+        if _is_gone(db, pull):
+            _add(db, pull, "head_ref_restored", event)
+
+
+def _is_gone(db: Connection, pull: Row) -> bool:
+    last = issue_events.last(db, pull["issue_id"], ("head_ref_deleted", "head_ref_restored"))
+    return last == "head_ref_deleted"
+
+
+def _add(db: Connection, pull: Row, kind: str, event: Row) -> None:
+    happening = IssueEventData(kind, event["sender_id"], event["received_at"])
+    issue_events.add(db, _issue(pull), [happening])
 
 
 def _of_branch(db: Connection, repo: Row, payload: Mapping[str, Any]) -> list[Row]:
