@@ -26,17 +26,15 @@ def pushed(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> No
     if ref.startswith(BRANCH):
         for pull in pulls.of_branch(db, repo, ref.removeprefix(BRANCH), most=MOST_PULLS):
             if pull["state"] == "open":
-                _moved(db, pull, payload)
+                _moved(db, pull, refs.get(db, repo["id"], ref))
                 issue_events.add(db, _issue(pull), [*_forced(payload, event), *commits])
     issue_references.referenced(db, repo, commits)
 
 
-def _moved(db: Connection, pull: Row, payload: Mapping[str, Any]) -> None:
+def _moved(db: Connection, pull: Row, branch: Row | None) -> None:
     """Move the head of a pull request, unless a platform has reported it and moves its head."""
-    after = payload_reader.read_field(payload, "after", payload_reader.text(64)) or ""
-    # A deleted branch is at the commit 0.
-    if pull["foreign_id"] is None and refs.SHA.fullmatch(after) and after.strip("0"):
-        upsert.update(db, "pull", pull, {"head_sha": after})
+    if pull["foreign_id"] is None and branch is not None:
+        upsert.update(db, "pull", pull, {"head_sha": branch["sha"]})
 
 
 def _issue(pull: Row) -> Row:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from store.database import paging, payload_reader, upsert
@@ -10,8 +11,9 @@ from store.repositories import head_commits
 
 SHA = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 NAME = re.compile(r"refs/(heads|tags)/.{1,250}", re.DOTALL)
-COLUMNS = "id, repo_id, name, sha, updated_at, head"
+COLUMNS = "id, repo_id, name, sha, updated_at, head, reported_at"
 MOST = 20_000
+PUSH: payload_reader.Readers = {"reported_at": ("pushed_at", payload_reader.timestamp)}
 # The order in which a short name is resolved.
 PLACES = ("", "refs/", "refs/tags/", "refs/heads/")
 
@@ -61,18 +63,26 @@ def heads_at(db: Connection, repo_id: int, shas: Iterable[str]) -> dict[str, str
     return dict(rows)
 
 
-def put(db: Connection, repo_id: int, name: str, sha: str, head: str | None = None) -> bool:
+def put(
+    db: Connection,
+    repo_id: int,
+    name: str,
+    sha: str,
+    head: str | None = None,
+    reported: Mapping[str, Any] = MappingProxyType({}),
+) -> bool:
     """Set the commit of a ref. Return whether that changes anything.
 
-    `head` describes the commit, in the form of `head_commits.read`.
+    `head` describes the commit, in the form of `head_commits.read`. `reported` has further columns.
     """
     before = get(db, repo_id, name)
     if before is None:
         values = {"repo_id": repo_id, "name": name, "sha": sha, "updated_at": db.now, "head": head}
-        return upsert.insert_if_absent(db, "ref", values, "repo_id, name") is not None
+        made = upsert.insert_if_absent(db, "ref", {**values, **reported}, "repo_id, name")
+        return made is not None
     if head is None and sha == before["sha"]:
         return False
-    return upsert.update(db, "ref", before, {"sha": sha, "head": head})
+    return upsert.update(db, "ref", before, {"sha": sha, "head": head, **reported})
 
 
 def replace(db: Connection, repo_id: int, found: Mapping[str, str]) -> None:
@@ -95,13 +105,16 @@ def delete(db: Connection, repo_id: int, name: str) -> bool:
 
 
 def pushed(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
-    """Update the ref in a push event, or delete it."""
+    """Update the ref in a push event, or delete it. An older push than the last one is ignored."""
     name = payload_reader.read_field(payload, "ref", payload_reader.text(300))
     sha = payload_reader.read_field(payload, "after", payload_reader.text(64))
     if name is None or sha is None or not NAME.fullmatch(name) or not SHA.fullmatch(sha):
         return
+    reported = payload_reader.read_fields(payload_reader.read_part(payload, "repository"), PUSH)
+    if upsert.is_outdated(db, get(db, repo["id"], name), reported):
+        return
     if sha.strip("0"):
-        put(db, repo["id"], name, sha, head_commits.read(payload))
+        put(db, repo["id"], name, sha, head_commits.read(payload), reported)
     else:
         delete(db, repo["id"], name)
 

@@ -892,6 +892,7 @@ CREATE TABLE ref (
     updated_at BIGINT NOT NULL,
     -- What the push said about the commit: JSON; NULL if the commit is known by its SHA only.
     head TEXT,
+    reported_at BIGINT,                 -- the platform's time of the last push
     UNIQUE (repo_id, name)
 );
 

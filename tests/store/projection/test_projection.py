@@ -626,6 +626,21 @@ def test_branches_and_tags_follow_pushes(platform: Platform) -> None:
     assert ref(platform, "v1") is None
 
 
+def test_an_older_push_does_not_move_a_branch_back(platform: Platform) -> None:
+    def push(sha: str, pushed_at: Any) -> str | None:
+        at = {"full_name": "ada/engine", "pushed_at": pushed_at}
+        platform.report("push", ref="refs/heads/main", after=sha * 40, repository=at)
+        return ref(platform, "main")
+
+    second = later(0) // 1_000_000
+    assert push("b", second + 1) == "b" * 40
+    assert push("a", second) == push("0", second) == "b" * 40
+    # The second of a push, and a push without a time.
+    assert push("c", second + 1) == "c" * 40
+    assert push("d", None) == "d" * 40
+    assert push("0", second + 2) is None
+
+
 @pytest.mark.parametrize(
     "reported",
     [
