@@ -127,15 +127,16 @@ def commit_commented(db: Connection, repo: Row, payload: dict[str, Any], event: 
 def pin(db: Connection, repo: Row, comment: Row) -> None:
     """Add a commit's comment to the timelines of the open pull requests with this head."""
     sha = comment["commit_id"]
-    for pull in pulls.of_heads(db, repo["id"], [sha]).get(sha, ()):
-        happening = IssueEventData(
-            "commit-commented",
-            comment["author_id"],
-            comment["created_at"],
-            commit_id=sha,
-            subject_id=comment["id"],
-        )
-        issue_events.add(db, {"id": pull["issue_id"], "repo_id": repo["id"]}, [happening])
+    happening = IssueEventData(
+        "commit-commented",
+        comment["author_id"],
+        comment["created_at"],
+        commit_id=sha,
+        subject_id=comment["id"],
+    )
+    heads = pulls.of_heads(db, repo["id"], [sha]).get(sha, ())
+    on = ({"id": pull["issue_id"], "repo_id": repo["id"]} for pull in heads)
+    issue_events.add_all(db, ((issue, happening) for issue in on))
 
 
 def unpin(db: Connection, comment: Row) -> None:

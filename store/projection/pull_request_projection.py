@@ -120,5 +120,5 @@ def deployed(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> 
     said = payload_reader.read_field(given, "created_at", payload_reader.timestamp)
     at = event["received_at"] if said is None else min(said, event["received_at"])
     happening = IssueEventData("deployed", event["sender_id"], at)
-    for pull in pulls.of_heads(db, repo["id"], [sha]).get(sha, ()):
-        issue_events.add(db, _issue(pull), [happening])
+    heads = pulls.of_heads(db, repo["id"], [sha]).get(sha, ())
+    issue_events.add_all(db, ((_issue(pull), happening) for pull in heads))

@@ -431,3 +431,28 @@ def test_a_deployment_makes_an_event_of_its_pull_request(platform: Platform) -> 
         platform.report("deployment", "created", deployment={"id": 1, "sha": sha})
     platform.report("deployment", "created", deployment="x")
     assert [event["kind"] for event in platform.events(2)] == ["deployed"]
+
+
+@pytest.mark.parametrize(
+    ("name", "payload"),
+    [
+        ("deployment", {"deployment": {"sha": SHA}}),
+        ("commit_comment", {"comment": {"id": 5, "commit_id": SHA, "body": "Hm"}}),
+    ],
+)
+def test_more_pull_requests_of_a_commit_take_no_more_statements(
+    platform: Platform, monkeypatch: pytest.MonkeyPatch, name: str, payload: dict[str, Any]
+) -> None:
+    asked = statements(monkeypatch)
+    counts = []
+    for numbers in (range(2, 4), range(4, 24)):
+        for number in numbers:
+            platform.report("pull_request", "opened", pull_request=pull(number))
+        platform.world.clock.advance(1)
+        platform.report(name, "created", **payload)
+        asked.clear()
+        platform.report(name, "created", **payload)
+        counts.append(len(asked))
+    # Rows are inserted in a few sizes.
+    assert counts[1] <= counts[0] + 5
+    assert len(platform.timeline(23)) >= 1
