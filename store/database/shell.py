@@ -1,5 +1,6 @@
 """The operator's SQL shell: one statement on a connection that cannot write."""
 
+import re
 import sqlite3
 from collections.abc import Callable
 from typing import Any
@@ -31,6 +32,10 @@ ALLOWED = {
     sqlite3.SQLITE_FUNCTION,
     sqlite3.SQLITE_RECURSIVE,
 }
+# SQLite does not ask the authorizer about a column that these joins merge.
+MERGING, OUTER = {"USING", "NATURAL"}, {"FULL", "RIGHT"}
+# Texts, quoted names and comments, in which words are no keywords.
+QUOTED = re.compile(r"""'[^']*'|"[^"]*"|`[^`]*`|\[[^]]*]|--[^\n]*|/\*.*?(?:\*/|\Z)""", re.DOTALL)
 # The steps of SQLite's machine between two calls of Python, a few milliseconds.
 STEPS = 100_000
 PRAGMAS = {
@@ -75,9 +80,18 @@ def _run(db: Database, statement: str, limit: int) -> tuple[list[str], list[tupl
     if statement.lstrip().startswith("."):
         rows = shell_commands.run(db, statement)
         return list(rows[0]) if rows else [], [tuple(row.values()) for row in rows[:limit]]
+    _check_joins(statement)
     cursor = db.execute(statement)
     columns = [column[0] for column in cursor.description or ()]
     return _distinct(columns), cursor.fetchmany(limit)
+
+
+def _check_joins(statement: str) -> None:
+    words = {word.upper() for word in re.findall(r"\w+", QUOTED.sub(" ", statement))}
+    if words & MERGING and words & OUTER:
+        raise Invalid(
+            "a FULL or RIGHT JOIN with USING or NATURAL could show secrets: write the join with ON"
+        )
 
 
 def _authorize(action: int, first: str | None, second: str | None, *_: str | None) -> int:

@@ -40,8 +40,8 @@ def sql(store: Store, statement: str, limit: int, as_csv: bool, as_json: bool) -
     """Run a read-only STATEMENT, or describe the database.
 
     The command is for SQLite only. `.tables`, `.schema`, `.columns`, `.indexes` and `.references`
-    describe all tables, or the table that you name. Secrets and hashes read as NULL. `text(body)`
-    is an event's body as text.
+    describe all tables, or the table that you name. Secrets and hashes read as NULL, so a FULL or
+    RIGHT JOIN needs ON. `text(body)` is an event's body as text.
     """
     with _interrupts() as stopped:
         columns, rows = shell.query(store, statement, limit + 1, stopped)

@@ -286,6 +286,30 @@ def test_sql_shows_no_secret(listed, hook_id):
     ]
 
 
+@embedded("a database server has its own shell")
+@pytest.mark.parametrize(
+    "join",
+    [
+        "full join hook USING (secret)",
+        "FULL OUTER JOIN hook USING/* */(secret)",
+        "LEFT RIGHT JOIN hook USING (secret)",
+        "NATURAL FULL JOIN (SELECT secret FROM hook) --'",
+        "FULL JOIN (SELECT 1 AS \"'\", secret FROM hook) USING (secret) WHERE '' = ''",
+    ],
+)
+def test_sql_merges_no_secret_into_the_column_of_a_join(run, hook_id, join):
+    said = run("sql", f"SELECT hex(secret) FROM (SELECT 1 AS secret) {join}", code=2)
+    assert "write the join with ON" in said.stderr
+
+
+@embedded("a database server has its own shell")
+def test_sql_joins_tables(listed, hook_id):
+    joined = "SELECT name, 'full' AS kind FROM event JOIN (SELECT 1 AS id) USING (id) -- right"
+    assert listed("sql", joined) == [{"name": "push", "kind": "full"}]
+    outer = "SELECT h.secret AS secret FROM event e FULL JOIN hook h ON h.id = e.id"
+    assert {row["secret"] for row in listed("sql", outer)} == {None}
+
+
 def test_the_shell_hides_every_hash_of_a_secret():
     schema = resources.files(migrations).joinpath("0001_schema.sql").read_text()
     table, hashes = "", set()
