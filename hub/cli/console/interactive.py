@@ -27,6 +27,32 @@ def until_interrupted() -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def stop_signals() -> Iterator[Callable[[], bool]]:
+    """Yield a function that returns whether Ctrl-C or SIGTERM came during the block.
+
+    Only the second signal interrupts the block.
+    """
+    former = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    stopped = False
+
+    def restore() -> None:
+        for number, handler in former.items():
+            signal.signal(number, handler)
+
+    def received(*_: object) -> None:
+        nonlocal stopped
+        stopped = True
+        restore()
+
+    for number in former:
+        signal.signal(number, received)
+    try:
+        yield lambda: stopped
+    finally:
+        restore()
+
+
+@contextlib.contextmanager
 def keyboard() -> Iterator[None]:
     """Read keys one by one and without echo during the block, if standard input is a terminal."""
     if not sys.stdin.isatty():

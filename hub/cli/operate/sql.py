@@ -1,11 +1,7 @@
 """`tocsin sql`: read-only SQL for operators."""
 
 import csv
-import signal
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from threading import Event
 
 import click
 
@@ -13,6 +9,7 @@ from hub.cli.console import options, output
 from hub.cli.console.arguments import WordType
 from hub.cli.console.exclusions import Exclusion
 from hub.cli.console.grammar import command
+from hub.cli.console.interactive import stop_signals
 from store import Store
 from store.database import shell
 
@@ -43,8 +40,12 @@ def sql(store: Store, statement: str, limit: int, as_csv: bool, as_json: bool) -
     describe all tables, or the table that you name. Secrets and hashes read as NULL, so a FULL or
     RIGHT JOIN needs ON. `text(body)` is an event's body as text.
     """
-    with _interrupts() as stopped:
+    # A KeyboardInterrupt would be lost, and the statement would go on, if Python raised it in a
+    # finalizer.
+    with stop_signals() as stopped:
         columns, rows = shell.query(store, statement, limit + 1, stopped)
+    if stopped():
+        raise KeyboardInterrupt
     described = statement.lstrip().startswith(".")
     if as_csv:
         writer = csv.writer(sys.stdout)
@@ -57,22 +58,6 @@ def sql(store: Store, statement: str, limit: int, as_csv: bool, as_json: bool) -
         output.print_rows(found, as_json=as_json, empty="no rows")
     if len(rows) > limit:
         output.print_note(f"only the first {limit} rows: --limit shows more")
-
-
-@contextmanager
-def _interrupts() -> Iterator[Callable[[], bool]]:
-    """Yield a function that returns whether Ctrl-C was pressed. If so, end with KeyboardInterrupt.
-
-    A KeyboardInterrupt is lost if Python raises it in a finalizer. The statement would go on.
-    """
-    pressed = Event()
-    former = signal.signal(signal.SIGINT, lambda *_: pressed.set())
-    try:
-        yield pressed.is_set
-    finally:
-        signal.signal(signal.SIGINT, former)
-    if pressed.is_set():
-        raise KeyboardInterrupt
 
 
 def _plain(value: object) -> object:

@@ -1,6 +1,6 @@
 """`tocsin replay`: delivers past events again, to the hooks that subscribe to them now."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
@@ -8,9 +8,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemaining
 from hub.cli.console import exits, lookups, options, output, suggestions
 from hub.cli.console.arguments import FullNameType, IdType, MomentType
 from hub.cli.console.grammar import command
+from hub.cli.console.interactive import stop_signals
 from store import Connection, Store, clock
 from store.delivery.replays import replay_deliveries, replay_selection
 from store.delivery.replays.replay_selection import ReplaySelection
+from store.errors import StoreError
 
 # The deliveries that one transaction creates, approximately. A running daemon waits for one
 # transaction at most.
@@ -78,8 +80,8 @@ def replay(
     chosen, many, newest = store.look(count)
     click.echo(f"{many} deliveries of events since {clock.iso(since)}")
     if many and not dry_run:
-        first, _ = store.look(replay_selection.id_range, chosen)
-        _run(many, lambda: _batches(store, chosen, max(first, after), newest))
+        first = max(store.look(replay_selection.id_range, chosen)[0], after)
+        _run(many, first, newest, _batches(store, chosen, first, newest))
 
 
 def _check_event(event: str | None) -> None:
@@ -103,17 +105,23 @@ def _batches(
             return
 
 
-def _run(many: int, batches: Callable[[], Iterator[tuple[int, int]]]) -> None:
-    total = after = 0
+def _run(many: int, after: int, newest: int, batches: Iterator[tuple[int, int]]) -> None:
+    """Make the batches, up to the event `newest`. If not all are made, print how to go on.
+
+    A signal waits for the end of its batch: at a commit, nobody could say whether it was made.
+    """
+    total = 0
     try:
-        with _progress() as progress:
+        with stop_signals() as is_stopped, _progress() as progress:
             task = progress.add_task("replaying", total=many)
-            for made, last in batches():
-                total, after = total + made, last
+            for made, after in batches:
+                total += made
                 progress.update(task, completed=total)
-    except KeyboardInterrupt:
+                if is_stopped() and after < newest:
+                    raise click.exceptions.Exit(exits.FAILED)
+    except (StoreError, click.exceptions.Exit):
         output.print_note(f"stopped after {total} of {many}; the same with --after {after} goes on")
-        raise click.exceptions.Exit(exits.FAILED) from None
+        raise
     click.echo(f"{total} deliveries are on their way")
 
 

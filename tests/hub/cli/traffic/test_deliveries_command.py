@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+import signal
 from importlib import resources
 
 import pytest
@@ -15,6 +16,7 @@ from store.database import migrations, shell
 from store.delivery import attempt_outcomes, hook_removal, rejections
 from store.delivery.attempt_outcomes import Outcome
 from store.delivery.replays import replay_deliveries
+from store.errors import Busy
 from store.hooks import hook_pauses, hook_secrets, hooks
 from store.ordering.delivery_states import WAITING
 
@@ -213,24 +215,42 @@ def test_a_replay_of_a_wrong_event_is_refused(run, hook_id, event, said):
     assert said in run("replay", "--since", "1h", "--event", event, code=2).stderr
 
 
-def test_an_interrupted_replay_names_the_command_to_continue(run, listed, hook_id, monkeypatch):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_replay_names_the_command_to_continue(
+    run, listed, hook_id, monkeypatch, number
+):
     monkeypatch.setattr(replay_command, "BATCH", 1)
-    create, batches = replay_deliveries.create, []
+    create = replay_deliveries.create
 
-    def interrupted(*args):
-        if batches:
-            raise KeyboardInterrupt
-        batches.append(create(*args))
-        return batches[0]
+    def interrupted(db, *args):
+        # The signal comes when the batch is committed, and before its end is known.
+        db.after_commit(lambda: signal.raise_signal(number))
+        return create(db, *args)
 
     monkeypatch.setattr(replay_deliveries, "create", interrupted)
     stopped = run("replay", "--since", "1h", code=1)
     assert "stopped after 1 of 2; the same with --after 1 goes on" in stopped.stderr
-    monkeypatch.setattr(replay_deliveries, "create", create)
+    # A signal during the last batch leaves nothing to do.
     assert "1 deliveries are" in run("replay", "--since", "1h", "--after", 1).stdout
     assert sorted(row["guid"] for row in listed("delivery", "list")) == 2 * ["guid-0"] + 2 * [
         "guid-1"
     ]
+
+
+@pytest.mark.parametrize("done", [0, 1])
+def test_a_replay_that_fails_names_the_command_to_continue(run, hook_id, monkeypatch, done):
+    monkeypatch.setattr(replay_command, "BATCH", 1)
+    create, batches = replay_deliveries.create, []
+
+    def failing(*args):
+        batches.append(args)
+        if len(batches) > done:
+            raise Busy("the database is locked")
+        return create(*args)
+
+    monkeypatch.setattr(replay_deliveries, "create", failing)
+    stopped = run("replay", "--since", "1h", "--after", 1 - done, code=6)
+    assert f"stopped after {done} of {1 + done}; the same with --after 1 goes on" in stopped.stderr
 
 
 def test_status_counts_deliveries(run, listed, hook_id):
