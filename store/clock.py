@@ -14,6 +14,7 @@ MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
 DAY = 24 * HOUR
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+FIRST, LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 # A time that is later than all others.
 LATEST = 2**63 - 1
 
@@ -70,9 +71,18 @@ def iso_micro(moment: int) -> str:
 
 def parse(text: str) -> int:
     """Parse an ISO 8601 time; without an offset it is UTC. Raises ValueError if it is malformed."""
-    moment = datetime.fromisoformat(text)
+    return from_datetime(datetime.fromisoformat(text))
+
+
+def from_datetime(moment: datetime) -> int:
+    """Return a time in microseconds; without an offset it is UTC.
+
+    Raises ValueError if its year in UTC has not four digits, because it could not be formatted.
+    """
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
+    if not FIRST <= moment <= LAST:
+        raise ValueError(f"the year of {moment.isoformat()} is not 1 to 9999 in UTC")
     # Integer division keeps microseconds, which a float of seconds loses from the year 2108 on.
     return (moment - EPOCH) // timedelta(microseconds=1)
 

@@ -47,13 +47,25 @@ def test_units_of_time() -> None:
         ("1970-01-01T00:00:00Z", 0),
         ("1969-12-31T23:59:59.5Z", -500_000),
         ("9999-12-30T23:59:59.999999Z", NEVER - 1),
+        ("9999-12-31T23:59:59.999999Z", NEVER + DAY - 1),
     ],
 )
 def test_moments_are_parsed(text: str, moment: int) -> None:
     assert parse(text) == moment
 
 
-@pytest.mark.parametrize("text", ["", "yesterday", "2026-13-01", "2026-11-21T25:00:00Z", "1"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "yesterday",
+        "2026-13-01",
+        "2026-11-21T25:00:00Z",
+        "1",
+        "9999-12-31T23:59:59-00:01",
+        "0001-01-01T00:00:00+00:01",
+    ],
+)
 def test_an_invalid_time_is_rejected(text: str) -> None:
     with pytest.raises(ValueError):
         parse(text)

@@ -8,14 +8,15 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from hub.cli.console import lookups
 from hub.cli.state.changes import Outcome, StateChange, outcome_of
-from store import Connection, Row
-from store.clock import SECOND
+from store import Connection, Row, clock
 from store.enterprises import enterprises
 from store.errors import Missing
 from store.repositories import refs
 
 
 def _utc(moment: datetime) -> datetime:
+    # This raises ValueError for a time that could not be shown.
+    microseconds(moment)
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
@@ -28,7 +29,7 @@ Sha = Annotated[str, Field(pattern=f"^({refs.SHA.pattern})$")]
 
 def microseconds(moment: datetime) -> int:
     """Return a time in microseconds since the epoch, as the store keeps times."""
-    return round(moment.timestamp() * SECOND)
+    return clock.from_datetime(moment)
 
 
 class StateEntry(BaseModel):

@@ -64,6 +64,7 @@ def test_valid_fields_are_read(reader: str, value: Any, found: Any) -> None:
         ("state", ["open"]),
         ("moment", "yesterday"),
         ("moment", "0001-01-01T00:00:00+23:00"),
+        ("moment", "9999-12-31T23:59:59-01:00"),
         ("moment", "1969-12-31T23:59:59Z"),
         ("moment", -1),
         ("moment", 10**12),

@@ -201,6 +201,10 @@ def test_a_document_is_applied_again_after_a_conflict(
             "hooks[0].url: 127.0.0.1 is refused: loopback",
         ),
         ("hooks: [{repository: a/b, url: 'ftp://receiver.example/'}]", "hooks[0].url:"),
+        (
+            "tokens: [{user: ada, note: ci, expires_at: '9999-12-31T23:59:59-01:00'}]",
+            "tokens[0].expires_at: the year of 9999-12-31T23:59:59-01:00 is not 1 to 9999 in UTC",
+        ),
         ("sources: [{name: FORGE, secret: x}]", "sources[0]: 'FORGE' is no source name"),
     ],
 )
