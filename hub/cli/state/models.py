@@ -1,6 +1,7 @@
 """The model of the document that `tocsin load` reads, and its parser."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, Self
@@ -58,6 +59,8 @@ from store.errors import Invalid
 # The maximum of characters in a document. Reading a million characters of YAML takes about a
 # second.
 LARGEST = 4_000_000
+# JSON and YAML can escape these, and not every database can store them.
+UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 
 class StateDocument(StateEntry):
@@ -152,6 +155,10 @@ def read(text: str) -> StateDocument:
         raise Invalid(f"the document is larger than {LARGEST:,} characters")
     try:
         data = _json(text) if text.lstrip().startswith("{") else Strict(text).get_single_data()
+        document = StateDocument.model_validate({} if data is None else data)
+        _check_texts(data)
+    except ValidationError as error:
+        raise Invalid("\n".join(_explained(error))) from None
     except yaml.MarkedYAMLError as error:
         line = "" if error.problem_mark is None else f"line {error.problem_mark.line + 1}: "
         raise Invalid(f"{line}the document cannot be read: {error.problem}") from None
@@ -159,10 +166,20 @@ def read(text: str) -> StateDocument:
         raise Invalid(f"the document cannot be read: {error}") from None
     except RecursionError:
         raise Invalid("the document is nested too deeply") from None
-    try:
-        return StateDocument.model_validate({} if data is None else data)
-    except ValidationError as error:
-        raise Invalid("\n".join(_explained(error))) from None
+    return document
+
+
+def _check_texts(value: Any, place: str = "") -> None:
+    """Raise Invalid, which names the place, if a text cannot be stored."""
+    if isinstance(value, str) and UNSTORABLE.search(value):
+        raise Invalid(f"{place or 'document'}: a text must not hold a NUL or half a character")
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            _check_texts(key, place)
+            _check_texts(inner, f"{place}.{key}".removeprefix("."))
+    if isinstance(value, list):
+        for number, inner in enumerate(value):
+            _check_texts(inner, f"{place}[{number}]")
 
 
 def _explained(error: ValidationError) -> Iterator[str]:

@@ -196,6 +196,12 @@ def test_a_document_is_applied_again_after_a_conflict(
         ("[" * 50_000, "nested too deeply"),
         ('{"a":' * 50_000, "nested too deeply"),
         ("#" * 4_000_001, "larger than"),
+        (r'{"users": [{"login": "ada", "name": "\ud800"}]}', "users[0].name: a text must not hold"),
+        (r'users: [{login: ada, name: "a\0b"}]', "users[0].name: a text must not hold a NUL"),
+        (
+            r'{"organizations": [{"login": "o", "members": {"\udfff": "admin"}}]}',
+            "organizations[0].members: a text must not hold",
+        ),
         (
             "hooks: [{repository: a/b, url: 'http://127.0.0.1/'}]",
             "hooks[0].url: 127.0.0.1 is refused: loopback",
