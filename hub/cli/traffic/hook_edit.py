@@ -183,10 +183,11 @@ def _changed_events(
 
     Raises Invalid if an event to remove is to be added, too, or if the hook gets it with `*`.
     """
+    present = events or hook["events"]
     for name in removed:
         if name in events or name in added:
             raise Invalid(f"the event {name!r} cannot be both added and removed")
-        if name not in hook["events"] and WILDCARD in (events or hook["events"]):
+        if name not in present and WILDCARD in present:
             raise Invalid(f"hook {hook['id']} gets {name!r} with '*', and not by its name")
-    wanted = [*(events or hook["events"]), *added]
+    wanted = [*present, *added]
     return [name for name in wanted if name not in removed]

@@ -109,6 +109,8 @@ def test_an_event_that_cannot_be_removed_is_refused(run, hook_id, given, said):
 
 
 def test_the_refusal_says_that_a_hook_gets_all_events(run, hook_id):
+    said = run("hook", "edit", hook_id, "--event", "*", "--remove-event", "push", code=2).stderr
+    assert "hook 1 gets 'push' with '*', and not by its name" in said
     run("hook", "edit", hook_id, "--event", "*")
     said = run("hook", "edit", hook_id, "--remove-event", "push", code=2).stderr
     assert "hook 1 gets 'push' with '*', and not by its name" in said
