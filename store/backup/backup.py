@@ -58,9 +58,9 @@ def create_backup(
 ) -> Backup:
     """Back up a database to `target`, and its `key` file, if given, to `target`.key.
 
-    Raises Conflict if the target exists and `overwrite` is false, or if it is the database, a file
-    of it, or one of the `protected` files. Raises Unusable if there is not enough room, or if
-    the copy is damaged; then nothing of it remains.
+    Raises Conflict if the target exists and `overwrite` is false, or if it is a device or a
+    directory, the database, a file of it, or one of the `protected` files. Raises Unusable if there
+    is not enough room, or if the copy is damaged; then nothing of it remains.
     """
     began = time.monotonic()
     keyed = None if key is None else target.with_name(target.name + KEY)
@@ -103,6 +103,8 @@ def _check_target(target: Path, installation: Iterable[Path], *, overwrite: bool
         # A side file may be missing now, and be made while the backup is made.
         if target.resolve() == path.resolve() or _is_same_file(target, path):
             raise Conflict(f"{target} is a file of the installation: name another file")
+    if there and not target.is_file():
+        raise Conflict(f"{target} is no regular file: name another file")
     if there and not overwrite:
         raise Conflict(f"{target} is there already: --overwrite replaces it")
 

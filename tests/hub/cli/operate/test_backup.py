@@ -125,6 +125,16 @@ def test_a_backup_never_replaces_a_file_of_the_installation(run, seeded, name):
     assert {path.name: path.read_bytes() for path in seeded.iterdir() if path.is_file()} == before
 
 
+def test_a_backup_replaces_no_device(run, seeded):
+    os.mkfifo(seeded / "pipe")
+    (seeded / "copy.db.key").mkdir()
+    for given in (["pipe"], ["copy.db", "--with-key"]):
+        refused = run("backup", *given, "--overwrite", code=5).stderr
+        assert "is no regular file: name another file" in refused
+    assert (seeded / "pipe").is_fifo()
+    assert not (seeded / "copy.db").exists()
+
+
 @pytest.mark.parametrize("name", ["loop.db", "loop.db/copy.db"])
 def test_links_that_lead_to_each_other_are_refused(run, seeded, name):
     (seeded / "loop.db").symlink_to("other.db")
