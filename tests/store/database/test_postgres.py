@@ -986,8 +986,12 @@ class TestOpening:
         monkeypatch.setattr(engine, "OPTIONS", "-c lock_timeout=50")
         with database() as named, ThreadPoolExecutor(1) as thread:
             first = open_store(named, data_dir=tmp_path)
+            forget = "DELETE FROM migration RETURNING number, name, applied_at"
+            (step,) = first.do(lambda db: db.all(forget))
             with transaction(first) as db:
                 db.alone("migration")
+                record = "INSERT INTO migration (number, name, applied_at)"
+                db.execute(f"{record} VALUES (:number, :name, :applied_at)", **step)
                 second = thread.submit(open_store, named, data_dir=tmp_path)
                 wait_until(lambda: waits(named), "the second process")
                 time.sleep(0.2)
