@@ -296,13 +296,13 @@ def test_an_app_in_an_event_changes_in_no_other_repository(world: World) -> None
     reflect(world, check_suite=reported_suite(app=APP))
     suite_id = suite_of(world)["id"]
     before = world.store.look(check_apps.of, [suite_id])
-    elsewhere = World(world.store, world.clock, world.user, world.another_repo())
+    another = World(world.store, world.clock, world.user, world.another_repo())
     later = APP | {"name": "Evil", "html_url": "https://evil.example", "updated_at": "2099-01-01"}
-    reflect(elsewhere, check_suite=reported_suite(app=later))
+    reflect(another, check_suite=reported_suite(app=later))
     assert world.store.look(check_apps.of, [suite_id]) == before
-    theirs = suite_of(elsewhere)["id"]
+    theirs = suite_of(another)["id"]
     assert world.store.look(check_apps.of, [theirs])[theirs]["name"] == "Evil"
-    world.store.do(repository_removal.remove, elsewhere.repo)
+    world.store.do(repository_removal.remove, another.repo)
     assert world.store.look(check_apps.of, [suite_id]) == before
 
 

@@ -72,7 +72,7 @@ def test_a_record_that_cannot_be_written_does_not_lock_the_next_one(
 def test_a_daemon_begins_and_ends_without_its_record(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The data directory may be full or read-only, and the database elsewhere."""
+    """The database may be on another disk than the data directory, which is full or read-only."""
     (tmp_path / "daemon-1-old.json").touch()
 
     def refused(*args: object, **options: object) -> int:
