@@ -1,4 +1,4 @@
-"""Rows by their ids: how they are found, and deleted by operations that report it."""
+"""Rows by their ids: how they are found, locked, and deleted by operations that report it."""
 
 from collections.abc import Iterable
 
@@ -17,6 +17,18 @@ def by_id(db: Connection, query: str, ids: Iterable[int]) -> dict[int, Row]:
         ids=json_array(set(ids)),
     )
     return {row["id"]: row for row in rows}
+
+
+def lock(db: Connection, table: str, columns: str, row: Row, noun: str) -> Row:
+    """Lock a row until the transaction ends. Return it as it is now.
+
+    Raises Missing if it is gone. `noun` names it in the message. The names of the table and its
+    columns come from the program, never from outside.
+    """
+    found = db.one(f"SELECT {columns} FROM {table} WHERE id = :id{db.for_change}", id=row["id"])
+    if found is None:
+        raise Missing(noun)
+    return found
 
 
 def delete(db: Connection, table: str, row: Row, noun: str) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from store.database import paging, row_lookup, upsert
 from store.database.connection import ENDLESS, Connection, Row
-from store.errors import Invalid, Missing
+from store.errors import Invalid
 
 COLUMNS = (
     "id, enterprise_id, slug, name, description, selection, group_id, notification_setting,"
@@ -118,12 +118,7 @@ def update(db: Connection, team: Row, **changes: Any) -> Row:
 
 def locked(db: Connection, team: Row) -> Row:
     """Lock a team until the transaction ends. Return it as it is now. Raises Missing."""
-    row = db.one(
-        f"SELECT {COLUMNS} FROM enterprise_team WHERE id = :id{db.for_change}", id=team["id"]
-    )
-    if row is None:
-        raise Missing("enterprise team")
-    return row
+    return row_lookup.lock(db, "enterprise_team", COLUMNS, team, "enterprise team")
 
 
 def delete(db: Connection, team: Row) -> None:

@@ -6,7 +6,6 @@ from typing import Any
 from store.accounts import placeholder_accounts
 from store.database import paging, payload_reader, row_lookup, upsert
 from store.database.connection import Connection, Row
-from store.errors import Missing
 from store.issues import deleted_comments
 from store.repositories import refs
 from store.repositories.author_association import ASSOCIATIONS
@@ -75,20 +74,10 @@ def _forms(text: RenderedText) -> Row:
 
 def update(db: Connection, comment: Row, text: RenderedText) -> Row:
     """Replace a comment's text. Raises Missing if the comment is gone."""
-    comment = _locked(db, comment)
+    comment = row_lookup.lock(db, "commit_comment", COLUMNS, comment, "comment")
     changes = {**_forms(text), "updated_at": db.now, "changed_at": db.now}
     upsert.update(db, "commit_comment", comment, changes)
     return {**comment, **changes}
-
-
-def _locked(db: Connection, comment: Row) -> Row:
-    """Lock a comment until the transaction ends. Return it as it is now. Raises Missing."""
-    row = db.one(
-        f"SELECT {COLUMNS} FROM commit_comment WHERE id = :id{db.for_change}", id=comment["id"]
-    )
-    if row is None:
-        raise Missing("comment")
-    return row
 
 
 def delete(db: Connection, comment: Row) -> None:
