@@ -103,9 +103,14 @@ class Services:
     async def compute(
         self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Run a function like `store.read` that computes for long."""
+        """Run a function that only reads and computes for long. It never runs on the event loop."""
+
+        def work(db: Connection) -> T:
+            db.require_thread()
+            return function(db, *args, **kwargs)
+
         async with self._computing:
-            return await self.store.read(function, *args, **kwargs)
+            return await self.store.read(work)
 
     async def validate_callback(self, url: str) -> None:
         """Check that a hook may deliver to this URL. Raises Invalid with the reason if not.

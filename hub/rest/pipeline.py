@@ -216,8 +216,6 @@ def _perform(
     given |= {name: value for name, value in found.items() if name in operation.arguments}
     context = _context(db, services, operation, request, who)
     context.writes = writes
-    if operation.computes:
-        db.require_thread()
     content = operation.function(context, **given)
     if isinstance(content, NothingYet):
         return content, who, None

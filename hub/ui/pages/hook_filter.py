@@ -24,7 +24,6 @@ ui = Section()
 def _prepare(ctx: ViewContext) -> dict[str, Any]:
     """Return the verdict on an event. A filter may take seconds, for which no write may wait."""
     hook, repo, place = changeable_hook(ctx)
-    ctx.db.require_thread()
     filter_ = filtering.filter_of(hook)
     title, document = _document(ctx, hook, repo)
     verdict = filtering.test(filter_, document)
