@@ -10,6 +10,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from store.database.postgres.errors import redact_error, translate_errors
+from store.database.postgres.server_sessions import apply_settings, require_own_sessions
 from store.errors import Conflict, Invalid, Unavailable, Unusable
 from store.pg_migration.tables import Collision, Values
 
@@ -22,7 +23,7 @@ DEFAULTS: dict[str, Any] = {
     "tcp_user_timeout": 60_000,
 }
 # Commits are synchronous, because the source forgets changes that the target has.
-OPTIONS = "-c lock_timeout=10s -c statement_timeout=0 -c synchronous_commit=on"
+SETTINGS = {"lock_timeout": "10s", "statement_timeout": "0", "synchronous_commit": "on"}
 
 
 @contextlib.contextmanager
@@ -108,14 +109,20 @@ class TargetConnection:
 
 def _connected(url: str) -> psycopg.Connection[Values]:
     try:
-        given = conninfo_to_dict(url)
-        fixed = {
-            "options": f"{OPTIONS} {given.get('options', '')}",
-            "application_name": NAME,
-            "client_encoding": "UTF8",
-        }
-        return psycopg.connect(make_conninfo(**{**DEFAULTS, **given, **fixed}), autocommit=True)
+        fixed = {"application_name": NAME, "client_encoding": "UTF8"}
+        conninfo = make_conninfo(**{**DEFAULTS, **conninfo_to_dict(url), **fixed})
+        return _prepared(psycopg.connect(conninfo, autocommit=True), conninfo)
     except psycopg.ProgrammingError as error:
         raise Unusable(f"the target is no PostgreSQL URL: {redact_error(error, url)}") from None
     except psycopg.Error as error:
         raise Unavailable(f"the target cannot be reached: {redact_error(error, url)}") from None
+
+
+def _prepared(raw: psycopg.Connection[Values], conninfo: str) -> psycopg.Connection[Values]:
+    try:
+        require_own_sessions(raw, conninfo)
+        apply_settings(raw, SETTINGS)
+    except BaseException:
+        raw.close()
+        raise
+    return raw

@@ -17,12 +17,11 @@ from store.database.postgres.errors import Raw, redact_error
 from store.database.postgres.listen import listen
 from store.database.postgres.notify import PostgresNotifier
 from store.database.postgres.pool import PostgresPool
+from store.database.postgres.server_sessions import require_own_sessions
 from store.errors import Unavailable, Unusable
 
 OLDEST = 150_000
 WRONG_PORT = 'for connection option "port"'
-# A statement or a lock that takes longer than these fails, and its caller retries.
-OPTIONS = "-c lock_timeout=10s -c statement_timeout=60s -c idle_in_transaction_session_timeout=60s"
 # With these, a server that vanished is given up after seconds instead of a quarter of an hour. The
 # URL's own parameters take precedence.
 DEFAULTS: dict[str, Any] = {
@@ -88,6 +87,7 @@ def _checked(url: str, clock: PostgresClock) -> str:
         conninfo = _completed(url)
         with psycopg.connect(conninfo, autocommit=True) as raw:
             _check_server(raw)
+            require_own_sessions(raw, conninfo)
             clock.measure(raw)
     except psycopg.ProgrammingError as error:
         raise Unusable(f"store is no PostgreSQL URL: {redact_error(error, url)}") from None
@@ -101,8 +101,7 @@ def _checked(url: str, clock: PostgresClock) -> str:
 
 def _completed(url: str) -> str:
     given = conninfo_to_dict(url)
-    fixed = {"options": f"{OPTIONS} {given.get('options', '')}", "client_encoding": "UTF8"}
-    return make_conninfo(**{**DEFAULTS, **given, **fixed})
+    return make_conninfo(**{**DEFAULTS, **given, "client_encoding": "UTF8"})
 
 
 def _check_server(raw: Raw) -> None:

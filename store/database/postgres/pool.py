@@ -13,6 +13,7 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from store.database.postgres.clock import PostgresClock
 from store.database.postgres.errors import Raw, redact_error, translate_errors
+from store.database.postgres.server_sessions import apply_settings
 from store.errors import Unavailable
 
 # The caller that asked for a connection reports the failure, so the pool need not log each try.
@@ -32,6 +33,12 @@ PLAN_SECONDS = 5.0
 # The most prepared statements of a connection. The API has more statements than the driver's 100,
 # and those used in turn would push one another out. One takes about 40 kB of the server.
 STATEMENTS = 300
+# A statement or a lock that takes longer than these fails, and its caller retries.
+LIMITS = {
+    "lock_timeout": "10s",
+    "statement_timeout": "60s",
+    "idle_in_transaction_session_timeout": "60s",
+}
 
 
 class ErrorTrackingConnection(psycopg.Connection[tuple[Any, ...]]):
@@ -67,7 +74,7 @@ class PostgresPool:
             # With a longer timeout, the pool's pauses become as long as the outage was.
             reconnect_timeout=PATIENCE,
             max_idle=60,
-            configure=_keep_statements,
+            configure=_prepare_session,
             check=self._check,
             open=True,
         )
@@ -133,8 +140,9 @@ class PostgresPool:
         self._pool.close()
 
 
-def _keep_statements(raw: Raw) -> None:
+def _prepare_session(raw: Raw) -> None:
     raw.prepared_max = STATEMENTS
+    apply_settings(raw, LIMITS)
 
 
 def _nothing_received(raw: Raw) -> bool:

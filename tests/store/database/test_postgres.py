@@ -30,7 +30,7 @@ from store.assistant import assistant_seats
 from store.clock import SECOND, Clock, MovableClock, iso
 from store.database.migrations import steps
 from store.database.postgres import clock as postgres_clock
-from store.database.postgres import engine, pool
+from store.database.postgres import pool
 from store.database.postgres.clock import PostgresClock
 from store.database.postgres.connections import PostgresSession
 from store.database.postgres.listen import listen
@@ -983,7 +983,7 @@ class TestOpening:
     def test_waits_for_a_migration_beyond_the_lock_timeout(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(engine, "OPTIONS", "-c lock_timeout=50")
+        monkeypatch.setattr(pool, "LIMITS", {"lock_timeout": "50ms"})
         with database() as named, ThreadPoolExecutor(1) as thread:
             first = open_store(named, data_dir=tmp_path)
             forget = "DELETE FROM migration RETURNING number, name, applied_at"
