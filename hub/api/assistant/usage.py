@@ -37,11 +37,11 @@ The body (Content-Type: application/x-ndjson) is a batch, one JSON object per li
 enterprise, organization, user and day (YYYY-MM-DD, in UTC); optionally repository (owner/name), \
 team, editor, language and model; and the counts: suggestions, acceptances, lines (of code that \
 were accepted) and chats. It may say whether the user was active, or engaged (accepted something, \
-or chatted); by default this follows from the counts. All names must be known here. A line \
-replaces an earlier one with the same user, day, organization, repository, team, editor, language \
-and model, so a batch may be sent again. If one line is bad, nothing is stored, and the response \
-(400, 422) lists each bad line by its number, from 1. Otherwise it is 202 {"accepted", "changed"}: \
-the number of lines, and of rows that are new or different.
+or chatted); by default this follows from the counts. All names must be known here. A line has at \
+most 16 KB. It replaces an earlier one with the same user, day, organization, repository, team, \
+editor, language and model, so a batch may be sent again. If one line is bad, nothing is stored, \
+and the response (400, 422) lists each bad line by its number, from 1. Otherwise it is 202 \
+{"accepted", "changed"}: the number of lines, and of rows that are new or different.
 
 Signed by a source, as events are, or sent with a token. Role in the enterprise: billing_manager. \
 Permission: enterprise_assistant_metrics (write). Scopes: manage_billing:assistant or \
@@ -54,6 +54,8 @@ ACCESS = on_enterprise(
     scopes=("manage_billing:assistant", "admin:enterprise"),
 )
 RESOURCE = "Usage"
+# More than the escaped names take. The interpreter does nothing else while a line is parsed.
+LONGEST_LINE = 16 * 1024
 Plain = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]*$")]
 Login = Annotated[Plain, MinLen(1), MaxLen(100)]
 Name = Annotated[Plain, MaxLen(100)]
@@ -146,6 +148,8 @@ class UsageEndpoint:
 
 
 def _line(number: int, text: bytes, days: range) -> UsageLine:
+    if len(text) > LONGEST_LINE:
+        raise Rejected(f"it is longer than {LONGEST_LINE} bytes")
     read_object(text)
     try:
         said = _validator().validate_json(text, strict=True)

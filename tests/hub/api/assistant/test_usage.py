@@ -124,6 +124,7 @@ BAD: list[tuple[Any, int, str]] = [
     (line(editor="x" * 101), 422, "For 'editor'"),
     (line(model="a\0b"), 422, "For 'model'"),
     (line(tokens=5), 422, '"tokens" is not a permitted key.'),
+    (line(tokens=[[]] * 6_000), 422, "it is longer than 16384 bytes"),
     (line(enterprise="moon"), 422, 'No enterprise found: "moon"'),
     (line(enterprise="a\0b"), 422, "For 'enterprise'"),
     (line(organization="other"), 422, 'No organization of the enterprise found: "other"'),
