@@ -120,7 +120,7 @@ async def _prepare(services: Services, operation: Operation, request: Request) -
         raw = services.vocabulary.translate_request(raw)
         if operation.needs_body:
             require_body(raw)
-        request.body = read_body(operation.body, raw, only_object=operation.only_object)
+        request.body = read_body(operation.body, raw, limit=most, only_object=operation.only_object)
     if operation.before is not None:
         await operation.before(services, request.body)
 

@@ -14,31 +14,49 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 from hub.http.body import JSON_WHITESPACE, read_json, read_object
-from hub.http.errors import Rejected
+from hub.http.errors import Rejected, TooLarge
 from store import clock
 
 MAX_ERRORS = 10
+# Beyond this number, errors are only counted: pydantic makes an object for each of them.
+MOST_DESCRIBED = 10_000
+# pydantic keeps the interpreter, for seconds if a body has millions of values. A body may have
+# FREE_VALUES, or as many as fit into its limit if each takes BYTES_PER_VALUE.
+FREE_VALUES, BYTES_PER_VALUE = 100_000, 20
 SIMPLE_TYPES = {"bool", "dict", "float", "int", "list", "str"}
 NONE = b"{}"
 """The body assumed for a request without one."""
 
 
-def read_body(adapter: TypeAdapter[Any], raw: bytes, *, only_object: bool = True) -> Any:
+def read_body(
+    adapter: TypeAdapter[Any], raw: bytes, *, limit: int = 0, only_object: bool = True
+) -> Any:
     """Validate a request's body against its declared type. An empty body is an empty object.
 
-    Raises Malformed if it is not JSON, or no object while `only_object` requires one, and Rejected
-    if it does not match the type.
+    `limit` is the most bytes that it may have. Raises Malformed if it is not JSON, or no object
+    while `only_object` requires one, TooLarge if it has too many values, and Rejected if it does
+    not match the type.
     """
     if not raw.strip(JSON_WHITESPACE):
         raw = NONE
-    if only_object:
-        read_object(raw)
-    else:
-        read_json(raw)
+    content = read_object(raw) if only_object else read_json(raw)
+    _check_number(content, max(limit // BYTES_PER_VALUE, FREE_VALUES))
     try:
         return adapter.validate_json(raw, strict=True)
     except ValidationError as error:
         raise _rejected(error) from None
+
+
+def _check_number(content: Any, most: int) -> None:
+    """Raise TooLarge if JSON has more than `most` values."""
+    found, waiting = 1, [content]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, dict | list):
+            found += len(one)
+            if found > most:
+                raise TooLarge(f"The body has more than the limit of {most} values.")
+            waiting.extend(one.values() if isinstance(one, dict) else one)
 
 
 def require_body(raw: bytes) -> None:
@@ -64,6 +82,8 @@ def _rejected(error: ValidationError) -> Rejected:
 
 def messages_of(error: ValidationError) -> list[str]:
     """Return the errors as sentences, at most MAX_ERRORS."""
+    if error.error_count() > MOST_DESCRIBED:
+        return [f"There are {error.error_count()} errors."]
     found = error.errors(include_url=False, include_input=False)[:MAX_ERRORS]
     # A body that one form of several almost fits is not compared with the other forms.
     inside = [one for one in found if _path(one)]

@@ -2,13 +2,22 @@
 
 from typing import Annotated, Any, NotRequired
 
+import orjson
 import pytest
 from annotated_types import MaxLen, MinLen
 from pydantic import TypeAdapter, with_config
 from typing_extensions import TypedDict
 
-from hub.http.errors import Rejected
-from hub.rest.validation import Moment, Text, read_body, read_query
+from hub.http.errors import Rejected, TooLarge
+from hub.rest.validation import (
+    BYTES_PER_VALUE,
+    FREE_VALUES,
+    MOST_DESCRIBED,
+    Moment,
+    Text,
+    read_body,
+    read_query,
+)
 
 Addresses = Annotated[list[Text], MinLen(1)]
 
@@ -84,3 +93,19 @@ def test_a_message_names_the_place_and_no_type(
 def test_a_message_of_an_own_check_has_no_prefix() -> None:
     with pytest.raises(Rejected, match="For 'since': not an ISO 8601 time such as "):
         read_query(TypeAdapter(Since), {"since": "soon"})
+
+
+def test_many_errors_are_counted_and_not_described() -> None:
+    body = orjson.dumps(dict.fromkeys(map(str, range(MOST_DESCRIBED + 1)), 0))
+    with pytest.raises(Rejected, match=f"There are {MOST_DESCRIBED + 1} errors"):
+        read_body(CLOSED, body)
+
+
+def test_a_body_with_too_many_values_is_not_validated() -> None:
+    # The body itself, its two members, and the list's items.
+    most = orjson.dumps({"name": "a", "more": [0] * (FREE_VALUES - 3)})
+    assert read_body(THING, most) == {"name": "a"}
+    beyond = most.replace(b"[", b"[0,")
+    with pytest.raises(TooLarge):
+        read_body(THING, beyond)
+    assert read_body(THING, beyond, limit=BYTES_PER_VALUE * (FREE_VALUES + 1)) == {"name": "a"}

@@ -221,7 +221,10 @@ async def test_the_worker_is_woken(
 async def test_as_many_as_there_may_be(
     hub: httpx.AsyncClient, store: Store, work: Callable[[], Any]
 ) -> None:
-    many = [deployment(f"web-{each}", digest=digest(f"{each % 10}")) for each in range(5_000)]
+    tags = dict.fromkeys(map(str, range(20)), "x")
+    many = [
+        deployment(f"web-{each}", digest=digest(f"{each % 10}"), tags=tags) for each in range(5_000)
+    ]
     job = await made(hub, wanted(*many))
     # Each record publishes its own event. This test leaves the events out.
     await record_deployments(store, lambda db, event, rows: None)
