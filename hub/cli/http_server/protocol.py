@@ -299,12 +299,10 @@ class Protocol(HttpToolsProtocol):
         elif self._refusal is not None:
             self._say(self._refusal)
         elif self._is_within_body():
-            self._wait(REST, limits.body_timeout)
+            # The end of the server waits for this connection.
+            self._wait(REST, LINGER if self._state.ending else limits.body_timeout)
             if self._is_last and self.transport.can_write_eof():
                 self.transport.write_eof()
-            if self._state.ending:
-                # The end of the server waits for this connection, and checks no deadlines.
-                self.loop.call_later(LINGER, self.transport.close)
         elif self.cycle.scope is not self.scope:
             self._wait(HEAD, limits.header_timeout)
         else:

@@ -22,8 +22,9 @@ from store.errors import Unusable, from_os_error
 # running requests.
 GRACE = 8
 LAST_CALL = 1.0
-# The deadlines of connections are checked at every fifth of uvicorn's ticks: each 0.5 s.
-SWEEP = 5
+# The deadlines of connections are checked at every fifth of uvicorn's ticks: each 0.5 s. While the
+# server ends, there are no ticks.
+SWEEP, TICK = 5, 0.1
 # The event loop accepts a connection three turns before it calls the protocol.
 ACCEPT_TURNS = 5
 
@@ -66,11 +67,19 @@ class Server(uvicorn.Server):
         passed.
         """
         if counter % SWEEP == 0:
-            now = asyncio.get_running_loop().time()
-            for connection in [*self.server_state.connections]:
-                if isinstance(connection, Protocol) and connection.due <= now:
-                    connection.expire()
+            self._sweep()
         return await super().on_tick(counter)
+
+    def _sweep(self) -> None:
+        now = asyncio.get_running_loop().time()
+        for connection in [*self.server_state.connections]:
+            if isinstance(connection, Protocol) and connection.due <= now:
+                connection.expire()
+
+    async def _sweep_on(self) -> None:
+        while True:
+            self._sweep()
+            await asyncio.sleep(SWEEP * TICK)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Accept no new connections, and close the open ones after their current or next response.
@@ -79,6 +88,13 @@ class Server(uvicorn.Server):
         connection without a response, the request would be lost.
         """
         self.server_state.ending = True
+        sweeping = asyncio.create_task(self._sweep_on())
+        try:
+            await self._close(sockets)
+        finally:
+            sweeping.cancel()
+
+    async def _close(self, sockets: list[socket.socket] | None) -> None:
         await self._stop_accepting()
         for connection in self.server_state.connections:
             if isinstance(connection, Protocol):

@@ -19,9 +19,16 @@ POST = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nx"
 OVER = b"connection: close"
 
 
+BAD_BODY = b"POST /read HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nno\r\n"
+
+
 async def app(scope: Any, receive: Any, send: Any) -> None:
-    """Respond to each request with `ok`."""
+    """Respond to each request with `ok`, on the path `/read` after its body."""
     if scope["type"] == "http":
+        while scope["path"] == "/read":
+            message = await receive()
+            if not message.get("more_body"):
+                break
         headers = [(b"content-length", b"2")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": b"ok"})
@@ -89,7 +96,7 @@ async def test_a_connection_that_goes_on_resting_is_closed() -> None:
 async def test_a_body_that_never_comes_does_not_hold_up_the_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Its request is answered. While the server ends, it checks no deadlines."""
+    """Its request is answered."""
     monkeypatch.setattr(protocols, "LINGER", 0.0)
     bound = bind("127.0.0.1", 0)
     port = port_of(bound)
@@ -100,6 +107,22 @@ async def test_a_body_that_never_comes_does_not_hold_up_the_end(
             ending = asyncio.create_task(server.aclose())
             await refused(port)
             assert OVER in await one.ask(POST)
+            await ending
+
+
+async def test_a_refused_body_does_not_hold_up_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The client reads the answer, and does not close its side of the connection."""
+    monkeypatch.setattr(protocols, "LINGER", 0.0)
+    bound = bind("127.0.0.1", 0)
+    port = port_of(bound)
+    async with asyncio.timeout(PATIENCE), contextlib.AsyncExitStack() as server:
+        await server.enter_async_context(serving(app, bound, last_call=PATIENCE))
+        async with client(port) as one:
+            await one.ask()
+            ending = asyncio.create_task(server.aclose())
+            await refused(port)
+            one.writer.write(BAD_BODY)
+            assert (await one.reader.read()).startswith(b"HTTP/1.1 400 ")
             await ending
 
 
