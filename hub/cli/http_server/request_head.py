@@ -10,14 +10,15 @@ from hub.http.response import Header
 HOST = re.compile(rb"[\w.~!$&'()*+,;=%:\[\]-]*", re.ASCII)
 # The HTTP versions that need no Host header.
 OLD = ("0.9", "1.0")
-ONCE = (b"host", b"authorization")
+ONCE = (b"host", b"authorization", b"transfer-encoding")
 
 
 def check(headers: Sequence[Header], most: int, version: Callable[[], str]) -> None:
     """Check the headers of a request. Their names are in lower case.
 
     Raises LongHead if there are more than `most`. Raises Malformed if the Host header is missing or
-    malformed, if Host or Authorization is repeated, or if an Upgrade request has a body.
+    malformed, if one of ONCE is repeated, if a body has another transfer coding than chunked, or if
+    an Upgrade request has a body.
     """
     if len(headers) > most:
         raise LongHead(f"There are more headers than the limit of {most}.")
@@ -30,6 +31,10 @@ def check(headers: Sequence[Header], most: int, version: Callable[[], str]) -> N
             raise Malformed("There is no Host header.")
     elif not _is_host(host):
         raise Malformed("The Host header does not name a host.")
+    coding = values.get(b"transfer-encoding")
+    if coding is not None and coding.strip().lower() != b"chunked":
+        # The parser decodes chunked, which is the last coding, and leaves the others.
+        raise Malformed("Transfer-Encoding names another coding than chunked.")
     if b"upgrade" in values and _has_body(values):
         # The parser assumes that there is no body, and would parse the body as the next request.
         raise Malformed("A request with Upgrade must not have a body.")

@@ -359,6 +359,14 @@ async def test_an_app_that_waits_for_the_disconnect_gets_it_at_the_end_of_the_cl
             "There is more than one Authorization header.",
         ),
         (
+            HEAD + b"Transfer-Encoding: gzip, chunked\r\n\r\n",
+            "Transfer-Encoding names another coding than chunked.",
+        ),
+        (
+            HEAD + b"Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n",
+            "There is more than one Transfer-Encoding header.",
+        ),
+        (
             HEAD + b"Connection: Upgrade\r\nUpgrade: h2c\r\nContent-Length: 18\r\n\r\n" + b"GET",
             "A request with Upgrade must not have a body.",
         ),
