@@ -14,7 +14,8 @@ from store.database.sqlite.errors import translate
 from store.database.statements import Statements
 
 # A bounded read may spend CHECKS times STEPS virtual-machine steps, which is a few milliseconds.
-CHECKS, STEPS = 20, 10_000
+# Short statements take few steps: their number counts.
+CHECKS, STEPS, MOST_STATEMENTS = 20, 10_000, 1_000
 # In seconds: how long to wait for a locked file, and the pause between our own tries.
 TIMEOUT, AGAIN_AFTER = 10.0, 0.01
 PRAGMAS = (
@@ -71,7 +72,7 @@ class SqliteSession(Statements):
             raise
         self._durable = True
         self._write = True
-        self._checks = 0
+        self._checks = self._statements = 0
         self._bounded = False
 
     def _write_ahead(self) -> None:
@@ -99,6 +100,10 @@ class SqliteSession(Statements):
         return self._checks > CHECKS
 
     def run(self, sql: str, parameters: dict[str, Any] | list[Any]) -> sqlite3.Cursor:
+        if self._bounded:
+            self._statements += 1
+            if self._statements > MOST_STATEMENTS:
+                raise ReadBudgetExceeded
         # A context manager would cost more than many of these statements.
         try:
             return self._raw.cursor(Rows).execute(sql, parameters)
@@ -125,7 +130,7 @@ class SqliteSession(Statements):
 
     def begin(self, now: int, *, write: bool, durable: bool = True, bounded: bool = False) -> None:
         self.now = now
-        self._checks = 0
+        self._checks = self._statements = 0
         self._start_anew()
         if bounded != self._bounded:
             self._raw.set_progress_handler(self._check if bounded else None, STEPS)

@@ -556,6 +556,16 @@ class TestBesideADaemon:
         monkeypatch.setattr(connections, "CHECKS", 0)
         assert await store.read(threads) != here
 
+    async def test_a_read_with_many_short_statements_moves_to_a_thread(self, store: Store) -> None:
+        def thread(db: Connection, many: int) -> str:
+            for at in range(many):
+                db.value("SELECT :at", at=at)
+            return threading.current_thread().name
+
+        here = threading.current_thread().name
+        assert await store.read(thread, connections.MOST_STATEMENTS // 2) == here
+        assert await store.read(thread, connections.MOST_STATEMENTS) != here
+
 
 class TestPlans:
     """Statements of the delivery path find their rows by an index, however large the tables are."""
