@@ -57,7 +57,8 @@ class OpenIDProvider:
 
     async def metadata(self) -> ProviderMetadata:
         """Return the provider's description, at most an hour old. Raises ProviderUnavailable."""
-        if self._metadata is None or self._clock() - self._metadata[0] >= KEPT:
+        # After the clock was put back, a document of its future is not kept until then.
+        if self._metadata is None or not 0 <= self._clock() - self._metadata[0] < KEPT:
             self._metadata = self._clock(), await self._description.result()
         return self._metadata[1]
 
@@ -141,7 +142,7 @@ class OpenIDProvider:
         if self._keys is not None:
             age, known = now - self._keys[0], {key.kid for key in self._keys[1].keys}
             is_known = wanted is None or wanted in known
-            if age < (KEPT if is_known else LEAST_BETWEEN):
+            if 0 <= age < (KEPT if is_known else LEAST_BETWEEN):
                 return self._keys[1]
         self._keys = now, await self._key_set.result()
         return self._keys[1]

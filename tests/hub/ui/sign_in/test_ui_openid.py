@@ -160,6 +160,18 @@ async def test_a_provider_changes_its_key(
         assert site.asked.count("description") == 1
 
 
+async def test_documents_that_a_fast_clock_has_fetched_are_fetched_anew(
+    store: Store, octo: Any, site: OpenIDSite, clock: MovableClock
+) -> None:
+    async with open_dashboard(store, **settings(site)) as browser:
+        clock.advance(365 * 86_400)
+        assert (await through(browser, site)).status_code == 200
+        clock.advance(-364 * 86_400)
+        site.key, site.published = "second", ["second"]
+        assert (await through(browser, site)).status_code == 200
+        assert site.asked.count("description") == 2
+
+
 async def test_an_attempt_has_one_answer_in_one_browser(
     store: Store, octo: Any, site: OpenIDSite
 ) -> None:
