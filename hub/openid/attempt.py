@@ -15,20 +15,25 @@ LASTS = 600
 
 @dataclass(frozen=True, slots=True)
 class SignInAttempt:
-    """The state, the nonce and the PKCE verifier (RFC 7636) of an attempt, and where it leads."""
+    """The state, the nonce and the PKCE verifier (RFC 7636) of an attempt, and where it leads.
+
+    `former` is the digest of the session that the browser has, or empty. With the provider's answer
+    the browser does not send the cookie of that session, because another site leads there.
+    """
 
     state: str
     nonce: str
     verifier: str
     next: str
+    former: str
     until: int
     """When it ends, in seconds since 1970."""
 
     @classmethod
-    def begin(cls, next_: str, now: int) -> Self:
+    def begin(cls, next_: str, former: str, now: int) -> Self:
         """Return a new attempt that leads to a path of the dashboard. `now` is in seconds."""
         state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
-        return cls(state, nonce, verifier, next_, now + LASTS)
+        return cls(state, nonce, verifier, next_, former, now + LASTS)
 
     @property
     def challenge(self) -> str:
@@ -48,7 +53,7 @@ class SignInAttempt:
             attempt = cls(**found)
         except (ValueError, TypeError):
             return None
-        texts = (attempt.state, attempt.nonce, attempt.verifier, attempt.next)
+        texts = (attempt.state, attempt.nonce, attempt.verifier, attempt.next, attempt.former)
         right = all(isinstance(one, str) for one in texts) and isinstance(attempt.until, int)
         return attempt if right else None
 

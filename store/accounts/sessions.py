@@ -129,7 +129,12 @@ def touch(db: Connection, value: str) -> None:
 
 def end(db: Connection, value: str) -> bool:
     """End a session. Return False if there is none."""
-    return _end(db, "id = :id", id=digest(value)) > 0
+    return end_of(db, digest(value))
+
+
+def end_of(db: Connection, hashed: str) -> bool:
+    """End the session of the cookie with this digest. Return False if there is none."""
+    return _end(db, "id = :id", id=hashed) > 0
 
 
 def owned(db: Connection, owner: int | str, idle: int) -> list[Row]:

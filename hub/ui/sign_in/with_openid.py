@@ -10,6 +10,7 @@ from hub.rest import auditing
 from hub.rest.request import Handler
 from hub.ui import cookies
 from hub.ui.dashboard import Dashboard
+from hub.ui.errors import NotSignedIn
 from hub.ui.headers import PAGE
 from hub.ui.section import ROOT, RenderedPage
 from hub.ui.session_request import SessionRequest
@@ -34,8 +35,11 @@ class OpenIDSignIn:
         """Return the handler that leads the browser to the provider."""
 
         async def run(visit: SessionRequest) -> Response:
-            asked = visit.request.query
-            attempt = SignInAttempt.begin(within(asked.get("next", "")[:2000]), self._now())
+            if visit.is_led_by_another_site:
+                raise NotSignedIn
+            wanted = within(visit.request.query.get("next", "")[:2000])
+            former = "" if visit.session is None else sessions.digest(visit.session)
+            attempt = SignInAttempt.begin(wanted, former, self._now())
             try:
                 place = await self.provider.authorization_url(attempt, self._redirect_uri(visit))
             except SignInFailed as error:
@@ -58,10 +62,10 @@ class OpenIDSignIn:
             visit.drop(cookies.ATTEMPT)
             try:
                 claims = await self._claims(visit, attempt, asked)
-                cookie = await self._services.store.write(self._open, visit, claims)
+                assert attempt is not None, "without it there are no claims"
+                cookie = await self._services.store.write(self._open, visit, claims, attempt.former)
             except SignInFailed as error:
                 return await self._failed(visit, attempt.next if attempt else ROOT, error)
-            assert attempt is not None, "without it there are no claims"
             visit.keep(cookies.SESSION, cookie)
             visit.drop(cookies.DOOR)
             # A browser sends no strict cookie with a redirect that another site began. This page
@@ -84,9 +88,10 @@ class OpenIDSignIn:
             raise SignInFailed("The provider sent no code.")
         return await self.provider.redeem(asked["code"], attempt, self._redirect_uri(visit))
 
-    def _open(self, db: Connection, visit: SessionRequest, claims: Claims) -> str:
+    def _open(self, db: Connection, visit: SessionRequest, claims: Claims, former: str) -> str:
         user = user_of(db, self._services.settings, claims)
         cookie = sessions.begin_openid(db, user["id"], visit.sign_in_origin("openid"))
+        sessions.end_of(db, former)
         visit.cookies[cookies.SESSION] = cookie
         visit.authenticate(db, self._dashboard.admins)
         auditing.record(

@@ -19,6 +19,7 @@ from store.clock import HOUR, SECOND, MovableClock
 
 pytestmark = embedded("test_ui_sign_in tests stored sessions on every engine")
 START = "/ui/sign-in/openid"
+ELSEWHERE = {"Sec-Fetch-Site": "cross-site"}
 EMAIL = {"email": "octo@tower.example", "email_verified": True}
 
 
@@ -73,6 +74,30 @@ async def test_a_person_signs_in_and_gets_where_they_wanted(
     entry = store.look(audit_search.page, limit=1)[0]
     assert (entry["actor"], entry["action"], entry["target"]) == ("octo", "ui/sign-in", START)
     await store.close()
+
+
+async def test_a_sign_in_ends_the_browser_s_session(
+    store: Store, octo: Any, seed: Any, site: OpenIDSite
+) -> None:
+    async with open_dashboard(store, seed.reader_token, **settings(site)) as browser:
+        former = dict(browser.client.cookies)
+        place, _ = site.sign_in((await browser.get(START)).headers["location"])
+        # The browser sends no strict cookie with the provider's redirect.
+        del browser.client.cookies["tocsin_ui"]
+        await browser.get(place.removeprefix("http://127.0.0.1:8765"), headers=ELSEWHERE)
+        assert "octo" in text_of(await browser.page("/ui"))
+        browser.client.cookies.clear()
+        browser.client.cookies.update(former)
+        assert (await browser.get("/ui")).status_code == 303
+
+
+async def test_a_link_on_another_site_to_the_provider_finds_the_session(
+    store: Store, seed: Any, site: OpenIDSite
+) -> None:
+    async with open_dashboard(store, **settings(site)) as browser:
+        answer = await browser.get(f"{START}?next=%2Fui%2Fhooks", headers=ELSEWHERE)
+        assert (answer.status_code, 'content="0"' in answer.text) == (200, True)
+        assert not browser.client.cookies
 
 
 async def test_signing_out_ends_the_token_too_and_names_the_provider(
@@ -208,7 +233,7 @@ async def test_a_sign_in_never_leads_to_another_site(
     async with open_dashboard(store, **settings(site)) as browser:
         answer = await through(browser, site, f"{START}?next={wanted}")
         assert 'url=/ui"' in answer.text
-    attempt = SignInAttempt("s", "n", "v", wanted, 1)
+    attempt = SignInAttempt("s", "n", "v", wanted, "f", 1)
     assert SignInAttempt.unpacked(attempt.packed()) == attempt
     assert SignInAttempt.unpacked("nothing") is None
 
