@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+from collections.abc import Iterable
 
 from hub.http.errors import Forbidden
 from hub.rest.request import Request
@@ -18,16 +19,19 @@ def token_of(cookie: str) -> str:
     return hmac.new(cookie.encode(), b"tocsin form", hashlib.sha256).hexdigest()
 
 
-def check(request: Request, cookie: str | None, given: str, origin: str) -> None:
-    """Check that a post comes from a page of the dashboard. Raises Forbidden if not."""
+def check(request: Request, cookies: Iterable[str | None], given: str, origin: str) -> None:
+    """Check that a post comes from a page of the dashboard, with the token of one of the cookies.
+
+    Raises Forbidden if not.
+    """
     site = request.headers.get(b"sec-fetch-site")
     if site is not None and site != b"same-origin":
         raise _forged()
     named = request.headers.get(b"origin")
     if named is not None and named.decode("latin-1") != origin:
         raise _forged()
-    given = request.text(HEADER) or given
-    if cookie is None or not hmac.compare_digest(token_of(cookie).encode(), given.encode()):
+    sent = (request.text(HEADER) or given).encode()
+    if not any(one and hmac.compare_digest(token_of(one).encode(), sent) for one in cookies):
         raise NotFromForm(
             "This form is out of date. Go back, reload the page, and submit the form again."
         )

@@ -108,10 +108,15 @@ class SessionRequest:
             self.keep(cookies.DOOR, cookie)
         return csrf.token_of(cookie)
 
-    def check_form(self, given: str) -> None:
-        """Check that the form was posted from a page of the dashboard. Raises Forbidden if not."""
-        cookie = self.session if self.viewer is not None else self.cookies.get(cookies.DOOR)
-        csrf.check(self.request, cookie, given, self.origin)
+    def check_form(self, given: str, *, of_anyone: bool = False) -> None:
+        """Check that the form was posted from a page of the dashboard. Raises Forbidden if not.
+
+        A form `of_anyone` may have the token for visitors although there is a session: without the
+        strict cookie, a page to which another site led is one for a visitor.
+        """
+        door = self.cookies.get(cookies.DOOR)
+        accepted = [door if self.viewer is None else self.session, door if of_anyone else None]
+        csrf.check(self.request, accepted, given, self.origin)
 
     def authenticate(self, db: Connection, admins: AdminAuth) -> DashboardViewer | None:
         """Return the signed-in viewer, or None. Sets `viewer`, `stale` and `method`."""

@@ -74,7 +74,7 @@ class SignIn:
         form = await self._dashboard.form(visit.request)
         # The page also shows the form to people who are signed in, with the token of their session.
         await self._services.store.read(visit.authenticate, self._admins)
-        visit.check_form(form.get(FIELD, ""))
+        visit.check_form(form.get(FIELD, ""), of_anyone=True)
         value, wanted = form.get("token", "").strip(), within(form.get("next", ""))
         try:
             if not self._admins.is_valid_cookie(value) and not tokens.is_well_formed(value):
@@ -140,7 +140,7 @@ class SignIn:
         async def run(visit: SessionRequest) -> Response:
             form = await self._dashboard.form(visit.request)
             await self._services.store.read(visit.authenticate, self._admins)
-            visit.check_form(form.get(FIELD, ""))
+            visit.check_form(form.get(FIELD, ""), of_anyone=True)
             chosen = form.get("theme", "")
             if chosen not in THEMES:
                 raise Forbidden(f"The theme must be one of {', '.join(THEMES)}.")

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from dashboard_client import Browser, open_dashboard, text_of
+from dashboard_client import FORM, SAME, Browser, open_dashboard, text_of
 from engines import embedded
 from openid_site import CLIENT, SECRET, OpenIDSite, openid_site
 
@@ -165,6 +165,28 @@ async def test_a_weak_signature_is_refused(
     site.algorithm = algorithm
     async with open_dashboard(store, **settings(site)) as browser:
         assert (await through(browser, site)).status_code == 403
+
+
+async def test_the_page_of_a_refused_sign_in_has_valid_forms(
+    store: Store, octo: Any, seed: Any, site: OpenIDSite
+) -> None:
+    site.claims["email"] = "eve@tower.example"
+    async with open_dashboard(store, seed.reader_token, **settings(site)) as browser:
+        mine = browser.client.cookies["tocsin_ui"]
+        place, _ = site.sign_in((await browser.get(START)).headers["location"])
+        # The browser sends no strict cookie with the provider's redirect, but with a form.
+        del browser.client.cookies["tocsin_ui"]
+        page = await browser.get(place.removeprefix("http://127.0.0.1:8765"), headers=ELSEWHERE)
+        found = FORM.search(page.text)
+        assert found is not None
+        browser.client.cookies.set("tocsin_ui", mine)
+        for path, given in (
+            ("/ui/theme", {"theme": "dark"}),
+            ("/ui/sign-in", {"token": seed.token}),
+        ):
+            form = {"csrf": found[1], **given}
+            answer = await browser.client.post(path, data=form, headers=SAME)
+            assert answer.status_code == 303, text_of(answer.text)
 
 
 async def test_an_unknown_key_is_refused(store: Store, octo: Any, site: OpenIDSite) -> None:
