@@ -43,11 +43,11 @@ def may_see(db: Connection, viewer: RepositoryViewer) -> tuple[str, dict[str, An
     """Return SQL for: the viewer may see the repository. Also return its parameters."""
     public = viewer.account is None or not viewer.private
     if viewer.account is not None and viewer.account.get("reach") is not None:
-        allowed, given = _reached(db, viewer)
+        allowed, given = reached(db, viewer)
         return " AND ".join([*allowed, *(["r.private = 0"] if public else [])]), given
     if public:
         return "r.private = 0", {}
-    allowed, given = _reached(db, viewer)
+    allowed, given = reached(db, viewer)
     assert viewer.account is not None, "only public ones are shown to others"
     if not viewer.account["site_admin"]:
         allowed.append(visible_repositories(":viewer_id"))
@@ -55,22 +55,26 @@ def may_see(db: Connection, viewer: RepositoryViewer) -> tuple[str, dict[str, An
     return f"(r.private = 0 OR ({' AND '.join(allowed) or '1 = 1'}))", given
 
 
-def _reached(db: Connection, viewer: RepositoryViewer) -> tuple[list[str], dict[str, Any]]:
-    reached: list[str] = []
+def reached(db: Connection, viewer: RepositoryViewer) -> tuple[list[str], dict[str, Any]]:
+    """Return SQL for: the viewer's token is valid for the repository. Also return its parameters.
+
+    These are conditions that must all hold, or none. The rights of the account do not count.
+    """
+    wanted: list[str] = []
     given: dict[str, Any] = {}
     if viewer.token_id is not None:
-        reached.append(
+        wanted.append(
             "(a.sso = 0 OR EXISTS (SELECT 1 FROM token_authorization t"
             " WHERE t.organization_id = a.id AND t.token_id = :token_id))"
         )
         given["token_id"] = viewer.token_id
     if viewer.target_id is not None:
-        reached.append("r.owner_id = :target_id")
+        wanted.append("r.owner_id = :target_id")
         given["target_id"] = viewer.target_id
     if viewer.repositories is not None:
-        reached.append(f"r.id IN (SELECT o.id FROM {db.each('only', id='integer')} AS o)")
+        wanted.append(f"r.id IN (SELECT o.id FROM {db.each('only', id='integer')} AS o)")
         given["only"] = json_array(viewer.repositories)
-    return reached, given
+    return wanted, given
 
 
 def visible_among(

@@ -3,13 +3,13 @@
 An expired invitation counts as deleted, whether its event has been sent yet or not.
 """
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
+from store.accounts.viewers import RepositoryViewer, reached
 from store.clock import DAY, SECOND
 from store.database import paging
-from store.database.connection import Connection, Row, json_array
+from store.database.connection import Connection, Row
 from store.errors import Busy, Missing
 from store.jobs import jobs
 from store.repositories import membership_dump, repositories
@@ -32,36 +32,31 @@ class TooManyInvitations(Busy):
 class InvitationSide:
     """The repository that sent the invitations, or the person who received them.
 
-    Only invitations to repositories of `owner_id`, and to those in `among`, count, unless these are
-    None.
+    With a viewer, only invitations to repositories for which the viewer's token is valid count.
     """
 
     column: str
     key: int
-    owner_id: int | None = None
-    among: Collection[int] | None = None
+    viewer: RepositoryViewer | None = None
 
     def where(self, db: Connection) -> tuple[str, dict[str, Any]]:
         """Return SQL for the open invitations, and its parameters."""
         where = f"{self.column} = :key AND {LIVE}"
         given: dict[str, Any] = {"key": self.key, "now": db.now}
-        if self.owner_id is not None:
-            where += " AND repo_id IN (SELECT r.id FROM repository r WHERE r.owner_id = :owner_id)"
-            given["owner_id"] = self.owner_id
-        if self.among is not None:
-            where += f" AND repo_id IN (SELECT o.id FROM {db.each('among', id='integer')} AS o)"
-            given["among"] = json_array(self.among)
-        return where, given
+        if self.viewer is None:
+            return where, given
+        valid, limits = reached(db, self.viewer)
+        source = "repository r JOIN account a ON a.id = r.owner_id"
+        found = " AND ".join(["r.id = repository_invitation.repo_id", *valid])
+        return f"{where} AND EXISTS (SELECT 1 FROM {source} WHERE {found})", given | limits
 
 
 def of_repository(repo_id: int) -> InvitationSide:
     return InvitationSide("repo_id", repo_id)
 
 
-def to_person(
-    account_id: int, owner_id: int | None = None, among: Collection[int] | None = None
-) -> InvitationSide:
-    return InvitationSide("invitee_id", account_id, owner_id, among)
+def to_person(account_id: int, viewer: RepositoryViewer | None = None) -> InvitationSide:
+    return InvitationSide("invitee_id", account_id, viewer)
 
 
 def page(db: Connection, side: InvitationSide, *, limit: int, offset: int) -> list[Row]:

@@ -7,6 +7,8 @@ from hub.api.repositories.invitation_serializers import (
     emit_member_event,
 )
 from hub.auth.access import on_user
+from hub.auth.token_rights import check_sign_on
+from hub.auth.viewing import viewer_of
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
 from hub.rest.paging import NumberedPaging
@@ -29,11 +31,11 @@ def list_invitations_for_authenticated_user(
     """List repository invitations for the authenticated user
 
     The open ones, the oldest first. A token that is limited to some repositories has access to the
-    invitations to these.
+    invitations to these. If an organization has single sign-on, the token must be authorized there.
     """
     caller = ctx.caller
     assert caller is not None, "this access requires a token"
-    mine = invitations.to_person(caller.account_id, caller.target_id, caller.repositories)
+    mine = invitations.to_person(caller.account_id, viewer_of(caller))
     return invitation_serializers.page(ctx, page, mine)
 
 
@@ -73,7 +75,8 @@ def decline_invitation_for_authenticated_user(ctx: Context, invitation: Row) -> 
 def _between(ctx: Context, invitation: Row) -> tuple[Row, Row]:
     """Return the invitation's repository and invitee.
 
-    Raises Missing if the token is limited to other repositories.
+    Raises Missing if the token is limited to other repositories, and SignOnRequired if the single
+    sign-on of the repository's owner does not authorize it.
     """
     repo = repositories.get(ctx.db, invitation["repo_id"])
     invitee = accounts.get(ctx.db, invitation["invitee_id"])
@@ -81,4 +84,5 @@ def _between(ctx: Context, invitation: Row) -> tuple[Row, Row]:
     assert invitee is not None, "an invitation ends with its invitee's account"
     if ctx.caller is None or not ctx.caller.reaches(repo):
         raise Missing("invitation")
+    check_sign_on(ctx.db, ctx.caller, repo["owner_id"], repo["owner"])
     return repo, invitee

@@ -10,7 +10,7 @@ from hub_client import open_client
 
 from hub.settings import HubSettings
 from store import Connection, Row, Store
-from store.accounts import accounts, tokens
+from store.accounts import accounts, sso, tokens
 from store.clock import DAY, SECOND, MovableClock
 from store.hooks import hooks
 from store.repositories import invitations, membership_dump, repositories
@@ -338,6 +338,24 @@ async def test_a_token_for_some_repositories_finds_invitations_to_these_alone(
                 assert_error(answer, 404)
     assert role(store, seed.hello, seed.reader) is None
     assert (await hub.patch(f"{MINE}/{made['id']}", headers=limited)).status_code == 204
+
+
+async def test_a_token_without_single_sign_on_finds_no_invitation_of_the_organization(
+    hub: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
+    acme = store.do(accounts.create, "acme", kind="Organization")
+    store.do(sso.enforce, acme["id"], True)
+    repo = store.do(repositories.create, acme["id"], "tools", private=True)
+    made, _ = store.do(invitations.invite, repo["id"], seed.reader["id"], None, "read")
+    value, row = store.do(lambda db: tokens.create(db, seed.reader["id"], scopes=["repo"]))
+    mine = {"Authorization": f"Bearer {value}"}
+    assert (await hub.get(MINE, headers=mine)).json() == []
+    for method in ("PATCH", "DELETE"):
+        answer = await hub.request(method, f"{MINE}/{made['id']}", headers=mine)
+        assert (answer.status_code, "X-Service-SSO" in answer.headers) == (403, True)
+    store.do(sso.authorise, row["id"], acme["id"])
+    assert [one["id"] for one in (await hub.get(MINE, headers=mine)).json()] == [made["id"]]
+    assert (await hub.patch(f"{MINE}/{made['id']}", headers=mine)).status_code == 204
 
 
 async def test_invitations_need_an_administrator(
