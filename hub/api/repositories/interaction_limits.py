@@ -10,6 +10,8 @@ from typing_extensions import TypedDict
 
 from hub.auth.access import on_repo, on_user
 from hub.auth.organization_access import on_org
+from hub.auth.token_rights import not_accessible
+from hub.http.errors import Forbidden
 from hub.http.response import TypedReply
 from hub.rest import organization_serializers, serializers
 from hub.rest.context import Context
@@ -162,10 +164,16 @@ def remove_restrictions_for_authenticated_user(ctx: Context) -> None:
 
 
 def _user(ctx: Context) -> Row:
+    """Return the user.
+
+    Raises Forbidden if the token is limited to another account's repositories.
+    """
     assert ctx.caller is not None, "this access requires a token"
     user = accounts.get(ctx.db, ctx.caller.account_id)
     if user is None:
         raise Missing("account")
+    if ctx.caller.target_id not in (None, user["id"]):
+        raise Forbidden(not_accessible(ctx.caller))
     return user
 
 

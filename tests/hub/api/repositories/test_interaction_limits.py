@@ -388,3 +388,17 @@ async def test_private_repositories_are_not_limited(
     await hub.put(MINE, json={"limit": "existing_users"}, headers=octo)
     assert store.look(interaction_limits.excludes, seed.vault, seed.reader["id"]) is None
     assert store.look(interaction_limits.excludes, seed.hello, seed.reader["id"]) is not None
+
+
+async def test_a_token_for_another_account_s_repositories_limits_none_of_the_user_s(
+    client: httpx.AsyncClient, store: Store, seed: Any, tower: Row
+) -> None:
+    held = {"kind": "app_user", "permissions": {"interaction_limits": "write"}}
+    limit = {"limit": "existing_users"}
+    other = token(store, seed.octo, target_id=tower["id"], **held)
+    assert_error(await client.put(MINE, json=limit, headers=other), 403)
+    own = token(store, seed.octo, target_id=seed.octo["id"], **held)
+    assert (await client.put(MINE, json=limit, headers=own)).status_code == 200
+    for method in ("GET", "DELETE"):
+        assert_error(await client.request(method, MINE, headers=other), 403)
+    assert (await client.delete(MINE, headers=own)).status_code == 204
