@@ -4,9 +4,10 @@ from collections.abc import Iterable
 
 from hub.auth.credentials import Caller
 from hub.http.errors import Forbidden, SignOnRequired
-from store import Connection
+from store import Connection, Row
 from store.accounts import sso, tokens
 from store.accounts.permissions import includes
+from store.errors import Missing
 
 RESOURCE = "Resource not accessible by "
 KINDS = {
@@ -68,6 +69,17 @@ def covers(caller: Caller, scopes: Iterable[str]) -> bool:
 def not_accessible(caller: Caller) -> str:
     """Return the message for a caller whose kind of token has no access."""
     return RESOURCE + KINDS[caller.kind]
+
+
+def check_repository(db: Connection, caller: Caller, repo: Row, what: str) -> None:
+    """Check that the token is valid for the repository to which something of the user's belongs.
+
+    Raises Missing for `what` if the token is limited to other repositories, and SignOnRequired if
+    the single sign-on of the repository's owner has not authorized it.
+    """
+    if not caller.reaches(repo):
+        raise Missing(what)
+    check_sign_on(db, caller, repo["owner_id"], repo["owner"])
 
 
 def check_sign_on(db: Connection, caller: Caller, organization_id: int, login: str) -> None:

@@ -9,13 +9,13 @@ from pydantic import AfterValidator
 from typing_extensions import TypedDict
 
 from hub.auth.access import on_repo, on_user
+from hub.auth.token_rights import check_repository
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
 from hub.rest.validation import Text
 from store import Row
 from store.devenvs import devenv_locations, devenvs
 from store.devenvs.devenv_machines import Machine
-from store.errors import Missing
 from store.repositories import repositories
 
 ops = OperationGroup("devenvs", devenv_name=devenvs.get)
@@ -79,8 +79,8 @@ def devenv_machines_for_authenticated_user(ctx: Context, devenv_name: Row) -> De
     """
     repo = repositories.get(ctx.db, devenv_name["repo_id"])
     assert repo is not None, "an environment goes with its repository"
-    if ctx.caller is None or not ctx.caller.reaches(repo):
-        raise Missing("devenv")
+    assert ctx.caller is not None, "this access requires a token"
+    check_repository(ctx.db, ctx.caller, repo, "devenv")
     found = devenvs.reachable(ctx.db, devenv_name, repo)
     return _serialize(ctx, repo, devenv_name["ref"], found)
 

@@ -7,14 +7,13 @@ from hub.api.repositories.invitation_serializers import (
     emit_member_event,
 )
 from hub.auth.access import on_user
-from hub.auth.token_rights import check_sign_on
+from hub.auth.token_rights import check_repository
 from hub.auth.viewing import viewer_of
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
 from hub.rest.paging import NumberedPaging
 from store import Row
 from store.accounts import accounts
-from store.errors import Missing
 from store.repositories import invitations, repositories
 
 ops = OperationGroup("repos", invitation_id=invitations.of_invitee)
@@ -75,14 +74,12 @@ def decline_invitation_for_authenticated_user(ctx: Context, invitation: Row) -> 
 def _between(ctx: Context, invitation: Row) -> tuple[Row, Row]:
     """Return the invitation's repository and invitee.
 
-    Raises Missing if the token is limited to other repositories, and SignOnRequired if the single
-    sign-on of the repository's owner does not authorize it.
+    Raises Missing or SignOnRequired if the token is not valid for the repository.
     """
+    assert ctx.caller is not None, "this access requires a token"
     repo = repositories.get(ctx.db, invitation["repo_id"])
     invitee = accounts.get(ctx.db, invitation["invitee_id"])
     assert repo is not None, "an invitation ends with its repository"
     assert invitee is not None, "an invitation ends with its invitee's account"
-    if ctx.caller is None or not ctx.caller.reaches(repo):
-        raise Missing("invitation")
-    check_sign_on(ctx.db, ctx.caller, repo["owner_id"], repo["owner"])
+    check_repository(ctx.db, ctx.caller, repo, "invitation")
     return repo, invitee

@@ -10,11 +10,11 @@ from hub_client import open_client
 
 from hub.settings import HubSettings
 from store import Row, Store
-from store.accounts import tokens
+from store.accounts import accounts, sso, tokens
 from store.devenvs import devenv_locations, devenv_machines, devenvs
 from store.devenvs.devenv_machines import GIB, Machine
 from store.devenvs.devenvs import EVERY_REF, Restriction
-from store.repositories import refs
+from store.repositories import refs, repositories
 
 AT = "/repos/octo/hello/devenvs/machines"
 OWN = "/user/devenvs/den/machines"
@@ -258,3 +258,14 @@ async def test_a_token_for_other_repositories(
         what = fine | {"target_id": seed.octo["id"], "repositories": [repo["id"]]}
         headers = header(store, seed.octo, **what)
         assert (await hub.get(OWN, headers=headers)).status_code == status
+
+
+async def test_a_token_without_single_sign_on_in_the_organization_of_a_devenv(
+    hub: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
+    acme = store.do(accounts.create, "acme", kind="Organization")
+    den(store, seed, repo_id=store.do(repositories.create, acme["id"], "tools")["id"])
+    assert (await hub.get(OWN)).status_code == 200
+    store.do(sso.enforce, acme["id"], True)
+    answer = await hub.get(OWN)
+    assert (answer.status_code, "X-Service-SSO" in answer.headers) == (403, True)
