@@ -13,6 +13,7 @@ from hub.http.routing import path_of
 from hub.rest.context import Services
 from hub.rest.request import Request
 from hub.ui import cookies, csrf
+from hub.ui.section import ROOT
 from hub.ui.viewer import DashboardViewer
 from store import Connection, Row
 from store.accounts import sessions
@@ -79,7 +80,12 @@ class SessionRequest:
 
     @property
     def place(self) -> str:
-        """Return the path that was asked for, with its query."""
+        """Return the path that was asked for, with its query.
+
+        If a form made the page, no link leads there. Then return the dashboard's root.
+        """
+        if self.request.scope["method"] == "POST":
+            return ROOT
         query = self.request.scope["query_string"].decode("latin-1")
         return path_of(self.request.scope) + (f"?{query}" if query else "")
 

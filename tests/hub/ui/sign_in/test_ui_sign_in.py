@@ -412,6 +412,16 @@ class TestEveryPage:
             answer = await browser.post("/ui/theme", {"theme": "dark", "next": place})
             assert answer.headers["location"] == place
 
+    async def test_a_change_of_the_theme_leads_to_no_page_that_only_a_form_makes(
+        self, store: Store, seed: Any
+    ) -> None:
+        async with open_dashboard(store, seed.token) as browser:
+            page = await browser.post("/ui/retry")
+            assert 'name="next" value="/ui"' in page.text
+            page = await browser.post("/ui/sign-in", {"token": "wrong"}, on="/ui/sign-in")
+            assert 'name="theme"' in page.text
+            assert 'value="/ui/sign-in"' not in page.text
+
     async def test_unreadable_cookies_are_ignored(self, store: Store, seed: Any) -> None:
         async with open_dashboard(store) as browser:
             for cookie in ('"', "tocsin_ui=;;;", "a b=c", "tocsin_ui=%ff%00", "=" * 5000):
