@@ -10,11 +10,25 @@ def moment_of(text: str) -> int | None:
 
     Returns None for anything else.
     """
+    found = _read(text)
+    return None if found is None else int(found.timestamp()) * SECOND
+
+
+def shown(text: str) -> str:
+    """Return a time in the form that such a field shows. Any other text stays as it is.
+
+    A browser shows no time with an offset and no date alone, and then the form would lose it.
+    """
+    found = _read(text)
+    if found is None:
+        return text
+    return found.replace(tzinfo=None).isoformat(timespec="seconds").removesuffix(":00")
+
+
+def _read(text: str) -> datetime | None:
     try:
         found = datetime.fromisoformat(text[:40])
-        if found.tzinfo is None:
-            found = found.replace(tzinfo=UTC)
-        return int(found.timestamp()) * SECOND
+        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
 

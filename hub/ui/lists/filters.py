@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from hub.ui.datetime_fields import moment_of
+from hub.ui.datetime_fields import moment_of, shown
 from hub.ui.view_context import ViewContext, natural
 from store.clock import DAY, HOUR
 from store.database.time_range import TimeRange
@@ -55,6 +55,7 @@ def period(ctx: ViewContext, names: tuple[str, str, str] = NAMES) -> Period:
 
 
 def _period(ctx: ViewContext, chosen: dict[str, str]) -> Period:
+    chosen |= {name: shown(chosen[name]) for name in ("since", "until")}
     has_times, range_ = bool(chosen["since"] or chosen["until"]), chosen["range"]
     if range_ in RANGES and not has_times:
         return Period(chosen, ctx.now - RANGES[range_][1])

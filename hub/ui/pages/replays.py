@@ -5,7 +5,7 @@ from operator import itemgetter
 from typing import Any
 
 from hub.http.errors import Forbidden, HubError
-from hub.ui.datetime_fields import field_of
+from hub.ui.datetime_fields import field_of, shown
 from hub.ui.lists import filters, paging
 from hub.ui.lists.newest import NewestList
 from hub.ui.lists.paging import query
@@ -59,6 +59,7 @@ def plan_replay(ctx: ViewContext) -> dict[str, Any]:
     `count=1` counts what the form has selected, and `count=usual` what is usually selected.
     """
     asked = {name: ctx.asked(name, LONGEST) for name in FIELDS}
+    asked |= {name: shown(asked[name]) for name in ("since", "until")}
     chosen = asked if ctx.asked("count") == "1" else _usual(asked, ctx.now)
     repo_ids = ctx.repositories()
     runs, listed = _runs(ctx, repo_ids)

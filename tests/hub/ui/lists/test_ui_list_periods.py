@@ -67,6 +67,23 @@ async def test_problems_of_a_night_in_the_order_of_a_column(
         assert "Only the times limit the list." in page
 
 
+@pytest.mark.parametrize("path", ["deliveries", "replay"])
+async def test_the_fields_of_a_period_show_each_time_that_limits_a_list(
+    world: World, path: str
+) -> None:
+    """A browser leaves a time out that such a field cannot show, and so does the next request."""
+    async with open_dashboard(world.store, world.seed.token) as browser:
+        for given, field in (
+            ("2026-11-21T07:33", "2026-11-21T07:33"),
+            ("2026-11-21T07:33:20Z", "2026-11-21T07:33:20"),
+            ("2026-11-21T00:33%2B02:00", "2026-11-20T22:33"),
+            ("2026-11-21", "2026-11-21T00:00"),
+            ("0001-01-01T00:00%2B02:00", "0001-01-01T00:00+02:00"),
+        ):
+            page = await browser.page(f"/ui/{path}?count=1&since={given}")
+            assert f'name="since" type="datetime-local" value="{field}"' in page
+
+
 async def test_the_catalog_can_be_sorted_by_a_column(world: World) -> None:
     world.send(world.good, "a", "b", name="push")
     world.send(world.good, "c", name="star")
