@@ -131,6 +131,16 @@ Moment = Annotated[
 """A time in a query: ISO 8601 text, converted to microseconds."""
 
 
+def _in_digits(text: str) -> str:
+    if not (text.isascii() and text.isdigit()):
+        raise ValueError("not a whole number in digits")
+    return text
+
+
+Digits = BeforeValidator(_in_digits)
+"""For each number in a query, as in a path: it has no sign, space, underscore or fraction."""
+
+
 def _no_nul(text: str) -> str:
     if "\0" in text:
         raise ValueError("must not hold a NUL")

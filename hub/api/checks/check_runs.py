@@ -18,7 +18,7 @@ from hub.rest.paging import NumberedPaging
 from hub.rest.resolve import text
 from hub.rest.serializers import EmptyObject, row_serializer
 from hub.rest.urls import Urls
-from hub.rest.validation import Text
+from hub.rest.validation import Digits, Text
 from store import Connection, Row
 from store.accounts import apps
 from store.checks import check_annotations, check_runs, check_suites
@@ -46,7 +46,7 @@ class CheckRunQuery(TypedDict, total=False):
 
 
 class CommitFilter(CheckRunQuery, total=False):
-    app_id: Annotated[int, Ge(0), Le(2**63 - 1)]
+    app_id: Annotated[int, Ge(0), Le(2**63 - 1), Digits]
 
 
 class CheckRuns(TypedDict):

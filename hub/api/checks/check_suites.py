@@ -13,7 +13,7 @@ from hub.rest.context import Context
 from hub.rest.group import OperationGroup
 from hub.rest.paging import NumberedPaging
 from hub.rest.resolve import text
-from hub.rest.validation import Text
+from hub.rest.validation import Digits, Text
 from store import Row
 from store.checks import check_suites
 from store.checks.check_suites import SuiteFilter
@@ -26,7 +26,7 @@ READ = on_repo("checks", "read").or_anyone()
 class SuiteQuery(TypedDict, total=False):
     """A filter of check suites: of an app, or with a run of this name."""
 
-    app_id: Annotated[int, Ge(0), Le(2**63 - 1)]
+    app_id: Annotated[int, Ge(0), Le(2**63 - 1), Digits]
     check_name: Annotated[Text, MaxLen(255)]
 
 

@@ -16,6 +16,7 @@ from hub.rest.group import OperationGroup
 from hub.rest.paging import AroundPaging, OnwardPaging
 from hub.rest.serializers import time
 from hub.rest.urls import Urls
+from hub.rest.validation import Digits
 from store import Row
 from store.errors import Invalid
 from store.workflows import concurrency, workflow_runs
@@ -23,7 +24,7 @@ from store.workflows import concurrency, workflow_runs
 ops = OperationGroup("actions", run_id=workflow_runs.get, concurrency_group_name=concurrency.get)
 
 READ = on_repo("actions", "read").or_anyone()
-Number = Annotated[int, Ge(1), Le(2**63 - 1)]
+Number = Annotated[int, Ge(1), Le(2**63 - 1), Digits]
 
 
 class AheadFilter(TypedDict, total=False):

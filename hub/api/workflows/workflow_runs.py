@@ -12,7 +12,7 @@ from hub.auth.access import on_repo
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
 from hub.rest.paging import NumberedPaging
-from hub.rest.validation import Text
+from hub.rest.validation import Digits, Text
 from store import Row, clock
 from store.clock import DAY
 from store.errors import Invalid
@@ -62,7 +62,7 @@ class RunQuery(PullsWanted, total=False):
         "pending",
     ]
     created: Name
-    check_suite_id: Annotated[int, Ge(0), Le(2**63 - 1)]
+    check_suite_id: Annotated[int, Ge(0), Le(2**63 - 1), Digits]
     head_sha: Name
 
 

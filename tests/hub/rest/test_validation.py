@@ -9,6 +9,8 @@ from pydantic import TypeAdapter, with_config
 from typing_extensions import TypedDict
 
 from hub.http.errors import Rejected, TooLarge
+from hub.operations import OPERATIONS
+from hub.rest.operation import Operation
 from hub.rest.validation import (
     BYTES_PER_VALUE,
     FREE_VALUES,
@@ -109,3 +111,22 @@ def test_a_body_with_too_many_values_is_not_validated() -> None:
     with pytest.raises(TooLarge):
         read_body(THING, beyond)
     assert read_body(THING, beyond, limit=BYTES_PER_VALUE * (FREE_VALUES + 1)) == {"name": "a"}
+
+
+NUMBERS = [
+    (one, name)
+    for one in OPERATIONS
+    if one.query is not None
+    for name, member in one.query.json_schema()["properties"].items()
+    if member.get("type") == "integer"
+]
+
+
+@pytest.mark.parametrize(("operation", "name"), NUMBERS, ids=lambda one: getattr(one, "id", one))
+def test_a_number_in_a_query_is_in_digits(operation: Operation, name: str) -> None:
+    """Python also reads signs, spaces and underscores."""
+    assert operation.query is not None
+    assert read_query(operation.query, {name: "010"})[name] == 10
+    for text in ("1_0", "+10", " 10", "10.0", "\uff11"):
+        with pytest.raises(Rejected, match=f"For '{name}': not a whole number in digits"):
+            read_query(operation.query, {name: text})
