@@ -189,8 +189,7 @@ def _end(db: Connection, where: str, **given: int | str) -> int:
 
 
 def forget(db: Connection) -> None:
-    """Delete sessions that have ended and expired links."""
+    """Delete sessions that have ended."""
     # The token of an expired session has expired too, and the one of a fast clock has not.
     _end(db, f"expires_at > :now AND NOT ({RUNNING.format('')})", **_moments(db))
     db.execute("DELETE FROM ui_session WHERE expires_at <= :now", now=db.now)
-    db.execute("DELETE FROM hook_link WHERE expires_at <= :now", now=db.now)

@@ -6,11 +6,14 @@ Only a digest of a link's secret value is kept.
 import secrets
 
 from store.accounts.sessions import digest
-from store.clock import DAY
+from store.clock import DAY, HOUR
 from store.database.connection import Connection, Row
 from store.errors import Invalid
 
 LONGEST = 30 * DAY
+# A link that ends later than any can was made while the clock was fast, and has ended.
+LIVE = "expires_at > :now AND expires_at <= :latest"
+TOLERANCE = HOUR
 MOST = 50
 COLUMNS = "id, hook_id, note, made_by, created_at, expires_at"
 
@@ -45,20 +48,23 @@ def get_by_value(db: Connection, value: str) -> Row | None:
     return db.one(
         "SELECT l.id, l.hook_id, l.note, l.expires_at, h.url FROM hook_link l"
         " JOIN hook h ON h.id = l.hook_id AND h.deleted_at IS NULL"
-        " WHERE l.hash = :hash AND l.expires_at > :now",
+        f" WHERE l.hash = :hash AND {LIVE}",
         hash=digest(value),
-        now=db.now,
+        **_moments(db),
     )
 
 
 def list_active(db: Connection, hook_id: int) -> list[Row]:
     """Return a hook's valid links, newest first."""
     return db.all(
-        f"SELECT {COLUMNS} FROM hook_link WHERE hook_id = :hook_id AND expires_at > :now"
-        " ORDER BY id DESC",
+        f"SELECT {COLUMNS} FROM hook_link WHERE hook_id = :hook_id AND {LIVE} ORDER BY id DESC",
         hook_id=hook_id,
-        now=db.now,
+        **_moments(db),
     )
+
+
+def _moments(db: Connection) -> dict[str, int]:
+    return {"now": db.now, "latest": db.now + LONGEST + TOLERANCE}
 
 
 def revoke(db: Connection, hook_id: int, link_id: int) -> bool:
@@ -71,3 +77,8 @@ def revoke(db: Connection, hook_id: int, link_id: int) -> bool:
         )
         > 0
     )
+
+
+def forget(db: Connection) -> None:
+    """Delete links that have ended, and with them the sessions that they opened."""
+    db.execute(f"DELETE FROM hook_link WHERE NOT ({LIVE})", **_moments(db))

@@ -17,7 +17,7 @@ from store.clock import DAY, HOUR, SECOND
 from store.delivery import future_times, hook_removal, retention
 from store.delivery.replays import replay_runs
 from store.delivery.websub import websub, websub_foreign, websub_requests
-from store.hooks import hook_secrets, signing_keys
+from store.hooks import hook_links, hook_secrets, signing_keys
 from store.hooks.retries import LONGEST
 from store.mail import notices, outbox
 from store.monitoring import hook_tallies, minute_counters
@@ -86,6 +86,7 @@ async def prune(
     await drop_all(hook_tallies.merge, now - FINE_TALLIES)
     await drop_all(hook_tallies.drop, now - HOOK_TALLIES)
     await drop_all(pull_leases.drop_ended, now - PULL_LEASES)
+    await store.note(hook_links.forget)
     await store.note(sessions.forget)
     await store.note(deployment_jobs.forget, attempts)
     await store.note(replay_runs.RUNS.forget, attempts)

@@ -89,12 +89,27 @@ def test_ended_sessions_and_links_are_deleted(world: World) -> None:
     world.clock.advance(seconds=DAY // 1_000_000)
     assert world.store.look(hook_links.get_by_value, value) is None
     assert world.store.look(hook_links.list_active, hook["id"]) == []
+    world.store.do(hook_links.forget)
     world.store.do(sessions.forget)
     counts = "SELECT (SELECT count(*) FROM ui_session), (SELECT count(*) FROM hook_link)"
     assert list(world.store.look(lambda db: db.tuples(counts))) == [(1, 0)]
     world.clock.advance(seconds=7 * DAY // 1_000_000)
     world.store.do(sessions.forget)
     assert list(world.store.look(lambda db: db.tuples(counts))) == [(0, 0)]
+
+
+def test_a_link_of_a_fast_clock_ends_when_the_clock_is_put_back(world: World) -> None:
+    hook = world.hook()
+    world.clock.advance(365 * 86_400)
+    value, _ = world.store.do(hook_links.create, hook["id"], "", "octo", 30 * DAY)
+    # A clock that is corrected by a little ends no link.
+    world.clock.advance(-60)
+    assert world.store.look(hook_links.get_by_value, value) is not None
+    world.clock.advance(-365 * 86_400)
+    assert world.store.look(hook_links.get_by_value, value) is None
+    assert world.store.look(hook_links.list_active, hook["id"]) == []
+    world.store.do(hook_links.forget)
+    assert world.store.look(lambda db: db.value("SELECT count(*) FROM hook_link")) == 0
 
 
 def test_bounds_of_links(world: World) -> None:
