@@ -170,6 +170,7 @@ def has_too_many(db: Connection, services: Services, request: Request) -> bool:
     """Count a wrong token. Return whether its address had sent too many before."""
     if services.limits is None:
         return False
+    request.counted = True
     subject = RateSubject("address", services.clients.address(request.scope))
     return services.limits.record_bad_token(db, subject)
 

@@ -71,7 +71,7 @@ def wrap(
                 request_id,
             )
         finally:
-            if services.limits is not None and headers:
+            if services.limits is not None and (headers or request.counted):
                 services.limits.end(request.rate_charge)
         seconds = time.perf_counter() - began
         services.measures.observe_request(door, answer.status, seconds)

@@ -35,6 +35,8 @@ class Request:
     """Headers for the response about the caller's token, once it is known."""
     rate_charge: RateCharge | None = None
     """The charge against the rate limit, once it was made."""
+    counted: bool = False
+    """Whether a wrong token was counted, so that the counts must be saved."""
     person: Caller | HubError | None = None
     """The user whose password came with it, or the error that the check raised."""
     credentials: str = "token"

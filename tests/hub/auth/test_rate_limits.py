@@ -11,7 +11,7 @@ import httpx
 import pytest
 from assertions import BASE, assert_error
 from engines import ENGINES, engine_url
-from waiting import PATIENCE
+from waiting import PATIENCE, until
 
 from hub.app import create_app
 from hub.auth import rate_counters
@@ -23,6 +23,7 @@ from hub.http.client_address import ClientAddresses
 from hub.http.errors import Exhausted, TooFast
 from hub.rate_limit_settings import RATE_LIMITS
 from hub.settings import HubSettings
+from hub.ui import cookies, csrf
 from store import Connection, Store, open_store
 from store.accounts import accounts, rate_limits, tokens
 from store.clock import SECOND, MovableClock
@@ -467,6 +468,27 @@ async def test_counts_are_saved_at_intervals(
         while not (rows := store.look(rate_limits.spent_by, f"user:{seed.octo['id']}")):  # noqa: ASYNC110 - the test waits for the store
             await asyncio.sleep(0.01)
     assert {row["resource"]: row["used"] for row in rows} == {"core": 1, "points": 1}
+
+
+async def test_a_wrong_token_is_saved_wherever_it_is_counted(
+    store: Store, seed: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A hub that only takes events gets no request of the API with which counts are saved."""
+    monkeypatch.setattr(rate_counters, "INTERVAL", 0)
+    wrong, form = tokens.new_value("personal"), {"csrf": csrf.token_of("door"), "token": "x"}
+
+    def stored() -> int:
+        rows = store.look(rate_limits.spent_by, "address:127.0.0.1")
+        return next((row["used"] for row in rows if row["resource"] == "bad tokens"), 0)
+
+    async with client_of(store, wrong) as client:
+        for used, (method, path) in enumerate(
+            (("POST", "/octo/hello/events/push"), ("GET", "/metrics"), ("POST", "/ui/sign-in")), 1
+        ):
+            cookie = {"Cookie": f"{cookies.DOOR}=door"}
+            answer = await client.request(method, path, data=form, headers=cookie)
+            assert answer.status_code == 401
+            await until(lambda used=used: stored() == used, path)
 
 
 async def test_many_callers_do_not_fill_the_memory(store: Store) -> None:
