@@ -124,7 +124,9 @@ class RateCounters:
 
     def save_later(self) -> None:
         """Schedule a write within a second. Must be called on the event loop."""
-        if self._changed and self._timer is None and self._saving is None:
+        # Callers of free requests have counters too, and change none.
+        is_needed = self._changed or len(self._counts) > self._max_subjects
+        if is_needed and self._timer is None and self._saving is None:
             self._timer = asyncio.get_running_loop().call_later(INTERVAL, self._save_soon)
 
     def _save_soon(self) -> None:

@@ -504,6 +504,20 @@ async def test_many_callers_do_not_fill_the_memory(store: Store) -> None:
     await store.close()
 
 
+async def test_many_callers_of_free_requests_do_not_fill_the_memory(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rate_counters, "INTERVAL", 0)
+    counters = RateCounters(store, 3600, max_subjects=10)
+    counted = RateLimits(store, HubSettings(), counters)
+    for number in range(20):
+        subject = RateSubject("address", f"192.0.2.{number}")
+        counted.end(store.look(counted.charge, subject, "", points=0))
+    await until(lambda: len(counters) == 0)
+    await counters.close()
+    await store.close()
+
+
 async def test_events_and_health_are_not_limited(store: Store, seed: Any) -> None:
     async with client_of(store, seed.token, rate_limits={"core": 0}) as client:
         answer = await client.post("/octo/hello/events/push", json={})
