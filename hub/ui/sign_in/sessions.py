@@ -1,5 +1,6 @@
 """The page of the viewer's own sessions, and the actions that end them."""
 
+from hub.http.errors import Forbidden
 from hub.ui.section import ROOT, ActionResult, Section
 from hub.ui.view_context import ViewContext
 from store.accounts import sessions
@@ -8,6 +9,7 @@ from store.errors import Missing
 
 ui = Section()
 PATH = f"{ROOT}/sessions"
+OF_APP = "An app's token shows no sessions of its user. Sign in with a token of your own."
 METHODS = {
     "token": "token",
     "openid": "OpenID Connect",
@@ -46,10 +48,13 @@ def end_other_sessions(ctx: ViewContext) -> ActionResult:
 def _owner(ctx: ViewContext) -> int | str:
     """Return the user's id, or the mark of the administrators' token.
 
-    Raises Missing for a guest, whose link belongs to nobody.
+    Raises Missing for a guest, whose link belongs to nobody, and Forbidden for an app, which must
+    not learn from where its user signs in.
     """
     caller = ctx.viewer.caller
     if caller is not None:
+        if caller.app_id is not None:
+            raise Forbidden(OF_APP)
         return caller.account_id
     if ctx.session is None or not ctx.viewer.operator:
         raise Missing("session")

@@ -21,7 +21,7 @@ from store.hooks import hook_links, hooks
 from store.jobs import jobs
 from store.jobs.jobs import JobSchedule
 
-# Users may end their own sessions and save their own views with any token.
+# Users may end their own sessions and save their own views with any token of their own.
 OWN = ("/ui/sessions/", "/ui/views")
 ACTS = [
     act

@@ -12,7 +12,7 @@ from engines import embedded
 from hub.ui import cookies
 from hub.ui.headers import POLICY
 from store import Connection, Row, Store
-from store.accounts import accounts, apps, sessions, tokens
+from store.accounts import accounts, apps, grants, sessions, tokens
 from store.apps import installation_tokens, installations
 from store.audit import audit_log
 from store.clock import SECOND, MovableClock
@@ -451,6 +451,23 @@ async def test_the_dashboard_can_be_switched_off(store: Store, seed: Any) -> Non
     async with open_dashboard(store, ui=False) as browser:
         for path in ("/ui", "/ui/sign-in", "/ui/static/0/tocsin.css"):
             assert (await browser.get(path)).status_code in (401, 404)
+
+
+async def test_an_app_sees_and_ends_no_session_of_its_user(store: Store, seed: Any) -> None:
+    def issue(db: Connection) -> str:
+        _, app = apps.create(db, seed.reader["id"], "Mill", url="https://mill.example/")
+        return grants.issue(db, app, seed.octo["id"], scopes=["repo"])[0]
+
+    held = store.do(issue)
+    async with (
+        open_dashboard(store, held, last=False) as app,
+        open_dashboard(store, seed.token) as browser,
+    ):
+        mine = sessions.digest(browser.client.cookies["tocsin_ui"])[: sessions.SHOWN]
+        assert (await app.get("/ui/sessions")).status_code == 403
+        for path in (f"/ui/sessions/{mine}/end", "/ui/sessions/end-others"):
+            assert (await app.post(path)).status_code == 403
+        assert "this session" in text_of(await browser.page("/ui/sessions"))
 
 
 async def test_signing_in_and_out_is_in_the_audit_log(store: Store, seed: Any) -> None:
