@@ -4,6 +4,7 @@ from operator import itemgetter
 from typing import Any
 
 from hub.admin.administrators import RUN
+from hub.api.accounts.emails import READ as ADDRESSES
 from hub.api.hooks.hook_access import WRITE
 from hub.http import numbers
 from hub.http.errors import Forbidden
@@ -13,6 +14,7 @@ from hub.ui.lists.sorting import Sorting
 from hub.ui.mail.hook_panel import check_on
 from hub.ui.section import ROOT, ActionResult, Section
 from hub.ui.view_context import ViewContext
+from hub.ui.viewer import may
 from store.accounts import email_address
 from store.errors import Conflict, Invalid
 from store.jobs import jobs
@@ -43,16 +45,33 @@ MARKS = {
 @ui.page(PATH, "mail.html")
 def show_mail(ctx: ViewContext) -> dict[str, Any]:
     """Show where the viewer gets mail, and to operators the latest mails."""
-    settings, caller = ctx.services.settings, ctx.viewer.caller
-    account_id = None if caller is None else caller.account_id
+    settings = ctx.services.settings
     return {
         "on": settings.mail_host is not None,
         "server": settings.mail_host if ctx.viewer.operator else None,
-        "person": account_id is not None,
-        "address": None if account_id is None else receivers.address_of(ctx.db, account_id),
-        "left": [] if account_id is None else subscriptions.list_left(ctx.db, account_id),
+        "person": ctx.viewer.caller is not None,
+        **_own(ctx),
         **_mails(ctx),
         "may_run": ctx.viewer.may_run,
+    }
+
+
+def _own(ctx: ViewContext) -> dict[str, Any]:
+    """Return the viewer's address, and the hooks from which they have unsubscribed.
+
+    As in the API, the token must have the right to read each of them.
+    """
+    caller = ctx.viewer.caller
+    if caller is None:
+        return {"has_address": False, "address": None, "left": []}
+    address = receivers.address_of(ctx.db, caller.account_id)
+    left = subscriptions.list_left(ctx.db, caller.account_id)
+    return {
+        "has_address": address is not None,
+        "address": address if may(caller, ADDRESSES) else None,
+        "left": [
+            one for one in left if not one["hook_id"] or ctx.viewer.may_see(ctx.db, one["hook_id"])
+        ],
     }
 
 

@@ -7,7 +7,7 @@ from dashboard_client import open_dashboard, text_of
 from ui_world import World
 
 from store import Connection, Store
-from store.accounts import emails
+from store.accounts import emails, tokens
 from store.clock import MovableClock
 from store.delivery import hook_removal
 from store.mail import outbox, receivers, subscriptions
@@ -33,7 +33,9 @@ def gets(world: World) -> bool:
 
 async def test_an_owner_unsubscribes_from_a_hook_and_subscribes_again(world: World) -> None:
     at = f"/ui/hooks/{world.failing['id']}"
-    async with open_dashboard(world.store, world.seed.token, **ON) as browser:
+    scopes = ["write:repo_hook", "user:email"]
+    value, _ = world.store.do(tokens.create, world.seed.octo["id"], scopes=scopes)
+    async with open_dashboard(world.store, value, **ON) as browser:
         assert "You get mail if something is wrong" in text_of(await browser.page(at))
         assert (await browser.post(f"{at}/mail/stop", on=at)).status_code == 303
         assert not gets(world)
@@ -55,6 +57,22 @@ async def test_an_owner_unsubscribes_from_a_hook_and_subscribes_again(world: Wor
             answer = await browser.post("/ui/mail/subscribe", {"hook": given}, on=at)
             assert answer.status_code == status
         assert gets(world)
+
+
+async def test_a_token_shows_the_address_and_the_hooks_that_it_may_read(world: World) -> None:
+    hook_id = world.failing["id"]
+    world.store.do(subscriptions.unsubscribe, world.seed.octo["id"], [hook_id])
+    for scopes, address, hook in (
+        ([], False, False),
+        (["user:email"], True, False),
+        (["read:repo_hook"], False, True),
+    ):
+        value, _ = world.store.do(tokens.create, world.seed.octo["id"], scopes=scopes)
+        async with open_dashboard(world.store, value, last=False, **ON) as browser:
+            page = text_of(await browser.page("/ui/mail"))
+        shown = OCTO in page, f"hook {hook_id} of octo/hello" in page
+        assert shown == (address, hook), scopes
+    await world.store.close()
 
 
 async def test_the_mail_of_others_cannot_be_changed(world: World) -> None:
