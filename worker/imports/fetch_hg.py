@@ -3,6 +3,7 @@
 import re
 import shutil
 from collections.abc import Sequence
+from pathlib import Path
 
 from worker.http.guard import Guard
 from worker.imports.directories import write_private_file
@@ -18,6 +19,7 @@ RECEIVING = re.compile(r"(changesets|manifests|files) (\d+)/(\d+)")
 TAKING = re.compile(r"exported (\d+) of (\d+)")
 DENIED = ("authorization failed", "authorization required", "HTTP Error 401", "HTTP Error 403")
 BRANCH = "refs/heads/default"
+EXTENSION = Path(__file__).with_name("hg_web.py").resolve()
 
 
 class MercurialFetcher:
@@ -63,6 +65,11 @@ class MercurialFetcher:
             "[ui]",
             f"interactive = {'yes' if named else 'no'}",
             "nontty = yes",
+            # Bundles are often on another server, which the proxy refuses.
+            "clonebundles = no",
+            "[extensions]",
+            f"tocsin = {EXTENSION}",
+            "tocsin:required = yes",
             "[progress]",
             "assume-tty = yes",
             "delay = 0",

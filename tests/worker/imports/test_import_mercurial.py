@@ -165,6 +165,35 @@ async def test_another_url_than_a_mercurial_repository_fails(place: Place) -> No
     assert row["error_message"].startswith("hg: abort")
 
 
+async def test_a_redirect_to_ftp_is_not_followed(place: Place) -> None:
+    met: list[str] = []
+
+    async def redirect(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        lines = ("HTTP/1.1 302 Found", f"Location: ftp://127.0.0.1:{port_of(internal)}/x", "", "")
+        writer.write("\r\n".join(lines).encode())
+        writer.close()
+
+    async def banner(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        met.append("ftp")
+        writer.write(b"530 a secret of this network\r\n")
+        writer.close()
+
+    async with (
+        await asyncio.start_server(redirect, "127.0.0.1", 0) as public,
+        await asyncio.start_server(banner, "127.0.0.1", 0) as internal,
+    ):
+        place.source = f"http://127.0.0.1:{port_of(public)}"
+        row = await place.done("/", vcs="mercurial")
+    assert (row["status"], met) == ("error", [])
+    assert "redirects to ftp, which is refused" in row["error_message"]
+
+
+def port_of(server: asyncio.Server) -> int:
+    port: int = server.sockets[0].getsockname()[1]
+    return port
+
+
 async def asked(port: int, request: str) -> str:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(request.encode())
