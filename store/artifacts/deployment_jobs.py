@@ -128,9 +128,10 @@ def _opened(row: Row) -> Row:
 
 
 def _take(db: Connection, job_id: int, limit: int) -> list[Deployment]:
+    # Rows that another worker has taken are waited for: they come back if its transaction fails.
     chosen = (
         "SELECT e.position FROM deployment_job_entry e WHERE e.job_id = :job_id"
-        f" ORDER BY e.position LIMIT :limit{db.skip_locked}"
+        f" ORDER BY e.position LIMIT :limit{db.for_update}"
     )
     rows = db.tuples(
         "DELETE FROM deployment_job_entry WHERE job_id = :job_id"

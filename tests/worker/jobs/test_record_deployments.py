@@ -1,10 +1,14 @@
 """The job that records deployments: it continues after errors, and reports each one once."""
 
 from collections.abc import AsyncIterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from typing import Any
 
 import pytest
 from assertions import bodies
+from racing import waits
+from waiting import PATIENCE, wait_until
 
 from hub.settings import HubSettings
 from hub.worker_events import WorkerEvents
@@ -92,6 +96,35 @@ async def test_cut_off_it_goes_on(kept: Store, settings: HubSettings) -> None:
     assert (row["status"], row["total_count"], row["errors"]) == ("completed", MANY, [])
     assert count(kept, "deployment_record") == count(kept, "event") == MANY
     assert count(kept, "deployment_job_entry") == 0
+
+
+@pytest.mark.parametrize("url", ["postgres"], indirect=True)
+async def test_a_job_does_not_end_before_another_worker_s_batch(
+    kept: Store, settings: HubSettings, url: str
+) -> None:
+    job_id = ask(kept, BATCH)
+    with ThreadPoolExecutor(1) as thread:
+        with closing(kept.engine.session()) as lost:
+            # The other worker lost its claim. Its transaction is still open, and then fails.
+            lost.begin(kept.clock.now(), write=True)
+            assert lost.db.execute("DELETE FROM deployment_job_entry") == BATCH
+            after = thread.submit(lambda: kept.do(_advanced, job_id))
+            wait_until(lambda: after.done() or waits(url), "the second worker")
+        assert after.result(PATIENCE) == BATCH
+    await record_deployments(kept, WorkerEvents(settings), batch=BATCH)
+    row = job(kept, job_id)
+    assert (row["status"], row["total_count"]) == ("completed", BATCH)
+    assert count(kept, "deployment_record") == BATCH
+    assert count(kept, "deployment_job_entry") == 0
+
+
+def _advanced(db: Connection, job_id: int) -> int | None:
+    org = accounts.by_login(db, "acme")
+    assert org is not None
+    row = deployment_jobs.get(db, org["id"], job_id)
+    assert row is not None
+    made = deployment_jobs.advance(db, row, BATCH)
+    return None if made is None else len(made)
 
 
 async def test_a_lasting_error_fails_the_job(
