@@ -4,7 +4,8 @@ import click
 
 from hub.cli.console import lookups, options, suggestions
 from hub.cli.console.grammar import command
-from hub.cli.service.configuration import Configuration
+from hub.cli.service.configuration import Configuration, Settings
+from hub.cli.service.expired import report_expired
 from hub.worker_events import WorkerEvents
 from store import Connection
 from store.assistant import membership_seats
@@ -27,23 +28,22 @@ def join(configuration: Configuration, organization: str, login: str, role: str)
 
     If every member of the organization has a seat at the assistant, the new member gets one too.
     """
-    worker_events = WorkerEvents(configuration.settings)
     store = options.opened(configuration.settings, create=False)
     try:
-        store.do(_join, worker_events, organization, login, role)
+        store.do(_join, configuration.settings, organization, login, role)
     finally:
         store.shut()
     click.echo(f"{login} is {role} of {organization}")
 
 
-def _join(
-    db: Connection, worker_events: WorkerEvents, organization: str, login: str, role: str
-) -> None:
+def _join(db: Connection, settings: Settings, organization: str, login: str, role: str) -> None:
     group, joining = lookups.account(db, organization), lookups.account(db, login)
     if group["kind"] != "Organization":
         raise lookups.missing(f"organization {organization!r}", "org list")
     if joining["kind"] != "User":
         raise Invalid(f"{login!r} is an organization: only users can be members")
+    report_expired(db, settings)
+    worker_events = WorkerEvents(settings)
     new, refreshed = membership_seats.join(db, group["id"], joining["id"], role)
     for event, seats in (("assistant_seat.created", new), ("assistant_seat.refreshed", refreshed)):
         if seats:

@@ -11,6 +11,7 @@ from hub.cli.console import options, output
 from hub.cli.console.arguments import InputFile
 from hub.cli.console.grammar import command
 from hub.cli.service.configuration import Configuration, Settings
+from hub.cli.service.expired import report_expired
 from hub.cli.state import models
 from hub.cli.state.changes import StateChange, described_place
 from hub.cli.state.places import located
@@ -76,6 +77,7 @@ def _changes(settings: Settings, text: str, *, init: bool) -> list[StateChange]:
 def _apply(
     db: Connection, wanted: models.StateDocument, store: Store, settings: Settings
 ) -> list[StateChange]:
+    report_expired(db, settings)
     changes = wanted.apply(db)
     if any(each.kind == "usage" and each.outcome != "unchanged" for each in changes):
         # Imported here, because few documents have usage.

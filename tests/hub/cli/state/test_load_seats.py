@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from store import Row, Store
+from store import Connection, Row, Store
 from store.accounts import accounts
-from store.assistant import assistant_seats
+from store.assistant import assistant_seats, seat_rows
 
 pytestmark = pytest.mark.usefixtures("url")
 
@@ -65,3 +65,24 @@ def test_a_seat_that_comes_with_joining_emits_an_event(load, run, store: Store):
     run("org", "join", "tower", "eve", "--role", "admin")
     reported = store.look(lambda db: db.all("SELECT name, action FROM event"))
     assert reported == [{"name": "assistant_seat", "action": "created"}]
+
+
+def end_seat(db: Connection, login: str) -> None:
+    """End a seat now. No worker runs that removes it."""
+    tower, person = accounts.by_login(db, "tower"), accounts.by_login(db, login)
+    assert tower is not None
+    assert person is not None
+    rows = seat_rows.of_users(db, tower["id"], [person["id"]])
+    seat_rows.cancel(db, [*rows.values()], db.now)
+
+
+def test_a_seat_that_ended_without_a_worker_is_reported(load, run, store: Store):
+    load(**subscription("assign_all"))
+    store.do(end_seat, "bob")
+    load(**subscription("assign_all", plan="enterprise"))
+    assert seats(store) == {"ada": False, "bob": False}
+    store.do(end_seat, "bob")
+    run("org", "join", "tower", "bob")
+    assert seats(store) == {"ada": False, "bob": False}
+    reported = store.look(lambda db: db.tuples("SELECT action FROM event ORDER BY id"))
+    assert reported == [("cancelled",), ("cancelled",), ("created",)]
