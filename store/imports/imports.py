@@ -138,10 +138,13 @@ def needed(db: Connection, repo_id: int) -> Row:
     return row
 
 
-def delete(db: Connection, repo_id: int) -> bool:
-    """Delete a repository's import, which cancels it. Return False if there is none."""
+def delete(db: Connection, repo_id: int) -> str | None:
+    """Delete a repository's import, which cancels it. Return its last status, or None."""
     jobs.notify_worker(db)
-    return db.execute("DELETE FROM source_import WHERE repo_id = :id", id=repo_id) > 0
+    status: str | None = db.value(
+        "DELETE FROM source_import WHERE repo_id = :id RETURNING status", id=repo_id
+    )
+    return status
 
 
 def set_preferences(db: Connection, repo_id: int, use_lfs: str) -> Row:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from racing import overlap
 
 from store import Connection, Row, Store
 from store.accounts import accounts
@@ -140,6 +141,18 @@ def test_an_import_waits_for_a_choice(store: Store, octo: Row, start: Callable[.
     assert (row["status"], row["project_choices"]) == ("detection_found_multiple", choices)
     row = store.do(imports.restart, row, octo["id"], {"project": "a"})
     assert (row["status"], row["project"], row["project_choices"]) == ("detecting", "a", [])
+
+
+@pytest.mark.parametrize("url", ["postgres"], indirect=True)
+def test_a_deletion_finds_the_end_that_came_first(
+    store: Store, other: Store, url: str, start: Callable[..., Row]
+) -> None:
+    start()
+    row = taken(store)
+    first = (store, lambda db: import_rounds.complete(db, row, {}))
+    ended, deleted = overlap(url, first, (other, lambda db: imports.delete(db, row["repo_id"])))
+    assert ended
+    assert deleted == "complete"
 
 
 def test_authors_of_an_import(store: Store, start: Callable[..., Row]) -> None:

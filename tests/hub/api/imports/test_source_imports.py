@@ -1,5 +1,6 @@
 """Source imports through the API."""
 
+import asyncio
 import json
 from typing import Any
 
@@ -7,6 +8,8 @@ import httpx
 import pytest
 from assertions import BASE, assert_error, bodies, links
 from hub_client import open_client
+from racing import transaction, waits
+from waiting import until
 
 from hub.api.imports import source_imports
 from hub.rest.context import Services
@@ -251,6 +254,20 @@ async def test_an_import_can_be_canceled(client: httpx.AsyncClient, store: Store
     assert reported["status"] == "cancelled"
     assert reported["repository"]["full_name"] == "octo/hello"
     assert reported["sender"]["login"] == "octo"
+
+
+@pytest.mark.parametrize("url", ["postgres"], indirect=True)
+async def test_an_import_that_ends_while_it_is_cancelled_has_one_outcome(
+    client: httpx.AsyncClient, store: Store, url: str
+) -> None:
+    await started(client)
+    row = taken(store)
+    with transaction(store) as db:
+        assert import_rounds.complete(db, row, {})
+        cancelling = asyncio.ensure_future(client.delete(AT))
+        await until(lambda: cancelling.done() or waits(url))
+    assert (await cancelling).status_code == 204
+    assert bodies(store, "repository_import") == []
 
 
 async def test_one_that_is_complete_is_forgotten(client: httpx.AsyncClient, store: Store) -> None:
