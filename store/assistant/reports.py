@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from store.database.body_codec import compress, decompress
 from store.database.connection import Connection, Row, json_array
+from store.errors import Missing
 
 COLUMNS = (
     "id, enterprise_id, kind, first_day, last_day, version, created_at, made_at, replaced_at,"
@@ -65,7 +66,10 @@ def part(db: Connection, report_id: int, number: int) -> bytes | None:
 
 
 def finish(db: Connection, made: Iterable[ReportPart]) -> None:
-    """Mark these reports as finished. They replace former ones for the same or the last days."""
+    """Mark these reports as finished. They replace former ones for the same or the last days.
+
+    Raises Missing if another worker has given one up meanwhile.
+    """
     for each in made:
         db.execute(
             "UPDATE report SET replaced_at = :now WHERE replaced_at IS NULL AND made_at IS NOT NULL"
@@ -75,7 +79,7 @@ def finish(db: Connection, made: Iterable[ReportPart]) -> None:
             id=each.report_id,
             now=db.now,
         )
-        db.execute(
+        there = db.execute(
             "UPDATE report SET made_at = :now, lines = :lines, size = :size, digest = :digest"
             " WHERE id = :id",
             id=each.report_id,
@@ -84,6 +88,8 @@ def finish(db: Connection, made: Iterable[ReportPart]) -> None:
             size=each.size,
             digest=each.digest,
         )
+        if not there:
+            raise Missing("report")
 
 
 def _windows() -> str:

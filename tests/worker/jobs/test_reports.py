@@ -11,7 +11,7 @@ from usage_world import Using, many, using
 from store import Connection, Row, Store
 from store.assistant import report_files, reports, usage, usage_days, usage_sums
 from store.clock import SECOND, MovableClock, parse
-from store.errors import Unavailable
+from store.errors import Missing, Unavailable
 from worker.job_table import JobContext, build_jobs
 from worker.jobs import report_file
 from worker.jobs.prune import prune
@@ -238,6 +238,25 @@ async def test_an_interrupted_report_is_made_again(
     assert sorted(each.name for each in folder.iterdir()) == sorted(
         f"{row['id']}.ndjson" for row in rows
     )
+
+
+async def test_reports_that_another_worker_gave_up_leave_their_day_due(
+    opened: Store, world: Using, settings: WorkerSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened.do(usage.record, some(world))
+    finish = reports.finish
+
+    def late(db: Connection, made: Any) -> None:
+        # This worker's claim of the job has ended, and the next worker has begun.
+        reports.give_up(db)
+        finish(db, made)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(reports, "finish", late)
+        with pytest.raises(Missing):
+            await make(opened, settings)
+    await make(opened, settings)
+    assert lines(opened, world, settings, "enterprise-1-day")[0]["suggestions"] == 6
 
 
 async def test_a_report_that_cannot_be_made_keeps_back_no_other(
