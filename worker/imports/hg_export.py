@@ -35,17 +35,35 @@ def export(ui: Any, repo: Any, **options: Any) -> None:
 
 
 def _refs(repo: Any, heads: dict[bytes, list[int]]) -> dict[bytes, int]:
-    found = {}
-    for name, node in repo.tags().items():
+    found: dict[bytes, int] = {}
+    folders: set[bytes] = set()
+
+    def put(kind: bytes, name: bytes, rev: int) -> None:
+        ref = _ref(kind, name)
+        if found.get(ref) == rev:
+            return
+        # Names that differ may have the same ref, and git has no ref below another.
+        if ref in found or ref in folders or not found.keys().isdisjoint(_folders(ref)):
+            ref = _ref(kind, b"%s-%s" % (name.replace(b"/", b"-"), repo[rev].hex()[:12]))
+        found[ref] = rev
+        folders.update(_folders(ref))
+
+    for name, node in sorted(repo.tags().items()):
         if name != b"tip":
-            found[_ref(b"tags/", name)] = repo[node].rev()
-    for name, node in repo._bookmarks.items():
-        found[_ref(b"heads/", name)] = repo[node].rev()
-    for name, revs in heads.items():
-        found[_ref(b"heads/", name)] = revs[-1]
+            put(b"tags/", name, repo[node].rev())
+    for name, revs in sorted(heads.items()):
+        put(b"heads/", name, revs[-1])
         for rev in revs[:-1]:
-            found[_ref(b"heads/", b"%s-%s" % (name, repo[rev].hex()[:12]))] = rev
+            put(b"heads/", b"%s-%s" % (name, repo[rev].hex()[:12]), rev)
+    for name, node in sorted(repo._bookmarks.items()):
+        put(b"heads/", name, repo[node].rev())
     return found
+
+
+def _folders(ref: bytes) -> list[bytes]:
+    """Return the paths above a ref."""
+    parts = ref.split(b"/")
+    return [b"/".join(parts[:count]) for count in range(1, len(parts))]
 
 
 def _ref(kind: bytes, name: bytes) -> bytes:

@@ -15,6 +15,7 @@ from import_place import Place
 from store import Store
 from worker.http.guard import Guard
 from worker.imports.proxy import USER, proxy_to
+from worker.imports.steps import ImportSteps
 
 PASSWORD = "open sesame"
 PROGRAMS = str(Path(sys.executable).parent)
@@ -134,6 +135,36 @@ async def test_a_repository_is_imported(place: Place, bells: Path) -> None:
         ("carol@tower.example", "carol@tower.example"),
     }
     assert place.left() == []
+
+
+async def test_each_head_has_a_ref(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name that git cannot have beside another gets the beginning of the changeset's hash."""
+    monkeypatch.setenv("PATH", f"{PROGRAMS}:{os.environ['PATH']}")
+    repo = tmp_path / "hg"
+    repo.mkdir()
+    hg(repo, "init")
+    wrote(repo, "a.txt", b"1")
+    for bookmark in ("bell x", "default/old"):
+        hg(repo, "bookmark", "-i", bookmark)
+    for number, branch in enumerate(("bell/low", "bell", "bell x", "bell-x")):
+        hg(repo, "update", "-q", "0")
+        hg(repo, "branch", "-q", branch)
+        wrote(repo, "b.txt", b"%d" % number)
+    steps = ImportSteps(tmp_path, lambda **news: None, memory=1 << 32)
+    await steps.take_over("hg_to_git", repo, heard=lambda line: None)
+    refs = git(steps.source, "for-each-ref", "--format=%(refname:lstrip=3)", "refs/tocsin/source")
+    first, low, _, _, dashed = hg(
+        repo, "log", "-r", "sort(all(), rev)", "-T", "{node|short} "
+    ).split()
+    assert {*refs.splitlines()} == {
+        "heads/bell",
+        "heads/bell-x",
+        f"heads/bell-x-{first}",
+        f"heads/bell-x-{dashed}",
+        f"heads/bell-low-{low}",
+        "heads/default",
+        f"heads/default-old-{first}",
+    }
 
 
 async def test_an_import_from_mercurial_asks_for_a_password(place: Place, site: HgSite) -> None:
