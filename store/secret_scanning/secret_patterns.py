@@ -59,13 +59,19 @@ def update(
     organization_id: int,
     providers: Mapping[str, str],
     custom: Mapping[str, tuple[str | None, str]],
-) -> str:
-    """Change the settings of patterns. Return the settings' version, which changes with them.
+    expected: str | None = None,
+) -> tuple[str, bool]:
+    """Change the settings of patterns. Return the settings' version, and whether it is new.
 
     `providers` is token type to setting. `custom` is token type to setting and the expected version
-    of the pattern (None: any). Raises Invalid if a pattern does not exist, Conflict for another
-    version.
+    of the pattern (None: any). `expected` is the version of the settings before (None: any). Raises
+    Invalid if a pattern does not exist, Conflict for another version.
     """
+    # The rows are written whole, with the counts that other transactions change.
+    lock(db, organization_id)
+    before = version(db, organization_id)
+    if expected not in (None, before):
+        raise Conflict(STALE)
     rows = {(row["custom"], row["token_type"]): row for row in list_all(db, organization_id)}
     changed = [
         _found(rows, 0, token_type) | {"setting": setting}
@@ -79,14 +85,7 @@ def update(
     changed = [row for row in changed if row != rows[row["custom"], row["token_type"]]]
     for row in changed:
         put(db, organization_id, row | ({"version": _new_version()} if row["custom"] else {}))
-    return _renew(db, organization_id) if changed else version(db, organization_id)
-
-
-def check_version(db: Connection, organization_id: int, given: str) -> None:
-    """Lock the settings. Raises Conflict unless `given` is their version."""
-    lock(db, organization_id)
-    if given != version(db, organization_id):
-        raise Conflict(STALE)
+    return (_renew(db, organization_id), True) if changed else (before, False)
 
 
 def lock(db: Connection, organization_id: int) -> None:

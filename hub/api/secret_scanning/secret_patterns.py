@@ -135,13 +135,9 @@ def update_org_pattern_configs(ctx: Context, org: Row, body: PatternSettings) ->
     with 409 if the configuration has changed since that version. The same holds for each custom
     pattern. Null is no version to compare.
     """
-    given = body.get("pattern_config_version")
-    if given is not None:
-        secret_patterns.check_version(ctx.db, org["id"], given)
-    before = secret_patterns.version(ctx.db, org["id"])
     providers = _once("provider", body.get("provider_pattern_settings", []))
     custom = _once("custom", body.get("custom_pattern_settings", []))
-    version = secret_patterns.update(
+    version, is_new = secret_patterns.update(
         ctx.db,
         org["id"],
         {name: one["push_protection_setting"] for name, one in providers.items()},
@@ -149,8 +145,9 @@ def update_org_pattern_configs(ctx: Context, org: Row, body: PatternSettings) ->
             name: (one.get("custom_pattern_version"), one["push_protection_setting"])
             for name, one in custom.items()
         },
+        body.get("pattern_config_version"),
     )
-    if version != before:
+    if is_new:
         ctx.emit(
             "secret_scanning_pattern_configuration.updated",
             None,

@@ -4,10 +4,12 @@ import random
 from typing import Any
 
 import pytest
+from racing import overlap
 from store_world import World
 
-from store import Row
+from store import Connection, Row, Store
 from store.accounts import accounts
+from store.errors import Conflict
 from store.projection import projection_table
 from store.repositories import repositories
 from store.secret_scanning import secret_patterns
@@ -112,3 +114,37 @@ def test_nothing_odd_is_counted(world: World, repo: Row) -> None:
     alerts, false_positives, blocks, bypasses = counts(world, repo)
     assert alerts <= 1
     assert min(false_positives, blocks, bypasses) >= 0
+
+
+@pytest.mark.parametrize("url", ["postgres"], indirect=True)
+def test_a_change_of_settings_keeps_an_alert_that_is_counted_meanwhile(
+    world: World, other: Store, repo: Row, url: str
+) -> None:
+    owner_id = repo["owner_id"]
+    counted = {"token_type": NPM, "alerts": 5}
+    world.store.do(secret_patterns.put_reported, owner_id, counted | {"alerts": 4})
+
+    def count(db: Connection) -> bool:
+        return secret_patterns.put_reported(db, owner_id, counted)
+
+    def change(db: Connection) -> tuple[str, bool]:
+        return secret_patterns.update(db, owner_id, {NPM: "disabled"}, {})
+
+    overlap(url, (world.store, count), (other, change))
+    assert counts(world, repo) == (5, 0, 0, 0)
+
+
+@pytest.mark.parametrize("url", ["postgres"], indirect=True)
+def test_one_of_two_changes_has_the_version_of_a_pattern(
+    world: World, other: Store, repo: Row, url: str
+) -> None:
+    rows = world.store.look(secret_patterns.list_all, repo["owner_id"])
+    (known,) = [row["version"] for row in rows if row["custom"]]
+
+    def change(db: Connection) -> tuple[str, bool]:
+        given = {OWN["token_type"]: (known, "enabled")}
+        return secret_patterns.update(db, repo["owner_id"], {}, given)
+
+    (_, is_new), refused = overlap(url, (world.store, change), (other, change))
+    assert is_new
+    assert isinstance(refused, Conflict)
