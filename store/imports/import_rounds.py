@@ -39,13 +39,15 @@ def claim(db: Connection, but: Collection[int]) -> Row | None:
     repo_id = _first_due(db, but)
     if repo_id is None:
         return None
-    db.execute(
+    # It may be cancelled meanwhile.
+    claimed = db.execute(
         "UPDATE source_import SET round = :round, status = step, tries = tries + 1,"
-        " import_percent = NULL, push_percent = NULL WHERE repo_id = :repo_id",
+        " import_percent = NULL, push_percent = NULL"
+        " WHERE repo_id = :repo_id AND due_at IS NOT NULL",
         round=new_round(),
         repo_id=repo_id,
     )
-    return needed(db, repo_id)
+    return needed(db, repo_id) if claimed else None
 
 
 def release(db: Connection, row: Row) -> bool:

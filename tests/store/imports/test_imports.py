@@ -155,6 +155,16 @@ def test_a_deletion_finds_the_end_that_came_first(
     assert deleted == "complete"
 
 
+@pytest.mark.parametrize("url", ["postgres"], indirect=True)
+def test_an_import_that_is_cancelled_meanwhile_is_not_claimed(
+    store: Store, other: Store, url: str, start: Callable[..., Row]
+) -> None:
+    repo_id = start()["repo_id"]
+    first = (store, lambda db: imports.delete(db, repo_id))
+    _, claimed = overlap(url, first, (other, lambda db: import_rounds.claim(db, ())))
+    assert claimed is None
+
+
 def test_authors_of_an_import(store: Store, start: Callable[..., Row]) -> None:
     repo_id = start()["repo_id"]
     store.do(import_contents.put_authors, repo_id, [ADA, BOB])
