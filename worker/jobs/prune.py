@@ -19,6 +19,7 @@ from store.delivery.replays import replay_runs
 from store.delivery.websub import websub, websub_foreign, websub_requests
 from store.hooks import hook_links, hook_secrets, signing_keys
 from store.hooks.retries import LONGEST
+from store.jobs import jobs
 from store.mail import notices, outbox
 from store.monitoring import hook_tallies, minute_counters
 from store.pull import pull_leases
@@ -91,13 +92,23 @@ async def prune(
     await store.note(deployment_jobs.forget, attempts)
     await store.note(replay_runs.RUNS.forget, attempts)
     await store.note(republish_runs.RUNS.forget, attempts)
-    await clean_up(store, settings)
+    if not await store.read(_is_importing):
+        await clean_up(store, settings)
     await drop_all(usage.drop, day_of(now - round(settings.keep_usage * SECOND)))
     await reports.prune(store, settings)
     if settings.keep_audit:
         entries = now - round(settings.keep_audit * SECOND)
         await _release_entries(store, batch, entries)
         await drop_all(audit_check.drop, entries)
+
+
+def _is_importing(db: Connection) -> bool:
+    """Return whether the job `import` runs.
+
+    It cleans up itself, and only it knows the cancelled imports that still work in their folders.
+    """
+    row = jobs.get(db, "import")
+    return row is not None and jobs.is_claimed(row, db.now)
 
 
 async def _release_entries(store: Store, batch: int, before: int) -> None:

@@ -21,10 +21,13 @@ from store.crypto import owned_files
 from store.errors import Missing, Unavailable
 from store.imports import import_contents, import_rounds, imports
 from store.imports.import_contents import Author
+from store.jobs import jobs
+from store.jobs.jobs import JobSchedule
 from store.repositories import refs, repositories
 from worker.imports import directories, import_round, probe, steps
 from worker.imports.git import CommandFailed, run
 from worker.imports.import_round import MOST_TRIES, ImportPace
+from worker.jobs.prune import prune
 from worker.jobs.run_imports import clean_up, run_imports
 
 PASSWORD = "open sesame / ä"
@@ -639,6 +642,28 @@ async def test_a_cancelled_second_mapping_keeps_the_former_store(
         await place.work()
     assert puts == 2
     assert place.log()[0] == "Ada <ada@tower.example>"
+    assert place.left() == []
+
+
+async def test_pruning_leaves_the_folders_of_running_imports(
+    place: GitPlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await place.done()
+    place.rename("Ada", name="Eve")
+    place.store.do(jobs.save_schedules, [JobSchedule("import", "", 0)])
+    assert place.store.do(jobs.claim, "import", "this worker")
+    put, loop = directories.ImportDirectories.put, asyncio.get_running_loop()
+
+    def putting(*given: Any) -> None:
+        put(*given)
+        place.store.do(imports.delete, place.repo["id"])
+        pruning = prune(place.store, place.settings)
+        asyncio.run_coroutine_threadsafe(pruning, loop).result(PATIENCE)
+
+    monkeypatch.setattr(directories.ImportDirectories, "put", putting)
+    with pytest.raises(AssertionError):
+        await place.work()
+    assert place.log()[0] == "Ada <ada@tower.example>", "the former store came back"
     assert place.left() == []
 
 
