@@ -20,7 +20,8 @@ from pathlib import Path
 LineCallback = Callable[[str], None]
 """Called with each line that a program writes to standard error, including progress."""
 
-MOST_OUTPUT = 256 * 1024 * 1024
+# The worker holds and splits it on its event loop. A remote's server decides how long it is.
+MOST_OUTPUT = 32 * 1024 * 1024
 LINES_KEPT = 20
 LONGEST_LINE = 4_096
 PASSED_ON = ("PATH", "SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE", "TMPDIR")

@@ -710,6 +710,12 @@ async def test_programs_of_imports_have_limited_memory(tmp_path: Path) -> None:
         await run(sys.executable, "-c", f"bytes({memory})", home=tmp_path, memory=memory)
 
 
+async def test_a_server_cannot_fill_the_worker_s_memory(tmp_path: Path) -> None:
+    refs = ("head", "-c", str(40 * 1024**2), "/dev/zero")
+    with pytest.raises(CommandFailed, match="its output is too large"):
+        await run(*refs, home=tmp_path, memory=1 << 30)
+
+
 async def test_a_history_that_needs_too_much_memory_ends_the_import(place: GitPlace) -> None:
     small, large = b"data 100\n" + b"1" * 100, b"data 200000000\n" + bytes(200_000_000)
     # Otherwise git would unpack the large object, and pack it again for each fetch.
