@@ -11,6 +11,7 @@ from worker.imports.git import CommandFailed, Remote
 from worker.imports.probe import ImportProblem
 from worker.imports.proxy import USER, ImportProxy, proxy_to
 from worker.imports.steps import RESOLVED, ImportSteps
+from worker.imports.uninterrupted import in_thread
 
 # Ranges of the progress in percent: first hg receives these, then git converts the rest.
 RECEIVED = {"changesets": (0, 20), "manifests": (20, 40), "files": (40, 50)}
@@ -48,7 +49,8 @@ class MercurialFetcher:
             finally:
                 (home / "hgrc").unlink()
         await self._steps.take_over("hg_to_git", home / "source.hg", heard=self._taking)
-        shutil.rmtree(home / "source.hg")
+        # It has a file for each path of the history.
+        await in_thread(shutil.rmtree, home / "source.hg")
         return BRANCH
 
     async def _hg(self, *command: str) -> None:

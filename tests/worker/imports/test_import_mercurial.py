@@ -3,10 +3,13 @@
 import asyncio
 import base64
 import os
+import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from git_site import git
@@ -179,6 +182,21 @@ async def test_an_import_from_mercurial_asks_for_a_password(place: Place, site: 
     place.rename("eve", name="Eve", email="eve@tower.example")
     assert (await place.work())["status"] == "complete"
     assert "Eve <eve@tower.example>" in place.log()
+
+
+async def test_the_fetched_repository_is_removed_beside_the_event_loop(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    removed: dict[str, int] = {}
+
+    def removing(folder: Path, **given: Any) -> None:
+        removed[folder.name] = threading.get_ident()
+        rmtree(folder, **given)
+
+    rmtree = shutil.rmtree
+    monkeypatch.setattr(shutil, "rmtree", removing)
+    assert (await place.done("/"))["status"] == "complete"
+    assert removed["source.hg"] != threading.get_ident()
 
 
 async def test_hg_is_not_installed(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
