@@ -92,7 +92,7 @@ async def prune(
     await store.note(deployment_jobs.forget, attempts)
     await store.note(replay_runs.RUNS.forget, attempts)
     await store.note(republish_runs.RUNS.forget, attempts)
-    if not await store.read(_is_importing):
+    if not await store.read(_import_runs):
         await clean_up(store, settings)
     await drop_all(usage.drop, day_of(now - round(settings.keep_usage * SECOND)))
     await reports.prune(store, settings)
@@ -102,7 +102,7 @@ async def prune(
         await drop_all(audit_check.drop, entries)
 
 
-def _is_importing(db: Connection) -> bool:
+def _import_runs(db: Connection) -> bool:
     """Return whether the job `import` runs.
 
     It cleans up itself, and only it knows the cancelled imports that still work in their folders.
