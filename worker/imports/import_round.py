@@ -175,7 +175,8 @@ class ImportRound:
             raise ImportCancelled
 
     async def _work(self) -> None:
-        head = await self._reuse_imported() if self._step == "mapping" else await self._fetch()
+        is_again = self._step == "mapping"
+        head = await self._reuse_imported() if is_again else await self._fetch()
         while True:
             await self._set_status("mapping", push_percent=None)
             renamed = await self._store.read(import_contents.renamed, self._row["repo_id"])
@@ -185,7 +186,9 @@ class ImportRound:
             found = await self._steps.refs()
             size = await in_thread(size_of, self._steps.made)
             await self._set_status("pushing", push_percent=99)
-            if await finished(self._install(ImportResult(renamed, head, found, size))):
+            # Other names of authors change no default branch, which may be another one by now.
+            branch = None if is_again else head
+            if await finished(self._install(ImportResult(renamed, branch, found, size))):
                 break
         log.info("import of repository %d: complete", self._row["repo_id"])
 

@@ -18,8 +18,8 @@ class ImportCancelled(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ImportResult:
-    """An imported history: the renamed authors, default branch, branches and tags, and size in
-    bytes.
+    """An imported history: the renamed authors, new default branch or None, branches and tags, and
+    size in bytes.
     """
 
     names: Renamed

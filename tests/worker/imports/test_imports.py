@@ -347,6 +347,18 @@ async def test_authors_are_renamed(place: GitPlace) -> None:
     assert git(place.made, "rev-parse", "main", "quiet", "v1") == before
 
 
+async def test_a_renamed_author_changes_no_default_branch(place: GitPlace) -> None:
+    await place.done()
+    # An event of the platform has changed it since.
+    change = "UPDATE repository SET default_branch = 'quiet' WHERE id = :id"
+    place.store.do(lambda db: db.execute(change, id=place.repo["id"]))
+    place.rename("Ada", name="Eve")
+    assert (await place.work())["status"] == "complete"
+    repo = place.store.look(repositories.get, place.repo["id"])
+    assert repo is not None
+    assert repo["default_branch"] == "quiet"
+
+
 async def test_two_authors_can_be_merged_and_separated_again(place: GitPlace) -> None:
     await place.done()
     place.rename("Bob Ölm", name="Ada", email="ada@tower.example")
