@@ -4,7 +4,9 @@ import asyncio
 import logging
 
 from store import Connection, Store
+from store.registry import expiring
 from store.registry.expiring import EXPIRING, ExpiringKind
+from worker.jobs.rest import Sleep, rest_if_due
 from worker.publishing import EventEmitter
 
 log = logging.getLogger("tocsin.worker")
@@ -12,7 +14,9 @@ log = logging.getLogger("tocsin.worker")
 BATCH = 250
 
 
-async def expire(store: Store, emit: EventEmitter, *, batch: int = BATCH) -> None:
+async def expire(
+    store: Store, emit: EventEmitter, *, batch: int = BATCH, sleep: Sleep = asyncio.sleep
+) -> None:
     """Remove everything that has expired.
 
     Each batch is one transaction, together with its events.
@@ -25,6 +29,7 @@ async def expire(store: Store, emit: EventEmitter, *, batch: int = BATCH) -> Non
             await asyncio.sleep(0)
         if total + many:
             log.info("%s: %d", kind.event, total + many)
+    await rest_if_due(store, expiring.next_due, sleep)
 
 
 def expire_batch(db: Connection, kind: ExpiringKind, emit: EventEmitter, limit: int) -> int:

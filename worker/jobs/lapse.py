@@ -6,6 +6,7 @@ import logging
 from store import Connection, Store
 from store.pull import idle_hooks, pull_leases
 from store.tracing import Tracer
+from worker.jobs.rest import rest_if_due
 from worker.pull.fetch_queue import FetchQueue
 from worker.settings import WorkerSettings
 
@@ -37,3 +38,4 @@ async def lapse(store: Store, settings: WorkerSettings, tracer: Tracer | None = 
         log.info("leases of pull hooks that expired: %d", total)
     for hook_id in await store.write(idle_hooks.remove):
         log.info("pull hook %d was idle for too long: removed", hook_id)
+    await rest_if_due(store, next_due)

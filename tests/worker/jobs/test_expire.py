@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from store.registry import expiring
 from store.repositories import interaction_limits, invitations, repositories
 from worker.job_table import JobContext, build_jobs, refuse_emit
 from worker.jobs.expire import expire, expire_batch
+from worker.jobs.rest import PAUSE
 from worker.service import Worker
 from worker.settings import WorkerSettings
 
@@ -229,6 +231,25 @@ async def test_once_by_several_workers(
     assert (found, store.look(left)[0]) == (600, 0)
     for each in [store, *others]:
         await each.close()
+
+
+@pytest.mark.parametrize("url", ["postgres"], indirect=True)
+async def test_rows_that_another_transaction_holds_wait_for_a_pause(
+    kept: Store, clock: MovableClock, worker_events: WorkerEvents
+) -> None:
+    paused: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        paused.append(seconds)
+
+    clock.advance(8 * 86_400)
+    with closing(kept.engine.session()) as other:
+        other.begin(clock.now(), write=True)
+        other.db.execute("UPDATE repository_invitation SET role = 'read'")
+        await expire(kept, worker_events, sleep=sleep)
+    assert (list(ended(kept).values()), paused) == ([1, 0, 1], [PAUSE])
+    await expire(kept, worker_events, sleep=sleep)
+    assert (list(ended(kept).values()), paused) == ([1, 1, 1], [PAUSE])
 
 
 async def test_an_earlier_end_wakes_the_worker(tmp_path: Path, settings: HubSettings) -> None:

@@ -1,0 +1,19 @@
+"""The pause of a job that could not do all that is due, because another transaction holds it."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from store import Connection, Store
+
+PAUSE = 1.0
+
+Sleep = Callable[[float], Awaitable[None]]
+
+
+async def rest_if_due(
+    store: Store, next_due: Callable[[Connection], int | None], sleep: Sleep = asyncio.sleep
+) -> None:
+    """Pause if something is still due. Otherwise the job would run again at once, without end."""
+    due = await store.read(next_due)
+    if due is not None and due <= store.clock.now():
+        await sleep(PAUSE)
