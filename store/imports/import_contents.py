@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from store.database.connection import Connection, Row, json_array
+from store.errors import Missing
 
 AUTHOR = "id, repo_id, digest, remote_name, remote_id, name, email"
 Renamed = dict[str, tuple[str, str]]
@@ -74,15 +75,18 @@ def author(db: Connection, repo_id: int, author_id: int) -> Row | None:
     )
 
 
-def rename(db: Connection, row: Row, *, name: str, email: str) -> Row:
-    """Set an author's name and address."""
-    db.execute(
-        "UPDATE import_author SET name = :name, email = :email WHERE id = :id",
-        name=name,
-        email=email,
+def rename(db: Connection, row: Row, **given: str) -> Row:
+    """Set an author's `name` or `email`, or both. Raises Missing if the author is gone."""
+    assert set(given) <= {"name", "email"}, given
+    changed = db.one(
+        f"UPDATE import_author SET {', '.join(f'{name} = :{name}' for name in given)}"
+        f" WHERE id = :id RETURNING {AUTHOR}",
         id=row["id"],
+        **given,
     )
-    return row | {"name": name, "email": email}
+    if changed is None:
+        raise Missing("author")
+    return changed
 
 
 def renamed(db: Connection, repo_id: int) -> Renamed:

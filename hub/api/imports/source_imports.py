@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from annotated_types import MaxLen, MinLen
 from pydantic import ConfigDict, Field
@@ -206,10 +206,10 @@ def map_commit_author(ctx: Context, repo: Row, author: Row, body: AuthorChange) 
     `name@host`.
     """
     _check_address(author["email"], body.get("email", author["email"]))
-    wanted = {"name": author["name"], "email": author["email"], **body}
-    if wanted != {"name": author["name"], "email": author["email"]}:
+    changed: dict[str, Any] = {name: value for name, value in body.items() if value != author[name]}
+    if changed:
         imports.remap(ctx.db, repo["id"])
-        author = import_contents.rename(ctx.db, author, **wanted)
+        author = import_contents.rename(ctx.db, author, **changed)
     return import_serializers.author(ctx.urls, repo, author)
 
 

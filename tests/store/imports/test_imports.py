@@ -185,6 +185,23 @@ def test_authors_of_an_import(store: Store, start: Callable[..., Row]) -> None:
     assert store.look(import_contents.author, repo_id + 1, only["id"]) is None
 
 
+@pytest.mark.parametrize("url", ["postgres"], indirect=True)
+def test_two_changes_of_an_author_keep_each_other(
+    store: Store, other: Store, url: str, start: Callable[..., Row]
+) -> None:
+    repo_id = start()["repo_id"]
+    store.do(import_contents.put_authors, repo_id, [ADA])
+    (ada,) = store.look(import_contents.authors, repo_id, limit=1)
+    first = (store, lambda db: import_contents.rename(db, ada, name="Eve"))
+    _, after = overlap(
+        url, first, (other, lambda db: import_contents.rename(db, ada, email="eve@x.example"))
+    )
+    assert after == ada | {"name": "Eve", "email": "eve@x.example"}
+    store.do(import_contents.remove_authors, repo_id, [ADA.digest])
+    with pytest.raises(Missing):
+        store.do(lambda db: import_contents.rename(db, ada, name="Ada"))
+
+
 def test_authors_renamed_during_an_import_are_mapped_again(
     store: Store, start: Callable[..., Row]
 ) -> None:
