@@ -1,7 +1,7 @@
 """`python hg_server.py REPOSITORY FILE` serves a Mercurial repository on a port that it prints.
 
-If the file holds a password, requests need it for the user `ada`. The server is a process of its
-own, because hg leaves files open.
+If the file holds a name and a password, joined by a colon, requests need them. The server is a
+process of its own, because hg leaves files open.
 """
 
 import base64
@@ -24,9 +24,9 @@ def main(repo: str, file: Path) -> None:
     app = hgweb(os.fsencode(repo))
 
     def serve(environ: dict[str, Any], start: Callable[..., Any]) -> Any:
-        password = file.read_text()
-        wanted = base64.b64encode(f"ada:{password}".encode()).decode()
-        if password and environ.get("HTTP_AUTHORIZATION") != f"Basic {wanted}":
+        pair = file.read_bytes()
+        wanted = base64.b64encode(pair).decode()
+        if pair and environ.get("HTTP_AUTHORIZATION") != f"Basic {wanted}":
             start("401 Who are you", [("WWW-Authenticate", 'Basic realm="hg"')])
             return [b""]
         return app(environ, start)

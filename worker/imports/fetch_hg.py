@@ -55,14 +55,14 @@ class MercurialFetcher:
 
     async def _hg(self, *command: str) -> None:
         remote = self._remote
-        # hg reads the password from standard input if the server asks for it.
-        given = f"{remote.password or ''}\n".encode() * 3
+        # hg reads both from standard input if the server asks for them. In a name in its settings
+        # it would expand `$HOME` and `~`.
+        given = f"{remote.username or ''}\n{remote.password or ''}\n".encode() * 3
         more = {"HGRCPATH": str(self._steps.home / "hgrc"), "HGENCODING": "UTF-8"}
         await self._steps.run("hg", *command, given=given, more=more, heard=self._receiving)
 
     def _settings(self, proxy: ImportProxy) -> Sequence[str]:
         named = self._remote.username or self._remote.password
-        place = self._remote.url.partition("://")[2]
         return [
             "[ui]",
             f"interactive = {'yes' if named else 'no'}",
@@ -81,10 +81,6 @@ class MercurialFetcher:
             f"user = {USER}",
             f"passwd = {proxy.token}",
             "always = yes",
-            "[auth]",
-            f"there.prefix = {place}",
-            "there.schemes = http https",
-            f"there.username = {(self._remote.username or '').strip()}",
         ]
 
     def _receiving(self, line: str) -> None:

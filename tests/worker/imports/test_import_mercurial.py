@@ -71,8 +71,8 @@ class HgSite:
         self.url = f"http://127.0.0.1:{port}"
         self._file = file
 
-    def ask_for(self, password: str) -> None:
-        self._file.write_text(password)
+    def ask_for(self, password: str, name: str = "ada") -> None:
+        self._file.write_text(password and f"{name}:{password}")
 
 
 @pytest.fixture(scope="module")
@@ -182,6 +182,13 @@ async def test_an_import_from_mercurial_asks_for_a_password(place: Place, site: 
     place.rename("eve", name="Eve", email="eve@tower.example")
     assert (await place.work())["status"] == "complete"
     assert "Eve <eve@tower.example>" in place.log()
+
+
+async def test_hg_takes_the_user_name_as_it_is(place: Place, site: HgSite) -> None:
+    name = "~root/$HOME"
+    site.ask_for(PASSWORD, name)
+    row = await place.done("/", vcs="mercurial", username=name, password=PASSWORD)
+    assert (row["status"], row["error_message"]) == ("complete", None)
 
 
 async def test_the_fetched_repository_is_removed_beside_the_event_loop(
