@@ -1,6 +1,7 @@
 """Downloads of report files. If another machine made the report, the file is first created here."""
 
 import asyncio
+import hashlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,8 +9,9 @@ from pathlib import Path
 from starlette.responses import FileResponse
 from starlette.types import Receive, Scope, Send
 
-from hub.api.assistant.report_links import followed
+from hub.api.assistant.report_links import REFUSED, followed
 from hub.http.conditional import date
+from hub.http.errors import Forbidden
 from hub.http.response import Header, Response, header
 from hub.ingest.batch_endpoint import NDJSON
 from hub.rest.context import Services
@@ -96,10 +98,14 @@ class Downloads:
         self._seen.add((row["id"], row["digest"]))
 
     def _parts(self, row: Row) -> Iterator[bytes]:
-        number = 0
+        number, digest = 0, hashlib.sha256()
         while (part := self._services.store.look(reports.part, row["id"], number)) is not None:
+            digest.update(part)
             yield part
             number += 1
+        if digest.hexdigest() != row["digest"]:
+            # The report has been deleted meanwhile.
+            raise Forbidden(REFUSED)
 
 
 def _name(enterprise: Row, row: Row) -> str:

@@ -309,6 +309,19 @@ async def test_the_file_is_made_where_it_is_not(
     assert file.stat().st_mode & 0o777 == 0o600
 
 
+async def test_a_report_that_is_deleted_while_it_is_read_is_refused(
+    client: httpx.AsyncClient, link: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    part = reports.part
+
+    def deleting(db: Connection, report_id: int, number: int) -> bytes | None:
+        return part(db, report_id, number) if number == 0 else None
+
+    monkeypatch.setattr(reports, "part", deleting)
+    assert_error(await client.get(link), 403)
+    assert list(report_files.folder(tmp_path).iterdir()) == []
+
+
 async def test_the_file_of_another_database_is_replaced(
     client: httpx.AsyncClient, link: str, tmp_path: Path
 ) -> None:
