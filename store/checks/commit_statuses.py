@@ -16,13 +16,13 @@ COLUMNS = (
 STATES = ("error", "failure", "pending", "success")
 MOST = 1_000
 """The limit of statuses of one context on one commit."""
+TIMES = ("created_at", "updated_at")
 FIELDS: payload_reader.Readers = {
     "context": payload_reader.text(255, 1),
     "state": payload_reader.one_of(*STATES),
     "description": payload_reader.nullable(payload_reader.text(1_000)),
     "target_url": payload_reader.nullable(payload_reader.text(2_048)),
-    "created_at": payload_reader.timestamp,
-    "updated_at": payload_reader.timestamp,
+    **dict.fromkeys(TIMES, payload_reader.timestamp),
 }
 
 
@@ -146,14 +146,16 @@ def project(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> N
     if number is None or sha is None or not refs.SHA.fullmatch(sha) or "state" not in fields:
         return
     sender_id = placeholder_accounts.get_or_create(db, payload.get("sender"))
+    received_at = event["received_at"]
+    # The newest status counts, so none may be from the future: it would hide all later ones.
+    times = {at: min(fields.get(at, received_at), received_at) for at in TIMES}
     values = {
         "repo_id": repo["id"],
         "number": number,
         "sha": sha,
         "context_key": fields["context"].lower(),
         "creator_id": sender_id,
-        "created_at": event["received_at"],
-        "updated_at": event["received_at"],
         **fields,
+        **times,
     }
     upsert.insert_if_absent(db, "commit_status", values, "repo_id, number")

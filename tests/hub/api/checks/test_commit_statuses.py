@@ -13,6 +13,7 @@ from hub.settings import HubSettings
 from store import Store
 from store.accounts import tokens
 from store.checks import commit_statuses
+from store.clock import iso
 from store.repositories import refs
 
 HELLO = "/repos/octo/hello"
@@ -98,6 +99,20 @@ async def test_statuses_of_a_platform(hub: httpx.AsyncClient, platform: Platform
     )
     assert shown["created_at"] == "2026-11-20T10:00:00Z"
     # The status that the API creates is newer than the platform's.
+    await made(hub, "success")
+    assert (await hub.get(COMBINED)).json()["state"] == "success"
+
+
+async def test_a_platforms_status_from_the_future_hides_no_later_one(
+    hub: httpx.AsyncClient, platform: Platform
+) -> None:
+    later = iso(platform.world.now)
+    for number, state, at in ((1, "success", "2099-01-01T00:00:00Z"), (2, "failure", later)):
+        times = {"created_at": at, "updated_at": at}
+        platform.report("status", None, id=number, sha=SHA, state=state, **times)
+    combined = (await hub.get(COMBINED)).json()
+    assert (combined["state"], combined["statuses"][0]["created_at"]) == ("failure", later)
+    assert {one["updated_at"] for one in (await hub.get(LIST)).json()} == {later}
     await made(hub, "success")
     assert (await hub.get(COMBINED)).json()["state"] == "success"
 
