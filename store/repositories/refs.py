@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from types import MappingProxyType
 from typing import Any
 
 from store.database import paging, payload_reader, upsert
@@ -11,7 +10,7 @@ from store.repositories import head_commits
 
 SHA = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 NAME = re.compile(r"refs/(heads|tags)/.{1,250}", re.DOTALL)
-COLUMNS = "id, repo_id, name, sha, updated_at, head, reported_at"
+COLUMNS = "id, repo_id, name, sha, updated_at, head"
 MOST = 20_000
 PUSH: payload_reader.Readers = {"reported_at": ("pushed_at", payload_reader.timestamp)}
 # The order in which a short name is resolved.
@@ -63,26 +62,18 @@ def heads_at(db: Connection, repo_id: int, shas: Iterable[str]) -> dict[str, str
     return dict(rows)
 
 
-def put(
-    db: Connection,
-    repo_id: int,
-    name: str,
-    sha: str,
-    head: str | None = None,
-    reported: Mapping[str, Any] = MappingProxyType({}),
-) -> bool:
+def put(db: Connection, repo_id: int, name: str, sha: str, head: str | None = None) -> bool:
     """Set the commit of a ref. Return whether that changes anything.
 
-    `head` describes the commit, in the form of `head_commits.read`. `reported` has further columns.
+    `head` describes the commit, in the form of `head_commits.read`.
     """
     before = get(db, repo_id, name)
     if before is None:
         values = {"repo_id": repo_id, "name": name, "sha": sha, "updated_at": db.now, "head": head}
-        made = upsert.insert_if_absent(db, "ref", {**values, **reported}, "repo_id, name")
-        return made is not None
+        return upsert.insert_if_absent(db, "ref", values, "repo_id, name") is not None
     if head is None and sha == before["sha"]:
         return False
-    return upsert.update(db, "ref", before, {"sha": sha, "head": head, **reported})
+    return upsert.update(db, "ref", before, {"sha": sha, "head": head})
 
 
 def replace(db: Connection, repo_id: int, found: Mapping[str, str]) -> None:
@@ -105,26 +96,43 @@ def delete(db: Connection, repo_id: int, name: str) -> bool:
 
 
 def pushed(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
-    """Update the ref in a push event, or delete it. An older push than the last one is ignored."""
+    """Update the ref in a push event, or delete it. A late push is ignored."""
     name = payload_reader.read_field(payload, "ref", payload_reader.text(300))
     sha = payload_reader.read_field(payload, "after", payload_reader.text(64))
     if name is None or sha is None or not NAME.fullmatch(name) or not SHA.fullmatch(sha):
         return
-    reported = payload_reader.read_fields(payload_reader.read_part(payload, "repository"), PUSH)
-    if upsert.is_outdated(db, get(db, repo["id"], name), reported):
+    if _is_late(db, repo["id"], name, payload):
         return
     if sha.strip("0"):
-        put(db, repo["id"], name, sha, head_commits.read(payload), reported)
+        put(db, repo["id"], name, sha, head_commits.read(payload))
     else:
         delete(db, repo["id"], name)
 
 
 def deleted(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
-    """Delete the branch or tag in a delete event."""
+    """Delete the branch or tag in a delete event. A late one is ignored."""
     name = payload_reader.read_field(payload, "ref", payload_reader.text(300))
     kind = {"branch": "refs/heads/", "tag": "refs/tags/"}.get(str(payload.get("ref_type")))
     if name is not None and kind is not None:
-        delete(db, repo["id"], kind + name)
+        full_name = kind + name
+        if not _is_late(db, repo["id"], full_name, payload):
+            delete(db, repo["id"], full_name)
+
+
+def _is_late(db: Connection, repo_id: int, name: str, payload: dict[str, Any]) -> bool:
+    """Return whether a later push or deletion of the ref was reported. If not, keep the time.
+
+    It is kept for deleted refs, too: a late push would bring them back for ever.
+    """
+    key = {"repo_id": repo_id, "name": name}
+    fields = payload_reader.read_fields(payload_reader.read_part(payload, "repository"), PUSH)
+    before = db.one(
+        "SELECT reported_at FROM ref_report WHERE repo_id = :repo_id AND name = :name", **key
+    )
+    late = upsert.is_outdated(db, before, fields)
+    if fields and not late:
+        upsert.insert_or_replace(db, "ref_report", key | fields, "repo_id, name")
+    return late
 
 
 BRANCHES, TAGS = "refs/heads/", "refs/tags/"

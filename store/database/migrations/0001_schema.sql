@@ -892,8 +892,15 @@ CREATE TABLE ref (
     updated_at BIGINT NOT NULL,
     -- What the push said about the commit: JSON; NULL if the commit is known by its SHA only.
     head TEXT,
-    reported_at BIGINT,                 -- the platform's time of the last push
     UNIQUE (repo_id, name)
+);
+
+-- The platform's time of the last push or deletion of each branch and tag, also of deleted ones.
+CREATE TABLE ref_report (
+    repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
+    name TEXT NOT NULL,
+    reported_at BIGINT NOT NULL,
+    PRIMARY KEY (repo_id, name)
 );
 
 -- Patterns of branch names that the platform protects.

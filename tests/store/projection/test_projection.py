@@ -10,6 +10,7 @@ from store_world import World
 
 from store import Connection, Row
 from store.accounts import accounts, placeholder_accounts
+from store.clock import iso
 from store.delivery import sources
 from store.issues import issues, labels, milestones, pulls
 from store.projection import projection_table
@@ -639,6 +640,27 @@ def test_an_older_push_does_not_move_a_branch_back(platform: Platform) -> None:
     assert push("c", second + 1) == "c" * 40
     assert push("d", None) == "d" * 40
     assert push("0", second + 2) is None
+
+
+@pytest.mark.parametrize("deleted", ["delete", "push"])
+def test_a_late_push_does_not_bring_a_deleted_branch_back(platform: Platform, deleted: str) -> None:
+    main = {"ref": "main", "ref_type": "branch"}
+    push = {"ref": "refs/heads/main", "after": "0" * 40}
+
+    def report(seconds: int, sha: str | None) -> str | None:
+        at = {"full_name": "ada/engine", "pushed_at": iso(later(seconds))}
+        if sha is None:
+            platform.report(deleted, **(main if deleted == "delete" else push), repository=at)
+        else:
+            platform.report("push", **{**push, "after": sha * 40}, repository=at)
+        return ref(platform, "main")
+
+    assert report(2, None) is None
+    assert report(1, "a") is None
+    assert report(4, "b") == "b" * 40
+    # The deletion before that push comes late, too.
+    assert report(3, None) == "b" * 40
+    assert report(4, None) is None
 
 
 @pytest.mark.parametrize(
