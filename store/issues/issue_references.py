@@ -14,8 +14,9 @@ from store.repositories import repositories
 # The characters of a text that are examined, and the limit of references of each kind.
 LOOKED_AT = 65_536
 MOST = 50
-# The limit of references of all commits of a push.
+# The limits for all commits of a push. All writes wait while its messages are examined.
 MOST_OF_PUSH = 1_000
+LOOKED_AT_OF_PUSH = 262_144
 CODE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]*`", re.DOTALL)
 MENTION = re.compile(r"(?<![\w/@.`-])@([A-Za-z0-9](?:[A-Za-z0-9-]{0,98}[A-Za-z0-9])?)(?![\w/@-])")
 ISSUE = re.compile(
@@ -125,16 +126,23 @@ def referenced(db: Connection, repo: Row, commits: Iterable[IssueEventData]) -> 
     `commits` are the commits' own events, with their messages. The number of statements does not
     grow with the commits.
     """
-    every = (
-        (number, one)
-        for one in commits
-        for number in _own_numbers(repo, references_of(one.members["message"]).issues)
-    )
-    wanted = [*islice(every, MOST_OF_PUSH)]
+    wanted = [*islice(_of_push(repo, commits), MOST_OF_PUSH)]
     known = _present(db, repo, (number for number, _ in wanted))
     issue_events.add_all(
         db, ((known[number], _reference(one)) for number, one in wanted if number in known)
     )
+
+
+def _of_push(repo: Row, commits: Iterable[IssueEventData]) -> Iterator[tuple[int, IssueEventData]]:
+    left = LOOKED_AT_OF_PUSH
+    for one in commits:
+        message = one.members["message"]
+        left -= len(message)
+        # Part of a message may end within a number.
+        if left < 0:
+            return
+        for number in _own_numbers(repo, references_of(message).issues):
+            yield number, one
 
 
 def _reference(commit: IssueEventData) -> IssueEventData:

@@ -9,6 +9,8 @@ from store_world import World
 
 from store.accounts import accounts
 from store.issues import issue_events
+from store.issues.issue_references import LOOKED_AT_OF_PUSH
+from store.projection.pull_request_projection import MOST_MESSAGE
 
 
 @pytest.fixture
@@ -404,6 +406,16 @@ def test_the_statements_of_a_push_do_not_grow_with_its_references(
     assert counts[1] <= counts[0] + 5
     # A push can refer to issues a thousand times.
     assert [len(platform.events(number)) for number in (1, 2, 3)] == [100, 100, 0]
+
+
+def test_only_so_much_text_of_a_push_is_searched_for_references(platform: Platform) -> None:
+    platform.report("issues", "opened", issue=issue())
+    (one,) = push()["commits"]
+    fits = LOOKED_AT_OF_PUSH // MOST_MESSAGE
+    message = "#1".ljust(MOST_MESSAGE)
+    many = [{**one, "id": f"{number:040x}", "message": message} for number in range(fits + 5)]
+    platform.report("push", **push(commits=many))
+    assert len(platform.events()) == fits == 16
 
 
 def test_a_branch_that_goes_and_comes_again(platform: Platform) -> None:
