@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Any
+from typing import Any, Self
 
 import orjson
 
@@ -14,7 +14,7 @@ from store.issues.issue_event_kinds import KINDS, NOT_LISTED, NOT_SHOWN
 COLUMNS = "id, repo_id, issue_id, kind, actor_id, commit_id, subject_id, members, created_at"
 STORED = (
     "repo_id, issue_id, kind, actor_id, commit_id, subject_id, members, created_at, listed, shown,"
-    " digest"
+    " digest, said_at"
 )
 
 
@@ -28,6 +28,26 @@ class IssueEventData:
     members: Mapping[str, Any] = field(default_factory=dict)
     commit_id: str | None = None
     subject_id: int | None = None
+    said_at: int | None = None
+    """The platform's time, which can be later than `created_at`, or None."""
+
+    @classmethod
+    def reported(
+        cls,
+        kind: str,
+        said_at: int | None,
+        event: Row,
+        members: Mapping[str, Any] | None = None,
+        commit_id: str | None = None,
+    ) -> Self:
+        """Return an event of a platform. `said_at` is the platform's time, or None.
+
+        It is from its reception at the latest. So if a clock is fast, an event that arrives twice
+        has two times here, and only the platform's time shows that it is the same.
+        """
+        received: int = event["received_at"]
+        at = received if said_at is None else min(said_at, received)
+        return cls(kind, event["sender_id"], at, members or {}, commit_id, said_at=said_at)
 
     def __post_init__(self) -> None:
         assert self.kind in KINDS, self.kind
@@ -48,6 +68,7 @@ class IssueEventData:
             int(self.kind not in NOT_LISTED),
             int(self.kind not in NOT_SHOWN),
             blake2b(about + members, digest_size=12).hexdigest(),
+            self.said_at,
         )
 
 
@@ -61,8 +82,7 @@ def add_all(db: Connection, happenings: Iterable[tuple[Row, IssueEventData]]) ->
     rows = [one.row(issue) for issue, one in happenings]
     if not rows:
         return 0
-    then = "ON CONFLICT (issue_id, kind, created_at, digest) DO NOTHING RETURNING id"
-    return len(db.insert_many("issue_event", STORED, rows, then))
+    return len(db.insert_many("issue_event", STORED, rows, "ON CONFLICT DO NOTHING RETURNING id"))
 
 
 def get(db: Connection, repo_id: int, event_id: int) -> Row | None:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from store.accounts import accounts
@@ -146,6 +146,4 @@ def _of_push(repo: Row, commits: Iterable[IssueEventData]) -> Iterator[tuple[int
 
 
 def _reference(commit: IssueEventData) -> IssueEventData:
-    return IssueEventData(
-        "referenced", commit.actor_id, commit.created_at, commit_id=commit.commit_id
-    )
+    return replace(commit, kind="referenced", members={})

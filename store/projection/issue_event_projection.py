@@ -55,16 +55,20 @@ class IssuePayload:
     @property
     def at(self) -> int:
         """Return the event's time from the payload, or the time of reception if that is earlier."""
-        said: int | None = payload_reader.read_field(
+        said_at, received = self._said_at, int(self.event["received_at"])
+        return received if said_at is None else min(said_at, received)
+
+    @property
+    def _said_at(self) -> int | None:
+        said_at: int | None = payload_reader.read_field(
             self.given, "updated_at", payload_reader.timestamp
         )
-        received: int = self.event["received_at"]
-        return received if said is None else min(said, received)
+        return said_at
 
     def happening(
         self, kind: str, members: Members, commit_id: str | None = None
     ) -> IssueEventData:
-        return IssueEventData(kind, self.event["sender_id"], self.at, members, commit_id)
+        return IssueEventData.reported(kind, self._said_at, self.event, members, commit_id)
 
 
 Reader = Callable[[IssuePayload], Members | None]

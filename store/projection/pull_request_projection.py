@@ -44,9 +44,8 @@ def _issue(pull: Row) -> Row:
 def _forced(payload: Mapping[str, Any], event: Row) -> Iterator[IssueEventData]:
     after = payload_reader.read_field(payload, "after", payload_reader.text(64))
     if payload.get("forced") is True and after is not None and refs.SHA.fullmatch(after):
-        yield IssueEventData(
-            "head_ref_force_pushed", event["sender_id"], event["received_at"], commit_id=after
-        )
+        said_at = refs.pushed_at(payload)
+        yield IssueEventData.reported("head_ref_force_pushed", said_at, event, commit_id=after)
 
 
 def _commits(payload: Mapping[str, Any], event: Row) -> Iterator[IssueEventData]:
@@ -59,9 +58,8 @@ def _commits(payload: Mapping[str, Any], event: Row) -> Iterator[IssueEventData]
         )
         if sha is None or not refs.SHA.fullmatch(sha):
             continue
-        said = payload_reader.read_field(given, "timestamp", payload_reader.timestamp)
-        at = event["received_at"] if said is None else min(said, event["received_at"])
-        yield IssueEventData("committed", event["sender_id"], at, _commit(given), commit_id=sha)
+        said_at = payload_reader.read_field(given, "timestamp", payload_reader.timestamp)
+        yield IssueEventData.reported("committed", said_at, event, _commit(given), sha)
 
 
 def _commit(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -100,8 +98,7 @@ def _is_gone(db: Connection, pull: Row) -> bool:
 
 
 def _add(db: Connection, pull: Row, kind: str, event: Row) -> None:
-    happening = IssueEventData(kind, event["sender_id"], event["received_at"])
-    issue_events.add(db, _issue(pull), [happening])
+    issue_events.add(db, _issue(pull), [IssueEventData.reported(kind, None, event)])
 
 
 def _of_branch(db: Connection, repo: Row, payload: Mapping[str, Any]) -> list[Row]:
@@ -117,8 +114,7 @@ def deployed(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> 
     sha = payload_reader.read_field(given, "sha", payload_reader.text(64))
     if sha is None or event["action"] not in (None, "created"):
         return
-    said = payload_reader.read_field(given, "created_at", payload_reader.timestamp)
-    at = event["received_at"] if said is None else min(said, event["received_at"])
-    happening = IssueEventData("deployed", event["sender_id"], at)
+    said_at = payload_reader.read_field(given, "created_at", payload_reader.timestamp)
+    happening = IssueEventData.reported("deployed", said_at, event)
     heads = pulls.of_heads(db, repo["id"], [sha]).get(sha, ())
     issue_events.add_all(db, ((_issue(pull), happening) for pull in heads))

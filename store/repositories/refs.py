@@ -12,7 +12,6 @@ SHA = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 NAME = re.compile(r"refs/(heads|tags)/.{1,250}", re.DOTALL)
 COLUMNS = "id, repo_id, name, sha, updated_at, head"
 MOST = 20_000
-PUSH: payload_reader.Readers = {"reported_at": ("pushed_at", payload_reader.timestamp)}
 # The order in which a short name is resolved.
 PLACES = ("", "refs/", "refs/tags/", "refs/heads/")
 
@@ -119,13 +118,21 @@ def deleted(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> N
             delete(db, repo["id"], full_name)
 
 
+def pushed_at(payload: Mapping[str, Any]) -> int | None:
+    """Return the platform's time of the push or deletion that an event reports, or None."""
+    repository = payload_reader.read_part(payload, "repository")
+    found: int | None = payload_reader.read_field(repository, "pushed_at", payload_reader.timestamp)
+    return found
+
+
 def _is_late(db: Connection, repo_id: int, name: str, payload: dict[str, Any]) -> bool:
     """Return whether a later push or deletion of the ref was reported. If not, keep the time.
 
     It is kept for deleted refs, too: a late push would bring them back for ever.
     """
     key = {"repo_id": repo_id, "name": name}
-    fields = payload_reader.read_fields(payload_reader.read_part(payload, "repository"), PUSH)
+    at = pushed_at(payload)
+    fields = {} if at is None else {"reported_at": at}
     before = db.one(
         "SELECT reported_at FROM ref_report WHERE repo_id = :repo_id AND name = :name", **key
     )

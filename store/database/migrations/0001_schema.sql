@@ -959,8 +959,13 @@ CREATE TABLE issue_event (
     shown SMALLINT NOT NULL,            -- whether the timeline has it
     digest TEXT NOT NULL,               -- of the other columns, to recognise a repetition
     created_at BIGINT NOT NULL,
+    said_at BIGINT,                     -- the platform's time; created_at is its reception at the latest
     UNIQUE (issue_id, kind, created_at, digest)
 );
+
+-- Recognises what a platform with a fast clock reports twice.
+CREATE UNIQUE INDEX issue_event_said ON issue_event (issue_id, kind, said_at, digest)
+    WHERE said_at IS NOT NULL;
 
 CREATE INDEX issue_event_repository ON issue_event (repo_id, listed, created_at, id);
 

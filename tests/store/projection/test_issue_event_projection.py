@@ -8,6 +8,7 @@ from statement_log import statements
 from store_world import World
 
 from store.accounts import accounts
+from store.clock import SECOND, iso
 from store.issues import issue_events
 from store.issues.issue_references import LOOKED_AT_OF_PUSH
 from store.projection.pull_request_projection import MOST_MESSAGE
@@ -226,6 +227,25 @@ def test_a_repeated_payload_makes_one_issue_event(platform: Platform) -> None:
         "ui",
         "bug",
     ]
+
+
+def test_a_repeated_payload_of_a_fast_clock_makes_one_issue_event(platform: Platform) -> None:
+    platform.report("pull_request", "opened", pull_request=pull())
+    first = platform.world.now
+    ahead = iso(first + 60 * SECOND)
+    at = {"full_name": "ada/engine", "pushed_at": ahead}
+    commits = [{**push()["commits"][0], "timestamp": ahead}]
+    # The last ones arrive after the time that they name.
+    for _ in range(3):
+        platform.report("issues", "closed", issue=issue(state="closed", updated_at=ahead))
+        platform.report("push", **push(forced=True, commits=commits, repository=at))
+        platform.report("deployment", "created", deployment={"sha": SHA, "created_at": ahead})
+        platform.world.clock.advance(40)
+    assert platform.timeline() == ["closed", "referenced"]
+    assert platform.timeline(2) == ["head_ref_force_pushed", "committed", "deployed"]
+    assert {event["created_at"] for event in platform.events()} == {
+        platform.world.now - 120 * SECOND
+    }
 
 
 def test_the_time_is_the_platforms_and_not_after_now(platform: Platform) -> None:
