@@ -7,6 +7,7 @@ import orjson
 
 from store.accounts import placeholder_accounts
 from store.accounts.apps import slug_of
+from store.clock import LATEST
 from store.database import payload_reader, upsert
 from store.database.connection import Connection, Row, json_array
 
@@ -86,7 +87,7 @@ def _write(db: Connection, repo_id: int, number: int, named: str, fields: Row) -
         upsert.insert_if_absent(db, "foreign_app", values, "repo_id, number, slug")
         before = _known(db, repo_id, number, named)
         assert before is not None
-    elif fields.get("updated_at", before["updated_at"]) >= before["updated_at"]:
+    elif fields.get("updated_at", LATEST) >= (upsert.believed(db, before["updated_at"]) or 0):
         upsert.update(db, "foreign_app", before, fields)
     return {"id": before["id"], "number": number}
 

@@ -106,13 +106,17 @@ def is_outdated(db: Connection, before: Row | None, fields: Mapping[str, Any]) -
 
 
 def reported_at(db: Connection, row: Row | None) -> int | None:
-    """Return the platform's time of the last report of a row, or None.
+    """Return the platform's time of the last report of a row, or None."""
+    return None if row is None else believed(db, row["reported_at"])
+
+
+def believed(db: Connection, moment: int | None) -> int | None:
+    """Return a stored time of a platform, or None.
 
     A time that is more than a day ahead comes from a wrong clock. It does not count, because no
     report would change the row until then.
     """
-    kept: int | None = None if row is None else row["reported_at"]
-    return kept if kept is not None and kept <= db.now + DAY else None
+    return moment if moment is not None and moment <= db.now + DAY else None
 
 
 def is_overtaken(before: Row | None, fields: Mapping[str, Any], event: Row) -> bool:

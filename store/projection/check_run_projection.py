@@ -39,16 +39,16 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> Row | N
     named: Row = {key: given[key] for key in ("app", "head_sha") if key in given}
     suite = check_suites.put(db, repo, {**named, **reported}, event)
     before = check_runs.get(db, repo["id"], number)
-    if suite is None or (before and (not before["reflected"] or _older(fields, before))):
+    if suite is None or (before and (not before["reflected"] or _older(db, fields, before))):
         return None
     if "pull_requests" in given:
         fields["pulls"] = check_suites.pulls_of(given)
     return write_run(db, suite, number, before, fields)
 
 
-def _older(fields: Row, before: Row) -> bool:
+def _older(db: Connection, fields: Row, before: Row) -> bool:
     """Return whether the payload is older than the stored run. It has no time of the change."""
-    reported, kept = _moment(before | fields), _moment(before)
+    reported, kept = _moment(before | fields), upsert.believed(db, _moment(before)) or 0
     again = before["status"] == "completed" and fields.get("status", "completed") != "completed"
     return reported < kept or (again and reported == kept)
 

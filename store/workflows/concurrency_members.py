@@ -6,6 +6,7 @@ the group for such a workflow. A member is in one group at a time.
 
 from dataclasses import dataclass
 
+from store.clock import DAY
 from store.database import upsert
 from store.database.connection import Connection, Row, json_array
 
@@ -118,11 +119,13 @@ def _acquire(db: Connection, member: Row, since: int) -> None:
 
 
 def _note(db: Connection, group_id: int, since: int) -> None:
+    # A time that is more than a day ahead comes from a wrong clock.
     db.execute(
-        "UPDATE concurrency_group SET last_acquired_at = :since"
-        " WHERE id = :id AND coalesce(last_acquired_at, 0) < :since",
+        "UPDATE concurrency_group SET last_acquired_at = :since WHERE id = :id"
+        " AND NOT coalesce(last_acquired_at, 0) BETWEEN :since AND :ahead",
         id=group_id,
         since=since,
+        ahead=db.now + DAY,
     )
 
 

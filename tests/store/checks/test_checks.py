@@ -13,6 +13,7 @@ from store.accounts import accounts, apps
 from store.checks import check_annotations, check_apps, check_counts, check_runs, check_suites
 from store.checks.check_counts import CheckKind, sort_of
 from store.checks.check_runs import CheckRunFilter
+from store.clock import iso
 from store.projection import check_run_projection, projection_table
 from store.repositories import repository_removal
 
@@ -232,6 +233,20 @@ def test_an_older_payload_does_not_change_a_check_run(
     assert run["status"] == status
     if len(words) == 2 and words[1].get("conclusion") == "failure":
         assert run["conclusion"] == "failure"
+
+
+def test_a_time_far_ahead_freezes_neither_a_check_run_nor_its_app(world: World) -> None:
+    ahead = "2099-01-01T00:00:00Z"
+    early = APP | {"name": "early", "updated_at": ahead}
+    suite = reported_suite(app=early)
+    reflect(world, check_run=reported(**DONE | {"completed_at": ahead}, check_suite=suite))
+    failed = DONE | {"conclusion": "failure"}
+    reflect(world, check_run=reported(**failed))
+    reflect(world, check_run=reported(**DONE | {"completed_at": "2019-05-15T15:22:11Z"}))
+    run, suite_id = run_of(world), suite_of(world)["id"]
+    assert run is not None
+    assert (run["conclusion"], iso(run["completed_at"])) == ("failure", DONE["completed_at"])
+    assert world.store.look(check_apps.of, [suite_id])[suite_id]["name"] == APP["name"]
 
 
 def test_stale_is_a_platform_s_word(world: World) -> None:

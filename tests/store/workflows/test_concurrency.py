@@ -173,6 +173,16 @@ def test_when_it_was_acquired_last(world: World) -> None:
     assert (after["name"], after["last_acquired_at"]) == ("prod", AT + 9 * SECOND)
 
 
+def test_a_time_far_ahead_is_not_the_last_acquisition_for_ever(world: World) -> None:
+    world.clock.advance((AT - world.now) / SECOND)
+    for number, seconds in ((1, 3 * 86_400), (2, 60), (3, 50)):
+        held = {"group": "prod", "status": "in_progress", "acquired_at": at(seconds)}
+        run(world, number, concurrency=held)
+    found = group(world)
+    assert found is not None
+    assert found["last_acquired_at"] == AT + 60 * SECOND
+
+
 def test_a_group_s_case_says_nothing(world: World) -> None:
     run(world, 1, concurrency={"group": "Prod-Ä"})
     run(world, 2, concurrency={"group": "pROD-ä"})
