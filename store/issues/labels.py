@@ -68,7 +68,7 @@ def create(db: Connection, repo_id: int, name: str) -> Row:
 def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | None:
     """Create or update the label in a payload. Return its id, or None if it is not valid.
 
-    A renamed label is recognised by the platform's id.
+    A renamed label is recognised by the platform's id, which only one label of the repository has.
     """
     fields = payload_reader.read_fields(given, FIELDS)
     if not fields.get("name"):
@@ -77,9 +77,37 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | N
     before = by_name(db, repo["id"], fields["name"]) or _by_foreign_id(db, repo["id"], fields)
     if before is None:
         return _add(db, repo["id"], fields)
+    if fields.get("foreign_id", before["foreign_id"]) != before["foreign_id"]:
+        db.execute(
+            "UPDATE label SET foreign_id = NULL"
+            " WHERE repo_id = :repo_id AND foreign_id = :foreign_id",
+            repo_id=repo["id"],
+            foreign_id=fields["foreign_id"],
+        )
     upsert.update(db, "label", before, fields)
     found: int = before["id"]
     return found
+
+
+def merge_renamed(db: Connection, repo_id: int, former: str, given: dict[str, Any]) -> None:
+    """Replace a platform's label, also on issues, if another label has its new name.
+
+    The platform must have deleted or renamed the other one, because names are unique there.
+    """
+    fields = payload_reader.read_fields(given, FIELDS)
+    old, new = (by_name(db, repo_id, name) for name in (former, fields.get("name", "")))
+    if old is None or new is None or old["id"] == new["id"]:
+        return
+    # After that, another label can have got the former name.
+    if old["foreign_id"] is None or old["foreign_id"] != fields.get("foreign_id"):
+        return
+    db.execute(
+        "INSERT INTO issue_label (issue_id, label_id) SELECT issue_id, :new FROM issue_label"
+        " WHERE label_id = :old ON CONFLICT DO NOTHING",
+        old=old["id"],
+        new=new["id"],
+    )
+    delete(db, repo_id, former)
 
 
 def _by_foreign_id(db: Connection, repo_id: int, fields: Row) -> Row | None:

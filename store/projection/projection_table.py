@@ -41,7 +41,7 @@ Of = Callable[[Connection, Row, dict[str, Any], Row], Any]
 def _label(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> None:
     # After a label is deleted, it is removed from its issues. The events about these changes must
     # not create it again.
-    if event["action"] not in ("deleted", "unlabeled"):
+    if event["name"] != "label" and event["action"] not in ("deleted", "unlabeled"):
         labels.put(db, repo, given, event)
 
 
@@ -51,11 +51,16 @@ def _milestone(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> 
 
 
 def _label_event(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
-    name = payload_reader.read_field(
-        payload_reader.read_part(payload, "label"), "name", payload_reader.text(255)
-    )
+    reader = payload_reader.text(255, 1)
+    given = payload_reader.read_part(payload, "label")
+    name = payload_reader.read_field(given, "name", reader)
     if event["action"] == "deleted" and name is not None:
         labels.delete(db, repo["id"], name)
+    elif event["action"] != "deleted":
+        before = payload_reader.read_part(payload_reader.read_part(payload, "changes"), "name")
+        former = payload_reader.read_field(before, "from", reader)
+        labels.merge_renamed(db, repo["id"], former or "", given)
+        labels.put(db, repo, given, event)
 
 
 def _milestone_event(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:

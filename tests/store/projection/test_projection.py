@@ -87,6 +87,34 @@ def test_a_label_is_made_changed_renamed_and_gone(platform: Platform) -> None:
     assert label(platform, "defect") is None
 
 
+def test_a_label_that_takes_the_name_of_another_one_is_one_label(platform: Platform) -> None:
+    defect = {"id": 12, "name": "defect"}
+    for number, on in ((1, [BUG]), (2, [BUG, defect]), (3, [defect])):
+        platform.report("issues", "opened", issue=issue(number, labels=on))
+    # The event about the deletion of the other one was lost.
+    label = {"id": 11, "name": "Defect"}
+    platform.report("label", "edited", label=label, changes={"name": {"from": "Bug"}})
+    store, repo_id = platform.world.store, platform.world.repo["id"]
+    (row,) = store.look(labels.list_all, repo_id)
+    assert (row["name"], row["foreign_id"]) == ("Defect", 11)
+    ids = [platform.issue(number)["id"] for number in (1, 2, 3)]
+    assert store.look(labels.of_issues, ids) == {one: [row] for one in ids}
+
+
+def test_a_late_name_of_a_label_takes_no_issue_from_another_one(platform: Platform) -> None:
+    # Two labels changed their names with each other, and then an older payload comes.
+    swapped = [{"id": 11, "name": "defect"}, {"id": 12, "name": "bug"}]
+    platform.report("issues", "opened", issue=issue(labels=swapped))
+    platform.report("issues", "opened", issue=issue(2, labels=[{"id": 11, "name": "bug"}]))
+    former = {"name": {"from": "defect"}}
+    platform.report("label", "edited", label={"id": 12, "name": "bug"}, changes=former)
+    for one in swapped:
+        platform.report("label", "edited", label=one)
+    store, issue_id = platform.world.store, platform.issue()["id"]
+    rows = store.look(labels.of_issues, [issue_id])[issue_id]
+    assert [(row["name"], row["foreign_id"]) for row in rows] == [("bug", 12), ("defect", 11)]
+
+
 def test_a_label_is_not_brought_back_where_it_comes_off(platform: Platform) -> None:
     platform.report("issues", "labeled", issue=issue(labels=[BUG]), label=BUG)
     assert label(platform, "bug")
