@@ -11,7 +11,7 @@ from store.database import payload_reader, row_lookup, upsert
 from store.database.connection import Connection, Row, json_array
 from store.issues import comment_counts, issue_events, labels, milestones, own_changes
 from store.issues.issue_field_options import COLORS
-from store.issues.own_changes import OwnChanges
+from store.issues.own_changes import PARTS, OwnChanges
 from store.repositories.author_association import ASSOCIATIONS
 
 COLUMNS = (
@@ -94,6 +94,8 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | N
         return int(before["id"])
     own = own_changes.settle(db, before, fields, event)
     fields |= _people(db, given) | _milestone(db, repo, given, event) | _type(given)
+    if is_before_closing(before, fields, event):
+        fields = {name: value for name, value in fields.items() if PARTS.get(name) != "state"}
     if fields.get("state") == "open":
         fields["closed_by_id"] = None
     issue_id = _write(db, repo["id"], number, before, own.merged(fields))
@@ -101,6 +103,17 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | N
     comments = payload_reader.read_field(given, "comments", payload_reader.number)
     comment_counts.report(db, issue_id, before, comments)
     return issue_id
+
+
+def is_before_closing(before: Row | None, fields: Mapping[str, Any], event: Row) -> bool:
+    """Return whether the payload is from the second in which the issue closed, but before it.
+
+    A comment and the closing after it are two events, which can pass each other.
+    """
+    if before is None or event["action"] == "reopened":
+        return False
+    closed = before["state"] == "closed" and fields.get("state") == "open"
+    return closed and bool(before["reported_at"] == fields.get("reported_at", 0))
 
 
 def changed_later(
@@ -215,7 +228,9 @@ def record_event(db: Connection, repo: Row, payload: dict[str, Any], event: Row)
     elif event["action"] == "closed" and event["sender_id"] is not None:
         fields = payload_reader.read_fields(reported, FIELDS)
         own = own_changes.after(db, issue, fields, event)
-        if upsert.is_outdated(db, issue, fields) or own.has("state"):
+        outdated = upsert.is_outdated(db, issue, fields) or own.has("state")
+        # The platform may have reopened it before it sent the event.
+        if outdated or issue["state"] == "open":
             return
         # The event describes the same change as the issue, so the issue's time stays.
         closing = {"closed_by_id": event["sender_id"], "updated_at": issue["updated_at"]}

@@ -260,6 +260,33 @@ def test_a_reopened_issue_has_no_closer(platform: Platform) -> None:
     assert platform.issue()["closed_by_id"] is None
 
 
+def test_an_issue_that_is_open_again_when_its_closing_is_sent_has_no_closer(
+    platform: Platform,
+) -> None:
+    platform.report("issues", "closed", issue=issue())
+    assert (platform.issue()["state"], platform.issue()["closed_by_id"]) == ("open", None)
+
+
+def test_an_issue_stays_closed_when_an_earlier_event_of_its_second_comes(
+    platform: Platform,
+) -> None:
+    closed = {"state": "closed", "closed_at": WHEN}
+    said = {"id": 5, "body": "Done.", "created_at": WHEN, "updated_at": WHEN}
+    platform.report("issues", "closed", issue=issue(**closed))
+    platform.report("issue_comment", "created", issue=issue(comments=1), comment=said)
+    found = platform.issue()
+    assert (found["state"], found["closed_at"], found["comments"]) == ("closed", later(0), 1)
+    assert found["closed_by_id"] is not None
+    platform.report("issues", "reopened", issue=issue(comments=1))
+    assert platform.issue()["state"] == "open"
+    merged = {**closed, "merged": True, "merged_at": WHEN}
+    platform.report("pull_request", "closed", pull_request=pull(**merged))
+    platform.report("pull_request", "labeled", pull_request=pull(merged_at=None), label=BUG)
+    rows = platform.world.store.look(pulls.of_issues, [platform.issue(2)["id"]])
+    (row,) = rows.values()
+    assert (platform.issue(2)["state"], row["merged_at"]) == ("closed", later(0))
+
+
 def test_a_closed_pull_request_has_its_closer(platform: Platform) -> None:
     platform.report("pull_request", "closed", pull_request=pull(state="closed"))
     robin = account(platform, "robin")
