@@ -196,9 +196,7 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> Row | N
     before = get(db, repo["id"], number)
     if before is not None and not before["reflected"]:
         return None
-    if before is not None and (
-        upsert.is_outdated(db, before, fields) or _is_earlier(before, fields)
-    ):
+    if before is not None and (upsert.is_outdated(before, fields) or _is_earlier(before, fields)):
         return before
     fields |= {"pulls": pulls_of(given)} if "pull_requests" in given else {}
     fields |= {"head_commit": head_commits.read(given)} if "head_commit" in given else {}

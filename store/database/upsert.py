@@ -14,6 +14,7 @@ def insert_if_absent(
     db: Connection, table: str, values: Mapping[str, Any], unique: str
 ) -> int | None:
     """Insert a row. Return its id, or None if a row with the same `unique` columns exists."""
+    values = _reported(db, values)
     made = db.insert_many(
         table,
         ", ".join(values),
@@ -38,6 +39,7 @@ def insert_with_number(
 
 def insert_or_replace(db: Connection, table: str, values: Mapping[str, Any], unique: str) -> None:
     """Insert a row, or update the row with the same `unique` columns."""
+    values = _reported(db, values)
     keys = unique.split(", ")
     rest = ", ".join(f"{column} = excluded.{column}" for column in values if column not in keys)
     db.insert_many(
@@ -53,6 +55,7 @@ def update(db: Connection, table: str, row: Row, values: Mapping[str, Any]) -> b
 
     If the row has `updated_at` and `values` does not, it becomes the current time.
     """
+    values = _reported(db, values)
     changed = {column: value for column, value in values.items() if row[column] != value}
     if changed and "updated_at" in row.keys() - values.keys():
         changed["updated_at"] = db.now
@@ -99,19 +102,21 @@ def set_related(
     return before != after
 
 
-def is_outdated(db: Connection, before: Row | None, fields: Mapping[str, Any]) -> bool:
+def is_outdated(before: Row | None, fields: Mapping[str, Any]) -> bool:
     """Return whether the payload is older than the stored row, by `reported_at`."""
-    given, kept = fields.get("reported_at"), reported_at(db, before)
+    given, kept = fields.get("reported_at"), before and before["reported_at"]
     return given is not None and kept is not None and given < kept
 
 
-def reported_at(db: Connection, row: Row | None) -> int | None:
-    """Return the platform's time of the last report of a row, or None."""
-    return None if row is None else believed(db, row["reported_at"])
+def _reported(db: Connection, values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the columns to write. `reported_at` is the platform's time of the last report."""
+    if "reported_at" not in values:
+        return values
+    return {**values, "reported_at": believed(db, values["reported_at"])}
 
 
 def believed(db: Connection, moment: int | None) -> int | None:
-    """Return a stored time of a platform, or None.
+    """Return a platform's time, or None.
 
     A time that is more than a day ahead comes from a wrong clock. It does not count, because no
     report would change the row until then.

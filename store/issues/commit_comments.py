@@ -181,9 +181,7 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | N
     before = by_foreign_id(db, repo["id"], foreign_id, lock=True)
     if before is None:
         return _add(db, repo["id"], foreign_id, fields, event)
-    if not upsert.is_outdated(db, before, fields) and not upsert.is_overtaken(
-        before, fields, event
-    ):
+    if not upsert.is_outdated(before, fields) and not upsert.is_overtaken(before, fields, event):
         upsert.update(db, "commit_comment", before, fields)
     return int(before["id"])
 

@@ -156,9 +156,7 @@ def put(
     fields = _fields(db, kind, given, {} if before is None else before["details"])
     if before is None:
         _add(db, issue, kind, number, fields, event)
-    elif not upsert.is_outdated(db, before, fields) and not upsert.is_overtaken(
-        before, fields, event
-    ):
+    elif not upsert.is_outdated(before, fields) and not upsert.is_overtaken(before, fields, event):
         kept = before | {"details": orjson.dumps(before["details"]).decode()}
         upsert.update(db, "issue_comment", kept, fields)
     return before, find(db, issue["repo_id"], kind, number)

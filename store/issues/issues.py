@@ -90,7 +90,7 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | N
     if payload_reader.read_object(given, "pull_request") is not None:
         fields["is_pull"] = 1
     before = get(db, repo["id"], number, lock=True)
-    if before and (before["deleted_at"] or upsert.is_outdated(db, before, fields)):
+    if before and (before["deleted_at"] or upsert.is_outdated(before, fields)):
         return int(before["id"])
     own = own_changes.settle(db, before, fields, event)
     fields |= _people(db, given) | _milestone(db, repo, given, event) | _type(given)
@@ -228,7 +228,7 @@ def record_event(db: Connection, repo: Row, payload: dict[str, Any], event: Row)
     elif event["action"] == "closed" and event["sender_id"] is not None:
         fields = payload_reader.read_fields(reported, FIELDS)
         own = own_changes.after(db, issue, fields, event)
-        outdated = upsert.is_outdated(db, issue, fields) or own.has("state")
+        outdated = upsert.is_outdated(issue, fields) or own.has("state")
         # The platform may have reopened it before it sent the event.
         if outdated or issue["state"] == "open":
             return

@@ -54,7 +54,7 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | N
     before = get(db, repo["id"], number)
     if before is None:
         return _add(db, repo["id"], number, fields)
-    if not upsert.is_outdated(db, before, fields):
+    if not upsert.is_outdated(before, fields):
         upsert.update(db, "milestone", before, fields | _counts(before, fields, event))
     found: int = before["id"]
     return found

@@ -45,7 +45,7 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | N
     number = payload_reader.read_field(given, "number", payload_reader.number)
     before = None if number is None else issues.get(db, repo["id"], number, lock=True)
     fields = payload_reader.read_fields(given, issues.FIELDS)
-    stale = upsert.is_outdated(db, before, fields)
+    stale = upsert.is_outdated(before, fields)
     stale = stale or issues.is_before_closing(before, fields, event)
     own = issues.changed_later(db, before, given, event)
     issue_id = issues.put(db, repo, reported, event)

@@ -120,7 +120,7 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> None:
         given, {**HAPPENED, **(SETTINGS if is_trusted(event) else {})}
     )
     before = _row(db, repo["id"])
-    if _is_outdated(db, before, fields, event):
+    if _is_outdated(before, fields, event):
         return
     if before["foreign_id"] is not None and not is_trusted(event):
         fields.pop("reported_at", None)
@@ -130,14 +130,14 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> None:
         websub.end_private(db, repo["id"])
 
 
-def _is_outdated(db: Connection, before: Row, fields: Row, event: Row) -> bool:
+def _is_outdated(before: Row, fields: Row, event: Row) -> bool:
     """Return whether the payload is older than the stored repository.
 
     The time in an unsigned event may be invented. It never makes the event of a source outdated: a
     repository that becomes private would stay public. `foreign_id` only comes from sources.
     """
     first = is_trusted(event) and before["foreign_id"] is None
-    return not first and upsert.is_outdated(db, before, fields)
+    return not first and upsert.is_outdated(before, fields)
 
 
 def _visibility(given: dict[str, Any], event: Row) -> Row:

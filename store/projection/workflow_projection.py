@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from store.database import payload_reader, upsert
+from store.database import payload_reader
 from store.database.connection import Connection, Row
 from store.projection import concurrency_projection
 from store.projection.concurrency_projection import MemberStatus
@@ -37,7 +37,7 @@ def project_run(db: Connection, repo: Row, payload: dict[str, Any], event: Row) 
         return
     fields = {**_named(payload, given), **payload_reader.read_fields(given, RUN)}
     before = workflow_runs.get(db, repo["id"], number)
-    if before is not None and _outdated(db, before, fields):
+    if before is not None and _outdated(before, fields):
         return
     fields |= run_details.read(db, given, before)
     run = workflow_runs.put(db, repo["id"], number, fields)
@@ -55,12 +55,11 @@ def project_run(db: Connection, repo: Row, payload: dict[str, Any], event: Row) 
     )
 
 
-def _outdated(db: Connection, before: Row, fields: Row) -> bool:
+def _outdated(before: Row, fields: Row) -> bool:
     """Return whether the payload is older than the stored run. Without a time, it is trusted."""
     if "reported_at" not in fields:
         return bool(fields.get("attempt", before["attempt"]) < before["attempt"])
-    kept = before | {"reported_at": upsert.reported_at(db, before)}
-    return _moment(kept | fields) < _moment(kept)
+    return _moment(before | fields) < _moment(before)
 
 
 def _moment(run: Row) -> tuple[int, int, int]:

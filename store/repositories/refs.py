@@ -136,7 +136,7 @@ def _is_late(db: Connection, repo_id: int, name: str, payload: dict[str, Any]) -
     before = db.one(
         "SELECT reported_at FROM ref_report WHERE repo_id = :repo_id AND name = :name", **key
     )
-    late = upsert.is_outdated(db, before, fields)
+    late = upsert.is_outdated(before, fields)
     if fields and not late:
         upsert.insert_or_replace(db, "ref_report", key | fields, "repo_id, name")
     return late

@@ -24,7 +24,7 @@ def record(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> No
     if repo["owner_kind"] != "Organization" or not {"number", "token_type"} <= fields.keys():
         return
     before = _get(db, repo["id"], fields["number"])
-    if upsert.is_outdated(db, before, fields):
+    if upsert.is_outdated(before, fields):
         return
     after = _alert(repo, before, fields)
     pattern = _pattern(db, repo["owner_id"], after["token_type"], reported)

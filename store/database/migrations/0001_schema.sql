@@ -899,7 +899,7 @@ CREATE TABLE ref (
 CREATE TABLE ref_report (
     repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
     name TEXT NOT NULL,
-    reported_at BIGINT NOT NULL,
+    reported_at BIGINT,
     PRIMARY KEY (repo_id, name)
 );
 

@@ -10,7 +10,7 @@ from store_world import World
 
 from store import Connection, Row
 from store.accounts import accounts, placeholder_accounts
-from store.clock import iso
+from store.clock import DAY, SECOND, iso
 from store.delivery import sources
 from store.issues import issues, labels, milestones, pulls
 from store.projection import projection_table
@@ -249,6 +249,17 @@ def test_a_time_more_than_a_day_ahead_makes_no_event_outdated(
     assert platform.issue()["state"] == state
     platform.report("issues", "closed", issue=issue(state="closed", updated_at="2026-11-20"))
     assert platform.issue()["state"] == state
+
+
+def test_a_time_that_was_far_ahead_makes_no_event_outdated_when_it_is_near(
+    platform: Platform,
+) -> None:
+    clock = platform.world.clock
+    ahead = iso(clock.now() + 3 * DAY)
+    platform.report("issues", "closed", issue=issue(state="closed", updated_at=ahead))
+    clock.advance(2.5 * DAY / SECOND)
+    platform.report("issues", "reopened", issue=issue(updated_at=iso(clock.now())))
+    assert platform.issue()["state"] == "open"
 
 
 def test_a_reopened_issue_has_no_closer(platform: Platform) -> None:
