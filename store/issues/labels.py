@@ -140,6 +140,16 @@ def delete(db: Connection, repo_id: int, name: str) -> bool:
     return gone > 0
 
 
+def delete_reported(db: Connection, repo_id: int, given: dict[str, Any]) -> None:
+    """Delete the label in a payload. Another one that has got its name since stays."""
+    fields = payload_reader.read_fields(given, FIELDS)
+    row = by_name(db, repo_id, fields.get("name", ""))
+    if row is None:
+        return
+    if row["foreign_id"] in (None, fields.get("foreign_id", row["foreign_id"])):
+        delete(db, repo_id, row["name"])
+
+
 def of_issues(db: Connection, issue_ids: Iterable[int]) -> dict[int, list[Row]]:
     """Return issue id to its labels, by name. Issues without any are left out."""
     columns = prefixed("l", COLUMNS)

@@ -51,16 +51,14 @@ def _milestone(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> 
 
 
 def _label_event(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
-    reader = payload_reader.text(255, 1)
     given = payload_reader.read_part(payload, "label")
-    name = payload_reader.read_field(given, "name", reader)
-    if event["action"] == "deleted" and name is not None:
-        labels.delete(db, repo["id"], name)
-    elif event["action"] != "deleted":
-        before = payload_reader.read_part(payload_reader.read_part(payload, "changes"), "name")
-        former = payload_reader.read_field(before, "from", reader)
-        labels.merge_renamed(db, repo["id"], former or "", given)
-        labels.put(db, repo, given, event)
+    if event["action"] == "deleted":
+        labels.delete_reported(db, repo["id"], given)
+        return
+    before = payload_reader.read_part(payload_reader.read_part(payload, "changes"), "name")
+    former = payload_reader.read_field(before, "from", payload_reader.text(255))
+    labels.merge_renamed(db, repo["id"], former or "", given)
+    labels.put(db, repo, given, event)
 
 
 def _milestone_event(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:

@@ -87,6 +87,18 @@ def test_a_label_is_made_changed_renamed_and_gone(platform: Platform) -> None:
     assert label(platform, "defect") is None
 
 
+def test_a_repeated_deletion_of_a_label_does_not_delete_a_new_one(platform: Platform) -> None:
+    platform.report("label", "created", label=BUG)
+    platform.report("label", "deleted", label=BUG)
+    again = {**BUG, "id": 12}
+    platform.report("label", "created", label=again)
+    # A second webhook of the platform reports the deletion later.
+    platform.report("label", "deleted", label=BUG)
+    assert label(platform, "bug") is not None
+    platform.report("label", "deleted", label={**again, "id": None})
+    assert label(platform, "bug") is None
+
+
 def test_a_label_that_takes_the_name_of_another_one_is_one_label(platform: Platform) -> None:
     defect = {"id": 12, "name": "defect"}
     for number, on in ((1, [BUG]), (2, [BUG, defect]), (3, [defect])):
