@@ -56,8 +56,7 @@ def gone_or_moved(
     row, needed = error.row, operation.access
     if row.get("deleted_at") is not None:
         return Gone(f"This {error.argument.replace('_', ' ')} was deleted")
-    owner, _, name = str(row["moved_to"]).partition("/")
-    repo = repository_names.find(db, owner, name)
+    repo = _destination(db, row)
     if repo is None or not isinstance(needed, access.OnRepo):
         return Missing(error.argument)
     if not access.may_see(db, needed, who.caller, repo):
@@ -67,6 +66,14 @@ def gone_or_moved(
     place = template.index(f"{{{error.argument}_number}}") - len(template)
     rest = [*path[place - 1 : place], str(row["moved_number"]), *path[len(path) + place + 1 :]]
     return _moved(request, "/".join([f"{services.urls.root}/repositories/{repo['id']}", *rest]))
+
+
+def _destination(db: Connection, row: Row) -> Row | None:
+    if row["moved_repo_id"] is not None:
+        return repositories.get(db, row["moved_repo_id"])
+    # It was not known here at that time.
+    owner, _, name = str(row["moved_to"]).partition("/")
+    return repository_names.find(db, owner, name)
 
 
 def _moved(request: Request, url: str) -> MovedPermanently:

@@ -43,7 +43,7 @@ class PathStep:
 class GoneOrMoved(Exception):
     """The row of this argument was deleted (`deleted_at`), or moved to another repository.
 
-    A moved row has `moved_to` and `moved_number`.
+    A moved row has `moved_to`, `moved_number` and `moved_repo_id`.
     """
 
     def __init__(self, argument: str, row: Row) -> None:

@@ -12,13 +12,14 @@ from store.database.connection import Connection, Row, json_array
 from store.issues import comment_counts, issue_events, labels, milestones, own_changes
 from store.issues.issue_field_options import COLORS
 from store.issues.own_changes import PARTS, OwnChanges
+from store.repositories import repository_names
 from store.repositories.author_association import ASSOCIATIONS
 
 COLUMNS = (
     "id, repo_id, number, foreign_id, is_pull, title, body, state, state_reason, author_id,"
     " author_association, closed_by_id, milestone_id, locked, lock_reason, comments,"
     " comments_seen, comments_unseen, closed_at, created_at, updated_at, reported_at, changed_at,"
-    " deleted_at, moved_to, moved_number, type, type_key"
+    " deleted_at, moved_to, moved_number, moved_repo_id, type, type_key"
 )
 CLOSING_REASONS = ("completed", "not_planned", "duplicate")
 REASONS = (*CLOSING_REASONS, "reopened")
@@ -200,12 +201,15 @@ def delete(db: Connection, issue: Row) -> None:
 def move(db: Connection, issue: Row, repository: str, number: int) -> None:
     """Record that an issue moved to the repository `owner/name`, where it has `number`.
 
-    Its events are hidden.
+    Its events are hidden. Another repository may get that name later.
     """
+    known = repository_names.find(db, *repository.partition("/")[::2])
     db.execute(
-        "UPDATE issue SET moved_to = :moved_to, moved_number = :number WHERE id = :id",
+        "UPDATE issue SET moved_to = :moved_to, moved_number = :number,"
+        " moved_repo_id = :moved_repo_id WHERE id = :id",
         moved_to=repository,
         number=number,
+        moved_repo_id=None if known is None else known["id"],
         id=issue["id"],
     )
     issue_events.hide(db, issue["id"])
@@ -216,9 +220,8 @@ def record_event(db: Connection, repo: Row, payload: dict[str, Any], event: Row)
 
     It is an `issues` or a `pull_request` event.
     """
-    reported = payload_reader.read_object(payload, "issue") or payload_reader.read_part(
-        payload, "pull_request"
-    )
+    parts = (payload_reader.read_object(payload, name) for name in ("issue", "pull_request"))
+    reported = next(filter(None, parts), {})
     number = payload_reader.read_field(reported, "number", payload_reader.number)
     issue = None if number is None else get(db, repo["id"], number)
     if issue is None:
@@ -229,7 +232,6 @@ def record_event(db: Connection, repo: Row, payload: dict[str, Any], event: Row)
         fields = payload_reader.read_fields(reported, FIELDS)
         own = own_changes.after(db, issue, fields, event)
         outdated = upsert.is_outdated(issue, fields) or own.has("state")
-        # The platform may have reopened it before it sent the event.
         if outdated or issue["state"] == "open":
             return
         # The event describes the same change as the issue, so the issue's time stays.

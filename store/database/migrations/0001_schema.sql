@@ -795,6 +795,7 @@ CREATE TABLE issue (
     deleted_at BIGINT,
     moved_to TEXT,                      -- owner/name of the repository to which it was transferred
     moved_number BIGINT,                -- its number there
+    moved_repo_id BIGINT,               -- the id of that repository, if it was known here. It may be gone
     type TEXT,                          -- JSON object: the organization's type of issues
     type_key TEXT,                      -- its name in lower case
     UNIQUE (repo_id, number)

@@ -14,7 +14,7 @@ from store.accounts import accounts, tokens
 from store.clock import MovableClock
 from store.issues import issue_events, issues
 from store.issues.issue_events import IssueEventData
-from store.repositories import repositories
+from store.repositories import repositories, repository_removal
 
 HELLO, VAULT = "/repos/octo/hello", "/repos/octo/vault"
 ALL = f"{HELLO}/issues/events"
@@ -400,6 +400,26 @@ async def test_events_of_a_transferred_issue_redirect(
     by_id = await hub.get(f"/repositories/{seed.hello['id']}/issues/1/events")
     assert by_id.headers["Location"] == f"{BASE}/repositories/{tools['id']}/issues/7/events"
     assert_error(await hub.get(f"{ALL}/{event['id']}"), 410)
+
+
+async def test_a_transferred_issue_redirects_to_no_namesake_of_its_new_repository(
+    hub: httpx.AsyncClient, store: Store, seed: Any, platform: Platform
+) -> None:
+    tools = store.do(repositories.create, seed.octo["id"], "tools")
+    platform.report("issues", "opened", issue=issue())
+    store.do(issues.move, platform.issue(), "octo/Tools", 7)
+    store.do(repositories.rename, tools, "old-tools")
+    namesake = store.do(repositories.create, seed.octo["id"], "tools")
+    answer = await hub.get(f"{ONE}/events")
+    assert answer.headers["Location"] == f"{BASE}/repositories/{tools['id']}/issues/7/events"
+    store.do(repository_removal.remove, tools)
+    assert_error(await hub.get(f"{ONE}/events"), 404)
+    # If the repository was not known at that time, its name must do.
+    platform.report("issues", "opened", issue=issue(2))
+    store.do(issues.move, platform.issue(2), "octo/later", 8)
+    store.do(repositories.rename, namesake, "later")
+    answer = await hub.get(f"{HELLO}/issues/2/events")
+    assert answer.headers["Location"] == f"{BASE}/repositories/{namesake['id']}/issues/8/events"
 
 
 @pytest.mark.parametrize("name", ["octo/vault", "nobody/nothing", "x"])
