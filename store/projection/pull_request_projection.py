@@ -13,6 +13,8 @@ BRANCH = "refs/heads/"
 # The limits of pull requests of a branch, and of commits of a push.
 MOST_PULLS, MOST_COMMITS = 20, 250
 MOST_MESSAGE = 16_384
+# The limit of the characters of messages that a push writes. Each pull request has its own copy.
+MOST_TEXT = 8_388_608
 WHO = {"name": payload_reader.text(255), "email": payload_reader.text(255)}
 
 
@@ -23,11 +25,14 @@ def pushed(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> No
     """
     ref = payload_reader.read_field(payload, "ref", payload_reader.text(300)) or ""
     commits = [*_commits(payload, event)]
+    left = MOST_TEXT
     if ref.startswith(BRANCH):
         for pull in pulls.of_branch(db, repo, ref.removeprefix(BRANCH), most=MOST_PULLS):
             if pull["state"] == "open":
                 _moved(db, pull, refs.get(db, repo["id"], ref))
-                issue_events.add(db, _issue(pull), [*_forced(payload, event), *commits])
+                left -= sum(len(one.members["message"]) for one in commits)
+                added = commits if left >= 0 else []
+                issue_events.add(db, _issue(pull), [*_forced(payload, event), *added])
     issue_references.referenced(db, repo, commits)
 
 

@@ -11,6 +11,7 @@ from store.accounts import accounts
 from store.clock import SECOND, iso
 from store.issues import issue_events
 from store.issues.issue_references import LOOKED_AT_OF_PUSH
+from store.projection import pull_request_projection
 from store.projection.pull_request_projection import MOST_MESSAGE
 
 
@@ -426,6 +427,23 @@ def test_the_statements_of_a_push_do_not_grow_with_its_references(
     assert counts[1] <= counts[0] + 5
     # A push can refer to issues a thousand times.
     assert [len(platform.events(number)) for number in (1, 2, 3)] == [100, 100, 0]
+
+
+def test_the_newest_pull_requests_get_the_commits_of_a_push_with_much_text(
+    platform: Platform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in (2, 3, 4):
+        platform.report("pull_request", "opened", pull_request=pull(number))
+    monkeypatch.setattr(pull_request_projection, "MOST_TEXT", 2 * MOST_MESSAGE)
+    (one,) = push()["commits"]
+    commits = [{**one, "message": "x" * MOST_MESSAGE}]
+    platform.report("push", **push(commits=commits, forced=True))
+    forced = "head_ref_force_pushed"
+    assert [{*platform.timeline(number)} for number in (2, 3, 4)] == [
+        {forced},
+        {forced, "committed"},
+        {forced, "committed"},
+    ]
 
 
 def test_only_so_much_text_of_a_push_is_searched_for_references(platform: Platform) -> None:
