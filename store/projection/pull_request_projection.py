@@ -87,14 +87,14 @@ def branch_gone(db: Connection, repo: Row, payload: dict[str, Any], event: Row) 
     """Project the deletion of a branch. Two webhooks of a platform may report it."""
     for pull in _of_branch(db, repo, payload):
         if not _is_gone(db, pull):
-            _add(db, pull, "head_ref_deleted", event)
+            _add(db, pull, "head_ref_deleted", payload, event)
 
 
 def branch_made(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
     """Project the creation of a branch. After a deletion, it restores the head of pull requests."""
     for pull in _of_branch(db, repo, payload):
         if _is_gone(db, pull):
-            _add(db, pull, "head_ref_restored", event)
+            _add(db, pull, "head_ref_restored", payload, event)
 
 
 def _is_gone(db: Connection, pull: Row) -> bool:
@@ -102,8 +102,9 @@ def _is_gone(db: Connection, pull: Row) -> bool:
     return last == "head_ref_deleted"
 
 
-def _add(db: Connection, pull: Row, kind: str, event: Row) -> None:
-    issue_events.add(db, _issue(pull), [IssueEventData.reported(kind, None, event)])
+def _add(db: Connection, pull: Row, kind: str, payload: Mapping[str, Any], event: Row) -> None:
+    happening = IssueEventData.reported(kind, refs.pushed_at(payload), event)
+    issue_events.add(db, _issue(pull), [happening])
 
 
 def _of_branch(db: Connection, repo: Row, payload: Mapping[str, Any]) -> list[Row]:

@@ -475,6 +475,18 @@ def test_a_branch_that_goes_and_comes_again(platform: Platform) -> None:
     ]
 
 
+def test_a_second_webhook_repeats_no_deletion_and_no_restoration(platform: Platform) -> None:
+    platform.report("pull_request", "opened", pull_request=pull())
+    branch = {"ref": "changes", "ref_type": "branch"}
+    for _ in range(2):
+        for name, seconds in (("delete", 1), ("create", 5), ("delete", 9)):
+            at = {"full_name": "ada/engine", "pushed_at": iso(later(seconds))}
+            platform.report(name, **branch, repository=at)
+            platform.world.clock.advance(1)
+    kinds = [event["kind"] for event in platform.events(2)]
+    assert kinds == ["head_ref_deleted", "head_ref_restored", "head_ref_deleted"]
+
+
 def test_a_deployment_makes_an_event_of_its_pull_request(platform: Platform) -> None:
     platform.report("pull_request", "opened", pull_request=pull())
     for sha in (SHA, "0" * 40):
