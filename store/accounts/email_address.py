@@ -7,7 +7,8 @@ import unicodedata
 # parts before the @ than the 64 octets of that RFC.
 MOST = 254
 ATOM = r"[\w!#$%&'*+/=?^`{|}~-]+"
-LOCAL = re.compile(rf"{ATOM}(?:\.{ATOM})*")
+# Mail programs decode `=?...?=` in headers (RFC 2047), so it would be another address there.
+LOCAL = re.compile(rf"(?!.*=\?){ATOM}(?:\.{ATOM})*")
 
 
 def normalize(address: str) -> str:

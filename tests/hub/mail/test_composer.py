@@ -64,6 +64,34 @@ def test_texts_from_outside_add_no_header_and_no_line(
     assert all(len(line) <= 998 for line in content.split(b"\r\n"))
 
 
+@pytest.mark.parametrize(
+    "key",
+    [
+        "=?utf-8?q?x=0D=0ABcc:_eve=40evil.example=0D=0A=0D=0ASign_in_again?=",
+        "=?utf-8?b?eA0KQmNjOiBldmVAZXZpbC5leGFtcGxlDQoNClNpZ24gaW4gYWdhaW4=?=",
+        "==?utf-8?q?x=0ABcc:_eve=40evil.example?=",
+    ],
+)
+def test_a_text_that_looks_encoded_adds_no_header(
+    store: Store, seed: Any, composer: MailComposer, key: str
+) -> None:
+    """The key of an ordered hook may be the name of a branch, or anything in a payload."""
+
+    def compose(db: Connection) -> bytes:
+        hook = hooks.create(db, seed.hello["id"], url="https://ci.example/", events=["push"])
+        data = {"since": db.now, "delivery_id": 1}
+        found = composer(
+            db, mail_about(db, seed, NewAlert("ordering.key_blocked", hook["id"], data, key))
+        )
+        assert found is not None
+        return found.as_bytes(policy=SMTP)
+
+    parsed = message_from_bytes(store.do(compose), policy=default)
+    assert parsed["Bcc"] is None
+    assert parsed["Subject"].startswith(f"[tocsin] The key {key.replace('=?', '= ?')} is blocked")
+    assert parsed.get_content().startswith("The key ")
+
+
 def test_domains_in_unicode_are_sent_in_ascii(
     store: Store, seed: Any, composer: MailComposer
 ) -> None:

@@ -21,7 +21,7 @@ WRONG = (
     "a@ex.org.", "a@[127.0.0.1]", ".a@ex.org", "a.@ex.org", "a..b@ex.org", "a@1.2.3.4",
     "a@exa_mple.org", "a\u200b@ex.org", "a@x.123", "a@ex.org ", " a@ex.org", "a@b.example\n",
     "a@" + "b" * 64 + ".org", "a" * 250 + "@ex.org", "a@" + "b." * 130 + "org", "a@xn--.org",
-    "a@ex\u202e.org", "\u202ea@ex.org", "a@.org",
+    "a@ex\u202e.org", "\u202ea@ex.org", "a@.org", "=?utf-8?q?a?=@ex.org", "a=?b@ex.org",
 )  # fmt: skip
 
 
