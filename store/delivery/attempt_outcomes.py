@@ -76,6 +76,8 @@ class Outcome:
     """The present time, if `duration` is not the time from the start until now."""
     trace: TraceContext | None = None
     """The attempt's own place in a trace, if its span is exported."""
+    version: int = 0
+    """The version of the hook for which the attempt was made."""
     died: bool = False
     """Whether the delivery is dead by this attempt. `record` sets it: another worker may have the
     delivery."""
@@ -117,7 +119,7 @@ def record(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
     recorded, and the delivery's state stays. If the attempt succeeded and no worker holds the
     delivery, the delivery still becomes delivered, because it need not be sent again.
     """
-    _ignore_former_urls(db, outcomes)
+    _ignore_former_receivers(db, outcomes)
     ordered = [outcome for outcome in outcomes if outcome.turn is not None]
     # Every transaction that changes the order locks it first, so that no two deadlock.
     orderings = hook_ordering.lock(db, {o.hook_id for o in ordered}) if ordered else {}
@@ -136,18 +138,22 @@ def record(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
     return disabled | websub.end_gone(db, gone) if gone else disabled
 
 
-def _ignore_former_urls(db: Connection, outcomes: Sequence[Outcome]) -> None:
+def _ignore_former_receivers(db: Connection, outcomes: Sequence[Outcome]) -> None:
     """Ignore what receivers asked for whose hooks have other URLs by now.
 
-    If such a receiver has ended a delivery, the new one gets it.
+    A WebSub subscriber that has subscribed again since is a new receiver. If the former one has
+    ended a delivery, the new one gets it.
     """
     asked = [o for o in outcomes if o.disable is not None or o.held_until is not None]
     if not asked:
         return
     sql = f"SELECT h.id, h.url FROM {db.each('ids', id='integer')} AS w JOIN hook h ON h.id = w.id"
     urls = dict(db.tuples(sql, ids=json_array({o.hook_id for o in asked})))
+    followers = {o.hook_id for o in asked if o.hook_id < 0}
+    versions = websub.versions(db, followers) if followers else {}
     for o in asked:
-        if urls.get(o.hook_id, o.url) != o.url:
+        same_version = versions.get(o.hook_id, o.version) == o.version
+        if urls.get(o.hook_id, o.url) != o.url or not same_version:
             if o.disable is not None and o.state == DEAD:
                 # An ordered delivery gets its turn from `_advance`.
                 o.state, o.due_at = WAITING if o.turn is None else BEHIND, db.now

@@ -132,9 +132,9 @@ class Peer:
         while True:
             request = await _request(reader)
             self.seen.append(request)
+            status, fields, body = self._answer(request)
             if request.method == "POST":
                 await self.opened.wait()
-            status, fields, body = self._answer(request)
             lines = [f"HTTP/1.1 {status} Said"]
             lines += [f"{name}: {value}" for name, value in fields.items()]
             if status not in (204, 304):

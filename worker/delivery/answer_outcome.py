@@ -111,6 +111,7 @@ def outcome_of(
         instruction=decision.instruction,
         disable_after=round(target.policy.disable_after * SECOND),
         turn=item.turn,
+        version=target.version,
     )
 
 

@@ -537,6 +537,24 @@ async def test_7_410_ends_the_subscription(place: Site, subscriber: Peer) -> Non
     await received(subscriber, 2)
 
 
+async def test_7_410_of_an_earlier_request_leaves_a_renewed_subscription(
+    place: Site, subscriber: Peer
+) -> None:
+    """The subscriber answers a slow request as it was before it subscribed again."""
+    await place.subscribe(f"{subscriber.url}/x")
+    subscriber.status = 410
+    subscriber.opened.clear()
+    await place.push()
+    await received(subscriber)
+    subscriber.status = 204
+    await place.subscribe(f"{subscriber.url}/x", secret="new")
+    subscriber.opened.set()
+    await until(lambda: place.states()[0] in ("dead", "delivered"))
+    assert place.states() == ["delivered"]
+    assert subscriber.contents[1].signed_by("new")
+    assert len(place.rows()) == 1
+
+
 # 7.1 Authenticated Content Distribution
 
 
