@@ -19,7 +19,8 @@ from worker.websub.verify import ask_callback, is_confirmed, new_challenge, veri
 
 log = logging.getLogger("tocsin.worker")
 
-# The most verifications and fetches under way at once, and the most topics that one claim takes.
+# The most verifications under way at once, which is also the most fetches, and the most topics that
+# one claim takes.
 MOST = 64
 FETCHES = 8
 
@@ -36,7 +37,8 @@ class WebSubTasks:
         self._client = client
         self._polling: asyncio.Task[None] | None = None
         self._again = False
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._verifications: set[asyncio.Task[None]] = set()
+        self._fetches: set[asyncio.Task[None]] = set()
         self._claimed_ids: set[int] = set()
         self._timer: asyncio.TimerHandle | None = None
         self._stopping = False
@@ -72,14 +74,18 @@ class WebSubTasks:
             self._polling = None
 
     async def _claim_requests(self) -> None:
-        room = MOST - len(self._tasks)
+        room = MOST - len(self._verifications)
         if room <= 0 or not await self._store.read(websub_requests.any_due):
             return
         for request in await self._store.write(websub_requests.claim, room):
             self._claimed_ids.add(request["id"])
-            self._spawn(self._verify(request))
+            self._spawn(self._verify(request), self._verifications)
 
     async def _claim_topics(self) -> None:
+        # Verifications do not count: slow subscribers must not keep back topics, nor the reverse.
+        room = MOST - len(self._fetches)
+        if room <= 0:
+            return
         due_at = await self._store.read(websub_foreign.next_due)
         if due_at is None:
             return
@@ -87,18 +93,23 @@ class WebSubTasks:
         if wait > 0:
             self._wake_after(wait)
             return
-        for topic in await self._store.write(websub_foreign.claim, FETCHES):
-            self._spawn(fetch_topic(self._store, self._settings, self._guard, self._client, topic))
+        for topic in await self._store.write(websub_foreign.claim, min(FETCHES, room)):
+            work = fetch_topic(self._store, self._settings, self._guard, self._client, topic)
+            self._spawn(work, self._fetches)
 
     def _wake_after(self, wait: float) -> None:
         if self._timer is not None:
             self._timer.cancel()
         self._timer = asyncio.get_running_loop().call_later(wait, self.wake)
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+    def _spawn(self, work: Coroutine[Any, Any, None], tasks: set[asyncio.Task[None]]) -> None:
+        def end(task: asyncio.Task[None]) -> None:
+            tasks.discard(task)
+            self.wake()
+
         task = asyncio.get_running_loop().create_task(self._run(work))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        tasks.add(task)
+        task.add_done_callback(end)
 
     async def _run(self, work: Coroutine[Any, Any, None]) -> None:
         try:
@@ -108,7 +119,6 @@ class WebSubTasks:
             log.error("WebSub: %s", error)
         except Exception:
             log.exception("WebSub")
-        self.wake()
 
     async def _verify(self, request: Row) -> None:
         challenge, asked_at = new_challenge(), self._store.clock.now()
@@ -151,7 +161,8 @@ class WebSubTasks:
         self._stopping = True
         if self._timer is not None:
             self._timer.cancel()
-        tasks = [*self._tasks, *([self._polling] if self._polling is not None else [])]
+        under_way = self._verifications | self._fetches
+        tasks = [*under_way, *([self._polling] if self._polling is not None else [])]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,7 +1,9 @@
 """Topics of other sites: the hub fetches a published topic, and distributes it if it changed."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -9,7 +11,9 @@ from waiting import until
 from websub_site import Peer, Site, peer, site
 
 from store import Row
+from worker.websub import tasks
 from worker.websub.feed_diff import find_entries, remove_known_entries
+from worker.websub.fetch import fetch_topic
 
 FEED = b"""<?xml version="1.0"?>
 <feed xmlns="http://www.w3.org/2005/Atom" xmlns:a="http://www.w3.org/2005/Atom"><title>T</title>
@@ -114,6 +118,31 @@ async def test_saying_it_often_fetches_once_a_second(
     place.clock.go_on()
     await until(lambda: len(subscriber.contents) == 2)
     assert len(blog.fetches) == 2
+
+
+async def test_fetches_are_limited_and_keep_back_no_verification(
+    place: Site, blog: Peer, subscriber: Peer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate, held = asyncio.Event(), []
+
+    async def hold(*given: Any) -> None:
+        held.append(given)
+        await gate.wait()
+        await fetch_topic(*given)
+
+    monkeypatch.setattr(tasks, "MOST", 2)
+    monkeypatch.setattr(tasks, "fetch_topic", hold)
+    topics = {path: f"{blog.url}{path}" for path in ("/a", "/b", "/c", "/d")}
+    for path, topic in topics.items():
+        blog.pages[path] = (200, {}, path.encode())
+        await place.subscribe(f"{subscriber.url}/x", topic=topic)
+    for topic in topics.values():
+        await publish(place, topic)
+    await place.ask(mode="subscribe", topic=place.topic(), callback=f"{subscriber.url}/late")
+    await until(lambda: len(held) > 2 or len(place.rows()) > len(topics))
+    assert len(held) == 2
+    gate.set()
+    await until(lambda: len(subscriber.contents) == len(topics))
 
 
 async def test_a_topic_without_subscribers_is_not_fetched(place: Site, blog: Peer) -> None:
