@@ -16,6 +16,8 @@ from store.formats.summary import TextLine, TextLink, summary
 MARKUP = re.compile(r"([\\`*_{}\[\]()#+!|<>~])")
 # Discord accepts no longer text, and the others show no more.
 MOST = 2000
+# No character has more than five when it is escaped (`&amp;`).
+MOST_PLAIN = MOST // 5
 ZERO_WIDTH = "\u200b"
 
 
@@ -90,7 +92,12 @@ def _joined(
         if len(found) + len(made) > MOST - len(end):
             break
         found += f"{end}{made}" if found else made
-    return found
+    # Chats reject an empty message. The name of a branch alone may be longer than a message.
+    return found or text("".join(map(_plain, lines[0]))[:MOST_PLAIN])
+
+
+def _plain(part: str | TextLink) -> str:
+    return part if isinstance(part, str) else part.text
 
 
 _CHATS: dict[str, Callable[[list[TextLine]], dict[str, Any]]] = {

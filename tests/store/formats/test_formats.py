@@ -245,6 +245,14 @@ class TestChats:
         payload = {**PUSH, "commits": [long] * 9}
         assert len(text_of(format_, sent("push", format_, payload)[1])) <= chat.MOST
 
+    @pytest.mark.parametrize("format_", chat.CHATS)
+    @pytest.mark.parametrize("letter", ["b", "&", "*", "@"])
+    def test_a_line_that_is_too_long_is_cut(self, format_: str, letter: str) -> None:
+        payload = {**PUSH, "ref": f"refs/heads/{letter * 3000}"}
+        text = text_of(format_, sent("push", format_, payload)[1])
+        assert 100 < len(text) <= chat.MOST
+        assert " to branch " in text
+
 
 MEMBERS = [
     *("action", "ref", "issue", "pull_request", "comment", "commits", "repository", "sender"),
