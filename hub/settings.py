@@ -1,7 +1,6 @@
 """The settings of the hub."""
 
 import ipaddress
-import re
 from pathlib import Path
 from typing import Self
 from urllib.parse import urlsplit
@@ -9,7 +8,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, field_validator, model_validator
 
 from hub.admin_settings import AdminSettings
-from hub.http import topic_patterns
+from hub.http import plain_urls, topic_patterns
 from hub.openid_settings import OpenIDSettings
 from hub.rate_limit_settings import RateLimitSettings
 from hub.server_settings import ServerSettings
@@ -17,9 +16,6 @@ from store.mail.settings import MailSettings
 from store.settings import DataSettings, ImportSettings, UsageSettings, WebSubSettings
 
 DAY = 86_400
-PLAIN_URL = re.compile(
-    r"https?://([^/:\s\[\]{}]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?(/[A-Za-z0-9._~%+@:,=-]*)*"
-)
 # Paths that the hub serves beside the API, which begins at the path of base_url.
 PAGES = ("/ui", "/metrics", "/docs", "/healthz", "/readyz", "/reference")
 WORDS = ("service", "assistant", "devenv")
@@ -208,18 +204,7 @@ class HubSettings(
     @field_validator("base_url", "documentation_url")
     @classmethod
     def _is_url(cls, value: str | None) -> str | None:
-        if value is None:
-            return None
-        parts = urlsplit(value)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError("must be an http or https URL")
-        if "?" in value or "#" in value:
-            raise ValueError("must have no query and no fragment")
-        if "@" in parts.netloc:
-            raise ValueError("must have no user name and no password")
-        if not PLAIN_URL.fullmatch(value) or parts.port == 0:
-            raise ValueError("must have a valid port, and no other characters than a plain URL has")
-        return value.rstrip("/")
+        return None if value is None else plain_urls.read(value)
 
     @field_validator("base_url")
     @classmethod
