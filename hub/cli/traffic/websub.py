@@ -31,7 +31,7 @@ def list_subscriptions(store: Store, ended: bool, limit: int, as_json: bool) -> 
     output.print_rows(
         rows,
         as_json=as_json,
-        empty="no WebSub subscriptions: subscribers ask for them at POST /hub",
+        empty="no WebSub subscriptions: subscribers ask for them at POST /hub/websub",
     )
 
 

@@ -10,6 +10,7 @@ from hub.ui.lists.newest import NewestList
 from hub.ui.lists.sorting import Sorting
 from hub.ui.section import ROOT, Section
 from hub.ui.view_context import ViewContext
+from hub.websub.websub_topics import hub_url
 from store import Row
 from store.delivery import subscribers
 from store.delivery.listing import topic_list
@@ -91,7 +92,7 @@ def list_followers(ctx: ViewContext) -> dict[str, Any]:
         "filtered": any(asked.chosen.values()),
         "ranges": filters.RANGES,
         "problem": asked.problem,
-        "hub": f"{ctx.services.urls.root}/hub",
+        "hub": hub_url(ctx.services),
         "origin": ctx.services.urls.origin,
     }
 

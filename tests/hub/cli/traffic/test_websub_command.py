@@ -34,6 +34,7 @@ def _followed(db):
 
 def test_subscriptions_are_listed_and_ended(store, listed, run):
     assert listed("websub", "list") == []
+    assert "POST /hub/websub" in run("websub", "list").stderr
     store.do(_followed)
     (row,) = listed("websub", "list")
     assert row["callback"] == "https://reader.example/in?x"

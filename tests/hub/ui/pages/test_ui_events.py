@@ -181,7 +181,9 @@ async def test_topics_with_their_subscribers(store: Store, seed: Any) -> None:
         assert "https://all.example/ all events" in said
         assert "events.atom" in said
         assert "hub.mode=subscribe" in said
-        assert "No WebSub subscriptions" in text_of(await browser.page("/ui/topics/followers"))
+        said = text_of(await browser.page("/ui/topics/followers"))
+        assert "No WebSub subscriptions" in said
+        assert "/hub/websub -d hub.mode=subscribe" in said
         assert "No matching repository" in text_of(await browser.page("/ui/topics?repository=a/b"))
 
 
