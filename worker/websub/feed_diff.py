@@ -9,6 +9,7 @@ ENTRIES = {
     (f"{ATOM} feed",): f"{ATOM} entry",
     ("rss", "channel"): "item",
 }
+AROUND = max(map(len, ENTRIES))
 MOST_DEPTH = 100
 NAME = re.compile(rb"<([^\s/>]+)")
 
@@ -38,7 +39,7 @@ class _Cutter:
         raise _NotAFeed
 
     def _begin(self, name: str, attributes: dict[str, str]) -> None:
-        if ENTRIES.get(tuple(self._open)) == name:
+        if self._is_entry(name):
             self._starts.append(self._parser.CurrentByteIndex)
         self._open.append(name)
         if len(self._open) > MOST_DEPTH:
@@ -46,9 +47,12 @@ class _Cutter:
 
     def _end(self, name: str) -> None:
         self._open.pop()
-        if ENTRIES.get(tuple(self._open)) == name:
+        if self._is_entry(name):
             start = self._starts.pop()
             self.found.append((start, self._after(start, self._parser.CurrentByteIndex)))
+
+    def _is_entry(self, name: str) -> bool:
+        return len(self._open) <= AROUND and ENTRIES.get(tuple(self._open)) == name
 
     def _after(self, start: int, at: int) -> int:
         """Return where an entry ends. The parser reported its end at `at`."""

@@ -3,6 +3,7 @@
 The request goes through the guard, its size is limited, and only changes are distributed.
 """
 
+import asyncio
 import re
 
 from store import Row, Store
@@ -47,7 +48,8 @@ async def fetch_topic(
         return
     if FEED.match(content.content_type):
         before = await store.read(websub_foreign.distributed_body, topic["event_id"])
-        content.part = remove_known_entries(content.body, before)
+        # A feed of the maximum size can take half a second.
+        content.part = await asyncio.to_thread(remove_known_entries, content.body, before)
     await store.write(websub_foreign.distribute, topic, content)
 
 

@@ -1,6 +1,7 @@
 """Topics of other sites: the hub fetches a published topic, and distributes it if it changed."""
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from waiting import until
 from websub_site import Peer, Site, peer, site
 
 from store import Row
-from worker.websub import tasks
+from worker.websub import fetch, tasks
 from worker.websub.feed_diff import find_entries, remove_known_entries
 from worker.websub.fetch import fetch_topic
 
@@ -222,6 +223,26 @@ async def test_7_entries_that_were_delivered_are_left_out(
     # The second subscriber has not received the first entry before, so it gets both.
     assert bodies_to(subscriber, "/1") == [FEED % ONE, FEED % (TWO + b"\n")]
     assert bodies_to(subscriber, "/2") == [FEED % (TWO + ONE)]
+
+
+async def test_a_feed_is_parsed_beside_the_event_loop(
+    place: Site, blog: Peer, subscriber: Peer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Deliveries go on meanwhile, however large the feed is."""
+    threads = []
+
+    def parsed(*given: Any) -> bytes | None:
+        threads.append(threading.current_thread())
+        return remove_known_entries(*given)
+
+    monkeypatch.setattr(fetch, "remove_known_entries", parsed)
+    topic = f"{blog.url}/feed"
+    await place.subscribe(subscriber.url, topic=topic)
+    blog.pages["/feed"] = (200, {"Content-Type": "application/atom+xml"}, FEED % ONE)
+    await publish(place, topic)
+    await until(lambda: subscriber.contents)
+    assert threads
+    assert threading.current_thread() not in threads
 
 
 async def test_7_undelivered_entries_are_sent_again(
