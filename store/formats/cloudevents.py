@@ -36,10 +36,15 @@ def attributes(event: EventView, prefix: str) -> dict[str, str]:
 
 def _source(event: EventView) -> str:
     found = event.repository
+    url = text_of(found, "url", "html_url")
+    if url is not None:
+        return url
     full_name = text_of(found, "full_name")
-    # A source is a reference: without the API's address, the path in the API is left.
-    path = NO_SOURCE if full_name is None else f"/repos/{quote(full_name, errors='replace')}"
-    return text_of(found, "url", "html_url") or path
+    if full_name is None:
+        return NO_SOURCE
+    # A source is a reference: without the API's address, the path in the API is left. It takes
+    # seconds to quote megabytes.
+    return f"/repos/{quote(full_name[:MOST], errors='replace')}"
 
 
 def _subject(event: EventView) -> str | None:

@@ -8,7 +8,7 @@ from cloudevents.core.bindings.http import HTTPMessage, from_http_event
 from hypothesis import given
 from hypothesis import strategies as st
 
-from store.formats import chat
+from store.formats import chat, cloudevents
 from store.formats.event_view import EventView
 from store.formats.formats import FORMATS, JSON, media_type, render
 
@@ -90,6 +90,12 @@ class TestCloudEvents:
         ref = 'refs/heads/grün "1%"\r\nx: y'
         event = from_http_event(HTTPMessage(*sent("push", format_, {"ref": ref})))
         assert event.get_subject() == ref
+
+
+def test_a_source_is_short() -> None:
+    body = orjson.dumps({"repository": {"full_name": "é" * 5000}})
+    source = cloudevents.attributes(EventView("push", "g", body, 0), "x")["source"]
+    assert source == f"/repos/{'%C3%A9' * cloudevents.MOST}"
 
 
 def test_headers_of_the_binary_form() -> None:
@@ -252,6 +258,19 @@ class TestChats:
         text = text_of(format_, sent("push", format_, payload)[1])
         assert 100 < len(text) <= chat.MOST
         assert " to branch " in text
+
+    def test_no_more_is_escaped_than_a_message_holds(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Rendering takes place on the event loop, and payloads have up to 25 MiB."""
+        lengths, markup = [], chat.MARKUP
+
+        class Markup:
+            def sub(self, new: str, text: str) -> str:
+                lengths.append(len(text))
+                return markup.sub(new, text)
+
+        monkeypatch.setattr(chat, "MARKUP", Markup())
+        sent("push", "discord", {**PUSH, "ref": "*" * 100_000, "sender": {"login": "x" * 9_000}})
+        assert max(lengths) == chat.MOST
 
 
 MEMBERS = [
