@@ -51,17 +51,25 @@ def latest(db: Connection, repo_id: int, name: str) -> Row | None:
 
     Examples do not count.
     """
-    rows = db.all(
-        "SELECT id, received_at, body FROM event WHERE repo_id = :repo_id AND name = :name"
+    ids = db.tuples(
+        "SELECT id FROM event WHERE repo_id = :repo_id AND name = :name"
         f" AND body IS NOT NULL AND source_id <> {EXAMPLE_SOURCE} ORDER BY id DESC LIMIT {BEHIND}",
         repo_id=repo_id,
         name=name,
     )
-    for row in rows:
-        body = body_codec.decompress(row["body"])
-        if is_published(name, body):
-            return {**row, "body": body}
-    return None
+    # Bodies may be large, and the first one is nearly always published. So no other is read.
+    found = (_published(db, event_id, name) for (event_id,) in ids)
+    return next((row for row in found if row is not None), None)
+
+
+def _published(db: Connection, event_id: int, name: str) -> Row | None:
+    row = db.one(
+        "SELECT id, received_at, body FROM event WHERE id = :id AND body IS NOT NULL", id=event_id
+    )
+    if row is None:
+        return None
+    body = body_codec.decompress(row["body"])
+    return {**row, "body": body} if is_published(name, body) else None
 
 
 def feed(

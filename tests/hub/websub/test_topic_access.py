@@ -1,9 +1,13 @@
 """Who may read topics, and what topics leave out for every reader."""
 
+import base64
+import random
+import tracemalloc
 from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
+import orjson
 import pytest
 from hub_client import open_client
 
@@ -107,6 +111,22 @@ async def test_drafts_and_fields_of_members_are_for_no_reader(
             assert (answer.status_code, answer.content) == (204, b"")
         feed = await hub.get("/octo/vault/events.json", headers=bearer(token))
         assert feed.json()["items"] == []
+
+
+def test_a_topic_reads_one_body(store: Store, seed: Any) -> None:
+    """Anybody may read the topics of a public repository, and its events may be large."""
+    body = orjson.dumps({"ref": base64.b64encode(random.randbytes(300_000)).decode()})
+    for number in range(20):
+        store.do(accept, seed.hello, "push", body, str(number))
+    tracemalloc.start()
+    try:
+        row = store.look(websub_feeds.latest, seed.hello["id"], "push")
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert row is not None
+    assert row["body"] == body
+    assert peak < 10 * len(body)
 
 
 async def test_an_example_changes_no_topic(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
