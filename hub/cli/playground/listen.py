@@ -18,7 +18,7 @@ from hub.cli.console.exclusions import Exclusion, is_given
 from hub.cli.console.grammar import command
 from hub.cli.http_server.event_loop import new_event_loop
 from hub.cli.http_server.server import bind, port_of, serving, signals, url_of
-from hub.cli.playground.listen_output import Show, printer
+from hub.cli.playground.listen_output import Show, printer, shown_or_ended
 from hub.cli.playground.receiver import Answerer, Receiver, fixed
 from hub.cli.playground.subscribing import SubscriptionOptions
 from hub.cli.playground.temporary_hook import temporary_hook
@@ -172,7 +172,7 @@ async def _listen(
         bound = stack.enter_context(bind(wanted.host, port))
         stack.enter_context(signals(ended.set))
         answer = await stack.enter_async_context(_answering(wanted))
-        receiver = Receiver(show, answer=answer, secret=secret)
+        receiver = Receiver(shown_or_ended(show, ended.set), answer=answer, secret=secret)
         await stack.enter_async_context(serving(receiver, bound))
         said = [f"listening on {url_of(bound)}/, any path"]
         if wanted.full_name is not None:
@@ -204,7 +204,8 @@ async def _listen_remotely(
     ended = asyncio.Event()
     with signals(ended.set):
         async with _answering(wanted) as answer:
-            await remote_listen.listen(remote, show, answer, ended)
+            shown = shown_or_ended(show, ended.set)
+            await remote_listen.listen(remote, shown, answer, ended)
 
 
 @contextlib.asynccontextmanager

@@ -6,7 +6,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from hub.cli.console import output
+from hub.cli.console import output, streams
 from hub.cli.console.bodies import pretty
 from hub.cli.playground.received_request import ReceivedRequest
 from hub.cli.playground.receiver import ReceivedDelivery, ReceiverAnswer
@@ -42,6 +42,25 @@ def printer(*, as_json: bool, bodies: bool, checked: bool, forwarded: bool) -> S
                 _print_body(console, delivery.answer.body)
 
     return show
+
+
+def shown_or_ended(show: Show, end: Callable[[], None]) -> Show:
+    """Return `show`, which calls `end` once standard output cannot be written any more.
+
+    An error would only end the task of one delivery: before its answer goes to the hub, which would
+    deliver again and again.
+    """
+
+    def shown(delivery: ReceivedDelivery) -> None:
+        try:
+            show(delivery)
+        except (OSError, SystemExit) as error:  # rich exits if the reader has closed the pipe
+            streams.discard_output()
+            if not isinstance(error, BrokenPipeError | SystemExit):
+                output.print_note(f"cannot write the output: {error.strerror}")
+            end()
+
+    return shown
 
 
 def shape(delivery: ReceivedDelivery, *, forwarded: bool) -> dict[str, object]:

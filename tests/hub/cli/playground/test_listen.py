@@ -1,5 +1,6 @@
 """`tocsin listen`: a line for each delivery with its answer, and forwarding to an application."""
 
+import errno
 import json
 import re
 import shlex
@@ -8,6 +9,7 @@ import socket
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
+from unittest.mock import Mock
 
 import httpx
 import pytest
@@ -15,7 +17,9 @@ from cli_process import SECRET, Process
 from ports import free_port
 from waiting import PATIENCE
 
+from hub.cli.console import streams
 from hub.cli.playground.forwarder import target_of
+from hub.cli.playground.listen_output import shown_or_ended
 from worker.signing.sign import Signer
 
 BODY = json.dumps({"zen": "\x1b[31mred", "n": 1}).encode()
@@ -39,9 +43,10 @@ def post(url: str, body: bytes = BODY, **headers: str) -> httpx.Response:
 
 
 class Application:
-    """A local application that keeps its requests and responds 418."""
+    """A local application that keeps its requests and responds with a status, at first 418."""
 
     def __init__(self) -> None:
+        self.status = 418
         self.requests: list[tuple[str, list[tuple[str, str]], bytes]] = []
         outer = self
 
@@ -50,7 +55,7 @@ class Application:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 outer.requests.append((self.path, self.headers.items(), body))
                 said = b"the bell is broken\nand more"
-                self.send_response(418)
+                self.send_response(outer.status)
                 self.send_header("X-Own", "kept")
                 self.send_header("Content-Length", str(len(said)))
                 self.end_headers()
@@ -155,6 +160,38 @@ def test_an_unreachable_application_is_answered_with_502(start):
     assert answer.status_code == 502
     assert f"http://127.0.0.1:{port}/ did not answer" in answer.text
     process.said(rf"^push .*→ 502 in .*: http://127.0.0.1:{port}/ did not answer")
+
+
+@pytest.mark.parametrize("status", [600, 999])
+def test_a_status_that_http_does_not_have_is_answered_with_502(start, application, status):
+    application.status = status
+    process = start("listen", "--port", "0", "--forward", application.url)
+    assert post(url_of(process)).status_code == 502
+    process.said(rf"^push .*→ 502 in .* did not answer: {status} is no status of HTTP")
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_a_receiver_ends_after_its_reader(start, form):
+    process = start("listen", "--port", "0", *form)
+    url = url_of(process)
+    process.popen.stdout.close()
+    assert post(url).status_code == 200
+    code, _, err = process.ended()
+    assert (code, err) == (0, "")
+
+
+def test_a_full_output_ends_a_receiver(monkeypatch, capsys):
+    ends = []
+
+    def show(_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(streams, "discard_output", lambda: None)
+    shown_or_ended(show, lambda: ends.append(1))(Mock())
+    assert (ends, capsys.readouterr().err) == (
+        [1],
+        "cannot write the output: No space left on device\n",
+    )
 
 
 @pytest.mark.parametrize(

@@ -116,10 +116,10 @@ def test_deliveries_reach_an_application_behind_a_wall(start, directory, token, 
     assert live_hooks(directory) == []
 
 
-def recorded(directory: Path) -> dict[str, Any] | None:
-    """Return the recorded attempt of the push, or None."""
+def recorded(directory: Path, event: str = "push") -> dict[str, Any] | None:
+    """Return the recorded attempt of the event, or None."""
     with opened(directory) as store:
-        rows = store.look(attempts.page, 1, limit=5, event="push")
+        rows = store.look(attempts.page, 1, limit=5, event=event)
         return store.look(attempts.get, 1, rows[0]["id"]) if rows else None
 
 
@@ -128,15 +128,33 @@ def redelivered(hub: str, token: str, attempt_id: int) -> int:
     return httpx.post(url, headers=bearer(token), timeout=PATIENCE).status_code
 
 
-def test_a_listener_goes_on_after_an_outage_of_the_hub(start, directory, token, application):
-    port = str(free_port())
-    daemon = start("serve", "--port", port)
-    hub = url_of(daemon)
+def make_hook(hub: str, token: str) -> None:
     body = {"config": {"url": "pull:ci", "content_type": "json"}}
     made = httpx.post(
         f"{hub}/repos/ada/bell/hooks", json=body, headers=bearer(token), timeout=PATIENCE
     )
     assert made.status_code == 201
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_a_listener_ends_after_its_reader_and_answers_its_last_delivery(
+    start, directory, token, form
+):
+    hub = url_of(start("serve", "--port", "0"))
+    make_hook(hub, token)
+    named = ("--server", hub, "--token", token, "--hook", "ada/bell/1")
+    listener = start("listen", *named, *form)
+    listener.popen.stdout.close()
+    code, _, err = listener.ended()
+    assert (code, "Traceback" in err) == (0, False)
+    assert recorded(directory, "ping")["status_code"] == 200
+
+
+def test_a_listener_goes_on_after_an_outage_of_the_hub(start, directory, token, application):
+    port = str(free_port())
+    daemon = start("serve", "--port", port)
+    hub = url_of(daemon)
+    make_hook(hub, token)
     forward = str(application.server_port)
     with terminal(
         "--server", hub, "--token", token, "--hook", "ada/bell/1", "--forward", forward
