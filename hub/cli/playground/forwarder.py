@@ -18,6 +18,8 @@ HOP = frozenset([
 # Seconds for the application's answer. The sender's own timeout normally ends the wait earlier.
 PATIENCE = 600
 MOST_ANSWER = 4 * 1024 * 1024
+# Neither the server of `tocsin listen` nor the hub takes a larger status.
+LARGEST_STATUS = 599
 
 
 @contextlib.asynccontextmanager
@@ -64,6 +66,8 @@ async def _passed_on(
     )
     response = await client.send(request, stream=True)
     try:
+        if response.status_code > LARGEST_STATUS:
+            raise httpx.RemoteProtocolError(f"{response.status_code} is no status of HTTP")
         body = bytearray()
         async for chunk in response.aiter_raw():
             body += chunk
