@@ -110,8 +110,17 @@ async def call(
     except httpx.HTTPError as error:
         raise Unavailable(f"the hub cannot be reached: {error or type(error).__name__}") from None
     if response.is_success:
-        return response.json() if response.content else None
+        return _json(response) if response.content else None
     raise _error(response)
+
+
+def _json(response: httpx.Response) -> Any:
+    try:
+        return response.json()
+    except ValueError:
+        # Such as the page of a proxy while the hub is down.
+        host = response.request.url.host
+        raise Unavailable(f"{host} answered {response.status_code} without JSON") from None
 
 
 def _error(response: httpx.Response) -> StoreError:

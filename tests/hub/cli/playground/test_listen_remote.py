@@ -1,5 +1,6 @@
 """`tocsin listen --server`: a listener that fetches deliveries from a hub in another process."""
 
+import asyncio
 import json
 import socket
 import sys
@@ -17,7 +18,9 @@ from installation import opened
 from pty_process import INTERRUPT, PtyProcess
 from waiting import PATIENCE, wait_until
 
+from hub.cli.playground import remote_hub
 from store.delivery import attempts
+from store.errors import Unavailable
 from store.hooks import hooks
 
 
@@ -216,3 +219,13 @@ def test_a_wrong_token_or_hook_is_reported(start, directory, token):
     assert "the hub answered 401" in err
     missing = ("listen", "--server", hub, "--token", token, "--hook", "ada/bell/7")
     assert start(*missing).ended()[0] == 4
+
+
+def test_an_answer_of_another_server_is_tried_again():
+    async def fetch() -> None:
+        page = httpx.MockTransport(lambda _: httpx.Response(200, html="<p>Back soon</p>"))
+        async with httpx.AsyncClient(base_url="http://hub.example", transport=page) as client:
+            await remote_hub.RemoteHub(client, "/repos/a/b/hooks/1", "ci").fetch(1, 60)
+
+    with pytest.raises(Unavailable, match=r"^hub\.example answered 200 without JSON$"):
+        asyncio.run(fetch())
