@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 
+from store import clock
 from store.clock import SECOND
 
 
@@ -10,8 +11,10 @@ def moment_of(text: str) -> int | None:
 
     Returns None for anything else.
     """
-    found = _read(text)
-    return None if found is None else int(found.timestamp()) * SECOND
+    try:
+        return clock.parse(text[:40]) // SECOND * SECOND
+    except ValueError:
+        return None
 
 
 def shown(text: str) -> str:
@@ -19,20 +22,13 @@ def shown(text: str) -> str:
 
     A browser shows no time with an offset and no date alone, and then the form would lose it.
     """
-    found = _read(text)
-    if found is None:
+    moment = moment_of(text)
+    if moment is None:
         return text
+    found = datetime.fromtimestamp(moment // SECOND, UTC)
     return found.replace(tzinfo=None).isoformat(timespec="seconds").removesuffix(":00")
-
-
-def _read(text: str) -> datetime | None:
-    try:
-        found = datetime.fromisoformat(text[:40])
-        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
-    except (ValueError, OverflowError):
-        return None
 
 
 def field_of(at: int) -> str:
     """Format a time for such a field, to the minute."""
-    return f"{datetime.fromtimestamp(at / SECOND, UTC):%Y-%m-%dT%H:%M}"
+    return f"{datetime.fromtimestamp(at // SECOND, UTC):%Y-%m-%dT%H:%M}"

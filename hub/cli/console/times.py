@@ -33,7 +33,12 @@ def short(moment: int) -> str:
 
 
 def _when(moment: int) -> datetime:
-    return datetime.fromtimestamp(moment / SECOND, UTC).astimezone(_zone())
+    when = datetime.fromtimestamp(moment // SECOND, UTC)
+    try:
+        return when.astimezone(_zone())
+    except OverflowError:
+        # In local time, it is in the year 0 or 10000.
+        return when
 
 
 def _zone() -> tzinfo | None:

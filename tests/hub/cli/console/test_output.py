@@ -12,6 +12,7 @@ import pytest
 
 from hub.cli.console import output, tables, times
 from hub.cli.service import logs
+from store import clock
 from store.clock import Clock
 
 WIDTH = 80
@@ -138,6 +139,20 @@ def test_a_time_of_this_year_has_seconds_in_place_of_the_year(terminal):
     now = Clock().now()
     assert re.fullmatch(r"\d\d-\d\d \d\d:\d\d:\d\d", times.short(now))
     assert times.short(MOMENT) == "2023-11-14 23:13"
+
+
+@pytest.mark.parametrize("zone", ["Asia/Tokyo", "America/Lima", "UTC"])
+@pytest.mark.parametrize("text", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z"])
+def test_the_first_and_the_last_time_are_shown(monkeypatch, zone, text):
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    try:
+        day = text.lstrip("0").partition("T")[0]
+        for shown in (times.short(clock.parse(text)), times.full(clock.parse(text))):
+            assert shown.lstrip("0").startswith(day)
+    finally:
+        monkeypatch.undo()
+        time.tzset()
 
 
 @pytest.mark.parametrize("journal", [False, True])

@@ -81,6 +81,10 @@ async def test_a_replay_is_asked_for_followed_and_cancelled(store: Store, seed: 
         ("hook=nowhere", "There is no such hook"),
         ("repository=octo/vault&hook=1", "Hook 1 belongs to octo/hello"),
         ("hook=1&since=yesterday", "'yesterday' is not a time"),
+        (
+            "hook=1&since=2026-11-20&until=9999-12-31T23:59-01:00",
+            "'9999-12-31T23:59-01:00' is not a time",
+        ),
         ("hook=1&since=2026-11-21T07:33&until=2026-11-21T07:33", "The end must be after"),
         ("hook=1&since=999999-01-01", "is not a time"),
         ("hook=1&status=nosuch", "The status is failed, or empty."),
