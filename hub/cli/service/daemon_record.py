@@ -47,7 +47,9 @@ class DaemonRecord:
 
         A `store` URL that contains a secret is left out, too.
         """
-        given = settings.model_dump(mode="json", exclude=SECRETS)
+        # Commands may run in another directory.
+        whole = {name: value.absolute() for name, value in settings if isinstance(value, Path)}
+        given = settings.model_copy(update=whole).model_dump(mode="json", exclude=SECRETS)
         if redact_url(settings.store) != settings.store:
             del given["store"]
         secret = [name for name in SECRETS if getattr(settings, name) is not None]
@@ -73,7 +75,7 @@ class DaemonRecord:
         """Write the record. If that fails, log it: the daemon itself does not need the record."""
         try:
             self.write(settings)
-        except OSError as error:
+        except (OSError, orjson.JSONEncodeError) as error:  # a path may be no UTF-8
             log.error("commands do not see the settings in effect: %s", error)
 
     def remove(self) -> None:

@@ -87,6 +87,23 @@ def test_a_daemon_begins_and_ends_without_its_record(
     assert effective(Configuration(Settings(data_dir=tmp_path), {})).settings.port == 8765
 
 
+def test_a_command_in_another_directory_finds_the_files_of_the_daemon(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with recorded(Settings(data_dir=tmp_path, key_file=Path("its.key")), None):
+        monkeypatch.chdir("/")
+        read = effective(Configuration(Settings(data_dir=tmp_path), {}))
+    assert read.settings.key_file == tmp_path / "its.key"
+
+
+def test_a_daemon_begins_if_a_path_is_no_utf8(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with recorded(Settings(data_dir=tmp_path, key_file=Path("\udcff")), None):
+        assert "commands do not see the settings in effect" in caplog.text
+
+
 def test_a_record_of_settings_that_require_a_secret_is_used(tmp_path: Path) -> None:
     secret: dict[str, Any] = {"mail_user": "hub", "mail_password": "hush-hush"}
     mail = {"mail_host": "smtp.example", "mail_from": "hub@tower.example"}
