@@ -12,27 +12,36 @@ from collections.abc import Callable, Iterator
 
 
 @contextlib.contextmanager
-def until_interrupted() -> Iterator[None]:
-    """End the block without an error on Ctrl-C, on SIGTERM, or if the reader closes the pipe."""
+def sigterm_interrupts() -> Iterator[None]:
+    """Make SIGTERM during the block the same as Ctrl-C, so that the block can clean up."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextlib.contextmanager
+def until_interrupted() -> Iterator[None]:
+    """End the block without an error on Ctrl-C, on SIGTERM, or if the reader closes the pipe."""
+    try:
+        with sigterm_interrupts():
+            yield
     except KeyboardInterrupt:
         pass
     except BrokenPipeError:
         # The flush at the interpreter's exit would raise the error once more.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 @contextlib.contextmanager
 def stop_signals() -> Iterator[Callable[[], bool]]:
     """Yield a function that returns whether Ctrl-C or SIGTERM came during the block.
 
-    Only the second signal interrupts the block.
+    Only the second signal interrupts the block. A signal that the process ignores stays ignored.
     """
-    former = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    former = {number: each for number, each in handlers.items() if each != signal.SIG_IGN}
     stopped = False
 
     def restore() -> None:

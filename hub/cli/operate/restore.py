@@ -7,6 +7,7 @@ import click
 from hub.cli.console import exits, options, output
 from hub.cli.console.arguments import PATH
 from hub.cli.console.grammar import command
+from hub.cli.console.interactive import sigterm_interrupts
 from hub.cli.operate.backup import key_path
 from hub.cli.service.audit_actor import entry
 from hub.cli.service.configuration import Configuration
@@ -46,7 +47,11 @@ def restore(configuration: Configuration, file: Path, key: Path | None) -> None:
         raise Missing(f"there is no backup {file}")
     database = sqlite_path(settings.store, settings.data_dir)
     make_directory(settings.data_dir)
-    with open_files.exclusive_lock(database), restoring.prepare(file, database) as prepared:
+    with (
+        sigterm_interrupts(),
+        open_files.exclusive_lock(database),
+        restoring.prepare(file, database) as prepared,
+    ):
         known, added = _keys(prepared, key_path(settings), _named(file, key))
         if added:
             _add_keys(key_path(settings), known, added)

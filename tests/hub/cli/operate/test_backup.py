@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import sqlite3
 import stat
 from contextlib import closing
@@ -21,6 +22,7 @@ from store.crypto import file_copy
 from store.crypto.vault import Vault
 from store.database import migrations
 from store.database.body_codec import zstd
+from store.database.sqlite import file
 from store.database.sqlite.engine import SqliteEngine
 from store.hooks import hooks
 from store.pg_migration.tables import no_notifier
@@ -123,6 +125,23 @@ def test_a_backup_never_replaces_a_file_of_the_installation(run, seeded, name):
         refused = run("backup", str(seeded / name), *given, code=5).stderr
         assert "is a file of the installation: name another file" in refused
     assert {path.name: path.read_bytes() for path in seeded.iterdir() if path.is_file()} == before
+
+
+def test_a_signal_leaves_no_part_of_a_file(run, seeded, monkeypatch):
+    run("backup", "copy.db")
+
+    def ended(*_: object, **__: object) -> None:
+        signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr(file, "verify_database", ended)
+    kept = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        for words in (["backup", "other.db"], ["restore", "copy.db"]):
+            assert "Aborted!" in run(*words, code=1).stderr
+            assert parts(seeded) == []
+    finally:
+        signal.signal(signal.SIGTERM, kept)
+    assert not (seeded / "other.db").exists()
 
 
 def test_a_backup_replaces_no_device(run, seeded):

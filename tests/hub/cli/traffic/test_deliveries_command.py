@@ -237,6 +237,23 @@ def test_an_interrupted_replay_names_the_command_to_continue(
     ]
 
 
+def test_a_replay_ignores_a_signal_that_its_parent_ignores(run, hook_id, monkeypatch):
+    """A shell starts a command in the background so."""
+    monkeypatch.setattr(replay_command, "BATCH", 1)
+    create = replay_deliveries.create
+
+    def interrupted(db, *args):
+        signal.raise_signal(signal.SIGINT)
+        return create(db, *args)
+
+    monkeypatch.setattr(replay_deliveries, "create", interrupted)
+    kept = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        assert "2 deliveries are on their way" in run("replay", "--since", "1h").stdout
+    finally:
+        signal.signal(signal.SIGINT, kept)
+
+
 @pytest.mark.parametrize("done", [0, 1])
 def test_a_replay_that_fails_names_the_command_to_continue(run, hook_id, monkeypatch, done):
     monkeypatch.setattr(replay_command, "BATCH", 1)
