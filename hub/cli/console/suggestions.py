@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterable
 import click
 from click.shell_completion import CompletionItem
 
+from hub.cli.console.plain_text import printable
 from store import Connection, Row
 from store.crypto import key_file
 from store.crypto.vault import Vault
 from store.database import completion
 from store.database.opening import is_server_url, open_unmigrated, sqlite_path
 from store.delivery import sources
-from store.hooks.event_names import PLATFORM_EVENTS, WILDCARD
+from store.hooks.event_names import PLATFORM_EVENTS
 from store.jobs import jobs
 
 Offer = list[CompletionItem[str]]
@@ -25,7 +26,10 @@ Offering = Callable[[click.Context, click.Parameter, str], Offer]
 def _offering(find: Callable[[Connection, str], list[Row]], name: str, help_: str) -> Offering:
     def offer(ctx: click.Context, param: click.Parameter, typed: str) -> Offer:
         found = _look(ctx, lambda db: find(db, typed))
-        return [CompletionItem(str(row[name]), help=row.get(help_) or "") for row in found]
+        # A line end in the help, which is foreign text, would begin another item.
+        return [
+            CompletionItem(str(row[name]), help=printable(row.get(help_) or "")) for row in found
+        ]
 
     return offer
 
@@ -55,12 +59,11 @@ def _named(rows: Iterable[Row], typed: str) -> list[Row]:
 
 
 def event_names(ctx: click.Context, param: click.Parameter, typed: str) -> Offer:
-    """Return the names of events that begin with `typed`."""
-    return [
-        CompletionItem(name)
-        for name in sorted(PLATFORM_EVENTS | {WILDCARD})
-        if name.startswith(typed)
-    ]
+    """Return the names of events that begin with `typed`.
+
+    The wildcard is none of them, because bash would offer the files of the directory for it.
+    """
+    return [CompletionItem(name) for name in sorted(PLATFORM_EVENTS) if name.startswith(typed)]
 
 
 hook_ids = _offering(completion.hooks, "id", "url")

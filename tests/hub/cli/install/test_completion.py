@@ -12,6 +12,7 @@ from click.shell_completion import BashComplete
 from hub.cli import main
 from hub.cli.install import completion
 from store import Store
+from store.hooks.event_names import PLATFORM_EVENTS
 
 
 def offered(*words: str) -> list[str]:
@@ -96,19 +97,39 @@ def test_installing_writes_the_script_of_the_shell(
     assert (tmp_path / path).read_text() == completion.script(shell)
 
 
-def test_bash_completes_a_repository(store: Store, hook_id: int, tmp_path: Path):
-    """A real bash runs the completion script."""
-    code = """
+def test_a_description_is_one_line(store: Store, run):
+    document = r'users: [{login: eve, name: "x\nplain\n$(id)\e[2J"}]'
+    run("load", "-", stdin=document)
+    shell = BashComplete(main, {}, "tocsin", completion.VARIABLE)
+    (item,) = shell.get_completions(["token", "add"], "eve")
+    assert item.help == r"x\nplain\n$(id)\x1b[2J"
+
+
+def test_bash_completes_a_repository(store: Store, hook_id: int):
+    assert completed_by_bash("tocsin delivery list --repo ad") == "ada/bell"
+
+
+def test_bash_offers_no_file_as_an_event(directory: Path):
+    (directory / "pu-file").touch()
+    events = completed_by_bash("tocsin replay --event ''").split()
+    assert set(events) == PLATFORM_EVENTS
+
+
+def completed_by_bash(line: str) -> str:
+    """Return the completions of the last word. A real bash runs the completion script."""
+    code = f"""
     source <(tocsin completion bash)
-    COMP_WORDS=(tocsin delivery list --repo ad) COMP_CWORD=4
+    COMP_WORDS=({line})
+    COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))
     _tocsin_completion tocsin
-    echo "${COMPREPLY[@]}"
+    echo "${{COMPREPLY[@]}}"
     """
     scripts = Path(sys.executable).parent
     environment = {**os.environ, "PATH": f"{scripts}:{os.environ['PATH']}"}
     done = subprocess.run(["bash", "-euc", code], env=environment, capture_output=True, text=True,
                           check=False)  # fmt: skip
-    assert (done.stdout, done.stderr) == ("ada/bell\n", "")
+    assert done.stderr == ""
+    return done.stdout.removesuffix("\n")
 
 
 def test_without_a_home_there_is_nowhere_to_install_it(run, monkeypatch: pytest.MonkeyPatch):
