@@ -64,9 +64,9 @@ def create_backup(
     """
     began = time.monotonic()
     keyed = None if key is None else target.with_name(target.name + KEY)
-    for path in filter(None, (target, keyed)):
-        _check_target(path, [*_files_of(database), *protected], overwrite=overwrite)
     try:
+        for path in filter(None, (target, keyed)):
+            _check_target(path, [*_files_of(database), *protected], overwrite=overwrite)
         with _unfinished(target) as part:
             _check_room(database, target.parent, packed=packed)
             file_copy.copy_database(database, part, on_progress)

@@ -144,6 +144,14 @@ def test_a_signal_leaves_no_part_of_a_file(run, seeded, monkeypatch):
     assert not (seeded / "other.db").exists()
 
 
+def test_a_backup_in_a_deleted_directory_is_refused(run, seeded, tmp_path, monkeypatch):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    refused = run("backup", "copy.db", "--data-dir", seeded, code=4).stderr
+    assert refused == "Error: the backup copy.db cannot be created: No such file or directory\n"
+
+
 def test_a_backup_replaces_no_device(run, seeded):
     os.mkfifo(seeded / "pipe")
     (seeded / "copy.db.key").mkdir()
