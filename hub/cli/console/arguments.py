@@ -59,10 +59,9 @@ class IdType(click.ParamType[int]):
     name = "id"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        try:
-            number = int(value)
-        except ValueError:
+        if not re.fullmatch("-?[0-9]{1,30}", str(value)):
             self.fail(f"{value!r} is no id: ids are numbers, such as 7", param, ctx)
+        number = int(value)
         if abs(number) > LARGEST_ID:
             self.fail(f"{value} is larger than any id", param, ctx)
         return number

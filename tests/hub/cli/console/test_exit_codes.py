@@ -109,7 +109,8 @@ def test_an_id_out_of_range_is_a_usage_error(run, words):
         code = exits.USAGE
         shown = run(*with_option, code=code).stderr
         assert "larger than any id" in shown or "No such option" in shown
-    assert "is no id" in run(*words.replace("ID", "x").split(), code=exits.USAGE).stderr
+    for text in ("x", "1_0", "\N{FULLWIDTH DIGIT ONE}"):
+        assert "is no id" in run(*words.replace("ID", text).split(), code=exits.USAGE).stderr
 
 
 def output_of(*args: str, **streams: object) -> tuple[int, str]:
