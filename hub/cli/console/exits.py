@@ -17,7 +17,8 @@ DONE, FAILED, USAGE, FIRST, MISSING, CONFLICT, LATER = range(7)
 
 CODES = {
     DONE: "success; `tocsin doctor`: nothing is wrong",
-    FAILED: "the command failed, and the message says why; `tocsin doctor`: warnings",
+    FAILED: "the command failed, or a setting is wrong; the message says why;"
+    " `tocsin doctor`: warnings",
     USAGE: "the command line, or a value or document given to it, is wrong;"
     " `tocsin doctor`: something is bad",
     FIRST: "something else has to be done first, or another program does it; the message names it",
