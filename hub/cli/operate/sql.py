@@ -49,7 +49,7 @@ def sql(store: Store, statement: str, limit: int, as_csv: bool, as_json: bool) -
     described = statement.lstrip().startswith(".")
     if as_csv:
         writer = csv.writer(sys.stdout)
-        writer.writerows([columns, *(map(_plain, row) for row in rows[:limit])])
+        writer.writerows(map(_cell, row) for row in (columns, *rows[:limit]))
     elif described and len(columns) == 1 and not as_json:
         for row in rows[:limit]:
             click.echo(row[0])
@@ -62,3 +62,9 @@ def sql(store: Store, statement: str, limit: int, as_csv: bool, as_json: bool) -
 
 def _plain(value: object) -> object:
     return f"x'{value.hex()}'" if isinstance(value, bytes) else value
+
+
+def _cell(value: object) -> object:
+    """Return a value for CSV. Only a program gets its control characters."""
+    made = _plain(value)
+    return output.printable(made) if isinstance(made, str) and output.is_terminal() else made

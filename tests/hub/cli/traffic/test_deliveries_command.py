@@ -10,6 +10,7 @@ from importlib import resources
 import pytest
 from engines import embedded
 
+from hub.cli.console import output
 from hub.cli.traffic import replay as replay_command
 from store import Store
 from store.database import migrations, shell
@@ -314,6 +315,14 @@ def test_sql_only_reads(run, directory, hook_id, statement):
 def test_sql_reports_a_wrong_statement(run, hook_id):
     assert "no such table: nowhere" in run("sql", "SELECT * FROM nowhere", code=2).stderr
     assert "fails" in run("sql", "SELECT 1; SELECT 2", code=2).stderr
+
+
+@embedded("a database server has its own shell")
+def test_csv_on_a_terminal_has_no_control_characters(run, hook_id, monkeypatch):
+    words = ("sql", "SELECT char(27, 10) || 'x' AS a, 1.5 AS b", "--csv")
+    assert run(*words).stdout == 'a,b\n"\x1b\nx",1.5\n'
+    monkeypatch.setattr(output, "is_terminal", lambda: True)
+    assert run(*words).stdout == "a,b\n\\x1b\\nx,1.5\n"
 
 
 @embedded("a database server has its own shell")
