@@ -4,6 +4,8 @@ A backup is one file with everything but the key. It is made while the daemon ru
 """
 
 import contextlib
+import glob
+import secrets
 import shutil
 import sqlite3
 import time
@@ -125,9 +127,13 @@ def _is_same_file(one: Path, other: Path) -> bool:
 
 @contextlib.contextmanager
 def _unfinished(target: Path) -> Iterator[Path]:
-    """Create a temporary file beside the target, and delete it at the end of the block."""
-    part = target.with_name(f".{target.name}.part")
+    """Create a temporary file beside the target, and delete it at the end of the block.
+
+    Its name is unique, because another backup may be made for the same target.
+    """
+    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     try:
+        _remove_old_parts(target.parent, f".{glob.escape(target.name)}.{'[0-9a-f]' * 8}.part*")
         file_copy.make_private(part)
         yield part
     finally:
@@ -194,10 +200,16 @@ def prune_backups(made: Path, database: Path, many: int) -> list[Path]:
     for path in gone:
         path.with_name(path.name + KEY).unlink(missing_ok=True)
         path.unlink(missing_ok=True)
-    for path in folder.glob(f".{database.stem}-*.part*"):
-        # A younger file may belong to a backup that is being made.
-        if time.time() - path.stat().st_mtime > 86_400:
-            path.unlink(missing_ok=True)
+    _remove_old_parts(folder, f".{database.stem}-*.part*")
     if gone:
         file_copy.fsync(folder)
     return gone
+
+
+def _remove_old_parts(folder: Path, pattern: str) -> None:
+    """Delete what interrupted backups have left."""
+    for path in folder.glob(pattern):
+        # A younger file may belong to a backup that is being made, which may end meanwhile.
+        with contextlib.suppress(FileNotFoundError):
+            if time.time() - path.stat().st_mtime > 86_400:
+                path.unlink()

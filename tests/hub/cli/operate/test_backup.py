@@ -127,6 +127,24 @@ def test_a_backup_never_replaces_a_file_of_the_installation(run, seeded, name):
     assert {path.name: path.read_bytes() for path in seeded.iterdir() if path.is_file()} == before
 
 
+def test_two_backups_for_one_file_leave_each_other_alone(run, seeded, monkeypatch):
+    verify = file.verify_database
+
+    def verify_after_another(part: Path, *given: object, **more: object) -> object:
+        monkeypatch.setattr(file, "verify_database", verify)
+        run("backup", "copy.db")
+        return verify(part, *given, **more)
+
+    monkeypatch.setattr(file, "verify_database", verify_after_another)
+    old, young = (seeded / f".copy.db.{digit * 8}.part" for digit in "12")
+    for path in (old, young):
+        path.touch()
+    os.utime(old, (0, 0))
+    run("backup", "copy.db")
+    assert parts(seeded) == [young.name]
+    verify(seeded / "copy.db", seeded / "copy.db", thoroughly=True)
+
+
 def test_a_signal_leaves_no_part_of_a_file(run, seeded, monkeypatch):
     run("backup", "copy.db")
 
