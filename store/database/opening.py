@@ -65,9 +65,10 @@ def open_unmigrated(url: str, *, data_dir: Path, vault: Vault, clock: Clock | No
 def _make_key(store: Store, path: Path) -> None:
     """Create the key file of a new database.
 
-    Raises Unusable if the database holds secrets, because they need their own key.
+    Raises Unusable if the database holds secrets, because they need their own key. Another process
+    that made the database at the same time has made the key before the secrets.
     """
-    if store.look(encrypted_columns.has_secrets):
+    if store.look(encrypted_columns.has_secrets) and not exists(path):
         raise Unusable(
             f"the key file {path} is missing, and this database holds secrets that only"
             " it can decrypt: restore it from its backup, or set key_file to its path"

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from store_world import URL, FakeNotifier, Gate, World
 from store import Connection, Store, open_store
 from store.accounts import accounts, tokens
 from store.database import uuid7
-from store.database.sqlite import connections, engine
+from store.database.sqlite import connections, engine, private_file
 from store.database.sqlite.connections import SqliteSession
 from store.delivery import (
     attempt_outcomes,
@@ -35,6 +35,7 @@ from store.delivery import (
 )
 from store.errors import Unavailable, Unusable
 from store.hooks import hooks
+from store.monitoring import diagnosis
 from store.repositories import repositories
 
 TABLES = {
@@ -261,11 +262,37 @@ class TestAtRest:
             open_store("sqlite", data_dir=path.parent)
         assert not key.exists(), "a lost key is not replaced"
 
+    def test_processes_that_begin_at_once_share_a_key(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        restrict = private_file.restrict
+
+        def begin_another(path: Path) -> None:
+            monkeypatch.setattr(private_file, "restrict", restrict)
+            with closing_store(tmp_path) as other:
+                other.do(sources.create, "forge", "its-secret")
+            restrict(path)
+
+        monkeypatch.setattr(private_file, "restrict", begin_another)
+        with closing_store(tmp_path) as store:
+            store.do(sources.create, "another", "another-secret")
+        with closing_store(tmp_path) as store:
+            assert store.look(diagnosis.undecryptable_secrets) == {}
+
     def test_a_key_is_made_where_nothing_needs_another(self, world: World, path: Path) -> None:
         (path.parent / "secret.key").unlink()
         open_store("sqlite", data_dir=path.parent).shut()
         world.hook("push", secret="s3cret")
         open_store("sqlite", data_dir=path.parent).shut()
+
+
+@contextmanager
+def closing_store(folder: Path) -> Iterator[Store]:
+    store = open_store("sqlite", data_dir=folder)
+    try:
+        yield store
+    finally:
+        store.shut()
 
 
 class TestOneWorker:
