@@ -45,15 +45,23 @@ class DaemonRecord:
     def write(self, settings: Settings) -> None:
         """Replace the record by one of these settings, without secrets.
 
-        A `store` URL that contains a secret is left out, too.
+        A `store` URL with a password is apart, with `...` in its place: it tells commands which
+        database it is, and a command with a URL of its own keeps that.
         """
         # Commands may run in another directory.
         whole = {name: value.absolute() for name, value in settings if isinstance(value, Path)}
         given = settings.model_copy(update=whole).model_dump(mode="json", exclude=SECRETS)
+        hidden = {}
         if redact_url(settings.store) != settings.store:
             del given["store"]
-        secret = [name for name in SECRETS if getattr(settings, name) is not None]
-        content = orjson.dumps({"only": self._only, "settings": given, "secrets": secret})
+            hidden["store"] = redact_url(settings.store)
+        record = {
+            "only": self._only,
+            "settings": given,
+            "hidden": hidden,
+            "secrets": [name for name in SECRETS if getattr(settings, name) is not None],
+        }
+        content = orjson.dumps(record)
         # The rename shows readers the whole former record or the whole new one. The new file is
         # locked before it gets its name: another daemon would remove an unlocked record.
         unlocked = self._path.with_suffix(".new")
@@ -108,8 +116,9 @@ def effective(configuration: Configuration) -> Configuration:
     Options of the command line keep their values. If no daemon runs, nothing changes.
     """
     settings, origins = configuration.settings, dict(configuration.origins)
-    found, secret = _settings_of_daemons(settings.data_dir)
-    theirs = {name: value for name, value in found.items() if origins.get(name) != "command line"}
+    found, hidden, secret = _settings_of_daemons(settings.data_dir)
+    theirs = {name: value for name, value in hidden.items() if name not in origins}
+    theirs |= {name: value for name, value in found.items() if origins.get(name) != "command line"}
     # The record has no secrets, and some settings require one.
     unknown = dict.fromkeys(secret, PLACEHOLDER)
     try:
@@ -126,9 +135,14 @@ def effective(configuration: Configuration) -> Configuration:
     return Configuration(settings.model_copy(update=changed), origins)
 
 
-def _settings_of_daemons(data_dir: Path) -> tuple[Mapping[str, Any], set[str]]:
-    """Return the settings of the daemons that run, and the names of their secret settings."""
+def _settings_of_daemons(
+    data_dir: Path,
+) -> tuple[Mapping[str, Any], Mapping[str, Any], set[str]]:
+    """Return the settings of the daemons that run, those with a hidden part, and the names of the
+    secret ones.
+    """
     found: dict[str, Any] = {}
+    hidden: dict[str, Any] = {}
     secret: set[str] = set()
     with contextlib.suppress(OSError, orjson.JSONDecodeError, KeyError):
         for path in _paths(data_dir):
@@ -137,8 +151,9 @@ def _settings_of_daemons(data_dir: Path) -> tuple[Mapping[str, Any], set[str]]:
                 known = PARTS.get(said["only"], Settings.model_fields.keys())
                 given = said["settings"].items()
                 found |= {name: value for name, value in given if name in known and name not in OWN}
+                hidden |= said.get("hidden", {})
                 secret |= SECRETS & set(said.get("secrets", ()))
-    return found, secret
+    return found, hidden, secret
 
 
 def _remove(path: Path) -> None:

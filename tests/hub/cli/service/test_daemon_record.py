@@ -23,6 +23,17 @@ def test_a_record_holds_no_password(tmp_path: Path) -> None:
     assert list(tmp_path.glob("daemon-*.json")) == []
 
 
+def test_a_command_without_the_password_knows_the_database(tmp_path: Path) -> None:
+    url = "postgresql://eve:hers@host/db"
+    with recorded(Settings(data_dir=tmp_path, store=STORE), None):
+        read = effective(Configuration(Settings(data_dir=tmp_path), {}))
+        given = Configuration(Settings(data_dir=tmp_path, store=url), {"store": "TOCSIN_STORE"})
+        kept = effective(given)
+    assert read.settings.store == "postgresql://ada:...@host/db"
+    assert read.origins["store"] == "the running daemon"
+    assert kept.settings.store == url
+
+
 def test_containers_that_share_a_directory_may_have_the_same_process_id(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path)
     with recorded(settings, "hub"), recorded(settings, "worker"):
