@@ -14,6 +14,7 @@ from pathlib import Path
 
 from hub.cli.operate.diagnosis import Finding, bad, good, warning
 from hub.cli.service.configuration import Settings
+from hub.cli.service.daemon_record import file_limits
 from store.database.sqlite import file
 
 MB = 1024 * 1024
@@ -174,19 +175,25 @@ def check_disk(settings: Settings, database: Path | None) -> Iterator[Finding]:
 
 
 def check_descriptors(settings: Settings) -> Iterator[Finding]:
-    """Check that the limit on open files allows `max_in_flight` deliveries and BESIDE others."""
+    """Check that the limit on open files allows `max_in_flight` deliveries and BESIDE others.
+
+    The limit is the running daemon's, which its unit may set, or else the one of this user.
+    """
     about = "descriptors"
-    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    theirs, (own, _) = file_limits(settings.data_dir), resource.getrlimit(resource.RLIMIT_NOFILE)
+    finite = [limit for limit in theirs or [own] if limit != resource.RLIM_INFINITY]
+    has = f"{'the daemon' if theirs else 'this user'} may have"
     wanted = settings.max_in_flight + BESIDE
-    if limit != resource.RLIM_INFINITY and limit < wanted:
+    if finite and min(finite) < wanted:
         yield warning(
             about,
-            f"this user may have {limit} files and connections open, and max_in_flight is"
+            f"{has} {min(finite)} files and connections open, and max_in_flight is"
             f" {settings.max_in_flight}",
             f"`ulimit -n {wanted}` where tocsin is started, or LimitNOFILE= in its unit",
         )
     else:
-        yield good(about, f"{limit} files and connections may be open here")
+        many = min(finite, default="any number of")
+        yield good(about, f"{has} {many} files and connections open")
 
 
 def check_programs(settings: Settings) -> Iterator[Finding]:

@@ -8,6 +8,7 @@ import contextlib
 import fcntl
 import logging
 import os
+import resource
 import secrets
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -60,6 +61,7 @@ class DaemonRecord:
             "settings": given,
             "hidden": hidden,
             "secrets": [name for name in SECRETS if getattr(settings, name) is not None],
+            "files": resource.getrlimit(resource.RLIMIT_NOFILE)[0],
         }
         content = orjson.dumps(record)
         # The rename shows readers the whole former record or the whole new one. The new file is
@@ -144,16 +146,26 @@ def _settings_of_daemons(
     found: dict[str, Any] = {}
     hidden: dict[str, Any] = {}
     secret: set[str] = set()
-    with contextlib.suppress(OSError, orjson.JSONDecodeError, KeyError):
-        for path in _paths(data_dir):
-            if _is_live(path):
-                said = orjson.loads(path.read_bytes())
-                known = PARTS.get(said["only"], Settings.model_fields.keys())
-                given = said["settings"].items()
-                found |= {name: value for name, value in given if name in known and name not in OWN}
-                hidden |= said.get("hidden", {})
-                secret |= SECRETS & set(said.get("secrets", ()))
+    with contextlib.suppress(KeyError):
+        for said in _live_records(data_dir):
+            known = PARTS.get(said["only"], Settings.model_fields.keys())
+            given = said["settings"].items()
+            found |= {name: value for name, value in given if name in known and name not in OWN}
+            hidden |= said.get("hidden", {})
+            secret |= SECRETS & set(said.get("secrets", ()))
     return found, hidden, secret
+
+
+def file_limits(data_dir: Path) -> list[int]:
+    """Return how many files each daemon that runs may have open."""
+    return [said["files"] for said in _live_records(data_dir) if "files" in said]
+
+
+def _live_records(data_dir: Path) -> Iterator[Mapping[str, Any]]:
+    for path in _paths(data_dir):
+        with contextlib.suppress(OSError, orjson.JSONDecodeError):
+            if _is_live(path):
+                yield orjson.loads(path.read_bytes())
 
 
 def _remove(path: Path) -> None:

@@ -23,6 +23,7 @@ from hub.cli.operate import doctor_callbacks, doctor_data
 from hub.cli.operate import doctor_machine as machine
 from hub.cli.operate.diagnosis import Finding
 from hub.cli.service.configuration import Settings
+from hub.cli.service.daemon_record import recorded
 from store import Connection, Store
 from store.crypto import key_file
 from store.delivery import leases
@@ -297,6 +298,17 @@ def test_a_grown_write_ahead_log_is_found(tmp_path, monkeypatch):
 def test_too_few_descriptors(examine, well, monkeypatch):
     monkeypatch.setattr(machine.resource, "getrlimit", lambda what: (1024, 1024))
     assert "LimitNOFILE=" in worst(examine(code=1)["descriptors"])["remedy"]
+
+
+@pytest.mark.parametrize(("its", "ours", "level"), [(4096, 1024, "good"), (1024, 4096, "warning")])
+def test_the_limit_of_a_running_daemon_counts(
+    examine, well, url, directory, monkeypatch, its, ours, level
+):
+    monkeypatch.setattr(machine.resource, "getrlimit", lambda what: (its, its))
+    with recorded(Settings(data_dir=directory, store=url), None):
+        monkeypatch.setattr(machine.resource, "getrlimit", lambda what: (ours, ours))
+        (finding,) = examine(code=int(level != "good"))["descriptors"]
+    assert (finding["level"], f"the daemon may have {its} " in finding["said"]) == (level, True)
 
 
 def test_a_missing_program_is_found(examine, well, monkeypatch):
