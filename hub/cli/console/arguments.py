@@ -131,11 +131,12 @@ class InputFile(click.File):
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> IO[Any]:
         try:
-            if isinstance(value, str) and value != "-":
-                Path(value).open("rb").close()
-        except OSError as error:
-            raise from_os_error(f"cannot read {value}", error) from None
-        return super().convert(value, param, ctx)
+            # It is opened once only: a named pipe would lose its writer.
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            if not isinstance(error.__context__, OSError):
+                raise
+            raise from_os_error(f"cannot read {value}", error.__context__) from None
 
 
 class PairType(click.ParamType[tuple[str, str]]):

@@ -1,6 +1,8 @@
 """State documents: applied, applied again, changed, and refused as a whole."""
 
+import builtins
 import json
+from pathlib import Path
 
 import pytest
 
@@ -145,6 +147,21 @@ def test_a_document_is_loaded_from_a_file(run, directory):
     (directory / "state.yaml").write_text(DOCUMENT)
     run("load", directory / "state.yaml")
     run("load", directory / "none.yaml", code=4)
+
+
+def test_a_file_is_opened_once(run, directory, monkeypatch):
+    """A named pipe that is closed loses its writer."""
+    file, opened = directory / "state.yaml", []
+    file.write_text("users: [{login: eve}]")
+    for place, former in ((builtins, builtins.open), (Path, Path.open)):
+
+        def counted(name, *args, former=former, **given):
+            opened.append(str(name))
+            return former(name, *args, **given)
+
+        monkeypatch.setattr(place, "open", counted)
+    run("load", file)
+    assert opened.count(str(file)) == 1
 
 
 def test_one_failure_undoes_all(load, listed, store: Store):
