@@ -209,7 +209,7 @@ def prune_backups(made: Path, database: Path, many: int) -> list[Path]:
 def _remove_old_parts(folder: Path, pattern: str) -> None:
     """Delete what interrupted backups have left."""
     for path in folder.glob(pattern):
-        # A younger file may belong to a backup that is being made, which may end meanwhile.
-        with contextlib.suppress(FileNotFoundError):
+        # A younger file may belong to a backup that is being made. Another user's may stay.
+        with contextlib.suppress(OSError):
             if time.time() - path.stat().st_mtime > 86_400:
                 path.unlink()
