@@ -34,8 +34,10 @@ async def forwarding(url: str, delay: float) -> AsyncIterator[Answerer]:
             await asyncio.sleep(delay)
             target = target_of(url, received.target)
             try:
-                return await _passed_on(client, target, received)
-            except httpx.HTTPError as error:
+                # The client's own limit begins again with each part of an answer.
+                async with asyncio.timeout(PATIENCE):
+                    return await _passed_on(client, target, received)
+            except (httpx.HTTPError, TimeoutError) as error:
                 said = str(error) or type(error).__name__
                 problem = f"{target.copy_with(userinfo=b'')} did not answer: {said}"
                 return ReceiverAnswer(502, f"{problem}\n".encode(), problem=problem)

@@ -1,5 +1,6 @@
 """`tocsin listen`: a line for each delivery with its answer, and forwarding to an application."""
 
+import asyncio
 import errno
 import json
 import re
@@ -18,8 +19,10 @@ from ports import free_port
 from waiting import PATIENCE
 
 from hub.cli.console import streams
+from hub.cli.playground import forwarder
 from hub.cli.playground.forwarder import target_of
 from hub.cli.playground.listen_output import shown_or_ended
+from hub.cli.playground.received_request import from_headers
 from worker.signing.sign import Signer
 
 BODY = json.dumps({"zen": "\x1b[31mred", "n": 1}).encode()
@@ -168,6 +171,20 @@ def test_a_status_that_http_does_not_have_is_answered_with_502(start, applicatio
     process = start("listen", "--port", "0", "--forward", application.url)
     assert post(url_of(process)).status_code == 502
     process.said(rf"^push .*→ 502 in .* did not answer: {status} is no status of HTTP")
+
+
+async def test_an_answer_without_an_end_is_answered_with_502(monkeypatch):
+    async def endless(*_: object, **__: object) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(forwarder, "PATIENCE", 0.01)
+    monkeypatch.setattr(httpx.AsyncClient, "send", endless)
+    async with forwarder.forwarding("http://127.0.0.1:3000", 0) as answer:
+        found = await asyncio.wait_for(answer(from_headers([], b"{}", None)), PATIENCE)
+    assert (found.status, found.problem) == (
+        502,
+        "http://127.0.0.1:3000/ did not answer: TimeoutError",
+    )
 
 
 @pytest.mark.parametrize("form", [[], ["--json"]])
