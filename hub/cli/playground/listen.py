@@ -53,10 +53,13 @@ class ForwardURL(click.ParamType[str]):
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         url = f"127.0.0.1:{value}" if value.isdecimal() else value
         url = url if "://" in url else f"http://{url}"
+        # The import takes long, and only some options need it.
+        from httpx import URL, InvalidURL
+
         try:
             parts = urlsplit(url)
-            right = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-        except ValueError:
+            right = parts.scheme in ("http", "https") and parts.port != 0 and URL(url).host
+        except (ValueError, InvalidURL):
             right = False
         if not right:
             self.fail(f"{value!r} is no URL: write http://127.0.0.1:3000", param, ctx)
@@ -157,6 +160,8 @@ def _check(wanted: ListenOptions) -> None:
         raise click.UsageError("with --server, name a hook with --hook, or use --subscribe")
     if not wanted.token:
         raise click.UsageError("--server needs a token: --token, or TOCSIN_LISTEN_TOKEN")
+    if not wanted.token.isascii():
+        raise click.UsageError("--token is no token: tokens are ASCII")
 
 
 def _is_given(option: str) -> bool:
