@@ -56,17 +56,20 @@ class JobContext:
     compose: MailComposer = refuse_compose
     measures: WorkerMetrics = field(default_factory=WorkerMetrics)
     tracer: Tracer | None = None
+    began: int | None = None
+    """When the worker began, in microseconds. None: now."""
 
 
 def build_jobs(works: JobContext) -> list[ScheduledJob]:
     """Return every job, by these settings."""
     store, settings = works.store, works.settings
+    began = store.clock.now() if works.began is None else works.began
     return [
         ScheduledJob("expire", DataTrigger(expiring.next_due), partial(expire, store, works.emit)),
         ScheduledJob(
             "lapse",
-            DataTrigger(lapse.next_due),
-            partial(lapse.lapse, store, settings, works.tracer),
+            DataTrigger(partial(lapse.next_due, began=began)),
+            partial(lapse.lapse, store, settings, began, works.tracer),
         ),
         ScheduledJob(
             "deploy",

@@ -95,6 +95,7 @@ class Worker:
         local.on_job_due = self.jobs.wake
         self._emit, self._publish, self._compose = emit, publish, compose
         self._tracer = tracer
+        self._began: int | None = None
         self._periodic = PeriodicRunner()
         self._polling = self._periodic_task("look", tuning.poll_interval, self.poll)
         self._polls = BackgroundTasks()
@@ -133,6 +134,7 @@ class Worker:
         """Start working. Raise InUse if another worker has locked this database."""
         if not self._store.engine.acquire_worker_lock():
             raise InUse("another worker is running on this database: stop it first")
+        self._began = self._store.clock.now()
         lease_id = await self.lease.acquire()
         if self._store.engine.single_worker:
             # This engine has one worker, so a crash left the other leases. Waiting for their end is
@@ -174,6 +176,7 @@ class Worker:
                 self._compose,
                 self.measures,
                 self._tracer,
+                self._began,
             )
         )
         return [replace(job, run=count_runs(job.name, job.run, self.measures.jobs)) for job in jobs]

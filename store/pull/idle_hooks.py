@@ -11,15 +11,19 @@ from store.errors import Missing
 from store.hooks import hooks
 
 
-def next_expiry(db: Connection) -> int | None:
-    """Return when the next pull hook has been idle for too long, or None."""
-    return min((at for _, at in _expiries(db)), default=None)
+def next_expiry(db: Connection, began: int) -> int | None:
+    """Return when the next pull hook has been idle for too long, or None.
+
+    `began` is as in `remove`.
+    """
+    return min((at for _, at in _expiries(db, began)), default=None)
 
 
-def _expiries(db: Connection) -> list[tuple[int, int]]:
+def _expiries(db: Connection, began: int) -> list[tuple[int, int]]:
     """Return the pull hooks that expire when they are idle, and when that is.
 
-    A hook is idle since its last change, or since somebody last fetched deliveries.
+    A hook is idle since its last change, or since somebody last fetched deliveries, but not since
+    before `began`.
     """
     rows = db.tuples("SELECT id, options, updated_at FROM hook WHERE pull = 1")
     expiring = {
@@ -29,7 +33,7 @@ def _expiries(db: Connection) -> list[tuple[int, int]]:
     }
     seen = _last_seen(db, expiring) if expiring else {}
     return [
-        (hook_id, max(updated_at, seen.get(hook_id, 0)) + patience)
+        (hook_id, max(updated_at, seen.get(hook_id, 0), began) + patience)
         for hook_id, (updated_at, patience) in expiring.items()
     ]
 
@@ -43,10 +47,13 @@ def _last_seen(db: Connection, hook_ids: Iterable[int]) -> dict[int, int]:
     return dict(rows)
 
 
-def remove(db: Connection) -> list[int]:
-    """Delete the pull hooks that have been idle for too long. Return their ids."""
+def remove(db: Connection, began: int) -> list[int]:
+    """Delete the pull hooks that have been idle for too long. Return their ids.
+
+    `began` is when the worker began, in microseconds. Before, perhaps nobody could fetch.
+    """
     ended = []
-    for hook_id in [hook_id for hook_id, at in _expiries(db) if at <= db.now]:
+    for hook_id in [hook_id for hook_id, at in _expiries(db, began) if at <= db.now]:
         hook = hooks.by_id(db, hook_id)
         # Another hub may be deleting some of them.
         with suppress(Missing):

@@ -16,14 +16,22 @@ log = logging.getLogger("tocsin.worker")
 BATCH = 1_000
 
 
-def next_due(db: Connection) -> int | None:
-    """Return when the next lease expires or the next hook has been idle for too long, or None."""
-    moments = (pull_leases.next_expiry(db), idle_hooks.next_expiry(db))
+def next_due(db: Connection, began: int) -> int | None:
+    """Return when the next lease expires or the next hook has been idle for too long, or None.
+
+    `began` is when the worker began, in microseconds.
+    """
+    moments = (pull_leases.next_expiry(db), idle_hooks.next_expiry(db, began))
     return min((moment for moment in moments if moment is not None), default=None)
 
 
-async def lapse(store: Store, settings: WorkerSettings, tracer: Tracer | None = None) -> None:
-    """End what has expired. A lease that expires is a failed attempt."""
+async def lapse(
+    store: Store, settings: WorkerSettings, began: int, tracer: Tracer | None = None
+) -> None:
+    """End what has expired. A lease that expires is a failed attempt.
+
+    `began` is when the worker began, in microseconds.
+    """
     queue = FetchQueue(settings, tracer)
     total = 0
     while hook_ids := await store.read(pull_leases.hooks_with_expired, BATCH):
@@ -36,6 +44,6 @@ async def lapse(store: Store, settings: WorkerSettings, tracer: Tracer | None = 
         await asyncio.sleep(0)
     if total:
         log.info("leases of pull hooks that expired: %d", total)
-    for hook_id in await store.write(idle_hooks.remove):
+    for hook_id in await store.write(idle_hooks.remove, began):
         log.info("pull hook %d was idle for too long: removed", hook_id)
     await rest_if_due(store, next_due)

@@ -21,6 +21,8 @@ from store.pull.fetching import Acknowledgement, Fetch, FetchedDelivery, Rejecti
 from worker.jobs.lapse import lapse, next_due
 from worker.jobs.prune import prune
 from worker.pull.fetch_queue import FetchQueue
+from worker.scheduler.job_runner import ScheduledJob
+from worker.service import Worker
 from worker.settings import WorkerSettings
 
 SETTINGS = WorkerSettings(retries=[0, 60], jitter=0)
@@ -42,6 +44,11 @@ def row_of(harness: WorkerHarness, hook_id: int) -> Row:
     found = harness.store.look(hooks.by_id, hook_id)
     assert found is not None
     return found
+
+
+def job_of(worker: Worker, name: str) -> ScheduledJob:
+    (job,) = [one for one in worker.jobs.table if one.name == name]
+    return job
 
 
 async def heard(waiter: Waiter) -> None:
@@ -81,7 +88,7 @@ async def test_leases_of_a_fast_clock_expire_after_pruning(harness: WorkerHarnes
     harness.clock.advance(-YEAR)
     fetch(harness, hook_id, 1)
     await prune(harness.store, SETTINGS, batch=2, pause=0)
-    await lapse(harness.store, SETTINGS)
+    await lapse(harness.store, SETTINGS, 0)
     harness.clock.advance(SETTINGS.retries[1])
     again = fetch(harness, hook_id)
     assert {one.delivery_id for one in again} == {one.delivery_id for one in fast}
@@ -95,7 +102,7 @@ async def test_deliveries_of_a_deleted_hook_are_dead(harness: WorkerHarness) -> 
     await harness.work()
     await until(lambda: harness.states(hook_id) == {"waiting": 1, "dead": 1})
     harness.clock.advance(61)
-    await lapse(harness.store, SETTINGS)
+    await lapse(harness.store, SETTINGS, 0)
     assert harness.states(hook_id) == {"dead": 2}
     (row,) = [one for one in harness.deliveries() if one["id"] == leased.delivery_id]
     assert row["reason"] == "the hook was deleted"
@@ -115,16 +122,16 @@ async def test_the_job_ends_leases_that_expire(harness: WorkerHarness) -> None:
     hook_id = harness.hook("pull:ci")
     await harness.events(2)
     first, _ = fetch(harness, hook_id)
-    due = harness.store.look(next_due)
+    due = harness.store.look(next_due, 0)
     assert due == first.expires_at
-    await lapse(harness.store, SETTINGS)
+    await lapse(harness.store, SETTINGS, 0)
     assert harness.attempts(hook_id) == []
     harness.clock.advance(61)
-    await lapse(harness.store, SETTINGS)
+    await lapse(harness.store, SETTINGS, 0)
     assert [row["error"] for row in harness.attempts(hook_id)] == [
         "lease: it expired before an answer"
     ] * 2
-    assert harness.store.look(next_due) is None
+    assert harness.store.look(next_due, 0) is None
     harness.clock.advance(61)
     harness.clock.advance(SETTINGS.retries[1])
     again = fetch(harness, hook_id)
@@ -150,9 +157,23 @@ async def test_an_idle_hook_is_removed(harness: WorkerHarness) -> None:
     harness.clock.advance(40)
     fetch(harness, used)
     harness.clock.advance(30)
-    assert harness.store.do(idle_hooks.remove) == [idle]
+    assert harness.store.do(idle_hooks.remove, 0) == [idle]
     assert [row["id"] for row in harness.store.look(hooks.every)] == [used, kept]
-    assert harness.store.look(next_due) == harness.store.clock.now() + 30 * 1_000_000
+    assert harness.store.look(next_due, 0) == harness.store.clock.now() + 30 * 1_000_000
+
+
+async def test_a_hook_is_not_idle_while_no_worker_runs(harness: WorkerHarness) -> None:
+    """A hub that was off for a time let no program fetch. Nothing is lost at its next start."""
+    hook_id = harness.hook("pull:ci", options={"expire_idle": 3600})
+    await harness.event()
+    harness.clock.advance(2 * 3600)
+    worker = await harness.work()
+    await job_of(worker, "lapse").run()
+    assert harness.states(hook_id) == {"waiting": 1}
+    await harness.advance(3600)
+    worker.change(SETTINGS)
+    await job_of(worker, "lapse").run()
+    assert row_of(harness, hook_id)["deleted_at"] is not None
 
 
 async def test_waiters_are_woken_by_this_process(harness: WorkerHarness) -> None:
