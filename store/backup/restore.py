@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from store import clock
 from store.audit import audit_log
@@ -27,6 +28,18 @@ CHUNK = 1024 * 1024
 MAGIC = b"\x28\xb5\x2f\xfd"
 # The number of values tried for each kind of secret.
 TRIED = 1_000
+# The highest id that each table has given, which SQLite keeps in a table. In a damaged file it may
+# be anything, and after the highest number a table takes no more rows.
+GIVEN = (
+    "SELECT name, seq FROM sqlite_sequence WHERE typeof(name) = 'text'"
+    f" AND typeof(seq) = 'integer' AND seq < {2**53}"
+)
+RAISED = "UPDATE sqlite_sequence SET seq = max(seq, :given) WHERE name = :name"
+ADDED = (
+    "INSERT INTO sqlite_sequence (name, seq) SELECT m.name, :given FROM sqlite_master AS m"
+    " WHERE m.type = 'table' AND m.name = :name"
+    " AND m.name NOT IN (SELECT s.name FROM sqlite_sequence AS s)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +141,7 @@ def replace_database(backup: PreparedBackup, database: Path, now: int) -> Path |
     """
     aside: Path | None = None
     try:
+        _keep_ids(backup.path, database)
         file_copy.chown_like(database if database.exists() else database.parent, backup.path)
         if database.exists():
             aside = database.with_name(
@@ -139,7 +153,30 @@ def replace_database(backup: PreparedBackup, database: Path, now: int) -> Path |
         file_copy.fsync(database.parent)
     except OSError as error:
         raise from_os_error(f"{database} cannot be replaced", error) from error
+    except sqlite3.Error as error:
+        raise Unusable(f"{database} cannot be replaced: {error}") from error
     return aside
+
+
+def _keep_ids(backup: Path, database: Path) -> None:
+    """Let the backup give no id that the database has given since, if that can be read.
+
+    Programs may still use those. So an answer for an old lease would end another delivery.
+    """
+    given = _given_ids(database)
+    with contextlib.closing(sqlite3.connect(backup)) as raw, raw:
+        raw.executemany(RAISED, given)
+        raw.executemany(ADDED, given)
+
+
+def _given_ids(database: Path) -> list[dict[str, Any]]:
+    """Return the highest id that each table has given. If the file is damaged, return none."""
+    try:
+        with file.open_read_only(database) as raw:
+            rows = raw.execute(GIVEN).fetchall()
+    except sqlite3.Error:
+        return []
+    return [{"name": name, "given": given} for name, given in rows]
 
 
 def _set_aside(database: Path, aside: Path) -> None:

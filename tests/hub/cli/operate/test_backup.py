@@ -24,6 +24,7 @@ from store.database import migrations
 from store.database.body_codec import zstd
 from store.database.sqlite import file
 from store.database.sqlite.engine import SqliteEngine
+from store.delivery import leases
 from store.hooks import hooks
 from store.pg_migration.tables import no_notifier
 
@@ -315,6 +316,29 @@ def test_a_restore_brings_back_the_state_of_the_backup(run, seeded):
         assert raw.execute("SELECT count(*) FROM account").fetchone() == (2,)
     assert mode(seeded / "tocsin.db") == mode(aside) == 0o600
     assert parts(seeded) == []
+
+
+def test_no_id_is_given_again_after_a_restore(run, seeded):
+    """Programs may still use the ids that were given after the backup."""
+    run("backup", "copy.db")
+    with opened(seeded) as store:
+        bob = store.do(accounts.create, "bob")
+        lease_id = store.do(leases.acquire, "tests", 1)
+    crash(seeded)
+    run("restore", "copy.db")
+    assert logins(seeded) == ["ada"]
+    with opened(seeded) as store:
+        assert store.do(accounts.create, "eve")["id"] == bob["id"] + 1
+        assert store.do(leases.acquire, "tests", 1) == lease_id + 1
+
+
+@pytest.mark.parametrize("given", [2**63 - 1, "'many'", "x'00'"])
+def test_a_damaged_database_names_no_id(run, seeded, given):
+    run("backup", "copy.db")
+    altered(seeded / "tocsin.db", f"UPDATE sqlite_sequence SET seq = {given}")
+    run("restore", "copy.db")
+    with opened(seeded) as store:
+        assert store.do(accounts.create, "eve")["id"] == 2
 
 
 @pytest.mark.parametrize("name", ["copy.db", "copy.db.zst"])
