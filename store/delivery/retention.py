@@ -8,6 +8,7 @@ rows behind them.
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from store.clock import LATEST
 from store.database.connection import Connection, json_array
 from store.database.id_search import RowTimes, id_before_older
 from store.errors import Locked
@@ -30,12 +31,14 @@ ATTEMPTS = RowTimes("attempt", "started_at")
 EVENTS = RowTimes("event", "received_at")
 
 
-def drop_bodies(db: Connection, before: int, limit: int, after: int = 0) -> Step:
+def drop_bodies(
+    db: Connection, before: int, limit: int, after: int = 0, upto: int = LATEST
+) -> Step:
     """Delete the bodies of events received before a time, except those with a waiting delivery.
 
-    It examines the next `limit` events after the event `after`.
+    It examines the next `limit` events after the event `after`, and none after `upto`.
     """
-    return _step(db, BODIES, before, limit, after, _drop_bodies)
+    return _step(db, BODIES, before, limit, after, _drop_bodies, upto)
 
 
 def _drop_bodies(db: Connection, ids: list[int]) -> int:
@@ -76,6 +79,7 @@ def _step(
     limit: int,
     after: int,
     drop: Callable[[Connection, list[int]], int],
+    upto: int = LATEST,
 ) -> Step:
     """Pass the old ones of the next `limit` rows to `drop`.
 
@@ -84,8 +88,9 @@ def _step(
     """
     rows = db.tuples(
         f"SELECT id, {times.time} FROM {times.table} WHERE {times.kept} AND id > :after"
-        " ORDER BY id LIMIT :limit",
+        " AND id <= :upto ORDER BY id LIMIT :limit",
         after=after,
+        upto=upto,
         limit=limit,
     )
     old = [row_id for row_id, time in rows if time < before]
@@ -112,13 +117,15 @@ def _drop_attempts(db: Connection, ids: list[int]) -> int:
     )
 
 
-def drop_events(db: Connection, before: int, limit: int, after: int = 0) -> Step:
+def drop_events(
+    db: Connection, before: int, limit: int, after: int = 0, upto: int = LATEST
+) -> Step:
     """Delete events received before a time, with their deliveries.
 
     An event stays while a delivery of it waits or an attempt is kept. It examines the next `limit`
-    events after the event `after`.
+    events after the event `after`, and none after `upto`.
     """
-    return _step(db, EVENTS, before, limit, after, _drop_events)
+    return _step(db, EVENTS, before, limit, after, _drop_events, upto)
 
 
 def _drop_events(db: Connection, ids: list[int]) -> int:

@@ -13,7 +13,7 @@ from store.assistant import usage
 from store.assistant.usage_days import of_moment as day_of
 from store.audit import audit_check
 from store.audit.audit_check import Chain
-from store.clock import DAY, HOUR, SECOND
+from store.clock import DAY, HOUR, LATEST, SECOND
 from store.delivery import future_times, hook_removal, retention
 from store.delivery.replays import replay_runs
 from store.delivery.websub import websub, websub_foreign, websub_requests
@@ -22,6 +22,7 @@ from store.hooks.retries import LONGEST
 from store.jobs import jobs
 from store.mail import notices, outbox
 from store.monitoring import hook_tallies, minute_counters
+from store.projection import projection_cursor
 from store.pull import pull_leases
 from store.registry import republish_runs
 from worker.jobs import reports
@@ -67,9 +68,11 @@ async def prune(
     drop_all = partial(_drop_in_batches, store, batch, pause)
     bodies = now - round(settings.keep_bodies * SECOND)
     attempts = now - round(settings.keep_attempts * SECOND)
-    await _drop_in_steps(store, batch, pause, retention.drop_bodies, bodies)
+    # An event that is still to become state stays with its body.
+    upto = (await store.read(projection_cursor.state))["event_id"] if settings.reflect else LATEST
+    await _drop_in_steps(store, batch, pause, retention.drop_bodies, bodies, upto)
     await _drop_in_steps(store, batch, pause, retention.drop_attempts, attempts)
-    await _drop_in_steps(store, batch, pause, retention.drop_events, attempts)
+    await _drop_in_steps(store, batch, pause, retention.drop_events, attempts, upto)
     await drop_all(hook_removal.end_stranded, now)
     far = now + _longest_delay(settings)
     await drop_all(future_times.end_far_delays, far)
@@ -148,8 +151,9 @@ async def _drop_in_steps(
     store: Store,
     batch: int,
     pause: float,
-    drop: Callable[[Connection, int, int, int], retention.Step],
+    drop: Callable[..., retention.Step],
     before: int,
+    *upto: int,
 ) -> None:
     """Let `drop` examine all rows that may be old, some in each transaction.
 
@@ -157,7 +161,7 @@ async def _drop_in_steps(
     """
     total, reached = 0, 0
     while True:
-        step = await store.note(drop, before, batch, reached)
+        step = await store.note(drop, before, batch, reached, *upto)
         total += step.dropped
         if step.reached is None:
             break

@@ -221,6 +221,14 @@ def test_one_step_examines_a_limited_number_of_events(world: World, drop: Drop) 
     assert gone not in kept_bodies(world)
 
 
+@pytest.mark.parametrize("drop", [retention.drop_bodies, retention.drop_events])
+def test_events_after_a_bound_stay(world: World, drop: Callable[..., retention.Step]) -> None:
+    ids = [world.arrive(f"g-{at}").event_id for at in range(5)]
+    world.clock.advance(1)
+    assert world.store.do(drop, world.now, 10, 0, ids[1]) == retention.Step(2, None)
+    assert kept_bodies(world) == ids[2:]
+
+
 def test_a_young_event_among_old_ones_does_not_end_the_steps(world: World) -> None:
     """A clock that was wrong for a while gives an event a later time than the ones after it."""
     ids = [world.arrive(f"g-{at}").event_id for at in range(25)]
