@@ -5,7 +5,7 @@ clock that was fast has given some rows a later time than the rows behind them. 
 rows behind them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from store.clock import LATEST
@@ -26,9 +26,21 @@ class Step:
     """The row from which the next step goes on. None: it is done."""
 
 
-BODIES = RowTimes("event", "received_at", "body IS NOT NULL")
-ATTEMPTS = RowTimes("attempt", "started_at")
-EVENTS = RowTimes("event", "received_at")
+@dataclass(frozen=True, slots=True)
+class OldRows(RowTimes):
+    """The rows of a table, and in SQL what makes their deletion long: their large value's length.
+
+    SQLite may overwrite all that is deleted, and logs that.
+    """
+
+    length: str = "0"
+
+
+# The bytes of large values that one step deletes. One row may have more.
+MOST_BYTES = 8 * 1024 * 1024
+BODIES = OldRows("event", "received_at", "body IS NOT NULL", "length(body)")
+ATTEMPTS = OldRows("attempt", "started_at", length="coalesce(length(response_body), 0)")
+EVENTS = OldRows("event", "received_at", length="coalesce(length(body), 0)")
 
 
 def drop_bodies(
@@ -74,31 +86,43 @@ def _check_none_waits(db: Connection, event_ids: str) -> None:
 
 def _step(
     db: Connection,
-    times: RowTimes,
+    times: OldRows,
     before: int,
     limit: int,
     after: int,
     drop: Callable[[Connection, list[int]], int],
     upto: int = LATEST,
 ) -> Step:
-    """Pass the old ones of the next `limit` rows to `drop`.
+    """Pass the old ones of the next `limit` rows to `drop`, or of fewer if these are large.
 
     Rows that must stay do not hide the ones behind them, because the next step begins after them.
     If no row is old, the next step begins near the next older ones.
     """
-    rows = db.tuples(
-        f"SELECT id, {times.time} FROM {times.table} WHERE {times.kept} AND id > :after"
-        " AND id <= :upto ORDER BY id LIMIT :limit",
+    found = db.tuples(
+        f"SELECT id, CASE WHEN {times.time} < :before THEN {times.length} END FROM {times.table}"
+        f" WHERE {times.kept} AND id > :after AND id <= :upto ORDER BY id LIMIT :limit",
+        before=before,
         after=after,
         upto=upto,
         limit=limit,
     )
-    old = [row_id for row_id, time in rows if time < before]
+    rows = _fitting(found)
+    old = [row_id for row_id, length in rows if length is not None]
     dropped = drop(db, old) if old else 0
-    if len(rows) < limit:
+    if len(rows) == len(found) < limit:
         return Step(dropped, None)
     last = rows[-1][0]
     return Step(dropped, last if old else id_before_older(db, times, last, before))
+
+
+def _fitting(rows: Sequence[tuple[int, int | None]]) -> Sequence[tuple[int, int | None]]:
+    """Return the first of these rows, ids with lengths, whose lengths are MOST_BYTES together."""
+    total = 0
+    for at, (_, length) in enumerate(rows):
+        total += length or 0
+        if at and total > MOST_BYTES:
+            return rows[:at]
+    return rows
 
 
 def drop_attempts(db: Connection, before: int, limit: int, after: int = 0) -> Step:

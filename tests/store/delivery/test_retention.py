@@ -1,5 +1,6 @@
 """Retention: old rows are deleted, waiting ones are kept, and kept rows do not hide others."""
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -227,6 +228,23 @@ def test_events_after_a_bound_stay(world: World, drop: Callable[..., retention.S
     world.clock.advance(1)
     assert world.store.do(drop, world.now, 10, 0, ids[1]) == retention.Step(2, None)
     assert kept_bodies(world) == ids[2:]
+
+
+def test_a_step_over_large_rows_deletes_fewer(
+    world: World, lease: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All other writers wait for a step."""
+    monkeypatch.setattr(retention, "MOST_BYTES", 900)
+    ids = [world.arrive(f"g-{at}", body=os.urandom(400)).event_id for at in range(5)]
+    hook = world.hook("push")
+    wait(world, hook, 2)
+    finish(world, lease, hook, response_body="x" * 1_000)
+    world.clock.advance(1)
+    assert world.store.do(retention.drop_bodies, world.now, 10, 0) == retention.Step(2, ids[1])
+    assert everything(world, retention.drop_bodies, world.now) == 5
+    assert world.store.do(retention.drop_attempts, world.now, 10, 0).dropped == 1
+    assert every_attempt(world, world.now) == 1
+    assert everything(world, retention.drop_events, world.now) == 7
 
 
 def test_a_young_event_among_old_ones_does_not_end_the_steps(world: World) -> None:
