@@ -35,10 +35,14 @@ def end_far_delays(db: Connection, ahead: int, limit: int) -> int:
 
 
 def end_far_leases(db: Connection, ahead: int, limit: int) -> int:
-    """Let open leases of pull hooks expire now that would expire after `ahead`.
+    """Let leases of workers, and open ones of pull hooks, expire now that expire after `ahead`.
 
-    Return how many there were. If fewer than `limit`, none is left.
+    A worker that lives renews its own. Return how many leases of pull hooks there were. If fewer
+    than `limit`, none is left.
     """
+    db.execute(
+        "UPDATE lease SET expires_at = :now WHERE expires_at > :ahead", ahead=ahead, now=db.now
+    )
     return db.execute(
         "UPDATE pull_lease SET expires_at = :now WHERE id IN (SELECT id FROM pull_lease"
         " WHERE ended_at IS NULL AND expires_at > :ahead LIMIT :limit)",

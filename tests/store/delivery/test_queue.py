@@ -11,7 +11,15 @@ from waiting import PATIENCE
 
 from store import Store
 from store.clock import HOUR, MINUTE, SECOND
-from store.delivery import deliveries, event_queries, events, hook_removal, leases, outbox
+from store.delivery import (
+    deliveries,
+    event_queries,
+    events,
+    future_times,
+    hook_removal,
+    leases,
+    outbox,
+)
 from store.delivery.attempt_outcomes import record
 from store.delivery.deliveries import ClaimedDelivery
 from store.delivery.replays import replay_deliveries, replay_selection
@@ -20,6 +28,7 @@ from store.errors import Invalid
 from store.hooks import hooks
 from store.hooks.event_names import WILDCARD
 
+YEAR = 365 * 86_400
 Opened = Callable[[], Store]
 
 
@@ -276,6 +285,19 @@ class TestLeases:
         assert world.store.do(leases.release_expired) == 0
         world.clock.advance(10)
         assert world.store.do(leases.release_expired) == 1
+
+    def test_those_of_a_fast_clock_end_after_pruning(self, world: World) -> None:
+        """A worker died while the clock was fast."""
+        hook = world.hook("push")["id"]
+        let_in(world, 2)
+        world.clock.advance(YEAR)
+        world.claim(world.lease(10 * SECOND), hook)
+        world.clock.advance(-YEAR)
+        alive = world.lease(10 * SECOND)
+        assert world.store.do(leases.release_expired) == 0
+        world.store.do(future_times.end_far_leases, world.now + HOUR, 10)
+        assert world.store.do(leases.release_expired) == 2
+        assert world.store.do(leases.renew, alive, SECOND)
 
     def test_a_sole_worker_ends_all_leases_but_its_own(self, world: World) -> None:
         hook = world.hook("push")["id"]
