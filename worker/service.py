@@ -30,6 +30,7 @@ from worker.jobs.republish import SnapshotPublisher
 from worker.publishing import EventEmitter, MailComposer
 from worker.pull.announcer import PullAnnouncer
 from worker.scheduler.job_runner import JobRunner, ScheduledJob
+from worker.scheduler.outages import discount_outage
 from worker.scheduler.periodic import AsyncJob, PeriodicRunner, PeriodicTask, count_runs, run_once
 from worker.senders.pool import SenderPool
 from worker.senders.supervisor import SenderSupervisor
@@ -140,6 +141,7 @@ class Worker:
             # This engine has one worker, so a crash left the other leases. Waiting for their end is
             # needless.
             await self._store.note(leases.release_others, lease_id)
+        await self._store.note(discount_outage)
         self._stop_listening = await self._store.listen(self.wake)
         self._store.notifier = self.dispatcher.local
         self._announcer = PullAnnouncer(self._store)

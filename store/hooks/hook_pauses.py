@@ -60,6 +60,20 @@ def resume(db: Connection, hook: Row) -> Row:
     )
 
 
+def discount_outage(db: Connection, since: int) -> None:
+    """Do not count the time since `since`, when no worker ran, as time in which hooks failed.
+
+    Otherwise the first failure after it could disable a hook, and end its deliveries. Pauses have
+    their own discount.
+    """
+    db.execute(
+        "UPDATE hook SET failing_since = failing_since + :length WHERE failing_since <= :since"
+        " AND paused_at IS NULL AND deleted_at IS NULL",
+        since=since,
+        length=db.now - since,
+    )
+
+
 def pause_unusable(db: Connection, hook_id: int, version: int, reason: str) -> None:
     """Pause a hook that cannot be used as it is configured, for a reason that its owner can read.
 

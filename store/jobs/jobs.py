@@ -54,6 +54,12 @@ def get(db: Connection, name: str) -> Row | None:
     return db.one(f"SELECT {COLUMNS} FROM job WHERE name = :name", name=name)
 
 
+def last_end(db: Connection) -> int | None:
+    """Return when the latest run of a job ended, or None. Some jobs run every few seconds."""
+    found: int | None = db.value("SELECT max(ended_at) FROM job")
+    return found
+
+
 def new_row(name: str, schedule: str, due_at: int | None) -> Row:
     """Return the row of a job that was never scheduled."""
     row: Row = dict.fromkeys(COLUMNS.split(", "))

@@ -9,7 +9,8 @@ from worker_harness import Gate, Post, WorkerHarness, said
 from store import Connection
 from store.clock import SECOND
 from store.delivery import deliveries, hook_removal, outbox
-from store.hooks import hooks
+from store.hooks import hook_pauses, hooks
+from store.jobs import jobs
 from worker.http.answer import ExchangeResult
 
 DAY = 86_400
@@ -161,6 +162,25 @@ async def test_a_success_between_starts_the_five_days_anew(harness: WorkerHarnes
     await harness.event()
     await until(lambda: harness.hook_row(hook_id)["failing_since"] == harness.clock.now())
     assert harness.hook_row(hook_id)["active"]
+
+
+@pytest.mark.parametrize("paused", [False, True])
+async def test_the_time_without_a_worker_is_not_time_of_failing(
+    harness: WorkerHarness, paused: bool
+) -> None:
+    hook_id = await one_failed(harness)
+    await until(lambda: harness.store.look(jobs.last_end) is not None)
+    await harness.rest()
+    if paused:
+        harness.store.do(hook_pauses.pause, harness.hook_row(hook_id))
+    harness.clock.advance(5 * DAY)
+    await harness.work()
+    if paused:
+        harness.store.do(hook_pauses.resume, harness.hook_row(hook_id))
+    await harness.recorded(hook_id, 2)
+    row = harness.hook_row(hook_id)
+    assert row["active"]
+    assert row["failing_since"] == harness.clock.now()
 
 
 @pytest.mark.parametrize(("disable_after", "active"), [(60, False), (0, True)])
