@@ -8,7 +8,7 @@ from store.assistant import seat_rows
 from store.database.connection import Connection, Row
 from store.delivery import hook_removal, sources
 from store.errors import Conflict
-from store.hooks.hook_targets import HookTarget, organization, repository
+from store.hooks.hook_targets import HookTarget, organization
 from store.hooks.hook_targets import app as target_of_app
 from store.registry import app_removal
 from store.repositories import repositories, repository_removal, watching
@@ -70,7 +70,7 @@ def remove_part(db: Connection, account: Row) -> bool:
     left = hook_removal.MOST
     repo_ids = _repository_ids(db, account["id"])
     for repo_id in repo_ids[:MOST]:
-        left = _end(db, repository(repo_id), repository_removal.GONE, left)
+        left = repository_removal.shrink(db, repo_id, left)
         if not left:
             return False
         _remove_repository(db, repo_id)

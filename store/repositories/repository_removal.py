@@ -7,6 +7,20 @@ from store.hooks.hook_targets import repository
 from store.ordering.delivery_states import BEHIND, WAITING
 
 GONE = "the repository was removed"
+# The state of which a repository may have very much. Rows that belong to others come before them.
+LARGE = (
+    "commit_status",
+    "check_run",
+    "check_suite",
+    "workflow_job",
+    "workflow_run",
+    "rule_suite",
+    "issue_event",
+    "issue_comment",
+    "commit_comment",
+    "issue",
+    "ref",
+)
 
 
 def parts(db: Connection, repo_id: int) -> dict[str, int]:
@@ -42,13 +56,35 @@ def remove(db: Connection, repo: Row) -> None:
 
 
 def remove_part(db: Connection, repo: Row) -> bool:
-    """Delete a repository as `remove` does, or a part of it if it has many waiting deliveries.
+    """Delete a repository as `remove` does, or a part of it if it has much that goes with it.
 
     Return whether it is removed. If not, the next call goes on, and its hooks are deleted.
     """
-    most, target = hook_removal.MOST, repository(repo["id"])
-    if hook_removal.end_deliveries(db, target, GONE, most) == most:
-        hook_removal.delete_all(db, target)
+    if not shrink(db, repo["id"], hook_removal.MOST):
         return False
     remove(db, repo)
     return True
+
+
+def shrink(db: Connection, repo_id: int, left: int) -> int:
+    """End or delete up to `left` waiting deliveries and rows of the state of a repository.
+
+    Return how many more may go. At 0, more of them may have to go in the next part. Then its hooks
+    get no more events.
+    """
+    target = repository(repo_id)
+    left -= hook_removal.end_deliveries(db, target, GONE, left)
+    for table in LARGE:
+        left -= _delete_some(db, table, repo_id, left) if left else 0
+    if not left:
+        hook_removal.delete_all(db, target)
+    return left
+
+
+def _delete_some(db: Connection, table: str, repo_id: int, most: int) -> int:
+    return db.execute(
+        f"DELETE FROM {table} WHERE id IN"
+        f" (SELECT x.id FROM {table} x WHERE x.repo_id = :repo_id LIMIT :most)",
+        repo_id=repo_id,
+        most=most,
+    )

@@ -117,6 +117,41 @@ def test_a_repository_with_many_deliveries_goes_in_parts(
     assert {*states(world).values()} == {("dead", "the repository was removed")}
 
 
+@pytest.mark.parametrize("table", repository_removal.LARGE)
+def test_every_large_table_belongs_to_its_repository(world: World, table: str) -> None:
+    sql = f"SELECT count(*) FROM {table} WHERE repo_id = :id AND id > 0"
+    assert world.store.look(lambda db: db.value(sql, id=world.repo["id"])) == 0
+
+
+def test_a_repository_with_much_state_goes_in_parts(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All other writers wait for a part."""
+    monkeypatch.setattr(hook_removal, "MOST", 2)
+    other = world.another_repo()
+    world.hook("push")
+    sql = (
+        "INSERT INTO commit_status (repo_id, number, sha, context, context_key, state, created_at,"
+        " updated_at) VALUES (:repo_id, :number, 'c0ffee', 'ci', 'ci', 'success', 1, 1)"
+    )
+    for number in range(5):
+        for repo in (world.repo, other):
+            given = {"repo_id": repo["id"], "number": number}
+            world.store.do(lambda db, given=given: db.execute(sql, **given))
+
+    def statuses(repo: Row) -> int:
+        count = "SELECT count(*) FROM commit_status WHERE repo_id = :id"
+        return world.store.look(lambda db: db.value(count, id=repo["id"]))
+
+    left = []
+    while not world.store.do(repository_removal.remove_part, world.repo):
+        assert world.arrive(f"later-{left}").deliveries == 0, "its hooks get no more events"
+        left.append(statuses(world.repo))
+    assert left == [3, 1]
+    assert world.store.look(repositories.get, world.repo["id"]) is None
+    assert statuses(other) == 5
+
+
 def test_an_app_with_many_deliveries_counts_for_the_parts_of_its_owner(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
