@@ -26,21 +26,28 @@ class Step:
     """The row from which the next step goes on. None: it is done."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OldRows(RowTimes):
-    """The rows of a table, and in SQL what makes their deletion long: their large value's length.
+    """The rows of a table, and in SQL about how many bytes are deleted with one.
 
     SQLite may overwrite all that is deleted, and logs that.
     """
 
-    length: str = "0"
+    length: str
 
 
-# The bytes of large values that one step deletes. One row may have more.
+# The bytes that one step deletes. One row may have more.
 MOST_BYTES = 8 * 1024 * 1024
-BODIES = OldRows("event", "received_at", "body IS NOT NULL", "length(body)")
+# A delivery in its table and in the indexes.
+DELIVERY_BYTES = 128
+BODIES = OldRows("event", "received_at", "body IS NOT NULL", length="length(body)")
 ATTEMPTS = OldRows("attempt", "started_at", length="coalesce(length(response_body), 0)")
-EVENTS = OldRows("event", "received_at", length="coalesce(length(body), 0)")
+EVENTS = OldRows(
+    "event",
+    "received_at",
+    length=f"coalesce(length(body), 0) + {DELIVERY_BYTES}"
+    " * (SELECT count(*) FROM delivery d WHERE d.event_id = event.id)",
+)
 
 
 def drop_bodies(

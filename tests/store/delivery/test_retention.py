@@ -247,6 +247,21 @@ def test_a_step_over_large_rows_deletes_fewer(
     assert everything(world, retention.drop_events, world.now) == 7
 
 
+def test_a_step_over_events_with_many_deliveries_deletes_fewer(
+    world: World, lease: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retention, "MOST_BYTES", 5 * retention.DELIVERY_BYTES)
+    made = [world.hook("push") for _ in range(2)]
+    ids = [world.arrive(f"g-{at}").event_id for at in range(5)]
+    for hook in made:
+        finish(world, lease, hook)
+    world.clock.advance(1)
+    every_attempt(world, world.now)
+    everything(world, retention.drop_bodies, world.now)
+    assert world.store.do(retention.drop_events, world.now, 10, 0) == retention.Step(2, ids[1])
+    assert everything(world, retention.drop_events, world.now) == 3
+
+
 def test_a_young_event_among_old_ones_does_not_end_the_steps(world: World) -> None:
     """A clock that was wrong for a while gives an event a later time than the ones after it."""
     ids = [world.arrive(f"g-{at}").event_id for at in range(25)]
