@@ -22,7 +22,7 @@ def apply_settings(raw: Raw, settings: Mapping[str, str]) -> None:
     Statements do it, because poolers refuse or ignore the `options` of a connection.
     """
     options = raw.info.get_parameters().get("options", "")
-    given = {name.replace("-", "_") for name in GIVEN.findall(options)}
+    given = {name.replace("-", "_").lower() for name in GIVEN.findall(options)}
     wanted = [f"SET {name} = '{value}'" for name, value in settings.items() if name not in given]
     if wanted:
         raw.execute("; ".join(wanted))
@@ -37,8 +37,9 @@ def require_own_sessions(raw: Raw, conninfo: str) -> None:
     if process_id(raw) == raw.info.backend_pid:
         return
     with psycopg.connect(conninfo, autocommit=True) as other:
-        seen = [process_id(each) for each in (raw, other, raw, other)]
-    if seen[:2] != seen[2:] or seen[0] == seen[1]:
+        # The order is mirrored, because a pooler may lend its sessions in turn.
+        seen = [process_id(each) for each in (raw, other, other, raw)]
+    if seen != seen[::-1] or seen[0] == seen[1]:
         raise Unusable(SHARED)
 
 

@@ -17,6 +17,7 @@ from psycopg.conninfo import conninfo_to_dict
 from waiting import until, wait_until
 
 from store import Connection, Store, open_store
+from store.database.postgres.server_sessions import process_id
 from store.errors import Unusable
 from store.pg_migration.target_connection import TargetConnection
 
@@ -27,7 +28,7 @@ needs_pooler = pytest.mark.skipif(
 
 
 @contextmanager
-def pooled(mode: str) -> Iterator[str]:
+def pooled(mode: str, more: str = "") -> Iterator[str]:
     """Run PgBouncer before a new database. Yield the URL of the database behind it."""
     with database() as direct, tempfile.TemporaryDirectory() as folder:
         given = conninfo_to_dict(direct)
@@ -36,6 +37,7 @@ def pooled(mode: str) -> Iterator[str]:
         config.write_text(
             f"[databases]\n* = {server}\n[pgbouncer]\nlisten_addr = 127.0.0.1\n"
             f"listen_port = {port}\nunix_socket_dir =\nauth_type = any\npool_mode = {mode}\n"
+            f"{more}\n"
         )
         with _running(config, str(given["host"])):
             url = f"postgresql://postgres@127.0.0.1:{port}{urlsplit(direct).path}"
@@ -108,8 +110,18 @@ def test_a_pooler_that_shares_sessions_is_refused(tmp_path: Path, mode: str) -> 
             TargetConnection(url)
 
 
+@needs_pooler
+def test_a_pooler_that_lends_its_sessions_in_turn_is_refused(tmp_path: Path) -> None:
+    with pooled("transaction", "server_round_robin = 1") as url:
+        with psycopg.connect(url) as one, psycopg.connect(url) as other:
+            assert process_id(one) != process_id(other)
+        with pytest.raises(Unusable, match="set its pool mode to session"):
+            open_store(url, data_dir=tmp_path)
+
+
 @pytest.mark.parametrize(
-    "written", ["-c lock_timeout=3s", "-clock_timeout=3s", "--lock-timeout=3s"]
+    "written",
+    ["-c lock_timeout=3s", "-clock_timeout=3s", "--lock-timeout=3s", "-c LOCK_TIMEOUT=3s"],
 )
 def test_limits_that_a_url_names_take_precedence(tmp_path: Path, written: str) -> None:
     with database() as url, closing_store(with_options(url, written), tmp_path) as opened:
