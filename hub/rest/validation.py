@@ -40,7 +40,9 @@ def read_body(
     if not raw.strip(JSON_WHITESPACE):
         raw = NONE
     content = read_object(raw) if only_object else read_json(raw)
-    _check_number(content, max(limit // BYTES_PER_VALUE, FREE_VALUES))
+    most = max(limit // BYTES_PER_VALUE, FREE_VALUES)
+    if len(raw) > most:
+        _check_number(content, most)
     try:
         return adapter.validate_json(raw, strict=True)
     except ValidationError as error:
@@ -52,11 +54,14 @@ def _check_number(content: Any, most: int) -> None:
     found, waiting = 1, [content]
     while waiting:
         one = waiting.pop()
-        if isinstance(one, dict | list):
-            found += len(one)
-            if found > most:
-                raise TooLarge(f"The body has more than the limit of {most} values.")
-            waiting.extend(one.values() if isinstance(one, dict) else one)
+        if isinstance(one, dict):
+            one = one.values()
+        elif not isinstance(one, list):
+            continue
+        found += len(one)
+        if found > most:
+            raise TooLarge(f"The body has more than the limit of {most} values.")
+        waiting.extend(one)
 
 
 def require_body(raw: bytes) -> None:
