@@ -15,6 +15,8 @@ NDJSON = ("application/x-ndjson", "application/ndjson", "application/jsonl")
 
 Keep = Callable[[Request, bytes, Caller | None, Row | None], Awaitable[Response]]
 """Stores the batch in a request's body. It is given the caller with a token, or else the source."""
+Admit = Callable[[Caller], None]
+"""Checks the rights of a token before the body is read. Raises Forbidden if it can send no line."""
 
 
 class BatchEndpoint:
@@ -27,12 +29,14 @@ class BatchEndpoint:
         rejections: Rejections,
         event: str,
         keep: Keep,
+        admit: Admit = lambda caller: None,
     ) -> None:
         self._services = services
         self._sources = sources
         self._rejections = rejections
         self._event = event
         self._keep = keep
+        self._admit = admit
 
     async def take(self, request: Request) -> Response:
         """Return the response to a batch."""
@@ -46,6 +50,8 @@ class BatchEndpoint:
             signature = signature_of(request.headers)
             signers = await self._sources.candidates(request.query.get("source"))
         try:
+            if caller is not None:
+                self._admit(caller)
             return await self._read(request, attempt, caller, signers, signature)
         except RECORDED_ERRORS as error:
             await self._rejections.record(attempt, error)

@@ -9,6 +9,7 @@ from hub.auth import access
 from hub.auth.access import OnRepo
 from hub.auth.credentials import Caller
 from hub.auth.source_signatures import SourceVerifier, speaks_for
+from hub.auth.token_rights import check_kind, check_token
 from hub.http.errors import Forbidden, HubError, Rejected
 from hub.http.ndjson import read, reject
 from hub.http.response import Response, json_response
@@ -31,6 +32,7 @@ DESCRIPTION = """With Content-Type: application/x-ndjson the body is a batch, on
 line: {"id", "event", "repository": "owner/name", "payload": {...}}; id is optional, and so are \
 traceparent and tracestate. The batch is \
 signed by a source as above, or sent with a token that may push to each of the repositories. \
+A token without that scope or permission gets 403. \
 If one line is bad, nothing is stored, and the response (400, 422) lists each bad line by its \
 number, from 1. \
 Otherwise it is 202 {"accepted", "duplicates", "events": [{"id", "event_id", "deliveries"}]}."""
@@ -54,7 +56,13 @@ class Batches:
         self._services = services
         self._needed = needed
         self._spans = EventSpans(services.tracer, services.store.clock)
-        self.take = BatchEndpoint(services, sources, rejections, "batch", self._keep).take
+        self.take = BatchEndpoint(
+            services, sources, rejections, "batch", self._keep, self._admit
+        ).take
+
+    def _admit(self, caller: Caller) -> None:
+        check_kind(self._needed.kinds, caller)
+        check_token(self._needed.permissions, caller, self._needed.accepted)
 
     async def _keep(
         self, request: Request, body: bytes, caller: Caller | None, source: Row | None

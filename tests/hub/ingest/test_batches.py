@@ -135,6 +135,28 @@ async def test_each_repository_asks_for_its_own_permission(
     assert_error(await post(client, body, Authorization="token x"), 401, "Bad credentials")
 
 
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            {"scopes": ["read:user"]},
+            "This needs a token with one of these scopes: repo, public_repo.",
+        ),
+        (
+            {"kind": "fine_grained", "permissions": {"contents": "read"}},
+            "Resource not accessible by personal access token",
+        ),
+    ],
+)
+async def test_a_token_without_the_right_is_refused_before_the_lines_are_read(
+    client: httpx.AsyncClient, store: Store, seed: Any, given: Any, message: str
+) -> None:
+    token, _ = store.do(lambda db: tokens.create(db, seed.octo["id"], **given))
+    assert_error(await post(client, b"{", Authorization=f"token {token}"), 403, message)
+    (row,) = refused(store)
+    assert (row["event"], row["sender"], row["reason"]) == ("batch", "octo", message)
+
+
 async def test_a_signed_batch_is_accepted(
     client: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
