@@ -1,7 +1,7 @@
 """Authentication and authorization of event senders, batched.
 
 Events often arrive at the same moment, because one commit answered all their senders. All requests
-of one pass of the event loop share a transaction, and equal ones a look-up. Nothing is cached.
+of one pass of the event loop share a few transactions, and equal ones a look-up. Nothing is cached.
 """
 
 import asyncio
@@ -16,6 +16,8 @@ from store.repositories import repository_names
 
 Key = tuple[str, str, str]
 Authenticated = tuple[Caller, Row]
+# With more look-ups, a transaction would be too long for the event loop, and be repeated.
+MOST = 100
 Future = asyncio.Future[Authenticated]
 
 
@@ -44,7 +46,11 @@ class AuthBatcher:
         return await future
 
     async def _answer(self) -> None:
-        asking, self._asking = self._asking, {}
+        asking, self._asking = [*self._asking.items()], {}
+        for start in range(0, len(asking), MOST):
+            await self._answer_some(dict(asking[start : start + MOST]))
+
+    async def _answer_some(self, asking: dict[Key, list[Future]]) -> None:
         try:
             answers = await self._store.read(self._check_all, [*asking])
         except Exception as error:  # any error is passed on to the waiting requests

@@ -13,11 +13,13 @@ from incoming_events import hook_for, kept, refused
 from waiting import until
 
 from hub.app import create_app
+from hub.ingest.auth_batcher import MOST, AuthBatcher
+from hub.ingest.ingest import PUSH
 from hub.settings import HubSettings
 from store import Connection, Store
 from store.accounts import accounts, tokens
 from store.delivery import event_queries, events
-from store.errors import Busy, Contended, Unavailable
+from store.errors import Busy, Contended, Missing, Unavailable
 from store.repositories import repositories
 
 ORIGIN = "https://forge.example"
@@ -43,6 +45,25 @@ async def test_an_event_is_kept_and_goes_to_its_subscribers(
     assert [waiting(store, hook)[-1]["name"] for hook in (push, every, issues)] == [
         "push", "push", "ping"
     ]  # fmt: skip
+
+
+async def test_many_senders_of_one_moment_share_short_reads(
+    store: Store, seed: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes, read = [], store.read
+
+    def noted(function: Any, keys: list[Any]) -> Any:
+        sizes.append(len(keys))
+        return read(function, keys)
+
+    monkeypatch.setattr(store, "read", noted)
+    batcher = AuthBatcher(store, PUSH)
+    names = [*map(str, range(MOST)), "hello"]
+    asked = (batcher.ask(seed.token, "octo", name) for name in names)
+    *unknown, last = await asyncio.gather(*asked, return_exceptions=True)
+    assert sizes == [MOST, 1]
+    assert {type(answer) for answer in unknown} == {Missing}
+    assert isinstance(last, tuple)
 
 
 async def test_an_event_without_subscribers_is_kept(
