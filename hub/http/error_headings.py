@@ -127,8 +127,9 @@ HEADINGS: dict[type[Exception], Heading] = {
     errors.TooLarge: Heading(
         "Too large",
         "The body is larger than the server accepts. The settings `max_body_bytes`, "
-        "`max_event_bytes` and `max_batch_lines` set the limits. A body of JSON also has at most "
-        "100,000 values, or one for each 20 bytes of its limit.",
+        "`max_event_bytes` and `max_batch_lines` set the limits. A body of JSON, except "
+        "an event's, also has at most 100,000 values, or one for each 20 bytes of its limit if "
+        "these are more.",
     ),
     errors.LongURL: Heading(
         "URL too long",
