@@ -22,6 +22,8 @@ def read(body: bytes, most: int, resource: str, one: Callable[[int, bytes], T]) 
         try:
             found.append(one(number, text))
         except HubError as error:
+            # These keep the parsed line in memory.
+            error.__traceback__ = error.__context__ = None
             bad.append((number, error))
     reject(resource, bad)
     return found
