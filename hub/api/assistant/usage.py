@@ -8,7 +8,7 @@ from functools import cache
 from typing import Annotated, Any, NotRequired
 
 from annotated_types import Ge, Le, MaxLen, MinLen
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 from hub.auth.credentials import Caller
@@ -64,8 +64,6 @@ Count = Annotated[int, Ge(0), Le(MOST)]
 
 class Counted(TypedDict):
     """A line. Null means the same as leaving the member out."""
-
-    __pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[misc]
 
     enterprise: Login
     organization: Login
@@ -150,7 +148,7 @@ class UsageEndpoint:
 def _line(number: int, text: bytes, days: range) -> UsageLine:
     if len(text) > LONGEST_LINE:
         raise Rejected(f"it is longer than {LONGEST_LINE} bytes")
-    read_object(text)
+    _check_members(read_object(text))
     try:
         said = _validator().validate_json(text, strict=True)
     except ValidationError as error:
@@ -170,6 +168,15 @@ def _line(number: int, text: bytes, days: range) -> UsageLine:
         _repository(said.get("repository"), organization),
         (organization, said["team"] or "") if said.get("team") else None,
     )
+
+
+def _check_members(content: dict[str, Any]) -> None:
+    # pydantic copies the content for each of its errors.
+    for name, value in content.items():
+        if name not in Counted.__annotations__:
+            raise Rejected(f'"{name}" is not a permitted key.')
+        if isinstance(value, dict | list):
+            raise Rejected(f"For '{name}': Input should be no object or array.")
 
 
 def _repository(name: str | None, organization: str) -> tuple[str, str] | None:
