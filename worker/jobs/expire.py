@@ -6,7 +6,7 @@ import logging
 from store import Connection, Store
 from store.registry import expiring
 from store.registry.expiring import EXPIRING, ExpiringKind
-from worker.jobs.rest import Sleep, rest_if_due
+from worker.jobs.pause import Sleep, pause_if_due
 from worker.publishing import EventEmitter
 
 log = logging.getLogger("tocsin.worker")
@@ -29,7 +29,7 @@ async def expire(
             await asyncio.sleep(0)
         if total + many:
             log.info("%s: %d", kind.event, total + many)
-    await rest_if_due(store, expiring.next_due, sleep)
+    await pause_if_due(store, expiring.next_due, sleep)
 
 
 def expire_batch(db: Connection, kind: ExpiringKind, emit: EventEmitter, limit: int) -> int:

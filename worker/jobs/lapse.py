@@ -2,11 +2,12 @@
 
 import asyncio
 import logging
+from functools import partial
 
 from store import Connection, Store
 from store.pull import idle_hooks, pull_leases
 from store.tracing import Tracer
-from worker.jobs.rest import rest_if_due
+from worker.jobs.pause import pause_if_due
 from worker.pull.fetch_queue import FetchQueue
 from worker.settings import WorkerSettings
 
@@ -46,4 +47,4 @@ async def lapse(
         log.info("leases of pull hooks that expired: %d", total)
     for hook_id in await store.write(idle_hooks.remove, began):
         log.info("pull hook %d was idle for too long: removed", hook_id)
-    await rest_if_due(store, next_due)
+    await pause_if_due(store, partial(next_due, began=began))

@@ -10,7 +10,7 @@ PAUSE = 1.0
 Sleep = Callable[[float], Awaitable[None]]
 
 
-async def rest_if_due(
+async def pause_if_due(
     store: Store, next_due: Callable[[Connection], int | None], sleep: Sleep = asyncio.sleep
 ) -> None:
     """Pause if something is still due. Otherwise the job would run again at once, without end."""
