@@ -17,7 +17,7 @@ from worker.delivery.target import Target
 from worker.endpoint_access.access import EndpointAccess
 from worker.endpoint_access.exchange import exchange
 from worker.endpoint_access.token_cache import TokenCache
-from worker.http.answer import MAX_BODY, ExchangeResult, Withheld
+from worker.http.answer import ExchangeResult, Withheld
 from worker.http.transport import HttpSender
 from worker.senders.pool import SenderPool
 from worker.signing.secret_rotation import SecretOverlap
@@ -191,7 +191,6 @@ class DeliverySender:
                 signing,
                 deadline=deadline,
                 verify_tls=target.verify_tls,
-                keep=MAX_BODY,
                 may_send=may_send,
                 may_reach=may_reach,
             )
@@ -201,7 +200,6 @@ class DeliverySender:
             body,
             deadline=deadline,
             verify_tls=target.verify_tls,
-            keep=MAX_BODY,
             may_send=may_send,
             may_reach=may_reach,
         )

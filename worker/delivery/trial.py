@@ -14,7 +14,7 @@ from worker.delivery.target_loader import make_target, signatures_of
 from worker.endpoint_access.exchange import exchange
 from worker.endpoint_access.token_cache import TokenCache
 from worker.http.addresses import Refused
-from worker.http.answer import MAX_BODY, ExchangeResult
+from worker.http.answer import ExchangeResult
 from worker.http.endpoint import Endpoint
 from worker.http.guard import Guard
 from worker.http.transport import HttpSender, Transport
@@ -91,7 +91,6 @@ class TrialSender:
                 body,
                 deadline=seconds,
                 verify_tls=target.verify_tls,
-                keep=MAX_BODY,
             )
 
         if target.access is None:

@@ -4,6 +4,7 @@ import os
 import socket
 import ssl
 
+# This many bytes of an answer's body are read and recorded, unless a caller asks for others.
 MAX_BODY = 65536
 
 

@@ -111,14 +111,13 @@ class SenderChild:
         signing: SigningRequest,
         deadline: float,
         verify_tls: TlsChoice,
-        keep: int,
         approved: Sequence[str],
         spent: float,
     ) -> ExchangeResult:
         """Send a request to one of the approved addresses.
 
-        `deadline` and the part of it that is `spent` are in seconds, and `keep` is as in
-        HttpSender. Raises NotSent. If the process ends meanwhile, the error is in the result.
+        `deadline` and the part of it that is `spent` are in seconds. Raises NotSent. If the process
+        ends meanwhile, the error is in the result.
         """
         number = next(self._numbers)
         now = monotonic()
@@ -127,7 +126,7 @@ class SenderChild:
         # The fields of a SendRequest.
         self._send((
             SEND, number, endpoint.scheme, endpoint.host, endpoint.port, head, self._body(body),
-            signing, deadline, tls_fields(verify_tls), keep, now, tuple(approved), spent,
+            signing, deadline, tls_fields(verify_tls), now, tuple(approved), spent,
         ))  # fmt: skip
         try:
             return await future

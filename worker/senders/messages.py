@@ -41,10 +41,9 @@ class SendRequest(NamedTuple):
     port: int
     head: str
     body: int
-    signing: SigningRequest | None
+    signing: SigningRequest
     deadline: float
     tls: TlsFields
-    keep: int
     handed_over: float
     approved: tuple[str, ...]
     spent: float

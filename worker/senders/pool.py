@@ -68,7 +68,6 @@ class SenderPool:
         *,
         deadline: float,
         verify_tls: TlsChoice = True,
-        keep: int = MAX_BODY,
         may_send: Callable[[], bool] | None = None,
         may_reach: Callable[[str], bool] | None = None,
     ) -> ExchangeResult:
@@ -83,9 +82,7 @@ class SenderPool:
             # If nothing else is under way, the way to a process would only cost time.
             child = None if self._in_flight == 1 else self._supervisor.choose()
             if child is not None:
-                send = partial(
-                    child.request, endpoint, head, body, signing, deadline, verify_tls, keep
-                )
+                send = partial(child.request, endpoint, head, body, signing, deadline, verify_tls)
                 handed = await self._hand_over(
                     send, endpoint.host, started, deadline, may_send, may_reach
                 )
@@ -100,7 +97,6 @@ class SenderPool:
                 body,
                 deadline=deadline,
                 verify_tls=verify_tls,
-                keep=keep,
                 may_send=may_send,
                 may_reach=may_reach,
                 spent=monotonic() - started,

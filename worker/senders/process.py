@@ -118,16 +118,13 @@ class SenderProcess:
         self, request: SendRequest, body: bytes, may_reach: Callable[[str], bool]
     ) -> ExchangeResult:
         assert self._transport is not None, "the worker configures the process first"
-        head, lines = request.head, ""
-        if request.signing is not None:
-            head, lines = sign(head, request.signing, body)
+        head, lines = sign(request.head, request.signing, body)
         result = await self._transport.post(
             Endpoint(request.scheme, request.host, request.port, ""),
             head.encode("latin-1"),
             body,
             deadline=request.deadline,
             verify_tls=tls_of(request.tls),
-            keep=request.keep,
             may_send=lambda: monotonic() - request.handed_over < LATE,
             may_reach=may_reach,
             spent=request.spent,
