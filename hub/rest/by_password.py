@@ -25,12 +25,6 @@ class OfApp(TypedDict, total=False):
     client_id: ShortText
 
 
-def account_of(ctx: Context) -> int:
-    """Return the account id of the authenticated user."""
-    assert ctx.caller is not None, "this access requires a password"
-    return ctx.caller.account_id
-
-
 def filtered(ctx: Context, query: OfApp) -> int | None:
     """Return the id of the application in the query, or None without one.
 

@@ -165,6 +165,18 @@ class Context:
         """Return the transaction's time, in microseconds."""
         return self.db.now
 
+    @property
+    def required_caller(self) -> Caller:
+        """Return the caller of an operation that requires a user or an installation."""
+        assert self.caller is not None, "this access requires a token"
+        return self.caller
+
+    @property
+    def required_app(self) -> Row:
+        """Return the app of an operation that requires one."""
+        assert self.app is not None, "access is as_app or as_integration"
+        return self.app
+
     def require_write(self) -> None:
         """Require a transaction that can write.
 

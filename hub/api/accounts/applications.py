@@ -110,8 +110,7 @@ def scope_token(ctx: Context, body: ScopedTokenRequest) -> Authorization:
 
 def known(ctx: Context, value: str) -> Row:
     """Return the application's valid token with this value. Raises Missing for any other."""
-    assert ctx.app is not None, "access is as_app"
-    row = app_tokens.of_app(ctx.db, ctx.app["id"], value)
+    row = app_tokens.of_app(ctx.db, ctx.required_app["id"], value)
     if row is None:
         raise Missing("token")
     return row

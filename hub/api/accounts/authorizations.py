@@ -8,7 +8,7 @@ from typing_extensions import TypedDict
 from hub.api.accounts import app_events, app_serializers
 from hub.api.accounts.app_serializers import Authorization
 from hub.http.response import TypedReply
-from hub.rest.by_password import LEAVE_OUT, USER, OfApp, ShortText, account_of, filtered
+from hub.rest.by_password import LEAVE_OUT, USER, OfApp, ShortText, filtered
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
 from hub.rest.paging import NumberedPaging
@@ -68,7 +68,7 @@ def list_authorizations(ctx: Context, page: NumberedPaging, query: OfApp) -> lis
 
     The value of a token is never included.
     """
-    account_id, app_id = account_of(ctx), filtered(ctx, query)
+    account_id, app_id = ctx.required_caller.account_id, filtered(ctx, query)
     page.count(lambda most: authorizations.count(ctx.db, account_id, most, app_id=app_id))
     rows = authorizations.page(
         ctx.db, account_id, limit=page.limit, offset=page.offset, app_id=app_id
@@ -94,9 +94,11 @@ def create_authorization(ctx: Context, body: NewAuthorization) -> Authorization:
     given = fields_of(body)
     if "client_id" in body or "client_secret" in body:
         app = app_of(ctx, body.get("client_id", ""), body.get("client_secret", ""))
-        value, row = authorizations.create_for_app(ctx.db, account_of(ctx), app, **given)
+        value, row = authorizations.create_for_app(
+            ctx.db, ctx.required_caller.account_id, app, **given
+        )
     else:
-        value, row = authorizations.create_personal(ctx.db, account_of(ctx), **given)
+        value, row = authorizations.create_personal(ctx.db, ctx.required_caller.account_id, **given)
     app_events.emit(ctx, "authorization.created", row)
     return app_serializers.authorization(ctx.urls, row, value)
 
@@ -215,7 +217,7 @@ def given_or_made(
 ) -> Authorization | TypedReply:
     """Return the application's authorization with this fingerprint, or a new one with its value."""
     app = app_of(ctx, client_id, client_secret)
-    value, row = authorizations.get_or_create(ctx.db, account_of(ctx), app, **given)
+    value, row = authorizations.get_or_create(ctx.db, ctx.required_caller.account_id, app, **given)
     shown = app_serializers.authorization(ctx.urls, row, value)
     if value is None:
         return TypedReply(200, shown, {"Location": shown["url"]})

@@ -73,7 +73,7 @@ def set_primary_email_visibility_for_authenticated_user(
 
     404 if the user has no address.
     """
-    row, changed = emails.set_visibility(ctx.db, _account_id(ctx), body["visibility"])
+    row, changed = emails.set_visibility(ctx.db, ctx.required_caller.account_id, body["visibility"])
     if changed:
         ctx.emit("email.visibility_changed", None, email=_metadata(row))
     return [_serialize(row)]
@@ -94,7 +94,7 @@ def add_email_for_authenticated_user(ctx: Context, body: Body) -> list[Email]:
 
     Adds all of the addresses or none. A new address is not verified. The first one is the primary.
     """
-    rows = emails.add(ctx.db, _account_id(ctx), _addresses(body))
+    rows = emails.add(ctx.db, ctx.required_caller.account_id, _addresses(body))
     for row in rows:
         ctx.emit("email.added", None, email=_metadata(row))
     return [_serialize(row) for row in rows]
@@ -108,7 +108,7 @@ def delete_email_for_authenticated_user(ctx: Context, body: Body) -> None:
     removed. If an unverified primary is removed, the first verified address becomes the primary,
     or else the first one.
     """
-    for row in emails.remove(ctx.db, _account_id(ctx), _addresses(body)):
+    for row in emails.remove(ctx.db, ctx.required_caller.account_id, _addresses(body)):
         ctx.emit("email.removed", None, email=_metadata(row))
 
 
@@ -118,18 +118,13 @@ def list_public_emails_for_authenticated_user(ctx: Context, page: NumberedPaging
     return _page(ctx, page, public=True)
 
 
-def _account_id(ctx: Context) -> int:
-    assert ctx.caller is not None, "this access requires a token"
-    return ctx.caller.account_id
-
-
 def _addresses(body: Body) -> list[str]:
     given = body["emails"] if isinstance(body, dict) else body
     return [given] if isinstance(given, str) else given
 
 
 def _page(ctx: Context, page: NumberedPaging, *, public: bool) -> list[Email]:
-    account_id = _account_id(ctx)
+    account_id = ctx.required_caller.account_id
     page.total = emails.count(ctx.db, account_id, public=public)
     rows = emails.page(ctx.db, account_id, limit=page.limit, offset=page.offset, public=public)
     return [_serialize(row) for row in rows]

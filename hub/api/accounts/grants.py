@@ -2,7 +2,7 @@
 
 from hub.api.accounts import app_events, app_serializers
 from hub.api.accounts.app_serializers import Grant
-from hub.rest.by_password import LEAVE_OUT, USER, OfApp, account_of, filtered
+from hub.rest.by_password import LEAVE_OUT, USER, OfApp, filtered
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
 from hub.rest.paging import NumberedPaging
@@ -19,7 +19,7 @@ def list_grants(ctx: Context, page: NumberedPaging, query: OfApp) -> list[Grant]
 
     One for each application that may act for you, whatever the number of its tokens.
     """
-    account_id, app_id = account_of(ctx), filtered(ctx, query)
+    account_id, app_id = ctx.required_caller.account_id, filtered(ctx, query)
     page.count(lambda most: grants.count(ctx.db, account_id, most, app_id=app_id))
     rows = grants.page(ctx.db, account_id, limit=page.limit, offset=page.offset, app_id=app_id)
     return [app_serializers.grant(ctx.urls, row) for row in rows]

@@ -129,8 +129,7 @@ def _role_of_caller(ctx: Context, org: Row) -> str | None:
 
 
 def _caller(ctx: Context) -> Row:
-    assert ctx.caller is not None, "this access requires a token"
-    account = accounts.get(ctx.db, ctx.caller.account_id)
+    account = accounts.get(ctx.db, ctx.required_caller.account_id)
     assert account is not None, "the caller has an account"
     return account
 

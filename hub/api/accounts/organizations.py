@@ -34,10 +34,10 @@ def list_for_authenticated_user(ctx: Context, page: NumberedPaging) -> list[Orga
 
     The list is empty for tokens with permissions instead of scopes.
     """
-    assert ctx.caller is not None, "this access requires a token"
-    if not ctx.caller.has_scopes:
+    caller = ctx.required_caller
+    if not caller.has_scopes:
         return []
-    return _page(ctx, ctx.caller.account_id, page, public=False)
+    return _page(ctx, caller.account_id, page, public=False)
 
 
 @ops("GET /users/{username}/orgs", public())

@@ -20,10 +20,10 @@ def get_authenticated(ctx: Context) -> PrivateUser | PublicUser:
 
     A classic token needs the scope `user` for the private members.
     """
-    assert ctx.caller is not None, "this access requires a token"
-    account = accounts.get(ctx.db, ctx.caller.account_id)
+    caller = ctx.required_caller
+    account = accounts.get(ctx.db, caller.account_id)
     assert account is not None, "the caller has an account"
-    if ctx.caller.has_scopes and not covers(ctx.caller, ("read:user",)):
+    if caller.has_scopes and not covers(caller, ("read:user",)):
         return user_serializers.public_user(ctx, account)
     return user_serializers.private_user(ctx, account)
 

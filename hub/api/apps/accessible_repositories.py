@@ -41,8 +41,7 @@ def list_repos_accessible_to_installation(
     ctx: Context, page: NumberedPaging
 ) -> InstallationRepositories:
     """List repositories accessible to the app installation"""
-    assert ctx.caller is not None, "this access requires a token"
-    every = ctx.caller.repositories is None
+    every = ctx.required_caller.repositories is None
     return _listed(ctx, page, RepositoryFilter(viewer_of(ctx.caller)), every)
 
 
@@ -52,9 +51,9 @@ def revoke_installation_access_token(ctx: Context) -> None:
 
     The token that the request has is rejected from then on.
     """
-    assert ctx.caller is not None, "this access requires a token"
-    assert ctx.caller.token_id is not None, "an installation has a token"
-    tokens.revoke(ctx.db, ctx.caller.token_id)
+    token_id = ctx.required_caller.token_id
+    assert token_id is not None, "an installation has a token"
+    tokens.revoke(ctx.db, token_id)
 
 
 @ops("GET /user/installations", OF_APP_USER)
@@ -96,9 +95,9 @@ def list_installation_repos_for_authenticated_user(
 
 
 def _app_and_user(ctx: Context) -> tuple[int, int]:
-    assert ctx.caller is not None, "this access requires a token"
-    assert ctx.caller.app_id is not None, "such a token belongs to an app"
-    return ctx.caller.app_id, ctx.caller.account_id
+    caller = ctx.required_caller
+    assert caller.app_id is not None, "such a token belongs to an app"
+    return caller.app_id, caller.account_id
 
 
 def _listed(

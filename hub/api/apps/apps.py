@@ -20,8 +20,7 @@ ITSELF = as_integration()
 @ops("GET /app", ITSELF)
 def get_authenticated(ctx: Context) -> App:
     """Get the authenticated app"""
-    assert ctx.app is not None, "access is as_integration"
-    return app_serializers.own_app(ctx.urls, ctx.db, ctx.app)
+    return app_serializers.own_app(ctx.urls, ctx.db, ctx.required_app)
 
 
 @ops("GET /apps/{app_slug}", public())

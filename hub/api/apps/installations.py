@@ -68,7 +68,7 @@ def list_installations(
     Oldest first. `since` leaves those that were updated since then, and `outdated=true` those whose
     accounts have not accepted all that the app asks for at present.
     """
-    app = _app(ctx)
+    app = ctx.required_app
     chosen: dict[str, Any] = {
         "since": query.get("since"),
         "outdated": query.get("outdated") == "true",
@@ -138,19 +138,14 @@ def get_repo_installation(ctx: Context, repo: Row) -> Installation:
 
     404 if the installation does not cover the repository.
     """
-    found = installations.on_account(ctx.db, _app(ctx)["id"], repo["owner_id"])
+    found = installations.on_account(ctx.db, ctx.required_app["id"], repo["owner_id"])
     if found is None or not installation_repositories.covers(ctx.db, found, repo):
         raise Missing("repository")
     return app_serializers.installation(ctx.urls, ctx.db, found)
 
 
-def _app(ctx: Context) -> Row:
-    assert ctx.app is not None, "access is as_integration"
-    return ctx.app
-
-
 def _on_account(ctx: Context, account_id: int) -> Installation:
-    found = installations.on_account(ctx.db, _app(ctx)["id"], account_id)
+    found = installations.on_account(ctx.db, ctx.required_app["id"], account_id)
     if found is None:
         raise Missing("installation")
     return app_serializers.installation(ctx.urls, ctx.db, found)

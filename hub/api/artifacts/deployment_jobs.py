@@ -105,9 +105,9 @@ def get_cluster_deployment_records_job(
 
 
 def _shows_errors(ctx: Context, org: Row, job: Row) -> bool:
-    assert ctx.caller is not None, "this access requires a token"
-    if job["account_id"] == ctx.caller.account_id:
+    caller = ctx.required_caller
+    if job["account_id"] == caller.account_id:
         return True
     seen = deployments.viewer(ctx)
     shows_all = seen.private and seen.repositories is None
-    return shows_all and organizations.role_of(ctx.db, org, ctx.caller.account) == "admin"
+    return shows_all and organizations.role_of(ctx.db, org, caller.account) == "admin"

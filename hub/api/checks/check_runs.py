@@ -156,8 +156,7 @@ def rerequest_run(ctx: Context, repo: Row, check_run: Row) -> EmptyObject:
     creates a new one; meanwhile its suite is queued. 403 if the caller is another app; 422 if the
     run has not completed or belongs to no app here.
     """
-    assert ctx.caller is not None, "this access requires a token"
-    if ctx.caller.app_id not in (None, check_run["app_id"]):
+    if ctx.required_caller.app_id not in (None, check_run["app_id"]):
         raise Forbidden("This check run belongs to another app.")
     if check_run["app_id"] is None or check_run["status"] != "completed":
         raise Invalid("This check run is not rerequestable")
@@ -196,8 +195,8 @@ def list_for_ref(
 
 def _app(ctx: Context) -> Row:
     """Return the app that the token belongs to. Raises Forbidden without one."""
-    assert ctx.caller is not None, "this access requires a token"
-    app = None if ctx.caller.app_id is None else apps.get(ctx.db, ctx.caller.app_id)
+    app_id = ctx.required_caller.app_id
+    app = None if app_id is None else apps.get(ctx.db, app_id)
     if app is None:
         raise Forbidden("You must authenticate via an app: this token belongs to none.")
     return app

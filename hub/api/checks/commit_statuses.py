@@ -98,7 +98,6 @@ def create_commit_status(ctx: Context, repo: Row, sha: str, body: NewStatus) -> 
     commit.
     """
     check_archived(repo)
-    assert ctx.caller is not None, "this access requires a token"
     commit = commit_lookup.find_commit(ctx.db, repo, sha)
     _check(body)
     fields = {
@@ -107,7 +106,7 @@ def create_commit_status(ctx: Context, repo: Row, sha: str, body: NewStatus) -> 
         "description": body.get("description"),
         "context": body.get("context", "default"),
     }
-    row = commit_statuses.create(ctx.db, repo["id"], commit, ctx.caller.account_id, fields)
+    row = commit_statuses.create(ctx.db, repo["id"], commit, ctx.required_caller.account_id, fields)
     (shown,) = statuses(ctx.urls, ctx.db, repo, [row])
     ctx.emit("status", repo, **_payload(ctx.urls, ctx.db, repo, row, shown))
     return shown

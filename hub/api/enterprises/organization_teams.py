@@ -99,9 +99,9 @@ def list_members_in_org(
 
 
 def _viewer(ctx: Context, org: Row) -> Row:
-    assert ctx.caller is not None, "this access requires a token"
-    role = organizations.role_of(ctx.db, org, ctx.caller.account)
-    return {"id": ctx.caller.account_id, "owner": role == "admin"}
+    caller = ctx.required_caller
+    role = organizations.role_of(ctx.db, org, caller.account)
+    return {"id": caller.account_id, "owner": role == "admin"}
 
 
 def _visible(ctx: Context, org: Row, team: Row) -> Row:

@@ -51,9 +51,10 @@ def list_teams(ctx: Context, repo: Row, page: NumberedPaging) -> list[Repository
 
 def _viewer(ctx: Context, repo: Row) -> Row | None:
     """Return the caller as a member of the repository's organization; None if it is none."""
-    assert ctx.caller is not None, "this access requires a token"
     if repo["owner_kind"] != "Organization":
         return None
     owner = {"id": repo["owner_id"]}
-    role = organizations.role_of(ctx.db, owner, ctx.caller.account)
-    return None if role is None else {"id": ctx.caller.account_id, "owner": role == "admin"}
+    role = organizations.role_of(ctx.db, owner, ctx.required_caller.account)
+    return (
+        None if role is None else {"id": ctx.required_caller.account_id, "owner": role == "admin"}
+    )

@@ -55,7 +55,7 @@ def update_webhook_config_for_app(
     Members that are left out stay as they are, as for a repository's webhook; `secret_overlap` is
     the same too. If the app has no webhook, a `url` creates it, and it receives a ping.
     """
-    app = _app(ctx)
+    app = ctx.required_app
     hook = app_hooks.of(ctx.db, app["id"])
     if hook is not None:
         return serializers.hook_config(reconfigured(ctx, hook, body))
@@ -78,13 +78,8 @@ def list_webhook_deliveries(
     return page_of(ctx, _hook(ctx), page, query)
 
 
-def _app(ctx: Context) -> Row:
-    assert ctx.app is not None, "access is as_integration"
-    return ctx.app
-
-
 def _hook(ctx: Context) -> Row:
-    hook = app_hooks.of(ctx.db, _app(ctx)["id"])
+    hook = app_hooks.of(ctx.db, ctx.required_app["id"])
     if hook is None:
         raise Missing("hook")
     return hook

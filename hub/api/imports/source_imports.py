@@ -130,7 +130,7 @@ def start_import(ctx: Context, repo: Row, body: NewSourceImport) -> SourceImport
     row = imports.start(
         ctx.db,
         repo["id"],
-        _caller(ctx),
+        ctx.required_caller.account_id,
         body["vcs_url"],
         vcs=body.get("vcs"),
         project=body.get("tfvc_project"),
@@ -147,7 +147,9 @@ def update_import(ctx: Context, repo: Row, body: SourceImportChange) -> SourceIm
     Restarts the import, with other credentials, another kind of version control, or the chosen
     project. Without a body it restarts with the same values.
     """
-    return _serialize(ctx, repo, restarted(ctx.db, repo["id"], _caller(ctx), body))
+    return _serialize(
+        ctx, repo, restarted(ctx.db, repo["id"], ctx.required_caller.account_id, body)
+    )
 
 
 def restarted(db: Connection, repo_id: int, account_id: int, body: SourceImportChange) -> Row:
@@ -241,11 +243,6 @@ def set_lfs_preference(ctx: Context, repo: Row, body: LfsPreference) -> SourceIm
 
 def _serialize(ctx: Context, repo: Row, row: Row) -> SourceImport:
     return import_serializers.source_import(ctx.urls, repo, row)
-
-
-def _caller(ctx: Context) -> int:
-    assert ctx.caller is not None, "this access requires a token"
-    return ctx.caller.account_id
 
 
 def _invalid(field: str, message: str) -> Invalid:

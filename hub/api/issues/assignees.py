@@ -76,6 +76,6 @@ def remove_assignees(ctx: Context, repo: Row, issue: Row, body: AssigneesBody) -
 def _set(ctx: Context, repo: Row, issue: Row, wanted: list[int]) -> Issue:
     after = [*dict.fromkeys(wanted)]
     issue_rules.check_assignees(after)
-    changes = issue_changes.set_assignees(ctx.db, issue, issue_rules.account_id(ctx), after)
+    changes = issue_changes.set_assignees(ctx.db, issue, ctx.required_caller.account_id, after)
     row = issue_change_events.emit(ctx, repo, issue["id"], changes)
     return issue_serializers.several(ctx.urls, ctx.db, repo, [row])[row["id"]]

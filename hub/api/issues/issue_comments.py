@@ -117,7 +117,7 @@ def create_comment(ctx: Context, repo: Row, issue: Row, body: CommentText) -> Is
     the caller.
     """
     row = issue_rules.opened(ctx, repo, issue)
-    author_id = issue_rules.account_id(ctx)
+    author_id = ctx.required_caller.account_id
     if row["locked"] and not issue_rules.may(ctx, repo, "write"):
         raise Forbidden("Unable to create comment because issue is locked.")
     check_interaction(ctx.db, repo, author_id)
@@ -144,7 +144,7 @@ def update_comment(ctx: Context, repo: Row, comment: Row, body: CommentText) -> 
     if before["body"] == body["body"]:
         (one,) = serialize(ctx, repo, issue, [before])
         return one
-    by = issue_rules.account_id(ctx)
+    by = ctx.required_caller.account_id
     after = comment_changes.update(ctx.db, repo, issue, before, by, body["body"])
     return _emit(ctx, repo, after, "edited", changes={"body": {"from": before["body"]}})
 

@@ -81,7 +81,7 @@ def create(ctx: Context, repo: Row, body: NewIssue) -> Issue:
     check_archived(repo)
     issue_rules.check_enabled(ctx.db, repo)
     issue_rules.check_title(body["title"])
-    author_id = issue_rules.account_id(ctx)
+    author_id = ctx.required_caller.account_id
     check_interaction(ctx.db, repo, author_id)
     association = author_association.association_of(ctx.db, repo, author_id)
     fields = {
@@ -116,7 +116,7 @@ def _assignments(ctx: Context, repo: Row, row: Row, body: Any) -> list[IssueChan
     """Change labels, assignees and milestone, if the caller may."""
     if not issue_rules.may(ctx, repo, "triage"):
         return []
-    by = issue_rules.account_id(ctx)
+    by = ctx.required_caller.account_id
     changes: list[IssueChange] = []
     if "milestone" in body:
         milestone = issue_rules.found_milestone(ctx, repo, body["milestone"])

@@ -89,7 +89,7 @@ def _named(ctx: Context, repo: Row, body: LabelsBody | LabelList) -> list[Row]:
 
 
 def _set(ctx: Context, repo: Row, issue: Row, wanted: list[Row]) -> list[Label]:
-    by = issue_rules.account_id(ctx)
+    by = ctx.required_caller.account_id
     known = {row["id"]: row for row in wanted}
     issue_rules.check_labels([*known])
     changes = issue_changes.set_labels(ctx.db, issue, by, known.values())

@@ -39,16 +39,10 @@ class NamedLabel(TypedDict):
 LabelNames = Annotated[list[LabelName | NamedLabel], MaxLen(MOST_LABELS)]
 
 
-def account_id(ctx: Context) -> int:
-    """Return the account that makes the request."""
-    assert ctx.caller is not None, "this access requires a token"
-    return ctx.caller.account_id
-
-
 def may(ctx: Context, repo: Row, role: str) -> bool:
     """Return whether the caller has a role in the repository."""
-    assert ctx.caller is not None, "this access requires a token"
-    return repositories.at_least(repositories.role_of(ctx.db, repo, ctx.caller.account), role)
+    role_of_caller = repositories.role_of(ctx.db, repo, ctx.required_caller.account)
+    return repositories.at_least(role_of_caller, role)
 
 
 def check_enabled(db: Connection, repo: Row) -> None:

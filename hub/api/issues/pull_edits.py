@@ -76,7 +76,7 @@ def create(ctx: Context, repo: Row, body: NewPullRequest) -> PullRequest:
     """
     check_archived(repo)
     issue_rules.check_title(body["title"], "PullRequest")
-    author_id = issue_rules.account_id(ctx)
+    author_id = ctx.required_caller.account_id
     check_interaction(ctx.db, repo, author_id)
     ends = _ends(ctx, repo, body)
     check_pull_request_cap(ctx.db, repo, author_id)

@@ -21,7 +21,7 @@ def change_texts(ctx: Context, repo: Row, row: Row, body: Mapping[str, Any]) -> 
         texts["title"] = body["title"]
     if "body" in body:
         texts["body"] = body["body"]
-    by = issue_rules.account_id(ctx)
+    by = ctx.required_caller.account_id
     if texts and row["author_id"] != by and not issue_rules.may(ctx, repo, "write"):
         noun = "pull request" if row["is_pull"] else "issue"
         raise Forbidden(f"Must have push access to edit the title or body of this {noun}.")
@@ -37,7 +37,7 @@ def change_state(ctx: Context, repo: Row, row: Row, body: Mapping[str, Any]) -> 
     state, reason = body.get("state", row["state"]), body.get("state_reason")
     if row["is_pull"] and state == "open" and row["state"] == "closed":
         _check_reopening(ctx, repo, row)
-    return issue_changes.set_state(ctx.db, row, issue_rules.account_id(ctx), state, reason)
+    return issue_changes.set_state(ctx.db, row, ctx.required_caller.account_id, state, reason)
 
 
 def _check_reopening(ctx: Context, repo: Row, pull: Row) -> None:
@@ -49,7 +49,7 @@ def _check_reopening(ctx: Context, repo: Row, pull: Row) -> None:
         )
     head = known.get("head_repo"), known.get("head_ref")
     check_no_other_open(ctx, repo, head, known.get("base_ref"), "state")
-    if pull["author_id"] == issue_rules.account_id(ctx):
+    if pull["author_id"] == ctx.required_caller.account_id:
         check_pull_request_cap(ctx.db, repo, pull["author_id"])
 
 

@@ -162,8 +162,7 @@ def create_commit_comment(
 
     The commit is given by its full SHA, a branch or a tag. A full SHA need not be known here.
     """
-    assert ctx.caller is not None, "this access requires a token"
-    author_id = ctx.caller.account_id
+    author_id = ctx.required_caller.account_id
     check_archived(repo)
     check_interaction(ctx.db, repo, author_id)
     row = commit_comments.create(

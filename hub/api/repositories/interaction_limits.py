@@ -168,12 +168,12 @@ def _user(ctx: Context) -> Row:
 
     Raises Forbidden if the token is limited to another account's repositories.
     """
-    assert ctx.caller is not None, "this access requires a token"
-    user = accounts.get(ctx.db, ctx.caller.account_id)
+    caller = ctx.required_caller
+    user = accounts.get(ctx.db, caller.account_id)
     if user is None:
         raise Missing("account")
-    if ctx.caller.target_id not in (None, user["id"]):
-        raise Forbidden(not_accessible(ctx.caller))
+    if caller.target_id not in (None, user["id"]):
+        raise Forbidden(not_accessible(caller))
     return user
 
 

@@ -151,10 +151,9 @@ def _refused(message: str, field: str) -> Invalid:
 
 
 def _invite(ctx: Context, repo: Row, account: Row, role: str) -> RepositoryInvitation:
-    assert ctx.caller is not None, "this access requires a token"
     try:
         row, is_new = invitations.invite(
-            ctx.db, repo["id"], account["id"], ctx.caller.account_id, role
+            ctx.db, repo["id"], account["id"], ctx.required_caller.account_id, role
         )
     except invitations.TooManyInvitations as error:
         raise TooFast(error.seconds, ()) from None

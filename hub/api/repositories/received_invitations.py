@@ -76,10 +76,9 @@ def _between(ctx: Context, invitation: Row) -> tuple[Row, Row]:
 
     Raises Missing or SignOnRequired if the token is not valid for the repository.
     """
-    assert ctx.caller is not None, "this access requires a token"
     repo = repositories.get(ctx.db, invitation["repo_id"])
     invitee = accounts.get(ctx.db, invitation["invitee_id"])
     assert repo is not None, "an invitation ends with its repository"
     assert invitee is not None, "an invitation ends with its invitee's account"
-    check_repository(ctx.db, ctx.caller, repo, "invitation")
+    check_repository(ctx.db, ctx.required_caller, repo, "invitation")
     return repo, invitee

@@ -166,7 +166,6 @@ def list_for_authenticated_user(
     The repositories that the user owns, collaborates in, or sees as a member of an organization.
     Private ones only if the token can see them.
     """
-    assert ctx.caller is not None, "this access requires a token"
     kind = query.get("type")
     if kind is not None and query.keys() & {"visibility", "affiliation"}:
         raise Invalid(
@@ -177,7 +176,7 @@ def list_for_authenticated_user(
     given = query.get("affiliation")
     chosen = RepositoryFilter(
         viewer_of(ctx.caller),
-        who=ctx.caller.account_id,
+        who=ctx.required_caller.account_id,
         affiliations=_split(given) if given is not None else TYPES.get(kind or "all", TYPES["all"]),
         private={"public": False, "private": True}.get(kind or query.get("visibility", "all")),
         since=query.get("since"),

@@ -6,7 +6,6 @@ from typing import Literal, NotRequired
 from typing_extensions import TypedDict
 
 from hub.auth.access import OnRepo, on_repo, on_user, public
-from hub.auth.credentials import Caller
 from hub.auth.token_rights import CLASSIC
 from hub.auth.viewing import viewer_of
 from hub.rest import repository_serializers, serializers
@@ -89,7 +88,7 @@ def list_watchers_for_repo(
 @ops("GET /repos/{owner}/{repo}/subscription", OWN)
 def get_repo_subscription(ctx: Context, repo: Row) -> RepositorySubscription:
     """Get a repository subscription"""
-    row = watching.get(ctx.db, repo["id"], _caller(ctx).account_id)
+    row = watching.get(ctx.db, repo["id"], ctx.required_caller.account_id)
     if row is None:
         raise Missing("subscription")
     return _serialize(ctx.urls, repo, row)
@@ -116,7 +115,7 @@ def set_repo_subscription(
     row, change = watching.put(
         ctx.db,
         repo["id"],
-        _caller(ctx).account_id,
+        ctx.required_caller.account_id,
         subscribed=body.get("subscribed", not ignored),
         ignored=ignored,
     )
@@ -136,7 +135,7 @@ def delete_repo_subscription(ctx: Context, repo: Row) -> None:
 
     Ends watching and ignoring. Changes nothing if there is no subscription.
     """
-    if watching.remove(ctx.db, repo["id"], _caller(ctx).account_id):
+    if watching.remove(ctx.db, repo["id"], ctx.required_caller.account_id):
         ctx.emit("repository_subscription.deleted", repo)
 
 
@@ -148,7 +147,7 @@ def list_watched_repos_for_authenticated_user(
 
     Includes private ones that the token can see.
     """
-    return _watched(ctx, _caller(ctx).account_id, page)
+    return _watched(ctx, ctx.required_caller.account_id, page)
 
 
 @ops("GET /users/{username}/subscriptions", public())
@@ -160,11 +159,6 @@ def list_repos_watched_by_user(
     Only those that the caller may see.
     """
     return _watched(ctx, username["id"], page)
-
-
-def _caller(ctx: Context) -> Caller:
-    assert ctx.caller is not None, "this access requires a token"
-    return ctx.caller
 
 
 def _snapshot(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[SnapshotEvent]:
