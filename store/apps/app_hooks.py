@@ -11,7 +11,6 @@ from store.database.connection import Connection, Row
 from store.errors import Conflict, Invalid
 from store.hooks import app_subscriptions, hooks
 from store.hooks.event_names import FITTING, WILDCARD
-from store.hooks.hook_targets import HookTarget
 from store.hooks.hook_targets import app as target_of_app
 
 
@@ -29,15 +28,10 @@ def create(db: Connection, app: Row, *, url: str, **given: Any) -> Row:
     if app["kind"] != "integration":
         raise Invalid("only an integration has a hook", field="kind")
     target = target_of_app(app["id"])
-    _lock(db, target)
+    hooks.lock_target(db, target)
     if of(db, app["id"]) is not None:
         raise Conflict(f"the app {app['name']!r} has a hook already")
     return hooks.create(db, target, url=url, events=_fitting(app["events"]), **given)
-
-
-def _lock(db: Connection, target: HookTarget) -> None:
-    """Lock the app's hook until the transaction ends, so that no two hubs create it."""
-    db.alone(f"hooks of {target.kind} {target.id}")
 
 
 def _fitting(events: Iterable[str]) -> list[str]:

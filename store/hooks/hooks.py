@@ -105,7 +105,7 @@ def _with_key(db: Connection, hook: Row) -> Row:
     return hook
 
 
-def _lock_target(db: Connection, target: HookTarget) -> None:
+def lock_target(db: Connection, target: HookTarget) -> None:
     """Lock the target's hooks until the transaction ends.
 
     So no two hubs create the same hook.
@@ -141,7 +141,7 @@ def of_url(db: Connection, target: HookTarget | int, url: str) -> list[Row]:
     update one.
     """
     target = as_target(target)
-    _lock_target(db, target)
+    lock_target(db, target)
     # A condition on the whole URL would keep SQLite from using the index on its beginning.
     rows = db.all(
         f"SELECT {COLUMNS} FROM hook WHERE {target.condition}"
@@ -285,7 +285,7 @@ def lock(db: Connection, hook: Row) -> Row:
     Whatever reads a hook and then writes what it read must lock it first, because other hubs and
     workers change hooks too. Raises Missing if the hook was deleted meanwhile.
     """
-    _lock_target(db, target_of(hook))
+    lock_target(db, target_of(hook))
     hook_ordering.lock(db, [hook["id"]])
     row = db.one(
         f"SELECT {COLUMNS} FROM hook WHERE id = :id AND deleted_at IS NULL{db.for_change}",
