@@ -10,6 +10,7 @@ from store.delivery import attempt_outcomes
 from store.delivery.attempt_outcomes import Outcome
 from store.errors import Busy, Unavailable
 from store.monitoring import hook_tallies
+from worker.background_tasks import BackgroundTasks
 from worker.delivery.metrics import stage_of
 from worker.delivery.spans import DeliverySpans
 from worker.delivery.watchdog import Watchdog
@@ -46,7 +47,7 @@ class Recorder:
         self._waiting: list[Outcome] = []
         self._next_flush: asyncio.Handle | None = None
         self._writing = 0
-        self._writes: set[asyncio.Task[None]] = set()
+        self._writes = BackgroundTasks()
         self._unrecorded = 0
         self._blocked = False
         self._tallies: hook_tallies.Counts = {}
@@ -85,9 +86,7 @@ class Recorder:
             return
         outcomes, self._waiting = self._waiting, []
         self._writing += 1
-        task = asyncio.create_task(self._write(outcomes))
-        self._writes.add(task)
-        task.add_done_callback(self._writes.discard)
+        self._writes.start(self._write(outcomes))
 
     async def _write(self, outcomes: list[Outcome]) -> None:
         many, started_at = len(outcomes), self._store.clock.now()
@@ -141,9 +140,7 @@ class Recorder:
             self._tally_timer = None
         if self._tallies:
             counts, self._tallies = self._tallies, {}
-            task = asyncio.create_task(self._write_tallies(counts))
-            self._writes.add(task)
-            task.add_done_callback(self._writes.discard)
+            self._writes.start(self._write_tallies(counts))
 
     async def _write_tallies(self, counts: hook_tallies.Counts) -> None:
         try:
@@ -176,15 +173,7 @@ class Recorder:
         # The last groups are counted when they have been recorded.
         for flush in (self._flush, self._flush_tallies):
             flush()
-            left = max(ends_at - asyncio.get_running_loop().time(), 0)
-            await self._finish(left)
-
-    async def _finish(self, seconds: float) -> None:
-        if self._writes:
-            _, late = await asyncio.wait(self._writes, timeout=seconds)
-            for task in late:
-                task.cancel()
-            await asyncio.gather(*late, return_exceptions=True)
+            await self._writes.stop(ends_at - asyncio.get_running_loop().time())
 
 
 def _sum(counts: hook_tallies.Counts) -> int:
