@@ -6,7 +6,7 @@ never delays another's, and memory does not have to hold whole queues.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from store import Store
@@ -112,11 +112,6 @@ class Claimer:
         finally:
             self._claiming = None
 
-    @property
-    def _write(self) -> Callable[..., Awaitable[Any]]:
-        # If a crash of the database undid a claim, another worker could claim the same deliveries.
-        return self._store.note if self._store.engine.single_worker else self._store.write
-
     def _claimable_lanes(self) -> list[Lane]:
         if self._closed or self._leased.open_lease is None:
             return []
@@ -161,7 +156,7 @@ class Claimer:
         try:
             each = self._batch(len(lanes))
             with self._watchdog.watch("claiming"):
-                return await self._write(deliveries.claim, lanes, lease_id, each)
+                return await self._leased.claim(deliveries.claim, lanes, lease_id, each)
         except BaseException:
             for lane in lanes.values():
                 self.mark(lane)

@@ -6,6 +6,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any, TypeVar
 
 from store import Store
 from store.database.backoff import backoff_delay
@@ -20,6 +21,8 @@ from worker.delivery.payload_cache import Payload, PayloadCache
 from worker.tuning import DEFAULTS, Tuning
 
 log = logging.getLogger("tocsin.worker")
+
+T = TypeVar("T")
 
 
 class LeasedDeliveries:
@@ -122,6 +125,12 @@ class LeasedDeliveries:
                 "%d deliveries were leased and not in memory: returned to the store", len(strays)
             )
             await self._store.note(deliveries.release, lease_id, strays)
+
+    async def claim(self, function: Callable[..., T], *args: Any) -> T:
+        """Run a function of the store that claims deliveries."""
+        # If a crash of the database undid a claim, another worker could claim the same deliveries.
+        write = self._store.note if self._store.engine.single_worker else self._store.write
+        return await write(function, *args)
 
     async def release(self, lease_id: int, ids: Iterable[int]) -> None:
         """Return deliveries to the store.

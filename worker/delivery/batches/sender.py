@@ -12,7 +12,7 @@ from store.formats import batches
 from store.hooks.batch_options import BatchOptions
 from store.trace_context import TraceContext
 from worker.delivery.answer_outcome import internal_error
-from worker.delivery.batches.followers import FollowerClaims
+from worker.delivery.batches.followers import claim_followers
 from worker.delivery.batches.groups import seconds_to_fill, take
 from worker.delivery.batches.outcomes import is_too_large, outcomes_of
 from worker.delivery.batches.request import Member, body_of, element_of, head_of
@@ -48,7 +48,6 @@ class BatchSender:
         spans: DeliverySpans | None = None,
     ) -> None:
         self._store = store
-        self._followers = FollowerClaims(store, leased)
         self._release = release
         self._payloads = payloads
         self._sender = sender
@@ -85,7 +84,9 @@ class BatchSender:
             raise Withheld
         group = take(limits, first, lane.queue, lambda: self._leased.pop(lane))
         try:
-            group += await self._followers.claim(lane.hook_id, first, lease_id, limits.max_events)
+            group += await claim_followers(
+                self._leased, lane.hook_id, first, lease_id, limits.max_events
+            )
             members, dropped = await self._members(target, limits, lane, group, lease_id)
             self._start(lane)
             outcomes = await self._send(target, members, lane, lease_id, may_send, may_reach)
