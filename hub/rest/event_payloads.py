@@ -49,7 +49,7 @@ def payloads(
 def _organizations(db: Connection, repos: Iterable[Row]) -> dict[int, Row]:
     """Return the organizations that own repositories, by their ids."""
     ids = {repo["owner_id"] for repo in repos if repo["owner_kind"] == "Organization"}
-    return accounts.get_required(db, ids) if ids else {}
+    return accounts.of(db, ids) if ids else {}
 
 
 def _owner(urls: Urls, repo: Row, organizations: dict[int, Row]) -> dict[str, Any]:

@@ -160,7 +160,7 @@ def repository(urls: Urls, db: Connection, repo: Row) -> MinimalRepository:
 def repositories(urls: Urls, db: Connection, repos: Sequence[Row]) -> list[MinimalRepository]:
     """Serialize many repositories, with as few statements as for one."""
     ids = [repo["id"] for repo in repos]
-    rows = accounts.get_required(db, {repo["owner_id"] for repo in repos})
+    rows = accounts.of(db, {repo["owner_id"] for repo in repos})
     owners = {owner_id: simple_user(urls, row) for owner_id, row in rows.items()}
     counted = watching.counts(db, ids)
     licensed = licenses.license_of(db, ids)

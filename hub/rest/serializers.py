@@ -103,7 +103,7 @@ def simple_user(urls: Urls, account: Row) -> SimpleUser:
 def simple_users(urls: Urls, db: Connection, ids: Iterable[int | None]) -> dict[int, SimpleUser]:
     """Serialize the accounts with these ids in their short form, by id. None is skipped."""
     wanted = {each for each in ids if each is not None}
-    found = accounts.get_required(db, wanted) if wanted else {}
+    found = accounts.of(db, wanted) if wanted else {}
     return {number: simple_user(urls, row) for number, row in found.items()}
 
 

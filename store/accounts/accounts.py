@@ -105,7 +105,7 @@ def get(db: Connection, account_id: int) -> Row | None:
     return db.one(f"SELECT {COLUMNS} FROM account WHERE id = :id", id=account_id)
 
 
-def get_required(db: Connection, account_ids: Iterable[int]) -> dict[int, Row]:
+def of(db: Connection, account_ids: Iterable[int]) -> dict[int, Row]:
     """Return the accounts with these ids, by id. Unknown ids are left out."""
     return row_lookup.by_id(db, f"SELECT {COLUMNS} FROM account WHERE id", account_ids)
 

@@ -102,7 +102,7 @@ def advance(db: Connection, job: Row, limit: int) -> list[Row] | None:
     if not wanted:
         _end(db, job["id"], "completed")
         return None
-    there = repositories.get_required(db, {one.repo_id for one in wanted})
+    there = repositories.of(db, {one.repo_id for one in wanted})
     good = [one for one in wanted if _is_there(job, there.get(one.repo_id))]
     place = DeploymentPlace(job["logical_environment"], job["physical_environment"], job["cluster"])
     rows = deployment_records.put(db, job["organization_id"], place, good)

@@ -69,7 +69,7 @@ def users(db: Connection, day_ids: Collection[int], after: int) -> SumBatch:
         upto,
         totals,
         {name: _groups(db, USERS, f"u.{at}", given) for name, at in USERS.dimensions.items()},
-        accounts.get_required(db, [group[0] for group in totals]),
+        accounts.of(db, [group[0] for group in totals]),
         by_team,
         teams.of(db, {group[1] for group in by_team}),
     )
@@ -87,7 +87,7 @@ def of_repositories(db: Connection, day_ids: Collection[int], after: int) -> Sum
             name: _groups(db, REPOSITORIES, f"u.{at}", given)
             for name, at in REPOSITORIES.dimensions.items()
         },
-        repositories.get_required(db, [group[0] for group in totals]),
+        repositories.of(db, [group[0] for group in totals]),
     )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from store.accounts import accounts
 from store.accounts.role_grants import GRANTS
+from store.database import row_lookup
 from store.database.connection import Connection, Row, json_array
 from store.delivery.websub import websub
 from store.errors import Conflict, Invalid
@@ -184,7 +185,7 @@ def find_by_any_name(db: Connection, full_names: Iterable[str]) -> dict[str, Row
             names=json_array(sorted(name.partition("/")[::2] for name in wanted - found.keys())),
         )
     )
-    rows = get_required(db, set(former.values())) if former else {}
+    rows = of(db, set(former.values())) if former else {}
     return found | {name: rows[repo_id] for name, repo_id in former.items()}
 
 
@@ -204,13 +205,9 @@ def get(db: Connection, repo_id: int) -> Row | None:
     return db.one(f"{SELECT} WHERE r.id = :id", id=repo_id)
 
 
-def get_required(db: Connection, repo_ids: Iterable[int]) -> dict[int, Row]:
+def of(db: Connection, repo_ids: Iterable[int]) -> dict[int, Row]:
     """Return the repositories with these ids, by id. Unknown ids are left out."""
-    rows = db.all(
-        f"{SELECT} JOIN {db.each('ids', wanted='integer')} AS i ON i.wanted = r.id",
-        ids=json_array(set(repo_ids)),
-    )
-    return {row["id"]: row for row in rows}
+    return row_lookup.by_id(db, f"{SELECT} WHERE r.id", repo_ids)
 
 
 def newest(db: Connection, owner_id: int | None = None) -> Row | None:

@@ -104,5 +104,5 @@ async def clean_up(store: Store, settings: WorkerSettings, busy: Collection[int]
 
 
 def _gone(db: Connection, repo_ids: list[int]) -> list[int]:
-    there = repositories.get_required(db, repo_ids)
+    there = repositories.of(db, repo_ids)
     return [repo_id for repo_id in repo_ids if repo_id not in there]

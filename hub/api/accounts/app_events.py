@@ -56,7 +56,7 @@ def expired(urls: Urls, db: Connection, rows: Sequence[Row]) -> list[EventData]:
     Tokens of installations are no authorizations of users. Nothing reports their creation either.
     """
     rows = [row for row in rows if row["kind"] != "installation"]
-    users = accounts.get_required(db, {row["account_id"] for row in rows})
+    users = accounts.of(db, {row["account_id"] for row in rows})
     return [
         (
             None,

@@ -98,7 +98,7 @@ def installation(urls: Urls, db: Connection, row: Row) -> Installation:
 def several(urls: Urls, db: Connection, rows: Sequence[Row]) -> list[Installation]:
     """Serialize installations, with as few statements as for one."""
     ids = [row[name] for row in rows for name in ("account_id", "suspended_by")]
-    people = accounts.get_required(db, (number for number in ids if number is not None))
+    people = accounts.of(db, (number for number in ids if number is not None))
     return [_installation(urls, row, people) for row in rows]
 
 

@@ -152,7 +152,7 @@ def _covered(ctx: Context, installation: Row) -> dict[str, Any]:
 
 
 def _repositories(ctx: Context, repo_ids: set[int]) -> Sequence[dict[str, Any]]:
-    found = repositories.get_required(ctx.db, repo_ids)
+    found = repositories.of(ctx.db, repo_ids)
     return [
         {
             "id": row["id"],

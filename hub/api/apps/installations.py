@@ -111,7 +111,7 @@ def create_installation_access_token(
         "repository_selection": app_serializers.selection(every),
     }
     if chosen is not None:
-        found = repositories.get_required(ctx.db, chosen)
+        found = repositories.of(ctx.db, chosen)
         rows = [found[number] for number in sorted(found)]
         answer["repositories"] = full_serializers.several(ctx, rows)
     return answer

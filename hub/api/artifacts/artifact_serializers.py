@@ -167,9 +167,9 @@ def event_data(urls: Urls, db: Connection, rows: Sequence[Row]) -> list[EventDat
 
     Their `sender_id`, if present, is the sender.
     """
-    repos = repositories.get_required(db, {row["repo_id"] for row in rows})
+    repos = repositories.of(db, {row["repo_id"] for row in rows})
     ids = {row[name] for row in rows for name in ("organization_id", "sender_id") if row.get(name)}
-    people = accounts.get_required(db, ids)
+    people = accounts.of(db, ids)
     found: list[EventData] = []
     for row in rows:
         payload: dict[str, Any] = {

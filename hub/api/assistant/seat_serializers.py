@@ -44,7 +44,7 @@ def several(
     urls: Urls, db: Connection, org: Row, plan: Plan, rows: Sequence[Row]
 ) -> list[AssistantSeat]:
     """Serialize the seats of an organization with this plan."""
-    users = accounts.get_required(db, {row["account_id"] for row in rows})
+    users = accounts.of(db, {row["account_id"] for row in rows})
     through = teams.of(db, {row["team_id"] for row in rows if row["team_id"] is not None})
     owner = organization_serializers.organization(urls, org)
     return [
@@ -76,8 +76,8 @@ def _ends(row: Row) -> Any:
 
 def event_data(urls: Urls, db: Connection, rows: Sequence[Row]) -> list[EventData]:
     """Return the event data for changed seats: their users and the days on which they end."""
-    owners = accounts.get_required(db, {row["organization_id"] for row in rows})
-    users = accounts.get_required(db, {row["account_id"] for row in rows})
+    owners = accounts.of(db, {row["organization_id"] for row in rows})
+    users = accounts.of(db, {row["account_id"] for row in rows})
     return [
         (
             None,

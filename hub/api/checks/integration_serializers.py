@@ -37,9 +37,7 @@ def integrations(
 ) -> dict[int, Integration]:
     """Serialize the app of each suite, by suite id. Suites without an app are left out."""
     apps = check_apps.of(db, suite_ids)
-    owners = accounts.get_required(
-        db, {app["owner_id"] for app in apps.values() if app["owner_id"]}
-    )
+    owners = accounts.of(db, {app["owner_id"] for app in apps.values() if app["owner_id"]})
     return {
         suite_id: _integration(urls, app, owners.get(app["owner_id"]))
         for suite_id, app in apps.items()

@@ -254,7 +254,7 @@ def event_data(urls: Urls, db: Connection, rows: Sequence[Row]) -> list[EventDat
 
     Each row's `outcome` is the event's status.
     """
-    repos = repositories.get_required(db, {row["repo_id"] for row in rows})
+    repos = repositories.of(db, {row["repo_id"] for row in rows})
     senders = serializers.simple_users(urls, db, {row["account_id"] for row in rows})
     return [
         (

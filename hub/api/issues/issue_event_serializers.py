@@ -149,7 +149,7 @@ class IssueEventContext:
 
 
 def _open(urls: Urls, db: Connection, repo: Row, ids: set[int]) -> dict[int, MinimalRepository]:
-    found = kept.get_required(db, ids).values()
+    found = kept.of(db, ids).values()
     rows = [row for row in found if not row["private"] or row["id"] == repo["id"]]
     shown = repositories(urls, db, rows) if rows else []
     return {row["id"]: one for row, one in zip(rows, shown, strict=True)}

@@ -222,12 +222,8 @@ def _event_members(urls: Urls, row: Row, owner: Row | None = None) -> dict[str, 
 
 def event_data(urls: Urls, db: Connection, rows: Sequence[Row]) -> list[EventData]:
     """Return the event data for limits that have ended."""
-    repos = repositories.get_required(
-        db, {row["repo_id"] for row in rows if row["repo_id"] is not None}
-    )
-    owners = accounts.get_required(
-        db, {row["account_id"] for row in rows if row["account_id"] is not None}
-    )
+    repos = repositories.of(db, {row["repo_id"] for row in rows if row["repo_id"] is not None})
+    owners = accounts.of(db, {row["account_id"] for row in rows if row["account_id"] is not None})
     return [
         (repos.get(row["repo_id"]), _event_members(urls, row, owners.get(row["account_id"])))
         for row in rows

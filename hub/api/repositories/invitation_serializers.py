@@ -73,7 +73,7 @@ def invitation(
 
 def full(urls: Urls, db: Connection, rows: Sequence[Row]) -> list[RepositoryInvitation]:
     """Serialize invitations with their repositories, with as few statements for many as for one."""
-    repos = repositories.get_required(db, {row["repo_id"] for row in rows})
+    repos = repositories.of(db, {row["repo_id"] for row in rows})
     listed = repository_serializers.repositories(urls, db, [*repos.values()])
     shown = dict(zip(repos, listed, strict=True))
     people = _people(urls, db, rows)
@@ -101,7 +101,7 @@ def emit_event(ctx: Context, action: str, repo: Row, row: Row) -> None:
 
 def expired(urls: Urls, db: Connection, rows: Sequence[Row]) -> list[EventData]:
     """Return the event data for invitations that have expired."""
-    repos = repositories.get_required(db, {row["repo_id"] for row in rows})
+    repos = repositories.of(db, {row["repo_id"] for row in rows})
     people = _people(urls, db, rows)
     return [
         (repo, {"invitation": invitation(urls, repo, people, row, expired=True)})
@@ -122,10 +122,7 @@ def snapshot(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list
 
 def _people(urls: Urls, db: Connection, rows: Iterable[Row]) -> dict[int, SimpleUser]:
     keys = {key for row in rows for key in (row["invitee_id"], row["inviter_id"]) if key}
-    return {
-        key: serializers.simple_user(urls, row)
-        for key, row in accounts.get_required(db, keys).items()
-    }
+    return {key: serializers.simple_user(urls, row) for key, row in accounts.of(db, keys).items()}
 
 
 def emit_member_event(

@@ -60,7 +60,7 @@ def form_values(ctx: ViewContext, shown: HookFields, hook: Row | None = None) ->
 def _suggested(ctx: ViewContext) -> list[str]:
     """Return the names of the newest repositories whose hooks the viewer may see."""
     mine = (ctx.repositories() or [])[-SUGGESTED:]
-    return sorted(row["full_name"] for row in repositories.get_required(ctx.db, mine).values())
+    return sorted(row["full_name"] for row in repositories.of(ctx.db, mine).values())
 
 
 @ui.page("/hooks/new", TEMPLATE)

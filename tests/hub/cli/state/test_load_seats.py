@@ -36,7 +36,7 @@ def seats(store: Store) -> dict[str, bool]:
     def read(db):
         tower = accounts.by_login(db, "tower")
         rows: list[Row] = assistant_seats.page(db, tower["id"], limit=99, offset=0)
-        people = accounts.get_required(db, [row["account_id"] for row in rows])
+        people = accounts.of(db, [row["account_id"] for row in rows])
         return {people[row["account_id"]]["login"]: row["expires_at"] is not None for row in rows}
 
     return store.look(read)
