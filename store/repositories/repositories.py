@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from store.accounts import accounts
 from store.accounts.role_grants import GRANTS
+from store.accounts.viewers import visible_repositories
 from store.database import row_lookup
 from store.database.connection import Connection, Row, json_array
 from store.delivery.websub import websub
@@ -282,19 +283,12 @@ def find_visible_by_id(db: Connection, owner: Row, account: Row, ids: Iterable[i
 def _seen(
     db: Connection, owner: Row, account: Row, named: str, wanted: Iterable[int | str]
 ) -> list[int]:
-    # These are the rules of `role_of`, for many repositories in one statement.
-    whole = (
-        account["site_admin"]
-        or account["id"] == owner["id"]
-        or accounts.organization_role(db, owner["id"], account["id"]) is not None
-    )
     rows = db.tuples(
         f"SELECT r.id FROM {named} AND r.owner_id = :owner_id"
-        " WHERE r.private = 0 OR :whole = 1 OR EXISTS (SELECT 1 FROM collaborator c"
-        " WHERE c.repo_id = r.id AND c.account_id = :account_id) ORDER BY r.id",
+        f" WHERE :site_admin = 1 OR {visible_repositories(':account_id')} ORDER BY r.id",
         wanted=json_array(wanted),
         owner_id=owner["id"],
-        whole=int(bool(whole)),
+        site_admin=account["site_admin"],
         account_id=account["id"],
     )
     return [number for (number,) in rows]
