@@ -5,7 +5,6 @@ that the pages show.
 """
 
 import asyncio
-import contextlib
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from hub.admin.observability import Observability
 from hub.http.errors import HubError
 from hub.http.response import Response
 from hub.rest.context import Services
+from hub.rest.fetching.long_polls import disconnected
 from hub.rest.request import Request
 from hub.ui.errors import NotSignedIn
 from hub.ui.headers import SAFE
@@ -121,7 +121,7 @@ class Stream(Response):
             return
         headers = self.headers
         place = Stream.places.take(self._visit)
-        gone = asyncio.create_task(_gone(receive))
+        gone = asyncio.create_task(disconnected(receive))
         try:
             await send({"type": "http.response.start", "status": 200, "headers": headers})
             async for text in self._texts(gone, place):
@@ -195,12 +195,6 @@ class Stream(Response):
         return state, [
             PanelUpdate(one.event, one.template, {**values, **one.values}) for one in parts
         ]
-
-
-async def _gone(receive: Receive) -> None:
-    with contextlib.suppress(Exception):
-        while (await receive())["type"] != "http.disconnect":
-            pass
 
 
 def _event(name: str, values: dict[str, Any]) -> str:

@@ -80,7 +80,7 @@ class LongPoll:
         It begins with the first wait: a request that does not wait is answered in any case.
         """
         if self._gone is None:
-            self._gone = asyncio.create_task(_disconnected(self._receive))
+            self._gone = asyncio.create_task(disconnected(self._receive))
             await asyncio.sleep(0)
         return self._gone
 
@@ -102,7 +102,8 @@ Ending = Callable[[], bool]
 """Returns whether the server is about to end."""
 
 
-async def _disconnected(receive: Receive) -> None:
+async def disconnected(receive: Receive) -> None:
+    """Wait until the client disconnects. It must have sent its whole request."""
     with contextlib.suppress(Exception):
         while (await receive())["type"] != "http.disconnect":
             pass
