@@ -141,7 +141,7 @@ class IngestEndpoints:
                 events.accept, arrival, weight=len(arrival.body)
             )
             receipts.append(receipt)
-        self._services.measures.took([receipt])
+        self._services.measures.count_accepted([receipt])
         return json_response(
             202,
             {"id": receipt.guid, "event_id": receipt.event_id, "deliveries": receipt.deliveries},

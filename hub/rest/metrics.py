@@ -80,7 +80,7 @@ class HubMetrics(MetricSet):
         self.requests.add(door, str(status))
         self.seconds.add(seconds, door, OUTCOMES[max(status // 100 - 3, 0)])
 
-    def took(self, receipts: list[Receipt]) -> None:
+    def count_accepted(self, receipts: list[Receipt]) -> None:
         """Count accepted events and their deliveries."""
         for receipt in receipts:
             if receipt.duplicate:

@@ -8,7 +8,7 @@ DEGRADED = 10
 _UNHEALTHY = ("disabled", "open", "bad", "warn")
 
 
-def took(attempt: Row) -> bool:
+def succeeded(attempt: Row) -> bool:
     """Return whether the attempt succeeded."""
     code = attempt["status_code"]
     return attempt["error"] is None and code is not None and 200 <= code <= 299
@@ -16,7 +16,7 @@ def took(attempt: Row) -> bool:
 
 def outcome(attempt: Row) -> tuple[str, str]:
     """Return the status of an attempt."""
-    if took(attempt):
+    if succeeded(attempt):
         return "good", str(attempt["status_code"])
     if attempt["error"] is not None:
         return "bad", str(attempt["error"])[:120]
@@ -28,7 +28,7 @@ def follows(attempt: Row) -> str:
 
     It is empty for an attempt that succeeded, and if the delivery's state is not known.
     """
-    if took(attempt) or attempt["state"] is None:
+    if succeeded(attempt) or attempt["state"] is None:
         return ""
     return {DELIVERED: "later", DEAD: "over"}.get(attempt["state"], "retry")
 
@@ -46,7 +46,7 @@ def health(hook: Row, now: int) -> tuple[str, str]:
         return ("open", "Circuit open") if is_open else ("bad", "Failing")
     if not hook["recent"]:
         return "none", "No attempts yet"
-    failed = sum(not took(one) for one in hook["recent"])
+    failed = sum(not succeeded(one) for one in hook["recent"])
     return ("warn", "Degraded") if failed * DEGRADED >= len(hook["recent"]) else ("good", "Healthy")
 
 
@@ -59,7 +59,7 @@ def with_status(hook: Row, now: int) -> Row:
 def _reason(hook: Row) -> str:
     if hook["disabled_reason"] is not None:
         return str(hook["disabled_reason"])
-    failed = next((one for one in hook["recent"] if not took(one)), None)
+    failed = next((one for one in hook["recent"] if not succeeded(one)), None)
     if failed is None:
         return ""
     return str(failed["error"] or f"status {failed['status_code']}")[:120]

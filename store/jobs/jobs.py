@@ -96,7 +96,7 @@ def outcome_of(row: Row, now: int) -> str | None:
     return "running" if is_claimed(row, now) else "stopped"
 
 
-def took(row: Row) -> int | None:
+def duration(row: Row) -> int | None:
     """Return how long the last run took, in microseconds, or None if it has not ended."""
     if row["started_at"] is None or row["outcome"] is None:
         return None

@@ -66,7 +66,7 @@ def table_of(store: Store, settings: Settings) -> list[ScheduledJob]:
 
 
 def _shape(row: Row, now: int) -> Row:
-    took = kept.took(row)
+    took = kept.duration(row)
     return {
         "name": row["name"],
         "schedule": row["schedule"],
@@ -95,7 +95,7 @@ def run(configuration: Configuration, name: str) -> None:
         store.shut()
     if row["outcome"] == "failed":
         raise click.ClickException(f"{name} failed: {row['error']}")
-    click.echo(f"{name}: done in {(kept.took(row) or 0) / SECOND:.2f} s")
+    click.echo(f"{name}: done in {(kept.duration(row) or 0) / SECOND:.2f} s")
 
 
 def run_now(store: Store, settings: Settings, name: str) -> Row:

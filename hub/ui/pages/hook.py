@@ -12,7 +12,7 @@ from hub.ui.formatting import moment
 from hub.ui.hook_form.shown_access import shown_access
 from hub.ui.mail.hook_panel import hook_mail
 from hub.ui.pages import deliveries
-from hub.ui.pages.hooks import healthy_or_missing
+from hub.ui.pages.hooks import hook_with_health
 from hub.ui.section import ROOT, ActionResult, PanelUpdate, RenderedPage, Section
 from hub.ui.view_context import ViewContext
 from store import Row
@@ -44,7 +44,7 @@ def show_hook(ctx: ViewContext) -> dict[str, Any]:
     return {
         "hook": {
             **hook,
-            **healthy_or_missing(ctx, hook["id"]),
+            **hook_with_health(ctx, hook["id"]),
             "host": name_search.host_of(hook["url"]),
         },
         "filter": _shown_filter(hook),

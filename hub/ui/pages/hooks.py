@@ -70,13 +70,13 @@ def hook_row(hook: dict[str, Any], now: int) -> dict[str, Any]:
         **row,
         "resting_until": resting,
         "tried_at": next_at and status_text.tried_at({**hook, "due_at": next_at}, now),
-        "strip": [status_text.took(one) for one in reversed(attempts)],
-        "taken": sum(status_text.took(one) for one in attempts),
+        "strip": [status_text.succeeded(one) for one in reversed(attempts)],
+        "successes": sum(status_text.succeeded(one) for one in attempts),
         "last": last and {**last, "outcome": status_text.outcome(last)},
     }
 
 
-def healthy_or_missing(ctx: ViewContext, hook_id: int) -> dict[str, Any]:
+def hook_with_health(ctx: ViewContext, hook_id: int) -> dict[str, Any]:
     """Return a hook with its health. Raises Missing if it does not exist."""
     hook = hook_health.get(ctx.db, hook_id)
     if hook is None:

@@ -88,7 +88,7 @@ def job_row(row: Row, now: int) -> dict[str, Any]:
         "about": ABOUT.get(row["name"], ""),
         "state": outcome or "not yet run",
         "kind": KINDS[outcome],
-        "took": jobs.took(row),
+        "took": jobs.duration(row),
         "next_at": next_at,
         # A request that rests after a failure has a later time.
         "asked": row["asked_at"] is not None and next_at == now,

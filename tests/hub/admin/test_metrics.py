@@ -232,8 +232,8 @@ async def series(hub: Watched) -> list[str]:
 
 def test_hooks_beyond_a_number_share_a_series() -> None:
     measures, many = HubMetrics(), 3_000
-    measures.took([Receipt(1, "g", 0, False, list(range(1, many + 1)))])
-    measures.took([Receipt(2, "h", 0, False, [1, many])])
+    measures.count_accepted([Receipt(1, "g", 0, False, list(range(1, many + 1)))])
+    measures.count_accepted([Receipt(2, "h", 0, False, [1, many])])
     found = measures.filtered.values()
     assert len(found) == MOST_SERIES + 1
     assert (found["1",], found[OTHER,]) == (2, many - MOST_SERIES + 1)

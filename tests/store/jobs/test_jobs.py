@@ -59,13 +59,13 @@ def test_the_end_of_a_job_is_recorded(planned: World) -> None:
     assert parts(kept, "outcome", "error", "failures") == ["done", None, 0]
     assert parts(kept, "started_at", "ended_at") == [planned.now - 2 * SECOND, planned.now]
     assert parts(kept, "due_at", "served_at") == [planned.now + MINUTE, found["started_at"]]
-    assert jobs.took(kept) == 2 * SECOND
+    assert jobs.duration(kept) == 2 * SECOND
     assert take(planned) is None
     planned.clock.advance(60)
     # The metric of the last end goes on while the job runs, or hangs.
     again = taken(planned)
     assert parts(again, "outcome", "ended_at") == [None, kept["ended_at"]]
-    assert jobs.took(again) is None
+    assert jobs.duration(again) is None
 
 
 def test_a_failure_stays_due_and_rests(planned: World) -> None:
