@@ -41,7 +41,7 @@ class Tuning:
     """The number of deliveries of all hooks that a claim reads. All other writers wait for it, and
     at the start the first request waits for it.
     """
-    retry_delay: float = 0.5
+    store_retry_delay: float = 0.5
     """The pause after a failed call of the store, before it is repeated."""
     quantum: float = 0.02
     """The time for which a hook keeps its permit while others wait for the same machine.

@@ -106,7 +106,7 @@ class Claimer:
         except (Busy, Unavailable) as error:
             log.error("nothing can be claimed: %s", error)
             self._failures += 1
-            delay = self._tuning.retry_delay
+            delay = self._tuning.store_retry_delay
             wait = backoff_delay(self._failures, first=delay, longest=8 * delay)
             asyncio.get_running_loop().call_later(wait, self.claim_soon)
         finally:

@@ -234,7 +234,7 @@ class Dispatcher:
             log.error("hook %d waits for the store: %s", lane.hook_id, error)
         self._store_failures += 1
         self._reset_watchdog()
-        delay = self._tuning.retry_delay
+        delay = self._tuning.store_retry_delay
         wait = backoff_delay(self._store_failures, first=delay, longest=4 * delay)
         lane.pause(self._loop.time() + wait)
 

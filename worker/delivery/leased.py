@@ -137,7 +137,7 @@ class LeasedDeliveries:
 
         This is tried until it succeeds or the worker stops.
         """
-        delay = self._tuning.retry_delay
+        delay = self._tuning.store_retry_delay
         tries = 0
         while not self.closed:
             try:

@@ -25,7 +25,7 @@ PAUSE = 0.02
 
 @pytest.fixture(autouse=True)
 def short_pauses(harness: WorkerHarness) -> None:
-    harness.tuning = Tuning(record_pauses=(PAUSE,), retry_delay=PAUSE)
+    harness.tuning = Tuning(record_pauses=(PAUSE,), store_retry_delay=PAUSE)
 
 
 class Trouble:
