@@ -25,7 +25,7 @@ from worker.jobs.reports import make as make_reports
 from worker.jobs.republish import SnapshotPublisher, republish, request_scheduled
 from worker.jobs.run_imports import run_imports
 from worker.publishing import EventEmitter, MailComposer
-from worker.scheduler.job_runner import ScheduledJob
+from worker.scheduler.job_records import ScheduledJob
 from worker.scheduler.triggers import CalendarTrigger, DataTrigger, IntervalTrigger, RequestTrigger
 from worker.settings import WorkerSettings
 

@@ -29,7 +29,8 @@ from worker.jobs.projector import Projector
 from worker.jobs.republish import SnapshotPublisher
 from worker.publishing import EventEmitter, MailComposer
 from worker.pull.announcer import PullAnnouncer
-from worker.scheduler.job_runner import JobRunner, ScheduledJob
+from worker.scheduler.job_records import ScheduledJob
+from worker.scheduler.job_runner import JobRunner
 from worker.scheduler.outages import discount_outage
 from worker.scheduler.periodic import AsyncJob, PeriodicRunner, PeriodicTask, count_runs, run_once
 from worker.senders.pool import SenderPool

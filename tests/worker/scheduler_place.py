@@ -10,7 +10,8 @@ from worker_harness import settle
 from store import Row, Store
 from store.clock import MovableClock
 from store.jobs import jobs
-from worker.scheduler.job_runner import JobRunner, ScheduledJob
+from worker.scheduler.job_records import ScheduledJob
+from worker.scheduler.job_runner import JobRunner
 from worker.scheduler.triggers import Trigger
 from worker.tuning import DEFAULTS
 

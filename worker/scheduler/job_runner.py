@@ -8,10 +8,8 @@ jumped or a worker has died.
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
 
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from apscheduler.triggers.date import DateTrigger
@@ -20,8 +18,8 @@ from store import Connection, Row, Store
 from store.clock import SECOND
 from store.errors import StoreError
 from store.jobs import jobs
-from store.jobs.jobs import CLAIM_TIMEOUT, JobSchedule
-from worker.scheduler.triggers import Trigger
+from store.jobs.jobs import CLAIM_TIMEOUT
+from worker.scheduler.job_records import JobRecord, ScheduledJob, list_records, save_records
 from worker.tuning import DEFAULTS
 
 # A job that is later than this (microseconds) counts as overdue.
@@ -32,57 +30,6 @@ EXTEND_EVERY = CLAIM_TIMEOUT / SECOND / 3
 TIMER_TOLERANCE = timedelta(milliseconds=1)
 
 log = logging.getLogger("tocsin.worker")
-
-
-@dataclass(frozen=True, slots=True)
-class ScheduledJob:
-    """A job and its trigger. An interrupted run is repeated."""
-
-    name: str
-    when: Trigger
-    run: Callable[[], Awaitable[None]]
-
-
-class JobRecord(NamedTuple):
-    """A job with its row, and whether the row differs from the stored one."""
-
-    job: ScheduledJob
-    row: Row
-    changed: bool
-
-
-def list_records(db: Connection, table: Sequence[ScheduledJob]) -> list[JobRecord]:
-    """Return the records of these jobs, in the order of their due times."""
-    known = {row["name"]: row for row in jobs.every(db)}
-    found = [_entry(db, job, known.get(job.name)) for job in table]
-    return sorted(found, key=lambda entry: (_moment(entry.row) or 0, entry.job.name))
-
-
-def _entry(db: Connection, job: ScheduledJob, row: Row | None) -> JobRecord:
-    if row is not None and jobs.is_claimed(row, db.now):
-        return JobRecord(job, row, False)
-    due_at, words = job.when.due(db, row), job.when.words
-    if row is None:
-        return JobRecord(job, jobs.new_row(job.name, words, due_at), True)
-    changed = (row["due_at"], row["schedule"]) != (due_at, words)
-    return JobRecord(job, row | {"due_at": due_at, "schedule": words}, changed)
-
-
-def _moment(row: Row) -> int | None:
-    """Return when the job is due or was requested, whichever is earlier."""
-    asked: int | None = row["asked_at"]
-    due: int | None = row["due_at"]
-    return due if asked is None else asked if due is None else min(asked, due)
-
-
-def save_records(db: Connection, table: Sequence[ScheduledJob]) -> list[JobRecord]:
-    """Store the records that have changed, and return all."""
-    entries = list_records(db, table)
-    rows = [entry.row for entry in entries if entry.changed]
-    jobs.save_schedules(
-        db, [JobSchedule(row["name"], row["schedule"], row["due_at"]) for row in rows]
-    )
-    return entries
 
 
 async def run_job(
@@ -225,19 +172,19 @@ class JobRunner:
         Overdue jobs start in order, one after the other. A long one delays the next only for a
         while.
         """
-        while (entry := self._next_due(await self._refresh_records())) is not None:
-            task = asyncio.get_running_loop().create_task(self._run(entry.job))
-            self._running[entry.job.name] = task
-            if (_moment(entry.row) or 0) < self._store.clock.now() - MISSED_AFTER:
+        while (record := self._next_due(await self._refresh_records())) is not None:
+            task = asyncio.get_running_loop().create_task(self._run(record.job))
+            self._running[record.job.name] = task
+            if (record.wanted_at or 0) < self._store.clock.now() - MISSED_AFTER:
                 await asyncio.wait({task}, timeout=self._head_start)
 
     async def _refresh_records(self) -> list[JobRecord]:
-        entries = await self._store.read(list_records, self._table)
-        if any(entry.changed for entry in entries):
-            entries = await self._store.note(save_records, self._table)
-        return entries
+        records = await self._store.read(list_records, self._table)
+        if any(record.changed for record in records):
+            records = await self._store.note(save_records, self._table)
+        return records
 
-    def _next_due(self, entries: Sequence[JobRecord]) -> JobRecord | None:
+    def _next_due(self, records: Sequence[JobRecord]) -> JobRecord | None:
         """Return the first job that is due. If there is none, set the timers.
 
         A runner that has been aborted meanwhile starts nothing, and has no timers.
@@ -246,18 +193,18 @@ class JobRunner:
             return None
         now = self._store.clock.now()
         busy = self._running.keys() | self._unrecorded
-        waiting = [entry for entry in entries if entry.job.name not in busy]
-        for entry in waiting:
-            moment = jobs.ready_at(entry.row, now)
+        waiting = [record for record in records if record.job.name not in busy]
+        for record in waiting:
+            moment = jobs.ready_at(record.row, now)
             if moment is not None and moment <= now:
-                return entry
+                return record
         self._set_timers(waiting, now)
         return None
 
-    def _set_timers(self, entries: Sequence[JobRecord], now: int) -> None:
+    def _set_timers(self, records: Sequence[JobRecord], now: int) -> None:
         here = datetime.now(UTC)
         known = self.next_runs
-        for job, row, _ in entries:
+        for job, row, _ in records:
             moment = jobs.ready_at(row, now)
             if moment is None:
                 continue

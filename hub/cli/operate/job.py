@@ -17,7 +17,8 @@ from store.delivery import leases
 from store.errors import Missing
 from store.jobs import jobs as kept
 from worker.job_table import JobContext, build_jobs
-from worker.scheduler.job_runner import ScheduledJob, list_records, run_job, save_records
+from worker.scheduler.job_records import ScheduledJob, list_records, save_records
+from worker.scheduler.job_runner import run_job
 
 PAUSE = 0.05
 

@@ -28,7 +28,7 @@ from store.registry import republish_runs
 from store.registry.expiring import EXPIRING
 from store.repositories import interaction_limits, invitations, repositories
 from worker.job_table import JobContext, build_jobs
-from worker.scheduler.job_runner import save_records
+from worker.scheduler.job_records import save_records
 from worker.scheduler.triggers import CalendarTrigger, IntervalTrigger
 from worker.settings import WorkerSettings
 

@@ -16,8 +16,8 @@ from store import Connection, Row, Store, open_store
 from store.clock import DAY, HOUR, SECOND, MovableClock
 from store.errors import Unavailable
 from store.jobs import jobs
-from worker.scheduler import job_runner as module
-from worker.scheduler.job_runner import JobRunner, ScheduledJob, run_job
+from worker.scheduler.job_records import ScheduledJob, save_records
+from worker.scheduler.job_runner import JobRunner, run_job
 from worker.scheduler.triggers import CalendarTrigger, DataTrigger, IntervalTrigger
 
 NIGHTLY = "15 0 * * *"
@@ -258,7 +258,7 @@ async def test_aborted_while_it_looks_it_starts_nothing(
 async def test_a_job_left_by_a_crash_runs_again(place: Place) -> None:
     place.job("long", at(place, 1))
     place.clock.advance(2)
-    await place.store.write(module.save_records, place.table)
+    await place.store.write(save_records, place.table)
     # A worker has claimed the job and then crashed.
     assert await place.store.write(jobs.claim, "long", "dead") is not None
     place.start("two")
@@ -284,7 +284,7 @@ async def test_a_claim_that_is_extended_too_late_is_lost(place: Place) -> None:
     job = place.job("long", at(place, 1))
     place.scripts["long"] = long
     place.clock.advance(2)
-    await place.store.write(module.save_records, place.table)
+    await place.store.write(save_records, place.table)
     running = asyncio.create_task(run_job(place.store, job, "one", extend_every=0.02))
     await until(lambda: place.runs == ["long"])
     # The claim has timed out, so another worker claims the job.
