@@ -50,11 +50,9 @@ class FairSemaphore:
         self._turns.update(dict.fromkeys(self._full_machines))
         self._full_machines.clear()
 
-    def can_acquire(self, host: str, machine: str | None = None) -> bool:
-        """Return whether one more request to this host may be in flight."""
-        return self._has_room(
-            host, host if machine is None else machine, self.most - self.in_flight
-        )
+    def can_acquire(self, host: str, machine: str) -> bool:
+        """Return whether one more request to this host on this machine may be in flight."""
+        return self._has_room(host, machine, self.most - self.in_flight)
 
     def _has_room(self, host: str, machine: str, free: int) -> bool:
         if host == UNKNOWN_HOST:
@@ -65,13 +63,12 @@ class FairSemaphore:
     def _is_full(self, machine: str) -> bool:
         return machine != UNKNOWN_HOST and self._by_machine[machine] >= self.per_host
 
-    def acquire(self, host: str, machine: str | None = None) -> Permit:
+    def acquire(self, host: str, machine: str) -> Permit:
         """Count one more request in flight."""
         self.in_flight += 1
-        permit = Permit(host, host if machine is None else machine)
         self._by_host[host] += 1
-        self._by_machine[permit.machine] += 1
-        return permit
+        self._by_machine[machine] += 1
+        return Permit(host, machine)
 
     def release(self, permit: Permit) -> None:
         """Count a request as ended."""
@@ -79,12 +76,11 @@ class FairSemaphore:
         self._leave_host(permit.host)
         self._leave_machine(permit.machine)
 
-    def assign_host(self, permit: Permit, host: str, machine: str | None = None) -> bool:
+    def assign_host(self, permit: Permit, host: str, machine: str) -> bool:
         """Count a request of an unknown host for the host that is known now.
 
         Return False if that host is at its limit.
         """
-        machine = host if machine is None else machine
         if not self.can_acquire(host, machine):
             return False
         self._leave_host(permit.host)

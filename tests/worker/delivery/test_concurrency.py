@@ -24,8 +24,8 @@ def lane(number: int, host: str) -> Lane:
 def taken(semaphore: FairSemaphore, host: str) -> list[Permit]:
     """Acquire permits for a host until it can get no more. Return them."""
     found = []
-    while semaphore.can_acquire(host):
-        found.append(semaphore.acquire(host))
+    while semaphore.can_acquire(host, host):
+        found.append(semaphore.acquire(host, host))
     return found
 
 
@@ -33,7 +33,7 @@ def test_a_host_alone_gets_its_share_and_no_more() -> None:
     semaphore = FairSemaphore(900)
     assert len(taken(semaphore, "slow")) == 900 * FAIR_SHARE // (FAIR_SHARE + 1)
     assert len(taken(semaphore, "next")) > 50
-    assert semaphore.can_acquire("third")
+    assert semaphore.can_acquire("third", "third")
 
 
 def test_few_turns_can_all_be_had_by_one() -> None:
@@ -42,7 +42,7 @@ def test_few_turns_can_all_be_had_by_one() -> None:
 
 def test_hosts_take_turns_and_within_a_host_its_lanes() -> None:
     semaphore = FairSemaphore(1)
-    held = semaphore.acquire("a")
+    held = semaphore.acquire("a", "a")
     for number, host in enumerate(("a", "a", "b", "a", "c")):
         semaphore.enqueue(lane(number, host), now=float(number))
     assert semaphore.dequeue() is None
@@ -59,7 +59,7 @@ def test_a_turn_is_given_up_only_for_a_host_that_can_have_it() -> None:
     semaphore = FairSemaphore(90)
     held = taken(semaphore, "slow")
     semaphore.enqueue(lane(1, "slow"), now=1.0)
-    quick = semaphore.acquire("quick")
+    quick = semaphore.acquire("quick", "quick")
     assert not semaphore.is_contended("quick")
     assert semaphore.waiting_since() is None, "the lane waits for its own host only"
     semaphore.enqueue(lane(2, "other"), now=2.0)
@@ -74,9 +74,9 @@ def test_a_turn_is_given_up_only_for_a_host_that_can_have_it() -> None:
 
 def test_a_turn_moves_to_the_host_it_was_for_if_there_is_room() -> None:
     semaphore = FairSemaphore(9)
-    unknown = [semaphore.acquire(UNKNOWN_HOST) for _ in range(9)]
-    moved = [semaphore.assign_host(permit, "slow") for permit in unknown]
-    assert not semaphore.can_acquire("slow")
+    unknown = [semaphore.acquire(UNKNOWN_HOST, UNKNOWN_HOST) for _ in range(9)]
+    moved = [semaphore.assign_host(permit, "slow", "slow") for permit in unknown]
+    assert not semaphore.can_acquire("slow", "slow")
     for permit, there in zip(unknown, moved, strict=True):
         assert (permit.host == "slow") is there
         semaphore.release(permit)
