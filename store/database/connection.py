@@ -116,6 +116,9 @@ class Connection(Protocol):
     def after_commit(self, call: Callable[[], None]) -> None:
         """Call `call` once this transaction is durable. After a rollback it is not called."""
 
+    def wake_after_commit(self, hook_ids: Iterable[int]) -> None:
+        """Notify the worker of these hooks (WorkerNotifier.wake) after the commit."""
+
 
 BeforeCommit = Callable[[Connection, list[T]], None]
 

@@ -1,8 +1,8 @@
 """The shared part of the engines' connections: rows from DB-API cursors, and batches of inserts."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache, partial
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from store.crypto.vault import Vault
@@ -120,6 +120,9 @@ class Statements(ABC):
 
     def after_commit(self, call: Callable[[], None]) -> None:
         self.finished.append(call)
+
+    def wake_after_commit(self, hook_ids: Iterable[int]) -> None:
+        self.after_commit(partial(self.notifier.wake, hook_ids))
 
     def before_commit(self, function: BeforeCommit[T], item: T, *, last: bool = False) -> None:
         if last:

@@ -204,8 +204,7 @@ def enqueue(
     if in_order is not None and _is_ordered(db, hook_id):
         one = NewDelivery(made, event_id, hook_id, repo_id)
         places.place(db, [one], lambda _: in_order, EventInstallations(db))
-    notifier = db.notifier
-    db.after_commit(lambda: notifier.wake([hook_id]))
+    db.wake_after_commit([hook_id])
     return made
 
 

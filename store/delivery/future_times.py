@@ -29,8 +29,7 @@ def end_far_delays(db: Connection, ahead: int, limit: int) -> int:
             changed += _make_due(db, hook_id, condition, ahead, limit - changed)
         hook_ids.append(hook_id)
     if hook_ids:
-        notifier = db.notifier
-        db.after_commit(lambda: notifier.wake(hook_ids))
+        db.wake_after_commit(hook_ids)
     return changed
 
 

@@ -69,8 +69,7 @@ def end_hooks(db: Connection, target: HookTarget, reason: str) -> None:
     ]
     while end_deliveries(db, target, reason, MOST):
         pass
-    notifier = db.notifier
-    db.after_commit(lambda: notifier.wake(hook_ids))
+    db.wake_after_commit(hook_ids)
 
 
 def end_deliveries(db: Connection, target: HookTarget, reason: str, most: int) -> int:

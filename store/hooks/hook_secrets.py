@@ -33,8 +33,7 @@ def learn(db: Connection, hook_id: int, taken: Taken) -> None:
         new=int(taken.new),
     )
     if changed:
-        notifier = db.notifier
-        db.after_commit(lambda: notifier.wake([hook_id]))
+        db.wake_after_commit([hook_id])
 
 
 def previous_secret(db: Connection, hook: Row) -> tuple[str, int] | None:

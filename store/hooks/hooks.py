@@ -298,8 +298,7 @@ def lock(db: Connection, hook: Row) -> Row:
 
 def notify_changed(db: Connection, hook_id: int) -> None:
     """Notify the worker that its copy of this hook is outdated."""
-    notifier = db.notifier
-    db.after_commit(lambda: notifier.wake([hook_id]))
+    db.wake_after_commit([hook_id])
 
 
 def disable(db: Connection, hook_id: int, reason: str) -> None:

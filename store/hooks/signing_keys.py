@@ -137,8 +137,7 @@ def _mark_changed(db: Connection, hook_id: int) -> None:
         id=hook_id,
         now=db.now,
     )
-    notifier = db.notifier
-    db.after_commit(lambda: notifier.wake([hook_id]))
+    db.wake_after_commit([hook_id])
 
 
 def public_keys(db: Connection, hook_id: int) -> list[Row]:

@@ -40,8 +40,7 @@ class JobSchedule:
 
 def notify_worker(db: Connection) -> None:
     """Wake a worker after the commit, because a job may be due earlier than it knows."""
-    notifier = db.notifier
-    db.after_commit(lambda: notifier.wake([JOBS_WAKEUP]))
+    db.wake_after_commit([JOBS_WAKEUP])
 
 
 def every(db: Connection) -> list[Row]:

@@ -62,9 +62,7 @@ def create(
     ]
     if ordered:
         places.place(db, ordered, partial(_body, db), installations)
-    notifier = db.notifier
-    hook_ids = {row[2] for row in made}
-    db.after_commit(lambda: notifier.wake(hook_ids))
+    db.wake_after_commit({row[2] for row in made})
     return len(made), last if cut or many == looked else 0
 
 

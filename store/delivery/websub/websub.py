@@ -27,8 +27,7 @@ EXPIRED = "the lease ended"
 
 def notify_worker(db: Connection) -> None:
     """Wake a worker once this transaction is committed."""
-    notifier = db.notifier
-    db.after_commit(lambda: notifier.wake([WEBSUB_WAKEUP]))
+    db.wake_after_commit([WEBSUB_WAKEUP])
 
 
 def secret_of(db: Connection, row: Row) -> str | None:
@@ -83,8 +82,7 @@ def apply_verified(db: Connection, request: Row, asked_at: int) -> bool:
 
 def _notify_changed(db: Connection, subscription_ids: Iterable[int]) -> None:
     """Notify the worker that its copies of these subscriptions are outdated."""
-    notifier, hooks = db.notifier, [-one for one in subscription_ids]
-    db.after_commit(lambda: notifier.wake(hooks))
+    db.wake_after_commit([-one for one in subscription_ids])
 
 
 def _sync_subscriptions(db: Connection, row: Row) -> None:

@@ -181,8 +181,7 @@ def _send(db: Connection, event_id: int, subscriptions: set[int]) -> None:
     rows = [(event_id, -one, 0, WAITING, db.now) for one in sorted(subscriptions)]
     if rows:
         db.insert_many("delivery", "event_id, hook_id, repo_id, state, due_at", rows)
-        notifier = db.notifier
-        db.after_commit(lambda: notifier.wake([row[1] for row in rows]))
+        db.wake_after_commit([row[1] for row in rows])
 
 
 def drop_unfollowed(db: Connection, before: int, limit: int, after: int = 0) -> Step:
