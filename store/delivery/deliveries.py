@@ -1,12 +1,11 @@
-"""Deliveries: the queue from which workers claim, and the records that people query."""
+"""The queue of deliveries, from which workers claim. `delivery_queries` has their records."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from store.apps.event_installations import EventInstallations
 from store.database import body_codec
-from store.database.connection import Connection, Row, json_array
+from store.database.connection import Connection, json_array
 from store.database.notifications import Turn
 from store.delivery.attempt_outcomes import LEASE
 from store.delivery.websub import websub
@@ -15,18 +14,10 @@ from store.hooks import hook_ordering
 from store.hooks.hook_pauses import WITHHELD, withholds
 from store.monitoring import minute_counters
 from store.ordering import places, redeliveries
-from store.ordering.delivery_states import BEHIND, DEAD, DELIVERED, FILTERED, WAITING
+from store.ordering.delivery_states import DEAD
 from store.ordering.places import NewDelivery
 from store.ordering.stalled_keys import EndedDelivery
 
-STATES = {
-    WAITING: "waiting",
-    DELIVERED: "delivered",
-    DEAD: "dead",
-    FILTERED: "filtered",
-    BEHIND: "waiting",
-}
-STATE_NAMES = tuple(dict.fromkeys(STATES.values()))
 DUE = "x.hook_id = w.hook_id AND x.state = 0 AND x.lease_id IS NULL"
 
 
@@ -73,8 +64,8 @@ def claim(
         now=db.now,
         limit=limit,
     )
-    followers = {row[2] for row in rows if row[2] < 0}
-    versions = websub.versions(db, followers) if followers else {}
+    subscriptions = {row[2] for row in rows if row[2] < 0}
+    versions = websub.versions(db, subscriptions) if subscriptions else {}
     in_order = [row[0] for row in rows if row[7] is not None]
     turns = places.turns_of(db, in_order) if in_order else {}
     ordered = sorted(rows, key=lambda row: (row[5], row[0]))
@@ -232,70 +223,3 @@ def redeliver(db: Connection, event_id: int, hook_id: int, repo_id: int) -> int:
         db, event_id, hook_id, repo_id, lambda _: body_codec.decompress(body)
     )
     return made or enqueue(db, event_id, hook_id, repo_id, redelivery=True)
-
-
-def page(
-    db: Connection,
-    *,
-    limit: int,
-    before: int | None = None,
-    state: str | None = None,
-    hook_id: int | None = None,
-    repo_id: int | None = None,
-    event: str | None = None,
-    since: int | None = None,
-) -> list[Row]:
-    """Return deliveries, newest first, each with its event, its hook, and its last attempt."""
-    where = ["d.id < :before"] if before is not None else []
-    where += [f"d.state IN ({_numbers(state)})"] if state is not None else []
-    where += ["d.hook_id = :hook_id"] if hook_id is not None else []
-    where += ["d.repo_id = :repo_id"] if repo_id is not None else []
-    where += ["e.name = :event"] if event is not None else []
-    where += ["e.received_at >= :since"] if since is not None else []
-    given = {
-        "before": before,
-        "hook_id": hook_id,
-        "repo_id": repo_id,
-        "event": event,
-        "since": since,
-    }
-    return select(
-        db,
-        " AND ".join(where) or "1 = 1",
-        {key: value for key, value in given.items() if value is not None},
-        limit,
-    )
-
-
-def _numbers(name: str) -> str:
-    return ", ".join(str(number) for number, other in STATES.items() if other == name)
-
-
-def select(db: Connection, where: str, given: dict[str, Any], limit: int) -> list[Row]:
-    """Return the deliveries that fulfil an SQL condition, as `page` returns them."""
-    rows = db.all(
-        "SELECT d.id, d.event_id, d.hook_id, d.repo_id, d.state, d.attempts, d.redelivery,"
-        " d.due_at, d.lease_id, d.reason, e.guid, e.org_id, e.name AS event, e.action,"
-        " e.received_at, COALESCE(h.url, w.callback) AS url, h.resting_until, h.held_until,"
-        " h.paused_at, h.active AS hook_active,"
-        " a.id AS attempt_id, a.status_code, a.error, a.started_at, a.duration"
-        " FROM delivery d JOIN event e ON e.id = d.event_id LEFT JOIN hook h ON h.id = d.hook_id"
-        " LEFT JOIN websub w ON w.id = -d.hook_id"
-        " LEFT JOIN attempt a ON a.id ="
-        " (SELECT max(x.id) FROM attempt x WHERE x.delivery_id = d.id)"
-        f" WHERE {where} ORDER BY d.id DESC LIMIT :limit",
-        limit=limit,
-        **given,
-    )
-    for row in rows:
-        row["state"] = STATES[row["state"]]
-    return rows
-
-
-def count_by_state(db: Connection) -> dict[str, int]:
-    """Return the number of waiting, delivered and dead deliveries."""
-    found = dict(db.tuples("SELECT state, count(*) FROM delivery GROUP BY state"))
-    counts = dict.fromkeys(STATES.values(), 0)
-    for number, many in found.items():
-        counts[STATES[number]] += many
-    return counts

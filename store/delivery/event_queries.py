@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from store.database.connection import Connection, Row, json_array
-from store.delivery import deliveries
+from store.delivery import delivery_queries
 from store.delivery.event_fields import COLUMNS
 from store.delivery.incoming import EXAMPLE_SOURCE
 from store.hooks.hook_targets import EVERYWHERE
@@ -78,12 +78,12 @@ def get(db: Connection, event_id: int) -> Row | None:
 def deliveries_of(
     db: Connection, event_id: int, limit: int, org_ids: Sequence[int] | None = None
 ) -> list[Row]:
-    """Return an event's deliveries, newest first, as `deliveries.page` returns them.
+    """Return an event's deliveries, newest first, as `delivery_queries.page` returns them.
 
     `org_ids` limits them as in `visible`.
     """
     where, given = visible(db, org_ids)
-    return deliveries.select(
+    return delivery_queries.select(
         db, f"d.event_id = :event_id AND {where}", {"event_id": event_id, **given}, limit
     )
 

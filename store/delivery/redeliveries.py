@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from store.database.connection import Connection, Row, json_array
-from store.delivery import deliveries
+from store.delivery import deliveries, delivery_queries
 from store.ordering.delivery_states import BEHIND, WAITING
 
 
@@ -54,14 +54,14 @@ def once_more(db: Connection, event_id: int, hook_id: int, repo_id: int) -> int:
 
 
 def of_ids(db: Connection, delivery_ids: Iterable[int], limit: int) -> list[Row]:
-    """Return these deliveries as `deliveries.page` does, newest first."""
+    """Return these deliveries as `delivery_queries.page` does, newest first."""
     chosen = f"d.id IN (SELECT id FROM {db.each('ids', id='integer')} AS k)"
-    return deliveries.select(db, chosen, {"ids": json_array(delivery_ids)}, limit)
+    return delivery_queries.select(db, chosen, {"ids": json_array(delivery_ids)}, limit)
 
 
 def states(rows: Iterable[Row]) -> dict[str, int]:
     """Return how many of these deliveries wait, were delivered, or failed."""
-    found = dict.fromkeys(deliveries.STATES.values(), 0)
+    found = dict.fromkeys(delivery_queries.STATES.values(), 0)
     for row in rows:
         found[row["state"]] += 1
     return found

@@ -6,7 +6,7 @@ from itertools import takewhile
 from store.clock import LATEST, SECOND
 from store.database.connection import Connection, Row, json_array
 from store.delivery import events
-from store.delivery.deliveries import STATES
+from store.delivery.delivery_queries import STATES
 from store.hooks.hook_targets import target_of
 
 # A page examines up to this many events, and returns payloads of up to so many bytes. It begins

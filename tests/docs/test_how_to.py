@@ -17,7 +17,7 @@ from waiting import PATIENCE, wait_until
 
 from store import Connection, Store
 from store.accounts import accounts, tokens
-from store.delivery import deliveries
+from store.delivery import delivery_queries
 from store.repositories import repositories
 
 HUB, RECEIVER = "8765", "9000"
@@ -57,7 +57,7 @@ class Workshop:
     def states(self) -> list[str]:
         """The states of all deliveries."""
         with self._opened() as store:
-            return [row["state"] for row in store.look(deliveries.page, limit=50)]
+            return [row["state"] for row in store.look(delivery_queries.page, limit=50)]
 
     def _opened(self) -> "_Opened":
         return _Opened(self.directory)

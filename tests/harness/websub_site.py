@@ -22,7 +22,7 @@ from hub.cli.service.configuration import Settings
 from store import Row, Store
 from store.accounts import accounts, tokens
 from store.clock import Clock
-from store.delivery import deliveries as kept
+from store.delivery import delivery_queries
 from store.delivery.websub import websub
 from store.delivery.websub import websub_requests as requests
 from store.repositories import repositories
@@ -214,7 +214,7 @@ class Site:
         return self.store.look(websub.page, limit=100, ended=ended)
 
     def deliveries(self) -> list[Row]:
-        return self.store.look(kept.page, limit=1000)[::-1]
+        return self.store.look(delivery_queries.page, limit=1000)[::-1]
 
     def states(self) -> list[str]:
         return [str(row["state"]) for row in self.deliveries()]

@@ -18,7 +18,7 @@ from waiting import PATIENCE, Stopwatch
 
 from store import Store, open_store
 from store.accounts import accounts, tokens
-from store.delivery import deliveries
+from store.delivery import delivery_queries
 from store.hooks import hooks
 from store.repositories import repositories
 
@@ -178,11 +178,11 @@ class Site:
     def rows(self) -> list[dict[str, Any]]:
         """Every delivery that is in the database."""
         with self.looking() as store:
-            return store.look(deliveries.page, limit=100_000)
+            return store.look(delivery_queries.page, limit=100_000)
 
     def states(self) -> Counter[str]:
         with self.looking() as store:
-            counts = store.look(deliveries.count_by_state)
+            counts = store.look(delivery_queries.count_by_state)
         return Counter({state: count for state, count in counts.items() if count})
 
     def integrity(self) -> str:

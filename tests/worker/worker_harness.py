@@ -15,8 +15,8 @@ from waiting import until
 from store import Row, Store
 from store.accounts import accounts
 from store.clock import SECOND, MovableClock, parse
-from store.delivery import attempts, deliveries, events
-from store.delivery.deliveries import STATES
+from store.delivery import attempts, delivery_queries, events
+from store.delivery.delivery_queries import STATES
 from store.delivery.incoming import IncomingEvent, Receipt
 from store.hooks import hooks
 from store.repositories import repositories as repos
@@ -288,7 +288,7 @@ class WorkerHarness:
 
     def deliveries(self, **chosen: Any) -> list[Row]:
         """All deliveries, or the chosen ones, oldest first."""
-        return self.store.look(deliveries.page, limit=100_000, **chosen)[::-1]
+        return self.store.look(delivery_queries.page, limit=100_000, **chosen)[::-1]
 
     def states(self, hook_id: int | None = None) -> Counter[str]:
         of_hook = "" if hook_id is None else "WHERE hook_id = :id"
@@ -297,7 +297,7 @@ class WorkerHarness:
         return Counter({STATES[state]: many for state, many in found})
 
     def counts(self) -> dict[str, int]:
-        return self.store.look(deliveries.count_by_state)
+        return self.store.look(delivery_queries.count_by_state)
 
     def leased(self) -> list[Row]:
         return [row for row in self.deliveries() if row["lease_id"] is not None]

@@ -4,7 +4,7 @@ from hub.cli.console import options, output
 from hub.cli.console.grammar import command
 from store import Connection, Row, Store
 from store.clock import SECOND
-from store.delivery import deliveries, event_queries
+from store.delivery import deliveries, delivery_queries, event_queries
 from store.monitoring import stats, totals
 from store.projection import projection_cursor
 
@@ -19,7 +19,7 @@ def status(store: Store, as_json: bool) -> None:
 
 
 def _status(db: Connection) -> Row:
-    counted = deliveries.count_by_state(db)
+    counted = delivery_queries.count_by_state(db)
     due = deliveries.waiting_hooks(db)
     overdue = [moment for moment in due.values() if moment <= db.now]
     standing = stats.collect(db)

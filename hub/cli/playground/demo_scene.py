@@ -16,7 +16,7 @@ from hub.cli.playground.received_request import ReceivedRequest
 from hub.cli.playground.receiver import ReceivedDelivery, ReceiverAnswer
 from hub.ui import formatting
 from store import Row, Store
-from store.delivery import deliveries
+from store.delivery import delivery_queries
 
 # A new subscription gets a ping before the events.
 EXPECTED = {"ping", *EVENTS}
@@ -86,7 +86,7 @@ class DemoScene:
     async def _recorded(self, guid: str, number: int) -> Row:
         """Return the delivery with this guid, once `number` attempts are recorded."""
         while True:
-            page = await self.store.read(deliveries.page, limit=100)
+            page = await self.store.read(delivery_queries.page, limit=100)
             rows = [row for row in page if row["guid"] == guid and row["status_code"] is not None]
             if sum(row["attempts"] for row in rows) >= number:
                 return max(rows, key=lambda row: int(row["attempt_id"]))

@@ -9,8 +9,9 @@ from hub.cli.console.grammar import noun
 from hub.cli.console.interactive import until_interrupted
 from hub.ui.status_text import next_try
 from store import Row, Store
-from store.delivery import deliveries as kept
+from store.delivery import delivery_queries
 from store.delivery.attempt_filter import AttemptFilter
+from store.delivery.delivery_queries import STATE_NAMES, STATES
 from store.ordering.delivery_states import FILTERED
 
 # The number of earlier attempts that --follow shows first, unless --limit is given.
@@ -44,7 +45,7 @@ def delivery() -> None:
     ],
     exclusions=[Exclusion("--follow", ["--since"], "--follow shows attempts from now on")],
 )
-@click.option("--state", type=click.Choice(kept.STATE_NAMES), help="Only deliveries in this state.")
+@click.option("--state", type=click.Choice(STATE_NAMES), help="Only deliveries in this state.")
 @click.option("--hook", "hook_id", type=IdType(), metavar="ID",
               help="Only deliveries to this hook.",
               shell_complete=suggestions.hook_ids)  # fmt: skip
@@ -89,7 +90,7 @@ def list_deliveries(
         _follow(store, state, hook_id, repo_id, event, limit, as_json)
         return
     rows = store.look(
-        kept.page,
+        delivery_queries.page,
         limit=limit,
         state=state,
         hook_id=hook_id,
@@ -116,7 +117,7 @@ def _follow(
     limit: int,
     as_json: bool,
 ) -> None:
-    if state == kept.STATES[FILTERED]:
+    if state == STATES[FILTERED]:
         raise click.UsageError("--follow shows attempts, and filtered deliveries have none")
     first = limit if is_given(click.get_current_context(), "--limit") else FIRST
     wanted = AttemptFilter(hook_id=hook_id, event=event or "", repo_id=repo_id)

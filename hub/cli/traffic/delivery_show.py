@@ -8,7 +8,7 @@ from hub.cli.console.bodies import pretty, shortened, show_body
 from hub.cli.console.grammar import command
 from hub.cli.traffic.delivery import shape
 from store import Connection, Row, Store
-from store.delivery import attempts, deliveries, events
+from store.delivery import attempts, delivery_queries, events
 
 
 @command(examples=["tocsin delivery show 2"])
@@ -31,7 +31,7 @@ def show(store: Store, delivery_id: int, as_json: bool) -> None:
 
 def find(db: Connection, delivery_id: int) -> Row:
     """Return the delivery with this id. Raises Missing if there is none."""
-    row = next(iter(deliveries.page(db, limit=1, before=delivery_id + 1)), None)
+    row = next(iter(delivery_queries.page(db, limit=1, before=delivery_id + 1)), None)
     if row is None or row["id"] != delivery_id:
         raise lookups.missing(f"delivery {delivery_id}", "delivery list")
     return row

@@ -12,7 +12,7 @@ from store import Connection, Row, Store
 from store.delivery import attempt_feed
 from store.delivery.attempt_feed import WINDOW
 from store.delivery.attempt_filter import AttemptFilter
-from store.delivery.deliveries import STATES
+from store.delivery.delivery_queries import STATES
 from store.delivery.listing.attempt_following import FeedPosition, advance
 from store.ordering.delivery_states import BEHIND, WAITING
 

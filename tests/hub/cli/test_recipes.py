@@ -19,7 +19,7 @@ from manual import MANUAL, block
 from waiting import PATIENCE, wait_until
 
 from store import Store
-from store.delivery import deliveries
+from store.delivery import delivery_queries
 
 ALLOWED = {"TOCSIN_ALLOW_NETWORKS": "127.0.0.0/8"}
 PUSH = {
@@ -109,7 +109,7 @@ def test_the_fastapi_recipe_verifies_deliveries(
     push(hub, token)
 
     def states() -> dict[tuple[int, str], Any]:
-        rows = store.look(deliveries.page, limit=50)
+        rows = store.look(delivery_queries.page, limit=50)
         return {(row["hook_id"], row["event"]): row for row in reversed(rows)}
 
     wait_until(

@@ -10,7 +10,7 @@ from jsonschema_rs import ValidationError
 
 from hub.operations import EVENTS, MODULES, OPERATIONS
 from store import Connection, Row, Store
-from store.delivery import deliveries, event_queries, events
+from store.delivery import delivery_queries, event_queries, events
 from store.hooks import hooks
 from store.hooks.event_names import HUB_EVENTS, PLATFORM_EVENTS, WILDCARD
 
@@ -66,7 +66,7 @@ async def test_own_events_go_to_hooks_that_name_them(
     assert answer.status_code == 200
     (row,) = store.look(event_queries.newest, limit=1)
     assert (row["name"], row["action"]) == ("repository_subscription", "updated")
-    sent = store.look(deliveries.page, limit=9)
+    sent = store.look(delivery_queries.page, limit=9)
     assert {each["hook_id"] for each in sent if each["event_id"] == row["id"]} == {by_name["id"]}
     assert everything["id"] != by_name["id"]
     kept = store.look(events.get, row["id"])

@@ -40,6 +40,7 @@ from store.delivery import (
     attempt_outcomes,
     attempts,
     deliveries,
+    delivery_queries,
     events,
     fan_out,
     hook_removal,
@@ -755,7 +756,7 @@ async def at_work() -> AsyncIterator[Callable[..., Any]]:
 
 
 def delivered(world: World) -> int:
-    return world.store.look(deliveries.count_by_state)["delivered"]
+    return world.store.look(delivery_queries.count_by_state)["delivered"]
 
 
 class TestWorkers:

@@ -7,7 +7,15 @@ import pytest
 from store_world import FakeNotifier, World
 
 from store.clock import HOUR
-from store.delivery import deliveries, event_queries, events, filtering, outbox, retention
+from store.delivery import (
+    deliveries,
+    delivery_queries,
+    event_queries,
+    events,
+    filtering,
+    outbox,
+    retention,
+)
 from store.delivery.replays import replay_deliveries, replay_selection
 from store.delivery.replays.replay_selection import ReplaySelection
 from store.errors import Invalid
@@ -68,7 +76,7 @@ def test_filtered_deliveries_are_counted(world: World) -> None:
     minute = world.now // minute_counters.MINUTE
     (counts,) = world.store.look(minute_counters.between, minute, minute + 1, 1, None).values()
     assert (counts.events, counts.filtered) == (3, 3)
-    assert world.store.look(deliveries.count_by_state)["filtered"] == 3
+    assert world.store.look(delivery_queries.count_by_state)["filtered"] == 3
 
 
 def test_the_worker_is_offered_the_rest_alone(world: World, notifier: FakeNotifier) -> None:

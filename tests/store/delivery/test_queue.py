@@ -13,6 +13,7 @@ from store import Store
 from store.clock import HOUR, MINUTE, SECOND
 from store.delivery import (
     deliveries,
+    delivery_queries,
     event_queries,
     events,
     future_times,
@@ -473,12 +474,12 @@ def test_pages_of_deliveries(world: World) -> None:
     world.store.do(record, [world.outcome(lease, one)])
 
     def page(**given: Any) -> list[str]:
-        rows = world.store.look(deliveries.page, **({"limit": 10} | given))
+        rows = world.store.look(delivery_queries.page, **({"limit": 10} | given))
         return [row["guid"] for row in rows]
 
     assert page() == ["g-3", "g-2", "g-1"]
     assert page(limit=1) == ["g-3"]
-    newest = world.store.look(deliveries.page, limit=1)[0]
+    newest = world.store.look(delivery_queries.page, limit=1)[0]
     assert page(before=newest["id"]) == ["g-2", "g-1"]
     assert page(state="waiting") == ["g-3"]
     assert page(state="delivered") == ["g-2"]
@@ -487,9 +488,9 @@ def test_pages_of_deliveries(world: World) -> None:
     assert page(repo_id=world.repo["id"]) == ["g-2", "g-1"]
     assert page(event="push", repo_id=world.repo["id"]) == ["g-1"]
     assert page(since=world.now) == ["g-3", "g-2"]
-    dead = world.store.look(deliveries.page, limit=1, state="dead")[0]
+    dead = world.store.look(delivery_queries.page, limit=1, state="dead")[0]
     assert (dead["attempts"], dead["error"], dead["state"]) == (2, "connect: refused", "dead")
     assert dead["event"] == "push"
     assert newest["attempt_id"] is None
     counts = {"waiting": 1, "delivered": 1, "dead": 1, "filtered": 0}
-    assert world.store.look(deliveries.count_by_state) == counts
+    assert world.store.look(delivery_queries.count_by_state) == counts

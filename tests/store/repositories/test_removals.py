@@ -5,7 +5,7 @@ from store_world import World
 
 from store import Row
 from store.accounts import accounts, app_list, apps, tokens
-from store.delivery import deliveries, event_queries, hook_removal, sources
+from store.delivery import delivery_queries, event_queries, hook_removal, sources
 from store.errors import Conflict
 from store.hooks import hooks
 from store.hooks.hook_targets import repository
@@ -18,7 +18,7 @@ def remove_repository(world: World) -> None:
 
 
 def states(world: World) -> dict[int, tuple[str, str | None]]:
-    rows = world.store.look(deliveries.page, limit=100)
+    rows = world.store.look(delivery_queries.page, limit=100)
     return {row["id"]: (row["state"], row["reason"]) for row in rows}
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from store import Store
 from store.crypto.vault import open_vault
 from store.database.opening import open_unmigrated
-from store.delivery import deliveries, hook_removal
+from store.delivery import delivery_queries, hook_removal
 from store.hooks import hooks
 from store.repositories import repositories
 
@@ -47,7 +47,7 @@ def _forget_hooks(db: Any) -> None:
 
 def rows(store: Store) -> list[dict[str, Any]]:
     """Return every delivery, the newest first."""
-    return store.look(deliveries.page, limit=100_000)
+    return store.look(delivery_queries.page, limit=100_000)
 
 
 def count(store: Store, where: str) -> int:

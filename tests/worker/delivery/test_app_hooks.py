@@ -13,7 +13,7 @@ from worker_harness import Post, WorkerHarness, said
 from store import Connection, Row
 from store.accounts import apps
 from store.apps import app_hooks, installations
-from store.delivery import attempts, deliveries, outbox
+from store.delivery import attempts, delivery_queries, outbox
 
 URL = "https://mill.example/hook"
 SECRET = "open sesame"
@@ -108,7 +108,7 @@ async def test_nothing_is_sent_once_the_installation_is_over(
     await harness.work()
     await harness.over(dead=1)
     assert harness.network.posts == []
-    (row,) = harness.store.look(deliveries.page, limit=2)
+    (row,) = harness.store.look(delivery_queries.page, limit=2)
     assert "not installed there" in row["reason"]
 
 

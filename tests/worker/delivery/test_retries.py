@@ -8,7 +8,7 @@ from worker_harness import Gate, Post, WorkerHarness, said
 
 from store import Connection
 from store.clock import SECOND
-from store.delivery import deliveries, hook_removal, outbox
+from store.delivery import deliveries, delivery_queries, hook_removal, outbox
 from store.hooks import hook_pauses, hooks
 from store.jobs import jobs
 from worker.http.answer import ExchangeResult
@@ -352,5 +352,5 @@ async def test_deliveries_without_a_body_are_dead(harness: WorkerHarness) -> Non
 
 
 def deliveries_reason(harness: WorkerHarness) -> str:
-    (row,) = harness.store.look(deliveries.page, limit=10)
+    (row,) = harness.store.look(delivery_queries.page, limit=10)
     return str(row["reason"])

@@ -11,7 +11,7 @@ from waiting import PATIENCE, until
 
 from store import Connection, Store
 from store.database.store import READERS
-from store.delivery import deliveries, filtering, outbox
+from store.delivery import delivery_queries, filtering, outbox
 from store.filters import cel_library
 from store.filters.cel_library import MissingExtra
 
@@ -110,7 +110,7 @@ async def test_a_filter_can_be_an_expression_in_cel(
     assert hook["delivery"] == {"filter": source}
     for payload in ({"commits": [{"message": "docs"}]}, {"commits": [{"message": "fix: x"}]}, {}):
         await client.post("/octo/hello/events/push", json=payload)
-    rows = store.look(deliveries.page, limit=10, hook_id=hook["id"], event="push")
+    rows = store.look(delivery_queries.page, limit=10, hook_id=hook["id"], event="push")
     assert [(row["state"], row["reason"]) for row in rows] == [
         ("filtered", 'filter: the CEL expression has no result: Key not found in map: "commits"'),
         ("waiting", None),
@@ -160,7 +160,7 @@ async def test_a_filtered_event_makes_no_delivery(client: httpx.AsyncClient, sto
     for ref, expected in (("refs/heads/main", 0), ("refs/tags/v1", 1)):
         answer = await client.post("/octo/hello/events/push", json={"ref": ref})
         assert answer.json()["deliveries"] == expected
-    rows = store.look(deliveries.page, limit=10, hook_id=hook["id"], event="push")
+    rows = store.look(delivery_queries.page, limit=10, hook_id=hook["id"], event="push")
     assert [row["state"] for row in rows] == ["waiting", "filtered"]
     assert "refs/tags/" in rows[1]["reason"]
 

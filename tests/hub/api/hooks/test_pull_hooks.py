@@ -13,7 +13,7 @@ from waiting import until
 from store import Row, Store
 from store.accounts import accounts, tokens
 from store.clock import SECOND, MovableClock
-from store.delivery import attempts, deliveries
+from store.delivery import attempts, delivery_queries
 from store.errors import Conflict
 from store.hooks import hook_pauses, hooks
 from store.pull import consumers
@@ -82,7 +82,7 @@ def recorded(store: Store, path: str) -> list[Row]:
 
 
 def states(store: Store, path: str) -> list[str]:
-    rows = store.look(deliveries.page, limit=50, hook_id=hook_id(path), event="push")
+    rows = store.look(delivery_queries.page, limit=50, hook_id=hook_id(path), event="push")
     return [row["state"] for row in reversed(rows)]
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 from installation import opened, seed
 
-from store.delivery import deliveries
+from store.delivery import delivery_queries
 from store.hooks import hooks
 
 URL = "https://other.example/hook"
@@ -34,7 +34,7 @@ def test_a_new_hook_gets_a_ping_and_a_random_secret(run, directory):
     hook = listed(directory)[URL]
     assert (hook["events"], hook["content_type"], hook["active"]) == (["*"], "json", 1)
     with opened(directory) as store:
-        (ping,) = [row for row in store.look(deliveries.page, limit=9) if row["hook_id"] == 2]
+        (ping,) = [row for row in store.look(delivery_queries.page, limit=9) if row["hook_id"] == 2]
     assert ping["event"] == "ping"
 
 

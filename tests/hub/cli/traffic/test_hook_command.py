@@ -5,7 +5,7 @@ import json
 import pytest
 
 from store import Store
-from store.delivery import attempt_feed, deliveries, events
+from store.delivery import attempt_feed, delivery_queries, events
 from store.hooks import hook_options, hooks
 from store.pull import consumers
 
@@ -21,7 +21,7 @@ def shown(run, hook_id: int):
 
 def sent(store: Store, event: str) -> list[dict]:
     """Return the payload of each delivery of an event, newest first."""
-    rows = [row for row in store.look(deliveries.page, limit=50) if row["event"] == event]
+    rows = [row for row in store.look(delivery_queries.page, limit=50) if row["event"] == event]
     return [json.loads(store.look(events.get, row["event_id"])["body"]) for row in rows]
 
 

@@ -10,7 +10,7 @@ from ui_trials import Trials
 from ui_world import SECRET, World
 
 from store import Store
-from store.delivery import deliveries, hook_removal
+from store.delivery import deliveries, delivery_queries, hook_removal
 from store.hooks import hooks, signing_keys
 
 
@@ -76,7 +76,7 @@ class TestRetry:
     async def test_progress_shows_deliveries_of_each_state(self, world: World) -> None:
         world.send(world.failing, "a", status_code=500)
         async with open_dashboard(world.store, world.seed.token) as browser:
-            for state in deliveries.STATES:
+            for state in delivery_queries.STATES:
                 sql = f"UPDATE delivery SET state = {state}"
                 world.store.do(lambda db, sql=sql: db.execute(sql))
                 page = await browser.page("/ui/retried?deliveries=1")

@@ -12,7 +12,15 @@ from store.clock import HOUR, MovableClock
 from store.database import encrypted_columns, migrations
 from store.database.connection import Connection, Row
 from store.database.store import Store
-from store.delivery import deliveries, events, fan_out, future_times, hook_removal, subscribers
+from store.delivery import (
+    deliveries,
+    delivery_queries,
+    events,
+    fan_out,
+    future_times,
+    hook_removal,
+    subscribers,
+)
 from store.delivery.incoming import IncomingEvent, Receipt
 from store.delivery.replays import replay_selection
 from store.delivery.replays.replay_selection import ReplaySelection
@@ -110,7 +118,7 @@ def test_hooks_know_nothing_of_it(store: Store) -> None:
     assert store.look(hooks.page, repo["id"], limit=10) == []
     assert store.look(hooks.by_id, -1) is None
     assert store.do(_push, repo["id"], "1").deliveries == 1
-    (row,) = store.look(deliveries.page, limit=10)
+    (row,) = store.look(delivery_queries.page, limit=10)
     assert (row["hook_id"], row["url"]) == (-1, "https://reader.example/")
     assert store.look(replay_selection.total, ReplaySelection())[0] == 0
     assert store.look(fan_out.versions, {-1, 1}) == {-1: 1}

@@ -1,0 +1,82 @@
+"""Records of deliveries: pages of them with their events, hooks and last attempts, and counts."""
+
+from typing import Any
+
+from store.database.connection import Connection, Row
+from store.ordering.delivery_states import BEHIND, DEAD, DELIVERED, FILTERED, WAITING
+
+STATES = {
+    WAITING: "waiting",
+    DELIVERED: "delivered",
+    DEAD: "dead",
+    FILTERED: "filtered",
+    BEHIND: "waiting",
+}
+STATE_NAMES = tuple(dict.fromkeys(STATES.values()))
+
+
+def page(
+    db: Connection,
+    *,
+    limit: int,
+    before: int | None = None,
+    state: str | None = None,
+    hook_id: int | None = None,
+    repo_id: int | None = None,
+    event: str | None = None,
+    since: int | None = None,
+) -> list[Row]:
+    """Return deliveries, newest first, each with its event, its hook, and its last attempt."""
+    where = ["d.id < :before"] if before is not None else []
+    where += [f"d.state IN ({_numbers(state)})"] if state is not None else []
+    where += ["d.hook_id = :hook_id"] if hook_id is not None else []
+    where += ["d.repo_id = :repo_id"] if repo_id is not None else []
+    where += ["e.name = :event"] if event is not None else []
+    where += ["e.received_at >= :since"] if since is not None else []
+    given = {
+        "before": before,
+        "hook_id": hook_id,
+        "repo_id": repo_id,
+        "event": event,
+        "since": since,
+    }
+    return select(
+        db,
+        " AND ".join(where) or "1 = 1",
+        {key: value for key, value in given.items() if value is not None},
+        limit,
+    )
+
+
+def _numbers(name: str) -> str:
+    return ", ".join(str(number) for number, other in STATES.items() if other == name)
+
+
+def select(db: Connection, where: str, given: dict[str, Any], limit: int) -> list[Row]:
+    """Return the deliveries that fulfil an SQL condition, as `page` returns them."""
+    rows = db.all(
+        "SELECT d.id, d.event_id, d.hook_id, d.repo_id, d.state, d.attempts, d.redelivery,"
+        " d.due_at, d.lease_id, d.reason, e.guid, e.org_id, e.name AS event, e.action,"
+        " e.received_at, COALESCE(h.url, w.callback) AS url, h.resting_until, h.held_until,"
+        " h.paused_at, h.active AS hook_active,"
+        " a.id AS attempt_id, a.status_code, a.error, a.started_at, a.duration"
+        " FROM delivery d JOIN event e ON e.id = d.event_id LEFT JOIN hook h ON h.id = d.hook_id"
+        " LEFT JOIN websub w ON w.id = -d.hook_id"
+        " LEFT JOIN attempt a ON a.id ="
+        " (SELECT max(x.id) FROM attempt x WHERE x.delivery_id = d.id)"
+        f" WHERE {where} ORDER BY d.id DESC LIMIT :limit",
+        limit=limit,
+        **given,
+    )
+    for row in rows:
+        row["state"] = STATES[row["state"]]
+    return rows
+
+
+def count_by_state(db: Connection) -> dict[str, int]:
+    """Return the number of waiting, delivered and dead deliveries."""
+    found = dict(db.tuples("SELECT state, count(*) FROM delivery GROUP BY state"))
+    counts = dict.fromkeys(STATES.values(), 0)
+    for number, many in found.items():
+        counts[STATES[number]] += many
+    return counts
