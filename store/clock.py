@@ -41,6 +41,11 @@ class MovableClock(Clock):
         self._now += round(seconds * SECOND)
 
 
+def earliest(*moments: int | None) -> int | None:
+    """Return the earliest of these times, without those that are None. Return None without any."""
+    return min((moment for moment in moments if moment is not None), default=None)
+
+
 def iso(moment: int) -> str:
     """Format a time for the API, in whole seconds: `2026-11-21T07:33:00Z`."""
     return _iso(moment // SECOND)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from store.accounts import token_expiry
 from store.assistant import seat_rows, seat_tally
+from store.clock import earliest
 from store.database.connection import Connection, Row
 from store.repositories import interaction_limits, invitations
 
@@ -71,5 +72,4 @@ EXPIRING = (
 
 def next_due(db: Connection) -> int | None:
     """Return the next expiry of all kinds, which may be in the past, or None."""
-    moments = [one.next_due(db) for one in EXPIRING]
-    return min((moment for moment in moments if moment is not None), default=None)
+    return earliest(*(one.next_due(db) for one in EXPIRING))

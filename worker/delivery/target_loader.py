@@ -88,12 +88,11 @@ def make_target(
 
     `refusal` is why nothing may be sent, if `endpoint` is None. `now` is in microseconds.
     """
-    verify_tls: TlsChoice = not row["insecure_ssl"]
+    verify = not row["insecure_ssl"]
+    verify_tls: TlsChoice = verify
     ends_at, misconfigured = row["certificate_ends_at"], ""
-    if endpoint is not None and row["options"].get("tls"):
-        verify_tls, misconfigured = tls_choice(
-            row["options"], ends_at, now, verify=not row["insecure_ssl"]
-        )
+    if endpoint is not None:
+        verify_tls, misconfigured = tls_choice(row["options"], ends_at, now, verify=verify)
         if misconfigured:
             endpoint, refusal = None, f"configuration: {misconfigured}"
     return Target(

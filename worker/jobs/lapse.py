@@ -5,6 +5,7 @@ import logging
 from functools import partial
 
 from store import Connection, Store
+from store.clock import earliest
 from store.pull import idle_hooks, pull_leases
 from store.tracing import Tracer
 from worker.jobs.pause import pause_if_due
@@ -22,8 +23,7 @@ def next_due(db: Connection, began: int) -> int | None:
 
     `began` is when the worker began, in microseconds.
     """
-    moments = (pull_leases.next_expiry(db), idle_hooks.next_expiry(db, began))
-    return min((moment for moment in moments if moment is not None), default=None)
+    return earliest(pull_leases.next_expiry(db), idle_hooks.next_expiry(db, began))
 
 
 async def lapse(

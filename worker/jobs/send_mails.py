@@ -4,7 +4,7 @@ import logging
 from email.message import EmailMessage
 
 from store import Connection, Row, Store
-from store.clock import SECOND
+from store.clock import SECOND, earliest
 from store.errors import Busy, Unavailable, Unusable
 from store.mail import notices, outbox
 from store.mail.notices import MailLimits
@@ -22,8 +22,7 @@ BATCH = 100
 
 def next_due(db: Connection) -> int | None:
     """Return when the next mail is to be made or sent, or None."""
-    moments = (notices.next_due(db), outbox.next_due(db))
-    return min((moment for moment in moments if moment is not None), default=None)
+    return earliest(notices.next_due(db), outbox.next_due(db))
 
 
 class MailSender:

@@ -1,6 +1,7 @@
 """The limits of a pull hook's leases: how many there may be, and when a fetch may find more."""
 
 from store import Connection, Row
+from store.clock import earliest
 from store.hooks.hook_ordering import is_ordered
 from store.pull import pull_leases
 
@@ -25,11 +26,10 @@ def next_at(db: Connection, hook: Row) -> int | None:
 
     Without room, a fetch finds nothing until a lease ends, even if deliveries are due.
     """
-    moments = [pull_leases.next_expiry_of(db, hook["id"])]
-    if room(db, hook):
-        due_at = pull_leases.next_due(db, hook["id"])
-        moments.append(None if due_at is None else max(due_at, hook["held_until"] or 0))
-    return min((moment for moment in moments if moment is not None), default=None)
+    due_at = pull_leases.next_due(db, hook["id"]) if room(db, hook) else None
+    if due_at is not None:
+        due_at = max(due_at, hook["held_until"] or 0)
+    return earliest(pull_leases.next_expiry_of(db, hook["id"]), due_at)
 
 
 def _most(hook: Row) -> int:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from store import Connection, Row
+from store.clock import earliest
 from store.jobs import jobs
 from store.jobs.jobs import JobSchedule
 from worker.scheduler.triggers import Trigger
@@ -29,9 +30,7 @@ class JobRecord(NamedTuple):
     @property
     def wanted_at(self) -> int | None:
         """Return when the job is due or was requested, whichever is earlier."""
-        asked: int | None = self.row["asked_at"]
-        due: int | None = self.row["due_at"]
-        return due if asked is None else asked if due is None else min(asked, due)
+        return earliest(self.row["asked_at"], self.row["due_at"])
 
 
 def list_records(db: Connection, table: Sequence[ScheduledJob]) -> list[JobRecord]:
