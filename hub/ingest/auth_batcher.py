@@ -6,13 +6,12 @@ of one pass of the event loop share a few transactions, and equal ones a look-up
 
 import asyncio
 
-from hub.auth import access, credentials
-from hub.auth.access import OnRepo
+from hub.auth import credentials
 from hub.auth.credentials import Caller
 from hub.http.errors import HubError
+from hub.ingest.push_access import repository_to_push
 from store import Connection, Row, Store
 from store.errors import Missing
-from store.repositories import repository_names
 
 Key = tuple[str, str, str]
 Authenticated = tuple[Caller, Row]
@@ -22,11 +21,10 @@ Future = asyncio.Future[Authenticated]
 
 
 class AuthBatcher:
-    """Finds caller and repository, and checks that the caller has access `needed` to it."""
+    """Finds caller and repository, and checks that the caller may push to it."""
 
-    def __init__(self, store: Store, needed: OnRepo) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
-        self._needed = needed
         self._asking: dict[Key, list[Future]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -52,7 +50,7 @@ class AuthBatcher:
 
     async def _answer_some(self, asking: dict[Key, list[Future]]) -> None:
         try:
-            answers = await self._store.read(self._check_all, [*asking])
+            answers = await self._store.read(_check_all, [*asking])
         except Exception as error:  # any error is passed on to the waiting requests
             answers = [error] * len(asking)
         for futures, answer in zip(asking.values(), answers, strict=True):
@@ -64,19 +62,13 @@ class AuthBatcher:
                 else:
                     future.set_result(answer)
 
-    def _check_all(self, db: Connection, keys: list[Key]) -> list[Authenticated | Exception]:
-        answers: list[Authenticated | Exception] = []
-        for token, owner, name in keys:
-            try:
-                answers.append(self._check(db, token, owner, name))
-            except (HubError, Missing) as error:
-                answers.append(error)
-        return answers
 
-    def _check(self, db: Connection, token: str, owner: str, name: str) -> Authenticated:
-        caller = credentials.authenticate(db, token)
-        repo = repository_names.find(db, owner, name)
-        if repo is None:
-            raise Missing("repository")
-        access.check(db, self._needed, caller, repo)
-        return caller, repo
+def _check_all(db: Connection, keys: list[Key]) -> list[Authenticated | Exception]:
+    answers: list[Authenticated | Exception] = []
+    for token, owner, name in keys:
+        try:
+            caller = credentials.authenticate(db, token)
+            answers.append((caller, repository_to_push(db, caller, owner, name)))
+        except (HubError, Missing) as error:
+            answers.append(error)
+    return answers

@@ -5,11 +5,8 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
-from hub.auth import access
-from hub.auth.access import OnRepo
 from hub.auth.credentials import Caller
 from hub.auth.source_signatures import SourceVerifier, speaks_for
-from hub.auth.token_rights import check_kind, check_token
 from hub.http.errors import Forbidden, HubError, Rejected
 from hub.http.ndjson import read, reject
 from hub.http.response import Response, json_response
@@ -17,6 +14,7 @@ from hub.ingest import event_envelope, event_lines
 from hub.ingest.batch_endpoint import BatchEndpoint
 from hub.ingest.event_lines import EventLine
 from hub.ingest.event_spans import EventSpans, trace_of
+from hub.ingest.push_access import check_push_token, repository_to_push
 from hub.ingest.rejections import Rejections
 from hub.rest.context import Services
 from hub.rest.request import Request
@@ -50,19 +48,12 @@ Organizations = dict[str, int | HubError]
 class Batches:
     """The endpoint for batches of events."""
 
-    def __init__(
-        self, services: Services, sources: SourceVerifier, rejections: Rejections, needed: OnRepo
-    ) -> None:
+    def __init__(self, services: Services, sources: SourceVerifier, rejections: Rejections) -> None:
         self._services = services
-        self._needed = needed
         self._spans = EventSpans(services.tracer, services.store.clock)
         self.take = BatchEndpoint(
-            services, sources, rejections, "batch", self._keep, self._admit
+            services, sources, rejections, "batch", self._keep, check_push_token
         ).take
-
-    def _admit(self, caller: Caller) -> None:
-        check_kind(self._needed.kinds, caller)
-        check_token(self._needed.permissions, caller, self._needed.accepted)
 
     async def _keep(
         self, request: Request, body: bytes, caller: Caller | None, source: Row | None
@@ -78,9 +69,7 @@ class Batches:
             found, organizations = await self._services.store.read(_check_source, source, lines)
         else:
             assert caller is not None, "a batch has a token or a signature"
-            found = await self._services.store.read(
-                _check_write_access, caller, self._needed, names
-            )
+            found = await self._services.store.read(_check_write_access, caller, names)
         reject(RESOURCE, _errors(lines, found, organizations))
         arrived = await asyncio.to_thread(_arrivals, lines, found, organizations, source)
         for line, event in zip(lines, arrived, strict=True):
@@ -91,19 +80,13 @@ class Batches:
         return json_response(202, _receipts(receipts))
 
 
-def _check_write_access(
-    db: Connection, caller: Caller, needed: OnRepo, names: Iterable[str]
-) -> Found:
+def _check_write_access(db: Connection, caller: Caller, names: Iterable[str]) -> Found:
     """Return the repositories that the caller may push to, and the errors for the others."""
     found: Found = {}
     for name in names:
-        owner, slash, own = name.partition("/")
-        repo = repository_names.find(db, owner, own) if slash else None
+        owner, _, own = name.partition("/")
         try:
-            if repo is None:
-                raise Missing("repository")
-            access.check(db, needed, caller, repo)
-            found[name] = repo
+            found[name] = repository_to_push(db, caller, owner, own)
         except Missing:
             found[name] = Rejected(f'No repository found: "{name[:200]}"')
         except Forbidden as error:

@@ -4,7 +4,6 @@ import asyncio
 from typing import Any
 
 from hub.auth import credentials
-from hub.auth.access import on_repo
 from hub.auth.source_signatures import SourceVerifier, find_signer, signature_of, speaks_for
 from hub.http.body import LARGE
 from hub.http.errors import Forbidden, Malformed, TooLarge
@@ -44,8 +43,6 @@ name finds it. An event of no repository known here goes to the hooks of the org
 payload. A ping is stored but delivered to no subscriber. A source that is \
 limited to an owner gets 403 for repositories of other owners."""
 
-PUSH = on_repo("contents", "write", role="write", scopes=("repo",), public_scopes=("public_repo",))
-
 
 class IngestEndpoints:
     """The endpoints for single events. Batches are passed on to `Batches`."""
@@ -54,9 +51,9 @@ class IngestEndpoints:
         self._services = services
         self._sources = SourceVerifier(services.store)
         self._rejections = Rejections(services)
-        self._auth = AuthBatcher(services.store, PUSH)
+        self._auth = AuthBatcher(services.store)
         self._spans = EventSpans(services.tracer, services.store.clock)
-        self._batches = Batches(services, self._sources, self._rejections, PUSH)
+        self._batches = Batches(services, self._sources, self._rejections)
 
     async def topic(self, request: Request) -> Response:
         """Accept an event of a repository: POST /{owner}/{repo}/events/{event}."""

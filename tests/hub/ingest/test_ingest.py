@@ -14,7 +14,6 @@ from waiting import until
 
 from hub.app import create_app
 from hub.ingest.auth_batcher import MOST, AuthBatcher
-from hub.ingest.ingest import PUSH
 from hub.settings import HubSettings
 from store import Connection, Store
 from store.accounts import accounts, tokens
@@ -57,7 +56,7 @@ async def test_many_senders_of_one_moment_share_short_reads(
         return read(function, keys)
 
     monkeypatch.setattr(store, "read", noted)
-    batcher = AuthBatcher(store, PUSH)
+    batcher = AuthBatcher(store)
     names = [*map(str, range(MOST)), "hello"]
     asked = (batcher.ask(seed.token, "octo", name) for name in names)
     *unknown, last = await asyncio.gather(*asked, return_exceptions=True)
