@@ -14,7 +14,7 @@ from worker.delivery.lane import QueuedDelivery
 from worker.delivery.payload_cache import Payload
 from worker.delivery.policy import Policy
 from worker.delivery.target import Target
-from worker.http.answer import ExchangeResult
+from worker.http.answer import ExchangeResult, internal_error
 
 # By this header of its answer, a receiver stops a delivery or disables the hook.
 STEERING = "webhook-delivery"
@@ -113,11 +113,6 @@ def outcome_of(
         turn=item.turn,
         version=target.version,
     )
-
-
-def internal_error(error: Exception) -> str:
-    """Return the error of an attempt that a programming error ended."""
-    return f"internal: {type(error).__name__}: {error}"
 
 
 def failed_attempt(

@@ -8,7 +8,7 @@ from store.clock import SECOND
 from store.delivery import deliveries
 from store.delivery.attempt_outcomes import Outcome
 from store.trace_context import TraceContext
-from worker.delivery.answer_outcome import internal_error, outcome_of, with_event
+from worker.delivery.answer_outcome import outcome_of, with_event
 from worker.delivery.lane import QueuedDelivery
 from worker.delivery.ordering_headers import with_ordering
 from worker.delivery.payload_cache import Payload, PayloadCache
@@ -17,7 +17,7 @@ from worker.delivery.target import Target
 from worker.endpoint_access.access import EndpointAccess
 from worker.endpoint_access.exchange import exchange
 from worker.endpoint_access.token_cache import TokenCache
-from worker.http.answer import ExchangeResult, Withheld
+from worker.http.answer import ExchangeResult, Withheld, internal_error
 from worker.http.transport import HttpSender
 from worker.senders.pool import SenderPool
 from worker.signing.secret_rotation import SecretOverlap

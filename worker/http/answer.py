@@ -51,6 +51,11 @@ class ExchangeResult:
         return f"ExchangeResult({self.status}, {len(self.body)} bytes, error={self.error!r})"
 
 
+def internal_error(error: Exception) -> str:
+    """Return the error of an attempt that a programming error ended."""
+    return f"internal: {type(error).__name__}: {error}"
+
+
 def error_text(error: BaseException) -> str:
     """Return the message of an error, without its number. If there is none, return its class's
     name.

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from time import monotonic
 
-from worker.http.answer import ExchangeResult, Withheld
+from worker.http.answer import ExchangeResult, Withheld, internal_error
 from worker.http.endpoint import Endpoint
 from worker.http.guard import Guard
 from worker.http.transport import Transport
@@ -106,7 +106,7 @@ class SenderProcess:
         except Exception as error:
             log.exception("request %d", number)
             result = ExchangeResult()
-            result.error = f"internal: {type(error).__name__}: {error}"
+            result.error = internal_error(error)
             self._reply(reply_of(number, result, 0))
         else:
             assert self._transport is not None

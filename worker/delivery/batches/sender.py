@@ -11,7 +11,6 @@ from store.delivery.attempt_outcomes import Outcome
 from store.formats import batches
 from store.hooks.batch_options import BatchOptions
 from store.trace_context import TraceContext
-from worker.delivery.answer_outcome import internal_error
 from worker.delivery.batches.followers import claim_followers
 from worker.delivery.batches.groups import seconds_to_fill, take
 from worker.delivery.batches.outcomes import is_too_large, outcomes_of
@@ -22,7 +21,7 @@ from worker.delivery.payload_cache import PayloadCache
 from worker.delivery.send import DeliverySender, undeliverable_reason
 from worker.delivery.spans import DeliverySpans
 from worker.delivery.target import Target
-from worker.http.answer import ExchangeResult, Withheld
+from worker.http.answer import ExchangeResult, Withheld, internal_error
 
 log = logging.getLogger("tocsin.worker")
 
