@@ -71,7 +71,7 @@ def create_app(
         store,
         settings,
         judge,
-        observability.measures,
+        observability.metrics,
         trials,
         pull_queue,
         ending=lambda: observability.phase == "ending",
@@ -113,7 +113,7 @@ def create_admin_app(
 
     With `describes` it also serves the API's description, if that is for administrators only.
     """
-    services = Services(store, settings, judge, observability.measures)
+    services = Services(store, settings, judge, observability.metrics)
     routes = Routes(wrap(services, _empty))
     admins = AdminAuth(services, apart=True)
     admin.add(services, routes, observability, admins, here=True)

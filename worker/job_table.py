@@ -54,7 +54,7 @@ class JobContext:
     emit: EventEmitter = refuse_emit
     publish: SnapshotPublisher = refuse_publish
     compose: MailComposer = refuse_compose
-    measures: WorkerMetrics = field(default_factory=WorkerMetrics)
+    metrics: WorkerMetrics = field(default_factory=WorkerMetrics)
     tracer: Tracer | None = None
     began: int | None = None
     """When the worker began, in microseconds. None: now."""
@@ -130,7 +130,7 @@ def _mail(works: JobContext) -> list[ScheduledJob]:
         raise Unusable(
             f"the setting mail_host needs the extra mail ({error}): install tocsin[mail]"
         ) from None
-    sender = MailSender(works.store, works.settings, works.compose, works.measures)
+    sender = MailSender(works.store, works.settings, works.compose, works.metrics)
     return [ScheduledJob("mail", DataTrigger(next_due), sender.run)]
 
 

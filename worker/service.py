@@ -80,7 +80,7 @@ class Worker:
         self.senders = self._supervisor(senders) if sender is None else None
         deliverer = used if self.senders is None else self._pool(self.senders)
         self.dispatcher = Dispatcher(store, settings, self.guard, deliverer, tuning, tracer)
-        self.measures.sender_processes.read = lambda: len(self.senders.ready) if self.senders else 0
+        self.metrics.sender_processes.read = lambda: len(self.senders.ready) if self.senders else 0
         self.lease = LeaseKeeper(store, self.dispatcher, self._holder, tuning)
         self._client = GuardedClient(self.guard, used)
         self.websub = WebSubTasks(store, settings, self.guard, self._client)
@@ -106,9 +106,9 @@ class Worker:
         self._stopping: asyncio.Task[None] | None = None
 
     @property
-    def measures(self) -> WorkerMetrics:
+    def metrics(self) -> WorkerMetrics:
         """Return the worker's metrics."""
-        return self.dispatcher.measures
+        return self.dispatcher.metrics
 
     @property
     def open_connections(self) -> int:
@@ -122,7 +122,7 @@ class Worker:
         return SenderSupervisor(most, self._settings, self._on_sender_death, self._tuning)
 
     def _on_sender_death(self) -> None:
-        self.measures.sender_deaths.add()
+        self.metrics.sender_deaths.add()
 
     def _pool(self, senders: SenderSupervisor) -> SenderPool:
         assert self._transport is not None
@@ -167,7 +167,7 @@ class Worker:
         return [self._periodic_task("lease", interval, self.lease.renew), *tasks]
 
     def _periodic_task(self, name: str, every: float, run: AsyncJob) -> PeriodicTask:
-        return PeriodicTask(name, every, count_runs(name, run, self.measures.jobs))
+        return PeriodicTask(name, every, count_runs(name, run, self.metrics.jobs))
 
     def _job_table(self) -> list[ScheduledJob]:
         jobs = build_jobs(
@@ -177,12 +177,12 @@ class Worker:
                 self._emit,
                 self._publish,
                 self._compose,
-                self.measures,
+                self.metrics,
                 self._tracer,
                 self._began,
             )
         )
-        return [replace(job, run=count_runs(job.name, job.run, self.measures.jobs)) for job in jobs]
+        return [replace(job, run=count_runs(job.name, job.run, self.metrics.jobs)) for job in jobs]
 
     async def poll(self) -> None:
         """Renew the lease, and find the deliveries and jobs that no wake-up has reported."""

@@ -59,11 +59,11 @@ def _answer(metrics_registry: "CollectorRegistry", request: Request) -> Response
 
 def all_families(observability: Observability, gauges: StoreGauges) -> list[AnyMetric]:
     """Return all metrics of a process."""
-    parts = [gauges, observability.measures, observability.store.measures, *observability.others]
-    return [measure for part in parts for measure in part]
+    parts = [gauges, observability.metrics, observability.store.metrics, *observability.others]
+    return [metric for part in parts for metric in part]
 
 
-def registry(measures: Callable[[], Iterable[AnyMetric]]) -> "CollectorRegistry":
+def registry(metrics: Callable[[], Iterable[AnyMetric]]) -> "CollectorRegistry":
     """Return a registry of the present metrics and of the process itself."""
     from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector
     from prometheus_client.process_collector import ProcessCollector
@@ -75,7 +75,7 @@ def registry(measures: Callable[[], Iterable[AnyMetric]]) -> "CollectorRegistry"
             return time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
 
     made = CollectorRegistry()
-    made.register(StoreCollector(measures))
+    made.register(StoreCollector(metrics))
     for kind in (Process, PlatformCollector, GCCollector):
         kind(registry=made)
     return made
@@ -84,15 +84,15 @@ def registry(measures: Callable[[], Iterable[AnyMetric]]) -> "CollectorRegistry"
 class StoreCollector:
     """Collects metrics for the client library."""
 
-    def __init__(self, measures: Callable[[], Iterable[AnyMetric]]) -> None:
-        self._measures = measures
+    def __init__(self, metrics: Callable[[], Iterable[AnyMetric]]) -> None:
+        self._metrics = metrics
 
     def collect(self) -> Iterator["Metric"]:
         """Return each metric with its present values."""
-        return map(family, self._measures())
+        return map(family, self._metrics())
 
 
-def family(measure: AnyMetric) -> "Metric":
+def family(metric: AnyMetric) -> "Metric":
     """Convert a metric to the library's form."""
     from prometheus_client.metrics_core import (
         CounterMetricFamily,
@@ -100,23 +100,23 @@ def family(measure: AnyMetric) -> "Metric":
         HistogramMetricFamily,
     )
 
-    given = measure.name, measure.text
-    if isinstance(measure, HistogramMetric):
-        spread = HistogramMetricFamily(*given, labels=measure.labels)
-        for labels, (counts, total) in measure.values().items():
-            spread.add_metric(labels, _buckets(measure, counts), total)
+    given = metric.name, metric.text
+    if isinstance(metric, HistogramMetric):
+        spread = HistogramMetricFamily(*given, labels=metric.labels)
+        for labels, (counts, total) in metric.values().items():
+            spread.add_metric(labels, _buckets(metric, counts), total)
         return spread
-    kind = CounterMetricFamily if isinstance(measure, CounterMetric) else GaugeMetricFamily
-    made: CounterMetricFamily | GaugeMetricFamily = kind(*given, labels=measure.labels)
-    for labels, value in measure.values().items():
+    kind = CounterMetricFamily if isinstance(metric, CounterMetric) else GaugeMetricFamily
+    made: CounterMetricFamily | GaugeMetricFamily = kind(*given, labels=metric.labels)
+    for labels, value in metric.values().items():
         made.add_metric(labels, value)
     return made
 
 
-def _buckets(measure: HistogramMetric, counts: list[float]) -> list[tuple[str, float]]:
+def _buckets(metric: HistogramMetric, counts: list[float]) -> list[tuple[str, float]]:
     """Return each upper bound with the cumulative count."""
     total, found = 0.0, []
-    for bound, count in zip([*measure.bounds, float("inf")], counts, strict=True):
+    for bound, count in zip([*metric.bounds, float("inf")], counts, strict=True):
         total += count
         found.append(("+Inf" if bound == float("inf") else repr(float(bound)), total))
     return found

@@ -19,7 +19,7 @@ class Observability:
     """The sources of health and metrics, created by the command that combines hub and worker."""
 
     store: Store
-    measures: HubMetrics = field(default_factory=HubMetrics)
+    metrics: HubMetrics = field(default_factory=HubMetrics)
     others: Sequence[MetricSet] = ()
     """The metrics of a worker in this process."""
     stuck: Callable[[float], str | None] = lambda limit: None

@@ -76,7 +76,7 @@ class Batches:
             event.trace = line.trace
         with self._spans.accepting(arrived, trace_of(request.scope)) as receipts:
             receipts += await self._services.store.write(events.accept_all, arrived)
-        self._services.measures.count_accepted(receipts)
+        self._services.metrics.count_accepted(receipts)
         return json_response(202, _receipts(receipts))
 
 

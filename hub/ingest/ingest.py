@@ -138,7 +138,7 @@ class IngestEndpoints:
                 events.accept, arrival, weight=len(arrival.body)
             )
             receipts.append(receipt)
-        self._services.measures.count_accepted([receipt])
+        self._services.metrics.count_accepted([receipt])
         return json_response(
             202,
             {"id": receipt.guid, "event_id": receipt.event_id, "deliveries": receipt.deliveries},

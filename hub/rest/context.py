@@ -59,7 +59,7 @@ class Services:
     store: Store
     settings: HubSettings
     callback_validator: CallbackValidator
-    measures: HubMetrics = field(default_factory=HubMetrics)
+    metrics: HubMetrics = field(default_factory=HubMetrics)
     trials: Trials | None = None
     """None if this process cannot send requests."""
     pull_queue: PullQueue | None = None

@@ -56,7 +56,7 @@ def wrap(
         try:
             answer = await work(request)
         except ClientGone:
-            services.measures.observe_request(
+            services.metrics.observe_request(
                 door, CLIENT_CLOSED_REQUEST, time.perf_counter() - began
             )
             return
@@ -74,7 +74,7 @@ def wrap(
             if services.limits is not None and (headers or request.counted):
                 services.limits.end(request.rate_charge)
         seconds = time.perf_counter() - began
-        services.measures.observe_request(door, answer.status, seconds)
+        services.metrics.observe_request(door, answer.status, seconds)
         if services.settings.access_log:
             access_log.record(services, request, answer.status, seconds)
         answer.headers.append((b"x-service-request-id", request_id.encode()))
@@ -96,7 +96,7 @@ def _failed(
     documented = services.documentation + place_of(error, reference)
     if isinstance(error, MovedPermanently):
         return moved_response(error, request.scope["method"], documented)
-    services.measures.refused(request, error)
+    services.metrics.refused(request, error)
     answer = error_response(error, documented, request_id)
     if isinstance(error, SignOnRequired):
         url = services.urls.single_sign_on(error.organization)

@@ -38,7 +38,7 @@ class NotSignedIn(Exception):
 
 def failed(services: Services, request: Request, error: Exception) -> RenderedPage:
     """Return the page for an error."""
-    services.measures.refused(request, error)
+    services.metrics.refused(request, error)
     status = status_of(error)
     return RenderedPage(
         "failed.html",

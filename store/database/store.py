@@ -42,7 +42,7 @@ class Store:
         self.wakeups = Wakeups()
         """The requests in this process that wait for deliveries of a hook."""
         self.notifier = self.engine.remote_notifier()
-        self.measures = StoreMetrics()
+        self.metrics = StoreMetrics()
         self.audit_hook: Callable[[Connection], None] | None = None
         """Called at the end of each transaction of `do`, to record who ran it."""
         self._apart_until: dict[str, float] = {}
@@ -166,7 +166,7 @@ class Store:
         self, function: Callable[..., Any], arguments: tuple[Any, ...], **how: Any
     ) -> "asyncio.Future[Any]":
         if self._writer is None:
-            self._writer = Writer(self._kept_or_new, self.clock, self.measures)
+            self._writer = Writer(self._kept_or_new, self.clock, self.metrics)
         future = self._writer.loop.create_future()
         self._writer.submit(WriteJob(function, arguments, future, **how))
         return future

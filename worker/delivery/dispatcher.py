@@ -60,7 +60,7 @@ class Dispatcher:
         self._sender = DeliverySender(store, payloads, sender, tokens, spans)
         self.watchdog = Watchdog()
         self._recorder = Recorder(store, self._on_recorded, self.watchdog, tuning, spans)
-        self.measures = WorkerMetrics()
+        self.metrics = WorkerMetrics()
         self.lanes = LaneTable(tuning)
         self.leased = LeasedDeliveries(store, tuning)
         self.claimer = Claimer(store, self.lanes, self.leased, self._start, self.watchdog, tuning)
@@ -92,15 +92,15 @@ class Dispatcher:
             self.leased,
             self.claimer,
             self.admission,
-            self.measures,
+            self.metrics,
             self._reset_watchdog,
         )
         self._tasks = BackgroundTasks()
         self._store_failures = 0
-        self.measures.in_flight.read = lambda: self.in_flight
-        self.measures.buffered.read = lambda: self.queued
-        self.measures.cooling_down.read = lambda: self.lanes.cooling_down
-        self.measures.held.read = lambda: self.admission.semaphore.held
+        self.metrics.in_flight.read = lambda: self.in_flight
+        self.metrics.buffered.read = lambda: self.queued
+        self.metrics.cooling_down.read = lambda: self.lanes.cooling_down
+        self.metrics.held.read = lambda: self.admission.semaphore.held
 
     @cached_property
     def _loop(self) -> asyncio.AbstractEventLoop:

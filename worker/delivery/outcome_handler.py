@@ -31,21 +31,21 @@ class OutcomeHandler:
         leased: LeasedDeliveries,
         claimer: Claimer,
         admission: Admission,
-        measures: WorkerMetrics,
+        metrics: WorkerMetrics,
         progressed: Callable[[], None],
     ) -> None:
         self._clock = store.clock
         self._recorder = recorder
         self._lanes, self._leased = lanes, leased
         self._claimer, self._admission = claimer, admission
-        self._measures = measures
+        self._metrics = metrics
         self._progressed = progressed
 
     def finish(self, lane: Lane, item: QueuedDelivery, outcome: Outcome | None) -> None:
         """Record the outcome of a delivery. Without one, it was marked as dead and not sent."""
         if outcome is None:
             self._leased.finish([item.delivery_id])
-            self._measures.deliveries.add("dropped")
+            self._metrics.deliveries.add("dropped")
             self._progressed()
             return
         self._recorder.add(outcome)
@@ -111,7 +111,7 @@ class OutcomeHandler:
         """Forget deliveries whose outcomes are recorded. Schedule their retries."""
         self._progressed()
         self._leased.finish(outcome.delivery_id for outcome in outcomes)
-        self._measures.recorded(outcomes, len(disabled))
+        self._metrics.recorded(outcomes, len(disabled))
         for outcome in outcomes:
             if outcome.state == WAITING:
                 lane = self._lanes.get(outcome.hook_id)

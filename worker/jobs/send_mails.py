@@ -33,10 +33,10 @@ class MailSender:
         store: Store,
         settings: WorkerSettings,
         compose: MailComposer,
-        measures: WorkerMetrics,
+        metrics: WorkerMetrics,
     ) -> None:
         self._store, self._settings = store, settings
-        self._compose, self._mails = compose, measures.mails
+        self._compose, self._mails = compose, metrics.mails
         self._limits = MailLimits(settings.mail_per_hour, settings.mail_per_hour_total)
 
     async def run(self) -> None:

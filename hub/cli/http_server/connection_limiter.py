@@ -47,11 +47,11 @@ class ConnectionLimiter:
     one is rejected.
     """
 
-    def __init__(self, limits: ServerLimits, measures: HubMetrics | None = None) -> None:
+    def __init__(self, limits: ServerLimits, metrics: HubMetrics | None = None) -> None:
         self.limits = limits
         """The limits for new connections. Replacing them closes no connection."""
         self.open = 0
-        self._measures = measures
+        self._metrics = metrics
         self._peers: dict[str | None, Peer] = {}
         # Each message has its own throttle: a frequent message must not hide a rare one.
         self._full, self._crowded, self._bad = (
@@ -114,9 +114,9 @@ class ConnectionLimiter:
     def refused(self, client: tuple[str, int] | None, error: HubError) -> None:
         """Log and count a request that was rejected before it reached the application."""
         self._bad.warning("a request from %s was refused: %s", client and client[0], error)
-        if self._measures is not None:
-            self._measures.requests.add("other", str(status_of(error)))
+        if self._metrics is not None:
+            self._metrics.requests.add("other", str(status_of(error)))
 
     def _drop(self, reason: str) -> None:
-        if self._measures is not None:
-            self._measures.dropped.add(reason)
+        if self._metrics is not None:
+            self._metrics.dropped.add(reason)

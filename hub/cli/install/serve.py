@@ -152,7 +152,7 @@ async def _start(daemon: Daemon, only: str | None, stack: contextlib.AsyncExitSt
 
         running = running_worker(store, settings, guard, observability.tracer)
         daemon.worker = await stack.enter_async_context(running)
-        observability.others = [daemon.worker.measures]
+        observability.others = [daemon.worker.metrics]
     if only != "worker":
         sockets = inherited_sockets() or [stack.enter_context(bind(settings.host, settings.port))]
         for one in sockets:

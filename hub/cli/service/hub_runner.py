@@ -45,10 +45,10 @@ class RunningHub:
         self._guard = guard
         self._observability = observability
         self._sockets = sockets
-        self.limiter = ConnectionLimiter(ServerLimits(), observability.measures)
+        self.limiter = ConnectionLimiter(ServerLimits(), observability.metrics)
         self.app = SwappableApp()
         self.tls = encryption
-        observability.measures.connections.read = lambda: self.limiter.open
+        observability.metrics.connections.read = lambda: self.limiter.open
         self.url = url_of_all(sockets, "http" if encryption is None else "https")
 
     async def change(self, settings: Settings) -> None:

@@ -87,7 +87,7 @@ class SignIn:
         return Response(303, b"", [header("Location", wanted), *PAGE, *visit.headers])
 
     async def _refused(self, visit: SessionRequest, wanted: str) -> Response:
-        self._services.measures.failed_logins.add("token")
+        self._services.metrics.failed_logins.add("token")
         await self._services.store.read(count_failure, self._services, visit)
         shown = values(self._services, wanted, UNKNOWN)
         return await self._dashboard.answer(visit, RenderedPage("sign_in.html", shown, 401))

@@ -33,7 +33,7 @@ class Writer:
         self,
         session: Callable[[], Session],
         clock: Clock,
-        measures: StoreMetrics | None = None,
+        metrics: StoreMetrics | None = None,
     ) -> None:
         # Commands import this module, and write without a writer.
         import asyncio
@@ -43,7 +43,7 @@ class Writer:
         self._closed = False
         self._ended = asyncio.Event()
         self._clock = clock
-        self._metrics = measures or StoreMetrics()
+        self._metrics = metrics or StoreMetrics()
         self.loop = asyncio.get_running_loop()
         """The loop on which results are set."""
         self._pending: list[WriteJob] = []

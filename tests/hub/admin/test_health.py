@@ -164,7 +164,7 @@ async def test_a_locked_database_fails_readiness_within_the_bound(
         assert all(list(one) == ["database"] for one in found)
         assert "no answer within 0.2 s" in found[0]["database"]["said"]
         assert "tocsin doctor" in found[0]["database"]["remedy"]
-        assert store.measures.waiting.read() == 1
+        assert store.metrics.waiting.read() == 1
         other.rollback()
         other.close()
         async with asyncio.timeout(PATIENCE):

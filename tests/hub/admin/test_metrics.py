@@ -231,10 +231,10 @@ async def series(hub: Watched) -> list[str]:
 
 
 def test_hooks_beyond_a_number_share_a_series() -> None:
-    measures, many = HubMetrics(), 3_000
-    measures.count_accepted([Receipt(1, "g", 0, False, list(range(1, many + 1)))])
-    measures.count_accepted([Receipt(2, "h", 0, False, [1, many])])
-    found = measures.filtered.values()
+    metrics, many = HubMetrics(), 3_000
+    metrics.count_accepted([Receipt(1, "g", 0, False, list(range(1, many + 1)))])
+    metrics.count_accepted([Receipt(2, "h", 0, False, [1, many])])
+    found = metrics.filtered.values()
     assert len(found) == MOST_SERIES + 1
     assert (found["1",], found[OTHER,]) == (2, many - MOST_SERIES + 1)
     assert sum(found.values()) == many + 2
@@ -278,17 +278,17 @@ async def test_counts_outlive_the_application(store: Store, seed: Any) -> None:
         transport = httpx.ASGITransport(app)
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
             await client.get("/versions", headers={"User-Agent": "tests"})
-    assert observability.measures.requests.values() == {("api", "200"): 2}
+    assert observability.metrics.requests.values() == {("api", "200"): 2}
     await observability.close()
     await store.close()
 
 
 @pytest.mark.parametrize("part", [StoreGauges, HubMetrics, StoreMetrics])
 def test_every_measure_is_named_and_explained(part: type[MetricSet]) -> None:
-    measures = list(part())
-    assert measures
-    for measure in measures:
-        assert measure.name.startswith("tocsin_")
-        assert measure.name.endswith("_total") == (measure.kind == "counter")
-        assert measure.text[0].isupper()
-        assert not measure.text.endswith(".")
+    metrics = list(part())
+    assert metrics
+    for metric in metrics:
+        assert metric.name.startswith("tocsin_")
+        assert metric.name.endswith("_total") == (metric.kind == "counter")
+        assert metric.text[0].isupper()
+        assert not metric.text.endswith(".")

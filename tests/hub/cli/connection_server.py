@@ -104,8 +104,8 @@ class World:
 
     def __init__(self, folder: Path, *, tls: bool) -> None:
         self.app = App()
-        self.measures = HubMetrics()
-        self.limiter = ConnectionLimiter(LIMITS, self.measures)
+        self.metrics = HubMetrics()
+        self.limiter = ConnectionLimiter(LIMITS, self.metrics)
         self.trusting: ssl.SSLContext | None = None
         self.context: ssl.SSLContext | None = None
         self.clients: list[Client] = []
@@ -135,4 +135,4 @@ class World:
         return self.clients[-1]
 
     def dropped(self) -> dict[str, float]:
-        return {key[0]: count for key, count in self.measures.dropped.values().items() if count}
+        return {key[0]: count for key, count in self.metrics.dropped.values().items() if count}

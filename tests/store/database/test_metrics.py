@@ -48,7 +48,7 @@ def test_a_level_is_read_when_it_is_asked_for() -> None:
 
 
 def count(store: Store) -> int:
-    (found,) = store.measures.commits.values().values()
+    (found,) = store.metrics.commits.values().values()
     return int(sum(found[0]))
 
 
@@ -58,10 +58,10 @@ def many(tally: CounterMetric) -> float:
 
 async def test_commits_are_counted_by_the_group(store: Store) -> None:
     await asyncio.gather(*(store.write(accounts.create, f"u{at}") for at in range(50)))
-    assert many(store.measures.writes) == 50
+    assert many(store.metrics.writes) == 50
     assert 1 <= count(store) < 50
-    assert store.measures.waiting.read() == 0
-    assert many(store.measures.failures) == 0
+    assert store.metrics.waiting.read() == 0
+    assert many(store.metrics.failures) == 0
 
 
 async def test_a_refused_write_is_not_counted_as_a_failure(store: Store) -> None:
@@ -70,7 +70,7 @@ async def test_a_refused_write_is_not_counted_as_a_failure(store: Store) -> None
 
     with pytest.raises(Missing):
         await store.write(refuse)
-    assert many(store.measures.failures) == 0
+    assert many(store.metrics.failures) == 0
 
 
 async def test_a_failed_group_is_counted(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,8 +79,8 @@ async def test_a_failed_group_is_counted(store: Store, monkeypatch: pytest.Monke
 
     with pytest.raises(Unavailable):
         await store.write(fail)
-    assert many(store.measures.failures) == 1
+    assert many(store.metrics.failures) == 1
     monkeypatch.setattr(writer, "MOST_WAITING", 0)
     with pytest.raises(Busy):
         await store.write(accounts.create, "ada")
-    assert many(store.measures.refused) == 1
+    assert many(store.metrics.refused) == 1

@@ -234,7 +234,7 @@ async def test_600_hooks_on_one_host_make_no_more_requests_than_it_may_have(
     worker = await harness.work(max_in_flight_per_host=8)
     await harness.event()
     await until(lambda: harness.states(quick) == {"delivered": 1})
-    await until(lambda: worker.dispatcher.measures.held.read() == 600 - 8)
+    await until(lambda: worker.dispatcher.metrics.held.read() == 600 - 8)
     assert harness.network.in_flight["slow.example"] == 8
     for _ in range(3):
         await harness.event()
@@ -256,7 +256,7 @@ async def test_a_host_of_many_names_and_ports_is_one_host(harness: WorkerHarness
     worker = await harness.work(max_in_flight_per_host=3)
     await harness.events(5)
     await until(lambda: harness.states(quick) == {"delivered": 5})
-    await until(lambda: worker.dispatcher.measures.held.read() == 40)
+    await until(lambda: worker.dispatcher.metrics.held.read() == 40)
     assert harness.network.in_flight[""] == 3
     gate.opened.set()
     await harness.over(delivered=5 * 41)

@@ -29,16 +29,16 @@ async def test_counts_match_the_deliveries(harness: WorkerHarness) -> None:
     harness.hook()
     harness.hook()
     worker = await harness.work()
-    measures = worker.measures
+    metrics = worker.metrics
     await harness.events(30)
     await harness.over(delivered=60)
-    await until(lambda: count(measures.latency) == 60)
-    assert measures.deliveries.values() == {("delivered",): 60, ("dead",): 0, ("dropped",): 0}
-    assert measures.attempts.values()[("2xx",)] == 60
-    assert sum(measures.attempts.values().values()) == 60
-    assert count(measures.durations) == 60
-    assert total(measures.durations) == pytest.approx(60 * 0.001)
-    assert (measures.in_flight.read(), measures.buffered.read()) == (0, 0)
+    await until(lambda: count(metrics.latency) == 60)
+    assert metrics.deliveries.values() == {("delivered",): 60, ("dead",): 0, ("dropped",): 0}
+    assert metrics.attempts.values()[("2xx",)] == 60
+    assert sum(metrics.attempts.values().values()) == 60
+    assert count(metrics.durations) == 60
+    assert total(metrics.durations) == pytest.approx(60 * 0.001)
+    assert (metrics.in_flight.read(), metrics.buffered.read()) == (0, 0)
     assert worker.lease.lag == 0
 
 
@@ -46,17 +46,17 @@ async def test_failures_and_retries(harness: WorkerHarness) -> None:
     answers = iter([said(503), said(error="connect: refused"), said(301), said(200)])
     harness.network.script = lambda post: next(answers)
     hook_id = harness.hook()
-    measures = (await harness.work()).measures
+    metrics = (await harness.work()).metrics
     await harness.event()
     for number, pause in enumerate((5, 300, 1800), 1):
         await harness.recorded(hook_id, number)
         await harness.pass_time(pause)
     await harness.over(delivered=1)
-    await until(lambda: count(measures.latency) == 1)
-    attempts = {name: many for (name,), many in measures.attempts.values().items() if many}
+    await until(lambda: count(metrics.latency) == 1)
+    attempts = {name: many for (name,), many in metrics.attempts.values().items() if many}
     assert attempts == {"5xx": 1, "connect": 1, "3xx": 1, "2xx": 1}
-    assert measures.deliveries.values()[("delivered",)] == 1
-    assert total(measures.latency) == pytest.approx(5 + 300 + 1800, abs=1)
+    assert metrics.deliveries.values()[("delivered",)] == 1
+    assert total(metrics.latency) == pytest.approx(5 + 300 + 1800, abs=1)
 
 
 async def test_a_dead_delivery_is_counted_and_logged(
@@ -65,14 +65,14 @@ async def test_a_dead_delivery_is_counted_and_logged(
     gate = Gate(["h1.example"], lambda: said(410))
     harness.network.script = gate
     hook_id = harness.hook()
-    measures = (await harness.work()).measures
+    metrics = (await harness.work()).metrics
     await harness.event()
     await until(lambda: harness.network.in_flight["h1.example"] == 1)
     with caplog.at_level(logging.WARNING):
         gate.opened.set()
         await harness.over(dead=1)
-        await until(lambda: measures.deliveries.values()[("dead",)] == 1)
-    assert measures.disabled.values() == {(): 1}
+        await until(lambda: metrics.deliveries.values()[("dead",)] == 1)
+    assert metrics.disabled.values() == {(): 1}
     assert f"hook {hook_id}: 1 deliveries are dead" in caplog.text
 
 
@@ -80,42 +80,42 @@ async def test_a_delivery_without_a_body_is_counted_as_dropped(harness: WorkerHa
     harness.hook()
     await harness.event()
     harness.store.do(lambda db: db.execute("UPDATE event SET body = NULL"))
-    measures = (await harness.work()).measures
+    metrics = (await harness.work()).metrics
     await harness.over(dead=1)
-    await until(lambda: measures.deliveries.values()[("dropped",)] == 1)
-    assert measures.deliveries.values()[("dead",)] == 0
-    assert count(measures.durations) == 0
+    await until(lambda: metrics.deliveries.values()[("dropped",)] == 1)
+    assert metrics.deliveries.values()[("dead",)] == 0
+    assert count(metrics.durations) == 0
 
 
 async def test_a_redelivery_is_no_first_delivery(harness: WorkerHarness) -> None:
     harness.hook()
-    measures = (await harness.work()).measures
+    metrics = (await harness.work()).metrics
     receipt = await harness.event()
     await harness.over(delivered=1)
     await harness.advance(50)
     await harness.store.write(deliveries.redeliver, receipt.event_id, 1, harness.repo["id"])
     await harness.over(delivered=2)
-    await until(lambda: measures.deliveries.values()[("delivered",)] == 2)
-    assert count(measures.latency) == 1
+    await until(lambda: metrics.deliveries.values()[("delivered",)] == 2)
+    assert count(metrics.latency) == 1
 
 
 async def test_latency_of_a_claimed_delivery_begins_at_acceptance(harness: WorkerHarness) -> None:
     harness.hook()
     await harness.event()
     harness.clock.advance(40)
-    measures = (await harness.work()).measures
+    metrics = (await harness.work()).metrics
     await harness.over(delivered=1)
-    await until(lambda: count(measures.latency) == 1)
-    assert total(measures.latency) == pytest.approx(40, abs=1)
+    await until(lambda: count(metrics.latency) == 1)
+    assert total(metrics.latency) == pytest.approx(40, abs=1)
 
 
 async def test_resting_endpoints(harness: WorkerHarness) -> None:
     harness.network.script = lambda post: said(500)
     harness.hook(options={"breaker": 1})
-    measures = (await harness.work()).measures
-    assert measures.cooling_down.read() == 0
+    metrics = (await harness.work()).metrics
+    assert metrics.cooling_down.read() == 0
     await harness.event()
-    await until(lambda: measures.cooling_down.read() == 1)
+    await until(lambda: metrics.cooling_down.read() == 1)
 
 
 async def test_jobs_are_counted(harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,7 +128,7 @@ async def test_jobs_are_counted(harness: WorkerHarness, monkeypatch: pytest.Monk
     monkeypatch.setattr(leases, "renew", away)
     with pytest.raises(Unavailable):
         await poll.run()
-    found = worker.measures.jobs.values()
+    found = worker.metrics.jobs.values()
     assert (found[("look", "done")], found[("look", "failed")]) == (1, 1)
     monkeypatch.undo()
 
@@ -212,9 +212,9 @@ def outcome(**given: object) -> Outcome:
     ],
 )  # fmt: skip
 def test_results_are_few(error: str | None, status: int | None, result: str) -> None:
-    measures = WorkerMetrics()
-    measures.recorded([outcome(error=error, status_code=status, state=WAITING)], 0)
-    found = {name: many for (name,), many in measures.attempts.values().items() if many}
+    metrics = WorkerMetrics()
+    metrics.recorded([outcome(error=error, status_code=status, state=WAITING)], 0)
+    found = {name: many for (name,), many in metrics.attempts.values().items() if many}
     assert found == {result: 1}
     assert result in RESULTS
 

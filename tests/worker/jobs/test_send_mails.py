@@ -44,7 +44,7 @@ class Post:
     site: SmtpSite
     clock: MovableClock
     base: HubSettings
-    measures: WorkerMetrics
+    metrics: WorkerMetrics
 
     @property
     def store(self) -> Store:
@@ -73,14 +73,14 @@ class Post:
         """Run the job. Return the mails that arrived meanwhile."""
         before = len(self.site.mails)
         composer = MailComposer(self.base.model_copy(update={"mail_from": FROM}))
-        await MailSender(self.store, self.settings(**changed), composer, self.measures).run()
+        await MailSender(self.store, self.settings(**changed), composer, self.metrics).run()
         return self.site.mails[before:]
 
     def outbox(self) -> list[Row]:
         return self.store.look(outbox.list_recent, 100)
 
     def counted(self) -> dict[str, float]:
-        return {name: many for (name,), many in self.measures.mails.values().items() if many}
+        return {name: many for (name,), many in self.metrics.mails.values().items() if many}
 
     async def mail_people(self, *names: str) -> None:
         """Create an administrator of the failing hook for each name, and a mail to each of them."""
@@ -354,7 +354,7 @@ async def test_a_crash_before_sending_loses_no_mail(post: Post) -> None:
     def crash(db: Connection, mail: Row) -> EmailMessage | None:
         raise asyncio.CancelledError
 
-    sender = MailSender(post.store, post.settings(), crash, post.measures)
+    sender = MailSender(post.store, post.settings(), crash, post.metrics)
     with pytest.raises(asyncio.CancelledError):
         await sender.run()
     assert post.site.mails == []
@@ -457,7 +457,7 @@ async def test_a_mail_that_loses_its_alerts_after_the_claim_is_deleted_later(pos
     post.fail(post.world.failing, "a")
     await post.check(mail_window=0)
     post.store.do(notices.make_mails, notices.MailLimits(9, 9))
-    sender = MailSender(post.store, post.settings(), lambda db, mail: None, post.measures)
+    sender = MailSender(post.store, post.settings(), lambda db, mail: None, post.metrics)
     await sender.run()
     assert (post.site.mails, post.counted()) == ([], {})
     post.store.do(lambda db: db.execute("DELETE FROM mail_notice"))
@@ -495,7 +495,7 @@ async def test_a_mail_that_cannot_be_composed_keeps_back_no_other(
             raise error("a mistake")
         return compose(db, mail)
 
-    await MailSender(post.store, post.settings(), fails, post.measures).run()
+    await MailSender(post.store, post.settings(), fails, post.metrics).run()
     assert post.site.receivers == ["b@people.example"]
     assert {row["login"]: row["outcome"] for row in post.outbox()} == {"a": "failed", "b": "sent"}
     assert f"cannot be composed: {error.__name__}" in post.outbox()[1]["error"]

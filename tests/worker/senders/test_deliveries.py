@@ -100,7 +100,7 @@ async def test_a_sender_that_dies_costs_a_retry_and_no_delivery(harness: WorkerH
         await until(lambda: senders.in_flight > 1 and len(receiver.bodies) > seen + 1)
         os.kill(pid, signal.SIGKILL)
         assert harness.worker is not None
-        deaths = harness.worker.measures.sender_deaths
+        deaths = harness.worker.metrics.sender_deaths
         await until(lambda: deaths.values() == {(): 1})
         answers.set()
         await until(lambda: harness.counts()["delivered"] == done + EVENTS)

@@ -33,11 +33,11 @@ OF_PROCESS = {
 def series() -> dict[str, AnyMetric]:
     """The metrics of the hub and the worker, by the names of their series."""
     found: dict[str, AnyMetric] = {}
-    for measure in all_metrics():
-        names = [measure.name]
-        if measure.kind == "histogram":
-            names = [f"{measure.name}_{part}" for part in ("bucket", "count", "sum")]
-        found |= dict.fromkeys(names, measure)
+    for metric in all_metrics():
+        names = [metric.name]
+        if metric.kind == "histogram":
+            names = [f"{metric.name}_{part}" for part in ("bucket", "count", "sum")]
+        found |= dict.fromkeys(names, metric)
     return found
 
 
@@ -70,17 +70,17 @@ def test_expressions_name_existing_metrics(expression: str) -> None:
             check_value(known[name], label, value)
 
 
-def check_value(measure: AnyMetric, label: str, value: str) -> None:
+def check_value(metric: AnyMetric, label: str, value: str) -> None:
     """Check that a requested value is one of the known values of a metric."""
-    if not isinstance(measure, CounterMetric) or label not in measure.labels:
+    if not isinstance(metric, CounterMetric) or label not in metric.labels:
         return
-    reported = {values[measure.labels.index(label)] for values in measure.values()}
+    reported = {values[metric.labels.index(label)] for values in metric.values()}
     if reported:
-        assert set(value.split("|")) <= reported, (measure.name, value)
+        assert set(value.split("|")) <= reported, (metric.name, value)
 
 
 def test_groups_are_of_labels_that_there_are() -> None:
-    labels = ADDED | {label for measure in all_metrics() for label in measure.labels}
+    labels = ADDED | {label for metric in all_metrics() for label in metric.labels}
     for expression in expressions():
         for names in GROUPED.findall(expression):
             assert {name.strip() for name in names.split(",")} <= labels, expression
@@ -89,7 +89,7 @@ def test_groups_are_of_labels_that_there_are() -> None:
 def test_every_metric_is_used_by_an_expression() -> None:
     asked = {name for expression in expressions() for name in NAME.findall(expression)}
     shown = {series()[name].name for name in asked if name in series()}
-    assert {measure.name for measure in all_metrics()} - shown == set()
+    assert {metric.name for metric in all_metrics()} - shown == set()
 
 
 def test_each_alert_has_a_severity_and_a_description() -> None:

@@ -31,12 +31,12 @@ def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[OTLPReceiver]:
 async def observability(store: Store) -> AsyncIterator[Observability]:
     worker = WorkerMetrics()
     made = Observability(store, others=[worker])
-    made.measures.events.add("accepted", many=3)
+    made.metrics.events.add("accepted", many=3)
     for seconds in (0.002, 0.3, 1_000_000.0):
-        made.measures.observe_request("topic", 202, seconds)
+        made.metrics.observe_request("topic", 202, seconds)
         worker.latency.observe_all([seconds])
-    made.measures.connections.read = lambda: 7
-    store.measures.held.read = lambda: 4096
+    made.metrics.connections.read = lambda: 7
+    store.metrics.held.read = lambda: 4096
     yield made
     await made.close()
 
@@ -102,7 +102,7 @@ async def test_counters_are_totals_since_the_start(
 ) -> None:
     async with running_telemetry(observability):
         await until(collector.metrics)
-        observability.measures.events.add("accepted", many=4)
+        observability.metrics.events.add("accepted", many=4)
     events = collector.metrics()["tocsin_events_total"]
     assert events.sum.is_monotonic
     assert events.sum.aggregation_temporality == 2, "cumulative"
