@@ -62,6 +62,12 @@ class BodyReader:
         self._reserve(request.scope, len(body))
         return body
 
+    async def read_and_release(self, request: IncomingRequest, limit: int) -> bytes:
+        """Return the body like `read`, and count it no more: its caller is soon done with it."""
+        body = await self.read(request, limit)
+        self.give_back(len(body))
+        return body
+
     async def _parts(
         self, request: IncomingRequest, message: Mapping[str, object], limit: int
     ) -> bytes:

@@ -66,7 +66,7 @@ class BatchEndpoint:
         signature: bytes,
     ) -> Response:
         limit = self._services.settings.max_event_bytes
-        body = await self._services.intake.read(request, limit)
+        body = await self._services.body_reader.read(request, limit)
         attempt.size = len(body)
         try:
             source = None
@@ -75,4 +75,4 @@ class BatchEndpoint:
                 attempt.sender = f"source {source['name']}"
             return await self._keep(request, body, caller, source)
         finally:
-            self._services.intake.give_back(len(body))
+            self._services.body_reader.give_back(len(body))

@@ -74,7 +74,7 @@ class IngestEndpoints:
                 del payload
                 return await self._accept(request, arrival)
             finally:
-                self._services.intake.give_back(len(body))
+                self._services.body_reader.give_back(len(body))
         except RECORDED_ERRORS as error:
             await self._rejections.record(attempt, error)
             raise
@@ -98,13 +98,13 @@ class IngestEndpoints:
             await self._rejections.record(attempt, error)
             raise
         finally:
-            self._services.intake.give_back(len(body))
+            self._services.body_reader.give_back(len(body))
 
     async def _body(self, request: Request, attempt: IngestAttempt) -> bytes:
         declared = request.headers.get(b"content-length", b"")
         attempt.size = int(declared[:18]) if declared.isdigit() else None
         limit = self._services.settings.max_event_bytes
-        body = await self._services.intake.read(request, limit)
+        body = await self._services.body_reader.read(request, limit)
         attempt.size = len(body)
         return body
 

@@ -81,8 +81,8 @@ def subscribe(services: Services) -> Handler:
 
 
 async def _read_request(services: Services, request: Request) -> SubscriptionRequest:
-    body = await services.intake.read(request, services.settings.max_body_bytes)
-    services.intake.give_back(len(body))
+    most = services.settings.max_body_bytes
+    body = await services.body_reader.read_and_release(request, most)
     fields = await read_apart(read_form, body, request.scope)
     for name in ("hub.mode", "hub.topic", "hub.callback"):
         if not fields.get(name):

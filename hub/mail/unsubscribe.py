@@ -42,8 +42,7 @@ def _unsubscribe_page(services: Services) -> Handler:
 
 def _change(services: Services) -> Handler:
     async def work(request: Request) -> Response:
-        raw = await services.intake.read(request, MOST_FORM)
-        services.intake.give_back(len(raw))
+        raw = await services.body_reader.read_and_release(request, MOST_FORM)
         change = _wanted(read_form(raw, request.scope))
         shown = await services.store.read(_follow, request.query, None)
         # A request without a valid link must not cause a write.

@@ -71,7 +71,7 @@ class Services:
     urls: Urls = field(init=False)
     documentation: str = field(init=False)
     """The beginning of every `documentation_url` in errors."""
-    intake: BodyReader = field(init=False)
+    body_reader: BodyReader = field(init=False)
     limits: RateLimits | None = field(init=False)
     """None if rate limiting is off."""
     passwords: Passwords = field(init=False)
@@ -90,7 +90,7 @@ class Services:
         self.authentications = Authentications(self.store)
         self.clients = ClientAddresses(settings.trusted_proxies)
         memory = BodyMemory(settings.max_held_bytes, self.clients)
-        self.intake = BodyReader(memory, settings.body_timeout)
+        self.body_reader = BodyReader(memory, settings.body_timeout)
         self.vocabulary = Vocabulary(settings.vocabulary, settings.root())
         self._computing = asyncio.Semaphore(MOST_COMPUTING)
 

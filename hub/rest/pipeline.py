@@ -115,8 +115,7 @@ async def _prepare(services: Services, operation: Operation, request: Request) -
     # An operation without a declared body ignores one that is sent.
     if operation.body is not None:
         most = operation.bodies * services.settings.max_body_bytes
-        raw = await services.intake.read(request, most)
-        services.intake.give_back(len(raw))
+        raw = await services.body_reader.read_and_release(request, most)
         raw = services.vocabulary.translate_request(raw)
         if operation.needs_body:
             require_body(raw)

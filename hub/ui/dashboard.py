@@ -233,8 +233,7 @@ class Dashboard:
 
     async def form(self, request: Request, most: int = MOST_FORM) -> Form:
         """Return the fields of a posted form of at most `most` bytes."""
-        raw = await self.services.intake.read(request, most)
-        self.services.intake.give_back(len(raw))
+        raw = await self.services.body_reader.read_and_release(request, most)
         return await read_apart(read_form, raw, request.scope, MOST_FIELDS)
 
     async def answer(self, visit: SessionRequest, shown: RenderedPage) -> Response:

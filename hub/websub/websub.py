@@ -62,9 +62,8 @@ class WebSubHub:
             return refusal(error)
 
     async def _form(self, request: Request) -> WebSubForm:
-        intake, most = self._services.intake, self._services.settings.max_body_bytes
-        body = await intake.read(request, most)
-        intake.give_back(len(body))
+        most = self._services.settings.max_body_bytes
+        body = await self._services.body_reader.read_and_release(request, most)
         if kind_of(request.headers.get(b"content-type", b"")) != URLENCODED:
             raise Unsupported(f"the Content-Type must be {URLENCODED}")
         return await read_apart(WebSubForm, body)
