@@ -5,12 +5,12 @@ A sign-in with a provider makes a token for its session alone, so that the sessi
 rights as one that a user's own token has opened. Nobody learns the value of this token.
 """
 
-import hashlib
 import secrets
 from dataclasses import dataclass
 from typing import Literal
 
 from store.accounts import tokens
+from store.accounts.tokens import digest
 from store.clock import SECOND
 from store.database.connection import Connection, Row
 
@@ -46,11 +46,6 @@ class SignInOrigin:
 
 
 BY_TOKEN = SignInOrigin()
-
-
-def digest(value: str) -> str:
-    """Return the digest under which a cookie's or link's value is stored."""
-    return hashlib.sha256(value.encode()).hexdigest()
 
 
 def begin(

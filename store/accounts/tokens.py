@@ -115,7 +115,10 @@ def is_well_formed(value: str) -> bool:
 
 
 def digest(value: str) -> str:
-    """Return the hexadecimal SHA-256 of a token value, which is stored in its place."""
+    """Return the hexadecimal SHA-256 of a random secret, which is stored in its place.
+
+    A slow hash would protect nothing, because nobody can guess the secret.
+    """
     return hashlib.sha256(value.encode()).hexdigest()
 
 

@@ -1,6 +1,5 @@
 """Manifests: descriptions of apps that are made when a program sends the one-time code."""
 
-import hashlib
 import json
 import secrets
 from collections.abc import Mapping
@@ -9,6 +8,7 @@ from typing import Any
 
 from store.accounts import apps
 from store.accounts.permissions import checked
+from store.accounts.tokens import digest
 from store.apps import app_hooks
 from store.clock import HOUR
 from store.database.connection import Connection, Row
@@ -39,7 +39,7 @@ def create(db: Connection, owner_id: int, manifest: Mapping[str, Any]) -> str:
     db.execute(
         "INSERT INTO app_manifest (code_hash, owner_id, manifest, expires_at)"
         " VALUES (:hash, :owner_id, :manifest, :ends)",
-        hash=_hash(code),
+        hash=digest(code),
         owner_id=owner_id,
         manifest=json.dumps(wanted),
         ends=db.now + LIFETIME,
@@ -75,10 +75,6 @@ def hook_url(manifest: Mapping[str, Any]) -> str | None:
     return url if isinstance(url, str) else None
 
 
-def _hash(code: str) -> str:
-    return hashlib.sha256(code.encode()).hexdigest()
-
-
 @dataclass(frozen=True, slots=True)
 class ConvertedManifest:
     """The app of a manifest, with its secrets. Without a hook it has no `webhook_secret`."""
@@ -98,7 +94,7 @@ def convert(db: Connection, code: str) -> ConvertedManifest | None:
     found = db.one(
         "DELETE FROM app_manifest WHERE code_hash = :hash AND expires_at > :now"
         " RETURNING owner_id, manifest",
-        hash=_hash(code),
+        hash=digest(code),
         now=db.now,
     )
     if found is None:

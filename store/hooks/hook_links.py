@@ -5,7 +5,7 @@ Only a digest of a link's secret value is kept.
 
 import secrets
 
-from store.accounts.sessions import digest
+from store.accounts.tokens import digest
 from store.clock import DAY, HOUR
 from store.database.connection import Connection, Row
 from store.errors import Invalid

@@ -3,7 +3,7 @@
 from hub.http.errors import Forbidden
 from hub.ui.section import ROOT, ActionResult, Section
 from hub.ui.view_context import ViewContext
-from store.accounts import sessions
+from store.accounts import sessions, tokens
 from store.clock import SECOND
 from store.errors import Missing
 
@@ -21,7 +21,7 @@ METHODS = {
 @ui.page("/sessions", "sessions.html")
 def list_sessions(ctx: ViewContext) -> dict[str, object]:
     """List the viewer's sessions, the last used one first."""
-    own = "" if ctx.session is None else sessions.digest(ctx.session)
+    own = "" if ctx.session is None else tokens.digest(ctx.session)
     idle = ctx.services.settings.ui_idle * SECOND
     return {
         "rows": sessions.owned(ctx.db, _owner(ctx), idle),

@@ -17,7 +17,7 @@ from hub.ui.session_request import SessionRequest
 from hub.ui.sign_in.with_token import CALLBACK, START, count_failure, values, within
 from hub.ui.templating import render
 from store import Connection
-from store.accounts import sessions
+from store.accounts import sessions, tokens
 from store.clock import SECOND
 
 OUT_OF_DATE = "This sign-in began too long ago, or in another browser. Please try again."
@@ -38,7 +38,7 @@ class OpenIDSignIn:
             if visit.is_led_by_another_site:
                 raise NotSignedIn
             wanted = within(visit.request.query.get("next", "")[:2000])
-            former = "" if visit.session is None else sessions.digest(visit.session)
+            former = "" if visit.session is None else tokens.digest(visit.session)
             attempt = SignInAttempt.begin(wanted, former, self._now())
             try:
                 place = await self.provider.authorization_url(attempt, self._redirect_uri(visit))

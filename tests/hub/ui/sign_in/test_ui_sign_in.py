@@ -109,7 +109,7 @@ async def test_the_store_keeps_only_the_digest_of_the_cookie(store: Store, seed:
     async with open_dashboard(store, seed.token) as browser:
         value = browser.client.cookies["tocsin_ui"]
         rows = store.look(lambda db: db.all("SELECT * FROM ui_session"))
-    assert [row["id"] for row in rows] == [sessions.digest(value)]
+    assert [row["id"] for row in rows] == [tokens.digest(value)]
     assert value not in str(rows)
 
 
@@ -463,7 +463,7 @@ async def test_an_app_sees_and_ends_no_session_of_its_user(store: Store, seed: A
         open_dashboard(store, held, last=False) as app,
         open_dashboard(store, seed.token) as browser,
     ):
-        mine = sessions.digest(browser.client.cookies["tocsin_ui"])[: sessions.SHOWN]
+        mine = tokens.digest(browser.client.cookies["tocsin_ui"])[: sessions.SHOWN]
         assert (await app.get("/ui/sessions")).status_code == 403
         for path in (f"/ui/sessions/{mine}/end", "/ui/sessions/end-others"):
             assert (await app.post(path)).status_code == 403
