@@ -28,13 +28,13 @@ class Permit:
 class FairSemaphore:
     """The count of requests in flight, and the queues of lanes that wait.
 
-    At most `most` requests may be in flight, and at most `per_host` of them to one machine.
-    `per_host` defaults to `most`.
+    At most `most` requests may be in flight, and at most `per_machine` of them to one machine.
+    `per_machine` defaults to `most`.
     """
 
-    def __init__(self, most: int, per_host: int | None = None) -> None:
+    def __init__(self, most: int, per_machine: int | None = None) -> None:
         self.most = most
-        self.per_host = most if per_host is None else per_host
+        self.per_machine = most if per_machine is None else per_machine
         self.in_flight = 0
         self._by_host: Counter[str] = Counter()
         self._by_machine: Counter[str] = Counter()
@@ -44,9 +44,9 @@ class FairSemaphore:
         self._turns: dict[str, None] = {}
         self._full_machines: set[str] = set()
 
-    def change(self, most: int, per_host: int) -> None:
+    def change(self, most: int, per_machine: int) -> None:
         """Apply these limits from now on."""
-        self.most, self.per_host = most, per_host
+        self.most, self.per_machine = most, per_machine
         self._turns.update(dict.fromkeys(self._full_machines))
         self._full_machines.clear()
 
@@ -57,11 +57,11 @@ class FairSemaphore:
     def _has_room(self, host: str, machine: str, free: int) -> bool:
         if host == UNKNOWN_HOST:
             return free > 0
-        scarce = min(free, self.per_host - self._by_machine[machine])
+        scarce = min(free, self.per_machine - self._by_machine[machine])
         return scarce > 0 and self._by_host[host] < FAIR_SHARE * scarce
 
     def _is_full(self, machine: str) -> bool:
-        return machine != UNKNOWN_HOST and self._by_machine[machine] >= self.per_host
+        return machine != UNKNOWN_HOST and self._by_machine[machine] >= self.per_machine
 
     def acquire(self, host: str, machine: str) -> Permit:
         """Count one more request in flight."""
@@ -95,7 +95,7 @@ class FairSemaphore:
         Return False if that machine is at its limit.
         """
         if machine != permit.machine:
-            if self._by_machine[machine] >= self.per_host:
+            if self._by_machine[machine] >= self.per_machine:
                 return False
             self._count_for(permit, machine)
         return True
@@ -218,5 +218,5 @@ class FairSemaphore:
             len(lanes)
             for machine, hosts in self._waiting.items()
             for host, lanes in hosts.items()
-            if host != UNKNOWN_HOST and not self._has_room(host, machine, self.per_host)
+            if host != UNKNOWN_HOST and not self._has_room(host, machine, self.per_machine)
         )

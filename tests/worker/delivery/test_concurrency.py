@@ -102,7 +102,7 @@ def on(machine: str, number: int, host: str = "") -> Lane:
 
 
 def test_a_machine_has_a_limit_over_all_its_hosts() -> None:
-    semaphore = FairSemaphore(100, per_host=5)
+    semaphore = FairSemaphore(100, per_machine=5)
     held = [semaphore.acquire(f"name{number}", "192.0.2.1") for number in range(5)]
     assert not semaphore.can_acquire("name5", "192.0.2.1")
     assert semaphore.can_acquire("name5", "192.0.2.2")
@@ -111,7 +111,7 @@ def test_a_machine_has_a_limit_over_all_its_hosts() -> None:
 
 
 def test_a_request_counts_for_the_machine_that_it_reaches() -> None:
-    semaphore = FairSemaphore(100, per_host=2)
+    semaphore = FairSemaphore(100, per_machine=2)
     held = [semaphore.acquire(name, name) for name in ("a", "b", "c")]
     reached = [semaphore.assign_machine(permit, "192.0.2.1") for permit in held]
     assert reached == [True, True, False]
@@ -128,7 +128,7 @@ def test_a_request_counts_for_the_machine_that_it_reaches() -> None:
 
 
 def test_the_end_of_a_request_wakes_one_that_waits_for_its_machine() -> None:
-    semaphore = FairSemaphore(100, per_host=1)
+    semaphore = FairSemaphore(100, per_machine=1)
     first, other = semaphore.acquire("x", "x"), semaphore.acquire("y", "y")
     for number in range(3):
         semaphore.enqueue(on("x", number, "x"), now=1.0)
@@ -150,7 +150,7 @@ def test_the_end_of_a_request_wakes_one_that_waits_for_its_machine() -> None:
 
 
 def test_a_lane_that_does_not_want_its_turn_any_more_leaves_it_to_the_next() -> None:
-    semaphore = FairSemaphore(100, per_host=1)
+    semaphore = FairSemaphore(100, per_machine=1)
     permit = semaphore.acquire("x", "x")
     for number in range(3):
         semaphore.enqueue(on("x", number, "x"), now=1.0)
@@ -160,7 +160,7 @@ def test_a_lane_that_does_not_want_its_turn_any_more_leaves_it_to_the_next() -> 
 
 
 def test_hooks_behind_their_host_s_share_are_held() -> None:
-    semaphore = FairSemaphore(1000, per_host=64)
+    semaphore = FairSemaphore(1000, per_machine=64)
     assert len(taken(semaphore, "x")) == 57
     for number in range(3):
         semaphore.enqueue(on("x", number, "x"), now=1.0)
@@ -171,7 +171,7 @@ def test_hooks_behind_their_host_s_share_are_held() -> None:
 
 
 def test_a_raised_limit_wakes_a_waiting_hook() -> None:
-    semaphore = FairSemaphore(100, per_host=1)
+    semaphore = FairSemaphore(100, per_machine=1)
     semaphore.acquire("x", "x")
     semaphore.enqueue(on("x", 1, "x"), now=1.0)
     assert semaphore.dequeue() is None
@@ -184,7 +184,7 @@ def test_a_raised_limit_wakes_a_waiting_hook() -> None:
 @pytest.mark.parametrize("hosts", [1, 10_000])
 def test_hooks_that_wait_for_a_machine_cost_others_nothing(hosts: int) -> None:
     """10,000 hooks wait for one machine, which has one host or 10,000."""
-    semaphore = FairSemaphore(1000, per_host=4)
+    semaphore = FairSemaphore(1000, per_machine=4)
     held = [semaphore.acquire(f"x:{number % hosts}", "x") for number in range(4)]
     for number in range(10_000):
         semaphore.enqueue(on("x", number, f"x:{number % hosts}"), now=1.0)
@@ -208,7 +208,7 @@ def _pass_permits(semaphore: FairSemaphore, held: list[Permit]) -> None:
 
 
 def test_all_hooks_of_a_machine_have_their_turn() -> None:
-    semaphore = FairSemaphore(1000, per_host=2)
+    semaphore = FairSemaphore(1000, per_machine=2)
     lanes = [on("x", number, f"x:{number % 3}") for number in range(9)]
     held = [semaphore.acquire("x:0", "x"), semaphore.acquire("x:1", "x")]
     for lane in lanes:
