@@ -3,12 +3,12 @@
 Three limits decide. Each has its own wake-up:
 - The hook's own limits (`Lane`) are its window, rate and cooldown. The end of one of its requests
   wakes it, or a timer.
-- The limit of all requests in flight (`FairSemaphore`) is shared by machines and hosts. The end of
-  any request wakes it.
+- The limits that all hooks share (`FairSemaphore`) are for the requests in flight: of all, of a
+  machine and of a host. The end of any request wakes a hook that waits.
 - The limit of starts in one pass of the event loop (`StartThrottle`). The next pass wakes it.
 
-While `blocked` returns True, nothing starts, because an outcome could not be recorded under the
-lease. The code that ends this state calls `wake`.
+While `blocked` returns True, nothing starts: the outcomes could not be recorded, or the lease may
+have ended. The code that ends this state calls `wake`.
 """
 
 import asyncio

@@ -55,7 +55,7 @@ class QueuedDelivery:
 class Lane:
     """The deliveries of one hook.
 
-    Times are in seconds of the event loop's clock, except `next_due`.
+    Times are in seconds of the event loop's clock, except `next_due` and `held_until`.
     """
 
     hook_id: int
