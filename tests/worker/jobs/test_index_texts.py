@@ -210,7 +210,7 @@ async def test_nothing_of_a_deleted_payload_stays(harness: WorkerHarness, fill: 
     await index_texts(harness.store)
     with_payloads = harness.store.look(rows, "text_slice")
     harness.clock.advance(8 * DAY)
-    await prune(harness.store, WorkerSettings(), pause=0)
+    await prune(harness.store, WorkerSettings(reflect=False), pause=0)
     assert ids(search(harness.store, "secret bell")) == []
     assert len(ids(search(harness.store, "an answer"))) == 9
     await index_texts(harness.store)
