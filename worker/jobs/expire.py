@@ -21,6 +21,7 @@ async def expire(
 
     Each batch is one transaction, together with its events.
     """
+    began = store.clock.now()
     for kind in EXPIRING:
         total = 0
         while (many := await store.write(expire_batch, kind, emit, batch)) == batch:
@@ -29,7 +30,7 @@ async def expire(
             await asyncio.sleep(0)
         if total + many:
             log.info("%s: %d", kind.event, total + many)
-    await pause_if_due(store, expiring.next_due, sleep)
+    await pause_if_due(store, expiring.next_due, began, sleep)
 
 
 def expire_batch(db: Connection, kind: ExpiringKind, emit: EventEmitter, limit: int) -> int:

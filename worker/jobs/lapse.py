@@ -33,7 +33,7 @@ async def lapse(
 
     `began` is when the worker began, in microseconds.
     """
-    queue = FetchQueue(settings, tracer)
+    queue, run_began = FetchQueue(settings, tracer), store.clock.now()
     total = 0
     while hook_ids := await store.read(pull_leases.hooks_with_expired, BATCH):
         ended = [await store.write(queue.lapse, hook_id) for hook_id in hook_ids]
@@ -47,4 +47,4 @@ async def lapse(
         log.info("leases of pull hooks that expired: %d", total)
     for hook_id in await store.write(idle_hooks.remove, began):
         log.info("pull hook %d was idle for too long: removed", hook_id)
-    await pause_if_due(store, partial(next_due, began=began))
+    await pause_if_due(store, partial(next_due, began=began), run_began)

@@ -11,9 +11,15 @@ Sleep = Callable[[float], Awaitable[None]]
 
 
 async def pause_if_due(
-    store: Store, next_due: Callable[[Connection], int | None], sleep: Sleep = asyncio.sleep
+    store: Store,
+    next_due: Callable[[Connection], int | None],
+    began: int,
+    sleep: Sleep = asyncio.sleep,
 ) -> None:
-    """Pause if something is still due. Otherwise the job would run again at once, without end."""
+    """Pause if something is left that was due at `began`, when the run began.
+
+    Otherwise the job would run again at once, without end. For what has become due since, it does.
+    """
     due = await store.read(next_due)
-    if due is not None and due <= store.clock.now():
+    if due is not None and due <= began:
         await sleep(PAUSE)

@@ -252,6 +252,26 @@ async def test_rows_that_another_transaction_holds_wait_for_a_pause(
     assert (list(ended(kept).values()), paused) == ([1, 1, 1], [PAUSE])
 
 
+async def test_rows_that_become_due_during_a_run_wait_for_no_pause(
+    kept: Store, clock: MovableClock, worker_events: WorkerEvents
+) -> None:
+    paused: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        paused.append(seconds)
+
+    def emit(db: Connection, event: str, rows: Sequence[Row]) -> None:
+        worker_events(db, event, rows)
+        if event == "authorization.expired":
+            clock.advance(6 * 86_400)
+
+    clock.advance(2 * 86_400)
+    await expire(kept, emit, sleep=sleep)
+    assert list(ended(kept).values()) == [1, 0, 1]
+    assert (kept.look(expiring.next_due) or 0) < kept.clock.now()
+    assert paused == []
+
+
 async def test_an_earlier_end_wakes_the_worker(tmp_path: Path, settings: HubSettings) -> None:
     """On the system clock, a timer starts the job when a limit ends, before the next poll."""
     store = open_store("sqlite", data_dir=tmp_path)
