@@ -51,7 +51,8 @@ def _refs(repo: Any, heads: dict[bytes, list[int]]) -> dict[bytes, int]:
     for name, node in sorted(repo.tags().items()):
         if name != b"tip":
             put(b"tags/", name, repo[node].rev())
-    for name, revs in sorted(heads.items()):
+    # The default branch comes first, so that another name such as `.default` does not take its ref.
+    for name, revs in sorted(heads.items(), key=lambda one: (one[0] != b"default", one)):
         put(b"heads/", name, revs[-1])
         for rev in revs[:-1]:
             put(b"heads/", b"%s-%s" % (name, repo[rev].hex()[:12]), rev)

@@ -149,14 +149,14 @@ async def test_each_head_has_a_ref(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     wrote(repo, "a.txt", b"1")
     for bookmark in ("bell x", "default/old"):
         hg(repo, "bookmark", "-i", bookmark)
-    for number, branch in enumerate(("bell/low", "bell", "bell x", "bell-x")):
+    for number, branch in enumerate(("bell/low", "bell", "bell x", "bell-x", ".default")):
         hg(repo, "update", "-q", "0")
         hg(repo, "branch", "-q", branch)
         wrote(repo, "b.txt", b"%d" % number)
     steps = ImportSteps(tmp_path, lambda **news: None, memory=1 << 32)
     await steps.take_over("hg_to_git", repo, heard=lambda line: None)
     refs = git(steps.source, "for-each-ref", "--format=%(refname:lstrip=3)", "refs/tocsin/source")
-    first, low, _, _, dashed = hg(
+    first, low, _, _, dashed, dotted = hg(
         repo, "log", "-r", "sort(all(), rev)", "-T", "{node|short} "
     ).split()
     assert {*refs.splitlines()} == {
@@ -166,6 +166,7 @@ async def test_each_head_has_a_ref(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         f"heads/bell-x-{dashed}",
         f"heads/bell-low-{low}",
         "heads/default",
+        f"heads/default-{dotted}",
         f"heads/default-old-{first}",
     }
 
