@@ -55,7 +55,8 @@ class SignInAttempt:
             return None
         texts = (attempt.state, attempt.nonce, attempt.verifier, attempt.next, attempt.former)
         right = all(isinstance(one, str) for one in texts) and isinstance(attempt.until, int)
-        return attempt if right else None
+        # PostgreSQL takes no NUL.
+        return attempt if right and "\0" not in attempt.former else None
 
     def is_answered_by(self, state: str, now: int) -> bool:
         """Return whether an answer with this state belongs to this attempt, and comes in time.

@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -258,6 +259,7 @@ async def test_a_sign_in_never_leads_to_another_site(
     attempt = SignInAttempt("s", "n", "v", wanted, "f", 1)
     assert SignInAttempt.unpacked(attempt.packed()) == attempt
     assert SignInAttempt.unpacked("nothing") is None
+    assert SignInAttempt.unpacked(replace(attempt, former="f\0").packed()) is None
 
 
 @pytest.mark.parametrize(
