@@ -72,6 +72,7 @@ async def test_a_token_shows_the_address_and_the_hooks_that_it_may_read(world: W
             page = text_of(await browser.page("/ui/mail"))
         shown = OCTO in page, f"hook {hook_id} of octo/hello" in page
         assert shown == (address, hook), scopes
+        assert ("or the permission email_addresses, shows it here" in page) != address
     await world.store.close()
 
 
