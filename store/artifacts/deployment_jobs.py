@@ -12,7 +12,7 @@ import orjson
 from store.artifacts import deployment_records
 from store.artifacts.deployment_records import Deployment, DeploymentPlace
 from store.database.connection import Connection, Row
-from store.errors import Conflict
+from store.errors import Busy, Conflict
 from store.jobs import jobs
 from store.repositories import repositories
 
@@ -96,7 +96,7 @@ def advance(db: Connection, job: Row, limit: int) -> list[Row] | None:
     """Record up to `limit` deployments of a job. Return their records.
 
     If none is left, end the job and return None. Deployments of repositories that are gone become
-    errors.
+    errors. Raises Busy if another worker has taken some, which may come back.
     """
     wanted = _take(db, job["id"], limit)
     if not wanted:
@@ -128,10 +128,10 @@ def _opened(row: Row) -> Row:
 
 
 def _take(db: Connection, job_id: int, limit: int) -> list[Deployment]:
-    # Rows that another worker has taken are waited for: they come back if its transaction fails.
+    """Remove and return the next deployments, in order. Raises Busy if they are not free."""
     chosen = (
         "SELECT e.position FROM deployment_job_entry e WHERE e.job_id = :job_id"
-        f" ORDER BY e.position LIMIT :limit{db.for_update}"
+        f" ORDER BY e.position LIMIT :limit{db.skip_locked}"
     )
     rows = db.tuples(
         "DELETE FROM deployment_job_entry WHERE job_id = :job_id"
@@ -139,7 +139,20 @@ def _take(db: Connection, job_id: int, limit: int) -> list[Deployment]:
         job_id=job_id,
         limit=limit,
     )
+    _check_free(db, job_id, max((position for position, _ in rows), default=None))
     return [deployment_records.unpacked(content) for _, content in sorted(rows)]
+
+
+def _check_free(db: Connection, job_id: int, last: int | None) -> None:
+    """Raise Busy if another worker has taken deployments up to `last`, or the last ones (None).
+
+    They come back if its transaction fails. Waiting for it would stop all writes of this process.
+    """
+    first = db.value(
+        "SELECT min(position) FROM deployment_job_entry WHERE job_id = :job_id", job_id=job_id
+    )
+    if first is not None and (last is None or first < last):
+        raise Busy("another worker has taken deployments of the job")
 
 
 def _is_there(job: Row, repo: Row | None) -> bool:
