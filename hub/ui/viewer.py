@@ -188,19 +188,14 @@ class DashboardViewer:
         return _passes(self.check_change, db, hook)
 
     def changeable(self, db: Connection, hook_ids: Iterable[int]) -> list[int]:
-        """Return which of these hooks they may change.
+        """Return which of these hooks they may change."""
+        return _permitted(db, hook_ids, self.may_change)
 
-        Hooks of the same target and creator share the rights, which are checked once.
-        """
-        rights: dict[tuple[HookTarget, int | None], bool] = {}
-        found = []
-        for hook in filter(None, (hooks.by_id(db, number) for number in hook_ids)):
-            key = target_of(hook), hook["oauth_app_id"]
-            if key not in rights:
-                rights[key] = self.may_change(db, hook)
-            if rights[key] and hook["deleted_at"] is None:
-                found.append(hook["id"])
-        return found
+    def visible(self, db: Connection, hook_ids: Iterable[int]) -> list[int]:
+        """Return which of these hooks they may see. They are no guest."""
+        return _permitted(
+            db, hook_ids, lambda *hook: _passes(self._check, *hook, READ, OF_ORGANIZATION)
+        )
 
     def check_change(self, db: Connection, hook: Row) -> None:
         """Check that they may change a hook. Raises Missing or Forbidden if not."""
@@ -233,6 +228,24 @@ class DashboardViewer:
     def may_run(self) -> bool:
         """Return whether they may operate the installation."""
         return self.operator and (self.caller is None or token_rights.covers(self.caller, RUN))
+
+
+def _permitted(
+    db: Connection, hook_ids: Iterable[int], may: Callable[[Connection, Row], bool]
+) -> list[int]:
+    """Return the hooks for which `may` says so.
+
+    Hooks of the same target and creator share the rights, which are checked once.
+    """
+    rights: dict[tuple[HookTarget, int | None], bool] = {}
+    found = []
+    for hook in hooks.by_ids(db, hook_ids):
+        key = target_of(hook), hook["oauth_app_id"]
+        if key not in rights:
+            rights[key] = may(db, hook)
+        if rights[key] and hook["deleted_at"] is None:
+            found.append(hook["id"])
+    return found
 
 
 def _passes(check: Callable[..., object], *given: object) -> bool:

@@ -66,12 +66,11 @@ def _own(ctx: ViewContext) -> dict[str, Any]:
         return {"has_address": False, "address": None, "left": []}
     address = receivers.address_of(ctx.db, caller.account_id)
     left = subscriptions.list_left(ctx.db, caller.account_id)
+    seen = {0, *ctx.viewer.visible(ctx.db, [one["hook_id"] for one in left])}
     return {
         "has_address": address is not None,
         "address": address if may(caller, ADDRESSES) else None,
-        "left": [
-            one for one in left if not one["hook_id"] or ctx.viewer.may_see(ctx.db, one["hook_id"])
-        ],
+        "left": [one for one in left if one["hook_id"] in seen],
     }
 
 

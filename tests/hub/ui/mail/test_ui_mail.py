@@ -6,7 +6,10 @@ import pytest
 from dashboard_client import open_dashboard, text_of
 from ui_world import World
 
-from store import Connection, Store
+from hub.auth import access
+from hub.auth.access import Access
+from hub.auth.credentials import Caller
+from store import Connection, Row, Store
 from store.accounts import emails, tokens
 from store.clock import MovableClock
 from store.delivery import hook_removal
@@ -73,6 +76,27 @@ async def test_a_token_shows_the_address_and_the_hooks_that_it_may_read(world: W
         shown = OCTO in page, f"hook {hook_id} of octo/hello" in page
         assert shown == (address, hook), scopes
         assert ("or the permission email_addresses, shows it here" in page) != address
+    await world.store.close()
+
+
+async def test_hooks_of_one_repository_share_a_check_of_the_token(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody may have left hundreds of hooks."""
+    hook_ids = [world.failing["id"], world.good["id"]]
+    world.store.do(subscriptions.unsubscribe, world.seed.octo["id"], hook_ids)
+    checked: list[int] = []
+    check = access.check
+
+    def checking(db: Connection, wanted: Access, caller: Caller | None, repo: Row) -> Any:
+        checked.append(repo["id"])
+        return check(db, wanted, caller, repo)
+
+    monkeypatch.setattr(access, "check", checking)
+    async with open_dashboard(world.store, world.seed.token, **ON) as browser:
+        page = text_of(await browser.page("/ui/mail"))
+    assert all(f"hook {hook_id} of octo/hello" in page for hook_id in hook_ids)
+    assert checked == [world.failing["repo_id"]]
     await world.store.close()
 
 
