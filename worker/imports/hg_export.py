@@ -12,7 +12,7 @@ PLACE = b"refs/tocsin/source/"
 WORK = b"refs/tocsin/work"
 TELL_EVERY = 100
 MODES = {b"": b"100644", b"x": b"100755", b"l": b"120000"}
-NOT_IN_REFS = re.compile(rb"[\x00-\x20\x7f~^:?*\[\\]+|\.\.+|@\{|//+|\.lock(?=/|$)")
+NOT_IN_REFS = re.compile(rb"[\x00-\x20\x7f~^:?*\[\\]+|\.\.+|@\{|//+|\.lock(?=\.*(?:/|$))")
 PERSON = re.compile(rb"(.*)<([^<>]*)>?", re.DOTALL)
 UNPRINTABLE = re.compile(rb"[\x00-\x1f<>]+")
 

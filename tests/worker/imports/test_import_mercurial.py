@@ -149,14 +149,15 @@ async def test_each_head_has_a_ref(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     wrote(repo, "a.txt", b"1")
     for bookmark in ("bell x", "default/old"):
         hg(repo, "bookmark", "-i", bookmark)
-    for number, branch in enumerate(("bell/low", "bell", "bell x", "bell-x", ".default")):
+    branches = ("bell/low", "bell", "bell x", "bell-x", ".default", "tower.lock.")
+    for number, branch in enumerate(branches):
         hg(repo, "update", "-q", "0")
         hg(repo, "branch", "-q", branch)
         wrote(repo, "b.txt", b"%d" % number)
     steps = ImportSteps(tmp_path, lambda **news: None, memory=1 << 32)
     await steps.take_over("hg_to_git", repo, heard=lambda line: None)
     refs = git(steps.source, "for-each-ref", "--format=%(refname:lstrip=3)", "refs/tocsin/source")
-    first, low, _, _, dashed, dotted = hg(
+    first, low, _, _, dashed, dotted, _ = hg(
         repo, "log", "-r", "sort(all(), rev)", "-T", "{node|short} "
     ).split()
     assert {*refs.splitlines()} == {
@@ -168,6 +169,7 @@ async def test_each_head_has_a_ref(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         "heads/default",
         f"heads/default-{dotted}",
         f"heads/default-old-{first}",
+        "heads/tower-",
     }
 
 
