@@ -19,10 +19,8 @@ from worker.websub.verify import ask_callback, is_confirmed, new_challenge, veri
 
 log = logging.getLogger("tocsin.worker")
 
-# The most verifications under way at once, which is also the most fetches, and the most topics that
-# one claim takes.
+# The most verifications under way at once, which is also the most fetches.
 MOST = 64
-FETCHES = 8
 
 
 class WebSubTasks:
@@ -93,7 +91,7 @@ class WebSubTasks:
         if wait > 0:
             self._wake_after(wait)
             return
-        for topic in await self._store.write(websub_foreign.claim, min(FETCHES, room)):
+        for topic in await self._store.write(websub_foreign.claim, room):
             work = fetch_topic(self._store, self._settings, self._guard, self._client, topic)
             self._spawn(work, self._fetches)
 

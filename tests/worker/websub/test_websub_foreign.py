@@ -11,7 +11,8 @@ import pytest
 from waiting import until
 from websub_site import Peer, Site, peer, site
 
-from store import Row
+from store import Connection, Row
+from store.delivery.websub import websub_foreign, websub_topics
 from worker.websub import fetch, tasks
 from worker.websub.feed_diff import find_entries, remove_known_entries
 from worker.websub.fetch import fetch_topic
@@ -144,6 +145,30 @@ async def test_fetches_are_limited_and_keep_back_no_verification(
     assert len(held) == 2
     gate.set()
     await until(lambda: len(subscriber.contents) == len(topics))
+
+
+async def test_all_topics_that_are_due_are_fetched_at_once(
+    place: Site, blog: Peer, subscriber: Peer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Slow topics keep back no other one, after a pause of the worker for example."""
+    held: list[object] = []
+
+    async def hold(*given: Any) -> None:
+        held.append(given)
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(tasks, "fetch_topic", hold)
+    topics = [websub_topics.external_topic(f"{blog.url}/{number}") for number in range(20)]
+
+    def announce(db: Connection) -> None:
+        for topic in topics:
+            websub_foreign.mark_changed(db, topic)
+
+    for topic in topics:
+        await place.subscribe(f"{subscriber.url}/x", topic=topic.self_url)
+    place.store.do(announce)
+    await until(lambda: held)
+    assert len(held) == len(topics)
 
 
 async def test_a_topic_without_subscribers_is_not_fetched(place: Site, blog: Peer) -> None:
