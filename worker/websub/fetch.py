@@ -34,9 +34,17 @@ class FetchFailed(Exception):
 
 
 async def fetch_topic(
-    store: Store, settings: WorkerSettings, guard: Guard, client: GuardedClient, topic: Row
+    store: Store,
+    settings: WorkerSettings,
+    guard: Guard,
+    client: GuardedClient,
+    topic: Row,
+    parsing: asyncio.Lock,
 ) -> None:
-    """Fetch a topic, and distribute its content if it has changed."""
+    """Fetch a topic, and distribute its content if it has changed.
+
+    `parsing` is held while a feed is parsed.
+    """
     try:
         reply = await _get(settings, guard, client, topic)
         content = None if reply.status == UNCHANGED else _content(reply)
@@ -47,9 +55,10 @@ async def fetch_topic(
         await store.write(websub_foreign.mark_unchanged, topic)
         return
     if FEED.match(content.content_type):
-        before = await store.read(websub_foreign.distributed_body, topic["event_id"])
-        # A feed of the maximum size can take half a second.
-        content.part = await asyncio.to_thread(remove_known_entries, content.body, before)
+        # A feed of 1 MiB can take a second. Other work needs the threads, and the event loop too.
+        async with parsing:
+            before = await store.read(websub_foreign.distributed_body, topic["event_id"])
+            content.part = await asyncio.to_thread(remove_known_entries, content.body, before)
     await store.write(websub_foreign.distribute, topic, content)
 
 

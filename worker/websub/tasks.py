@@ -37,6 +37,7 @@ class WebSubTasks:
         self._again = False
         self._verifications: set[asyncio.Task[None]] = set()
         self._fetches: set[asyncio.Task[None]] = set()
+        self._parsing = asyncio.Lock()
         self._claimed_ids: set[int] = set()
         self._timer: asyncio.TimerHandle | None = None
         self._stopping = False
@@ -92,8 +93,12 @@ class WebSubTasks:
             self._wake_after(wait)
             return
         for topic in await self._store.write(websub_foreign.claim, room):
-            work = fetch_topic(self._store, self._settings, self._guard, self._client, topic)
-            self._spawn(work, self._fetches)
+            self._spawn(self._fetch(topic), self._fetches)
+
+    def _fetch(self, topic: Row) -> Coroutine[Any, Any, None]:
+        return fetch_topic(
+            self._store, self._settings, self._guard, self._client, topic, self._parsing
+        )
 
     def _wake_after(self, wait: float) -> None:
         if self._timer is not None:

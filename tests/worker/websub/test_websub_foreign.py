@@ -270,6 +270,31 @@ async def test_a_feed_is_parsed_beside_the_event_loop(
     assert threading.current_thread() not in threads
 
 
+async def test_one_feed_is_parsed_at_a_time(
+    place: Site, blog: Peer, subscriber: Peer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sign-ins and large requests need the same threads."""
+    others, together, turn = threading.Event(), [], threading.Lock()
+
+    def parsed(*given: Any) -> None:
+        if not turn.acquire(blocking=False):
+            together.append(given)
+            others.set()
+            return
+        # If another one may begin meanwhile, it begins within this time.
+        others.wait(0.5)
+        turn.release()
+
+    monkeypatch.setattr(fetch, "remove_known_entries", parsed)
+    for path in ("/a", "/b", "/c"):
+        blog.pages[path] = (200, {"Content-Type": "application/atom+xml"}, FEED % ONE)
+        await place.subscribe(f"{subscriber.url}{path}", topic=f"{blog.url}{path}")
+    for path in ("/a", "/b", "/c"):
+        await publish(place, f"{blog.url}{path}")
+    await until(lambda: len(subscriber.contents) == 3)
+    assert not together
+
+
 async def test_7_undelivered_entries_are_sent_again(
     place: Site, blog: Peer, subscriber: Peer
 ) -> None:
