@@ -102,7 +102,8 @@ class MailComposer:
 def _address(address: str, name: str = "") -> Address:
     # `Address(addr_spec=...)` would reject a local part that is not ASCII.
     local, _, domain = email_address.to_ascii(address).rpartition("@")
-    return Address(name, local, domain)
+    # An address from before such parts were refused may have an encoded word (see `TextHeader`).
+    return Address(name, local.replace("=?", "= ?"), domain)
 
 
 def _text(line: TextLine) -> str:

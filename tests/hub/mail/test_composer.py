@@ -107,6 +107,22 @@ def test_domains_in_unicode_are_sent_in_ascii(
     assert found["Message-ID"].endswith("@forge.example>")
 
 
+def test_an_address_from_an_earlier_version_adds_no_header(
+    store: Store, seed: Any, composer: MailComposer
+) -> None:
+    def compose(db: Connection) -> bytes:
+        address = "=?utf-8?q?x=0ABcc:_eve=40evil.example?=@reader.example"
+        mail = outbox.get(db, outbox.add(db, outbox.TEST, address))
+        assert mail is not None
+        found = composer(db, mail)
+        assert found is not None
+        return found.as_bytes(policy=SMTP)
+
+    content = store.do(compose)
+    assert b"\nBcc:" not in content
+    assert b'To: "= ?utf-8?q?' in content
+
+
 def test_long_texts_are_cut(store: Store, seed: Any, composer: MailComposer) -> None:
     def compose(db: Connection) -> Any:
         hook = hooks.create(db, seed.hello["id"], url="https://ci.example/", events=["push"])
