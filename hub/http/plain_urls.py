@@ -36,4 +36,4 @@ def _in_ascii(host: str) -> str:
     try:
         return idna.encode(host, uts46=True).decode()
     except UnicodeError:  # the base class of IDNAError
-        raise ValueError(f"has the host {host}, which is no domain name") from None
+        raise ValueError(f"has the host {host}: write it in ASCII, as xn--...") from None

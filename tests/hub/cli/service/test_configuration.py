@@ -107,6 +107,7 @@ def test_a_wrong_file_is_refused_in_one_line(toml, said):
         ('base_url = "https://hub.example?"', "base_url: must have no query"),
         ('base_url = "https://hub.example/{a}"', "base_url: must have a valid port, and no other"),
         ('base_url = "https://ab\u0600.example"', "base_url: has the host"),
+        ('base_url = "https://i\u2764.example"', "base_url: has the host i\u2764.example: write"),
         ('base_url = "https://hub.example /x"', "base_url: must have a valid port, and no other"),
         ('base_url = "https://hub.example/ui/"', "base_url: must not end in /ui"),
         ('base_url = "https://hub.example/ui/hooks"', "base_url: must not end in /ui/hooks"),
