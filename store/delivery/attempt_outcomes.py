@@ -149,8 +149,8 @@ def _ignore_former_receivers(db: Connection, outcomes: Sequence[Outcome]) -> Non
         return
     sql = f"SELECT h.id, h.url FROM {db.each('ids', id='integer')} AS w JOIN hook h ON h.id = w.id"
     urls = dict(db.tuples(sql, ids=json_array({o.hook_id for o in asked})))
-    followers = {o.hook_id for o in asked if o.hook_id < 0}
-    versions = websub.versions(db, followers) if followers else {}
+    followers = {o.hook_id for o in asked if o.hook_id < 0 and o.disable is not None}
+    versions = websub.versions(db, followers, locked=True) if followers else {}
     for o in asked:
         same_version = versions.get(o.hook_id, o.version) == o.version
         if urls.get(o.hook_id, o.url) != o.url or not same_version:

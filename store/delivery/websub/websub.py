@@ -106,12 +106,16 @@ def get(db: Connection, subscription_id: int) -> Row | None:
     return by_hook(db, -subscription_id)
 
 
-def versions(db: Connection, hook_ids: Iterable[int]) -> dict[int, int]:
-    """Return the current version of each of these subscriptions, keyed by its id in the queue."""
+def versions(db: Connection, hook_ids: Iterable[int], *, locked: bool = False) -> dict[int, int]:
+    """Return the current version of each of these subscriptions, keyed by its id in the queue.
+
+    If `locked`, no other transaction changes them until this one ends.
+    """
     return dict(
         db.tuples(
             "SELECT -id, version FROM websub WHERE id IN"
-            f" (SELECT id FROM {db.each('ids', id='integer')} AS w)",
+            f" (SELECT id FROM {db.each('ids', id='integer')} AS w)"
+            f" ORDER BY id{db.for_update if locked else ''}",
             ids=json_array(-hook_id for hook_id in hook_ids),
         )
     )
