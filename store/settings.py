@@ -17,6 +17,7 @@ LARGEST = 10**12
 """The largest whole number of a setting, such as a number of bytes."""
 
 PASSWORD = re.compile(r"(?<=[?&]password=)[^&]+")
+REDACTED = re.compile(r":\.\.\.(?=@)|(?<=[?&])password=\.\.\.&?")
 
 
 def redact_url(url: str) -> str:
@@ -26,6 +27,11 @@ def redact_url(url: str) -> str:
     name, colon, password = login.partition(":")
     login = f"{name}{colon}..." if password else login
     return f"{scheme}{separator}{login}{at}{PASSWORD.sub('...', place)}"
+
+
+def without_password(url: str) -> str:
+    """Return the URL of a database without its password. The driver may find one elsewhere."""
+    return REDACTED.sub("", redact_url(url))
 
 
 def read_secret(setting: str, path: Path) -> str:

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from hub.cli.service.configuration import SECRETS, Configuration, Settings
 from hub.settings import HubSettings
-from store.settings import StoreSettings, redact_url
+from store.settings import StoreSettings, without_password
 from worker.settings import WorkerSettings
 
 log = logging.getLogger("tocsin.serve")
@@ -46,16 +46,16 @@ class DaemonRecord:
     def write(self, settings: Settings) -> None:
         """Replace the record by one of these settings, without secrets.
 
-        A `store` URL with a password is apart, with `...` in its place: it tells commands which
-        database it is, and a command with a URL of its own keeps that.
+        A `store` URL with a password is apart, and lacks it. Commands then know the database, and
+        may find a password in ~/.pgpass. A command with a URL of its own keeps that.
         """
         # Commands may run in another directory.
         whole = {name: value.absolute() for name, value in settings if isinstance(value, Path)}
         given = settings.model_copy(update=whole).model_dump(mode="json", exclude=SECRETS)
         hidden = {}
-        if redact_url(settings.store) != settings.store:
+        if (bare := without_password(settings.store)) != settings.store:
             del given["store"]
-            hidden["store"] = redact_url(settings.store)
+            hidden["store"] = bare
         record = {
             "only": self._only,
             "settings": given,
