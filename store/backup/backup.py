@@ -77,7 +77,7 @@ def create_backup(
                 part = _packed(part)
             size = part.stat().st_size
             if key is not None and keyed is not None:
-                _put(key.read_bytes(), keyed)
+                _put(key.read_bytes(), _beside(part, KEY), keyed)
             part.replace(target)
         file_copy.fsync(target.parent)
     except OSError as error:
@@ -137,12 +137,12 @@ def _unfinished(target: Path) -> Iterator[Path]:
         file_copy.make_private(part)
         yield part
     finally:
-        for path in (part, _beside(part)):
+        for path in (part, _beside(part, PACKED)):
             path.unlink(missing_ok=True)
 
 
-def _beside(part: Path) -> Path:
-    return part.with_name(part.name + PACKED)
+def _beside(part: Path, end: str) -> Path:
+    return part.with_name(part.name + end)
 
 
 def _check_room(database: Path, folder: Path, *, packed: bool) -> None:
@@ -157,7 +157,7 @@ def _check_room(database: Path, folder: Path, *, packed: bool) -> None:
 
 def _packed(part: Path) -> Path:
     """Compress the file, and read it back to verify it."""
-    target = _beside(part)
+    target = _beside(part, PACKED)
     file_copy.make_private(target)
     options = {zstd.CompressionParameter.checksum_flag.value: 1}
     with part.open("rb") as source, zstd.open(target, "wb", options=options) as packed:
@@ -170,8 +170,7 @@ def _packed(part: Path) -> Path:
     return target
 
 
-def _put(content: bytes, target: Path) -> None:
-    part = target.with_name(f".{target.name}.part")
+def _put(content: bytes, part: Path, target: Path) -> None:
     try:
         file_copy.make_private(part)
         part.write_bytes(content)

@@ -146,6 +146,23 @@ def test_two_backups_for_one_file_leave_each_other_alone(run, seeded, monkeypatc
     verify(seeded / "copy.db", seeded / "copy.db", thoroughly=True)
 
 
+def test_two_backups_for_one_file_leave_the_key_private(run, seeded, monkeypatch):
+    make_private = file_copy.make_private
+    words = ("backup", "copy.db", "--with-key", "--overwrite")
+
+    def make_private_before_another(part: Path) -> None:
+        make_private(part)
+        if ".key" in part.name:
+            monkeypatch.setattr(file_copy, "make_private", make_private)
+            run(*words)
+
+    monkeypatch.setattr(file_copy, "make_private", make_private_before_another)
+    run(*words)
+    made = seeded / "copy.db.key"
+    assert made.read_bytes() == (seeded / "secret.key").read_bytes()
+    assert (stat.S_IMODE(made.stat().st_mode), parts(seeded)) == (0o600, [])
+
+
 def test_a_signal_leaves_no_part_of_a_file(run, seeded, monkeypatch):
     run("backup", "copy.db")
 
