@@ -40,16 +40,24 @@ def verify_database(path: Path, name: Path, *, thoroughly: bool = False) -> Data
     """Check the whole file and return a summary. `name` stands for it in messages.
 
     If `thoroughly`, compare indexes with tables, too. Raises Unusable if the file is damaged or is
-    not a database of tocsin.
+    not a database of tocsin. Raises KeyboardInterrupt if a signal interrupts the check.
     """
     try:
         with open_read_only(path) as raw:
+            # Python handles signals in this call only. The check of a large file takes minutes.
+            raw.set_progress_handler(lambda: False, 100_000)
             problems = find_damage(raw, thoroughly=thoroughly)
             if problems:
                 raise Unusable(f"{name} is damaged: {'; '.join(problems)}")
             return _found(raw, name)
     except sqlite3.Error as error:
+        if _is_interruption(error):
+            raise KeyboardInterrupt from None
         raise Unusable(f"{name} cannot be read: {error}") from error
+
+
+def _is_interruption(error: sqlite3.Error) -> bool:
+    return getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_INTERRUPT
 
 
 def find_damage(raw: sqlite3.Connection, *, thoroughly: bool = False) -> list[str]:
@@ -75,7 +83,7 @@ def find_damage_within(path: Path, seconds: float | None) -> tuple[list[str], bo
                 raw.set_progress_handler(lambda: time.monotonic() > ends, 100_000)
             return find_damage(raw, thoroughly=ends is None), True
     except sqlite3.Error as error:
-        if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_INTERRUPT:
+        if _is_interruption(error):
             return [], False
         if not is_damage(error):
             raise cannot_open(path, error) from error

@@ -1,5 +1,6 @@
 """`tocsin backup` and `tocsin restore`: a restore recovers all data and keeps the old database."""
 
+import _thread
 import json
 import os
 import shutil
@@ -8,6 +9,7 @@ import sqlite3
 import stat
 from contextlib import closing
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -178,6 +180,24 @@ def test_a_signal_leaves_no_part_of_a_file(run, seeded, monkeypatch):
     finally:
         signal.signal(signal.SIGTERM, kept)
     assert not (seeded / "other.db").exists()
+
+
+def test_a_signal_interrupts_a_check(run, seeded, monkeypatch):
+    ended: list[int] = []
+
+    def checked(raw: sqlite3.Connection, **_: object) -> list[str]:
+        # These functions run no Python code, in which a signal could be handled.
+        raw.create_function("interrupt", 0, partial(_thread.interrupt_main, signal.SIGTERM))
+        raw.create_function("ended", 1, ended.append)
+        raw.execute(
+            "SELECT interrupt(), (WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c"
+            " LIMIT 1000000) SELECT count(*) FROM c), ended(1)"
+        ).fetchone()
+        return []
+
+    monkeypatch.setattr(file, "find_damage", checked)
+    assert "Aborted!" in run("backup", "other.db", code=1).stderr
+    assert (ended, parts(seeded)) == ([], [])
 
 
 def test_a_backup_in_a_deleted_directory_is_refused(run, seeded, tmp_path, monkeypatch):
