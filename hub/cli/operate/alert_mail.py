@@ -3,6 +3,7 @@
 import click
 
 from hub.cli.console import lookups, options, output, suggestions
+from hub.cli.console.arguments import IdType
 from hub.cli.console.grammar import command
 from hub.cli.operate.job import run_now
 from hub.cli.service.configuration import Configuration
@@ -16,7 +17,7 @@ from store.mail import notices, outbox, subscriptions
 OFF = "no SMTP server is set: `mail_host` and `mail_from` turn alerts by mail on"
 LOGIN = click.argument("login", shell_complete=suggestions.logins)
 HOOK_ID = click.argument(
-    "hook_id", metavar="ID", type=click.IntRange(0), shell_complete=suggestions.hook_ids
+    "hook_id", metavar="ID", type=IdType(), shell_complete=suggestions.hook_ids
 )
 
 

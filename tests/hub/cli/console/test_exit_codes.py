@@ -77,7 +77,7 @@ WITH_IDS = [
     "websub remove ID", "token show ID", "token remove ID", "audit show ID",
     "audit list --before ID", "replay --since 1h --hook ID", "replay --since 1h --after ID",
     "republish follow ID", "republish stop ID", "hook test-filter 1 --event ID",
-    "app key remove lab ID",
+    "app key remove lab ID", "alert unsubscribe ada ID", "alert subscribe ada ID",
 ]  # fmt: skip
 
 
