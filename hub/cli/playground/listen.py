@@ -160,8 +160,8 @@ def _check(wanted: ListenOptions) -> None:
         raise click.UsageError("with --server, name a hook with --hook, or use --subscribe")
     if not wanted.token:
         raise click.UsageError("--server needs a token: --token, or TOCSIN_LISTEN_TOKEN")
-    if not wanted.token.isascii():
-        raise click.UsageError("--token is no token: tokens are ASCII")
+    if not (wanted.token.isascii() and wanted.token.isprintable()):
+        raise click.UsageError("--token is no token: tokens are ASCII, without line ends")
 
 
 def _is_given(option: str) -> bool:

@@ -206,6 +206,7 @@ def test_an_application_that_is_not_there_is_a_failed_attempt(start, directory, 
         (["--server", "http://-\N{LATIN SMALL LETTER U WITH DIAERESIS}.-"], 2, "is no URL"),
         (["--forward", "http://127.0.0.1:9/\x07"], 2, "is no URL"),
         (["--server", "hub.example", "--token", "t\u20ac", "--hook", "a/b/1"], 2, "are ASCII"),
+        (["--server", "127.0.0.1:9", "--token", "t\n", "--hook", "a/b/1"], 2, "without line ends"),
     ],
 )
 def test_wrong_options(start, args, code, said):
