@@ -8,24 +8,37 @@ import sys
 import termios
 import time
 import tty
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 
 @contextlib.contextmanager
-def sigterm_interrupts() -> Iterator[None]:
-    """Make SIGTERM during the block the same as Ctrl-C, so that the block can clean up."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+def interrupted_by(*signals: signal.Signals) -> Iterator[None]:
+    """Make these signals during the block the same as Ctrl-C, so that the block can clean up.
+
+    A signal that the process ignores stays ignored, such as SIGHUP after nohup.
+    """
+    former = _handlers(signals)
+    for number in former:
+        signal.signal(number, signal.default_int_handler)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in former.items():
+            signal.signal(number, handler)
+
+
+def _handlers(signals: Iterable[signal.Signals]) -> dict[signal.Signals, Any]:
+    """Return the current handler of each signal that the process does not ignore."""
+    handlers = {number: signal.getsignal(number) for number in signals}
+    return {number: each for number, each in handlers.items() if each != signal.SIG_IGN}
 
 
 @contextlib.contextmanager
 def until_interrupted() -> Iterator[None]:
     """End the block without an error on Ctrl-C, on SIGTERM, or if the reader closes the pipe."""
     try:
-        with sigterm_interrupts():
+        with interrupted_by(signal.SIGTERM):
             yield
     except KeyboardInterrupt:
         pass
@@ -40,8 +53,7 @@ def stop_signals() -> Iterator[Callable[[], bool]]:
 
     Only the second signal interrupts the block. A signal that the process ignores stays ignored.
     """
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    former = {number: each for number, each in handlers.items() if each != signal.SIG_IGN}
+    former = _handlers((signal.SIGINT, signal.SIGTERM))
     stopped = False
 
     def restore() -> None:

@@ -1,6 +1,7 @@
 """`tocsin backup`: a backup of the database in one file, made while the daemon runs."""
 
 from pathlib import Path
+from signal import SIGHUP, SIGTERM
 from typing import Any
 
 import click
@@ -8,7 +9,7 @@ import click
 from hub.cli.console import exits, options, output
 from hub.cli.console.arguments import PATH
 from hub.cli.console.grammar import command
-from hub.cli.console.interactive import sigterm_interrupts
+from hub.cli.console.interactive import interrupted_by
 from hub.cli.console.progress import bar
 from hub.cli.service.configuration import Configuration, Settings
 from store.backup import backup as making
@@ -64,7 +65,7 @@ def backup(
         target = _target(file, settings, database, compress, store.clock.now())
         if keep is not None and file == target:
             raise click.UsageError("--keep needs a directory as FILE")
-        with sigterm_interrupts(), bar("copying") as on_progress:
+        with interrupted_by(SIGTERM, SIGHUP), bar("copying") as on_progress:
             made = making.create_backup(
                 database,
                 target,

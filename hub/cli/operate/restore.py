@@ -1,13 +1,14 @@
 """`tocsin restore`: replaces the database with a backup, and keeps the old database."""
 
 from pathlib import Path
+from signal import SIGHUP, SIGTERM
 
 import click
 
 from hub.cli.console import exits, options, output
 from hub.cli.console.arguments import PATH
 from hub.cli.console.grammar import command
-from hub.cli.console.interactive import sigterm_interrupts
+from hub.cli.console.interactive import interrupted_by
 from hub.cli.operate.backup import key_path
 from hub.cli.service.audit_actor import entry
 from hub.cli.service.configuration import Configuration
@@ -48,7 +49,7 @@ def restore(configuration: Configuration, file: Path, key: Path | None) -> None:
     database = sqlite_path(settings.store, settings.data_dir)
     make_directory(settings.data_dir)
     with (
-        sigterm_interrupts(),
+        interrupted_by(SIGTERM, SIGHUP),
         open_files.exclusive_lock(database),
         restoring.prepare(file, database) as prepared,
     ):

@@ -165,21 +165,26 @@ def test_two_backups_for_one_file_leave_the_key_private(run, seeded, monkeypatch
     assert (stat.S_IMODE(made.stat().st_mode), parts(seeded)) == (0o600, [])
 
 
-def test_a_signal_leaves_no_part_of_a_file(run, seeded, monkeypatch):
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_leaves_no_part_of_a_file(run, seeded, monkeypatch, number):
     run("backup", "copy.db")
+    verify = file.verify_database
 
-    def ended(*_: object, **__: object) -> None:
-        signal.raise_signal(signal.SIGTERM)
+    def verify_after_signal(*given: object, **more: object) -> object:
+        signal.raise_signal(number)
+        return verify(*given, **more)
 
-    monkeypatch.setattr(file, "verify_database", ended)
-    kept = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    monkeypatch.setattr(file, "verify_database", verify_after_signal)
+    kept = signal.signal(number, lambda *_: None)
     try:
         for words in (["backup", "other.db"], ["restore", "copy.db"]):
             assert "Aborted!" in run(*words, code=1).stderr
             assert parts(seeded) == []
+        assert not (seeded / "other.db").exists()
+        signal.signal(number, signal.SIG_IGN)
+        run("backup", "other.db")
     finally:
-        signal.signal(signal.SIGTERM, kept)
-    assert not (seeded / "other.db").exists()
+        signal.signal(number, kept)
 
 
 def test_a_signal_interrupts_a_check(run, seeded, monkeypatch):
