@@ -1,5 +1,6 @@
 """The output of `tocsin listen`: one line for each delivery, or JSON, and bodies on request."""
 
+import contextlib
 from collections.abc import Callable
 
 import click
@@ -56,9 +57,11 @@ def shown_or_ended(show: Show, end: Callable[[], None]) -> Show:
             show(delivery)
         except (OSError, SystemExit) as error:  # rich exits if the reader has closed the pipe
             streams.discard_output()
-            if not isinstance(error, BrokenPipeError | SystemExit):
-                output.print_note(f"cannot write the output: {error.strerror}")
             end()
+            if not isinstance(error, BrokenPipeError | SystemExit):
+                # Standard error may lead to the same full disk.
+                with contextlib.suppress(OSError):
+                    output.print_note(f"cannot write the output: {error.strerror}")
 
     return shown
 

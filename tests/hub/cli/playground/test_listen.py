@@ -18,7 +18,7 @@ from cli_process import SECRET, Process
 from ports import free_port
 from waiting import PATIENCE
 
-from hub.cli.console import streams
+from hub.cli.console import output, streams
 from hub.cli.playground import forwarder
 from hub.cli.playground.forwarder import target_of
 from hub.cli.playground.listen_output import shown_or_ended
@@ -209,6 +209,9 @@ def test_a_full_output_ends_a_receiver(monkeypatch, capsys):
         [1],
         "cannot write the output: No space left on device\n",
     )
+    monkeypatch.setattr(output, "print_note", show)
+    shown_or_ended(show, lambda: ends.append(2))(Mock())
+    assert ends == [1, 2]
 
 
 @pytest.mark.parametrize(
