@@ -141,9 +141,12 @@ def delete(db: Connection, repo_id: int, name: str) -> bool:
 
 
 def delete_reported(db: Connection, repo_id: int, given: dict[str, Any]) -> None:
-    """Delete the label in a payload. Another one that has got its name since stays."""
+    """Delete the label in a payload, also under a former name.
+
+    Another one that has got its name since stays.
+    """
     fields = payload_reader.read_fields(given, FIELDS)
-    row = by_name(db, repo_id, fields.get("name", ""))
+    row = _by_foreign_id(db, repo_id, fields) or by_name(db, repo_id, fields.get("name", ""))
     if row is None:
         return
     if row["foreign_id"] in (None, fields.get("foreign_id", row["foreign_id"])):

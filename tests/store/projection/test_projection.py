@@ -99,6 +99,17 @@ def test_a_repeated_deletion_of_a_label_does_not_delete_a_new_one(platform: Plat
     assert label(platform, "bug") is None
 
 
+def test_a_deleted_label_goes_under_its_former_name_too(platform: Platform) -> None:
+    platform.report("label", "created", label=BUG)
+    # The events about their new names were lost.
+    platform.report("label", "created", label={"id": 12, "name": "defect"})
+    platform.report("label", "deleted", label={**BUG, "name": "defect"})
+    assert label(platform, "bug") is None
+    assert label(platform, "defect") is not None
+    platform.report("label", "deleted", label={"id": 12, "name": "fault"})
+    assert label(platform, "defect") is None
+
+
 def test_a_label_that_takes_the_name_of_another_one_is_one_label(platform: Platform) -> None:
     defect = {"id": 12, "name": "defect"}
     for number, on in ((1, [BUG]), (2, [BUG, defect]), (3, [defect])):
