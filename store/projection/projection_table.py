@@ -57,7 +57,8 @@ def _label_event(db: Connection, repo: Row, payload: dict[str, Any], event: Row)
         return
     before = payload_reader.read_part(payload_reader.read_part(payload, "changes"), "name")
     former = payload_reader.read_field(before, "from", payload_reader.text(255))
-    labels.merge_renamed(db, repo["id"], former or "", given)
+    if former:
+        labels.merge_renamed(db, repo["id"], former, given)
     labels.put(db, repo, given, event)
 
 
