@@ -12,13 +12,13 @@ from store.database import payload_reader, upsert
 from store.database.connection import Connection, Row, json_array
 
 FOREIGN = "f.number, f.slug, f.name, f.owner_id, f.description, f.external_url, f.html_url"
+TIMES = ("created_at", "updated_at")
 FIELDS = {
     "name": payload_reader.text(255, 1),
     "description": payload_reader.nullable(payload_reader.text(1_000)),
     "external_url": payload_reader.nullable(payload_reader.text(2_048)),
     "html_url": payload_reader.nullable(payload_reader.text(2_048)),
-    "created_at": payload_reader.timestamp,
-    "updated_at": payload_reader.timestamp,
+    **dict.fromkeys(TIMES, payload_reader.timestamp),
 }
 MOST_PERMISSIONS, MOST_EVENTS = 100, 200
 
@@ -72,6 +72,7 @@ def _json(content: Any) -> str:
 
 def _write(db: Connection, repo_id: int, number: int, named: str, fields: Row) -> Row:
     before = _known(db, repo_id, number, named)
+    fields = upsert.believed(db, fields, *TIMES)
     if before is None:
         values = {
             "repo_id": repo_id,
@@ -81,13 +82,13 @@ def _write(db: Connection, repo_id: int, number: int, named: str, fields: Row) -
             "permissions": "{}",
             "events": "[]",
             "created_at": db.now,
-            "updated_at": db.now,
+            "updated_at": fields.get("created_at", db.now),
             **fields,
         }
         upsert.insert_if_absent(db, "foreign_app", values, "repo_id, number, slug")
         before = _known(db, repo_id, number, named)
         assert before is not None
-    elif fields.get("updated_at", LATEST) >= (upsert.believed(db, before["updated_at"]) or 0):
+    elif fields.get("updated_at", LATEST) >= before["updated_at"]:
         upsert.update(db, "foreign_app", before, fields)
     return {"id": before["id"], "number": number}
 

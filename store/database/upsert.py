@@ -9,12 +9,15 @@ from typing import Any
 from store.clock import DAY
 from store.database.connection import Connection, Row, json_array
 
+REPORTED = "reported_at"
+"""The column with a platform's time of its last report. One from a wrong clock is not stored."""
+
 
 def insert_if_absent(
     db: Connection, table: str, values: Mapping[str, Any], unique: str
 ) -> int | None:
     """Insert a row. Return its id, or None if a row with the same `unique` columns exists."""
-    values = _reported(db, values)
+    values = believed(db, values, REPORTED)
     made = db.insert_many(
         table,
         ", ".join(values),
@@ -39,7 +42,7 @@ def insert_with_number(
 
 def insert_or_replace(db: Connection, table: str, values: Mapping[str, Any], unique: str) -> None:
     """Insert a row, or update the row with the same `unique` columns."""
-    values = _reported(db, values)
+    values = believed(db, values, REPORTED)
     keys = unique.split(", ")
     rest = ", ".join(f"{column} = excluded.{column}" for column in values if column not in keys)
     db.insert_many(
@@ -55,7 +58,7 @@ def update(db: Connection, table: str, row: Row, values: Mapping[str, Any]) -> b
 
     If the row has `updated_at` and `values` does not, it becomes the current time.
     """
-    values = _reported(db, values)
+    values = believed(db, values, REPORTED)
     changed = {column: value for column, value in values.items() if row[column] != value}
     if changed and "updated_at" in row.keys() - values.keys():
         changed["updated_at"] = db.now
@@ -108,20 +111,14 @@ def is_outdated(before: Row | None, fields: Mapping[str, Any]) -> bool:
     return given is not None and kept is not None and given < kept
 
 
-def _reported(db: Connection, values: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the columns to write. `reported_at` is the platform's time of the last report."""
-    if "reported_at" not in values:
-        return values
-    return {**values, "reported_at": believed(db, values["reported_at"])}
+def believed(db: Connection, values: Mapping[str, Any], *times: str) -> Row:
+    """Return the columns without any of `times` that is more than a day ahead.
 
-
-def believed(db: Connection, moment: int | None) -> int | None:
-    """Return a platform's time, or None.
-
-    A time that is more than a day ahead comes from a wrong clock. It does not count, because no
-    report would change the row until then.
+    It comes from a wrong clock. If it counted, no report would change the row until then.
     """
-    return moment if moment is not None and moment <= db.now + DAY else None
+    latest = db.now + DAY
+    wrong = {time for time in times if (values.get(time) or 0) > latest}
+    return {name: value for name, value in values.items() if name not in wrong}
 
 
 def is_overtaken(before: Row | None, fields: Mapping[str, Any], event: Row) -> bool:

@@ -6,14 +6,14 @@ from store.checks import check_runs, check_suites
 from store.database import payload_reader, upsert
 from store.database.connection import Connection, Row
 
+TIMES = ("started_at", "completed_at")
 FIELDS: payload_reader.Readers = {
     "name": payload_reader.text(255, 1),
     "status": payload_reader.one_of(*check_suites.STATUSES),
     "conclusion": payload_reader.nullable(payload_reader.one_of(*check_suites.CONCLUSIONS)),
     "external_id": payload_reader.nullable(payload_reader.text(1_024)),
     "details_url": payload_reader.nullable(payload_reader.text(2_048)),
-    "started_at": payload_reader.nullable(payload_reader.timestamp),
-    "completed_at": payload_reader.nullable(payload_reader.timestamp),
+    **dict.fromkeys(TIMES, payload_reader.nullable(payload_reader.timestamp)),
 }
 OUTPUT: payload_reader.Readers = {
     "title": payload_reader.nullable(payload_reader.text(1_024)),
@@ -35,20 +35,21 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> Row | N
     fields = payload_reader.read_fields(given, FIELDS) | payload_reader.read_fields(
         payload_reader.read_part(given, "output"), OUTPUT
     )
+    fields = upsert.believed(db, fields, *TIMES)
     # The payload may have only part of the suite.
     named: Row = {key: given[key] for key in ("app", "head_sha") if key in given}
     suite = check_suites.put(db, repo, {**named, **reported}, event)
     before = check_runs.get(db, repo["id"], number)
-    if suite is None or (before and (not before["reflected"] or _older(db, fields, before))):
+    if suite is None or (before and (not before["reflected"] or _older(fields, before))):
         return None
     if "pull_requests" in given:
         fields["pulls"] = check_suites.pulls_of(given)
     return write_run(db, suite, number, before, fields)
 
 
-def _older(db: Connection, fields: Row, before: Row) -> bool:
+def _older(fields: Row, before: Row) -> bool:
     """Return whether the payload is older than the stored run. It has no time of the change."""
-    reported, kept = _moment(before | fields), upsert.believed(db, _moment(before)) or 0
+    reported, kept = _moment(before | fields), _moment(before)
     again = before["status"] == "completed" and fields.get("status", "completed") != "completed"
     return reported < kept or (again and reported == kept)
 

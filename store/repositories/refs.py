@@ -132,7 +132,7 @@ def _is_late(db: Connection, repo_id: int, name: str, payload: dict[str, Any]) -
     """
     key = {"repo_id": repo_id, "name": name}
     at = pushed_at(payload)
-    fields = {} if at is None else {"reported_at": at}
+    fields = {} if at is None else upsert.believed(db, {"reported_at": at}, "reported_at")
     before = db.one(
         "SELECT reported_at FROM ref_report WHERE repo_id = :repo_id AND name = :name", **key
     )

@@ -119,13 +119,14 @@ def _acquire(db: Connection, member: Row, since: int) -> None:
 
 
 def _note(db: Connection, group_id: int, since: int) -> None:
-    # A time that is more than a day ahead comes from a wrong clock.
+    if since > db.now + DAY:
+        # It comes from a wrong clock, and would stay the last one until then.
+        return
     db.execute(
-        "UPDATE concurrency_group SET last_acquired_at = :since WHERE id = :id"
-        " AND NOT coalesce(last_acquired_at, 0) BETWEEN :since AND :ahead",
+        "UPDATE concurrency_group SET last_acquired_at = :since"
+        " WHERE id = :id AND coalesce(last_acquired_at, 0) < :since",
         id=group_id,
         since=since,
-        ahead=db.now + DAY,
     )
 
 

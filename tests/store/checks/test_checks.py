@@ -13,7 +13,7 @@ from store.accounts import accounts, apps
 from store.checks import check_annotations, check_apps, check_counts, check_runs, check_suites
 from store.checks.check_counts import CheckKind, sort_of
 from store.checks.check_runs import CheckRunFilter
-from store.clock import iso
+from store.clock import DAY, SECOND, iso
 from store.projection import check_run_projection, projection_table
 from store.repositories import repository_removal
 
@@ -246,6 +246,21 @@ def test_a_time_far_ahead_freezes_neither_a_check_run_nor_its_app(world: World) 
     run, suite_id = run_of(world), suite_of(world)["id"]
     assert run is not None
     assert (run["conclusion"], iso(run["completed_at"])) == ("failure", DONE["completed_at"])
+    assert world.store.look(check_apps.of, [suite_id])[suite_id]["name"] == APP["name"]
+
+
+def test_a_time_that_was_far_ahead_freezes_no_check_run_when_it_is_near(world: World) -> None:
+    ahead = iso(world.now + 3 * DAY)
+    early = APP | {"name": "early", "updated_at": ahead}
+    suite = reported_suite(app=early)
+    reflect(world, check_run=reported(**DONE | {"completed_at": ahead}, check_suite=suite))
+    world.clock.advance(2.5 * DAY / SECOND)
+    failed = DONE | {"conclusion": "failure", "completed_at": iso(world.now)}
+    late = reported_suite(app=APP | {"updated_at": iso(world.now)})
+    reflect(world, check_run=reported(**failed, check_suite=late))
+    run, suite_id = run_of(world), suite_of(world)["id"]
+    assert run is not None
+    assert run["conclusion"] == "failure"
     assert world.store.look(check_apps.of, [suite_id])[suite_id]["name"] == APP["name"]
 
 

@@ -285,6 +285,15 @@ def test_a_time_that_was_far_ahead_makes_no_event_outdated_when_it_is_near(
     assert platform.issue()["state"] == "open"
 
 
+def test_after_a_time_far_ahead_an_older_event_is_still_outdated(platform: Platform) -> None:
+    far, main = "2099-01-01T00:00:00Z", "refs/heads/main"
+    for title, at in (("a", iso(later(60))), ("b", far), ("c", WHEN)):
+        platform.report("issues", "edited", issue=issue(title=title, updated_at=at))
+        where = {"full_name": "ada/engine", "pushed_at": at}
+        platform.report("push", ref=main, after=title * 40, repository=where)
+    assert (platform.issue()["title"], ref(platform, "main")) == ("b", "b" * 40)
+
+
 def test_a_reopened_issue_has_no_closer(platform: Platform) -> None:
     platform.report("issues", "closed", issue=issue(state="closed"))
     late = {"updated_at": "2026-11-20T10:00:01Z"}

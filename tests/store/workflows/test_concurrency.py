@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from store_world import World
 
 from store import Connection, Row
-from store.clock import SECOND, iso, iso_micro
+from store.clock import DAY, SECOND, iso, iso_micro
 from store.projection import projection_table
 from store.workflows import concurrency, concurrency_members, workflow_runs
 
@@ -181,6 +181,19 @@ def test_a_time_far_ahead_is_not_the_last_acquisition_for_ever(world: World) -> 
     found = group(world)
     assert found is not None
     assert found["last_acquired_at"] == AT + 60 * SECOND
+
+
+def test_a_time_that_was_far_ahead_is_not_the_last_acquisition_when_it_is_near(
+    world: World,
+) -> None:
+    world.clock.advance((AT - world.now) / SECOND)
+    for number, seconds in ((1, 3 * 86_400), (2, 2.5 * 86_400)):
+        held = {"group": "prod", "status": "in_progress", "acquired_at": at(int(seconds))}
+        run(world, number, concurrency=held)
+        world.clock.advance(2.5 * 86_400)
+    found = group(world)
+    assert found is not None
+    assert found["last_acquired_at"] == AT + int(2.5 * DAY)
 
 
 def test_a_group_s_case_says_nothing(world: World) -> None:
