@@ -35,19 +35,22 @@ def create(
     """
     key = fields["context"].lower()
     db.alone(f"statuses of {sha}")
-    if _count_of_context(db, repo_id, sha, key) >= MOST:
+    total, newest_at = _of_context(db, repo_id, sha, key)
+    if total >= MOST:
         raise Invalid(
             f"This SHA and context has reached the maximum number of statuses ({MOST:,}).",
             field="context",
             resource="Status",
         )
+    # A platform with a fast clock may have reported one. The newest status counts.
+    now = max(db.now, newest_at)
     values = {
         "repo_id": repo_id,
         "sha": sha,
         "context_key": key,
         "creator_id": creator_id,
-        "created_at": db.now,
-        "updated_at": db.now,
+        "created_at": now,
+        "updated_at": now,
         **fields,
     }
     made = external_ids.insert_with_own_id(db, "commit_status", values, "id")
@@ -56,15 +59,16 @@ def create(
     return row
 
 
-def _count_of_context(db: Connection, repo_id: int, sha: str, key: str) -> int:
-    total: int = db.value(
-        "SELECT count(*) FROM commit_status"
+def _of_context(db: Connection, repo_id: int, sha: str, key: str) -> tuple[int, int]:
+    """Return how many statuses a context has, and the time of the newest one, or 0."""
+    ((total, newest_at),) = db.tuples(
+        "SELECT count(*), coalesce(max(created_at), 0) FROM commit_status"
         " WHERE repo_id = :repo_id AND sha = :sha AND context_key = :key",
         repo_id=repo_id,
         sha=sha,
         key=key,
     )
-    return total
+    return total, newest_at
 
 
 def page(db: Connection, repo_id: int, sha: str, *, limit: int, offset: int) -> list[Row]:
@@ -146,16 +150,15 @@ def project(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> N
     if number is None or sha is None or not refs.SHA.fullmatch(sha) or "state" not in fields:
         return
     sender_id = placeholder_accounts.get_or_create(db, payload.get("sender"))
-    received_at = event["received_at"]
-    # The newest status counts, so none may be from the future: it would hide all later ones.
-    times = {at: min(fields.get(at, received_at), received_at) for at in TIMES}
     values = {
         "repo_id": repo["id"],
         "number": number,
         "sha": sha,
         "context_key": fields["context"].lower(),
         "creator_id": sender_id,
-        **fields,
-        **times,
+        "created_at": event["received_at"],
+        "updated_at": event["received_at"],
+        # The newest status counts.
+        **upsert.believed(db, fields, *TIMES),
     }
     upsert.insert_if_absent(db, "commit_status", values, "repo_id, number")

@@ -13,7 +13,7 @@ from hub.settings import HubSettings
 from store import Store
 from store.accounts import tokens
 from store.checks import commit_statuses
-from store.clock import iso
+from store.clock import SECOND, iso
 from store.repositories import refs
 
 HELLO = "/repos/octo/hello"
@@ -115,6 +115,19 @@ async def test_a_platforms_status_from_the_future_hides_no_later_one(
     assert {one["updated_at"] for one in (await hub.get(LIST)).json()} == {later}
     await made(hub, "success")
     assert (await hub.get(COMBINED)).json()["state"] == "success"
+
+
+async def test_statuses_of_a_fast_clock_keep_their_order_and_hide_no_later_one(
+    hub: httpx.AsyncClient, platform: Platform
+) -> None:
+    # They pass each other on their way.
+    for number, state, seconds in ((2, "success", 61), (1, "pending", 60)):
+        at = iso(platform.world.now + seconds * SECOND)
+        platform.report("status", None, id=number, sha=SHA, state=state, created_at=at)
+        platform.world.clock.advance(0.1)
+    assert (await hub.get(COMBINED)).json()["state"] == "success"
+    await made(hub, "failure")
+    assert (await hub.get(COMBINED)).json()["state"] == "failure"
 
 
 @pytest.mark.parametrize("change", [{"id": "x"}, {"sha": "main"}, {"state": "good"}, {"id": None}])
