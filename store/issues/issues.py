@@ -201,12 +201,12 @@ def delete(db: Connection, issue: Row) -> None:
 def move(db: Connection, issue: Row, repository: str, number: int) -> None:
     """Record that an issue moved to the repository `owner/name`, where it has `number`.
 
-    Its events are hidden. Another repository may get that name later.
+    Its events are hidden. Another repository may get that name later, also before this is repeated.
     """
     known = repository_names.find(db, *repository.partition("/")[::2])
     db.execute(
-        "UPDATE issue SET moved_to = :moved_to, moved_number = :number,"
-        " moved_repo_id = :moved_repo_id WHERE id = :id",
+        "UPDATE issue SET moved_to = :moved_to, moved_number = :number, moved_repo_id = coalesce("
+        "CASE WHEN moved_to = :moved_to THEN moved_repo_id END, :moved_repo_id) WHERE id = :id",
         moved_to=repository,
         number=number,
         moved_repo_id=None if known is None else known["id"],
