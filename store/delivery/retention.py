@@ -34,20 +34,15 @@ class OldRows(RowTimes):
     """
 
     length: str
+    has_deliveries: bool = False
 
 
-# The bytes that one step deletes. One row may have more.
+# The bytes, and the deliveries of events, that one step deletes. One row may have more.
 MOST_BYTES = 8 * 1024 * 1024
-# A delivery in its table and in the indexes.
-DELIVERY_BYTES = 128
+MOST_DELIVERIES = 65_536
 BODIES = OldRows("event", "received_at", "body IS NOT NULL", length="length(body)")
 ATTEMPTS = OldRows("attempt", "started_at", length="coalesce(length(response_body), 0)")
-EVENTS = OldRows(
-    "event",
-    "received_at",
-    length=f"coalesce(length(body), 0) + {DELIVERY_BYTES}"
-    " * (SELECT count(*) FROM delivery d WHERE d.event_id = event.id)",
-)
+EVENTS = OldRows("event", "received_at", length="coalesce(length(body), 0)", has_deliveries=True)
 
 
 def drop_bodies(
@@ -114,6 +109,9 @@ def _step(
         limit=limit,
     )
     rows = _fitting(found)
+    if rows and times.has_deliveries:
+        last = _last_event(db, rows[0][0], rows[-1][0])
+        rows = [row for row in rows if row[0] <= last]
     old = [row_id for row_id, length in rows if length is not None]
     dropped = drop(db, old) if old else 0
     if len(rows) == len(found) < limit:
@@ -130,6 +128,21 @@ def _fitting(rows: Sequence[tuple[int, int | None]]) -> Sequence[tuple[int, int 
         if at and total > MOST_BYTES:
             return rows[:at]
     return rows
+
+
+def _last_event(db: Connection, first: int, last: int) -> int:
+    """Return the event up to which events from `first` have MOST_DELIVERIES, or `last`.
+
+    It reads no more deliveries than these, because all other writers wait.
+    """
+    found: int | None = db.value(
+        "SELECT d.event_id FROM delivery d WHERE d.event_id >= :first AND d.event_id <= :last"
+        " ORDER BY d.event_id LIMIT 1 OFFSET :others",
+        first=first,
+        last=last,
+        others=MOST_DELIVERIES - 1,
+    )
+    return last if found is None else found
 
 
 def drop_attempts(db: Connection, before: int, limit: int, after: int = 0) -> Step:

@@ -250,7 +250,7 @@ def test_a_step_over_large_rows_deletes_fewer(
 def test_a_step_over_events_with_many_deliveries_deletes_fewer(
     world: World, lease: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(retention, "MOST_BYTES", 5 * retention.DELIVERY_BYTES)
+    monkeypatch.setattr(retention, "MOST_DELIVERIES", 4)
     made = [world.hook("push") for _ in range(2)]
     ids = [world.arrive(f"g-{at}").event_id for at in range(5)]
     for hook in made:
