@@ -4,11 +4,15 @@ import json
 from collections.abc import Iterable
 from contextlib import suppress
 
-from store.clock import SECOND
+from store.clock import DAY, SECOND
 from store.database.connection import Connection, json_array
 from store.delivery import hook_removal
 from store.errors import Missing
 from store.hooks import hooks
+
+# For so long after a worker's start, hooks are idle since then at most. A worker that starts again
+# each week still removes hooks that expire after a month.
+GRACE = DAY
 
 
 def next_expiry(db: Connection, began: int) -> int | None:
@@ -22,8 +26,8 @@ def next_expiry(db: Connection, began: int) -> int | None:
 def _expiries(db: Connection, began: int) -> list[tuple[int, int]]:
     """Return the pull hooks that expire when they are idle, and when that is.
 
-    A hook is idle since its last change, or since somebody last fetched deliveries, but not since
-    before `began`.
+    A hook is idle since its last change, or since somebody last fetched deliveries. For GRACE after
+    `began`, it is idle since then.
     """
     rows = db.tuples("SELECT id, options, updated_at FROM hook WHERE pull = 1")
     expiring = {
@@ -33,7 +37,10 @@ def _expiries(db: Connection, began: int) -> list[tuple[int, int]]:
     }
     seen = _last_seen(db, expiring) if expiring else {}
     return [
-        (hook_id, max(updated_at, seen.get(hook_id, 0), began) + patience)
+        (
+            hook_id,
+            max(max(updated_at, seen.get(hook_id, 0)) + patience, began + min(patience, GRACE)),
+        )
         for hook_id, (updated_at, patience) in expiring.items()
     ]
 

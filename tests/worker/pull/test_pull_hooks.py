@@ -176,6 +176,18 @@ async def test_a_hook_is_not_idle_while_no_worker_runs(harness: WorkerHarness) -
     assert row_of(harness, hook_id)["deleted_at"] is not None
 
 
+async def test_restarts_do_not_keep_an_idle_hook(harness: WorkerHarness) -> None:
+    """A worker may restart more often than a hook expires."""
+    hook_id = harness.hook("pull:ci", options={"expire_idle": 20 * 86_400})
+    for _ in range(3):
+        worker = await harness.work()
+        await harness.advance(7 * 86_400)
+        assert row_of(harness, hook_id)["deleted_at"] is None
+        await job_of(worker, "lapse").run()
+        await harness.rest()
+    assert row_of(harness, hook_id)["deleted_at"] is not None
+
+
 async def test_waiters_are_woken_by_this_process(harness: WorkerHarness) -> None:
     hook_id, other = harness.hook("pull:ci"), harness.hook("pull:other")
     await harness.work()
