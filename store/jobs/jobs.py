@@ -54,8 +54,13 @@ def get(db: Connection, name: str) -> Row | None:
 
 
 def last_end(db: Connection) -> int | None:
-    """Return when the latest run of a job ended, or None. Some jobs run every few seconds."""
-    found: int | None = db.value("SELECT max(ended_at) FROM job")
+    """Return when the latest run of a job ended, or None. Some jobs run every few seconds.
+
+    A time that is far ahead was written by a clock that was fast. It is ignored.
+    """
+    found: int | None = db.value(
+        "SELECT max(ended_at) FROM job WHERE ended_at <= :ahead", ahead=db.now + HOUR
+    )
     return found
 
 

@@ -223,6 +223,19 @@ def test_jobs_left_by_a_crash_are_released(planned: World) -> None:
     assert take(planned, "two") is not None
 
 
+def test_an_end_far_ahead_is_not_the_last(planned: World) -> None:
+    """The clock was fast for a while. A job that runs seldom keeps that time."""
+    planned.store.do(jobs.save_schedules, [JobSchedule("alerts", "often", planned.now)])
+    alerts = planned.store.do(jobs.claim, "alerts", "one")
+    assert alerts is not None
+    planned.store.do(jobs.complete, alerts, None)
+    ended = planned.now
+    planned.clock.advance(86_400)
+    planned.store.do(jobs.complete, taken(planned), None)
+    planned.clock.advance(-7200)
+    assert planned.store.look(jobs.last_end) == ended
+
+
 def test_an_unscheduled_job_cannot_be_claimed(world: World) -> None:
     assert world.store.do(jobs.claim, "nothing", "one") is None
     fresh = jobs.new_row("new", "once", None)
