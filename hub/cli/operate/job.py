@@ -19,6 +19,7 @@ from store.jobs import jobs as kept
 from worker.job_table import JobContext, build_jobs
 from worker.scheduler.job_records import ScheduledJob, list_records, save_records
 from worker.scheduler.job_runner import run_job
+from worker.scheduler.outages import discount_outage
 
 PAUSE = 0.05
 
@@ -143,6 +144,8 @@ async def run_in_process(settings: Settings, name: str) -> None:
     """Run a job in this process, if it is due or requested."""
     store = options.opened(settings, create=False)
     try:
+        # The end of this run would hide the outage.
+        await store.note(discount_outage)
         if store.engine.single_worker:
             await store.write(kept.release_all)
         (wanted,) = [one for one in table_of(store, settings) if one.name == name]

@@ -11,8 +11,9 @@ from usage_world import many, using
 from store import Connection, Store
 from store.accounts import accounts
 from store.assistant import usage_days
-from store.clock import MINUTE, SECOND
+from store.clock import DAY, MINUTE, SECOND
 from store.delivery import event_queries, leases
+from store.hooks import hooks
 from store.jobs import jobs
 from store.registry.expiring import ExpiringKind
 from store.repositories import interaction_limits, repositories
@@ -125,6 +126,23 @@ def test_a_worker_elsewhere_is_waited_for(run, store: Store, monkeypatch: pytest
     found = store.look(jobs.get, "prune")
     assert found is not None
     assert found["holder"] != "far away"
+
+
+def test_a_run_without_a_worker_does_not_hide_its_absence(run, store: Store):
+    """The hook failed for a second before the worker was off."""
+    limited(store)
+    hook = store.do(hooks.create, 1, url="https://a.example/", events=["push"])
+    run("job", "run", "expire")
+    ended = store.look(jobs.last_end)
+    assert ended is not None
+    absent = "UPDATE job SET ended_at = :at"
+    store.do(lambda db: db.execute(absent, at=ended - 5 * DAY))
+    failing = "UPDATE hook SET failing_since = :at"
+    store.do(lambda db: db.execute(failing, at=ended - 5 * DAY - SECOND))
+    run("job", "run", "expire")
+    row = store.look(hooks.by_id, hook["id"])
+    assert row is not None
+    assert row["failing_since"] >= ended - SECOND
 
 
 def test_jobs_as_json(run, store: Store):
