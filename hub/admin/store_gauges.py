@@ -41,6 +41,11 @@ class StoreGauges(MetricSet):
             "tocsin_events_left_out",
             "Events that could not be turned into state so far",
         )
+        self.state_lag = GaugeMetric(
+            "tocsin_state_lag_seconds",
+            "How long the oldest event that has not become state has waited for that;"
+            " it grows if the setting `reflect` is off",
+        )
         self.job_ended = GaugeMetric(
             "tocsin_job_ended_timestamp_seconds", "When a scheduled job last ended", ("name",)
         )
@@ -61,6 +66,7 @@ class StoreGauges(MetricSet):
         self.paused.read = lambda: None if self.figures is None else self.figures.paused
         self.alerts.read = self._alerts
         self.events_left_out.read = lambda: self.figures.events_left_out if self.figures else None
+        self.state_lag.read = lambda: self.figures.state_lag / SECOND if self.figures else None
         self.job_ended.read = self._job_ended
         self.job_failures.read = self._job_failures
 

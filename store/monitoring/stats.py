@@ -59,6 +59,8 @@ class DeliveryStats:
     """How many alerts of each kind are open; kinds without any are left out."""
     events_left_out: int = 0
     """Events that could not be turned into state."""
+    oldest_stateless_at: int | None = None
+    """When the oldest event was received that has not become state, or None."""
 
     @property
     def workers(self) -> list[Row]:
@@ -76,6 +78,11 @@ class DeliveryStats:
         if not self.leases:
             return self.age
         return min(self.age, max(self._lag_of(lease) for lease in self.leases))
+
+    @property
+    def state_lag(self) -> int:
+        """Return for how many microseconds the oldest such event has waited to become state."""
+        return max(self.now - (self.oldest_stateless_at or self.now), 0)
 
     def _lag_of(self, lease: Row) -> int:
         silence = self._silence(lease)
@@ -102,7 +109,17 @@ def collect(db: Connection) -> DeliveryStats:
         jobs.every(db),
         _open_alerts(db),
         db.value("SELECT skipped FROM reflection WHERE id = 1") or 0,
+        oldest_stateless_at(db),
     )
+
+
+def oldest_stateless_at(db: Connection) -> int | None:
+    """Return when the oldest event was received that has not become state, or None."""
+    found: int | None = db.value(
+        "SELECT received_at FROM event WHERE id > :after ORDER BY id LIMIT 1",
+        after=db.value("SELECT event_id FROM reflection WHERE id = 1") or 0,
+    )
+    return found
 
 
 def oldest_due_at(db: Connection) -> int | None:

@@ -8,7 +8,7 @@ from hub.cli.operate.diagnosis import Finding, bad, good, warning
 from hub.cli.service.configuration import Settings
 from store import Store, clock
 from store.audit import audit_search
-from store.clock import DAY, SECOND
+from store.clock import DAY, HOUR, SECOND
 from store.crypto import key_file
 from store.database.migrations import steps
 from store.database.sqlite import file as sqlite_file
@@ -121,6 +121,17 @@ def check_work(store: Store, settings: Settings, database: Path | None) -> Itera
             f"no sign of life from {', '.join(silent[:5])} for more than"
             f" {stats.SILENT // SECOND} s; other workers take over their deliveries",
             "start them, if they should be running",
+        )
+
+
+def check_state(store: Store, settings: Settings) -> Iterator[Finding]:
+    """Check that events become state within an hour. Until then, retention keeps them."""
+    oldest = store.look(stats.oldest_stateless_at)
+    if settings.reflect and oldest is not None and oldest < store.clock.now() - HOUR:
+        yield warning(
+            "state",
+            f"the events since {clock.iso(oldest)} have not become state: they are kept until then",
+            "start tocsin, or see the worker's log",
         )
 
 

@@ -161,6 +161,16 @@ def test_events_that_cannot_become_state_are_counted(world: World) -> None:
     assert look(world).events_left_out == 2
 
 
+def test_the_lag_of_the_state_is_the_age_of_an_event(world: World) -> None:
+    assert look(world).state_lag == 0
+    receipts = [world.arrive(f"g-{at}") for at in range(2)]
+    world.clock.advance(60)
+    assert look(world).state_lag == 60 * SECOND
+    world.store.do(projection_cursor.claim, world.lease())
+    world.store.do(projection_cursor.move, 0, receipts[1].event_id)
+    assert look(world).state_lag == 0
+
+
 def test_stats_of_jobs(world: World) -> None:
     world.store.do(jobs.save_schedules, [JobSchedule("prune", "daily", world.now)])
     (job,) = look(world).jobs

@@ -25,6 +25,7 @@ from hub.cli.operate.diagnosis import Finding
 from hub.cli.service.configuration import Settings
 from hub.cli.service.daemon_record import recorded
 from store import Connection, Store
+from store.clock import HOUR
 from store.crypto import key_file
 from store.delivery import leases
 from store.hooks import hooks
@@ -449,6 +450,16 @@ def test_a_worker_that_lags_is_found(examine, well, url):
 
     well.do(take)
     assert "9000 s behind" in worst(examine(code=2)["deliveries"])["said"]
+
+
+def test_events_that_do_not_become_state_are_found(examine, well, monkeypatch):
+    assert "state" not in examine()
+    older = "UPDATE event SET received_at = received_at - :long"
+    well.do(lambda db: db.execute(older, long=2 * HOUR))
+    (finding,) = examine(code=1)["state"]
+    assert "have not become state" in finding["said"]
+    monkeypatch.setenv("TOCSIN_REFLECT", "false")
+    assert "state" not in examine()
 
 
 def test_a_dead_worker_is_found(examine, well):
