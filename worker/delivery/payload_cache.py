@@ -3,6 +3,7 @@
 Each is built once, in each form that hooks ask for.
 """
 
+import asyncio
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -25,19 +26,30 @@ MAX_BYTES = 32 * 1024 * 1024
 ENTRY, RENDERING = 512, 320
 # Bytes that one read returns at most. If the events are large, it returns fewer of them.
 MAX_READ_BYTES = 4 * 1024 * 1024
+# A body is form-encoded in pieces that fit into a processor's cache. One piece can take some
+# milliseconds, so a body of several is encoded beside the event loop.
+PIECE = 64 * 1024
 
 
 def form_encode(body: bytes) -> bytes:
-    """Return `body` as the value of the form parameter `payload`.
+    """Return `body` as the value of the form parameter `payload`."""
+    if len(body) <= PIECE:
+        return b"payload=" + _escaped(body)
+    pieces = (body[start : start + PIECE] for start in range(0, len(body), PIECE))
+    return b"payload=" + b"".join(map(_escaped, pieces))
+
+
+def _escaped(piece: bytes) -> bytes:
+    """Return the bytes with escapes for those that a form cannot have.
 
     This makes one replacement for each byte value that needs it. It takes a fifth of the time of
     urllib's quoting.
     """
     # Escapes contain %, so % is replaced first. Spaces become + last, after every + was escaped.
-    text = body.replace(b"%", b"%25").replace(b"+", b"%2B")
-    for byte in sorted(set(body) - UNRESERVED - set(b"%+ ")):
+    text = piece.replace(b"%", b"%25").replace(b"+", b"%2B")
+    for byte in sorted(set(piece) - UNRESERVED - set(b"%+ ")):
         text = text.replace(bytes((byte,)), b"%%%02X" % byte)
-    return b"payload=" + text.replace(b" ", b"+")
+    return text.replace(b" ", b"+")
 
 
 @dataclass(slots=True)
@@ -82,10 +94,18 @@ class Payload:
         """Return the exact bytes for a hook's content type, which is `json` or `form`."""
         if content_type == "json":
             return self.body
-        if self._form is None:
-            self._form = form_encode(self.body)
-            self._grow(len(self._form))
-        return self._form
+        return self._form or self.keep_form(form_encode(self.body))
+
+    @property
+    def lacks_large_form(self) -> bool:
+        """Return whether it was not encoded as a form yet, and takes long to be."""
+        return self._form is None and len(self.body) > PIECE
+
+    def keep_form(self, form: bytes) -> bytes:
+        """Keep its encoding as a form, and return it."""
+        self._form = form
+        self._grow(len(form))
+        return form
 
     def rendered(self, format_: str, prefix: str, now: int, *, traced: bool = True) -> Rendered:
         """Return the event in a format. `now` is its time if the time of arrival is not known.
@@ -128,6 +148,7 @@ class PayloadCache:
         self._loader = BatchLoader(store, read_payloads)
         self._known: OrderedDict[int | tuple[int, str], Payload] = OrderedDict()
         self._bytes = 0
+        self._encoding = asyncio.Lock()
 
     def __contains__(self, key: object) -> bool:
         """Return whether this payload is in memory."""
@@ -168,6 +189,15 @@ class PayloadCache:
             payload.repository = await self._store.read(find, payload.repo_id, payload.body)
         else:
             payload.repository = {}
+
+    async def add_form(self, payload: Payload) -> None:
+        """Encode a large payload as a form, for `Payload.body_as`, beside the event loop."""
+        if not payload.lacks_large_form:
+            return
+        async with self._encoding:
+            # Another delivery of the event may have had it encoded meanwhile.
+            if payload.lacks_large_form:
+                payload.keep_form(await asyncio.to_thread(form_encode, payload.body))
 
     async def feed(self, event_id: int, topic: Topic, hub: str) -> Payload:
         """Return a repository's feed as of this event."""

@@ -126,6 +126,8 @@ class Target:
         )
         if found is not None and self.format != PLATFORM:
             await cache.add_repository(found)
+        elif found is not None and self.content_type == "form":
+            await cache.add_form(found)
         return found
 
     @property

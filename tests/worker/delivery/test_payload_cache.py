@@ -1,5 +1,6 @@
 """The payload of a delivery: its form encoding, and the cache of payloads."""
 
+import threading
 from urllib.parse import parse_qs, quote_plus
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 from worker_harness import WorkerHarness
 
 from worker.delivery import payload_cache as module
-from worker.delivery.payload_cache import ENTRY, Payload, PayloadCache, form_encode
+from worker.delivery.payload_cache import ENTRY, PIECE, Payload, PayloadCache, form_encode
 
 
 @given(st.binary())
@@ -69,6 +70,28 @@ async def test_one_event_to_many_form_hooks_is_encoded_once(
     assert built == [b'{"ref": "main"}']
     forms = {post.body for post in harness.network.posts} - {b'{"ref": "main"}'}
     assert forms == {form_encode(b'{"ref": "main"}')}
+
+
+async def test_a_large_form_is_encoded_once_and_beside_the_event_loop(
+    harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoders: list[threading.Thread] = []
+
+    def noted(body: bytes) -> bytes:
+        encoders.append(threading.current_thread())
+        return form_encode(body)
+
+    monkeypatch.setattr(module, "form_encode", noted)
+    for _ in range(5):
+        harness.hook(content_type="form")
+    body = b'{"text": "%s"}' % (b"a + %20" * (PIECE // 4))
+    await harness.work()
+    await harness.event(body)
+    await harness.over(delivered=5)
+    assert len(encoders) == 1
+    assert encoders[0] is not threading.current_thread()
+    (form,) = {post.body for post in harness.network.posts}
+    assert parse_qs(form.decode())["payload"] == [body.decode()]
 
 
 async def test_payloads_beyond_the_size_are_read_again(harness: WorkerHarness) -> None:
