@@ -16,21 +16,23 @@ LONGEST = 100 * 366 * 86_400
 LARGEST = 10**12
 """The largest whole number of a setting, such as a number of bytes."""
 
-PASSWORD = re.compile(r"(?<=[?&]password=)[^&]+")
-REDACTED = re.compile(r":\.\.\.(?=@)|(?<=[?&])password=\.\.\.&?")
+# `sslpassword` decrypts the key of the client's certificate.
+PASSWORD = re.compile(r"([?&](?:ssl)?password=)[^&]+")
+REDACTED = re.compile(r":\.\.\.(?=@)|(?<=[?&])(?:ssl)?password=\.\.\.&?")
 
 
 def redact_url(url: str) -> str:
-    """Return the URL of a database with `...` in place of its password."""
+    """Return the URL of a database with `...` in place of its passwords."""
     scheme, separator, rest = url.partition("://") if "://" in url else ("", "", url)
     login, at, place = rest.rpartition("@")
     name, colon, password = login.partition(":")
     login = f"{name}{colon}..." if password else login
-    return f"{scheme}{separator}{login}{at}{PASSWORD.sub('...', place)}"
+    place = PASSWORD.sub(r"\1...", place)
+    return f"{scheme}{separator}{login}{at}{place}"
 
 
 def without_password(url: str) -> str:
-    """Return the URL of a database without its password. The driver may find one elsewhere."""
+    """Return the URL of a database without its passwords. The driver may find one elsewhere."""
     return REDACTED.sub("", redact_url(url))
 
 

@@ -18,6 +18,10 @@ from store.settings import redact_url, without_password
             "postgresql://host/db?user=ada&password=hush&sslmode=require",
             "postgresql://host/db?user=ada&password=...&sslmode=require",
         ),
+        (
+            "postgresql://ada:hush@host/db?sslpassword=hush&sslmode=require",
+            "postgresql://ada:...@host/db?sslpassword=...&sslmode=require",
+        ),
     ],
 )
 def test_the_password_of_a_database_is_not_shown(url: str, shown: str) -> None:
@@ -31,6 +35,7 @@ def test_the_password_of_a_database_is_not_shown(url: str, shown: str) -> None:
         ("postgresql://ada@host:5432/db", "postgresql://ada@host:5432/db"),
         ("postgresql://ada:h/u@s:h@host:5432/db", "postgresql://ada@host:5432/db"),
         ("postgresql://host/db?password=hush&user=ada", "postgresql://host/db?user=ada"),
+        ("postgresql://host/db?sslpassword=hush&user=ada", "postgresql://host/db?user=ada"),
     ],
 )
 def test_a_url_without_its_password_names_the_same_database(url: str, bare: str) -> None:
