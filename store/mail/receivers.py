@@ -69,9 +69,12 @@ def hooks_of(db: Connection, account_id: int, hook_ids: Collection[int]) -> set[
     return _find_hooks(db, account_id, hook_ids, also)
 
 
-def administers(db: Connection, account_id: int, hook_id: int) -> bool:
-    """Return whether an account may get mail about a hook, if it has subscribed and an address."""
-    return bool(_find_hooks(db, account_id, [hook_id]))
+def hooks_of_administrator(db: Connection, account_id: int, hook_ids: Collection[int]) -> set[int]:
+    """Return the hooks among these about which an account may get mail.
+
+    It need not have subscribed, nor have an address.
+    """
+    return _find_hooks(db, account_id, hook_ids)
 
 
 def _find_hooks(

@@ -58,15 +58,14 @@ def names_of(db: Connection, account_id: int, hook_ids: Collection[int]) -> dict
         f" (SELECT id FROM {db.each('ids', id='integer')} AS w) ORDER BY h.id",
         ids=json_array(hook_ids),
     )
+    seen = receivers.hooks_of_administrator(db, account_id, hook_ids)
     whole = {INSTALLATION: "the whole installation"} if INSTALLATION in hook_ids else {}
-    return whole | {row["id"]: _name(db, account_id, row) for row in rows}
+    return whole | {row["id"]: _name(row, seen) for row in rows}
 
 
-def _name(db: Connection, account_id: int, row: Row) -> str:
+def _name(row: Row, seen: Collection[int]) -> str:
     plain = f"hook {row['id']}"
-    if not receivers.administers(db, account_id, row["id"]):
-        return plain
-    return f"{plain} of {name_of(row)} ({host_of(row['url'])})"
+    return f"{plain} of {name_of(row)} ({host_of(row['url'])})" if row["id"] in seen else plain
 
 
 def list_left(db: Connection, account_id: int) -> list[Row]:
