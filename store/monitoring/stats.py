@@ -108,18 +108,21 @@ def collect(db: Connection) -> DeliveryStats:
         _leases(db),
         jobs.every(db),
         _open_alerts(db),
-        db.value("SELECT skipped FROM reflection WHERE id = 1") or 0,
-        oldest_stateless_at(db),
+        *count_stateless(db),
     )
 
 
-def oldest_stateless_at(db: Connection) -> int | None:
-    """Return when the oldest event was received that has not become state, or None."""
-    found: int | None = db.value(
-        "SELECT received_at FROM event WHERE id > :after ORDER BY id LIMIT 1",
-        after=db.value("SELECT event_id FROM reflection WHERE id = 1") or 0,
+def count_stateless(db: Connection) -> tuple[int, int | None]:
+    """Return how many events were left out of the state.
+
+    Return also when the oldest event was received that is still to become state, or None.
+    """
+    ((left_out, oldest),) = db.tuples(
+        "SELECT COALESCE(max(r.skipped), 0), (SELECT e.received_at FROM event e WHERE e.id >"
+        " COALESCE((SELECT c.event_id FROM reflection c WHERE c.id = 1), 0) ORDER BY e.id LIMIT 1)"
+        " FROM reflection r WHERE r.id = 1"
     )
-    return found
+    return left_out, oldest
 
 
 def oldest_due_at(db: Connection) -> int | None:

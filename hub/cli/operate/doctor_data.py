@@ -126,7 +126,7 @@ def check_work(store: Store, settings: Settings, database: Path | None) -> Itera
 
 def check_state(store: Store, settings: Settings) -> Iterator[Finding]:
     """Check that events become state within an hour. Until then, retention keeps them."""
-    oldest = store.look(stats.oldest_stateless_at)
+    _, oldest = store.look(stats.count_stateless)
     if settings.reflect and oldest is not None and oldest < store.clock.now() - HOUR:
         yield warning(
             "state",
