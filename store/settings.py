@@ -32,7 +32,7 @@ def redact_url(url: str) -> str:
 
 
 def without_password(url: str) -> str:
-    """Return the URL of a database without its passwords. The driver may find one elsewhere."""
+    """Return the URL of a database without passwords. The driver can find one in ~/.pgpass."""
     return REDACTED.sub("", redact_url(url))
 
 

@@ -4,7 +4,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from store import Connection, Store, open_store
+from engines import opened_store
+
+from store import Connection, Store
 from store.accounts import accounts
 from store.delivery import events
 from store.delivery.incoming import IncomingEvent
@@ -15,11 +17,8 @@ from store.repositories import repositories
 @contextmanager
 def opened(folder: Path) -> Iterator[Store]:
     """Open the SQLite store of a data directory during the block."""
-    store = open_store("sqlite", data_dir=folder)
-    try:
+    with opened_store("sqlite", folder) as store:
         yield store
-    finally:
-        store.shut()
 
 
 def seed(db: Connection) -> int:

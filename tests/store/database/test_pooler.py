@@ -11,6 +11,7 @@ from urllib.parse import quote, urlsplit
 
 import psycopg
 import pytest
+from engines import opened_store
 from ports import free_port
 from postgres_databases import database
 from psycopg.conninfo import conninfo_to_dict
@@ -73,17 +74,8 @@ def limits(db: Connection) -> list[str]:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    with pooled("session") as url, closing_store(url, tmp_path) as opened:
+    with pooled("session") as url, opened_store(url, tmp_path) as opened:
         yield opened
-
-
-@contextmanager
-def closing_store(url: str, folder: Path) -> Iterator[Store]:
-    opened = open_store(url, data_dir=folder)
-    try:
-        yield opened
-    finally:
-        opened.shut()
 
 
 @needs_pooler
@@ -124,14 +116,14 @@ def test_a_pooler_that_lends_its_sessions_in_turn_is_refused(tmp_path: Path) -> 
     ["-c lock_timeout=3s", "-clock_timeout=3s", "--lock-timeout=3s", "-c LOCK_TIMEOUT=3s"],
 )
 def test_limits_that_a_url_names_take_precedence(tmp_path: Path, written: str) -> None:
-    with database() as url, closing_store(with_options(url, written), tmp_path) as opened:
+    with database() as url, opened_store(with_options(url, written), tmp_path) as opened:
         assert opened.look(limits) == ["3s", "1min", "1min"]
 
 
 def test_a_setting_whose_name_ends_alike_is_another_one(tmp_path: Path) -> None:
     with database() as url:
         url = with_options(url, "-c deadlock_timeout=2s")
-        with closing_store(url, tmp_path) as opened:
+        with opened_store(url, tmp_path) as opened:
             assert opened.look(limits) == ["10s", "1min", "1min"]
 
 

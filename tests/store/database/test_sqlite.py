@@ -10,12 +10,13 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from cryptography.fernet import Fernet
+from engines import opened_store
 from store_world import URL, FakeNotifier, Gate, World
 
 from store import Connection, Store, open_store
@@ -269,14 +270,14 @@ class TestAtRest:
 
         def begin_another(path: Path) -> None:
             monkeypatch.setattr(private_file, "restrict", restrict)
-            with closing_store(tmp_path) as other:
+            with opened_store("sqlite", tmp_path) as other:
                 other.do(sources.create, "forge", "its-secret")
             restrict(path)
 
         monkeypatch.setattr(private_file, "restrict", begin_another)
-        with closing_store(tmp_path) as store:
+        with opened_store("sqlite", tmp_path) as store:
             store.do(sources.create, "another", "another-secret")
-        with closing_store(tmp_path) as store:
+        with opened_store("sqlite", tmp_path) as store:
             assert store.look(diagnosis.undecryptable_secrets) == {}
 
     def test_a_key_is_made_where_nothing_needs_another(self, world: World, path: Path) -> None:
@@ -284,15 +285,6 @@ class TestAtRest:
         open_store("sqlite", data_dir=path.parent).shut()
         world.hook("push", secret="s3cret")
         open_store("sqlite", data_dir=path.parent).shut()
-
-
-@contextmanager
-def closing_store(folder: Path) -> Iterator[Store]:
-    store = open_store("sqlite", data_dir=folder)
-    try:
-        yield store
-    finally:
-        store.shut()
 
 
 class TestOneWorker:

@@ -224,7 +224,7 @@ def test_jobs_left_by_a_crash_are_released(planned: World) -> None:
 
 
 def test_an_end_far_ahead_is_not_the_last(planned: World) -> None:
-    """The clock was fast for a while. A job that runs seldom keeps that time."""
+    """The clock was fast when a rare job ended."""
     planned.store.do(jobs.save_schedules, [JobSchedule("alerts", "often", planned.now)])
     alerts = planned.store.do(jobs.claim, "alerts", "one")
     assert alerts is not None

@@ -17,8 +17,6 @@ from hub.cli.http_server.server_state import State
 REQUEST = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 POST = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nx"
 OVER = b"connection: close"
-
-
 BAD_BODY = b"POST /read HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nno\r\n"
 
 
@@ -93,37 +91,36 @@ async def test_a_connection_that_goes_on_resting_is_closed() -> None:
             assert await one.closed()
 
 
+@contextlib.asynccontextmanager
+async def client_of_ending_server() -> AsyncIterator[Client]:
+    """Yield an open connection to a server that has begun to end. Wait for its end after that."""
+    bound = bind("127.0.0.1", 0)
+    port = port_of(bound)
+    async with asyncio.timeout(PATIENCE), contextlib.AsyncExitStack() as server:
+        await server.enter_async_context(serving(app, bound, last_call=PATIENCE))
+        async with client(port) as one:
+            await one.ask()
+            ending = asyncio.create_task(server.aclose())
+            await refused(port)
+            yield one
+            await ending
+
+
 async def test_a_body_that_never_comes_does_not_hold_up_the_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Its request is answered."""
     monkeypatch.setattr(protocols, "LINGER", 0.0)
-    bound = bind("127.0.0.1", 0)
-    port = port_of(bound)
-    async with asyncio.timeout(PATIENCE), contextlib.AsyncExitStack() as server:
-        await server.enter_async_context(serving(app, bound, last_call=PATIENCE))
-        async with client(port) as one:
-            await one.ask()
-            ending = asyncio.create_task(server.aclose())
-            await refused(port)
-            assert OVER in await one.ask(POST)
-            await ending
+    async with client_of_ending_server() as one:
+        assert OVER in await one.ask(POST)
 
 
 async def test_a_refused_body_does_not_hold_up_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """The client reads the answer, and does not close its side of the connection."""
     monkeypatch.setattr(protocols, "LINGER", 0.0)
-    bound = bind("127.0.0.1", 0)
-    port = port_of(bound)
-    async with asyncio.timeout(PATIENCE), contextlib.AsyncExitStack() as server:
-        await server.enter_async_context(serving(app, bound, last_call=PATIENCE))
-        async with client(port) as one:
-            await one.ask()
-            ending = asyncio.create_task(server.aclose())
-            await refused(port)
-            one.writer.write(BAD_BODY)
-            assert (await one.reader.read()).startswith(b"HTTP/1.1 400 ")
-            await ending
+    async with client_of_ending_server() as one:
+        one.writer.write(BAD_BODY)
+        assert (await one.reader.read()).startswith(b"HTTP/1.1 400 ")
 
 
 @pytest.mark.parametrize("turns", range(8))

@@ -20,7 +20,7 @@ from store.clock import HOUR, SECOND, MovableClock
 
 pytestmark = embedded("test_ui_sign_in tests stored sessions on every engine")
 START = "/ui/sign-in/openid"
-ELSEWHERE = {"Sec-Fetch-Site": "cross-site"}
+CROSS_SITE = {"Sec-Fetch-Site": "cross-site"}
 EMAIL = {"email": "octo@tower.example", "email_verified": True}
 
 
@@ -85,7 +85,7 @@ async def test_a_sign_in_ends_the_browser_s_session(
         place, _ = site.sign_in((await browser.get(START)).headers["location"])
         # The browser sends no strict cookie with the provider's redirect.
         del browser.client.cookies["tocsin_ui"]
-        await browser.get(place.removeprefix("http://127.0.0.1:8765"), headers=ELSEWHERE)
+        await browser.get(place.removeprefix("http://127.0.0.1:8765"), headers=CROSS_SITE)
         assert "octo" in text_of(await browser.page("/ui"))
         browser.client.cookies.clear()
         browser.client.cookies.update(former)
@@ -96,7 +96,7 @@ async def test_a_link_on_another_site_to_the_provider_finds_the_session(
     store: Store, seed: Any, site: OpenIDSite
 ) -> None:
     async with open_dashboard(store, **settings(site)) as browser:
-        answer = await browser.get(f"{START}?next=%2Fui%2Fhooks", headers=ELSEWHERE)
+        answer = await browser.get(f"{START}?next=%2Fui%2Fhooks", headers=CROSS_SITE)
         assert (answer.status_code, 'content="0"' in answer.text) == (200, True)
         assert not browser.client.cookies
 
@@ -177,7 +177,7 @@ async def test_the_page_of_a_refused_sign_in_has_valid_forms(
         place, _ = site.sign_in((await browser.get(START)).headers["location"])
         # The browser sends no strict cookie with the provider's redirect, but with a form.
         del browser.client.cookies["tocsin_ui"]
-        page = await browser.get(place.removeprefix("http://127.0.0.1:8765"), headers=ELSEWHERE)
+        page = await browser.get(place.removeprefix("http://127.0.0.1:8765"), headers=CROSS_SITE)
         found = FORM.search(page.text)
         assert found is not None
         browser.client.cookies.set("tocsin_ui", mine)

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from engines import ENGINES
 from postgres_databases import database
+from websub_followers import follow, follow_pushes
 
 from store import open_store
 from store.accounts import accounts
@@ -34,20 +35,6 @@ from store.repositories import repositories
 def _push(db: Connection, repo_id: int, guid: str) -> Receipt:
     (receipt,) = events.accept_all(db, [IncomingEvent(repo_id, guid, repo_id, "push", b"{}")])
     return receipt
-
-
-def _followed(db: Connection, repo: Row, callback: str = "https://reader.example/") -> None:
-    _follow(db, Topic(repo["id"], "push", "https://hub.example/ada/engine/events/push"), callback)
-
-
-def _follow(db: Connection, topic: Topic, callback: str) -> None:
-    wish = requests.WebSubRequest(
-        "subscribe", topic.self_url, topic, "https://hub.example/hub/websub", callback,
-        None, 3600, None, "reader.example", "192.0.2.1",
-    )  # fmt: skip
-    requests.create(db, wish, 60, 60)
-    (request,) = requests.claim(db, 1)
-    requests.complete(db, request, "verified", db.now)
 
 
 def _repository(db: Connection) -> Row:
@@ -81,7 +68,7 @@ def _migrate(url: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store.do(hook_removal.delete, hook)
     assert store.do(_push, repo["id"], "2").deliveries == 0
     store.do(lambda db: db.execute("DELETE FROM hook"))
-    store.do(_followed, repo)
+    store.do(follow_pushes, repo["id"])
     store.do(lambda db: db.execute("DELETE FROM repository"))
     assert store.look(lambda db: db.value("SELECT count(*) FROM subscription")) == 0
     store.shut()
@@ -112,7 +99,7 @@ def _made_then(db: Connection) -> None:
 
 def test_hooks_know_nothing_of_it(store: Store) -> None:
     repo = store.do(_repository)
-    store.do(_followed, repo)
+    store.do(follow_pushes, repo["id"])
     assert store.look(hooks.every) == []
     assert store.look(hooks.count, repo["id"]) == 0
     assert store.look(hooks.page, repo["id"], limit=10) == []
@@ -127,8 +114,8 @@ def test_hooks_know_nothing_of_it(store: Store) -> None:
 
 def test_a_subscription_ends_once(store: Store) -> None:
     repo = store.do(_repository)
-    store.do(_followed, repo)
-    store.do(_followed, repo, "https://reader.example/2")
+    store.do(follow_pushes, repo["id"])
+    store.do(follow_pushes, repo["id"], "https://reader.example/2")
     assert [row["id"] for row in store.do(websub.end, {1: "a", 9: "b"})] == [1]
     assert store.do(websub.end, {1: "c"}) == []
     assert store.do(websub.end_gone, {-2: "410"}) == {-2}
@@ -162,7 +149,7 @@ def test_fetched_topics_go_once_nobody_follows_them(store: Store) -> None:
 
     def fetch(db: Connection) -> None:
         for topic in topics.values():
-            _follow(db, topic, topic.self_url + "/reader")
+            follow(db, topic, topic.self_url + "/reader")
             assert websub_foreign.mark_changed(db, topic)
         for row in websub_foreign.claim(db, 9):
             websub_foreign.mark_unchanged(db, row)
@@ -213,7 +200,7 @@ def test_requests_and_topics_of_a_fast_clock_are_due_after_pruning(
         return requests.create(db, wish, 3, 3)
 
     clock.advance(365 * 86_400)
-    store.do(_follow, topic, "https://reader.example/")
+    store.do(follow, topic, "https://reader.example/")
     waiting, taken = store.do(request), store.do(request)
     store.do(lambda db: requests.retry_later(db, requests.claim(db, 1)[0], "no answer"))
     assert [row["id"] for row in store.do(requests.claim, 9)] == [taken]
@@ -236,7 +223,7 @@ def test_a_topic_fetched_by_a_fast_clock_is_fetched_again_at_once(
 ) -> None:
     topic = external_topic(normalize_url("https://site.example/feed"))
     clock.advance(365 * 86_400)
-    store.do(_follow, topic, "https://reader.example/")
+    store.do(follow, topic, "https://reader.example/")
     assert store.do(websub_foreign.mark_changed, topic)
     (taken,) = store.do(websub_foreign.claim, 9)
     store.do(websub_foreign.mark_unchanged, taken)
