@@ -18,6 +18,14 @@ STORED = (
 )
 
 
+def is_there(issue: Row) -> bool:
+    """Return whether an issue was neither deleted nor moved to another repository.
+
+    A row without these columns comes from a query that leaves such issues out.
+    """
+    return issue.get("deleted_at") is None and issue.get("moved_to") is None
+
+
 @dataclass(slots=True)
 class IssueEventData:
     """An event of an issue. `members` has JSON values; accounts in it are ids."""
@@ -53,7 +61,11 @@ class IssueEventData:
         assert self.kind in KINDS, self.kind
 
     def row(self, issue: Row) -> tuple[Any, ...]:
-        """Return the values of the columns in STORED."""
+        """Return the values of the columns in STORED. No list has events of an issue that is gone.
+
+        They may come after its deletion or its move.
+        """
+        there = is_there(issue)
         members = orjson.dumps(self.members, option=orjson.OPT_SORT_KEYS)
         about = f"{self.actor_id} {self.commit_id} {self.subject_id} ".encode()
         return (
@@ -65,8 +77,8 @@ class IssueEventData:
             self.subject_id,
             members.decode(),
             self.created_at,
-            int(self.kind not in NOT_LISTED),
-            int(self.kind not in NOT_SHOWN),
+            int(there and self.kind not in NOT_LISTED),
+            int(there and self.kind not in NOT_SHOWN),
             blake2b(about + members, digest_size=12).hexdigest(),
             self.said_at,
         )

@@ -103,11 +103,7 @@ def _own_numbers(repo: Row, wanted: Iterable[tuple[str | None, str | None, int]]
 
 def _present(db: Connection, repo: Row, numbers: Iterable[int]) -> dict[int, Row]:
     found = issues.by_number(db, repo["id"], numbers)
-    return {
-        number: row
-        for number, row in found.items()
-        if row["deleted_at"] is None and row["moved_to"] is None
-    }
+    return {number: row for number, row in found.items() if issue_events.is_there(row)}
 
 
 def _known(db: Connection, issue: Row, source: Row) -> bool:

@@ -206,7 +206,7 @@ PULLS: Kinds = {
 def of_issues(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
     """Project an `issues` event."""
     issue, change = subject(db, repo, payload, event, "issue")
-    if issue is not None and issue["deleted_at"] is None and issue["moved_to"] is None:
+    if issue is not None and issue_events.is_there(issue):
         issue_events.add(db, issue, _happenings(change, ISSUES))
         _references(repo, issue, change)
 
@@ -214,7 +214,7 @@ def of_issues(db: Connection, repo: Row, payload: dict[str, Any], event: Row) ->
 def of_pulls(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
     """Project a `pull_request` event."""
     issue, change = subject(db, repo, payload, event, "pull_request")
-    if issue is not None and issue["deleted_at"] is None:
+    if issue is not None and issue_events.is_there(issue):
         issue_events.add(db, issue, _happenings(change, PULLS))
         _references(repo, issue, change)
 

@@ -11,7 +11,7 @@ from typing import Any
 from store.database import payload_reader
 from store.database.connection import Connection, Row
 from store.errors import Invalid
-from store.issues import issue_field_values, issue_fields, issues
+from store.issues import issue_events, issue_field_values, issue_fields, issues
 from store.issues.issue_field_options import CHOOSING, COLORS
 from store.issues.issue_field_options import MOST as MOST_OPTIONS
 from store.issues.issue_field_values import FieldAssignment
@@ -38,7 +38,7 @@ def project(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> N
     if event["action"] not in ("field_added", "field_removed"):
         return
     issue, change = subject(db, repo, payload, event, "issue")
-    if issue is None or issue["deleted_at"] is not None or issue["moved_to"] is not None:
+    if issue is None or not issue_events.is_there(issue):
         return
     field = _field(db, repo, payload_reader.read_part(payload, "issue_field"), event)
     later = issues.changed_later(db, issue, change.given, event).items("field")

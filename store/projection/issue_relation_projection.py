@@ -43,7 +43,7 @@ def related(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> N
         return
     issues.put(db, repo, given, event)
     issue, found = issues.get(db, repo["id"], number), _other(db, repo, payload, other)
-    if issue is not None and issue["deleted_at"] is None and found is not None:
+    if issue is not None and found is not None:
         change = IssuePayload(db, payload, given, event)
         issue_events.add(db, issue, [change.happening(str(event["action"]), {name: found})])
 

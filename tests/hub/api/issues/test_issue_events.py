@@ -402,6 +402,23 @@ async def test_events_of_a_transferred_issue_redirect(
     assert_error(await hub.get(f"{ALL}/{event['id']}"), 410)
 
 
+def transfer(platform: Platform, given: dict[str, Any]) -> None:
+    changes = {"new_issue": {"number": 7}, "new_repository": {"full_name": "octo/vault"}}
+    platform.report("issues", "transferred", issue=given, changes=changes)
+
+
+async def test_late_events_of_an_issue_that_is_gone_are_in_no_list(
+    hub: httpx.AsyncClient, platform: Platform
+) -> None:
+    transfer(platform, issue())
+    platform.report("issues", "deleted", issue=issue(2))
+    for late in (issue(), issue(2)):
+        comment = {"id": 5, "body": "Look, @robin", "user": {"login": "octo"}}
+        platform.report("issue_comment", "created", issue=late, comment=comment)
+        platform.report("sub_issues", "sub_issue_added", parent_issue=late, sub_issue=issue(3))
+    assert await listed(hub, ALL) == []
+
+
 async def test_a_transferred_issue_redirects_to_no_namesake_of_its_new_repository(
     hub: httpx.AsyncClient, store: Store, seed: Any, platform: Platform
 ) -> None:

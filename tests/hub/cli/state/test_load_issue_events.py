@@ -63,6 +63,20 @@ def test_the_timeline_of_a_deleted_issue_is_empty(load, store: Store):
 
 
 @pytest.mark.parametrize(
+    "gone", [{"deleted": True}, {"moved_to": {"repository": "ada/other", "number": 2}}]
+)
+def test_the_events_of_an_issue_that_is_gone_are_in_no_list(
+    load, store: Store, gone: dict[str, Any]
+):
+    document = {**DOCUMENT, "issues": [{**DOCUMENT["issues"][0], **gone}]}
+    load(document)
+    repo = store.look(repositories.find, "ada", "engine")
+    assert store.look(issue_events.of_repository, repo["id"], limit=99, offset=0) == []
+    assert kinds(store) == []
+    assert "0 created, 0 updated, 6 unchanged" in load(document).stdout
+
+
+@pytest.mark.parametrize(
     ("wrong", "said"),
     [
         ({"event": "invented"}, "'invented' is not an event that can be loaded"),
