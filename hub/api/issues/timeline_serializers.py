@@ -19,6 +19,7 @@ from hub.rest.urls import Urls
 from store import Connection, Row
 from store.clock import iso
 from store.issues import commit_comments, issue_comments, issues
+from store.issues.issue_events import is_there
 
 
 class TimelineComment(IssueComment):
@@ -125,7 +126,7 @@ class Timeline:
         others = commit_comments.of(db, about("commit-commented")).values()
         shown = commit_comment_serializers.several(urls, db, repo, [*others])
         sources = [*issues.of(db, about("cross-referenced")).values()]
-        there = [row for row in sources if row["deleted_at"] is None]
+        there = [row for row in sources if is_there(row)]
         known = {row[name] for row in said.values() for name in ("author_id", "pinned_by_id")}
         return cls(
             urls,

@@ -419,6 +419,19 @@ async def test_late_events_of_an_issue_that_is_gone_are_in_no_list(
     assert await listed(hub, ALL) == []
 
 
+async def test_a_timeline_shows_no_issue_that_was_moved(
+    hub: httpx.AsyncClient, platform: Platform
+) -> None:
+    platform.report("issues", "opened", issue=issue())
+    speaks = issue(3, body="See #1")
+    platform.report("issues", "opened", issue=speaks)
+    (crossed,) = await listed(hub, f"{ONE}/timeline")
+    assert crossed["source"]["issue"]["body"] == "See #1"
+    transfer(platform, speaks)
+    (crossed,) = await listed(hub, f"{ONE}/timeline")
+    assert crossed["source"] == {"type": "issue"}
+
+
 async def test_a_transferred_issue_redirects_to_no_namesake_of_its_new_repository(
     hub: httpx.AsyncClient, store: Store, seed: Any, platform: Platform
 ) -> None:
