@@ -152,7 +152,8 @@ def count_issue(db: Connection, milestone_id: int | None, state: str, number: in
 def recount(db: Connection, repo_id: int) -> None:
     """Count the issues of milestones that do not come from a platform."""
     counted = (
-        "(SELECT count(*) FROM issue i WHERE i.milestone_id = milestone.id AND i.state = '{}')"
+        "(SELECT count(*) FROM issue i WHERE i.milestone_id = milestone.id AND i.state = '{}'"
+        " AND i.deleted_at IS NULL AND i.moved_to IS NULL)"
     )
     db.execute(
         f"UPDATE milestone SET open_issues = {counted.format('open')},"

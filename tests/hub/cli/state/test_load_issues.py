@@ -93,6 +93,16 @@ def test_all_parts_are_loaded_and_loading_again_changes_nothing(load, store: Sto
     assert [issue(store, number) for number in (1, 2, 3)] == [one, two, three]
 
 
+def test_a_milestone_counts_no_issue_that_is_gone(load, store: Store):
+    load(DOCUMENT)
+    away = {"moved_to": {"repository": "eve/engine", "number": 1}}
+    gone = ((1, "No steam", away), (2, "Done", {"deleted": True}))
+    named = {"repository": "ada/engine"}
+    load({"issues": [{**named, "number": n, "title": title, **end} for n, title, end in gone]})
+    first = store.look(milestones.get, repository(store)["id"], 1)
+    assert (first["open_issues"], first["closed_issues"]) == (0, 0)
+
+
 def test_changes_are_applied_and_unmentioned_fields_kept(load, store: Store):
     load(DOCUMENT)
     one = issue(store, 1)
