@@ -81,10 +81,7 @@ class CustomSetting(TypedDict):
 
 
 class PatternSettings(TypedDict, total=False):
-    """Settings of patterns.
-
-    An outdated version is rejected, and so is null if there is a version.
-    """
+    """Settings of patterns. An outdated version is rejected. Null is no version to compare."""
 
     pattern_config_version: Version | None
     provider_pattern_settings: Annotated[list[ProviderSetting], MaxLen(MOST)]
