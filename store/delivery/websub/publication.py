@@ -1,4 +1,7 @@
-"""The rule for what topics publish: neither drafts, nor members' fields, nor examples."""
+"""The rule for what topics publish.
+
+They publish no drafts, members' fields, examples, and nothing about private repositories of others.
+"""
 
 from typing import Any
 
@@ -10,19 +13,35 @@ from store.delivery.incoming import EXAMPLE_SOURCE
 
 # Actions of events about a field of issues.
 FIELDS = ("field_added", "field_removed")
+# Events that connect two issues, and members with the repository of the other one.
+RELATIONS = ("sub_issues", "issue_dependencies")
+RELATED = ("sub_issue_repo", "parent_issue_repo", "blocked_issue_repo", "blocking_issue_repo")
+# Members of `changes` with the repository to which an issue moves, or from which it comes.
+MOVES = ("new_repository", "old_repository")
 
 
 def is_published(name: str, body: bytes) -> bool:
     """Return whether every reader of the repository may see this event.
 
     A draft release is visible only to users with write access, and a field of issues may be visible
-    only to the members of an organization.
+    only to the members of an organization. Another repository that an event names may be private.
     """
     if name == "release":
         return not part(read(body), "release").get("draft")
     if name == "issues" and b'"issue_field"' in body:
         return part(read(body), "issue_field").get("visibility") == "all"
+    if name in RELATIONS or (name == "issues" and b'"changes"' in body):
+        return _is_within(read(body))
     return True
+
+
+def _is_within(payload: dict[str, Any]) -> bool:
+    """Return whether each repository of another issue is public or the event's own one."""
+    own, changes = part(payload, "repository").get("full_name"), part(payload, "changes")
+    others = [part(payload, name) for name in RELATED] + [part(changes, name) for name in MOVES]
+    return all(
+        one.get("private") is False or one.get("full_name", "") == own for one in others if one
+    )
 
 
 def is_hidden(row: Row) -> bool:

@@ -113,6 +113,39 @@ async def test_drafts_and_fields_of_members_are_for_no_reader(
         assert feed.json()["items"] == []
 
 
+ATTIC = {"full_name": "octo/attic", "private": True}
+OTHERS = [
+    ("sub_issues", "sub_issue_added", {"sub_issue": {"title": "Plan"}, "sub_issue_repo": ATTIC}),
+    ("sub_issues", "parent_issue_added", {"parent_issue_repo": {"full_name": "octo/attic"}}),
+    ("issue_dependencies", "blocked_by_added", {"blocking_issue_repo": ATTIC}),
+    ("issue_dependencies", "blocking_added", {"blocked_issue_repo": {"id": 7}}),
+    ("issues", "transferred", {"changes": {"new_repository": ATTIC}}),
+    ("issues", "opened", {"changes": {"old_repository": ATTIC}}),
+]
+
+
+@pytest.mark.parametrize(("name", "action", "members"), OTHERS)
+async def test_a_topic_names_no_other_repository_that_may_be_private(
+    hub: httpx.AsyncClient, store: Store, seed: Any, name: str, action: str, members: dict[str, Any]
+) -> None:
+    payload = {"repository": {"full_name": "octo/hello"}, **members}
+    store.do(accept, seed.hello, name, orjson.dumps(payload), action)
+    answer = await hub.get(f"/octo/hello/events/{name}")
+    assert (answer.status_code, answer.content) == (204, b"")
+
+
+@pytest.mark.parametrize(
+    "other", [{"full_name": "octo/hello"}, {"full_name": "octo/attic", "private": False}]
+)
+async def test_a_topic_names_its_own_repository_and_public_ones(
+    hub: httpx.AsyncClient, store: Store, seed: Any, other: dict[str, Any]
+) -> None:
+    payload = {"repository": {"full_name": "octo/hello"}, "sub_issue_repo": other}
+    body = orjson.dumps(payload)
+    store.do(accept, seed.hello, "sub_issues", body, "sub_issue_added")
+    assert (await hub.get("/octo/hello/events/sub_issues")).content == body
+
+
 def test_a_topic_reads_one_body(store: Store, seed: Any) -> None:
     """Anybody may read the topics of a public repository, and its events may be large."""
     body = orjson.dumps({"ref": base64.b64encode(random.randbytes(300_000)).decode()})
