@@ -97,7 +97,7 @@ def create_app(
     manual.add(services, routes, has_reference=serves_reference)
     if serves_reference:
         reference.add(services, routes, openapi, admins, dashboard=settings.ui)
-    routes.tree()
+    routes.trees()
     return Starlette(routes=[routes], lifespan=_lifespan(services, lifespan))
 
 

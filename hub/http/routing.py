@@ -2,8 +2,11 @@
 
 Parameters that hold slashes come last: they match one segment or more.
 
-A path is one node that knows all its methods. Every event passes through here: the tree takes 2
-microseconds, and Starlette's list of patterns, which is tried from the top, takes 67 to 116.
+Each method has a tree of its own. So a fixed segment never hides a parameter that another method
+has in its place: an organization may be named like the last segment of a POST.
+
+Every event passes through here: the tree takes 2 microseconds, and Starlette's list of patterns,
+which is tried from the top, takes 67 to 116.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
@@ -36,13 +39,14 @@ def path_of(scope: Scope) -> str:
 
 @dataclass(slots=True)
 class PathNode:
-    """A node of the tree: the segments that may follow, and the lines of its own path."""
+    """A node of the tree: the segments that may follow, and the line of its own path."""
 
     fixed: dict[str, "PathNode"] = field(default_factory=dict)
     parameter: "PathNode | None" = None
     slashed: "PathNode | None" = None
     """The node after a parameter that may hold slashes."""
-    methods: dict[str, tuple[Line, list[str]]] = field(default_factory=dict)
+    served: tuple[Line, list[str]] | None = None
+    """The line, and the names of its parameters."""
 
 
 class Routes(BaseRoute):
@@ -51,7 +55,7 @@ class Routes(BaseRoute):
     def __init__(self, missing: Endpoint) -> None:
         self._makers: dict[Line, Callable[[Line], Endpoint]] = {}
         self._endpoints: dict[Line, Endpoint] = {}
-        self._root: PathNode | None = None
+        self._roots: Mapping[str, PathNode] = {}
         self._missing = missing
 
     def add(
@@ -65,12 +69,12 @@ class Routes(BaseRoute):
         for line in self._makers.keys() & lines:
             raise AssertionError(f"{line.method} {line.path} is declared twice")
         self._makers |= dict.fromkeys(lines, make)
-        self._root = None
+        self._roots = {}
 
-    def tree(self) -> PathNode:
-        """Return the tree of all lines. Applications with the same lines share it."""
-        self._root = self._root or _tree_of(tuple(self._makers))
-        return self._root
+    def trees(self) -> Mapping[str, PathNode]:
+        """Return the tree of each method. Applications with the same lines share them."""
+        self._roots = self._roots or _trees_of(tuple(self._makers))
+        return self._roots
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         return (Match.FULL if scope["type"] == "http" else Match.NONE), {}
@@ -80,12 +84,13 @@ class Routes(BaseRoute):
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         values: list[str] = []
-        found = _find(self._root or self.tree(), path_of(scope).split("/"), 1, values)
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
-        if found is None or method not in found.methods:
+        root = (self._roots or self.trees()).get(method)
+        found = None if root is None else _find(root, path_of(scope).split("/"), 1, values)
+        if found is None or found.served is None:
             await self._missing(scope, receive, send, {})
             return
-        line, names = found.methods[method]
+        line, names = found.served
         endpoint = self._endpoints.get(line) or self._made(line)
         await endpoint(scope, receive, send, dict(zip(names, values, strict=True)))
 
@@ -95,18 +100,18 @@ class Routes(BaseRoute):
 
 def matched(paths: Iterable[str], lines: Iterable[Line]) -> list[str]:
     """Return the paths that one of the lines would match."""
-    tree = _tree_of(tuple(lines))
-    return [path for path in paths if _find(tree, path.split("/"), 1, []) is not None]
+    trees = _trees_of(tuple(lines)).values()
+    return [path for path in paths if any(_find(tree, path.split("/"), 1, []) for tree in trees)]
 
 
 @lru_cache(maxsize=8)
-def _tree_of(lines: tuple[Line, ...]) -> PathNode:
-    root = PathNode()
+def _trees_of(lines: tuple[Line, ...]) -> Mapping[str, PathNode]:
+    roots: dict[str, PathNode] = {}
     for line in lines:
-        node, names = _place(root, line)
-        assert line.method not in node.methods, f"{line.method} {line.path} is declared twice"
-        node.methods[line.method] = line, names
-    return root
+        node, names = _place(roots.setdefault(line.method, PathNode()), line)
+        assert node.served is None, f"{line.method} {line.path} is declared twice"
+        node.served = line, names
+    return roots
 
 
 def _place(node: PathNode, line: Line) -> tuple[PathNode, list[str]]:
@@ -142,7 +147,7 @@ def _find(node: PathNode, segments: list[str], at: int, values: list[str]) -> Pa
             node = parameter
         else:
             return None
-    return node if node.methods else None
+    return node if node.served is not None else None
 
 
 def _any(

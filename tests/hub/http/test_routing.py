@@ -32,7 +32,7 @@ FOUND = {
 }
 
 
-async def found(path: str) -> tuple[str, Mapping[str, str]] | None:
+async def found(path: str, method: str = "GET") -> tuple[str, Mapping[str, str]] | None:
     """The route that serves a path, and the values of its parameters. None without a route."""
     reached: list[tuple[str, Mapping[str, str]]] = []
 
@@ -47,7 +47,9 @@ async def found(path: str) -> tuple[str, Mapping[str, str]] | None:
     routes = Routes(endpoint(""))
     for line in PATHS:
         routes.add("GET", line, endpoint(line), ("ref", "branch"))
-    scope = {"type": "http", "method": "GET", "path": path, "raw_path": path.encode()}
+    routes.add("DELETE", "/refs/{kind}/every", endpoint("DELETE"))
+    routes.add("POST", "/branches/latest", endpoint("POST"))
+    scope = {"type": "http", "method": method, "path": path, "raw_path": path.encode()}
     await routes.handle(scope, None, None)  # type: ignore[arg-type]  # the endpoints need neither
     return reached[0] if reached[0][0] else None
 
@@ -62,6 +64,15 @@ async def test_parameters_with_slashes(path: str) -> None:
 )
 async def test_unknown_paths_have_no_route(path: str) -> None:
     assert await found(path) is None
+
+
+async def test_a_fixed_segment_hides_no_parameter_of_another_method() -> None:
+    assert await found("/branches/latest") == ("/branches/{branch}", {"branch": "latest"})
+    assert await found("/refs/heads/every") == ("/refs/{ref}", {"ref": "heads/every"})
+    assert await found("/branches/latest", "HEAD") == await found("/branches/latest")
+    assert await found("/branches/latest", "POST") == ("POST", {})
+    assert await found("/branches/first", "POST") is None
+    assert await found("/branches/latest", "PATCH") is None
 
 
 @pytest.mark.parametrize("path", ["/commits/", "/branches/"])

@@ -257,6 +257,25 @@ async def test_many_members_at_once(client: httpx.AsyncClient, store: Store, tea
     assert reported(store)[-1]["members"] == ["mia"]
 
 
+@pytest.mark.parametrize("name", ["add", "remove"])
+async def test_names_may_equal_the_last_segment_of_an_operation(
+    client: httpx.AsyncClient, store: Store, team: str, name: str
+) -> None:
+    def create(db: Connection) -> None:
+        globe = enterprises.by_slug(db, "globe")
+        assert globe is not None
+        org = accounts.create(db, name, kind="Organization")
+        enterprises.adopt(db, globe["id"], org["id"])
+
+    store.do(create)
+    path = f"{team}/organizations/{name}"
+    assert (await client.put(path)).status_code == 201
+    assert (await client.get(path)).json()["login"] == name
+    assert (await client.delete(path)).status_code == 204
+    assert_error(await client.get(path), 404)
+    assert (await client.post(path, json={"organization_slugs": []})).is_success
+
+
 @pytest.mark.parametrize("other", ["stranger", "acme", "nobody"])
 async def test_only_members_of_the_enterprise(
     client: httpx.AsyncClient, team: str, other: str
