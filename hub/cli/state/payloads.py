@@ -6,7 +6,8 @@ from typing import Any
 
 from hub.cli.console.lookups import account
 from hub.cli.state.base import StateEntry
-from store import Connection
+from store import Connection, Row
+from store.repositories.author_association import association_of
 
 SAME: Mapping[str, str] = MappingProxyType({})
 
@@ -33,6 +34,19 @@ def payload_of(
         elif given is not None:
             found[field] = _person(db, given)
     return {names.get(field, field): value for field, value in found.items()}
+
+
+def authored_payload(
+    db: Connection, repo: Row, payload: dict[str, Any], before: object
+) -> dict[str, Any]:
+    """Return the payload. If the thing is new, its author gets the relation to the repository.
+
+    An operation stores this relation too, and later changes of the author's roles do not alter it.
+    """
+    if before is not None or "user" not in payload:
+        return payload
+    author = account(db, payload["user"]["login"])
+    return payload | {"author_association": association_of(db, repo, author["id"])}
 
 
 def _person(db: Connection, login: str) -> dict[str, str]:

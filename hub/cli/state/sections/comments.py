@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, PrivateAttr, model_validator
 
 from hub.cli.state.base import Moment, RepositoryPart, Sha
-from hub.cli.state.payloads import payload_of
+from hub.cli.state.payloads import authored_payload, payload_of
 from hub.cli.state.sections.issue_events import OnIssueEntry, issue_row
 from hub.cli.state.sections.issues import Text
 from store import Connection, Row
@@ -43,8 +43,9 @@ class IssueCommentEntry(OnIssueEntry):
     def write(self, db: Connection, parent: Row, before: object) -> None:
         """Create or update the comment. Raises Missing for an unknown issue or account."""
         row = issue_row(db, parent, self.issue)
+        payload = authored_payload(db, parent, self.payload(db), before)
         said = issue_comment_projection.put_comment(
-            db, parent, row, self.kind, self.payload(db), projection_table.projected_events(db)
+            db, parent, row, self.kind, payload, projection_table.projected_events(db)
         )
         assert said is not None, "it has an id"
         if "pinned" in self.model_fields_set and self.pinned != (said["pinned_at"] is not None):
@@ -87,5 +88,6 @@ class CommitCommentEntry(RepositoryPart):
     def write(self, db: Connection, parent: Row, before: object) -> None:
         names = {"author": "user", "commit": "commit_id"}
         payload = payload_of(db, self, people=["author"], names=names)
+        payload = authored_payload(db, parent, payload, before)
         payload["rendered"] = self._rendered
         commit_comments.put(db, parent, payload, projection_table.projected_events(db))

@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 
 from hub.cli.console.lookups import repository_named
 from hub.cli.state.base import FullName, Moment, RepositoryPart, Sha, StateEntry
-from hub.cli.state.payloads import payload_of
+from hub.cli.state.payloads import authored_payload, payload_of
 from store import Connection, Row
 from store.clock import iso_micro
 from store.errors import Missing
@@ -110,7 +110,7 @@ class DiscussedEntry(NumberedEntry):
             found["labels"] = [{"name": _label(db, repo, name)["name"]} for name in self.labels]
         if "milestone" in found:
             found["milestone"] = _milestone(db, repo, self.milestone)
-        return _closed(db, found, before)
+        return authored_payload(db, repo, _closed(db, found, before), before)
 
 
 class MovedEntry(StateEntry):

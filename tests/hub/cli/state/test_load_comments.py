@@ -1,12 +1,12 @@
-"""State documents: commit comments."""
+"""State documents: commit comments, and how authors relate to repositories."""
 
 import json
 from typing import Any
 
 import pytest
 
-from store import Row, Store
-from store.issues import commit_comments
+from store import Connection, Row, Store
+from store.issues import commit_comments, issue_comments, issues
 from store.repositories import repositories
 
 SHA = "6dcb09b5b57875f334f61aebed695e2e4193db5e"
@@ -84,3 +84,52 @@ def test_a_wrong_comment_is_refused(load, wrong: dict[str, Any], said: str):
 def test_a_repeated_comment_is_refused(load):
     document = {**DOCUMENT, "commit_comments": [COMMENT, COMMENT]}
     assert "the commit comment 'ada/engine 7' is there 2 times" in load(document, code=2).stderr
+
+
+AUTHORS = {"mia": "MEMBER", "bob": "COLLABORATOR", "eve": "NONE"}
+WRITTEN = {
+    "users": [{"login": login} for login in AUTHORS],
+    "organizations": [{"login": "tower", "members": {"mia": "member"}}],
+    "repositories": [{"name": "tower/bells", "collaborators": {"bob": "read"}}],
+}
+
+
+def by_authors(**entry: Any) -> list[dict[str, Any]]:
+    """An entry of each author. Ids and numbers count up."""
+    return [
+        {"repository": "tower/bells", "author": login}
+        | {key: value + at if key in ("id", "number") else value for key, value in entry.items()}
+        for at, login in enumerate(AUTHORS)
+    ]
+
+
+def test_authors_have_their_relation_to_the_repository(load, store: Store):
+    end = {"ref": "main", "sha": SHA}
+    now = "2026-01-02T03:04:05Z"
+    parts = {
+        "issues": by_authors(number=1, title="Silent"),
+        "pull_requests": by_authors(number=4, title="Oil", head=end, base=end),
+        "issue_comments": by_authors(id=1, issue=1, body="Hm", created_at=now)
+        + by_authors(id=4, issue=4, kind="review", state="approved", created_at=now),
+        "commit_comments": by_authors(id=1, commit=SHA, body="Hm"),
+    }
+    load({**WRITTEN, **parts})
+
+    def associations(db: Connection) -> list[str]:
+        repo = repositories.find(db, "tower", "bells")
+        assert repo is not None
+        rows = [issues.get(db, repo["id"], number) for number in range(1, 7)]
+        rows += [issue_comments.find(db, repo["id"], "comment", at) for at in (1, 2, 3)]
+        rows += [issue_comments.find(db, repo["id"], "review", at) for at in (4, 5, 6)]
+        rows += commit_comments.page(db, repo["id"], limit=9, offset=0)
+        return [row["author_association"] for row in rows if row is not None]
+
+    assert store.look(associations) == [*AUTHORS.values()] * 5
+    # Later roles do not alter the relation, as after an operation.
+    load({"repositories": [{"name": "tower/bells", "collaborators": {"eve": "write"}}]})
+    assert "0 created, 0 updated, 15 unchanged" in load(parts).stdout
+
+
+def test_owners_relate_to_their_repositories(load, store: Store):
+    load(DOCUMENT)
+    assert kept(store)["author_association"] == "OWNER"
