@@ -62,13 +62,17 @@ def delete_all(db: Connection, target: HookTarget) -> None:
 
 
 def end_hooks(db: Connection, target: HookTarget, reason: str) -> None:
-    """Mark the waiting deliveries of a target's hooks as dead, before the hooks go with it."""
+    """Mark the waiting deliveries of a target's hooks as dead, before the hooks go with it.
+
+    The subscriptions of an app's hook end here: they belong to repositories, which stay.
+    """
     hook_ids = [
         row[0]
         for row in db.tuples(f"SELECT id FROM hook WHERE {target.condition}", target_id=target.id)
     ]
     while end_deliveries(db, target, reason, MOST):
         pass
+    delete_all(db, target)
     db.wake_after_commit(hook_ids)
 
 

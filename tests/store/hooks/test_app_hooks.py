@@ -38,7 +38,7 @@ from store.hooks.app_events import PERMISSIONS
 from store.hooks.event_names import FITTING, UNASKED_EVENTS
 from store.hooks.hook_list import HookFilter
 from store.ordering.delivery_states import BEHIND, DEAD, FILTERED, WAITING
-from store.registry import app_removal
+from store.registry import account_removal, app_removal
 from store.repositories import repositories
 
 ASKED = {"contents": "read", "issues": "read", "members": "read"}
@@ -211,6 +211,11 @@ def test_every_event_of_apps_has_a_permission() -> None:
     assert [event for event, wanted in PERMISSIONS.items() if not wanted] == []
 
 
+def _remove_owner(db: Connection, app_id: int) -> None:
+    owner = accounts.get(db, apps.get(db, app_id)["owner_id"])
+    account_removal.remove(db, owner)
+
+
 class TestTheHook:
     def test_an_app_cannot_have_a_second_hook(self, mill: Installed) -> None:
         assert hook_targets.target_of(mill.hook) == hook_targets.app(mill.app["id"])
@@ -233,6 +238,16 @@ class TestTheHook:
         assert mill.do(app_removal.remove, mill.app["id"])
         assert mill.do(hooks.by_id, mill.hook["id"]) is None
         assert mill.do(lambda db: db.all("SELECT 1 FROM owner_subscription")) == []
+
+    @pytest.mark.parametrize("end", [app_removal.remove, _remove_owner])
+    def test_leaves_no_subscription_to_a_chosen_repository(self, mill: Installed, end: Any) -> None:
+        """Each event of the repository would become a delivery to a hook that is gone."""
+        ada, repo_id = mill.world.user, mill.world.repo["id"]
+        mill.do(installations.create, mill.app, ada, repositories=[repo_id])
+        assert mill.reached("g-1", repo_id=repo_id)
+        mill.do(end, mill.app["id"])
+        assert not mill.reached("g-2", repo_id=repo_id)
+        assert mill.do(lambda db: db.all("SELECT 1 FROM subscription")) == []
 
     def test_leaves_no_delivery_that_waits(self, mill: Installed) -> None:
         """Not even one that waits for earlier ones of another ordering."""
