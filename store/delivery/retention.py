@@ -42,6 +42,9 @@ MOST_BYTES = 8 * 1024 * 1024
 MOST_DELIVERIES = 65_536
 BODIES = OldRows("event", "received_at", "body IS NOT NULL", length="length(body)")
 ATTEMPTS = OldRows("attempt", "started_at", length="coalesce(length(response_body), 0)")
+# Notes about hooks. They have no foreign key, because the hook 0 stands for the whole installation.
+# A hook's row goes here, or with its repository, its organization or its app.
+OF_HOOKS = ("problem_note", "hook_silence", "exhausted", "mail_unsubscribed")
 EVENTS = OldRows("event", "received_at", length="coalesce(length(body), 0)", has_deliveries=True)
 
 
@@ -189,9 +192,22 @@ def _drop_events(db: Connection, ids: list[int]) -> int:
     return dropped
 
 
-def drop_hooks(db: Connection, before: int) -> int:
-    """Delete the rows of hooks that were deleted before a time. Return their number."""
-    gone = "(SELECT x.id FROM hook x WHERE x.deleted_at < :before)"
-    for table in ("subscription", "problem_note", "hook_silence", "exhausted", "mail_unsubscribed"):
-        db.execute(f"DELETE FROM {table} WHERE hook_id IN {gone}", before=before)
-    return db.execute("DELETE FROM hook WHERE deleted_at < :before", before=before)
+def drop_hooks(db: Connection, before: int, limit: int) -> int:
+    """Delete up to `limit` rows of hooks that were deleted before a time. Return their number.
+
+    If there are fewer, delete also the rows of OF_HOOKS whose hook has no row.
+    """
+    rows = db.tuples(
+        "SELECT id FROM hook WHERE deleted_at < :before LIMIT :limit", before=before, limit=limit
+    )
+    chosen = f"(SELECT id FROM {db.each('ids', id='integer')} AS w)"
+    ids = json_array(row[0] for row in rows)
+    db.execute(f"DELETE FROM subscription WHERE hook_id IN {chosen}", ids=ids)
+    db.execute(f"DELETE FROM hook WHERE id IN {chosen}", ids=ids)
+    if len(rows) < limit:
+        for table in OF_HOOKS:
+            db.execute(
+                f"DELETE FROM {table} WHERE hook_id > 0"
+                f" AND NOT EXISTS (SELECT 1 FROM hook h WHERE h.id = {table}.hook_id)"
+            )
+    return len(rows)

@@ -51,7 +51,7 @@ async def prune(
     Most transactions delete, or examine, up to `batch` rows. `pause` seconds pass between two.
 
     This covers:
-    - bodies, attempts, events and deleted hooks;
+    - bodies, attempts, events, deleted hooks, and notes about hooks that are gone;
     - waiting deliveries of removed hooks that no turn ends;
     - times of retries, mails, WebSub and ends of leases that are too far ahead, because the clock
       was fast;
@@ -79,7 +79,7 @@ async def prune(
     await drop_all(future_times.end_far_leases, far)
     await drop_all(future_times.end_far_websub_times, now + HOUR)
     await drop_all(notices.end_far_delays, now + _longest_mail_delay(settings))
-    await store.note(retention.drop_hooks, attempts)
+    await drop_all(retention.drop_hooks, attempts)
     await store.note(_drop_websub, attempts)
     await _drop_in_steps(store, batch, pause, websub_foreign.drop_unfollowed, attempts)
     await drop_all(hook_secrets.drop_expired, now)

@@ -308,6 +308,8 @@ CREATE INDEX hook_failing ON hook (id) WHERE failing_since IS NOT NULL AND delet
 CREATE INDEX hook_certificate_ends ON hook (certificate_ends_at)
     WHERE certificate_ends_at IS NOT NULL AND deleted_at IS NULL;
 
+CREATE INDEX hook_deleted ON hook (deleted_at) WHERE deleted_at IS NOT NULL;
+
 CREATE INDEX hook_paused ON hook (id) WHERE paused_at IS NOT NULL;
 
 CREATE INDEX hook_pull ON hook (id) WHERE pull = 1;

@@ -7,12 +7,23 @@ from typing import Any
 import pytest
 from store_world import World
 
+from store import Connection
 from store.clock import HOUR, SECOND
 from store.database import id_search
-from store.delivery import attempts, deliveries, event_queries, events, hook_removal, retention
+from store.delivery import (
+    attempts,
+    deliveries,
+    event_queries,
+    events,
+    exhausted,
+    hook_removal,
+    retention,
+)
 from store.delivery.attempt_outcomes import record
-from store.hooks import hook_subscriptions, hooks
+from store.hooks import hook_silences, hook_subscriptions, hooks
+from store.mail import subscriptions
 from store.ordering.delivery_states import DEAD, WAITING
+from store.repositories import repository_removal
 from store.text_index import portions
 
 Drop = Callable[[Any, int, int, int], retention.Step]
@@ -351,8 +362,8 @@ def test_deleted_hooks_go_at_their_time(world: World) -> None:
     kept, deleted = world.hook("push"), world.hook("push")
     world.store.do(hook_removal.delete, deleted)
     world.clock.advance(1)
-    assert world.store.do(retention.drop_hooks, world.now - 1_000_000) == 0
-    assert world.store.do(retention.drop_hooks, world.now) == 1
+    assert world.store.do(retention.drop_hooks, world.now - 1_000_000, 5) == 0
+    assert world.store.do(retention.drop_hooks, world.now, 5) == 1
     assert world.store.look(hooks.by_id, deleted["id"]) is None
     assert world.store.look(hooks.by_id, kept["id"]) is not None
 
@@ -363,5 +374,47 @@ def test_a_subscription_goes_with_its_deleted_hook(world: World) -> None:
     world.store.do(hook_removal.delete, deleted)
     world.store.do(hook_subscriptions.sync, deleted)
     world.clock.advance(1)
-    world.store.do(retention.drop_hooks, world.now)
+    world.store.do(retention.drop_hooks, world.now, 5)
     assert world.arrive().deliveries == 0
+
+
+def test_deleted_hooks_go_in_batches(world: World) -> None:
+    for _ in range(5):
+        world.store.do(hook_removal.delete, world.hook("push"))
+    world.clock.advance(1)
+    assert [world.store.do(retention.drop_hooks, world.now, 2) for _ in range(3)] == [2, 2, 1]
+
+
+def note(world: World, hook_id: int) -> None:
+    """Mute, silence, and leave the mails about a hook, one of whose deliveries has died."""
+    sql = "INSERT INTO problem_note (hook_id, kind, muted_until) VALUES (:id, '500', :now)"
+
+    def write(db: Connection) -> None:
+        db.execute(sql, id=hook_id, now=db.now)
+        subscriptions.unsubscribe(db, world.user["id"], [hook_id])
+        if hook_id > 0:
+            hook_silences.silence(db, [hook_id], db.now, "ada")
+            exhausted.count(db, [(hook_id, 1)])
+
+    world.store.do(write)
+
+
+def noted(world: World, table: str) -> list[int]:
+    sql = f"SELECT hook_id FROM {table} ORDER BY hook_id"
+    return [hook_id for (hook_id,) in world.store.look(lambda db: db.tuples(sql))]
+
+
+def test_notes_go_with_hooks_that_went_with_their_repository(world: World) -> None:
+    other = world.another_repo()
+    kept, gone = world.hook("push"), world.hook("push", repo=other)
+    for hook_id in (0, kept["id"], gone["id"]):
+        note(world, hook_id)
+    world.store.do(repository_removal.remove, other)
+    world.store.do(retention.drop_hooks, world.now, 5)
+    left = {table: noted(world, table) for table in retention.OF_HOOKS}
+    assert left == {
+        "problem_note": [0, kept["id"]],
+        "hook_silence": [kept["id"]],
+        "exhausted": [kept["id"]],
+        "mail_unsubscribed": [0, kept["id"]],
+    }
