@@ -1,26 +1,48 @@
 """The removal of a repository, with all that belongs to it."""
 
-from store.database.connection import Connection, Row
+from dataclasses import dataclass
+
+from store.database.connection import ENDLESS, Connection, Row
 from store.delivery import hook_removal
 from store.delivery.websub import websub
 from store.hooks.hook_targets import repository
 from store.ordering.delivery_states import BEHIND, WAITING
 
 GONE = "the repository was removed"
-# The state of which a repository may have very much. Rows that belong to others come before them.
+
+
+@dataclass(frozen=True, slots=True)
+class LargeTable:
+    """A table of the state of which a repository may have very much."""
+
+    name: str
+    key: str = "id"
+    cost: int = 1
+    """So many small rows take as long as one of these, with its texts and what belongs to it."""
+
+
 LARGE = (
-    "commit_status",
-    "check_run",
-    "check_suite",
-    "workflow_job",
-    "workflow_run",
-    "rule_suite",
-    "issue_event",
-    "issue_comment",
-    "commit_comment",
-    "issue",
-    "ref",
+    LargeTable("commit_status"),
+    LargeTable("check_run", cost=20),
+    LargeTable("check_suite"),
+    LargeTable("workflow_job"),
+    LargeTable("workflow_run", cost=20),
+    LargeTable("concurrency_group"),
+    LargeTable("rule_suite"),
+    LargeTable("issue_event"),
+    LargeTable("issue_comment", cost=20),
+    LargeTable("deleted_comment", "repo_id, kind, number"),
+    LargeTable("commit_comment", cost=20),
+    LargeTable("issue", cost=20),
+    LargeTable("ref"),
+    LargeTable("ref_report", "repo_id, name"),
+    LargeTable("star", "repo_id, account_id"),
+    LargeTable("watching", "repo_id, account_id"),
+    LargeTable("artifact", cost=20),
+    LargeTable("attestation"),
+    LargeTable("import_author"),
 )
+"""Rows that belong to others come before them."""
 
 
 def parts(db: Connection, repo_id: int) -> dict[str, int]:
@@ -50,7 +72,7 @@ def remove(db: Connection, repo: Row) -> None:
     Waiting deliveries of its hooks become dead. Events and attempts stay until retention deletes
     them. WebSub subscribers get a denial.
     """
-    websub.deny(db, dict.fromkeys(websub.list_subscription_ids(db, repo["id"]), GONE))
+    _deny(db, repo["id"], ENDLESS)
     hook_removal.end_hooks(db, repository(repo["id"]), GONE)
     db.execute("DELETE FROM repository WHERE id = :id", id=repo["id"])
 
@@ -67,24 +89,31 @@ def remove_part(db: Connection, repo: Row) -> bool:
 
 
 def shrink(db: Connection, repo_id: int, left: int) -> int:
-    """End or delete up to `left` waiting deliveries and rows of the state of a repository.
+    """End or delete up to `left` deliveries, subscriptions and rows of the state of a repository.
 
     Return how many more may go. At 0, more of them may have to go in the next part. Then its hooks
     get no more events.
     """
     target = repository(repo_id)
     left -= hook_removal.end_deliveries(db, target, GONE, left)
+    left -= _deny(db, repo_id, left)
     for table in LARGE:
-        left -= _delete_some(db, table, repo_id, left) if left else 0
+        if left:
+            left -= min(table.cost * _delete_some(db, table, repo_id, left), left)
     if not left:
         hook_removal.delete_all(db, target)
     return left
 
 
-def _delete_some(db: Connection, table: str, repo_id: int, most: int) -> int:
+def _deny(db: Connection, repo_id: int, most: int) -> int:
+    chosen = websub.list_subscription_ids(db, repo_id)[:most]
+    return websub.deny(db, dict.fromkeys(chosen, GONE))
+
+
+def _delete_some(db: Connection, table: LargeTable, repo_id: int, left: int) -> int:
     return db.execute(
-        f"DELETE FROM {table} WHERE id IN"
-        f" (SELECT x.id FROM {table} x WHERE x.repo_id = :repo_id LIMIT :most)",
+        f"DELETE FROM {table.name} WHERE ({table.key}) IN"
+        f" (SELECT {table.key} FROM {table.name} WHERE repo_id = :repo_id LIMIT :most)",
         repo_id=repo_id,
-        most=most,
+        most=-(-left // table.cost),
     )

@@ -2,15 +2,18 @@
 
 import pytest
 from store_world import World
+from websub_followers import follow_pushes
 
 from store import Row
 from store.accounts import accounts, app_list, apps, tokens
+from store.database import upsert
 from store.delivery import delivery_queries, event_queries, hook_removal, sources
 from store.errors import Conflict
 from store.hooks import hooks
 from store.hooks.hook_targets import repository
 from store.registry import account_removal
-from store.repositories import membership_dump, repositories, repository_removal
+from store.repositories import membership_dump, repositories, repository_removal, stars
+from store.repositories.repository_removal import LargeTable
 
 
 def remove_repository(world: World) -> None:
@@ -117,10 +120,45 @@ def test_a_repository_with_many_deliveries_goes_in_parts(
     assert {*states(world).values()} == {("dead", "the repository was removed")}
 
 
-@pytest.mark.parametrize("table", repository_removal.LARGE)
-def test_every_large_table_belongs_to_its_repository(world: World, table: str) -> None:
-    sql = f"SELECT count(*) FROM {table} WHERE repo_id = :id AND id > 0"
+@pytest.mark.parametrize("table", repository_removal.LARGE, ids=lambda table: table.name)
+def test_every_large_table_belongs_to_its_repository(world: World, table: LargeTable) -> None:
+    sql = f"SELECT count(*) FROM (SELECT {table.key} FROM {table.name} WHERE repo_id = :id) AS x"
     assert world.store.look(lambda db: db.value(sql, id=world.repo["id"])) == 0
+
+
+def follow(world: World, number: int) -> None:
+    world.store.do(follow_pushes, world.repo["id"], f"https://reader.example/{number}")
+
+
+def star(world: World, number: int) -> None:
+    world.store.do(stars.put, world.repo["id"], user(world, f"user-{number}")["id"], number)
+
+
+def open_issue(world: World, number: int) -> None:
+    world.store.do(upsert.insert_with_number, "issue", world.repo["id"], number, {})
+
+
+FILLED = {
+    "websub WHERE ended_at IS NULL": (follow, 2),
+    "star": (star, 2),
+    # Large rows count as many small ones.
+    "issue": (open_issue, 40),
+}
+
+
+@pytest.mark.parametrize("table", FILLED)
+def test_all_that_a_repository_may_have_much_of_goes_in_parts(
+    world: World, monkeypatch: pytest.MonkeyPatch, table: str
+) -> None:
+    fill, most = FILLED[table]
+    monkeypatch.setattr(hook_removal, "MOST", most)
+    for number in range(1, 6):
+        fill(world, number)
+    left = []
+    while not world.store.do(repository_removal.remove_part, world.repo):
+        left.append(world.store.look(lambda db: db.value(f"SELECT count(*) FROM {table}")))
+    assert left == [3, 1]
+    assert world.store.look(repositories.get, world.repo["id"]) is None
 
 
 def test_a_repository_with_much_state_goes_in_parts(
