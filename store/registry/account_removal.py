@@ -16,6 +16,18 @@ from store.repositories import repositories, repository_removal, watching
 GONE = "the organization was removed"
 # The repositories that a transaction removes. All other writers wait for it.
 MOST = 100
+# The columns of the state in which one account, such as a bot's, may stand very often.
+NAMED = (
+    ("issue_event", "actor_id"),
+    ("issue_comment", "author_id"),
+    ("commit_comment", "author_id"),
+    ("issue", "author_id"),
+    ("issue", "closed_by_id"),
+    ("pull", "merged_by_id"),
+    ("commit_status", "creator_id"),
+    ("workflow_run", "actor_id"),
+    ("rule_suite", "actor_id"),
+)
 
 
 def parts(db: Connection, account: Row) -> dict[str, int]:
@@ -80,8 +92,23 @@ def remove_part(db: Connection, account: Row) -> bool:
         left = _end(db, target, reason, left)
         if not left:
             return False
+    if not _forget(db, account["id"], left):
+        return False
     remove(db, account)
     return True
+
+
+def _forget(db: Connection, account_id: int, left: int) -> int:
+    """Take an account out of up to `left` rows that stay. Return how many more may change."""
+    for table, column in NAMED:
+        if left:
+            left -= db.execute(
+                f"UPDATE {table} SET {column} = NULL WHERE id IN"
+                f" (SELECT x.id FROM {table} x WHERE x.{column} = :id LIMIT :left)",
+                id=account_id,
+                left=left,
+            )
+    return left
 
 
 def _own_targets(db: Connection, account: Row) -> Iterator[tuple[HookTarget, str]]:

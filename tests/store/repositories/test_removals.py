@@ -238,6 +238,22 @@ def test_the_deliveries_of_an_account_count_for_its_parts(
     assert world.store.look(accounts.by_login, "ada") is None
 
 
+def test_an_account_that_much_of_the_state_names_goes_in_parts(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hook_removal, "MOST", 2)
+    bob = user(world, "bob")
+    for number in range(1, 6):
+        given = {"author_id": bob["id"], "closed_by_id": bob["id"] if number == 1 else None}
+        world.store.do(upsert.insert_with_number, "issue", world.repo["id"], number, given)
+    left = []
+    sql = "SELECT count(author_id) + count(closed_by_id) FROM issue"
+    while not world.store.do(account_removal.remove_part, bob):
+        left.append(world.store.look(lambda db: db.value(sql)))
+    assert left == [4, 2, 0]
+    assert world.store.look(lambda db: db.value("SELECT count(*) FROM issue")) == 5
+
+
 def test_a_delivery_that_was_claimed_meanwhile_is_left_to_the_worker(world: World) -> None:
     hook = world.hook("push")
     world.arrive("g-1")
