@@ -53,7 +53,9 @@ def record(db: Connection, rows: Sequence[UsageRecord]) -> int:
     names.
     """
     days = usage_days.put(db, {(row.enterprise_id, row.day) for row in rows})
-    names = usage_names.put(db, {key for row in rows for key in row.names()})
+    # The latest day of each name comes last.
+    by_day = sorted(rows, key=lambda row: row.day)
+    names = usage_names.put(db, {key: row.day for row in by_day for key in row.names()})
     values = _values(rows, days, names)
     different = ", ".join(f"usage.{name}" for name in COUNTED)
     given = ", ".join(f"excluded.{name}" for name in COUNTED)
@@ -106,7 +108,7 @@ def last(db: Connection) -> int:
 
 
 def drop(db: Connection, before: int, limit: int) -> int:
-    """Delete rows of days before this one, and days without rows. Return how many rows.
+    """Delete rows of days before this one, then these days and their names. Return how many rows.
 
     At most `limit` rows are deleted.
     """
@@ -118,4 +120,5 @@ def drop(db: Connection, before: int, limit: int) -> int:
     )
     if many < limit:
         db.execute("DELETE FROM usage_day WHERE day < :before", before=before)
+        usage_names.drop(db, before)
     return many

@@ -1,6 +1,6 @@
 """Names of editors, languages and models in usage, stored once for each enterprise."""
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 
 from store.database.connection import Connection, json_array
 from store.errors import Invalid
@@ -12,17 +12,18 @@ MOST = 1000
 Key = tuple[int, str, str]
 
 
-def put(db: Connection, wanted: Iterable[Key]) -> dict[Key, int]:
+def put(db: Connection, wanted: Mapping[Key, int]) -> dict[Key, int]:
     """Return enterprise, kind and name to the id of each; 0 is for an empty name.
 
-    New names are stored. Raises Invalid beyond MOST.
+    `wanted` has the latest day with each name. New names are stored. Raises Invalid beyond MOST.
     """
-    named = sorted({key for key in wanted if key[2]})
+    named = sorted(key for key in wanted if key[2])
     new = db.insert_many(
         "usage_name",
-        "enterprise_id, kind, name",
-        named,
-        "ON CONFLICT (enterprise_id, kind, name) DO NOTHING RETURNING enterprise_id, kind",
+        "enterprise_id, kind, name, last_day",
+        [(*key, wanted[key]) for key in named],
+        "ON CONFLICT (enterprise_id, kind, name) DO UPDATE SET last_day = excluded.last_day"
+        " WHERE usage_name.last_day < excluded.last_day RETURNING enterprise_id, kind",
     )
     for enterprise_id, kind in sorted(set(new)):
         _check(db, enterprise_id, kind)
@@ -44,6 +45,11 @@ def _check(db: Connection, enterprise_id: int, kind: str) -> None:
     )
     if many > MOST:
         raise Invalid(f"an enterprise has at most {MOST} different names of {kind}s")
+
+
+def drop(db: Connection, before: int) -> None:
+    """Delete the names whose usage was all before this day, and so was deleted."""
+    db.execute("DELETE FROM usage_name WHERE last_day < :before", before=before)
 
 
 def list_all(db: Connection, enterprise_id: int) -> dict[int, str]:

@@ -1932,6 +1932,7 @@ CREATE TABLE usage_name (
     enterprise_id BIGINT NOT NULL REFERENCES enterprise (id) ON DELETE CASCADE,
     kind TEXT NOT NULL,                 -- editor, language or model
     name TEXT NOT NULL,
+    last_day INTEGER NOT NULL,          -- the latest day of usage with it
     UNIQUE (enterprise_id, kind, name)
 );
 

@@ -94,6 +94,22 @@ def test_old_rows_are_dropped(store: Store, globe: Using) -> None:
     assert len(kept(store)) == 1
 
 
+def test_names_go_with_their_last_usage(
+    store: Store, globe: Using, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They count for the limit of names, so that new ones would be refused at some time."""
+    monkeypatch.setattr(usage_names, "MOST", 2)
+    early = [globe.row("2026-10-01", editor=each) for each in ("a", "b")]
+    # Later usage of an earlier day does not make a name older.
+    store.do(usage.record, [globe.row(BEFORE, editor="b"), *early])
+    store.do(usage.record, early)
+    store.do(usage.drop, usage_days.of_iso("2026-10-02"), 3)
+    store.do(usage.record, [globe.row(BEFORE, editor="c")])
+    named = store.look(usage_names.list_all, globe.enterprise["id"])
+    assert sorted(named.values()) == ["b", "c"]
+    assert {row["editor_id"] for row in kept(store)} == named.keys()
+
+
 @pytest.mark.parametrize(
     ("day", "shown"),
     [
