@@ -69,7 +69,9 @@ def put(db: Connection, repo_id: int, name: str, sha: str, head: str | None = No
     before = get(db, repo_id, name)
     if before is None:
         values = {"repo_id": repo_id, "name": name, "sha": sha, "updated_at": db.now, "head": head}
-        return upsert.insert_if_absent(db, "ref", values, "repo_id, name") is not None
+        made = upsert.insert_if_absent(db, "ref", values, "repo_id, name")
+        _mark_gone(db, repo_id, name)
+        return made is not None
     if head is None and sha == before["sha"]:
         return False
     return upsert.update(db, "ref", before, {"sha": sha, "head": head})
@@ -84,6 +86,7 @@ def replace(db: Connection, repo_id: int, found: Mapping[str, str]) -> None:
     good = [(name, sha) for name, sha in sorted(found.items()) if NAME.fullmatch(name)]
     rows = [(repo_id, name, sha, db.now) for name, sha in good[:MOST]]
     db.insert_many("ref", "repo_id, name, sha, updated_at", rows)
+    _mark_gone(db, repo_id)
 
 
 def delete(db: Connection, repo_id: int, name: str) -> bool:
@@ -91,6 +94,7 @@ def delete(db: Connection, repo_id: int, name: str) -> bool:
     gone = db.execute(
         "DELETE FROM ref WHERE repo_id = :repo_id AND name = :name", repo_id=repo_id, name=name
     )
+    _mark_gone(db, repo_id, name)
     return gone > 0
 
 
@@ -128,7 +132,7 @@ def pushed_at(payload: Mapping[str, Any]) -> int | None:
 def _is_late(db: Connection, repo_id: int, name: str, payload: dict[str, Any]) -> bool:
     """Return whether a later push or deletion of the ref was reported. If not, keep the time.
 
-    It is kept for deleted refs, too: a late push would bring them back for ever.
+    It is kept for deleted refs, too, for a time: a late push would bring them back for ever.
     """
     key = {"repo_id": repo_id, "name": name}
     at = pushed_at(payload)
@@ -140,6 +144,32 @@ def _is_late(db: Connection, repo_id: int, name: str, payload: dict[str, Any]) -
     if fields and not late:
         upsert.insert_or_replace(db, "ref_report", key | fields, "repo_id, name")
     return late
+
+
+def _mark_gone(db: Connection, repo_id: int, name: str | None = None) -> None:
+    """Note in the reports of a ref, or of all, whether the ref is gone, and since when."""
+    db.execute(
+        "UPDATE ref_report SET gone_at = CASE WHEN EXISTS (SELECT 1 FROM ref r"
+        " WHERE r.repo_id = ref_report.repo_id AND r.name = ref_report.name)"
+        " THEN NULL ELSE coalesce(gone_at, CAST(:now AS BIGINT)) END WHERE repo_id = :repo_id"
+        f"{'' if name is None else ' AND name = :name'}",
+        now=db.now,
+        repo_id=repo_id,
+        **({} if name is None else {"name": name}),
+    )
+
+
+def drop_reports(db: Connection, before: int, limit: int) -> int:
+    """Delete reports of branches and tags that are gone since before a time, up to a limit.
+
+    Return their number.
+    """
+    return db.execute(
+        "DELETE FROM ref_report WHERE gone_at < :before AND (repo_id, name) IN (SELECT repo_id,"
+        " name FROM ref_report WHERE gone_at < :before ORDER BY gone_at LIMIT :limit)",
+        before=before,
+        limit=limit,
+    )
 
 
 BRANCHES, TAGS = "refs/heads/", "refs/tags/"

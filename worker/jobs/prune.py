@@ -25,6 +25,7 @@ from store.monitoring import hook_tallies, minute_counters
 from store.projection import projection_cursor
 from store.pull import pull_leases
 from store.registry import republish_runs
+from store.repositories import refs
 from worker.jobs import reports
 from worker.jobs.run_imports import clean_up
 from worker.settings import WorkerSettings
@@ -38,6 +39,8 @@ PAUSE = 0.02
 TALLIES = 8 * DAY
 # The times (microseconds) for which the counts of each hook are kept: in fine slots, and in hours.
 FINE_TALLIES, HOOK_TALLIES = 2 * DAY, 31 * DAY
+# A push or a deletion of a deleted branch that comes later than this (microseconds) is not late.
+REF_REPORTS = 31 * DAY
 
 # A consumer that repeats an answer within this time (microseconds) gets the same response.
 PULL_LEASES = HOUR
@@ -59,6 +62,7 @@ async def prune(
     - ended leases of pull hooks;
     - alerts that are over, and mails that were sent or failed;
     - counts of each minute and of each hook, and sessions and links of the dashboard;
+    - times of the last reports of branches and tags that are gone;
     - ended jobs of deployments, replays and republishing;
     - abandoned folders of imports;
     - usage and its reports;
@@ -89,6 +93,7 @@ async def prune(
     await drop_all(minute_counters.drop, now - TALLIES)
     await drop_all(hook_tallies.merge, now - FINE_TALLIES)
     await drop_all(hook_tallies.drop, now - HOOK_TALLIES)
+    await drop_all(refs.drop_reports, now - REF_REPORTS)
     await drop_all(pull_leases.drop_ended, now - PULL_LEASES)
     await store.note(hook_links.forget)
     await store.note(sessions.forget)

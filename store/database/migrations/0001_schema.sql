@@ -898,13 +898,17 @@ CREATE TABLE ref (
     UNIQUE (repo_id, name)
 );
 
--- The platform's time of the last push or deletion of each branch and tag, also of deleted ones.
+-- The platform's time of the last push or deletion of each branch and tag, also of deleted ones for
+-- a time.
 CREATE TABLE ref_report (
     repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
     name TEXT NOT NULL,
     reported_at BIGINT,
+    gone_at BIGINT,                     -- since when the ref is gone; NULL: it is there
     PRIMARY KEY (repo_id, name)
 );
+
+CREATE INDEX ref_report_gone ON ref_report (gone_at) WHERE gone_at IS NOT NULL;
 
 -- Patterns of branch names that the platform protects.
 CREATE TABLE protected_branch (

@@ -761,6 +761,38 @@ def test_a_late_push_does_not_bring_a_deleted_branch_back(platform: Platform, de
     assert report(4, None) is None
 
 
+def test_the_times_of_branches_that_stay_gone_are_deleted(platform: Platform) -> None:
+    def report(name: str, sha: str, seconds: int) -> None:
+        at = {"full_name": "ada/engine", "pushed_at": iso(later(seconds))}
+        platform.report("push", ref=f"refs/heads/{name}", after=sha * 40, repository=at)
+
+    def reported() -> set[str]:
+        rows = platform.world.store.look(lambda db: db.tuples("SELECT name FROM ref_report"))
+        return {name.removeprefix("refs/heads/") for (name,) in rows}
+
+    for name in ("stays", "back", "gone", "too"):
+        report(name, "a", 1)
+    for name in ("back", "gone", "too"):
+        report(name, "0", 2)
+    report("never", "0", 2)
+    report("back", "b", 3)
+    now = platform.world.now
+    dropped = [platform.world.store.do(refs.drop_reports, at, 2) for at in (now, *[now + 1] * 2)]
+    assert dropped == [0, 2, 1]
+    assert reported() == {"stays", "back"}
+
+
+def test_the_times_of_branches_that_an_import_has_not_are_deleted(platform: Platform) -> None:
+    at = {"full_name": "ada/engine", "pushed_at": iso(later(1))}
+    for name in ("main", "old"):
+        platform.report("push", ref=f"refs/heads/{name}", after="a" * 40, repository=at)
+    store, repo_id = platform.world.store, platform.world.repo["id"]
+    store.do(refs.replace, repo_id, {"refs/heads/main": "b" * 40})
+    assert store.do(refs.drop_reports, platform.world.now + 1, 5) == 1
+    rows = store.look(lambda db: db.tuples("SELECT name FROM ref_report"))
+    assert rows == [("refs/heads/main",)]
+
+
 @pytest.mark.parametrize(
     "reported",
     [

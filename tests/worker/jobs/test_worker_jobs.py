@@ -243,6 +243,16 @@ async def test_deleted_hooks_go_with_their_attempts(harness: WorkerHarness) -> N
     assert harness.store.look(hooks.by_id, hook_id) is None
 
 
+async def test_reports_of_branches_that_are_gone_go_after_a_month(harness: WorkerHarness) -> None:
+    sql = "INSERT INTO ref_report (repo_id, name, gone_at) VALUES (:repo_id, 'x', :now)"
+    count = "SELECT count(*) FROM ref_report"
+    harness.store.do(lambda db: db.execute(sql, repo_id=harness.repo["id"], now=db.now))
+    for days, kept in ((30, 1), (2, 0)):
+        harness.clock.advance(days * DAY)
+        await prune(harness.store, WorkerSettings())
+        assert harness.store.look(lambda db: db.value(count)) == kept
+
+
 async def test_fetched_topics_go_when_their_last_fetch_is_old(harness: WorkerHarness) -> None:
     def add(db: Connection) -> None:
         for number in range(7):
