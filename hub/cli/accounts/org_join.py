@@ -5,7 +5,7 @@ import click
 from hub.cli.console import lookups, options, suggestions
 from hub.cli.console.grammar import command
 from hub.cli.service.configuration import Configuration, Settings
-from hub.cli.service.expired import report_expired
+from hub.cli.service.expired import report_all_expired, report_expired
 from hub.worker_events import WorkerEvents
 from store import Connection
 from store.assistant import membership_seats
@@ -30,6 +30,7 @@ def join(configuration: Configuration, organization: str, login: str, role: str)
     """
     store = options.opened(configuration.settings, create=False)
     try:
+        report_all_expired(store, configuration.settings)
         store.do(_join, configuration.settings, organization, login, role)
     finally:
         store.shut()

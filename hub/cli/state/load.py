@@ -11,7 +11,7 @@ from hub.cli.console import options, output
 from hub.cli.console.arguments import InputFile
 from hub.cli.console.grammar import command
 from hub.cli.service.configuration import Configuration, Settings
-from hub.cli.service.expired import report_expired
+from hub.cli.service.expired import report_all_expired, report_expired
 from hub.cli.state import models
 from hub.cli.state.changes import StateChange, described_place
 from hub.cli.state.places import located
@@ -69,6 +69,7 @@ def _changes(settings: Settings, text: str, *, init: bool) -> list[StateChange]:
     try:
         for user in wanted.users:
             user.hash_password(store)
+        report_all_expired(store, settings)
         return store.do(lambda db: _apply(db, wanted, store, settings))
     finally:
         store.shut()

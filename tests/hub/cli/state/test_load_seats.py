@@ -8,6 +8,7 @@ import pytest
 from store import Connection, Row, Store
 from store.accounts import accounts
 from store.assistant import assistant_seats, seat_rows
+from worker.jobs import expire
 
 pytestmark = pytest.mark.usefixtures("url")
 
@@ -86,3 +87,17 @@ def test_a_seat_that_ended_without_a_worker_is_reported(load, run, store: Store)
     assert seats(store) == {"ada": False, "bob": False}
     reported = store.look(lambda db: db.tuples("SELECT action FROM event ORDER BY id"))
     assert reported == [("cancelled",), ("cancelled",), ("created",)]
+
+
+def test_seats_that_ended_are_reported_in_transactions_before_the_document(
+    load, run, store: Store, monkeypatch: pytest.MonkeyPatch
+):
+    """All other writers would wait for the end of one transaction with many seats."""
+    monkeypatch.setattr(expire, "BATCH", 1)
+    load(**subscription("assign_all"))
+    for login in ("ada", "bob"):
+        store.do(end_seat, login)
+    unknown = subscription("assign_selected", teams=["none"])
+    run("load", "-", stdin=json.dumps(PEOPLE | unknown), code=2)
+    reported = store.look(lambda db: db.tuples("SELECT action FROM event ORDER BY id"))
+    assert reported == [("cancelled",), ("cancelled",)]
