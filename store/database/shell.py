@@ -3,6 +3,7 @@
 import re
 import sqlite3
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 from urllib.parse import quote
 
@@ -65,6 +66,9 @@ def query(
         db = Database(raw)
         db.register_function(_text, name="text", deterministic=True)
         raw.execute("PRAGMA query_only = ON")
+        with suppress(sqlite3.OperationalError):
+            # The sizes of tables. Only its first use does more than read. Not every SQLite has it.
+            raw.execute("SELECT 1 FROM dbstat LIMIT 0")
         raw.set_authorizer(_authorize)
         raw.set_progress_handler(stopped, STEPS)
         return _run(db, statement, limit)

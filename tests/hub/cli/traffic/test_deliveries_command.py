@@ -291,6 +291,12 @@ def test_sql_queries(run, listed, hook_id):
 
 
 @embedded("a database server has its own shell")
+def test_sql_shows_the_sizes_of_tables(listed, hook_id):
+    (row,) = listed("sql", "SELECT pgsize FROM dbstat WHERE aggregate = 1 AND name = 'hook'")
+    assert row["pgsize"] > 0
+
+
+@embedded("a database server has its own shell")
 @pytest.mark.parametrize(
     "statement",
     [
