@@ -84,7 +84,8 @@ async def prune(
     await drop_all(future_times.end_far_websub_times, now + HOUR)
     await drop_all(notices.end_far_delays, now + _longest_mail_delay(settings))
     await drop_all(retention.drop_hooks, attempts)
-    await store.note(_drop_websub, attempts)
+    await drop_all(websub.drop, attempts)
+    await drop_all(websub_requests.drop, now)
     await _drop_in_steps(store, batch, pause, websub_foreign.drop_unfollowed, attempts)
     await drop_all(hook_secrets.drop_expired, now)
     await drop_all(signing_keys.drop_expired, now)
@@ -145,11 +146,6 @@ def _longest_delay(settings: WorkerSettings) -> int:
 def _longest_mail_delay(settings: WorkerSettings) -> int:
     """Return the microseconds that no alert and no mail has to wait."""
     return round(max(settings.mail_window, outbox.LONGEST_DELAY) * SECOND) + HOUR
-
-
-def _drop_websub(db: Connection, before: int) -> None:
-    websub.drop(db, before)
-    websub_requests.drop(db)
 
 
 async def _drop_in_steps(

@@ -223,9 +223,12 @@ def end_found(db: Connection, over: Sequence[int], hidden: Sequence[int]) -> Non
     deny(db, dict.fromkeys(hidden, PRIVATE))
 
 
-def drop(db: Connection, before: int) -> int:
-    """Delete subscriptions that ended before a time. Return their number."""
-    return db.execute("DELETE FROM websub WHERE ended_at < :before", before=before)
+def drop(db: Connection, before: int, limit: int) -> int:
+    """Delete subscriptions that ended before a time, up to a limit. Return their number."""
+    chosen = "SELECT x.id FROM websub x WHERE x.ended_at < :before LIMIT :limit"
+    return db.execute(
+        f"DELETE FROM websub WHERE id {db.chosen(chosen)}", before=before, limit=limit
+    )
 
 
 def media_type_of(db: Connection, event_id: int) -> str | None:

@@ -212,10 +212,16 @@ def release(db: Connection, request_ids: list[int]) -> None:
     )
 
 
-def drop(db: Connection) -> int:
-    """Delete requests that are done and count for no limit any more. Return their number."""
+def drop(db: Connection, now: int, limit: int) -> int:
+    """Delete requests that are done and that no limit counts at the time `now`, up to `limit`.
+
+    Return their number.
+    """
+    chosen = "SELECT x.id FROM websub_request x WHERE x.done_at < :before LIMIT :limit"
     return db.execute(
-        "DELETE FROM websub_request WHERE done_at < :before", before=db.now - 2 * COUNTED
+        f"DELETE FROM websub_request WHERE id {db.chosen(chosen)}",
+        before=now - 2 * COUNTED,
+        limit=limit,
     )
 
 

@@ -230,3 +230,19 @@ def test_a_topic_fetched_by_a_fast_clock_is_fetched_again_at_once(
     clock.advance(-365 * 86_400)
     assert store.do(websub_foreign.mark_changed, topic)
     assert len(store.do(websub_foreign.claim, 9)) == 1
+
+
+def test_old_subscriptions_and_requests_are_deleted_in_batches(
+    store: Store, clock: MovableClock
+) -> None:
+    repo = store.do(_repository)
+    for number in range(5):
+        store.do(follow_pushes, repo["id"], f"https://reader.example/{number}")
+    ids = store.look(websub.list_subscription_ids, repo["id"])
+    store.do(websub.end, dict.fromkeys(ids, "over"))
+    clock.advance(3600)
+    store.do(follow_pushes, repo["id"], "https://reader.example/later")
+    for drop in (websub.drop, requests.drop):
+        assert [store.do(drop, clock.now(), 2) for _ in range(3)] == [2, 2, 1]
+    assert len(store.look(websub.list_subscription_ids, repo["id"])) == 1
+    assert len(store.look(requests.page, limit=9)) == 1
