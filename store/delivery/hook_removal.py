@@ -76,6 +76,17 @@ def end_hooks(db: Connection, target: HookTarget, reason: str) -> None:
     db.wake_after_commit(hook_ids)
 
 
+def end_part(db: Connection, target: HookTarget, reason: str, left: int) -> int:
+    """End up to `left` deliveries of a target's hooks. Return how many more may end.
+
+    At 0, more of them may have to end in the next part. Then the hooks get no more events.
+    """
+    left -= end_deliveries(db, target, reason, left)
+    if not left:
+        delete_all(db, target)
+    return left
+
+
 def end_deliveries(db: Connection, target: HookTarget, reason: str, most: int) -> int:
     """Mark up to `most` waiting deliveries of a target's hooks as dead. Return their number."""
     ended = 0

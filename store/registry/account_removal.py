@@ -89,7 +89,7 @@ def remove_part(db: Connection, account: Row) -> bool:
     if len(repo_ids) > MOST:
         return False
     for target, reason in _own_targets(db, account):
-        left = _end(db, target, reason, left)
+        left = hook_removal.end_part(db, target, reason, left)
         if not left:
             return False
     if not _forget(db, account["id"], left):
@@ -116,17 +116,6 @@ def _own_targets(db: Connection, account: Row) -> Iterator[tuple[HookTarget, str
     yield organization(account["id"]), GONE
     for (app_id,) in db.tuples("SELECT id FROM app WHERE owner_id = :id", id=account["id"]):
         yield target_of_app(app_id), app_removal.GONE
-
-
-def _end(db: Connection, target: HookTarget, reason: str, left: int) -> int:
-    """End up to `left` deliveries of a target's hooks. Return how many more may end.
-
-    At 0, more of them may have to end in the next part. Then the hooks get no more events.
-    """
-    left -= hook_removal.end_deliveries(db, target, reason, left)
-    if not left:
-        hook_removal.delete_all(db, target)
-    return left
 
 
 def remove(db: Connection, account: Row) -> None:

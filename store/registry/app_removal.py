@@ -21,3 +21,14 @@ def remove(db: Connection, app_id: int) -> bool:
     if app["bot_id"] is not None:
         bots.release(db, app["bot_id"])
     return True
+
+
+def remove_part(db: Connection, app_id: int) -> bool:
+    """Delete an application as `remove` does, or end a part of what waits for its hook.
+
+    Return whether it is removed. If not, the next call goes on, and its hook is deleted.
+    """
+    if not hook_removal.end_part(db, target_of_app(app_id), GONE, hook_removal.MOST):
+        return False
+    remove(db, app_id)
+    return True

@@ -5,7 +5,7 @@ import click
 from hub.cli.console import lookups, options, output, suggestions
 from hub.cli.console.arguments import PairType, WordType, distinct_names
 from hub.cli.console.grammar import noun
-from hub.cli.console.removal import agree
+from hub.cli.console.removal import agree, remove_in_parts
 from store import Connection, Row, Store
 from store.accounts import app_list, apps
 from store.apps import app_hooks, installations
@@ -229,9 +229,12 @@ def edit(
 @options.yes
 @options.with_store
 def remove(store: Store, name: str, yes: bool) -> None:
-    """Remove the application NAME with its installations and tokens."""
+    """Remove the application NAME with its installations and tokens.
+
+    If the command is interrupted, run it again.
+    """
     found = store.look(_find, name)
     parts = {"tokens": found["tokens"], "installations": found["installations"]}
     agree(f"the application {found['name']}", parts, yes=yes)
-    store.do(lambda db: app_removal.remove(db, lookups.app(db, name)["id"]))
+    remove_in_parts(store, lambda db: app_removal.remove_part(db, found["id"]))
     click.echo(f"removed app {name}")

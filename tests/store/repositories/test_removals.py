@@ -6,12 +6,13 @@ from websub_followers import follow_pushes
 
 from store import Row
 from store.accounts import accounts, app_list, apps, tokens
+from store.apps import app_hooks, installations
 from store.database import upsert
 from store.delivery import delivery_queries, event_queries, hook_removal, sources
 from store.errors import Conflict
 from store.hooks import hooks
 from store.hooks.hook_targets import repository
-from store.registry import account_removal
+from store.registry import account_removal, app_removal
 from store.repositories import membership_dump, repositories, repository_removal, stars
 from store.repositories.repository_removal import LargeTable
 
@@ -204,6 +205,26 @@ def test_an_app_with_many_deliveries_counts_for_the_parts_of_its_owner(
     assert waiting(world) == 1
     assert world.store.do(account_removal.remove_part, world.user)
     assert {*states(world).values()} == {("dead", "the app was removed")}
+
+
+def test_an_app_with_many_deliveries_goes_in_parts(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hook_removal, "MOST", 2)
+    given = {"kind": "integration", "permissions": {"contents": "read"}, "events": ["push"]}
+    _, app = world.store.do(
+        apps.create, world.user["id"], "Loom", url="https://loom.example/", **given
+    )
+    world.store.do(installations.create, app, world.user)
+    world.store.do(app_hooks.create, app, url="https://loom.example/hook")
+    for number in range(3):
+        world.arrive(f"g-{number}")
+    assert not world.store.do(app_removal.remove_part, app["id"])
+    assert waiting(world) == 1
+    assert world.arrive("later").deliveries == 0, "its hook gets no more events"
+    assert world.store.do(app_removal.remove_part, app["id"])
+    assert {*states(world).values()} == {("dead", "the app was removed")}
+    assert world.store.look(app_list.every) == []
 
 
 def test_an_account_with_many_repositories_goes_in_parts(
