@@ -56,9 +56,8 @@ class WebSubTasks:
         """End expired subscriptions, and look for due tasks that no wake-up has reported."""
         if not self._settings.websub:
             return
-        over, hidden = await self._store.read(websub.find_ended)
-        if over or hidden:
-            await self._store.write(websub.end_found, over, hidden)
+        while any(found := await self._store.read(websub.find_ended)):
+            await self._store.write(websub.end_found, *found)
         self.wake()
 
     async def _poll(self) -> None:

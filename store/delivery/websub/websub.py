@@ -23,6 +23,8 @@ NOTICED = (
 )
 PRIVATE = "the topic is no longer public"
 EXPIRED = "the lease ended"
+# The limit of subscriptions of each kind that one transaction of the worker ends.
+MOST = 1_000
 
 
 def notify_worker(db: Connection) -> None:
@@ -205,13 +207,20 @@ def end_private(db: Connection, repo_id: int) -> int:
 
 
 def find_ended(db: Connection) -> tuple[list[int], list[int]]:
-    """Return subscriptions with an expired lease, and those to a repository that is not public."""
+    """Return subscriptions with an expired lease, and those to a repository that is not public.
+
+    Return MOST of each at most.
+    """
     over = db.tuples(
-        "SELECT id FROM websub WHERE ended_at IS NULL AND lease_ends_at <= :now", now=db.now
+        "SELECT id FROM websub WHERE ended_at IS NULL AND lease_ends_at <= :now"
+        " ORDER BY lease_ends_at, id LIMIT :most",
+        now=db.now,
+        most=MOST,
     )
     hidden = db.tuples(
         "SELECT w.id FROM websub w WHERE w.ended_at IS NULL AND w.repo_id <> 0 AND NOT EXISTS"
-        " (SELECT 1 FROM repository r WHERE r.id = w.repo_id AND r.private = 0)"
+        " (SELECT 1 FROM repository r WHERE r.id = w.repo_id AND r.private = 0) LIMIT :most",
+        most=MOST,
     )
     return [row[0] for row in over], [row[0] for row in hidden]
 

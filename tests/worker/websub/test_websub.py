@@ -10,6 +10,7 @@ import pytest
 from waiting import until
 from websub_site import PUSH, Peer, Request, Said, Site, peer, site
 
+from store import Connection
 from store.delivery.websub import websub
 from store.delivery.websub import websub_requests as requests
 from store.errors import Unusable
@@ -346,6 +347,25 @@ async def test_5_3_1_leases_are_enforced(place: Site, subscriber: Peer) -> None:
     await place.push()
     assert len(place.deliveries()) == 1
     assert subscriber.modes() == ["subscribe"]
+
+
+async def test_5_3_1_many_leases_end_in_several_transactions(
+    place: Site, subscriber: Peer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended: list[int] = []
+    end = websub.end_found
+
+    def spied(db: Connection, over: list[int], hidden: list[int]) -> None:
+        ended.append(len(over))
+        end(db, over, hidden)
+
+    for number in range(5):
+        await place.subscribe(f"{subscriber.url}/{number}", lease_seconds="3600")
+    monkeypatch.setattr(websub, "MOST", 2)
+    monkeypatch.setattr(websub, "end_found", spied)
+    await place.pass_time(3601)
+    assert {row["reason"] for row in place.rows(ended=True)} == {"the lease ended"}
+    assert max(ended) == 2
 
 
 async def test_5_3_1_nothing_is_sent_for_a_lease_that_is_over(
