@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from store import clock
-from store.crypto import file_copy
+from store.crypto import file_copy, key_file
 from store.crypto.file_copy import ProgressCallback
 from store.database.body_codec import zstd
 from store.database.notifications import hub_socket_path, worker_socket_path
@@ -69,6 +69,8 @@ def create_backup(
     try:
         for path in filter(None, (target, keyed)):
             _check_target(path, [*_files_of(database), *protected], overwrite=overwrite)
+        # A rotation may delete keys while the copy is made, which has secrets from before.
+        former = [] if key is None else key_file.read_keys(key)
         with _unfinished(target) as part:
             _check_room(database, target.parent, packed=packed)
             file_copy.copy_database(database, part, on_progress)
@@ -77,7 +79,7 @@ def create_backup(
                 part = _packed(part)
             size = part.stat().st_size
             if key is not None and keyed is not None:
-                _put(key.read_bytes(), _beside(part, KEY), keyed)
+                _put(key_file.content_with(key, former), _beside(part, KEY), keyed)
             part.replace(target)
         file_copy.fsync(target.parent)
     except OSError as error:

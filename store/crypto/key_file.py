@@ -72,6 +72,19 @@ def parse(text: bytes) -> list[Key]:
     return keys
 
 
+def missing(keys: Sequence[Key], others: Sequence[Key]) -> list[Key]:
+    """Return the keys of `others` that are not among `keys`."""
+    values = {one.value for one in keys}
+    return [one for one in others if one.value not in values]
+
+
+def content_with(path: Path, former: Sequence[Key]) -> bytes:
+    """Return the content of a key file, and behind it the `former` keys that it has lost."""
+    text = path.read_bytes()
+    lost = missing(parse(text), former)
+    return text + b"\n" + _text(lost) if lost else text
+
+
 def create_key_file(path: Path) -> None:
     """Create a file with a new key, for its owner only, if there is none."""
     # The file is written under another name and linked. If two processes start at once, one creates

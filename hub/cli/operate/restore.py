@@ -85,8 +85,7 @@ def _keys(backup: PreparedBackup, path: Path, other: Path | None) -> tuple[list[
             return known, []
     if other is None:
         raise Unusable(f"there is no key file {path}: name the key file of the backup with --key")
-    values = {one.value for one in known}
-    added = [one for one in key_file.read_keys(other) if one.value not in values]
+    added = key_file.missing(known, key_file.read_keys(other))
     restoring.check_keys(backup, Vault([one.value for one in [*known, *added]]))
     return known, added
 

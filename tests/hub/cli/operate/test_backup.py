@@ -165,6 +165,20 @@ def test_two_backups_for_one_file_leave_the_key_private(run, seeded, monkeypatch
     assert (stat.S_IMODE(made.stat().st_mode), parts(seeded)) == (0o600, [])
 
 
+def test_a_copy_of_the_key_opens_a_backup_that_a_rotation_overtakes(run, seeded, monkeypatch):
+    before, verify = secret(seeded), file.verify_database
+
+    def verify_after_rotation(*given: object, **more: object) -> object:
+        monkeypatch.setattr(file, "verify_database", verify)
+        run("key", "rotate")
+        return verify(*given, **more)
+
+    monkeypatch.setattr(file, "verify_database", verify_after_rotation)
+    run("backup", "copy.db", "--with-key")
+    run("restore", "copy.db", "--data-dir", "other")
+    assert secret(seeded / "other") == before
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_leaves_no_part_of_a_file(run, seeded, monkeypatch, number):
     run("backup", "copy.db")
