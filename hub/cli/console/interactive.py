@@ -14,13 +14,22 @@ from typing import Any
 
 @contextlib.contextmanager
 def interrupted_by(*signals: signal.Signals) -> Iterator[None]:
-    """Make these signals during the block the same as Ctrl-C, so that the block can clean up.
+    """Make Ctrl-C and these signals end the block with KeyboardInterrupt, so that it can clean up.
 
-    A signal that the process ignores stays ignored, such as SIGHUP after nohup.
+    Only the first signal does so. Another one would interrupt the cleanup. A signal that the
+    process ignores stays ignored, such as SIGHUP after nohup.
     """
-    former = _handlers(signals)
+    former = _handlers((signal.SIGINT, *signals))
+    received = False
+
+    def interrupt(*_: object) -> None:
+        nonlocal received
+        if not received:
+            received = True
+            raise KeyboardInterrupt
+
     for number in former:
-        signal.signal(number, signal.default_int_handler)
+        signal.signal(number, interrupt)
     try:
         yield
     finally:

@@ -201,6 +201,26 @@ def test_a_signal_leaves_no_part_of_a_file(run, seeded, monkeypatch, number):
         signal.signal(number, kept)
 
 
+@pytest.mark.parametrize("words", [["backup", "other.db"], ["restore", "copy.db"]])
+def test_a_second_signal_leaves_no_part_of_a_file(run, seeded, monkeypatch, words):
+    run("backup", "copy.db")
+    verify, unlink = file.verify_database, Path.unlink
+
+    def verify_after_signal(*given: object, **more: object) -> object:
+        signal.raise_signal(signal.SIGTERM)
+        return verify(*given, **more)
+
+    def unlink_after_signal(path: Path, **more: bool) -> None:
+        signal.raise_signal(signal.SIGINT)
+        unlink(path, **more)
+
+    monkeypatch.setattr(file, "verify_database", verify_after_signal)
+    monkeypatch.setattr(Path, "unlink", unlink_after_signal)
+    assert "Aborted!" in run(*words, code=1).stderr
+    monkeypatch.setattr(Path, "unlink", unlink)
+    assert parts(seeded) == []
+
+
 def test_a_signal_interrupts_a_check(run, seeded, monkeypatch):
     ended: list[int] = []
 
