@@ -7,6 +7,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
 from store.errors import Unusable
+from store.named_file import read_file
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 """The hosts that are this machine: a connection to them needs no encryption."""
@@ -42,7 +43,7 @@ def read_secret(setting: str, path: Path) -> str:
     Raises Unusable, which names the setting, if the file cannot be read or holds no secret.
     """
     try:
-        secret = path.read_text(encoding="utf-8").strip()
+        secret = read_file(path).decode().strip()
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or "it is not a text"
         raise Unusable(f"{setting}: cannot read {path}: {why}") from None

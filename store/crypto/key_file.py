@@ -17,6 +17,7 @@ from cryptography.fernet import Fernet
 
 from store.crypto.file_copy import chown_like, fsync
 from store.errors import Conflict, Unusable, from_os_error
+from store.named_file import read_file
 
 NEXT = "next"
 
@@ -50,7 +51,7 @@ def generate(note: str = "") -> Key:
 def read_keys(path: Path) -> list[Key]:
     """Read the keys of a file. Raises Unusable if it is unreadable, empty or malformed."""
     try:
-        text = path.read_bytes()
+        text = read_file(path)
     except OSError as error:
         raise from_os_error(f"cannot read the key file {path}", error) from error
     return parse(text)
@@ -80,7 +81,7 @@ def missing(keys: Sequence[Key], others: Sequence[Key]) -> list[Key]:
 
 def content_with(path: Path, former: Sequence[Key]) -> bytes:
     """Return the content of a key file, and behind it the `former` keys that it has lost."""
-    text = path.read_bytes()
+    text = read_file(path)
     lost = missing(parse(text), former)
     return text + b"\n" + _text(lost) if lost else text
 
@@ -149,7 +150,8 @@ def lock_key_file(path: Path) -> Iterator[KeyFileLock]:
 
 def _locked(path: Path) -> int:
     while True:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        # It would wait for the writer of a named pipe.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             # The former holder may have replaced the file.

@@ -24,10 +24,10 @@ SQL = re.compile(
 # Packages, lower ones first. A package imports only packages before it.
 ORDER = {
     "store": (
-        "errors clock settings trace_context tracing crypto database text_index jobs audit accounts"
-        " monitoring formats filters endpoint_access hooks apps ordering delivery alerts mail pull"
-        " repositories enterprises agents devenvs secret_scanning artifacts checks"
-        " workflows issues assistant imports projection registry pg_migration backup"
+        "errors clock named_file settings trace_context tracing crypto database text_index jobs"
+        " audit accounts monitoring formats filters endpoint_access hooks apps ordering delivery"
+        " alerts mail pull repositories enterprises agents devenvs secret_scanning artifacts"
+        " checks workflows issues assistant imports projection registry pg_migration backup"
     ),
     "worker": (
         "tuning background_tasks slices scheduler settings publishing http signing senders"

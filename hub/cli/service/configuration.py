@@ -18,6 +18,7 @@ from pydantic.fields import FieldInfo
 
 from hub.settings import HubSettings
 from store.errors import Unusable, from_os_error
+from store.named_file import read_file
 from store.settings import StoreSettings, redact_url
 from worker.settings import WorkerSettings
 
@@ -140,7 +141,7 @@ def settings_file(config: Path | None) -> Path | None:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(read_file(path).decode())
     except OSError as error:
         raise from_os_error(f"cannot read the settings file {path}", error) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

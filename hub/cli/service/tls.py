@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from hub.settings import HubSettings
 from store import clock
 from store.errors import Unusable, from_os_error
+from store.named_file import read_file
 
 if TYPE_CHECKING:
     from cryptography.x509 import Certificate
@@ -56,6 +57,9 @@ def load(settings: HubSettings) -> ssl.SSLContext:
     assert certificate is not None, "the caller checks this"
     assert key is not None
     for path in (certificate, key):
+        if path.is_fifo():
+            # OpenSSL opens it itself, and would wait for a writer.
+            raise Unusable(f"cannot read {path}: it is a pipe")
         _read(path)
     password = None
     if settings.tls_key_password is not None:
@@ -74,7 +78,7 @@ def load(settings: HubSettings) -> ssl.SSLContext:
 
 def _read(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_file(path)
     except OSError as error:
         raise from_os_error(f"cannot read {path}", error) from None
 

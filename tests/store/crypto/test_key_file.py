@@ -30,6 +30,21 @@ def test_lines_and_comments(path: Path) -> None:
     assert [key.decrypt_only for key in keys] == [False, True, False]
 
 
+def test_a_pipe_is_read_without_waiting_for_a_writer(path: Path) -> None:
+    content = path.read_bytes()
+    path.unlink()
+    os.mkfifo(path)
+    for read in (key_file.read_keys, lambda path: open_vault(path, create=True)):
+        with pytest.raises(Unusable, match="it is a pipe without content"):
+            read(path)
+    with pytest.raises(Unusable, match="pipe without"), key_file.lock_key_file(path) as holder:
+        key_file.read_keys(holder.path)
+    # A pipe keeps its content while it is open.
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK)):
+        path.write_bytes(content)
+        assert key_file.read_keys(path) == key_file.parse(content)
+
+
 def test_a_key_is_never_shown(path: Path) -> None:
     (key,) = key_file.read_keys(path)
     assert key.value.decode() not in repr(key)

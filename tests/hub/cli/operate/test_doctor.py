@@ -157,12 +157,17 @@ def test_links_that_lead_nowhere_are_named(examine, well, monkeypatch):
         ({"tls_certificate": "{}"}, "cannot read {}: "),
     ],
 )
-def test_a_file_that_a_start_needs_is_looked_for(examine, well, monkeypatch, tmp_path, given, said):
+@pytest.mark.parametrize("reason", ["No such file or directory", "it is a pipe"])
+def test_a_file_that_a_start_needs_is_looked_for(
+    examine, well, monkeypatch, tmp_path, given, said, reason
+):
     path = tmp_path / "absent"
+    if reason == "it is a pipe":
+        os.mkfifo(path)
     for name, value in given.items():
         monkeypatch.setenv(f"TOCSIN_{name.upper()}", value.format(path))
     finding = worst(examine(code=2)["settings"])
-    assert finding["said"] == f"{said.format(path)}No such file or directory"
+    assert finding["said"].removesuffix(" without content") == f"{said.format(path)}{reason}"
     assert finding["remedy"] == "correct the setting or its file: tocsin cannot start"
 
 

@@ -182,14 +182,14 @@ def test_an_unreadable_copy_of_the_key_is_reported(rotate, path, credentials, mo
     service = credentials / "tocsin.service" / "secret.key"
     service.parent.mkdir(parents=True)
     service.touch()
-    real = Path.read_bytes
+    real = key_file.read_file
 
-    def read(self: Path) -> bytes:
-        if self == service:
+    def read(file: Path) -> bytes:
+        if file == service:
             raise PermissionError(13, "Permission denied")
-        return real(self)
+        return real(file)
 
-    monkeypatch.setattr(Path, "read_bytes", read)
+    monkeypatch.setattr(key_file, "read_file", read)
     assert "rotate the key as root" in rotate(code=1).stderr
 
 

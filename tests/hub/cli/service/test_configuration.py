@@ -67,6 +67,12 @@ def test_unknown_variables_of_the_environment_are_ignored(monkeypatch):
     configure({})
 
 
+def test_an_empty_pipe_is_refused_as_a_settings_file(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(Unusable, match=r"cannot read the settings file .*pipe without content"):
+        configure({}, tmp_path / "pipe")
+
+
 @pytest.mark.parametrize(
     ("toml", "said"),
     [

@@ -1,6 +1,7 @@
 """TLS in `tocsin serve`: versions and ciphers, new certificates, and unusable certificates."""
 
 import contextlib
+import os
 import re
 import signal
 import socket
@@ -222,6 +223,7 @@ def test_certificate_and_key_can_be_in_one_file(issued):
     [
         (lambda f: (f / "one.crt").unlink(), r"cannot read .*one\.crt: No such file"),
         (lambda f: (f / "one.key").unlink(), r"cannot read .*one\.key: No such file"),
+        (lambda f: (f / "pipe").replace(f / "one.key"), r"cannot read .*one\.key: it is a pipe"),
         (lambda f: (f / "one.crt").write_text("x"), r"no certificate in .*one\.crt, or no key"),
         (lambda f: (f / "one.key").write_text("x"), r"PEM format in .*, or no key in .*one\.key"),
         (lambda f: (f / "two.key").replace(f / "one.key"), r"one\.key does not match the cert"),
@@ -232,6 +234,7 @@ def test_an_unusable_certificate_or_key_is_reported(issued, spoil, said):
     issued.issue("one")
     issued.issue("two")
     issued.issue("sealed", password=b"open sesame")
+    os.mkfifo(issued.folder / "pipe")
     spoil(issued.folder)
     with pytest.raises(Unusable, match=said):
         tls.load(settings(issued.folder))
