@@ -5,13 +5,13 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
-from urllib.parse import quote
 
 from sqlite_utils import Database
 
 from store.database import body_codec, shell_commands
 from store.database.encrypted_columns import ENCRYPTED_COLUMNS
 from store.database.sqlite.engine import SqliteEngine
+from store.database.sqlite.file import open_read_only
 from store.database.store import Store
 from store.errors import Invalid, Unusable
 
@@ -60,24 +60,22 @@ def query(
     """
     if not isinstance(store.engine, SqliteEngine):
         raise Unusable("this shell is for SQLite only; for PostgreSQL, use psql")
-    path = quote(str(store.engine.path.resolve()))
-    raw = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=10)
     try:
-        db = Database(raw)
-        db.register_function(_text, name="text", deterministic=True)
-        raw.execute("PRAGMA query_only = ON")
-        with suppress(sqlite3.OperationalError):
-            # The sizes of tables. Only its first use does more than read. Not every SQLite has it.
-            raw.execute("SELECT 1 FROM dbstat LIMIT 0")
-        raw.set_authorizer(_authorize)
-        raw.set_progress_handler(stopped, STEPS)
-        return _run(db, statement, limit)
+        with open_read_only(store.engine.path) as raw:
+            db = Database(raw)
+            db.register_function(_text, name="text", deterministic=True)
+            raw.execute("PRAGMA query_only = ON")
+            with suppress(sqlite3.OperationalError):
+                # The sizes of tables. Only its first use does more than read. Not every SQLite has
+                # it.
+                raw.execute("SELECT 1 FROM dbstat LIMIT 0")
+            raw.set_authorizer(_authorize)
+            raw.set_progress_handler(stopped, STEPS)
+            return _run(db, statement, limit)
     except (sqlite3.Error, sqlite3.Warning) as error:
         if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_INTERRUPT:
             raise KeyboardInterrupt from None
         raise Invalid(_explained(error)) from None
-    finally:
-        raw.close()
 
 
 def _run(db: Database, statement: str, limit: int) -> tuple[list[str], list[tuple[Any, ...]]]:

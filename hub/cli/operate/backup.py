@@ -77,7 +77,7 @@ def backup(
             )
         gone = [] if keep is None else making.prune_backups(target, database, keep)
         options.attach_audit_actor(store).ids.update(
-            file=str(target), bytes=made.size, events=made.events
+            file=output.plain(target), bytes=made.size, events=made.events
         )
         store.do(lambda db: None)
     finally:

@@ -1,6 +1,7 @@
 """Inspection of a SQLite file without opening it as a store."""
 
 import contextlib
+import os
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -29,7 +30,9 @@ class DatabaseSummary:
 @contextlib.contextmanager
 def open_read_only(path: Path) -> Iterator[sqlite3.Connection]:
     """Open a read-only connection for the length of the block."""
-    raw = sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=ro", uri=True, timeout=10)
+    # A path may be no UTF-8.
+    name = quote(os.fsencode(path.resolve()))
+    raw = sqlite3.connect(f"file:{name}?mode=ro", uri=True, timeout=10)
     try:
         yield raw
     finally:

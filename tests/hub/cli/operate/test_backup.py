@@ -64,6 +64,24 @@ def parts(folder: Path) -> list[str]:
 # Backing up.
 
 
+def test_a_directory_that_is_no_utf8_can_be_backed_up(run, listed, seeded, monkeypatch):
+    other = seeded / "\udcff"
+    other.mkdir()
+    for name in ("tocsin.db", "secret.key"):
+        (seeded / name).rename(other / name)
+    monkeypatch.setenv("TOCSIN_DATA_DIR", str(other))
+    made = json.loads(run("backup", "--json").stdout)
+    assert made["file"].startswith(rf"{seeded}/\udcff/backups/tocsin-")
+    assert [row["more"]["file"] for row in listed("audit", "list")] == [made["file"]]
+    assert "hook\n" in run("sql", ".tables").stdout
+    levels = {
+        row["level"] for row in json.loads(run("doctor", "--json", code=1).stdout)["findings"]
+    }
+    assert "bad" not in levels
+    values = {row["setting"]: row["value"] for row in listed("settings")}
+    assert values["data_dir"] == rf"{seeded}/\udcff"
+
+
 def test_a_backup_is_made(run, seeded):
     said = run("backup", "copy.db")
     assert said.stdout.startswith("copy.db: ")
