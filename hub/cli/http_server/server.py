@@ -22,6 +22,8 @@ from store.errors import Unusable, from_os_error
 # running requests.
 GRACE = 8
 LAST_CALL = 1.0
+# Connections that wait to be accepted. The system has a limit of its own, which is lower.
+BACKLOG = 65_535
 # The deadlines of connections are checked at every fifth of uvicorn's ticks: each 0.5 s. While the
 # server ends, there are no ticks.
 SWEEP, TICK = 5, 0.1
@@ -49,6 +51,7 @@ class Server(uvicorn.Server):
                 proxy_headers=False,
                 headers=[("server", "tocsin")],
                 timeout_graceful_shutdown=GRACE,
+                backlog=BACKLOG,
             )
         )
         self.server_state: State = state

@@ -17,7 +17,7 @@ from hub.cli.console import options, streams
 from hub.cli.console.grammar import command
 from hub.cli.console.late_imports import collector_off
 from hub.cli.http_server.event_loop import new_event_loop
-from hub.cli.http_server.server import bind, signals
+from hub.cli.http_server.server import BACKLOG, bind, signals
 from hub.cli.service import logs
 from hub.cli.service.admin_listener import running_admin
 from hub.cli.service.configuration import (
@@ -156,7 +156,7 @@ async def _start(daemon: Daemon, only: str | None, stack: contextlib.AsyncExitSt
     if only != "worker":
         sockets = inherited_sockets() or [stack.enter_context(bind(settings.host, settings.port))]
         for one in sockets:
-            one.listen()
+            one.listen(BACKLOG)
         # During the import, deliveries go on, and connections wait to be accepted.
         await asyncio.to_thread(importlib.import_module, "hub.cli.service.hub_runner")
         from hub.cli.service.hub_runner import running_hub

@@ -7,6 +7,7 @@ import re
 import resource
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -53,6 +54,21 @@ def test_a_request_between_two_daemons_is_answered_by_the_next(manager):
     manager.until("^READY=1$")
     waiting.join(PATIENCE)
     assert answers == [True]
+
+
+def queue_of(listening: socket.socket) -> int:
+    """Return how many connections may wait for a socket, as Linux has it in `tcp_info`."""
+    info = listening.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 32)
+    return int.from_bytes(info[28:32], sys.byteorder)
+
+
+def test_the_given_socket_keeps_its_queue(manager):
+    with closing(socket.create_server(("127.0.0.1", 0), backlog=2**31 - 1)) as longest:
+        wanted = queue_of(longest)
+    manager.listening.listen(wanted)
+    manager.start()
+    manager.until("^READY=1$")
+    assert queue_of(manager.listening) == wanted
 
 
 def test_without_a_socket_it_listens_itself(manager):
