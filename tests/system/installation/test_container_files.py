@@ -70,6 +70,15 @@ def test_each_service_that_answers_requests_has_a_health_check() -> None:
     assert services["worker"]["healthcheck"] == {"disable": True}
 
 
+@pytest.mark.parametrize("name", ["hub", "worker"])
+def test_the_password_of_the_database_may_have_any_characters(name: str) -> None:
+    services = COMPOSE["services"]
+    given = services["database"]["environment"]["POSTGRES_PASSWORD"]
+    environment = services[name]["environment"]
+    assert environment["PGPASSWORD"] == given
+    assert "$" not in environment["TOCSIN_STORE"]
+
+
 @pytest.mark.parametrize("page", ["README.md", "hub/docs/how-to/install.md"])
 def test_images_are_built_with_their_health_check(page: str) -> None:
     """Images in the OCI format, podman's default, have no health check."""
