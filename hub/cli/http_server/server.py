@@ -165,6 +165,8 @@ def bind(host: str, port: int) -> socket.socket:
         bound = socket.socket(family, kind, protocol)
     except OSError as error:
         raise from_os_error(said, error) from None
+    except UnicodeError:
+        raise Unusable(f"{said}: this can be no host's name") from None
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind(address)
