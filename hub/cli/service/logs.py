@@ -12,6 +12,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from hub.cli.service.log_stream import LogHandler
 from store import clock
 from store.accounts.tokens import KINDS
 from store.database.log_context import LOG_CONTEXT
@@ -143,7 +144,7 @@ def set_up(level: str, form: str = "auto") -> None:
     journal = is_journal()
     if form == "auto":
         form = "human" if journal or sys.stderr.isatty() else "json"
-    handler = logging.StreamHandler(sys.stderr)
+    handler = LogHandler(sys.stderr)
     kind = JsonFormatter if form == "json" else LineFormatter
     handler.setFormatter(kind(journal=journal))
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)

@@ -1,10 +1,12 @@
 """Log lines for people, as JSON and for the journal, which never have a credential."""
 
+import fcntl
 import json
 import logging
 import os
 import pty
 import re
+import select
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,7 +18,7 @@ import pytest
 from ports import free_port
 from waiting import PATIENCE, wait_until
 
-from hub.cli.service import logs
+from hub.cli.service import log_stream, logs
 from store import Connection, Store
 from store.accounts import accounts, apps, tokens
 from store.database.log_context import LOG_CONTEXT
@@ -54,6 +56,18 @@ def failed(message: str = "it failed") -> logging.LogRecord:
 
 def human(made: logging.LogRecord, *, journal: bool = False) -> str:
     return logs.LineFormatter(journal=journal).format(made)
+
+
+@pytest.fixture
+def stalled(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[logging.Handler, int]]:
+    """A handler for a pipe with room for one page, and the end that has not been read."""
+    monkeypatch.setattr(log_stream, "PATIENCE", 0)
+    end, begin = os.pipe()
+    size = fcntl.fcntl(begin, fcntl.F_SETPIPE_SZ, 2 * select.PIPE_BUF)
+    os.write(begin, b"x" * (size - select.PIPE_BUF))
+    with os.fdopen(begin, "w", encoding="utf-8") as stream:
+        yield log_stream.LogHandler(stream), end
+    os.close(end)
 
 
 def parsed(made: logging.LogRecord) -> dict[str, Any]:
@@ -153,6 +167,18 @@ def test_tokens_of_every_kind_are_removed_from_log_lines(kind: str) -> None:
     line = human(record("%s", f"the token {value} is refused"))
     assert value[4:] not in line
     assert f"the token {value[:4]}*** is refused" in line
+
+
+def test_lines_that_are_not_read_are_left_out(stalled: tuple[logging.Handler, int]) -> None:
+    handler, end = stalled
+    for text in ("é" * 3000, "lost", "lost, too"):
+        handler.emit(record(text))
+    read = os.read(end, 1_000_000).lstrip(b"x").decode()
+    assert set(read) == {"é"}
+    handler.emit(record("read again"))
+    empty, said, line, last = os.read(end, 1_000_000).decode().split("\n")
+    assert (empty, line, last) == ("", "read again", "")
+    assert said == "3 records are missing here: standard error was not read in time"
 
 
 @pytest.mark.parametrize("text", ["x" * 200_000, "\U0001f514" * 100_000, "\x1b" * 100_000])
