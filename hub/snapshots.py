@@ -102,7 +102,7 @@ def _pull(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[Sn
 
 def _pulls(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> Mapping[int, PullRequest]:
     def serialize_repositories(found: Sequence[Row]) -> Sequence[Mapping[str, Any]]:
-        return repository_serializers.repositories(urls, db, found)
+        return repository_serializers.detailed(urls, db, found)
 
     return pull_serializers.several(urls, db, repo, rows, serialize_repositories)
 

@@ -28,7 +28,7 @@ def payloads(
     statements as one.
     """
     repos = {repo["id"]: repo for repo, _ in data if repo is not None}
-    listed = repository_serializers.repositories(urls, db, [*repos.values()]) if repos else []
+    listed = repository_serializers.detailed(urls, db, [*repos.values()]) if repos else []
     shown = dict(zip(repos, listed, strict=True))
     owners = _organizations(db, repos.values())
     around: dict[int, dict[str, Any]] = {

@@ -1,17 +1,18 @@
 """The representation of repositories and licenses, shared by several groups."""
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Annotated, Any, NotRequired, cast
 
 import orjson
 from typing_extensions import TypedDict
 
 from hub.rest.serializers import SimpleUser, node_id, simple_user, time
 from hub.rest.urls import Urls
+from hub.rest.versions import NEWEST, UntilVersion
 from store import Connection, Row
 from store.accounts import accounts
 from store.clock import iso
-from store.repositories import license_catalog, licenses, watching
+from store.repositories import license_catalog, licenses, repository_details, watching
 
 # The path of each link after the repository's URL.
 LINKS = {
@@ -139,6 +140,26 @@ class MinimalRepository(TypedDict):
     subscribers_count: int
 
 
+class DetailedRepository(MinimalRepository):
+    """A repository with its features, as events have it. `open_issues` counts pull requests too.
+
+    `pushed_at` is the time of creation if nothing was pushed. `has_downloads` is false.
+    """
+
+    has_issues: bool
+    has_projects: bool
+    has_wiki: bool
+    has_pages: bool
+    has_discussions: bool
+    has_downloads: Annotated[NotRequired[bool], UntilVersion(NEWEST)]
+    is_template: bool
+    disabled: bool
+    mirror_url: str | None
+    svn_url: str
+    open_issues: int
+    open_issues_count: int
+
+
 def license_simple(urls: Urls, key: str) -> LicenseSimple:
     """Serialize a license in its short form."""
     known = license_catalog.get(key)
@@ -171,13 +192,31 @@ def repositories(urls: Urls, db: Connection, repos: Sequence[Row]) -> list[Minim
         shown = {
             **described(urls, repo, owners[repo["owner_id"]]),
             "license": None if key is None else license_simple(urls, key),
-            "stargazers_count": stars,
-            "watchers_count": stars,
-            "watchers": stars,
+            **dict.fromkeys(("stargazers_count", "watchers_count", "watchers"), stars),
             "subscribers_count": subscribers,
         }
         found.append(cast("MinimalRepository", shown))
     return found
+
+
+def detailed(urls: Urls, db: Connection, repos: Sequence[Row]) -> list[DetailedRepository]:
+    """Serialize many repositories with their features, with as few statements as for one."""
+    known = repository_details.details(db, [repo["id"] for repo in repos])
+    return [
+        cast("DetailedRepository", {**one, **_details(urls, repo, known[repo["id"]])})
+        for one, repo in zip(repositories(urls, db, repos), repos, strict=True)
+    ]
+
+
+def _details(urls: Urls, repo: Row, known: Row) -> dict[str, Any]:
+    return {
+        **{name: bool(known[name]) for name in repository_details.FEATURES},
+        "has_downloads": False,
+        "mirror_url": known["mirror_url"],
+        "svn_url": urls.page(repo),
+        **dict.fromkeys(("open_issues", "open_issues_count"), known["open_issues"]),
+        "pushed_at": iso(repo["pushed_at"] or repo["created_at"]),
+    }
 
 
 def described(urls: Urls, repo: Row, owner: SimpleUser) -> dict[str, Any]:

@@ -21,6 +21,8 @@ CONTRACTS = Path(__file__).parents[1] / "contract"
 PARTS = ("contract.json", "around.json")
 # Statuses that the request pipeline may send for any operation.
 OF_ALL = {"301", "304", "307"}
+# Members of payloads that have the schema of this name in the contract.
+SHARED = {"repository"}
 Json = dict[str, Any]
 # The base URI of a document's references to its own components.
 HERE = "urn:document"
@@ -173,11 +175,20 @@ def _payload(name: str) -> tuple[frozenset[str], Draft202012Validator]:
     return frozenset(members) | MARK.keys(), described.validator(media["application/json"])
 
 
+@cache
+def _component(name: str) -> Draft202012Validator:
+    """The validator of a component of the contract."""
+    return contract().validator({"schema": {"$ref": f"#/components/schemas/{name}"}})
+
+
 def hold_event(name: str, payload: Json) -> None:
     """Check the payload of one of the hub's own events against the server's document.
 
-    Events of the platform are not checked.
+    Of a platform event, only the members in `SHARED` are checked. Receivers expect there what the
+    contract says.
     """
+    for member in SHARED & payload.keys():
+        _component(member).validate(payload[member])
     if name in HUB_EVENTS:
         members, validator = _payload(name)
         assert payload.keys() <= members, f"undeclared in {name}: {payload.keys() - members}"

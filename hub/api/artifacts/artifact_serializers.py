@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 from hub.rest import organization_serializers, serializers
 from hub.rest.event_payloads import EventData
 from hub.rest.organization_serializers import OrganizationSimple
-from hub.rest.repository_serializers import MinimalRepository
+from hub.rest.repository_serializers import DetailedRepository
 from hub.rest.serializers import SimpleUser, row_serializer
 from hub.rest.urls import Urls
 from hub.rest.validation import Text
@@ -130,7 +130,7 @@ class DeploymentRecordEvent(TypedDict):
     action: Literal["created", "updated"]
     deployment_record: DeploymentRecord
     artifact: ArtifactMetadata
-    repository: MinimalRepository
+    repository: DetailedRepository
     organization: OrganizationSimple
     sender: SimpleUser | None
 

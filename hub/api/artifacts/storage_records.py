@@ -20,7 +20,7 @@ from hub.rest.context import Context
 from hub.rest.group import OperationGroup
 from hub.rest.organization_serializers import OrganizationSimple
 from hub.rest.paging import NumberedPaging
-from hub.rest.repository_serializers import MinimalRepository
+from hub.rest.repository_serializers import DetailedRepository
 from hub.rest.resolve import text
 from hub.rest.serializers import SimpleUser, row_serializer
 from hub.rest.urls import Urls
@@ -82,7 +82,7 @@ class StorageRecordEvent(TypedDict):
     action: Literal["created", "updated"]
     storage_record: StorageRecord
     artifact: ArtifactMetadata
-    repository: MinimalRepository
+    repository: DetailedRepository
     organization: OrganizationSimple
     sender: SimpleUser | None
 

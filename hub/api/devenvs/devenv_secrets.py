@@ -13,7 +13,7 @@ from hub.rest.context import Context
 from hub.rest.group import OperationGroup
 from hub.rest.organization_serializers import OrganizationSimple
 from hub.rest.paging import NumberedPaging
-from hub.rest.repository_serializers import MinimalRepository
+from hub.rest.repository_serializers import DetailedRepository
 from hub.rest.resolve import text
 from hub.rest.serializers import EmptyObject, SimpleUser
 from hub.rest.urls import Urls
@@ -63,7 +63,7 @@ class SealedSecret(TypedDict, total=False):
 class DevenvSecretEvent(TypedDict):
     action: Literal["created", "updated", "deleted"]
     secret: DevenvSecret
-    repository: MinimalRepository
+    repository: DetailedRepository
     organization: NotRequired[OrganizationSimple]
     sender: SimpleUser | None
 

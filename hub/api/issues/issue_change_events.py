@@ -43,7 +43,7 @@ def about(ctx: Context, repo: Row, row: Row) -> dict[str, Any]:
 
 def _repositories(ctx: Context) -> RepositoriesSerializer:
     def serialize_repositories(rows: Sequence[Row]) -> Sequence[Mapping[str, Any]]:
-        return repository_serializers.repositories(ctx.urls, ctx.db, rows)
+        return repository_serializers.detailed(ctx.urls, ctx.db, rows)
 
     return serialize_repositories
 

@@ -17,7 +17,7 @@ from hub.rest.interaction_check import check_archived, check_interaction
 from hub.rest.operation import Forms
 from hub.rest.organization_serializers import OrganizationSimple
 from hub.rest.paging import NumberedPaging
-from hub.rest.repository_serializers import MinimalRepository
+from hub.rest.repository_serializers import DetailedRepository
 from hub.rest.resolve import text
 from hub.rest.serializers import SimpleUser
 from hub.rest.urls import Urls
@@ -57,7 +57,7 @@ class Written(CommitCommentText):
 class CommitCommentChange(TypedDict):
     action: Literal["edited", "deleted"]
     comment: CommitComment
-    repository: MinimalRepository
+    repository: DetailedRepository
     organization: NotRequired[OrganizationSimple]
     sender: SimpleUser | None
 

@@ -8,15 +8,13 @@ from typing_extensions import TypedDict
 from hub.auth.credentials import Caller
 from hub.rest import repository_serializers, serializers
 from hub.rest.context import Context
-from hub.rest.repository_serializers import MinimalRepository
+from hub.rest.repository_serializers import DetailedRepository, MinimalRepository
 from hub.rest.serializers import SimpleUser
 from store import Row
 from store.accounts import accounts
 from store.accounts.permissions import includes
-from store.clock import iso
-from store.repositories import collaborators, repository_details
+from store.repositories import collaborators
 from store.repositories.repositories import at_least
-from store.repositories.repository_details import FEATURES
 
 PERMISSIONS = {
     "admin": "admin",
@@ -42,24 +40,12 @@ class ListedRepository(MinimalRepository):
     permissions: NotRequired[RepositoryPermissions]
 
 
-class Repository(ListedRepository):
+class Repository(ListedRepository, DetailedRepository):
     """A repository.
 
     `open_issues` counts pull requests too. `pushed_at` is the time of creation if nothing was
-    pushed.
+    pushed. `has_downloads` is false.
     """
-
-    has_issues: bool
-    has_projects: bool
-    has_wiki: bool
-    has_pages: bool
-    has_discussions: bool
-    is_template: bool
-    disabled: bool
-    mirror_url: str | None
-    svn_url: str
-    open_issues: int
-    open_issues_count: int
 
 
 class FullRepository(Repository):
@@ -76,17 +62,13 @@ def permissions(role: str | None) -> RepositoryPermissions:
 def listed(ctx: Context, repos: Sequence[Row]) -> list[ListedRepository]:
     """Serialize repositories of a list in their short form."""
     shown = repository_serializers.repositories(ctx.urls, ctx.db, repos)
-    allowed = _permissions(ctx, ctx.caller, repos)
-    return [cast("ListedRepository", {**one, **allowed[one["id"]]}) for one in shown]
+    return cast("list[ListedRepository]", _permitted(ctx, repos, shown))
 
 
 def several(ctx: Context, repos: Sequence[Row]) -> list[Repository]:
     """Serialize repositories, with as few statements as for one."""
-    known = repository_details.details(ctx.db, [repo["id"] for repo in repos])
-    return [
-        cast("Repository", {**one, **_details(ctx, repo, known[repo["id"]])})
-        for one, repo in zip(listed(ctx, repos), repos, strict=True)
-    ]
+    shown = repository_serializers.detailed(ctx.urls, ctx.db, repos)
+    return cast("list[Repository]", _permitted(ctx, repos, shown))
 
 
 def full(ctx: Context, repo: Row) -> FullRepository:
@@ -98,6 +80,13 @@ def full(ctx: Context, repo: Row) -> FullRepository:
         assert owner is not None, "a repository has an owner"
         found["organization"] = serializers.simple_user(ctx.urls, owner)
     return cast("FullRepository", found)
+
+
+def _permitted(
+    ctx: Context, repos: Sequence[Row], shown: Sequence[MinimalRepository]
+) -> list[dict[str, Any]]:
+    allowed = _permissions(ctx, ctx.caller, repos)
+    return [{**one, **allowed[one["id"]]} for one in shown]
 
 
 def _permissions(
@@ -117,14 +106,3 @@ def _role_of_installation(caller: Caller) -> str:
     if includes(caller.permissions, "administration", "write"):
         return "admin"
     return "write" if includes(caller.permissions, "contents", "write") else "read"
-
-
-def _details(ctx: Context, repo: Row, known: Row) -> dict[str, Any]:
-    return {
-        **{name: bool(known[name]) for name in FEATURES},
-        "mirror_url": known["mirror_url"],
-        "svn_url": ctx.urls.page(repo),
-        "open_issues": known["open_issues"],
-        "open_issues_count": known["open_issues"],
-        "pushed_at": iso(repo["pushed_at"] or repo["created_at"]),
-    }

@@ -18,7 +18,7 @@ from hub.rest.context import Context
 from hub.rest.event_payloads import EventData
 from hub.rest.group import OperationGroup
 from hub.rest.organization_serializers import OrganizationSimple
-from hub.rest.repository_serializers import MinimalRepository
+from hub.rest.repository_serializers import DetailedRepository
 from hub.rest.serializers import SimpleUser
 from hub.rest.urls import Urls
 from store import Connection, Row
@@ -75,7 +75,7 @@ class InteractionLimitEvent(TypedDict):
     interaction_limit: InteractionLimit
     organization: NotRequired[OrganizationSimple]
     user: NotRequired[SimpleUser]
-    repository: NotRequired[MinimalRepository]
+    repository: NotRequired[DetailedRepository]
     sender: NotRequired[SimpleUser]
 
 

@@ -10,7 +10,7 @@ from hub.rest.context import Context
 from hub.rest.event_payloads import EventData
 from hub.rest.organization_serializers import OrganizationSimple
 from hub.rest.paging import NumberedPaging
-from hub.rest.repository_serializers import MinimalRepository
+from hub.rest.repository_serializers import DetailedRepository, MinimalRepository
 from hub.rest.serializers import SimpleUser, node_id
 from hub.rest.urls import Urls
 from store import Connection, Row
@@ -49,7 +49,7 @@ class InvitationEvent(TypedDict):
 
     action: Literal["created", "edited", "deleted", "accepted", "declined", "expired"]
     invitation: Invitation
-    repository: MinimalRepository
+    repository: DetailedRepository
     organization: NotRequired[OrganizationSimple]
     sender: NotRequired[SimpleUser]
 

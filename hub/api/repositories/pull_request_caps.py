@@ -13,7 +13,7 @@ from hub.rest import organization_serializers, serializers
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
 from hub.rest.organization_serializers import OrganizationSimple
-from hub.rest.repository_serializers import MinimalRepository
+from hub.rest.repository_serializers import DetailedRepository
 from hub.rest.serializers import SimpleUser
 from hub.rest.urls import Urls
 from hub.rest.validation import Text
@@ -60,7 +60,7 @@ class CreationCapEvent(TypedDict):
     action: Literal["changed"]
     pull_request_creation_cap: CreationCap
     organization: NotRequired[OrganizationSimple]
-    repository: NotRequired[MinimalRepository]
+    repository: NotRequired[DetailedRepository]
     sender: NotRequired[SimpleUser]
 
 
@@ -72,7 +72,7 @@ class BypassListEvent(TypedDict):
 
     action: Literal["added", "removed"]
     users: list[SimpleUser]
-    repository: MinimalRepository
+    repository: DetailedRepository
     organization: NotRequired[OrganizationSimple]
     sender: NotRequired[SimpleUser]
 

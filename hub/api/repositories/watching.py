@@ -14,7 +14,7 @@ from hub.rest.group import OperationGroup
 from hub.rest.operation import Deprecation
 from hub.rest.organization_serializers import OrganizationSimple
 from hub.rest.paging import NumberedPaging
-from hub.rest.repository_serializers import MinimalRepository
+from hub.rest.repository_serializers import DetailedRepository, MinimalRepository
 from hub.rest.urls import Urls
 from store import Connection, Row
 from store.accounts import accounts
@@ -57,7 +57,7 @@ class RepositorySubscriptionEvent(TypedDict):
 
     action: Literal["updated", "deleted"]
     subscription: NotRequired[RepositorySubscription]
-    repository: MinimalRepository
+    repository: DetailedRepository
     organization: NotRequired[OrganizationSimple]
     sender: serializers.SimpleUser | None
 

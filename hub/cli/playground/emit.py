@@ -99,7 +99,7 @@ def _example(db: Connection, settings: Settings, name: str, repo: dict[str, Any]
     Events without an example of their own have these two members only.
     """
     urls = Urls(settings.root())
-    (shown,) = repository_serializers.repositories(urls, db, [repo])
+    (shown,) = repository_serializers.detailed(urls, db, [repo])
     owner = serializers.simple_users(urls, db, [repo["owner_id"]])[repo["owner_id"]]
     return orjson.dumps(EVENTS.get(name, {}) | {"repository": shown, "sender": owner})
 

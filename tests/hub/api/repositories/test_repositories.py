@@ -262,3 +262,12 @@ async def test_a_list_has_pages(client: httpx.AsyncClient, acme: Row) -> None:
     answer = await client.get("/user/repos?per_page=2&page=2")
     assert names(answer) == ["acme/tools", "octo/hello"]
     assert links(answer)["last"] == f"{BASE}/user/repos?per_page=2&page=3"
+
+
+async def test_only_the_older_version_has_downloads(client: httpx.AsyncClient) -> None:
+    older, newer = [
+        (await client.get(HELLO, headers={"X-GitHub-Api-Version": version})).json()
+        for version in ("2022-11-28", "2026-03-10")
+    ]
+    assert older.pop("has_downloads") is False
+    assert older == newer
