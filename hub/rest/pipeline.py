@@ -221,7 +221,7 @@ def _perform(
     answer = response_of(plan, content, request.version or DEFAULT)
     if operation.audited:
         _record(db, services, operation, request, who, found, content, answer.status)
-    if operation.family is not None and request.media.param is not None:
+    if operation.family is not None and request.media.param in operation.media:
         set_media_type(answer, operation.family, request.media.param)
     if pages is not None:
         _add_links(services, request, found, query, pages, answer)

@@ -8,7 +8,7 @@ from hub.http.accept import Accept
 from hub.http.errors import NotAcceptable, Unsupported
 from hub.http.media import Media, negotiate
 
-HOOKS = "/repos/octo/hello/hooks"
+HOOKS, LICENSE = "/repos/octo/hello/hooks", "/repos/octo/hello/license"
 MEDIA_TYPE_HEADER = "X-Service-Media-Type"
 
 
@@ -30,7 +30,9 @@ MEDIA_TYPE_HEADER = "X-Service-Media-Type"
         ("application/vnd.github.v3.star+json, application/json", "service.v3; format=json"),
         ("text/html, application/xhtml+xml, */*;q=0.8", "service.v3; format=json"),
         ("APPLICATION/VND.SERVICE+JSON", "service.v3; format=json"),
-        ("application/vnd.service.full+json, application/json", "service.v3; format=json"),
+        ("application/vnd.service.raw+json, application/json", "service.v3; format=json"),
+        ("application/json, application/vnd.service.full+json", "service.v3; format=json"),
+        ("application/vnd.github.v3.full+json", "service.v3; param=full; format=json"),
         ("text/html;q=1, application/json;q=0.001", "service.v3; format=json"),
         ("application/vnd.github.beta+json;q=0.2, application/json", "service.v3; format=json"),
         ("application/json;q=0.2, application/vnd.github.beta+json", "service.beta; format=json"),
@@ -46,11 +48,16 @@ async def test_accepted_media_types_are_reported(
     assert answer.headers["Content-Type"] == "application/json; charset=utf-8"
 
 
-@pytest.mark.parametrize("param", ["full", "raw", "html", "diff"])
-async def test_an_unsupported_form_is_refused(client: httpx.AsyncClient, param: str) -> None:
+@pytest.mark.parametrize(
+    ("path", "param"),
+    [(LICENSE, "full"), (HOOKS, "raw"), (HOOKS, "html"), (HOOKS, "diff")],
+)
+async def test_an_unsupported_form_is_refused(
+    client: httpx.AsyncClient, path: str, param: str
+) -> None:
     for vendor in ("service", "github", "service-commitcomment"):
         accept = f"application/vnd.{vendor}.v3.{param}+json"
-        answer = await client.get(HOOKS, headers={"Accept": accept})
+        answer = await client.get(path, headers={"Accept": accept})
         message = f"This resource does not support the '{param}' media type parameter."
         assert_error(answer, 406, message)
 
@@ -75,6 +82,15 @@ async def test_a_path_that_is_not_served_is_missing_in_every_form(
     for path in ("/nope", "/repos/octo/hello/contents/README.md"):
         answer = await client.get(path, headers={"Accept": accept})
         assert answer.status_code == 404, answer.text
+
+
+async def test_a_list_with_another_form_is_complete_without_texts(
+    client: httpx.AsyncClient,
+) -> None:
+    accept = {"Accept": "application/vnd.github.v3.full+json"}
+    answer = await client.get("/repos/octo/hello/stargazers", headers=accept)
+    assert (answer.status_code, answer.json()) == (200, [])
+    assert answer.headers["Content-Type"] == "application/json; charset=utf-8"
 
 
 async def test_missing_rights_are_reported_before_media_types(client: httpx.AsyncClient) -> None:
