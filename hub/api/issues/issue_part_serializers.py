@@ -17,6 +17,8 @@ People = Mapping[int, SimpleUser]
 
 
 class Label(TypedDict):
+    """A label. None is archived here."""
+
     id: int
     node_id: str
     url: str
@@ -24,6 +26,8 @@ class Label(TypedDict):
     description: str | None
     color: str
     default: bool
+    archived_at: None
+    archived_by: None
 
 
 class Milestone(TypedDict):
@@ -79,6 +83,8 @@ def label(urls: Urls, repo: Row, row: Row) -> Label:
         "description": row["description"],
         "color": row["color"],
         "default": bool(row["is_default"]),
+        "archived_at": None,
+        "archived_by": None,
     }
 
 

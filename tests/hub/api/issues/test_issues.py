@@ -230,6 +230,7 @@ async def test_labels_are_listed(hub: httpx.AsyncClient, platform: Platform) -> 
     assert (await hub.get(f"{HELLO}/labels/bUG")).json() == found[1]
     assert (await hub.get(f"{HELLO}/labels/area%2Fbell")).json() == found[0]
     assert found[1]["color"] == "d73a4a"
+    assert found[1]["archived_at"] is found[1]["archived_by"] is None
     assert_error(await hub.get(f"{HELLO}/labels/other"), 404)
 
 
