@@ -40,14 +40,14 @@ class WorkflowRun(TypedDict):
     path: str
     run_number: int
     run_attempt: int
-    referenced_workflows: list[ReferencedWorkflow] | None
+    referenced_workflows: list[ReferencedWorkflow]
     event: str
     status: str
     conclusion: str | None
     workflow_id: int
     url: str
     html_url: str
-    pull_requests: list[PullRequestMinimal] | None
+    pull_requests: list[PullRequestMinimal]
     created_at: str
     updated_at: str
     actor: NotRequired[SimpleUser]
@@ -104,7 +104,7 @@ class RunRelations:
 def workflow_runs(
     urls: Urls, db: Connection, repo: Row, rows: Sequence[Row], *, pulls: bool = True
 ) -> list[WorkflowRun]:
-    """Serialize workflow runs of a repository. Without `pulls`, their pull requests are null."""
+    """Serialize workflow runs of a repository. Without `pulls`, they name no pull requests."""
     runs = [row | {"details": orjson.loads(row["details"])} for row in rows]
     around = RunRelations.of(urls, db, repo, runs)
     return [_run(urls, run, around, pulls=pulls) for run in runs]
@@ -121,13 +121,13 @@ def _run(urls: Urls, run: Row, around: RunRelations, *, pulls: bool) -> Workflow
         "path": details.get("path", ""),
         "run_number": details.get("run_number", 0),
         "run_attempt": run["attempt"],
-        "referenced_workflows": details.get("called"),
+        "referenced_workflows": details.get("called") or [],
         "event": run["event"] or "",
         "status": run["status"],
         "conclusion": run["conclusion"],
         "workflow_id": details.get("workflow_id", 0),
         **_urls(urls, repo, run),  # type: ignore[typeddict-item]  # its names are not literals
-        "pull_requests": _pulls(urls, repo, details) if pulls else None,
+        "pull_requests": _pulls(urls, repo, details) if pulls else [],
         "created_at": iso(run["created_at"]),
         "updated_at": iso(run["reported_at"] or run["created_at"]),
         "head_commit": head_commit(details.get("head_commit")),
@@ -169,6 +169,5 @@ def _urls(urls: Urls, repo: Row, run: Row) -> dict[str, str | None]:
     }
 
 
-def _pulls(urls: Urls, repo: Row, details: Mapping[str, Any]) -> list[PullRequestMinimal] | None:
-    stored_ones = details.get("pulls")
-    return None if stored_ones is None else minimal_pulls.reported(urls, repo, stored_ones)
+def _pulls(urls: Urls, repo: Row, details: Mapping[str, Any]) -> list[PullRequestMinimal]:
+    return minimal_pulls.reported(urls, repo, details.get("pulls") or "[]")

@@ -71,7 +71,7 @@ async def test_a_workflow_run_is_shown(hub: httpx.AsyncClient, platform: Platfor
     assert shown["head_repository"] == shown["repository"]
     assert (await hub.get(RUNS)).json()["workflow_runs"] == [shown]
     without = (await hub.get(f"{RUNS}/1?exclude_pull_requests=true")).json()
-    assert without == shown | {"pull_requests": None}
+    assert without == shown | {"pull_requests": []}
 
 
 async def test_unknown_fields_of_a_run_are_null_or_empty(
@@ -81,7 +81,8 @@ async def test_unknown_fields_of_a_run_are_null_or_empty(
     platform.report("workflow_job", "queued", workflow_job=job)
     shown = (await hub.get(f"{RUNS}/1")).json()
     assert (shown["head_sha"], shown["status"]) == (SHA, "queued")
-    assert {shown[name] for name in ("name", "head_commit", "pull_requests")} == {None}
+    assert shown["name"] is shown["head_commit"] is None
+    assert shown["pull_requests"] == shown["referenced_workflows"] == []
     empty = ("path", "event", "display_title", "check_suite_url", "workflow_url")
     assert {shown[name] for name in empty} == {""}
     assert (shown["run_number"], shown["workflow_id"]) == (0, 0)
