@@ -1,7 +1,8 @@
 """Issues: creating and changing them. Pull requests are changed as issues, too."""
 
-from typing import Any, Literal, NotRequired
+from typing import Annotated, Any, Literal, NotRequired
 
+from annotated_types import MaxLen
 from typing_extensions import TypedDict
 
 from hub.api.issues import issue_change_events, issue_rules, issue_serializers
@@ -9,7 +10,6 @@ from hub.api.issues.issue_rules import (
     LABEL_CREATED,
     Body,
     LabelNames,
-    Login,
     Logins,
     MilestoneNumber,
     Title,
@@ -20,6 +20,7 @@ from hub.auth.access import on_repo
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
 from hub.rest.interaction_check import check_archived, check_interaction
+from hub.rest.validation import Text
 from store import Row
 from store.issues import issue_changes, issues
 from store.issues.issue_changes import IssueChange
@@ -36,10 +37,11 @@ EDITS = ("closed", "demilestoned", "edited", "reopened", "unassigned", "unlabele
 class IssuePeople(TypedDict, total=False):
     """The assignees, labels and milestone of an issue. `assignee` is one user, for `assignees`.
 
-    Without the role triage these members are left out.
+    If `assignee` is empty or null, it stands for no user. Without the role triage
+    these members are left out.
     """
 
-    assignee: Login | None
+    assignee: Annotated[Text, MaxLen(200)] | None
     assignees: Logins
     milestone: MilestoneNumber | None
     labels: LabelNames

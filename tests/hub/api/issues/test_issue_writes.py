@@ -525,6 +525,15 @@ async def test_events_about_milestones_count_the_issue(
     assert counts == [(2, 1), (2, 0)]
 
 
+async def test_an_empty_assignee_stands_for_none(
+    hub: httpx.AsyncClient, platform: Platform
+) -> None:
+    for empty in ("", None):
+        await done(await hub.patch(ONE, json={"assignee": "octo"}))
+        changed = await done(await hub.patch(ONE, json={"assignee": empty, "state": "closed"}))
+        assert (changed["assignee"], changed["assignees"], changed["state"]) == (None, [], "closed")
+
+
 async def test_authors_without_write_access_cannot_change_labels(
     hub: httpx.AsyncClient, platform: Platform, reader: Headers, helper: Headers
 ) -> None:
