@@ -203,13 +203,18 @@ def _change(fields: Mapping[int, Row], before: Row | None, after: Row | None) ->
     row = after or before
     assert row is not None, "a change has one side at least"
     payload = {
-        "issue_field": issue_field_serializers.field(fields[row["field_id"]]),
-        "issue_field_value": issue_field_serializers.value(row),
+        "issue_field": issue_field_serializers.field(fields[row["field_id"]])
+        | {"field_type": row["data_type"]},
+        "issue_field_value": _identified(row),
     }
     if before is None or after is None:
         return payload
-    was = issue_field_serializers.value(before)
-    return {**payload, "changes": {"issue_field_value": {"from": was}}}
+    return {**payload, "changes": {"issue_field_value": {"from": _identified(before)}}}
+
+
+def _identified(row: Row) -> dict[str, Any]:
+    """Return a value with its id, which events have in addition."""
+    return {"id": row["id"], **issue_field_serializers.value(row)}
 
 
 def _snapshot(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[SnapshotEvent]:

@@ -54,8 +54,17 @@ class CommentPin(TypedDict):
     pinned_by: SimpleUser | None
 
 
+# The kinds have no members of their own in the OpenAPI document: programs that generate clients
+# cannot tell "+1" from "-1".
+Reactions = dict[str, str | int]
+KINDS = ("+1", "-1", "laugh", "confused", "heart", "hooray", "eyes", "rocket")
+
+
 class IssueComment(TypedDict):
-    """A comment. The media type decides which of the body members are present."""
+    """A comment. The media type decides which of the body members are present.
+
+    The counts of `reactions` are 0, because no event reports them.
+    """
 
     id: int
     node_id: str
@@ -70,7 +79,13 @@ class IssueComment(TypedDict):
     issue_url: str
     author_association: AuthorAssociation
     performed_via_service_app: None
+    reactions: Reactions
     pin: CommentPin | None
+
+
+def reactions(url: str) -> Reactions:
+    """Return the reactions to the thing with this URL: no event reports them, so all are 0."""
+    return {"url": f"{url}/reactions", **dict.fromkeys(("total_count", *KINDS), 0)}
 
 
 def label(urls: Urls, repo: Row, row: Row) -> Label:
@@ -122,6 +137,7 @@ def comment(
     """Serialize a comment on an issue as a whole."""
     bodies = (forms or BodyForms()).members(row["body"] or "")
     number = row["number"]
+    url = f"{urls.repository(repo)}/issues/comments/{number}"
     pin: CommentPin | None = None
     if row["pinned_at"] is not None:
         pinned_by = people.get(row["pinned_by_id"])
@@ -129,7 +145,7 @@ def comment(
     return {
         "id": number,
         "node_id": node_id("IssueComment", number),
-        "url": f"{urls.repository(repo)}/issues/comments/{number}",
+        "url": url,
         "html_url": f"{urls.issue_page(repo, issue)}#issuecomment-{number}",
         **bodies,  # type: ignore[typeddict-item]  # its names are not literals
         "user": people.get(row["author_id"]),
@@ -138,5 +154,6 @@ def comment(
         "issue_url": urls.issue(repo, issue["number"]),
         "author_association": row["author_association"],
         "performed_via_service_app": None,
+        "reactions": reactions(url),
         "pin": pin,
     }

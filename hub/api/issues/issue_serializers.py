@@ -12,9 +12,11 @@ from hub.api.issues.issue_part_serializers import (
     IssueComment,
     Label,
     Milestone,
+    Reactions,
     comment,
     label,
     milestone,
+    reactions,
 )
 from hub.http.media import PLAIN, Media
 from hub.rest.serializers import SimpleUser, node_id, simple_users, time
@@ -48,7 +50,7 @@ class Issue(TypedDict):
 
     `assignee` is the first of the `assignees`. The media type decides which of the body members
     are present: `body` is the text as it was written, `body_text` is without markup, `body_html`
-    is rendered.
+    is rendered. The counts of `reactions` are 0, because no event reports them.
     """
 
     id: int
@@ -85,6 +87,7 @@ class Issue(TypedDict):
     updated_at: str
     author_association: AuthorAssociation
     performed_via_service_app: None
+    reactions: Reactions
 
 
 @dataclass(slots=True)
@@ -168,6 +171,7 @@ def issue(urls: Urls, repo: Row, row: Row, relations: IssueRelations, forms: Bod
         "updated_at": iso(row["updated_at"]),
         "author_association": row["author_association"],
         "performed_via_service_app": None,
+        "reactions": reactions(url),
     }
     if row["type"] is not None:
         shown["type"] = _type(orjson.loads(row["type"]))

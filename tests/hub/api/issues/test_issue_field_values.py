@@ -472,7 +472,12 @@ async def test_the_platforms_events(
     ]
     first = found[0]
     assert first["issue"]["number"] == 1
-    assert first["issue_field"]["data_type"] == "text"
+    assert first["issue_field"]["data_type"] == first["issue_field"]["field_type"] == "text"
+    ids = [(event["issue_field"]["name"], event["issue_field_value"]["id"]) for event in found]
+    assert len(set(ids)) == 2, "each value keeps its id"
+    assert (
+        found[2]["changes"]["issue_field_value"]["from"]["id"] == first["issue_field_value"]["id"]
+    )
     assert first["organization"]["login"] == "acme"
     assert first["repository"]["full_name"] == "acme/tools"
     assert first["sender"]["login"] == "writer"

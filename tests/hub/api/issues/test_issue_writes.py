@@ -92,6 +92,9 @@ async def test_a_comment_is_created(
     assert await kinds(hub) == ["commented", "mentioned", "subscribed"]
     (payload,) = bodies(store, "issue_comment")
     assert payload["comment"] == made
+    assert made["reactions"].items() >= {"url": f"{made['url']}/reactions", "+1": 0}.items()
+    counted = payload["issue"]["reactions"]
+    assert counted == made["reactions"] | {"url": f"{BASE}{ONE}/reactions"}
     assert (payload["issue"]["number"], payload["issue"]["comments"]) == (1, 1)
     assert (payload["action"], payload["sender"]["login"]) == ("created", "octo")
 
