@@ -65,7 +65,7 @@ class CheckRun(TypedDict):
     id: int
     head_sha: str
     node_id: str
-    external_id: str | None
+    external_id: str
     url: str
     html_url: str
     details_url: str | None
@@ -79,24 +79,6 @@ class CheckRun(TypedDict):
     app: Integration | None
     pull_requests: list[PullRequestMinimal]
     actions: list[CheckRunAction]
-
-
-class CheckSuite(TypedDict):
-    id: int
-    node_id: str
-    head_branch: str | None
-    head_sha: str
-    status: Status
-    conclusion: str | None
-    url: str
-    before: str | None
-    after: str | None
-    pull_requests: list[PullRequestMinimal]
-    app: Integration | None
-    created_at: str
-    updated_at: str
-    latest_check_runs_count: int
-    check_runs_url: str
 
 
 class HeadCommitPerson(TypedDict):
@@ -113,6 +95,30 @@ class SimpleCommit(TypedDict):
     committer: HeadCommitPerson | None
 
 
+class CheckSuite(TypedDict):
+    """A check suite.
+
+    If neither its platform nor a push has described the commit, `head_commit` has only its id.
+    """
+
+    id: int
+    node_id: str
+    head_branch: str | None
+    head_sha: str
+    status: Status
+    conclusion: str | None
+    url: str
+    before: str | None
+    after: str | None
+    pull_requests: list[PullRequestMinimal]
+    app: Integration | None
+    created_at: str
+    updated_at: str
+    latest_check_runs_count: int
+    check_runs_url: str
+    head_commit: SimpleCommit
+
+
 class WholeCheckSuite(CheckSuite):
     """A check suite with its repository.
 
@@ -120,7 +126,6 @@ class WholeCheckSuite(CheckSuite):
     """
 
     repository: MinimalRepository
-    head_commit: SimpleCommit
 
 
 def check_runs(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[CheckRun]:
@@ -147,7 +152,7 @@ def _check_run(
         "id": row["number"],
         "head_sha": row["head_sha"],
         "node_id": node_id("CheckRun", row["number"]),
-        "external_id": row["external_id"],
+        "external_id": row["external_id"] or "",
         "url": url,
         "html_url": f"{urls.page(repo)}/runs/{row['number']}",
         "details_url": row["details_url"],
@@ -183,30 +188,28 @@ def check_suites(
     ids = [row["id"] for row in rows]
     heads, apps = minimal_pulls.heads(db, repo, rows), integrations(urls, db, ids)
     runs = check_counts.newest(db, ids)
+    pushed = refs.heads_at(db, repo["id"], {row["head_sha"] for row in rows})
+    known = [
+        row
+        | {"runs": runs.get(row["id"], 0)}
+        | {"head_commit": row["head_commit"] or pushed.get(row["head_sha"])}
+        for row in rows
+    ]
     return {
         row["id"]: _check_suite(
-            urls, repo, row, apps.get(row["id"]), heads.get(row["head_sha"], []), runs
+            urls, repo, row, apps.get(row["id"]), heads.get(row["head_sha"], [])
         )
-        for row in rows
+        for row in known
     }
 
 
 def whole_check_suites(
     urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]
 ) -> list[WholeCheckSuite]:
-    """Serialize check suites with their repository and head commit."""
+    """Serialize check suites with their repository."""
     shown = check_suites(urls, db, repo, rows)
     within = repository(urls, db, repo)
-    pushed = refs.heads_at(db, repo["id"], {row["head_sha"] for row in rows})
-    return [
-        {
-            **shown[row["id"]],
-            "repository": within,
-            "head_commit": head_commit(row["head_commit"] or pushed.get(row["head_sha"]))
-            or _undescribed(row),
-        }
-        for row in rows
-    ]
+    return [{**shown[row["id"]], "repository": within} for row in rows]
 
 
 def head_commit(stored: str | None) -> SimpleCommit | None:
@@ -246,7 +249,6 @@ def _check_suite(
     row: Row,
     app: Integration | None,
     heads: list[Row],
-    runs: Mapping[int, int],
 ) -> CheckSuite:
     url = urls.check_suite(repo, row["number"])
     return {
@@ -263,6 +265,7 @@ def _check_suite(
         "app": app,
         "created_at": iso(row["created_at"]),
         "updated_at": iso(row["updated_at"]),
-        "latest_check_runs_count": runs.get(row["id"], 0),
+        "latest_check_runs_count": row["runs"],
         "check_runs_url": f"{url}/check-runs",
+        "head_commit": head_commit(row["head_commit"]) or _undescribed(row),
     }

@@ -138,7 +138,7 @@ async def test_a_check_run_is_created(hub: httpx.AsyncClient, seed: Any, mine: H
 async def test_a_check_run_has_defaults(hub: httpx.AsyncClient, mine: Headers) -> None:
     answer = await hub.post(RUNS, json={"name": "lint", "head_sha": SHA.upper()}, headers=mine)
     run = answer.json()
-    assert (run["status"], run["head_sha"], run["external_id"]) == ("queued", SHA, None)
+    assert (run["status"], run["head_sha"], run["external_id"]) == ("queued", SHA, "")
     assert (run["started_at"], run["completed_at"]) == (NOW, None)
     assert run["output"]["title"] is run["output"]["summary"] is run["output"]["text"] is None
 
@@ -155,6 +155,7 @@ async def test_a_suite_is_made_as_needed(
     requested = bodies(store, "check_suite")
     assert [event["action"] for event in requested] == ["requested"] * 3
     suite = requested[0]["check_suite"]
+    assert suite["head_commit"]["id"] == suite["head_sha"]
     assert suite["id"] == first["check_suite"]["id"]
     assert (suite["head_branch"], suite["after"], suite["before"]) == ("topic", SHA, None)
     assert suite["app"] == first["app"]
