@@ -27,6 +27,7 @@ PYTHON_PACKAGES = (
     "githubkit>=0.16,<0.17",
     "hishel<2",  # githubkit 0.16 imports names that hishel 2 no longer has
     "ghapi>=2.1,<3",
+    "github3.py>=4,<5",
 )
 NODE_PACKAGES = ("octokit@5", "@octokit/webhooks@14", "probot@14")
 SCOPES = ("repo", "admin:repo_hook", "user")
@@ -110,7 +111,7 @@ async def run(*program: str | Path, **environment: str) -> str:
     return await done(process)
 
 
-@pytest.mark.parametrize("library", ["pygithub", "githubkit", "ghapi"])
+@pytest.mark.parametrize("library", ["pygithub", "githubkit", "ghapi", "github3"])
 async def test_a_python_client_subscribes_and_answers(
     forge: Forge, python: Path, library: str
 ) -> None:

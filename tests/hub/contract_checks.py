@@ -184,8 +184,8 @@ def _component(name: str) -> Draft202012Validator:
 def hold_event(name: str, payload: Json) -> None:
     """Check the payload of one of the hub's own events against the server's document.
 
-    Of a platform event, only the members in `SHARED` are checked. Receivers expect there what the
-    contract says.
+    Receivers expect of every event that the members in `SHARED` are as in the contract. No other
+    member of a platform's event is checked.
     """
     for member in SHARED & payload.keys():
         _component(member).validate(payload[member])

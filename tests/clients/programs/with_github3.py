@@ -1,0 +1,25 @@
+"""Subscribe, receive a delivery, answer an issue and close it with github3.py."""
+
+import sys
+
+from github3 import GitHubEnterprise
+from receiver import SECRET, Receiver
+
+base, token, name = sys.argv[1:]
+client = GitHubEnterprise(base.removesuffix("/api/v3"), token=token)
+repo = client.repository(*name.split("/"))
+assert client.me().login == repo.owner.login
+receiver = Receiver()
+config = {"url": receiver.url, "content_type": "json", "secret": SECRET}
+hook = repo.create_hook("web", config, ["issues"])
+hook.ping()
+assert receiver.wait_for("ping")[1]["hook"]["id"] == hook.id
+issue = repo.create_issue("The bell is silent", body="Since this morning.")
+guid, payload = receiver.wait_for("issues")
+assert (payload["action"], payload["issue"]["number"]) == ("opened", issue.number)
+assert repo.issue(issue.number).create_comment(f"Received {guid}.").body_html
+assert issue.close()
+assert [one.number for one in repo.issues(state="closed")] == [issue.number]
+hook.edit(config=config, events=["push"])
+assert repo.hook(hook.id).events == ["push"]
+hook.delete()
