@@ -20,9 +20,9 @@ USUAL = ("application/json", "text/json")
 # Any other parameter that a resource does not know is the name of an old preview, and all previews
 # have become permanent.
 PARAMS = {"raw", "text", "html", "full", "diff", "patch", "object", "base64", "sha"}
-# All forms of the texts. Clients such as github3.py ask every resource for it. A resource without
-# forms of its texts is complete as it is.
-FULL = "full"
+# All forms of the texts. github3.py asks every resource for it, in the words of its platform, and
+# that platform answers with the usual form.
+EVERYWHERE = re.compile(r"application/vnd\.github\.(?:v3\.)?full\+json")
 MAX_ACCEPT = 200
 
 
@@ -69,7 +69,8 @@ def _negotiate(accept: str, params: tuple[str, ...]) -> Media:
         media = _named(name, params)
         if media is None or not quality.weight:
             continue
-        if media.param in (None, *params) or (media.param == FULL and "raw" not in params):
+        everywhere = EVERYWHERE.fullmatch(name) and "raw" not in params
+        if media.param in (None, *params) or everywhere:
             offers[media] = (*offers.get(media, ()), name)
         else:
             refused = refused or media.param
