@@ -1,6 +1,6 @@
 """Outcomes of attempts: their records, and their effects on deliveries and hooks."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -119,10 +119,13 @@ def record(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
     recorded, and the delivery's state stays. If the attempt succeeded and no worker holds the
     delivery, the delivery still becomes delivered, because it need not be sent again.
     """
-    _ignore_former_receivers(db, outcomes)
+    asked = [o for o in outcomes if o.disable is not None or o.held_until is not None]
     ordered = [outcome for outcome in outcomes if outcome.turn is not None]
     # Every transaction that changes the order locks it first, so that no two deadlock.
-    orderings = hook_ordering.lock(db, {o.hook_id for o in ordered}) if ordered else {}
+    changed = {outcome.hook_id for outcome in (*ordered, *asked)}
+    orderings = hook_ordering.lock(db, changed) if changed else {}
+    if asked:
+        _ignore_former_receivers(db, asked)
     db.insert_many("attempt", INSERTED, [outcome.recorded() for outcome in outcomes])
     if throttled := [outcome for outcome in outcomes if outcome.throttled]:
         _count_throttled(db, throttled)
@@ -138,26 +141,32 @@ def record(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
     return disabled | websub.end_gone(db, gone) if gone else disabled
 
 
-def _ignore_former_receivers(db: Connection, outcomes: Sequence[Outcome]) -> None:
+def _ignore_former_receivers(db: Connection, asked: Iterable[Outcome]) -> None:
     """Ignore what receivers asked for whose hooks have other URLs by now.
 
-    A WebSub subscriber that has subscribed again since is a new receiver. If the former one has
-    ended a delivery, the new one gets it.
+    A request to disable a hook is older than every change of the hook, such as its activation. A
+    WebSub subscriber that has subscribed again since is a new receiver. If the former one has ended
+    a delivery, the new one gets it.
     """
-    asked = [o for o in outcomes if o.disable is not None or o.held_until is not None]
-    if not asked:
-        return
-    sql = f"SELECT h.id, h.url FROM {db.each('ids', id='integer')} AS w JOIN hook h ON h.id = w.id"
-    urls = dict(db.tuples(sql, ids=json_array({o.hook_id for o in asked})))
+    # Until this transaction ends, no edit comes between this check and the changes of the hooks.
+    rows = db.tuples(
+        "SELECT id, url, CASE WHEN active = 1 THEN version END FROM hook WHERE id IN"
+        f" (SELECT id FROM {db.each('ids', id='integer')} AS w) ORDER BY id{db.for_change}",
+        ids=json_array({o.hook_id for o in asked}),
+    )
+    urls = {hook_id: url for hook_id, url, _ in rows}
+    versions = {hook_id: version for hook_id, _, version in rows if version is not None}
     followers = {o.hook_id for o in asked if o.hook_id < 0 and o.disable is not None}
-    versions = websub.versions(db, followers, locked=True) if followers else {}
+    versions |= websub.versions(db, followers, locked=True) if followers else {}
     for o in asked:
-        same_version = versions.get(o.hook_id, o.version) == o.version
-        if urls.get(o.hook_id, o.url) != o.url or not same_version:
-            if o.disable is not None and o.state == DEAD:
+        moved = urls.get(o.hook_id, o.url) != o.url
+        if moved:
+            o.held_until = None
+        if o.disable is not None and (moved or versions.get(o.hook_id, o.version) != o.version):
+            if o.state == DEAD:
                 # An ordered delivery gets its turn from `_advance`.
                 o.state, o.due_at = WAITING if o.turn is None else BEHIND, db.now
-            o.disable = o.held_until = None
+            o.disable = None
 
 
 def tally(counts: hook_tallies.Counts, outcomes: Sequence[Outcome]) -> None:
@@ -254,7 +263,7 @@ def _counted(outcome: Outcome) -> tuple[int, ...]:
 
 def _hooks(db: Connection, outcomes: Sequence[Outcome]) -> Sequence[tuple[Any, ...]]:
     return db.tuples(
-        "SELECT id, repo_id, active, failing_since, held_until, url FROM hook WHERE id IN"
+        "SELECT id, repo_id, version, active, failing_since, held_until, url FROM hook WHERE id IN"
         f" (SELECT id FROM {db.each('hooks', id='integer')} AS w) ORDER BY id",
         hooks=json_array({outcome.hook_id for outcome in outcomes}),
     )
@@ -275,9 +284,7 @@ def _update_hooks(
     # A hook's row is written only if it changes, and always in this order: several workers record
     # at the same time.
     disabled = set()
-    for hook_id, _, active, began, held_before, url in known:
-        if hook_id in taken:
-            hook_secrets.learn(db, hook_id, taken[hook_id])
+    for hook_id, _, version, active, began, held_before, url in known:
         fails = failing.get(hook_id) if active else None
         since = None if hook_id in healthy else began
         # A time that is far ahead was written by a clock that was fast.
@@ -288,21 +295,25 @@ def _update_hooks(
         if since != began or held_until != held_before or hook_id in resting:
             db.execute(
                 "UPDATE hook SET failing_since = :since, resting_until = :until,"
-                " held_until = :held_until WHERE id = :id",
+                # An edit that came after these rows were read stays as it is.
+                " held_until = :held_until WHERE id = :id AND version = :version",
                 id=hook_id,
+                version=version,
                 since=since,
                 until=resting.get(hook_id),
                 held_until=held_until,
             )
         if fails is not None and fails.url == url and _disable(db, fails, since or db.now):
             disabled.add(hook_id)
+        if hook_id in taken:
+            hook_secrets.learn(db, hook_id, taken[hook_id])
     return disabled
 
 
 def _disable(db: Connection, outcome: Outcome, since: int) -> bool:
     reason = outcome.disable
     if reason is None and outcome.disable_after and db.now - since >= outcome.disable_after:
-        if not _still_failing(db, outcome.hook_id, since):
+        if not _still_failing(db, outcome, since):
             return False
         days = outcome.disable_after / 86_400_000_000
         reason = f"every delivery failed for {days:g} days; the last: {describe_failure(outcome)}"
@@ -311,17 +322,19 @@ def _disable(db: Connection, outcome: Outcome, since: int) -> bool:
     return reason is not None
 
 
-def _still_failing(db: Connection, hook_id: int, since: int) -> bool:
-    """Return whether the hook has been failing without a break since `since`.
+def _still_failing(db: Connection, outcome: Outcome, since: int) -> bool:
+    """Return whether the hook has been failing without a break since `since`, with this URL.
 
     Another worker may have delivered to it meanwhile. The update locks the row until this
     transaction ends.
     """
     return (
         db.execute(
-            "UPDATE hook SET failing_since = :since WHERE id = :id AND failing_since = :since",
-            id=hook_id,
+            "UPDATE hook SET failing_since = :since"
+            " WHERE id = :id AND failing_since = :since AND url = :url",
+            id=outcome.hook_id,
             since=since,
+            url=outcome.url,
         )
         > 0
     )

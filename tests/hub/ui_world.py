@@ -112,10 +112,12 @@ def outcome(
         "due_at": db.now + (300 * SECOND if fails else 0),
         "accepted_at": db.now,
     }
+    present = hooks.by_id(db, hook["id"])
     return Outcome(
         lease_id=lease,
         delivery_id=delivery_id,
         hook_id=hook["id"],
+        version=0 if present is None else present["version"],
         event_id=event_id,
         repo_id=hook["repo_id"],
         url=hook["url"],

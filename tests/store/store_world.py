@@ -77,6 +77,7 @@ class World:
         given.setdefault("number", claimed.attempts + 1)
         hook = self.store.look(hooks.by_id, claimed.hook_id)
         given.setdefault("url", URL if hook is None else hook["url"])
+        given.setdefault("version", claimed.version)
         return Outcome(
             lease_id=lease_id,
             delivery_id=claimed.id,

@@ -241,6 +241,23 @@ class TestDisabling:
         (again,) = world.claim(lease, hook["id"])
         assert (again.id, again.attempts) == (one.id, 1)
 
+    @pytest.mark.parametrize("ordered", [False, True])
+    def test_a_hook_that_is_active_again_stays_active(
+        self, world: World, lease: int, ordered: bool
+    ) -> None:
+        """The answers came to attempts from before the activation."""
+        hook = world.hook("push", options={"ordering": "hook"} if ordered else {})
+        (one,) = take(world, lease, hook)
+        late = world.failure(lease, one, state=DEAD, disable=GONE, turn=one.turn)
+        world.store.do(hooks.disable, hook["id"], GONE)
+        world.store.do(hooks.update, hook, active=True)
+        assert put(world, late) == set()
+        assert state(world, hook)[:2] == (1, None)
+        (again,) = world.claim(lease, hook["id"])
+        assert (again.id, again.attempts) == (one.id, 1)
+        gone = world.failure(lease, again, state=DEAD, disable=GONE, turn=again.turn)
+        assert put(world, gone) == {hook["id"]}
+
     def test_twice_is_reported_once(self, world: World, hook: Any, lease: int) -> None:
         one, other = take(world, lease, hook, 2)
         assert put(world, world.failure(lease, one, disable=GONE)) == {hook["id"]}

@@ -10,9 +10,11 @@ from store_world import World
 from store import Connection, Row, Store
 from store.accounts import apps
 from store.apps import app_hooks, installations
-from store.delivery import hook_removal
+from store.clock import DAY, MINUTE
+from store.delivery import attempt_outcomes, hook_removal
 from store.errors import Missing
 from store.hooks import hook_pauses, hooks, signing_keys
+from store.ordering.delivery_states import DEAD
 
 NEW = "https://receiver.example/new"
 
@@ -139,3 +141,56 @@ def test_options_that_two_hubs_change_both_count(world: World, other: Store, url
 
     overlap(url, (world.store, add(timeout=5)), (other, add(ordering="hook")))
     assert now(world, hook)["options"] == {"timeout": 5, "ordering": "hook"}
+
+
+@pytest.mark.parametrize("ordering", [None, "hook"])
+def test_a_late_answer_asks_nothing_of_a_url_that_is_edited_meanwhile(
+    world: World, other: Store, url: str, ordering: str | None
+) -> None:
+    hook = world.hook("push", options={} if ordering is None else {"ordering": ordering})
+    world.arrive("g-1")
+    lease = world.lease()
+    (claimed,) = world.claim(lease, hook["id"])
+    asked = {"disable": "gone", "held_until": world.now + DAY}
+    gone = world.failure(lease, claimed, state=DEAD, turn=claimed.turn, **asked)
+    overlap(
+        url, (world.store, patch(hook)), (other, lambda db: attempt_outcomes.record(db, [gone]))
+    )
+    row = now(world, hook)
+    assert (row["url"], row["active"], row["held_until"]) == (NEW, 1, None)
+    (again,) = world.claim(lease, hook["id"])
+    assert again.id == claimed.id
+
+
+def test_a_late_failure_ends_no_days_of_failures_of_a_url_that_is_edited_meanwhile(
+    world: World, other: Store, url: str
+) -> None:
+    hook = world.hook("push")
+    world.arrive("g-1")
+    world.arrive("g-2")
+    lease = world.lease()
+    one, two = world.claim(lease, hook["id"])
+    world.store.do(lambda db: attempt_outcomes.record(db, [world.failure(lease, one)]))
+    world.clock.advance(6 * 86_400)
+    late = world.failure(lease, two, disable_after=5 * DAY)
+    overlap(
+        url, (world.store, patch(hook)), (other, lambda db: attempt_outcomes.record(db, [late]))
+    )
+    assert now(world, hook)["active"] == 1
+
+
+def test_a_failure_brings_back_no_wait_that_an_edit_ends_meanwhile(
+    world: World, other: Store, url: str
+) -> None:
+    hook = world.hook("push")
+    world.arrive("g-1")
+    world.arrive("g-2")
+    lease = world.lease()
+    one, two = world.claim(lease, hook["id"])
+    held = world.failure(lease, one, held_until=world.now + DAY)
+    world.store.do(lambda db: attempt_outcomes.record(db, [held]))
+    late = world.failure(lease, two, cooldown_until=world.now + MINUTE)
+    overlap(
+        url, (world.store, patch(hook)), (other, lambda db: attempt_outcomes.record(db, [late]))
+    )
+    assert (now(world, hook)["url"], now(world, hook)["held_until"]) == (NEW, None)
