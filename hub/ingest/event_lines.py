@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 import orjson
@@ -11,6 +12,7 @@ from hub.http.errors import Rejected
 from hub.ingest import event_envelope
 from store import trace_context
 from store.database import uuid7
+from store.formats.long_numbers import rewritten
 from store.trace_context import TraceContext
 
 
@@ -54,7 +56,7 @@ def read(check: Callable[[str], str], number: int, text: bytes) -> EventLine:
         repository,
         organization,
         payload,
-        _written(payload),
+        _payload(text, content),
         _trace(content),
     )
 
@@ -67,8 +69,8 @@ def _trace(content: dict[str, Any]) -> TraceContext | None:
     return trace_context.parse([parent], [state] if isinstance(state, str) else [])
 
 
-def _written(payload: dict[str, Any]) -> bytes:
+def _payload(text: bytes, content: dict[str, Any]) -> bytes:
     try:
-        return orjson.dumps(payload)
+        return rewritten(text, content, itemgetter("payload"))
     except orjson.JSONEncodeError:
         raise Rejected("payload is nested too deeply") from None

@@ -5,6 +5,7 @@ from typing import Any
 
 import orjson
 
+from store.formats.long_numbers import rewritten
 from store.formats.node_ids import node_id
 
 MEMBER = b'"installation"'
@@ -31,7 +32,7 @@ def with_installation(body: bytes, installation_id: int) -> bytes:
             # The library does not write a payload that is nested deeply. Parsers use the last of
             # two members with the same name.
             with contextlib.suppress(orjson.JSONEncodeError):
-                return orjson.dumps(named_payload(payload, installation_id))
+                return rewritten(body, payload, lambda one: named_payload(one, installation_id))
     members = body.strip()[:-1].rstrip()
     comma = b"" if members == b"{" else b","
     return b'%b%b"installation":%b}' % (members, comma, orjson.dumps(named))

@@ -11,7 +11,7 @@ from incoming_events import hook_for, kept, refused
 from hub.settings import HubSettings
 from store import Store
 from store.accounts import accounts, tokens
-from store.delivery import sources
+from store.delivery import events, sources
 from store.projection import projection_table
 from store.repositories import repositories
 
@@ -45,6 +45,19 @@ async def test_a_batch_is_kept(client: httpx.AsyncClient, store: Store) -> None:
     rows = {row["guid"]: row for row in kept(store)}
     assert rows["b"]["repository"] == "octo/vault"
     assert [one["event_id"] for one in reported["events"]] == [rows[guid]["id"] for guid in "abc"]
+
+
+@pytest.mark.parametrize("payload", ["18446744073709551616", "-9223372036854775809", "9" * 300])
+async def test_a_long_number_of_a_line_stays_as_it_is(
+    client: httpx.AsyncClient, store: Store, payload: str
+) -> None:
+    text = '{"id":"a","event":"push","repository":"octo/hello","payload":{"n": %s,"é":[1.5]}}'
+    answer = await post(client, (text % payload).encode())
+    assert answer.status_code == 202
+    event_id = answer.json()["events"][0]["event_id"]
+    row = store.look(events.get, event_id)
+    assert row is not None
+    assert row["body"] == f'{{"n":{payload},"é":[1.5]}}'.encode()
 
 
 async def test_repeated_lines_are_duplicates(client: httpx.AsyncClient) -> None:

@@ -1,5 +1,6 @@
 """The hook of an app: which events reach it, wherever the app is installed."""
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -479,6 +480,11 @@ def test_a_payload_names_one_installation(body: bytes) -> None:
     assert made.count(b'"node_id"') == 1
     node = "MDIzOkludGVncmF0aW9uSW5zdGFsbGF0aW9uNw=="
     assert orjson.loads(made) == {**known, "installation": {"id": 7, "node_id": node}}
+
+
+def test_a_long_number_stays_as_it_is_beside_the_installation() -> None:
+    made = with_installation(b'{"installation":{"id":9},"n":18446744073709551617}', 7)
+    assert json.loads(made)["n"] == 2**64 + 1
 
 
 def test_the_subscribers_of_a_repository_leave_out_hooks_of_apps(mill: Installed) -> None:
