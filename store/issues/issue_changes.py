@@ -14,6 +14,7 @@ from store.database.connection import Connection, Row
 from store.issues import (
     issue_events,
     issue_field_values,
+    issue_numbers,
     issue_references,
     issues,
     labels,
@@ -178,19 +179,14 @@ def _fields_changed(db: Connection, issue: Row, changes: list[Change]) -> list[C
 
 def create(db: Connection, repo: Row, author_id: int, fields: Mapping[str, Any]) -> Row:
     """Create an issue with the next free number. `fields` has `title` and other columns."""
-    db.alone(f"issue numbers of {repo['id']}")
     # Platforms report whole seconds, and an event of the same second must not count as outdated.
     second = db.now // SECOND * SECOND
-    values = {"author_id": author_id, "reported_at": second, **fields}
-    while True:
-        newest = db.value(
-            "SELECT max(number) FROM issue WHERE repo_id = :repo_id", repo_id=repo["id"]
-        )
+    values = {"author_id": author_id, "reported_at": second, "made_here": 1, **fields}
+    made = None
+    while made is None:
         # A platform's event may bring the same number at this moment.
-        number = (newest or 0) + 1
+        number = issue_numbers.following(db, repo["id"])
         made = upsert.insert_with_number(db, "issue", repo["id"], number, values)
-        if made is not None:
-            break
     row = issues.of(db, [made])[made]
     issue_references.references_in(db, repo, row, row["body"], by=author_id, at=db.now)
     return row

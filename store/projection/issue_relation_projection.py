@@ -1,11 +1,11 @@
-"""Projection of relations between issues: sub-issues and dependencies."""
+"""Projection of issues, and of relations between them: sub-issues and dependencies."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from store.database import payload_reader
 from store.database.connection import Connection, Row
-from store.issues import issue_events, issues
+from store.issues import issue_events, issue_numbers, issues, pulls
 from store.projection.issue_event_projection import IssuePayload
 from store.repositories import repositories
 
@@ -28,6 +28,18 @@ OTHER = {
 }
 
 
+def put_issue(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> None:
+    """Project an issue in a payload."""
+    issue_numbers.make_room(db, repo["id"], given)
+    issues.put(db, repo, given, event)
+
+
+def put_pull(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> None:
+    """Project a pull request in a payload."""
+    issue_numbers.make_room(db, repo["id"], given)
+    pulls.put(db, repo, given, event)
+
+
 def related(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
     """Project a `sub_issues` or `issue_dependencies` event.
 
@@ -41,7 +53,7 @@ def related(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> N
     number = payload_reader.read_field(given, "number", payload_reader.number)
     if number is None:
         return
-    issues.put(db, repo, given, event)
+    put_issue(db, repo, given, event)
     issue, found = issues.get(db, repo["id"], number), _other(db, repo, payload, other)
     if issue is not None and found is not None:
         change = IssuePayload(db, payload, given, event)

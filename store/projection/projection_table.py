@@ -12,7 +12,7 @@ from store.checks import check_suites, commit_statuses
 from store.clock import LATEST
 from store.database import payload_reader
 from store.database.connection import Connection, Row
-from store.issues import commit_comments, issues, labels, milestones, pulls
+from store.issues import commit_comments, issues, labels, milestones
 from store.projection import (
     branch_protection_projection,
     check_run_projection,
@@ -72,8 +72,8 @@ def _milestone_event(db: Connection, repo: Row, payload: dict[str, Any], event: 
 MEMBERS: dict[str, Put] = {
     "repository": repository_projection.put,
     # Operations lock an issue before its labels and its milestone, too.
-    "issue": issues.put,
-    "pull_request": pulls.put,
+    "issue": issue_relation_projection.put_issue,
+    "pull_request": issue_relation_projection.put_pull,
     "label": _label,
     "milestone": _milestone,
     "check_suite": check_suites.put,

@@ -800,6 +800,7 @@ CREATE TABLE issue (
     moved_repo_id BIGINT,               -- the id of that repository, if it was known here. It may be gone
     type TEXT,                          -- JSON object: the organization's type of issues
     type_key TEXT,                      -- its name in lower case
+    made_here SMALLINT NOT NULL DEFAULT 0,  -- 1: an operation made it
     UNIQUE (repo_id, number)
 );
 

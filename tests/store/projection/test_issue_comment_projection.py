@@ -8,7 +8,14 @@ from store_world import World
 
 from store import Row
 from store.accounts import accounts
-from store.issues import comment_changes, commit_comments, issue_comments, issue_events
+from store.issues import (
+    comment_changes,
+    commit_comments,
+    issue_changes,
+    issue_comments,
+    issue_events,
+    pulls,
+)
 from store.issues.issue_references import MOST, references_of
 from store.repositories import repositories
 
@@ -95,6 +102,34 @@ def test_a_comment_made_here_is_not_the_platforms_comment_with_its_id(platform: 
         platform.report("issue_comment", "deleted", issue=issue(comments=1, **at), comment=theirs)
     assert said(platform, "comment", number) == ours
     assert platform.timeline() == ["commented"]
+
+
+@pytest.mark.parametrize(
+    ("on", "name"), [("issue", "issue_comment"), ("pull_request", "pull_request_review_comment")]
+)
+def test_an_issue_made_here_leaves_its_number_to_the_platforms(
+    platform: Platform, on: str, name: str
+) -> None:
+    """The platform's may be older: before its first event, the hub does not know of its number."""
+    store, repo, user = platform.world.store, platform.world.repo, platform.world.user["id"]
+    ours = store.do(issue_changes.create, repo, user, {"title": "Ours", "body": "One"})
+    store.do(comment_changes.create, repo, ours, user, "A comment", association="OWNER")
+    theirs = issue(1) if on == "issue" else pull(1)
+    platform.report(name, "created", **{on: theirs}, comment=comment(body="Theirs"))
+    assert comments_on(platform, 1) == ("Spelling error", ["Theirs"])
+    assert comments_on(platform, 2) == ("Ours", ["A comment"])
+    assert platform.issue(2)["id"] == ours["id"]
+    heads = store.look(pulls.of_heads, repo["id"], [SHA])
+    assert bool(heads) == (on == "pull_request")
+    assert store.do(issue_changes.create, repo, user, {"title": "Next"})["number"] == 3
+
+
+def comments_on(platform: Platform, number: int) -> tuple[str, list[str]]:
+    """The title of an issue, and the texts of its comments."""
+    row = platform.issue(number)
+    sql = "SELECT body FROM issue_comment WHERE issue_id = :id ORDER BY id"
+    found = platform.world.store.look(lambda db: db.tuples(sql, id=row["id"]))
+    return row["title"], [body for (body,) in found]
 
 
 def test_the_last_pinned_comment_is_pinned(platform: Platform) -> None:
