@@ -42,6 +42,9 @@ FINE_TALLIES, HOOK_TALLIES = 2 * DAY, 31 * DAY
 # A push or a deletion of a deleted branch that comes later than this (microseconds) is not late.
 REF_REPORTS = 31 * DAY
 
+# If a run is later than this (microseconds), the clock may be fast, and only for a while.
+LATE = DAY
+
 # A consumer that repeats an answer within this time (microseconds) gets the same response.
 PULL_LEASES = HOUR
 
@@ -49,7 +52,7 @@ PULL_LEASES = HOUR
 async def prune(
     store: Store, settings: WorkerSettings, *, batch: int = BATCH, pause: float = PAUSE
 ) -> None:
-    """Delete everything that is older than its retention.
+    """Delete everything that is older than its retention. A run that is late counts from its time.
 
     Most transactions delete, or examine, up to `batch` rows. `pause` seconds pass between two.
 
@@ -68,7 +71,8 @@ async def prune(
     - usage and its reports;
     - entries of the audit log, unless `keep_audit` is 0.
     """
-    now = store.clock.now()
+    present = store.clock.now()
+    now = await store.read(_base)
     drop_all = partial(_drop_in_batches, store, batch, pause)
     bodies = now - round(settings.keep_bodies * SECOND)
     attempts = now - round(settings.keep_attempts * SECOND)
@@ -77,12 +81,12 @@ async def prune(
     await _drop_in_steps(store, batch, pause, retention.drop_bodies, bodies, upto)
     await _drop_in_steps(store, batch, pause, retention.drop_attempts, attempts)
     await _drop_in_steps(store, batch, pause, retention.drop_events, attempts, upto)
-    await drop_all(hook_removal.end_stranded, now)
-    far = now + _longest_delay(settings)
+    await drop_all(hook_removal.end_stranded, present)
+    far = present + _longest_delay(settings)
     await drop_all(future_times.end_far_delays, far)
     await drop_all(future_times.end_far_leases, far)
-    await drop_all(future_times.end_far_websub_times, now + HOUR)
-    await drop_all(notices.end_far_delays, now + _longest_mail_delay(settings))
+    await drop_all(future_times.end_far_websub_times, present + HOUR)
+    await drop_all(notices.end_far_delays, present + _longest_mail_delay(settings))
     await drop_all(retention.drop_hooks, attempts)
     await drop_all(websub.drop, attempts)
     await drop_all(websub_requests.drop, now)
@@ -104,11 +108,21 @@ async def prune(
     if not await store.read(_import_runs):
         await clean_up(store, settings)
     await drop_all(usage.drop, day_of(now - round(settings.keep_usage * SECOND)))
-    await reports.prune(store, settings)
+    await reports.prune(store, settings, now)
     if settings.keep_audit:
         entries = now - round(settings.keep_audit * SECOND)
         await _release_entries(store, batch, entries)
         await drop_all(audit_check.drop, entries)
+
+
+def _base(db: Connection) -> int:
+    """Return the time from which this run counts ages: the present, or when a late run was due.
+
+    After a late run, the next one is on time.
+    """
+    row = jobs.get(db, "prune")
+    due_at = None if row is None else row["due_at"]
+    return due_at if due_at is not None and db.now - due_at > LATE else db.now
 
 
 def _import_runs(db: Connection) -> bool:

@@ -79,12 +79,11 @@ async def _make_each(
     return failures
 
 
-async def prune(store: Store, settings: WorkerSettings) -> None:
-    """Delete reports, and their files, past their retention.
+async def prune(store: Store, settings: WorkerSettings, now: int) -> None:
+    """Delete reports, and their files, past their retention at the time `now` (microseconds).
 
     A replaced report is deleted when no link to it can be valid any more.
     """
-    now = store.clock.now()
     day = usage_days.of_moment(now - round(settings.keep_reports * SECOND))
     replaced = now - settings.report_link_seconds * SECOND - HOUR
     while gone := await store.write(_forget, day, replaced):

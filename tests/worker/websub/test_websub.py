@@ -14,6 +14,8 @@ from store import Connection
 from store.delivery.websub import websub
 from store.delivery.websub import websub_requests as requests
 from store.errors import Unusable
+from store.jobs import jobs
+from store.jobs.jobs import JobSchedule
 from store.repositories import repositories
 from worker.delivery.lane import FIRST_WINDOW
 from worker.jobs.prune import prune
@@ -652,6 +654,8 @@ async def test_ended_subscriptions_are_pruned(place: Site, subscriber: Peer) -> 
     place.store.do(websub.deny, {1: "x"})
     await place.settled(3)
     place.clock.by += 31 * DAY
+    on_time = [JobSchedule("prune", "now", place.clock.now())]
+    place.store.do(jobs.save_schedules, on_time)
     await prune(place.store, WorkerSettings())
     assert [row["id"] for row in place.rows(ended=True)] == [2]
     assert place.asked() == 0
