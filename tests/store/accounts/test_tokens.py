@@ -111,6 +111,19 @@ def test_a_token_expires_at_its_moment(world: World) -> None:
     assert world.store.look(tokens.list_all) == []
 
 
+def test_an_installations_token_of_a_fast_clock_has_ended(world: World) -> None:
+    world.clock.advance(365 * 86_400)
+    made = {
+        kind: world.store.do(
+            tokens.create, world.user["id"], kind=kind, expires_at=world.now + SECOND
+        )[0]
+        for kind in ("installation", "personal")
+    }
+    world.clock.advance(-365 * 86_400)
+    assert world.store.look(tokens.find, made["installation"]) is None
+    assert world.store.look(tokens.find, made["personal"]) is not None
+
+
 def test_a_revoked_token_is_gone(world: World) -> None:
     value, made = world.store.do(tokens.create, world.user["id"])
     assert world.store.do(tokens.revoke, made["id"])

@@ -104,6 +104,15 @@ async def test_expired_and_unknown_codes_are_not_found(
         assert_error(await installed.hub.post(f"/app-manifests/{code}/conversions"), 404)
 
 
+async def test_a_code_of_a_fast_clock_is_not_found(
+    installed: Installed, store: Store, seed: Any, clock: MovableClock
+) -> None:
+    clock.advance(86_400)
+    code = store.do(app_manifests.create, seed.octo["id"], MANIFEST)
+    clock.advance(-86_400)
+    assert_error(await installed.hub.post(f"/app-manifests/{code}/conversions"), 404)
+
+
 async def test_a_name_in_use_is_refused(installed: Installed, store: Store, seed: Any) -> None:
     wanted = MANIFEST | {"name": "MILL"}
     code = store.do(app_manifests.create, seed.octo["id"], wanted)

@@ -247,6 +247,13 @@ async def test_a_report_link_expires(
     assert (await client.head(link)).status_code == 403
 
 
+async def test_a_report_link_of_a_fast_clock_has_ended(
+    client: httpx.AsyncClient, clock: MovableClock, link: str
+) -> None:
+    clock.advance(-8 * 86_400)
+    assert_error(await client.get(link), 403)
+
+
 # The altered part of a link, and its replacement.
 ALTERED = [
     (r"reports/\d+", "reports/1"),
