@@ -52,7 +52,7 @@ PULL_LEASES = HOUR
 async def prune(
     store: Store, settings: WorkerSettings, *, batch: int = BATCH, pause: float = PAUSE
 ) -> None:
-    """Delete everything that is older than its retention. A run that is late counts from its time.
+    """Delete all that is older than its retention. If a run is late, ages count from its due time.
 
     Most transactions delete, or examine, up to `batch` rows. `pause` seconds pass between two.
 

@@ -146,6 +146,22 @@ async def test_a_topic_names_its_own_repository_and_public_ones(
     assert (await hub.get("/octo/hello/events/sub_issues")).content == body
 
 
+@pytest.mark.parametrize("many", [1, 3])
+async def test_drafts_take_no_place_of_a_feed_s_entries(
+    hub: httpx.AsyncClient, store: Store, seed: Any, many: int
+) -> None:
+    def prepare(db: Connection) -> None:
+        for number in range(websub_feeds.MANY + 2):
+            accept(db, seed.hello, "push", PUSH, str(number))
+        for number in range(many * websub_feeds.MANY):
+            accept(db, seed.hello, "release", DRAFT, str(number))
+
+    store.do(prepare)
+    items = (await hub.get("/octo/hello/events.json")).json()["items"]
+    wanted = [f"push {number}" for number in range(websub_feeds.MANY + 1, 1, -1)]
+    assert [item["title"].partition(":")[0] for item in items] == wanted
+
+
 def test_a_topic_reads_one_body(store: Store, seed: Any) -> None:
     """Anybody may read the topics of a public repository, and its events may be large."""
     body = orjson.dumps({"ref": base64.b64encode(random.randbytes(300_000)).decode()})
