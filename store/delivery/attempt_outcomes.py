@@ -135,6 +135,8 @@ def record(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
     if died := [(o.hook_id, o.delivery_id) for o in outcomes if o.died]:
         exhausted.count(db, died)
     gone = {o.hook_id: o.disable for o in outcomes if o.hook_id < 0 and o.disable is not None}
+    if rests := {o.hook_id: (o.version, o.held_until) for o in asked if o.held_until is not None}:
+        websub.hold(db, rests)
     known = _hooks(db, outcomes)
     _count(db, outcomes, {hook_id: repo_id for hook_id, repo_id, *_ in known})
     disabled = _update_hooks(db, outcomes, known)

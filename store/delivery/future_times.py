@@ -105,9 +105,7 @@ def _make_due(db: Connection, hook_id: int, condition: str, ahead: int, limit: i
 
 
 def _end_holds(db: Connection, ahead: int) -> list[int]:
-    rows = db.tuples(
-        "UPDATE hook SET held_until = NULL, version = version + 1 WHERE held_until > :ahead"
-        " RETURNING id",
-        ahead=ahead,
-    )
-    return [row[0] for row in rows]
+    end = "SET held_until = NULL, version = version + 1 WHERE held_until > :ahead RETURNING"
+    hooks = db.tuples(f"UPDATE hook {end} id", ahead=ahead)
+    subscriptions = db.tuples(f"UPDATE websub {end} -id", ahead=ahead)
+    return [row[0] for row in (*hooks, *subscriptions)]

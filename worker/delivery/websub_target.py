@@ -104,6 +104,7 @@ def load_websub_target(
         static_head=_static_head(row["callback"], endpoint),
         ends_at=row["lease_ends_at"],
         reread_at=row["lease_ends_at"],
+        held_until=row["held_until"] or 0,
         topic=Topic(row["repo_id"], row["topic_key"], row["self_url"]),
         hub=row["hub"],
         method=settings.websub_signature,

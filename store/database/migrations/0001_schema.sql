@@ -642,7 +642,8 @@ CREATE TABLE websub (
     ended_at BIGINT,
     reason TEXT,                         -- why it ended
     -- The host of the callback; empty in subscriptions older than this column.
-    host TEXT NOT NULL DEFAULT ''
+    host TEXT NOT NULL DEFAULT '',
+    held_until BIGINT                   -- the subscriber asked for nothing before this time
 );
 
 CREATE INDEX websub_topic_followed ON websub (repo_id, topic_key) WHERE ended_at IS NULL;

@@ -15,7 +15,7 @@ WEBSUB_WAKEUP = 0
 """An id that no hook has. It wakes a worker that then looks for due work of WebSub."""
 COLUMNS = (
     "id, repo_id, topic_key, topic, self_url, hub, callback, secret, lease_ends_at, version,"
-    " created_at, updated_at, ended_at, reason, host"
+    " created_at, updated_at, ended_at, reason, host, held_until"
 )
 NOTICED = (
     "mode, key, repo_id, topic_key, topic, self_url, hub, callback, lease_seconds, reason, host,"
@@ -66,7 +66,7 @@ def apply_verified(db: Connection, request: Row, asked_at: int) -> bool:
         " callback = excluded.callback, host = excluded.host, secret = excluded.secret,"
         " lease_ends_at = excluded.lease_ends_at, request_id = excluded.request_id,"
         " updated_at = excluded.updated_at, ended_at = excluded.ended_at,"
-        " reason = excluded.reason, version = websub.version + 1"
+        " reason = excluded.reason, held_until = NULL, version = websub.version + 1"
         f" WHERE websub.request_id < excluded.request_id RETURNING {COLUMNS}",
         **given,
         secret=request["secret"] if subscribes else None,
@@ -181,6 +181,20 @@ def deny(db: Connection, reasons: Mapping[int, str]) -> int:
         db.insert_many("websub_request", NOTICED, rows)
         notify_worker(db)
     return len(rows)
+
+
+def hold(db: Connection, holds: Mapping[int, tuple[int, int]]) -> None:
+    """Record until when subscribers asked for nothing (microseconds).
+
+    `holds` has the version and the time for each of their hook ids in the queue. Subscriptions with
+    another version, and hooks, stay as they are.
+    """
+    db.execute(
+        "UPDATE websub SET held_until = w.until FROM"
+        f" {db.each('rows', id='integer', version='integer', until='integer')} AS w"
+        " WHERE websub.id = w.id AND websub.version = w.version",
+        rows=json_array(sorted((-hook_id, *asked) for hook_id, asked in holds.items())),
+    )
 
 
 def end_gone(db: Connection, reasons: Mapping[int, str]) -> set[int]:

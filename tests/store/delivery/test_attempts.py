@@ -4,12 +4,14 @@ from typing import Any
 
 import pytest
 from store_world import World
+from websub_followers import CALLBACK, follow_pushes
 
 from store.clock import DAY, MINUTE, SECOND
-from store.delivery import attempts, deliveries, leases
+from store.delivery import attempts, deliveries, future_times, leases
 from store.delivery.attempt_outcomes import Outcome, record
 from store.delivery.attempts import parse_headers
 from store.delivery.deliveries import ClaimedDelivery
+from store.delivery.websub import websub
 from store.hooks import hooks
 from store.ordering.delivery_states import DEAD, DELIVERED
 
@@ -240,6 +242,38 @@ class TestDisabling:
         assert row["held_until"] is None
         (again,) = world.claim(lease, hook["id"])
         assert (again.id, again.attempts) == (one.id, 1)
+
+    def test_a_subscriber_of_websub_is_held_until_it_subscribes_again(
+        self, world: World, lease: int
+    ) -> None:
+        def held_until() -> int | None:
+            (row,) = world.store.look(websub.page, limit=9)
+            found: int | None = row["held_until"]
+            return found
+
+        world.store.do(follow_pushes, world.repo["id"])
+        world.arrive("g-1")
+        (row,) = world.store.look(websub.page, limit=9)
+        (one,) = world.claim(lease, -row["id"])
+        held = world.failure(lease, one, url=CALLBACK, held_until=world.now + DAY)
+        put(world, held)
+        assert held_until() == world.now + DAY
+        world.clock.advance(60)
+        world.store.do(follow_pushes, world.repo["id"])
+        assert held_until() is None
+        # This is an answer to a request from before.
+        put(world, held)
+        assert held_until() is None
+
+    def test_a_pause_that_a_fast_clock_gave_a_subscriber_ends(
+        self, world: World, lease: int
+    ) -> None:
+        world.store.do(follow_pushes, world.repo["id"])
+        (row,) = world.store.look(websub.page, limit=9)
+        world.store.do(websub.hold, {-row["id"]: (row["version"], world.now + 365 * DAY)})
+        world.store.do(future_times.end_far_delays, world.now + 2 * DAY, 9)
+        (row,) = world.store.look(websub.page, limit=9)
+        assert row["held_until"] is None
 
     @pytest.mark.parametrize("ordered", [False, True])
     def test_a_hook_that_is_active_again_stays_active(

@@ -11,6 +11,7 @@ from waiting import until
 from websub_site import PUSH, Peer, Request, Said, Site, peer, site
 
 from store import Connection
+from store.clock import SECOND
 from store.delivery.websub import websub
 from store.delivery.websub import websub_requests as requests
 from store.errors import Unusable
@@ -575,6 +576,22 @@ async def test_7_410_of_an_earlier_request_leaves_a_renewed_subscription(
     assert place.states() == ["delivered"]
     assert subscriber.contents[1].signed_by("new")
     assert len(place.rows()) == 1
+
+
+async def test_7_the_pause_of_a_subscriber_survives_a_restart(
+    anyio_backend: str, tmp_path: Path, url: str, subscriber: Peer
+) -> None:
+    async with site(tmp_path, url) as place:
+        number = await place.subscribe(f"{subscriber.url}/x")
+        until_then = place.clock.now() + 3_600 * SECOND
+        place.store.do(websub.hold, {-number: (place.rows()[0]["version"], until_then)})
+        token = place.token
+    async with site(tmp_path, url, token) as place:
+        await place.push()
+        await until(lambda: place.worker.dispatcher.lanes.get(-number).held_until == until_then)
+        assert subscriber.contents == []
+        await place.pass_time(3_600)
+        await received(subscriber)
 
 
 # 7.1 Authenticated Content Distribution
