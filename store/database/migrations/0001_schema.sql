@@ -485,7 +485,8 @@ CREATE TABLE lease (
     expires_at BIGINT NOT NULL,
     -- When the worker last renewed the lease, and how far it lagged behind then.
     seen_at BIGINT NOT NULL DEFAULT 0,
-    lag BIGINT NOT NULL DEFAULT 0    -- microseconds
+    lag BIGINT NOT NULL DEFAULT 0,   -- microseconds
+    outage BIGINT                    -- the beginning of an outage that this worker has discounted
 );
 
 -- A consumer's claim on one delivery of a pull hook. It stays for a while after its end, so that a

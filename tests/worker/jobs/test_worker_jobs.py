@@ -13,9 +13,9 @@ from worker_harness import WorkerHarness, said, settle
 
 from store import Connection
 from store.audit import audit_check, audit_log, audit_search
-from store.clock import SECOND
+from store.clock import HOUR, SECOND
 from store.database.metrics import CounterMetric
-from store.delivery import attempts, events, hook_removal, retention
+from store.delivery import attempts, events, hook_removal, leases, retention
 from store.delivery.websub import websub_foreign
 from store.errors import Unavailable
 from store.hooks import hooks
@@ -23,6 +23,7 @@ from store.jobs import jobs
 from store.jobs.jobs import JobSchedule
 from store.projection import projection_cursor
 from worker.jobs.prune import prune
+from worker.scheduler.outages import discount_outage
 from worker.scheduler.periodic import PeriodicRunner, PeriodicTask, count_runs
 from worker.settings import WorkerSettings
 from worker.tuning import DEFAULTS
@@ -40,6 +41,29 @@ def count(db: Connection) -> Counter[str]:
 def unprojected(harness: WorkerHarness) -> int:
     state = harness.store.look(projection_cursor.state)
     return int(state["newest"] - state["event_id"])
+
+
+async def test_an_outage_is_discounted_once(harness: WorkerHarness) -> None:
+    """Several workers start after it at the same time."""
+    hook_id, began = harness.hook(), harness.clock.now() - DAY * SECOND
+
+    def prepare(db: Connection) -> list[int]:
+        db.execute("UPDATE hook SET failing_since = :began", began=began)
+        prune_is_due(db)
+        db.execute("UPDATE job SET ended_at = :now", now=db.now)
+        return [leases.acquire(db, name, HOUR) for name in ("one", "two")]
+
+    workers = harness.store.do(prepare)
+    harness.clock.advance(3_600)
+    for lease_id in workers:
+        harness.store.do(discount_outage, lease_id)
+    assert harness.hook_row(hook_id)["failing_since"] == began + HOUR
+    # The next outage is another one.
+    harness.store.do(lambda db: db.execute("UPDATE job SET ended_at = :now", now=db.now))
+    harness.clock.advance(3_600)
+    for lease_id in reversed(workers):
+        harness.store.do(discount_outage, lease_id)
+    assert harness.hook_row(hook_id)["failing_since"] == began + 2 * HOUR
 
 
 # The table of jobs, and the periodic tasks of each worker.
