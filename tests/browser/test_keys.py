@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from chromium import violations
 from playwright.async_api import expect
 
@@ -80,3 +81,14 @@ async def test_the_menu_has_two_levels(visit):
         await menu.get_by_role("link", name="Catalogue").click()
         await expect(page.get_by_role("heading", level=1)).to_have_text("Catalogue of events")
         await expect(menu.locator("summary")).to_have_text("Catalogue")
+
+
+@pytest.mark.parametrize("path", ["/ui", "/ui/hooks", "/ui/deliveries", "/ui/audit"])
+async def test_the_menus_second_level_fits_a_phone(visit, path):
+    """Its entry ends a line of the menu on one page, and begins a line on another."""
+    guest = await visit("root", narrow=True)
+    page = await guest.go(path)
+    entry = page.get_by_role("navigation", name="Main").locator("summary")
+    await entry.click()
+    for link in await entry.locator("xpath=..").get_by_role("link").all():
+        await expect(link).to_be_in_viewport(ratio=1)
