@@ -123,6 +123,37 @@ async def test_a_list_stays_still_while_it_has_the_focus(visit, server):
     await expect(row(page, "beside-the-focus")).to_have_count(1)
 
 
+async def test_a_list_stays_still_while_rows_are_selected(visit, server):
+    guest = await visit("ada")
+    page = await guest.go(f"/ui/deliveries?hook={server.world.good}")
+    await live(page)
+    await page.locator("#attempts").evaluate("list => { list.dataset.most = 1; }")
+    await page.get_by_role("checkbox").nth(1).check()
+    await server.post(guid="beside-the-selection")
+    await expect(page.get_by_role("button", name="1 new")).to_be_visible()
+    # Neither the pointer nor the focus is in the list any more.
+    retry = page.get_by_role("button", name="Retry the selected")
+    await retry.hover()
+    await retry.focus()
+    await expect(page.get_by_text("1 selected")).to_be_visible()
+    await retry.click()
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Retry 1 delivery?")
+
+
+async def test_a_list_goes_on_after_its_selection_has_ended(visit, server):
+    guest = await visit("ada")
+    page = await guest.go(f"/ui/deliveries?hook={server.world.good}")
+    await live(page)
+    await page.get_by_role("checkbox").nth(1).check()
+    await server.post(guid="until-nothing-is-selected")
+    await expect(page.get_by_role("button", name="1 new")).to_be_visible()
+    every = page.get_by_label("Select all")
+    await every.check()
+    await every.uncheck()
+    await page.get_by_role("heading", level=1).hover()
+    await expect(row(page, "until-nothing-is-selected")).to_have_count(1)
+
+
 async def test_the_focus_stays_where_a_panel_is_renewed(visit, server):
     guest = await visit("ada")
     page = await guest.go("/ui")

@@ -37,11 +37,13 @@ class LivePart {
     element.addEventListener("pointerenter", (event) => { this.under = event.pointerType === "mouse"; });
     element.addEventListener("pointerleave", () => { this.under = false; this.release(); });
     element.addEventListener("focusout", () => setTimeout(() => this.release()));
+    document.addEventListener("change", () => setTimeout(() => this.release()));
   }
 
+  // New rows would push selected ones out of the list, so these hold a list as the focus does.
   get waits() {
-    const focused = this.grows && this.element.contains(document.activeElement);
-    return this.page.paused || (("hold" in this.element.dataset || this.grows) && (this.under || focused));
+    const used = this.grows && (this.element.contains(document.activeElement) || this.element.querySelector(":checked"));
+    return this.page.paused || (("hold" in this.element.dataset || this.grows) && (this.under || used));
   }
 
   hear(html) {
