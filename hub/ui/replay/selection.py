@@ -2,7 +2,7 @@
 
 from hub.ui.datetime_fields import moment_of
 from hub.ui.formatting import pluralize
-from hub.ui.lists.filters import hooks_named
+from hub.ui.lists.filters import hooks_named, organizations
 from hub.ui.view_context import ViewContext, natural
 from store.delivery import subscribers
 from store.delivery.replays.replay_selection import ReplaySelection
@@ -142,7 +142,8 @@ def _several(ctx: ViewContext, asked: dict[str, str]) -> list[int]:
         owner, _, name = asked["repository"].partition("/")
         repo = repositories.find(ctx.db, owner, name)
         repo_ids = [] if repo is None else [ctx.viewer.repository(ctx.db, repo["id"])["id"]]
-    _, found = hooks_named(ctx, text, repo_ids)
+    org_ids = organizations(ctx, asked["repository"])
+    _, found = hooks_named(ctx, text, repo_ids, org_ids)
     rows = [hooks.by_id(ctx.db, hook_id) for hook_id in found or ()]
     # A search also finds hooks that were deleted.
     chosen = [row["id"] for row in rows if row is not None and row["deleted_at"] is None]

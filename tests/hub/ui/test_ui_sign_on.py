@@ -138,6 +138,20 @@ async def test_lists_of_hooks_deliveries_and_events_name_no_repositories(
         assert f'href="/ui/hooks/{made["id"]}"' in found[path], path
 
 
+async def test_a_named_repository_shows_no_deliveries_of_other_owners(
+    store: Store, guarded: Guarded
+) -> None:
+    """The hook of the installation also gets the events of an owner that refuses the token."""
+    made = store.do(hooks.create, SYSTEM, url="https://receiver.example/all", events=["push"])
+    store.do(outbox.emit, "push", None, guarded.kit["id"], {"ref": "hush"}, only_hook=made["id"])
+    attempted(store, made["id"])
+    async with open_dashboard(store, guarded.token) as browser:
+        for more in ("", "&repository=octo/hello", "&repository=octo", "&repository=acme/kit"):
+            for order in ("", "&sort=-duration"):
+                page = await browser.page(f"/ui/deliveries?hook={made['id']}{more}{order}")
+                assert 'class="guid"' not in page, f"{more}{order}"
+
+
 async def test_the_administrators_token_sees_every_owner(store: Store, guarded: Guarded) -> None:
     for path, page in (await pages(store, ADMIN, admin_token=ADMIN)).items():
         shown = text_of(page)

@@ -63,6 +63,8 @@ class TestTail:
             "hook=example/fail": ["none", "five"], "hook=example/fail&event=issues": [],
             "hook=example/other": [], "repository=vault": ["issue"], "event=iss": ["issue"],
             "event=push.": [], "event=%25": [], "code=500": ["five"], "code=5xx": ["five"],
+            f"hook={good}&repository=octo/hello": ["ok"], f"hook={good}&repository=vault": [],
+            f"hook={good}&repository=no/thing": [], "hook=example/good&repository=vault": [],
             "code=none": ["none"], "code=2xx&hook=example/g": ["ok"], "code=404": [],
         }  # fmt: skip
         async with open_dashboard(world.store, world.seed.token) as browser:

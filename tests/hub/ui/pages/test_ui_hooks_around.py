@@ -194,6 +194,27 @@ async def test_the_oauth_token_of_a_site_administrator_sees_no_other_hooks(aroun
             assert url not in page
 
 
+async def test_an_owner_finds_those_of_the_organization(around: Around) -> None:
+    """Both by the id and by the URL, and in each list alike."""
+    store, octo = around.world.store, around.world.seed.octo
+    event = store.look(event_queries.get, around.event)
+    assert event is not None
+    async with open_dashboard(store, around.token(octo, *OWNING)) as browser:
+        for hook in (around.org, "example/org"):
+            for more in ("", "&sort=-duration", f"&guid={event['guid']}", "&text=refs"):
+                page = await browser.page(f"/ui/deliveries?hook={hook}{more}")
+                assert page.count('class="guid"') == 1, f"{hook}{more}"
+            page = text_of(await browser.page(f"/ui/replay?hook={hook}&count=1"))
+            assert "Deliveries to be created 1" in page, hook
+            live = f"/ui/deliveries/live?hook={hook}&after=0"
+            async with browser.listening(live) as heard:
+                await heard.until('"event":"attempts"')
+        for hook in (around.system, "example/system"):
+            assert 'class="guid"' not in await browser.page(f"/ui/deliveries?hook={hook}")
+            page = text_of(await browser.page(f"/ui/replay?hook={hook}&count=1"))
+            assert "Deliveries to be created" not in page, hook
+
+
 async def test_an_owner_sees_events_of_the_organization_alone(around: Around) -> None:
     acme = around.world.store.look(accounts.by_login, "acme")
     assert acme is not None
