@@ -21,6 +21,8 @@ from store.accounts import sessions, tokens
 from store.clock import SECOND
 
 OUT_OF_DATE = "This sign-in began too long ago, or in another browser. Please try again."
+MOST_KEPT = 2000
+"""The characters of a path that an attempt keeps. A browser's cookie has 4096 bytes at most."""
 
 
 class OpenIDSignIn:
@@ -37,7 +39,9 @@ class OpenIDSignIn:
         async def run(visit: SessionRequest) -> Response:
             if visit.is_led_by_another_site:
                 raise NotSignedIn
-            wanted = within(visit.request.query.get("next", "")[:2000])
+            wanted = within(visit.request.query.get("next", ""))
+            # A part of a path would lead to another selection.
+            wanted = wanted if len(wanted) <= MOST_KEPT else ROOT
             former = "" if visit.session is None else tokens.digest(visit.session)
             attempt = SignInAttempt.begin(wanted, former, self._now())
             try:

@@ -30,7 +30,7 @@ UNKNOWN = "No such token. It may have expired, or have been revoked."
 @ui.page("/sign-in", "sign_in.html", who="anyone")
 def sign_in_page(ctx: ViewContext) -> dict[str, object]:
     """Show the sign-in form."""
-    shown = values(ctx.services, within(ctx.asked("next", 2000)))
+    shown = values(ctx.services, within(ctx.query.get("next", "")))
     return {**shown, "ended": ctx.asked("ended") == "1"}
 
 
