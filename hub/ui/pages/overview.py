@@ -98,6 +98,7 @@ def summary(ctx: ViewContext, span: str) -> dict[str, Any]:
         "charts": _charts(found, list(range(first, until, step)), step),
         "figures": ctx.figures if ctx.viewer.operator else None,
         "left_out": len(repo_ids or ()) - len(counted or ()),
+        "origin": f"{ctx.origin}{ctx.services.urls.prefix}",
     }
 
 

@@ -153,6 +153,18 @@ async def test_the_overview_without_events(world: World) -> None:
             assert "/OWNER/REPO/events/push" in text
 
 
+async def test_the_hint_for_an_empty_overview_is_renewed_with_its_figures(world: World) -> None:
+    async with open_dashboard(world.store, world.seed.token) as browser:
+        for has_events in (False, True):
+            if has_events:
+                world.send(world.good, "a")
+            page = await browser.page("/ui")
+            async with browser.listening("/ui/live?resumed=1") as heard:
+                news = await heard.until('"event":"charts"')
+            for shown in (page, news):
+                assert ("No events in this period" in shown) is not has_events
+
+
 async def test_charts_can_be_read_without_seeing_them(world: World) -> None:
     world.send(world.good, "a")
     async with open_dashboard(world.store, world.seed.token) as browser:
