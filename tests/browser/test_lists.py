@@ -29,6 +29,9 @@ async def test_times_are_shown_in_utc_or_in_the_user_s_zone(visit):
     await page.goto("/ui/events")
     await expect(page.get_by_text("Times are local")).to_be_visible()
     await expect(page.get_by_text("From (local)")).to_be_visible()
+    await page.goto("/ui")
+    await expect(page.get_by_text("Times are local, and UTC in charts.")).to_be_visible()
+    await page.goto("/ui/events")
     await page.get_by_role("button", name="Use UTC").click()
     await expect(page.get_by_text("From (UTC)")).to_be_visible()
 

@@ -81,9 +81,10 @@ class Chart:
         """Return the cursor's text at each moment: the time, and each series' value."""
         known, none = dict(self.rows), ["–"] * len(self.series)
         labels, time = [one.label for one in self.series], _moment_format(self.moments)
+        rows = ((at, known.get(at, none)) for at in self.moments)
         return [
-            "  ".join([time(at), *map(" ".join, zip(labels, known.get(at, none), strict=True))])
-            for at in self.moments
+            "  ".join([f"{time(at)} UTC", *map(" ".join, zip(labels, values, strict=True))])
+            for at, values in rows
         ]
 
     @property
@@ -139,7 +140,7 @@ def _bars(moments: Sequence[int], series: Sequence[Series], top: float) -> Itera
             height = DOWN * value / top
             y -= height
             if value:
-                said = f"{time(moment)}: {formatting.number(int(value))} {one.label}"
+                said = f"{time(moment)} UTC: {formatting.number(int(value))} {one.label}"
                 x = LEFT + (at + 0.1) * width
                 yield ChartBar(x, y, width * 0.8, height, one.kind, said)
 

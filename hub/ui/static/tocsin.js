@@ -58,7 +58,8 @@ function showZone() {
   }
   for (const label of document.querySelectorAll("[data-zone]")) label.textContent = local ? "(local)" : "(UTC)";
   for (const words of document.querySelectorAll("[data-zone-words]")) {
-    words.textContent = local ? "Times are local." : "Times are UTC.";
+    const zones = document.querySelector("svg[data-points]") ? "local, and UTC in charts" : "local";
+    words.textContent = `Times are ${local ? zones : "UTC"}.`;
   }
   for (const button of document.querySelectorAll("[data-zone-change]")) {
     button.hidden = false;

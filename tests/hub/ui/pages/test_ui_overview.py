@@ -177,6 +177,11 @@ async def test_charts_can_be_read_without_seeing_them(world: World) -> None:
         assert root.get("aria-labelledby") in named
         assert root.get("aria-describedby") in named
     assert "Deliveries and events as a table" in text_of(page)
+    # Other times on the page can be local.
+    points = re.findall(r"data-points=\"([^\"]*)\"", page)
+    assert points
+    assert all(re.search(r"\d\d:\d\d UTC", text) for text in points)
+    assert re.search(r"<title>\d\d:\d\d UTC: 1 delivered", page)
 
 
 async def test_the_overview_is_updated_live(

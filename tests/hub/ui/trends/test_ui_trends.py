@@ -41,7 +41,7 @@ async def test_the_chart_has_codes_of_every_class(world: World) -> None:
         world.send(world.good, guid, status_code=code)
     async with open_dashboard(world.store, world.seed.token) as browser:
         page = await browser.page(f"/ui/hooks/{world.good['id']}/trends")
-        bars = re.findall(r"<title>[^:]+:\d\d: (\d+ \w+)</title>", page)
+        bars = re.findall(r"<title>[^:]+:\d\d UTC: (\d+ \w+)</title>", page)
         assert bars == ["1 2xx", "2 other"]
         assert "Success rate 33.3 % 1 of 3 attempts" in text_of(page)
 
