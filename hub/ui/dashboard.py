@@ -24,6 +24,7 @@ from hub.ui.csrf import FIELD
 from hub.ui.errors import NotSignedIn, failed
 from hub.ui.headers import PAGE
 from hub.ui.section import (
+    ROOT,
     Action,
     ActionResult,
     Audience,
@@ -253,6 +254,7 @@ class Dashboard:
             "viewer": viewer or NOBODY,
             "signed_in": viewer is not None,
             "csrf": visit.form_token(),
+            "home": f"{ROOT}/hooks/{viewer.hook_id}" if viewer and viewer.is_guest else ROOT,
             "theme": visit.theme,
             "mark": visit.mark,
             "unseen": "",

@@ -273,6 +273,11 @@ async def test_a_link_shows_one(around: Around) -> None:
         assert (await browser.post("/ui/shared", {"link": value}, on=place)).status_code == 303
         assert "whole installation" in text_of(await browser.page(f"/ui/hooks/{around.system}"))
         assert (await browser.get(f"/ui/hooks/{around.org}")).status_code == 404
+        # The only page of the menu that a guest may see is the page of the hook.
+        refused = await browser.get("/ui")
+        assert refused.status_code == 403
+        assert refused.text.count(f'href="/ui/hooks/{around.system}"') == 2
+        assert 'href="/ui"' not in refused.text
 
 
 async def test_examples_and_trials_of_an_organization_s_hook(around: Around) -> None:
