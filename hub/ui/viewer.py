@@ -183,6 +183,10 @@ class DashboardViewer:
             token_rights.check_kind(wanted.kinds, self.caller)
             token_rights.check_token(wanted.permissions, self.caller, wanted.scopes)
 
+    def is_covered(self, wanted: OnRepo) -> bool:
+        """Return whether their token covers this access for any repository."""
+        return _passes(self.check_token, wanted)
+
     def may_change(self, db: Connection, hook: Row) -> bool:
         """Return whether they may change a hook."""
         return _passes(self.check_change, db, hook)
@@ -222,7 +226,7 @@ class DashboardViewer:
     @property
     def may_change_any(self) -> bool:
         """Return whether their token can give the right to change any hooks."""
-        return not self.is_guest and _passes(self.check_token, WRITE)
+        return not self.is_guest and self.is_covered(WRITE)
 
     @property
     def may_run(self) -> bool:

@@ -39,7 +39,7 @@ PAGE = 50
 
 
 def _offered(settings: HubSettings, viewer: DashboardViewer) -> bool:
-    return settings.imports
+    return settings.imports and viewer.is_covered(LOOK)
 
 
 ui = Section("Imports", "/imports", "user", _offered, second=True)

@@ -3,13 +3,20 @@
 from typing import Any
 
 from hub.api.repositories.interaction_limits import OF_REPO
+from hub.settings import HubSettings
 from hub.ui.lists import filters, views
 from hub.ui.section import ROOT, Section
 from hub.ui.view_context import ViewContext
+from hub.ui.viewer import DashboardViewer
 from store.database.list_order import Matches
 from store.repositories import interaction_limits
 
-ui = Section("Limits", "/limits", second=True)
+
+def _offered(settings: HubSettings, viewer: DashboardViewer) -> bool:
+    return viewer.is_covered(OF_REPO)
+
+
+ui = Section("Limits", "/limits", "user", _offered, second=True)
 
 PATH = f"{ROOT}/limits"
 LONGEST = 200

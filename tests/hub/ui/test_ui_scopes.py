@@ -1,5 +1,6 @@
 """A site administrator's token in the dashboard: its scopes hold as in the API."""
 
+import re
 from typing import Any
 
 import pytest
@@ -190,3 +191,24 @@ async def test_reports_are_an_enterprise_s(world: World) -> None:
             await signed_in(browser, token(world, scope))
             for path in ("/ui/imports", "/ui/limits"):
                 assert (await browser.get(path)).status_code == status, (scope, path)
+
+
+@pytest.mark.parametrize("scopes", SCOPES)
+async def test_each_entry_of_the_menu_leads_to_a_page(world: World, scopes: list[str]) -> None:
+    async with open_dashboard(world.store, token(world, *scopes)) as browser:
+        menu = (await browser.page("/ui")).split("<main", 1)[0]
+        for place in set(re.findall(r'<li><a href="([^"]*)"', menu)):
+            assert (await browser.get(place)).status_code == 200, place
+
+
+async def test_the_rights_of_the_token_limit_the_offered_actions(world: World) -> None:
+    world.send(world.good)
+    dry_run = f"/ui/replay?hook={world.good['id']}&count=1"
+    async with open_dashboard(world.store) as browser:
+        for scope, is_offered in (("read:repo_hook", False), ("write:repo_hook", True)):
+            browser.client.cookies.clear()
+            await browser.sign_in(token(world, scope))
+            assert ("/ui/hooks/new" in await browser.page("/ui/hooks")) is is_offered
+            page = await browser.page(dry_run)
+            assert "Deliveries to be created 1" in text_of(page)
+            assert ('form="start"' in page) is is_offered
