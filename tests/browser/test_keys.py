@@ -47,6 +47,24 @@ async def test_a_key_reloads_the_page(visit):
     await expect(page).to_have_url(re.compile("/ui/hooks$"))
 
 
+async def test_the_key_reloads_no_form_that_is_filled_in(visit):
+    guest = await visit("ada")
+    page = await guest.go("/ui/hooks/new")
+    field = page.get_by_label("Retry schedule")
+    await field.fill("0, 60")
+    await page.get_by_text("Headers", exact=True).click()
+    await page.keyboard.press("r")
+    # A reload would have begun before the next key is handled.
+    await page.keyboard.press("?")
+    await expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    await expect(field).to_have_value("0, 60")
+    await page.keyboard.press("Escape")
+    await field.fill("")
+    await page.get_by_role("heading", level=1).click()
+    async with page.expect_navigation():
+        await page.keyboard.press("r")
+
+
 async def test_the_whole_row_opens(visit):
     guest = await visit("ada")
     page = await guest.go("/ui/deliveries?status=failure")

@@ -55,7 +55,15 @@ function help() {
 // On a page without a search field, the key / opens the deliveries with this hash.
 if (location.hash === "#text") search();
 
-const ACTS = { "/": search, j: () => go(1), k: () => go(-1), r: () => location.reload(), "?": help };
+// A key that was meant for a field must not throw away a form that somebody fills in, or a selection.
+function reload() {
+  const isFilled = (field) => field.value !== field.defaultValue || field.checked !== field.defaultChecked;
+  const fields = [...document.querySelectorAll("main form[method=post]"), ...document.querySelectorAll("form#retry")]
+    .flatMap((form) => [...form.elements]).filter((field) => field.matches("input, textarea"));
+  if (!fields.some(isFilled)) location.reload();
+}
+
+const ACTS = { "/": search, j: () => go(1), k: () => go(-1), r: reload, "?": help };
 
 document.addEventListener("keydown", (event) => {
   const inField = event.target.closest("input, select, textarea, [contenteditable]");
