@@ -141,3 +141,20 @@ async def test_a_list_without_scripts(visit, server):
     await expect(page).to_have_url(re.compile("state=failing"))
     await page.get_by_role("row").nth(1).get_by_role("link").first.click()
     await expect(page.get_by_role("heading", level=1)).to_be_visible()
+
+
+async def test_an_ordered_hook_with_a_key_has_its_own_parts_on_a_phone(visit, server):
+    options = {"ordering": "repository", "signatures": ["v1a"]}
+    with server.opened() as store:
+        made = store.do(
+            hooks.create, server.world.engine, url=f"http://127.0.0.1:{server.receiver.port}/in-order",
+            events=["deployment"], options=options,
+        )  # fmt: skip
+    guest = await visit("ada", narrow=True)
+    page = await guest.go(f"/ui/hooks/{made['id']}")
+    for name in ("Ordered deliveries", "Signing key"):
+        await expect(page.get_by_role("region", name=name, exact=True)).to_be_visible()
+    assert await page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    assert await violations(page, "moderate", "serious", "critical") == []
+    await page.keyboard.press("?")
+    await expect(page.get_by_role("dialog", name="Keys", exact=True)).to_be_visible()

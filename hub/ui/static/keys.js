@@ -33,9 +33,9 @@ function help() {
   if (!dialog) {
     dialog = document.createElement("dialog");
     dialog.id = "keys";
-    dialog.setAttribute("aria-labelledby", "keys-title");
+    dialog.setAttribute("aria-labelledby", "help-title");
     const title = document.createElement("h2"), list = document.createElement("dl"), form = document.createElement("form");
-    title.id = "keys-title";
+    title.id = "help-title";
     title.textContent = "Keys";
     list.className = "facts";
     for (const [key, words] of HELP) {
