@@ -46,6 +46,22 @@ async def test_make_a_hook_try_it_and_see_its_ping(visit, server):
     assert found(server, url)["events"] == ["issues", "push"]
 
 
+async def test_a_trial_keeps_the_focus(visit, server):
+    guest = await visit("ada")
+    page = await guest.go("/ui/hooks/new?repository=ada/engine")
+    url = f"http://127.0.0.1:{server.receiver.port}/focus"
+    await page.get_by_label("URL", exact=True).fill(url)
+    for name, said in (
+        ("Show the request", "It has not been sent"),
+        ("Send a trial", "status 200"),
+    ):
+        button = page.get_by_role("button", name=name)
+        await button.focus()
+        await page.keyboard.press("Enter")
+        await expect(page.locator("#trial")).to_contain_text(said)
+        await expect(button).to_be_focused()
+
+
 async def test_a_failed_trial_says_why(visit, server):
     guest = await visit("ada")
     page = await guest.go(f"/ui/hooks/{server.world.good}/edit")

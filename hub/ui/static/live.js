@@ -96,6 +96,7 @@ class LivePart {
 class LivePage {
   constructor() {
     this.paused = false;
+    this.keepFocus();
     this.views = [...document.querySelectorAll("[data-stream]")].map((element) => this.view(element));
     this.polled = [...document.querySelectorAll("[hx-trigger^=every]")];
     if (!this.views.length && !this.polled.length) return this.still();
@@ -107,10 +108,20 @@ class LivePage {
     this.say();
     if (this.views.length) this.connect();
     document.addEventListener("htmx:beforeRequest", (event) => this.mayPoll(event));
-    document.addEventListener("htmx:beforeSwap", (event) => { this.kept = focusedIn(event.detail.target); });
-    document.addEventListener("htmx:afterSettle", (event) => {
-      focusAgain(document.getElementById(event.detail.elt.id) || event.detail.elt, this.kept);
-      this.kept = null;
+  }
+
+  // A button that is disabled during its request has lost the focus before the answer is there.
+  keepFocus() {
+    let asked = null, kept = null;
+    document.addEventListener("htmx:beforeRequest", ({ detail }) => {
+      asked = detail.elt === document.activeElement ? focusedIn(detail.target) : null;
+    });
+    document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+      kept = focusedIn(detail.target) || (document.activeElement === document.body ? asked : null);
+    });
+    document.addEventListener("htmx:afterSettle", ({ detail }) => {
+      focusAgain(document.getElementById(detail.elt.id) || detail.elt, kept);
+      kept = null;
     });
   }
 
